@@ -1,13 +1,13 @@
-//! `daf`: dynamic adjusting factoring, shares from the spread of the times.
+//! `daf`: dynamic adjusting factoring, which sizes batches by the spread of task times.
 //!
 //! Batch `j` is `R_j / x_j`, `x_0 = 1 + sigma*sqrt(N/2)/mu`, `x_j = 2 + sigma*sqrt(N/2)/mu` (Martínez 2010,
 //! "Sintonización dinámica de aplicaciones MPI"). The divisors come from `mu*F_0 + sigma*F_0*sqrt(N/2) = mu*M/N` for the chunk
 //! `F_0` of batch 0, and `mu*F_j + sigma*F_j*sqrt(N/2) = mu*(R_j/N - F_j)` for later ones: the slowest of
-//! `N` chunks ends when the rest, evenly shared, would.
+//! `N` chunks ends when the remaining tasks, evenly shared, would.
 //!
-//! The first iteration only gathers times: half of what is left in every batch. In others, batches 0 and 1
-//! are prepared at the start, a later one when less than `N/2` chunks of the batches prepared are left.
-//! Where chunks would be below the smallest size, the rest goes out in chunks of that size.
+//! The first iteration only measures: every batch is half of the remaining tasks. In later iterations, batches 0 and 1
+//! are prepared at the start, and each further batch when fewer than `N/2` prepared chunks remain.
+//! Where chunks would be below the smallest size, the remaining tasks are dealt in chunks of that size.
 
 use crate::batch::{Batch, Cut};
 use crate::policy::{Completed, Policy, Request, Settings, Work};
@@ -15,7 +15,7 @@ use crate::registry::PolicySpec;
 use crate::spread::{Spread, Window};
 use std::collections::VecDeque;
 
-/// Share of every batch while nothing is known.
+/// Share of every batch before the first measurement.
 const SHARE_UNKNOWN: f64 = 0.5;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
@@ -26,12 +26,12 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     make: |settings| Box::new(Adjusting::new(settings)),
 };
 
-/// `x_0` of DAF: batch 0 has one `x_0`-th of the tasks.
+/// Divisor `x_0` of DAF: batch 0 has `1/x_0` of the tasks.
 pub fn first_divisor(spread: Spread, n_workers: f64) -> f64 {
     1.0 + spread.relative() * (n_workers / 2.0).sqrt()
 }
 
-/// `x_j` of DAF: a later batch has one `x_j`-th of the tasks left.
+/// Divisor `x_j` of DAF: a later batch has `1/x_j` of the remaining tasks.
 pub fn later_divisor(spread: Spread, n_workers: f64) -> f64 {
     2.0 + spread.relative() * (n_workers / 2.0).sqrt()
 }
@@ -57,7 +57,7 @@ impl Adjusting {
         }
     }
 
-    /// Cuts the next batch from tasks that are in none yet.
+    /// Cuts the next batch from tasks that are in no batch yet.
     fn prepare(&mut self, left: &Work) {
         let in_batches: u64 = self.prepared.iter().map(Batch::n_tasks).sum();
         let n_left = left.n_tasks.saturating_sub(in_batches);

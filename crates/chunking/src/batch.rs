@@ -1,19 +1,19 @@
-//! A batch: a share of what is left, dealt in chunks of equal size.
+//! A batch: a share of the remaining tasks, dealt in chunks of equal size.
 
-/// The smallest share of what is left that a batch has.
+/// Smallest share of the remaining tasks in a batch.
 const SHARE_MIN: f64 = 0.001;
 
-/// What a batch is cut from.
+/// Tasks and workers from which a batch is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Tasks not dealt and in no other batch.
+    /// Tasks neither dealt nor in another batch.
     pub(crate) n_left: u64,
     pub(crate) n_workers: u32,
     /// Tasks in the smallest chunk.
     pub(crate) n_tasks_min: u64,
 }
 
-/// What is left of a batch.
+/// Undealt rest of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Batch {
     n_tasks: u64,
@@ -21,8 +21,8 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// One of this share: as many chunks as there are workers. Where they would be below the smallest
-    /// size, all that is left goes out in chunks of that size.
+    /// Cuts a batch of this share, with as many chunks as workers. Where chunks would be below the smallest
+    /// size, the batch takes all remaining tasks, in chunks of that size.
     pub(crate) fn of_share(share: f64, cut: Cut) -> Self {
         let Cut { n_left, n_workers, .. } = cut;
         let (n_workers, n_tasks_min) = (u64::from(n_workers.max(1)), cut.n_tasks_min.max(1));
@@ -33,7 +33,8 @@ impl Batch {
         Self { n_tasks: wished, n_chunks: n_workers.min(wished) }
     }
 
-    /// The size of the next chunk, 0 after the last one. They differ by one task at most.
+    /// Takes the next chunk and returns its size; 0 when no chunk is left. Sizes differ by at most one
+    /// task.
     pub(crate) fn take(&mut self) -> u64 {
         if self.n_chunks == 0 {
             return 0;

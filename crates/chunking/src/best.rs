@@ -1,34 +1,34 @@
-//! `best`, the default: DAF at every request, by the workers' speeds, as fine as dealing is cheap.
+//! `best`, the default: DAF at every request, weighted by worker speed, with chunks as small as their overhead allows.
 //!
-//! Tasks are dealt in *rounds*, in which a worker has one chunk. With `N` workers and `R` tasks left at the
-//! beginning of a round, worker `w` gets `R/(x*N) * v_w`, where `v_w` is its speed over the mean speed as far
-//! as chance has not made the difference. `x` is asked for anew at every request:
+//! Tasks are dealt in *rounds*, in which each worker has one chunk. With `N` workers and `R` tasks left at the
+//! beginning of a round, worker `w` gets `R/(x*N) * v_w`, where `v_w` is its speed over the mean speed, counted only
+//! as far as the difference exceeds chance. The divisor `x` is computed anew at every request:
 //!
-//! - `2 + sigma*sqrt(N/2)/mu` as in DAF, and so for the first chunks too: with `x_0` near 1 nothing would be
-//!   left to make good what turns out to be uneven;
-//! - so large that dealing costs 0.05 % of the iteration, if that is more: a worker is dealt about
-//!   `x*ln(T/h)` chunks, with `T` the iteration's time and `h` what a chunk costs beside computing. Where `h` is
-//!   small, chunks are fine from the start, and dear tasks that nobody has seen yet do no harm;
-//! - 16 while nothing is known: the first chunks find out;
-//! - at most the rounds that may still come. Where equal parts would end further apart than `x` rounds and
-//!   more cost, these are as many as come; else all but one are an insurance, for which 0.3 % of the
-//!   iteration may be spent. Where that does not pay for a second round, all get their equal part at once.
+//! - `2 + sigma*sqrt(N/2)/mu` as in DAF, also for the first chunks: with `x_0` near 1 no tasks would
+//!   remain to even out later imbalance;
+//! - or, if larger, the `x` at which dealing costs 0.05 % of the iteration: a worker gets about
+//!   `x*ln(T/h)` chunks, with `T` the iteration's time and `h` the overhead of a chunk beside computing. Where `h` is
+//!   small, chunks are small from the start, and expensive tasks not measured yet do no harm;
+//! - 16 before the first measurement: the first chunks provide it;
+//! - at most the number of rounds still worthwhile. Where equal parts would end further apart than all rounds of `x`
+//!   cost, this number is unlimited; else all rounds but one are an insurance, which may cost 0.3 % of the
+//!   iteration. Where that does not pay for a second round, all workers get their equal part at once.
 //!
-//! The smallest chunk `m` is one of `x*h / (sigma/mu)`: all chunks cost a worker `x*h*ln(T/m)`, the last one
-//! makes it late by about `m*sigma/mu`, and together that is least there. For this, `sigma/mu` is taken to be
-//! 0.2 to 1, and a task for as long as the newest ones, where these are dearer than the mean. When `m` is more than an
-//! equal part of what is left, equal parts are dealt. But the
-//! last few tasks may be most of the work: where `2*ln(2*m)` chunks more for each worker cost no more than
-//! that insurance, chunks go on to shrink below `m`, as `R/(2*N)`.
+//! The smallest chunk `m` is the one that takes `x*h / (sigma/mu)`: all chunks cost a worker `x*h*ln(T/m)`, the last
+//! one makes it late by about `m*sigma/mu`, and this `m` minimizes the sum. For this, `sigma/mu` is clamped to 0.2 to
+//! 1, and a task is assumed to take as long as the newest ones where these exceed the mean. When `m` is more than an
+//! equal part of the remaining tasks, equal parts are dealt. But the last few tasks may be most of the work: where
+//! `2*ln(2*m)` more chunks for each worker cost no more than that insurance, chunks continue to shrink below `m`, as
+//! `R/(2*N)`.
 //!
-//! In the first iteration, of which most is unseen, the insurance is 0.2 ms at least.
+//! In the first iteration, most of whose tasks are not measured yet, the insurance is at least 0.2 ms.
 //!
-//! Means and deviations are those of a window of iterations, and `h` is that of the newest chunks; so an
-//! iteration begins with what the last one knew. What a chunk took is divided by its worker's slowness
-//! before it counts as spread: speeds are no reason for small chunks.
+//! Means and deviations come from a window of iterations, and `h` from the newest chunks, so an
+//! iteration starts with the knowledge of the previous one. The time of a chunk is divided by its worker's relative
+//! slowness before it counts as spread: different speeds are no reason for small chunks.
 //!
 //! # Not here
-//! Where the tasks differ: they are taken as they come.
+//! Reordering tasks by cost: they are dealt in their given order.
 
 mod overhead;
 mod speeds;
@@ -42,24 +42,24 @@ use overhead::Overhead;
 use speeds::Speeds;
 use std::collections::BTreeSet;
 
-/// What dealing may cost, of an iteration.
+/// Share of an iteration that dealing may cost.
 const DEALING_SHARE: f64 = 0.0005;
-/// What it may cost where it is dear, more than equal parts do.
+/// Share of an iteration that further rounds may cost as an insurance where chunks have a high overhead.
 const INSURANCE_SHARE: f64 = 0.003;
-/// What it may cost at least in the first iteration, in seconds: nobody has seen most of its tasks, and nobody
-/// notices such a time once.
+/// Smallest insurance in the first iteration, in seconds: most of its tasks are not measured yet, and
+/// nobody notices such a time once.
 const FIRST_INSURANCE_S: f64 = 200e-6;
-/// `x` is not made larger for being cheap.
+/// Upper bound of `x` where only low overhead makes it large.
 const CHEAP_DIVISOR_MAX: f64 = 32.0;
 /// `x` for the last chunks.
 const LAST_DIVISOR: f64 = 2.0;
-/// `x` while nothing is known.
+/// `x` before the first measurement.
 const DIVISOR_UNKNOWN: f64 = 16.0;
-/// The last chunks are not taken to be more even than this, as deviation over mean.
+/// Lower bound of the deviation over the mean of the last chunks.
 const UNEVEN_MIN: f64 = 0.2;
-/// Nor more uneven than this.
+/// Upper bound of the deviation over the mean of the last chunks.
 const UNEVEN_MAX: f64 = 1.0;
-/// What is left over by a chunk goes with it when it is no more than one in so many of its tasks.
+/// A rest of at most `1/N_CRUMBS` of a chunk's tasks is dealt together with the chunk.
 const N_CRUMBS: u64 = 4;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
@@ -76,35 +76,35 @@ struct Best {
     measured: Window,
     speeds: Speeds,
     overhead: Overhead,
-    /// Tasks of the iteration.
+    /// Tasks in the iteration.
     n_tasks: u64,
-    /// The round that is dealt, in which a worker has one chunk.
+    /// Round being dealt, in which each worker has one chunk.
     round: Option<Round>,
-    /// Rounds begun in the iteration.
+    /// Rounds begun in this iteration.
     n_rounds: f64,
-    /// Time of a task in the newest chunk of the iteration.
+    /// Time per task in the newest chunk of this iteration, in seconds.
     newest_s: f64,
 }
 
 #[derive(Debug)]
 struct Round {
-    /// Tasks left when it began.
+    /// Tasks left when the round began.
     n_tasks: u64,
-    /// Who had a chunk of it.
+    /// Workers that had a chunk of this round.
     workers: BTreeSet<u32>,
 }
 
-/// What is known of tasks and of chunks.
+/// Measured values of tasks and chunks.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// Of chunks.
+    /// Spread of the times per task, from chunks.
     spread: Spread,
-    /// Deviation of a task over its mean, as if tasks had nothing to do with each other.
+    /// Deviation of a single task over the mean, as if tasks were independent.
     task_deviation: f64,
     overhead_s: f64,
-    /// Time of a task in the newest chunk.
+    /// Time per task in the newest chunk, in seconds.
     newest_s: f64,
-    /// Whether no iteration is over yet.
+    /// Whether no iteration has ended yet.
     is_first: bool,
 }
 
@@ -133,7 +133,7 @@ impl Best {
         Some(Known { spread, task_deviation, overhead_s, newest_s, is_first })
     }
 
-    /// A round is over when a worker comes again.
+    /// Registers the worker in the round; a worker that had a chunk of the round starts the next one.
     fn take_turn(&mut self, request: &Request) {
         let is_in = |round: &Round| round.workers.contains(&request.worker);
         if self.round.as_ref().is_none_or(is_in) {
@@ -145,7 +145,7 @@ impl Best {
         }
     }
 
-    /// Tasks for a usual worker.
+    /// Returns the tasks for a worker of average speed.
     fn usual(&self, request: &Request, known: Option<Known>) -> f64 {
         let Some(round) = &self.round else { return 1.0 };
         let n_workers = f64::from(request.n_workers);
@@ -160,8 +160,8 @@ impl Best {
 }
 
 impl Known {
-    /// The largest `x` with which dealing costs its share of the time that each worker computes, for `each`
-    /// tasks.
+    /// Returns the largest `x` with which dealing costs at most its share of the time that each worker computes, for
+    /// `each` tasks per worker.
     fn cheap_divisor(self, each: f64) -> f64 {
         let each_s = each * self.spread.mean_s;
         if self.overhead_s <= 0.0 {
@@ -171,8 +171,8 @@ impl Known {
         (DEALING_SHARE * each_s / (self.overhead_s * n_rounds)).min(CHEAP_DIVISOR_MAX)
     }
 
-    /// Rounds that pay in an iteration of `each` tasks for each worker, 1 at least: those that insurance pays, or
-    /// all that `x` makes where equal parts would end further apart than that costs.
+    /// Returns the rounds worthwhile in an iteration of `each` tasks per worker, at least 1: those that the insurance
+    /// pays for, or no limit where equal parts would end further apart than all rounds of `x` cost.
     fn n_rounds_worth(self, each: f64, divisor: f64) -> f64 {
         let each_s = each * self.spread.mean_s;
         if self.overhead_s <= 0.0 {
@@ -186,19 +186,20 @@ impl Known {
         1.0 + (self.insurance_s(each) / self.overhead_s).floor()
     }
 
-    /// What may be spent in case that tasks are not what they seem.
+    /// Returns the time that may be spent in case tasks differ more than measured, in seconds.
     fn insurance_s(self, each: f64) -> f64 {
         let share_s = INSURANCE_SHARE * each * self.spread.mean_s;
         if self.is_first { share_s.max(FIRST_INSURANCE_S) } else { share_s }
     }
 
-    /// Tasks in the smallest chunk of a usual worker, where the last few are tasks like any others.
+    /// Returns the tasks in the smallest chunk for a worker of average speed, where the last few tasks are like the
+    /// others.
     fn smallest(self, divisor: f64) -> f64 {
         let uneven = self.spread.relative().clamp(UNEVEN_MIN, UNEVEN_MAX);
         self.n_tasks_in(divisor * self.overhead_s / uneven)
     }
 
-    /// The same when `equal` tasks are left for each: halves of them from there on, where that is cheap.
+    /// Returns the same when `equal` tasks per worker are left: at most half of them, where that costs little.
     fn smallest_of(self, equal: f64, each: f64, divisor: f64) -> f64 {
         let smallest = self.smallest(divisor);
         let n_chunks = LAST_DIVISOR * (LAST_DIVISOR * smallest).max(1.0).ln();
@@ -206,7 +207,8 @@ impl Known {
         if is_cheap { smallest.min(equal / LAST_DIVISOR) } else { smallest }
     }
 
-    /// Tasks that keep a usual worker busy for this time, at the end of an iteration; 0 where tasks take none.
+    /// Returns the tasks that keep a worker of average speed busy for this time at the end of an iteration; 0 where
+    /// tasks take no time.
     fn n_tasks_in(self, time_s: f64) -> f64 {
         let task_s = self.spread.mean_s.max(self.newest_s);
         if 0.0 < task_s { time_s / task_s } else { 0.0 }
@@ -232,7 +234,7 @@ impl Policy for Best {
         let known = self.known();
         let deviation = known.map_or(0.0, |known| known.task_deviation);
         let usual = self.usual(request, known);
-        // All of a round are alike unless a worker's speed is worth a whole task.
+        // All chunks of a round are equal unless a worker's speed makes a difference of a whole task.
         let apart = (usual * (self.speeds.believed(request.worker, deviation) - 1.0)).round();
         let n_tasks =
             rounding::up(rounding::up(usual, request.n_left) as f64 + apart, request.n_left);
@@ -244,7 +246,7 @@ impl Policy for Best {
     }
 
     fn completed(&mut self, done: &Completed) {
-        // Against what was expected of the worker: what it is now itself could not say how uneven it is.
+        // Divided by the speed known before this chunk: a speed updated by it would hide how uneven it is.
         let usual_s = done.compute_s * self.speeds.relative(done.worker);
         self.measured.add(done.n_tasks, usual_s);
         self.newest_s = if 0 < done.n_tasks { usual_s / done.n_tasks as f64 } else { 0.0 };
@@ -261,7 +263,8 @@ impl Policy for Best {
 mod tests {
     use super::*;
 
-    /// After chunks that these workers computed; a quarter of the tasks is left for each of four.
+    /// Returns the policy after these chunks of (worker, tasks, time); a quarter of the tasks is left for each of
+    /// four.
     fn after(chunks: &[(u32, u64, f64)], overhead_s: f64) -> Best {
         let mut best = Best::new(&Settings::default());
         best.begin(&Work { n_tasks: 100_000, n_workers: 4 });
@@ -275,7 +278,7 @@ mod tests {
         Request { worker, n_left, n_workers: 4, n_held: 0 }
     }
 
-    /// The first chunk of a round when so many tasks are left.
+    /// Checks the first chunk of a round when so many tasks are left.
     #[track_caller]
     fn check(chunks: &[(u32, u64, f64)], overhead_s: f64, n_left: u64, expected: u64) {
         assert_eq!(after(chunks, overhead_s).next(&request(0, n_left)), expected);
@@ -288,7 +291,7 @@ mod tests {
     fn dealing_is_as_fine_as_it_is_cheap() {
         check(&[], 0.0, 50_000, 50_000_u64.div_ceil(4 * 16));
         check(&ALIKE, 0.0, 50_000, 50_000_u64.div_ceil(4 * 32));
-        // 25 s for each worker, and 10 ms per chunk: nothing but DAF.
+        // 25 s for each worker, and 10 ms per chunk: plain DAF.
         check(&ALIKE, 0.01, 50_000, 50_000 / 4 / 2);
     }
 

@@ -1,4 +1,4 @@
-//! The counts around a policy: what is left, and who has how much of the rest.
+//! Bookkeeping around a policy: tasks left to deal, and tasks held by each worker.
 
 use crate::guarded::Guarded;
 use crate::policy::{Completed, Policy, Request, Work};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// - A chunk has at least one task and at most those that are left, whatever the policy says.
 ///
 /// # Not here
-/// Which tasks these are: whoever deals keeps their order, and what comes back.
+/// Which tasks a chunk consists of: the caller keeps their order and what comes back.
 #[derive(Debug)]
 pub struct Dealer {
     policy: Guarded<Box<dyn Policy>>,
@@ -21,12 +21,12 @@ pub struct Dealer {
 }
 
 impl Dealer {
-    /// A dealer without tasks.
+    /// Creates a dealer without tasks.
     pub fn new(policy: Box<dyn Policy>) -> Self {
         Self { policy: Guarded(policy), n_left: 0, held: BTreeMap::new(), n_workers: 1 }
     }
 
-    /// An iteration begins, with these tasks; what was held is forgotten.
+    /// Begins an iteration with these tasks; forgets what workers held.
     pub fn begin(&mut self, n_tasks: u64, n_workers: u32) {
         self.n_left = n_tasks;
         self.n_workers = n_workers.max(1);
@@ -34,7 +34,7 @@ impl Dealer {
         self.policy.begin(&self.work());
     }
 
-    /// Tasks in the next chunk for a worker, which holds them now; 0 when none is left.
+    /// Deals the next chunk to a worker and returns its number of tasks; 0 when no task is left.
     pub fn deal(&mut self, worker: u32) -> u64 {
         if self.n_left == 0 {
             return 0;
@@ -47,26 +47,27 @@ impl Dealer {
         n_tasks
     }
 
-    /// A worker has returned a chunk.
+    /// Records that a worker returned a chunk.
     pub fn completed(&mut self, done: &Completed) {
         self.take_back(done.worker, done.n_tasks);
         self.policy.completed(done);
     }
 
-    /// Tasks that a worker held are to be dealt again: it had not begun them, or failed at them.
+    /// Takes back tasks that a worker held but did not begin, or failed at, to be dealt again.
     pub fn returned(&mut self, worker: u32, n_tasks: u64) {
         let n_tasks = self.take_back(worker, n_tasks);
         self.n_left += n_tasks;
         self.restart();
     }
 
-    /// A worker takes part from now on.
+    /// Adds a worker.
     pub fn joined(&mut self) {
         self.n_workers += 1;
         self.restart();
     }
 
-    /// A worker is gone; what it held is to be dealt again, and that is how much. One at least stays.
+    /// Removes a worker and returns the number of tasks it held, which are to be dealt again. The count of
+    /// workers stays at least 1.
     pub fn left(&mut self, worker: u32) -> u64 {
         let n_tasks = self.held.remove(&worker).unwrap_or(0);
         self.n_left += n_tasks;
@@ -76,17 +77,17 @@ impl Dealer {
         n_tasks
     }
 
-    /// Tasks not dealt yet.
+    /// Returns the number of tasks not dealt yet.
     pub fn n_left(&self) -> u64 {
         self.n_left
     }
 
-    /// Tasks that a worker has and has not returned.
+    /// Returns the number of tasks that a worker has and has not returned.
     pub fn held(&self, worker: u32) -> u64 {
         self.held.get(&worker).copied().unwrap_or(0)
     }
 
-    /// Tasks that are dealt and not returned.
+    /// Returns the number of tasks dealt and not returned.
     pub fn n_in_flight(&self) -> u64 {
         self.held.values().sum()
     }

@@ -1,15 +1,15 @@
 //! `fsc`: fixed-size chunking.
 //!
-//! The chunk `(sqrt(2)*M*h / (sigma*N*sqrt(ln N)))^(2/3)` weighs what chunks cost (`h` each) against what
-//! the last one of `N` is late (`sigma` per task). What is not known beforehand is measured; until then
-//! a worker's part is dealt in [`N_PARTS`] chunks.
+//! The chunk `(sqrt(2)*M*h / (sigma*N*sqrt(ln N)))^(2/3)` weighs the overhead of chunks (`h` each) against
+//! the lateness of the last of `N` (`sigma` per task). Values that are not given are measured; until then a
+//! worker's part is dealt in [`N_PARTS`] chunks.
 
 use crate::policy::{Completed, Policy, Request, Settings, Work};
 use crate::registry::PolicySpec;
 use crate::rounding;
 use crate::spread::{Spread, Window};
 
-/// Chunks per worker while nothing is known.
+/// Chunks per worker before the first measurement.
 const N_PARTS: u64 = 8;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
@@ -48,7 +48,7 @@ impl FixedSize {
     }
 }
 
-/// The chunk, for `M` tasks, `N` workers, `h` and `sigma`; infinite where tasks do not differ.
+/// Returns the chunk size for `M` tasks, `N` workers, `h` and `sigma`; infinite where tasks do not differ.
 fn size(n_tasks: f64, n_workers: f64, overhead_s: f64, deviation_s: f64) -> f64 {
     let late_s = deviation_s * n_workers * n_workers.ln().sqrt();
     if late_s <= 0.0 {

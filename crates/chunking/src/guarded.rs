@@ -1,19 +1,19 @@
-//! The border of every policy: what it is told are times, and what it answers is a chunk.
+//! Guard around every policy: it hears only valid times, and its answers are bounded.
 //!
-//! Measured times come from other machines and from users' code. A chunk with a time that is no number,
-//! without an end or longer than [`LONGEST_S`] tells a policy nothing; a time below 0 (clocks differ) is 0.
+//! Measured times come from other machines and from users' code. A chunk whose time is NaN, infinite or
+//! longer than [`LONGEST_S`] is not passed to the policy; a time below 0 (clocks differ) becomes 0.
 //!
 //! # Invariants
-//! - A policy hears of finite times from 0 on, and of one worker at least.
-//! - An answer has one task at least, and no more than are left.
+//! - A policy receives finite times of at least 0, and at least one worker.
+//! - An answer is at least one task and at most the tasks left.
 
 use crate::Spread;
 use crate::policy::{Completed, Policy, Request, Settings, Work};
 
-/// No chunk takes thirty years; sums of such times stay numbers.
+/// Longest accepted time, about thirty years: sums of such times stay finite.
 const LONGEST_S: f64 = 1e9;
 
-/// A policy behind its border.
+/// A policy with checked inputs and outputs.
 #[derive(Debug)]
 pub(crate) struct Guarded<P>(pub(crate) P);
 
@@ -56,7 +56,7 @@ fn time(time_s: f64) -> Option<f64> {
 }
 
 impl Settings {
-    /// Those that policies are made with: what is no time counts as not known.
+    /// Returns the settings with which policies are created: an invalid time counts as not known.
     pub(crate) fn cleaned(&self) -> Self {
         let share = if self.share.is_nan() { Self::default().share } else { self.share };
         let known = |spread: Spread| {

@@ -1,4 +1,4 @@
-//! `gss`: guided self-scheduling, an equal part of what is left at every request.
+//! `gss`: guided self-scheduling, an equal part of the remaining tasks at every request.
 
 use crate::policy::{Policy, Request, Settings, Work};
 use crate::registry::PolicySpec;

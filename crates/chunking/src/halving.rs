@@ -1,4 +1,4 @@
-//! `fac2`: factoring by two, the chunks of batch `j` being `M/N * (1/2)^(j+1)`.
+//! `fac2`: factoring by two, with chunks of `M/N * (1/2)^(j+1)` tasks in batch `j`.
 
 use crate::policy::{Policy, Request, Settings, Work};
 use crate::registry::PolicySpec;
@@ -14,9 +14,9 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
 #[derive(Debug)]
 struct Halving {
     n_tasks_min: u64,
-    /// Of which the next chunk is a part.
+    /// Tasks and workers at the start, from which chunk sizes are computed.
     all: Work,
-    /// In how many parts they would be cut for it.
+    /// Number of chunks of the current size that would make up all tasks.
     n_parts: u64,
     n_chunks: u32,
 }

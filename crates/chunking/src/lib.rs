@@ -1,8 +1,8 @@
-//! How many tasks a worker gets next.
+//! Policies that decide how many tasks a worker gets next.
 //!
 //! `M` tasks are dealt to `N` workers in *chunks*; a worker that returns one gets the next. With `R` tasks
-//! left, mean `mu` and deviation `sigma` of the computing time per task, and `h` the time that a chunk
-//! costs beside computing:
+//! left, mean `mu` and deviation `sigma` of the computing time per task, and `h` the overhead of a chunk
+//! beside computing:
 //!
 //! | name | chunk | source |
 //! |---|---|---|
@@ -22,13 +22,13 @@
 //! Sizes are rounded up, except where a source says otherwise.
 //!
 //! # Invariants
-//! - Pure (I1) and deterministic: the same questions and news in the same order give the same sizes.
-//! - [`Dealer`] deals every task once, and again only what came back.
-//! - What was measured may be any number: what is no time is not heard.
+//! - Pure (I1) and deterministic: the same requests and completions in the same order give the same sizes.
+//! - [`Dealer`] deals every task once, and again only tasks that were given back.
+//! - Measured values may be any number: an invalid time is ignored.
 //!
 //! # Not here
-//! Messages and threads (`master-worker`), simulated time (`simulator`), when a running program should be
-//! dealt otherwise (`tunlets`).
+//! Messages and threads (`master-worker`), simulated time (`simulator`), the decision to change the policy of a
+//! running program (`tunlets`).
 
 mod dealer;
 mod policy;

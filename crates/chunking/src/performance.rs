@@ -1,11 +1,11 @@
-//! How fast each worker is, from its chunks.
+//! Speed of each worker, from its chunks, as adaptive weighted factoring defines it.
 
 use std::collections::BTreeMap;
 
 /// Chunks of all workers, for weighted factoring (Cariño and Banicescu 2008).
 ///
 /// The weighted average performance of a worker is `sum(k*t_k) / sum(k*n_k)` over its chunks `k = 1, 2 ...`
-/// of `n_k` tasks in `t_k` seconds: later ones count more.
+/// of `n_k` tasks in `t_k` seconds: later chunks count more.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Performance {
     workers: BTreeMap<u32, Past>,
@@ -33,7 +33,7 @@ impl Performance {
         self.workers.remove(&worker);
     }
 
-    /// The speed of each worker over the mean speed of those known.
+    /// Returns the speed of each worker over the mean speed of those known.
     pub(crate) fn weights(&self) -> BTreeMap<u32, f64> {
         let speeds =
             self.workers.iter().map(|(&worker, past)| (worker, past.n_tasks / past.time_s));
@@ -44,7 +44,7 @@ impl Performance {
     }
 }
 
-/// The weight of a worker; 1 while nothing is known of it.
+/// Returns the weight of a worker; 1 while its speed is not known.
 pub(crate) fn weight(weights: &BTreeMap<u32, f64>, worker: u32) -> f64 {
     weights.get(&worker).copied().unwrap_or(1.0)
 }

@@ -1,10 +1,10 @@
-//! What a policy is asked and told.
+//! Interface of a policy: requests, completions and settings.
 
 use std::fmt::Debug;
 
 /// A rule for the sizes of chunks.
 ///
-/// [`crate::Dealer`] keeps the counts that a policy is asked with, and keeps its answers within bounds.
+/// [`crate::Dealer`] keeps the counts for the requests, and keeps the policy's answers within bounds.
 ///
 /// # Example
 ///
@@ -17,31 +17,31 @@ use std::fmt::Debug;
 /// assert_eq!(policy.next(&request), 250);
 /// ```
 pub trait Policy: Debug + Send {
-    /// An iteration begins. What was measured in earlier ones may be used.
+    /// Begins an iteration. Measurements of earlier iterations may be used.
     fn begin(&mut self, work: &Work) {
         self.restart(work);
     }
 
-    /// The plan no longer fits what is left to deal: tasks came back from a worker, or the number of
-    /// workers changed.
+    /// Replans, because the plan no longer fits the tasks left to deal: a worker gave tasks back, or the
+    /// number of workers changed.
     fn restart(&mut self, left: &Work);
 
-    /// Tasks in the next chunk for a worker. At least one of the [`Request::n_left`] is dealt and at most
-    /// all, whatever the answer.
+    /// Returns the number of tasks in the next chunk for a worker. Whatever the answer, at least one and at
+    /// most [`Request::n_left`] tasks are dealt.
     fn next(&mut self, request: &Request) -> u64;
 
-    /// A worker has returned a chunk.
+    /// Records that a worker returned a chunk.
     fn completed(&mut self, done: &Completed) {
         let _ = done;
     }
 
-    /// A worker is gone, and what was measured of it with it: its number may come back as another one.
+    /// Removes a worker and its measurements: another worker may get its number later.
     fn left(&mut self, worker: u32) {
         let _ = worker;
     }
 }
 
-/// Tasks to deal, and to how many.
+/// Tasks to deal and workers that take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
     /// Tasks not dealt yet.
@@ -50,47 +50,48 @@ pub struct Work {
     pub n_workers: u32,
 }
 
-/// A worker can have a chunk.
+/// Request of a worker for a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Who; any number that is the worker's own.
+    /// Number that identifies the worker.
     pub worker: u32,
     /// Tasks not dealt yet; at least 1.
     pub n_left: u64,
     /// Workers that take part; at least 1.
     pub n_workers: u32,
-    /// Tasks that this worker has and has not returned: not 0 when its next chunk is sent ahead.
+    /// Tasks that this worker has and has not returned: not 0 when its next chunk is requested ahead of
+    /// time.
     pub n_held: u64,
 }
 
-/// A chunk came back.
+/// Completion of a chunk.
 ///
-/// Times come from outside: one below 0 counts as 0, and where one is no number, or without end, the chunk
-/// says nothing.
+/// Times come from outside: one below 0 counts as 0, and a chunk with a NaN or infinite time
+/// is ignored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Completed {
-    /// Who computed it.
+    /// Number that identifies the worker.
     pub worker: u32,
-    /// Its tasks.
+    /// Tasks in the chunk.
     pub n_tasks: u64,
     /// Computing time of all its tasks, in seconds.
     pub compute_s: f64,
-    /// How long the worker waited for the chunk without computing, in seconds.
+    /// Time that the worker waited for the chunk without computing, in seconds.
     pub overhead_s: f64,
 }
 
-/// What policies are made with. What is not known is measured.
+/// Settings of a policy. Values that are not given are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Tasks in the smallest chunk.
     pub n_tasks_min: u64,
-    /// Share of what is left in each batch of DPF, above 0 and at most 1.
+    /// Share of the remaining tasks in each batch of DPF, above 0 and at most 1.
     pub share: f64,
-    /// Iterations remembered.
+    /// Number of iterations remembered.
     pub n_iterations: usize,
-    /// Time that a chunk costs beside computing, where it is known, in seconds.
+    /// Overhead of a chunk beside computing, in seconds, where it is known.
     pub overhead_s: Option<f64>,
-    /// Computing time per task, where it is known.
+    /// Mean and deviation of the computing time per task, where they are known.
     pub spread: Option<crate::Spread>,
 }
 

@@ -1,7 +1,7 @@
-//! `dpf`: dynamic predictive factoring, fixed shares of what is left.
+//! `dpf`: dynamic predictive factoring, with a fixed share of the remaining tasks in each batch.
 //!
-//! Batch after batch (Martínez 2010), each in as many equal chunks as there are workers.
-//! Where chunks would be below the smallest size, the rest goes out in chunks of that size.
+//! Each batch has as many equal chunks as there are workers (Martínez 2010).
+//! Where chunks would be below the smallest size, the remaining tasks are dealt in chunks of that size.
 //!
 //! # Invariants
 //! - The chunks of [`chunks`] sum to the tasks, and none is empty.
@@ -47,19 +47,19 @@ impl Policy for Predictive {
     }
 }
 
-/// A section of consecutive tasks for one worker.
+/// Consecutive tasks for one worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Its batch, from 0.
+    /// Index of its batch, from 0.
     pub batch: u64,
-    /// Its first task.
+    /// Index of its first task.
     pub first: u64,
-    /// Its tasks.
+    /// Number of tasks.
     pub n_tasks: u64,
 }
 
-/// The chunks of an iteration in the order in which they are dealt, by shares of what is left for batch 0,
-/// for batch 1, and for each later one. A share that is not below 1 takes everything.
+/// Returns the chunks of an iteration in the order in which they are dealt. The shares of the remaining
+/// tasks are for batch 0, batch 1 and each later batch; a share of 1 or more takes everything.
 pub fn chunks(shares: [f64; 3], all: Work, n_tasks_min: u64) -> Vec<Chunk> {
     let (mut dealt, mut chunks) = (0, Vec::new());
     for batch in 0.. {

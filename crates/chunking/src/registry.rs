@@ -1,4 +1,4 @@
-//! All policies, by name.
+//! Registry of all policies, by name.
 
 use crate::guarded::Guarded;
 use crate::policy::{Policy, Settings};
@@ -7,35 +7,35 @@ use crate::{
     static_split, trapezoid, weighted_batches, weighted_chunks,
 };
 
-/// What there is to know of a policy.
+/// Description of a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicySpec {
-    /// Its name, in lower case.
+    /// Name, in lower case.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// What the policy does, in one sentence.
     pub sentence: &'static str,
-    /// Where it was published; empty when it belongs to nobody.
+    /// Publication; empty when there is none.
     pub source: &'static str,
-    /// Whether it was published for times that are known beforehand. Without [`Settings::overhead_s`] and
-    /// [`Settings::spread`] it measures them.
+    /// Whether the publication assumes times known beforehand. Without [`Settings::overhead_s`] and
+    /// [`Settings::spread`] the policy measures them.
     pub assumes_known: bool,
     pub(crate) make: fn(&Settings) -> Box<dyn Policy>,
 }
 
 impl PolicySpec {
-    /// A policy that has measured nothing yet. Whatever it is told, it answers with one task at least and
-    /// with no more than are left.
+    /// Creates the policy, without measurements. Whatever it is told, it answers with at least one task and
+    /// at most the tasks left.
     pub fn policy(&self, settings: &Settings) -> Box<dyn Policy> {
         Box::new(Guarded((self.make)(&settings.cleaned())))
     }
 }
 
-/// There is no such policy.
+/// Error: no policy has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no policy `{name}`; write one of {}", names())]
 #[non_exhaustive]
 pub struct UnknownPolicy {
-    /// The name that was asked for.
+    /// Name that was asked for.
     pub name: String,
 }
 
@@ -54,15 +54,15 @@ const ALL: [PolicySpec; 12] = [
     weighted_chunks::SPEC,
 ];
 
-/// Every policy, the default one first.
+/// Returns every policy, the default one first.
 pub fn all() -> &'static [PolicySpec] {
     &ALL
 }
 
-/// The policy of this name.
+/// Returns the policy with this name.
 ///
 /// # Errors
-/// When there is none.
+/// When no policy has it.
 pub fn by_name(name: &str) -> Result<&'static PolicySpec, UnknownPolicy> {
     let found = ALL.iter().find(|spec| spec.name == name);
     found.ok_or_else(|| UnknownPolicy { name: name.to_owned() })

@@ -1,13 +1,13 @@
-//! Shares of tasks as whole tasks.
+//! Rounds shares of tasks to whole tasks.
 
-/// As many tasks as this share holds, rounded up; all of `n_max` when it is no number.
+/// Rounds a share up to whole tasks, at most `n_max`; `n_max` when it is NaN.
 #[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
 #[expect(clippy::cast_sign_loss, reason = "a conversion of floats saturates")]
 pub(crate) fn up(share: f64, n_max: u64) -> u64 {
     if share.is_nan() { n_max } else { ((share * (1.0 - SLACK)).ceil() as u64).min(n_max) }
 }
 
-/// A share that is whole but for rounding stays what it is.
+/// Relative tolerance by which a share that is whole but for rounding errors is not rounded up.
 const SLACK: f64 = 1e-12;
 
 #[cfg(test)]

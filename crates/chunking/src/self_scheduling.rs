@@ -1,4 +1,4 @@
-//! `ss`: self-scheduling, one task after the other.
+//! `ss`: self-scheduling, one task at a time.
 
 use crate::policy::{Policy, Request, Settings, Work};
 use crate::registry::PolicySpec;

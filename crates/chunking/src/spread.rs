@@ -1,4 +1,4 @@
-//! Computing time per task, from chunks.
+//! Mean and deviation of the computing time per task, from chunks.
 
 use std::collections::VecDeque;
 
@@ -12,21 +12,21 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of chunks, each with its tasks and its computing time in seconds: see [`Moments::spread`].
+    /// Computes it from chunks of (tasks, computing time in seconds): see [`Moments::spread`].
     pub fn of_chunks(chunks: impl Iterator<Item = (f64, f64)>) -> Self {
         let mut moments = Moments::default();
         chunks.for_each(|(n_tasks, compute_s)| moments.add(n_tasks, compute_s));
         moments.spread()
     }
 
-    /// `sigma / mu`; zero when nothing was computed.
+    /// Returns `sigma / mu`; 0 when nothing was computed.
     pub fn relative(&self) -> f64 {
         if 0.0 < self.mean_s { self.deviation_s / self.mean_s } else { 0.0 }
     }
 }
 
-/// Mean and squares of the chunks' times per task, each counted as often as the chunk has tasks; gathered
-/// as West (1979) does, so that equal chunks have no deviation at all.
+/// Mean and sum of squares of the chunks' times per task, each weighted by the chunk's tasks; accumulated
+/// as in West (1979), so that equal chunks have exactly no deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     n_chunks: f64,
@@ -36,7 +36,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Adds a chunk. One without tasks, or of no finite time, says nothing.
+    /// Adds a chunk. A chunk without tasks or with a time that is not finite is ignored.
     pub fn add(&mut self, n_tasks: f64, compute_s: f64) {
         let task_s = compute_s / n_tasks;
         if 0.0 < n_tasks && task_s.is_finite() {
@@ -44,7 +44,7 @@ impl Moments {
         }
     }
 
-    /// Adds the chunks of another one.
+    /// Adds the chunks of `other`.
     pub fn merge(&mut self, other: &Self) {
         let n_tasks = self.n_tasks + other.n_tasks;
         if n_tasks <= 0.0 {
@@ -58,13 +58,13 @@ impl Moments {
         self.n_chunks += other.n_chunks;
     }
 
-    /// Whether there is nothing to say anything of.
+    /// Returns whether there are no chunks.
     pub fn is_empty(&self) -> bool {
         self.n_chunks <= 0.0
     }
 
-    /// The mean over all tasks, and how far the chunks' times per task are from it. So DAF has it: a chunk
-    /// is as far from the mean as its tasks together, which are alike.
+    /// Returns the mean over all tasks, and the deviation of the chunks' times per task from it, as DAF
+    /// defines it: the tasks of a chunk count as equal.
     pub fn spread(&self) -> Spread {
         if self.is_empty() {
             return Spread::default();
@@ -72,9 +72,9 @@ impl Moments {
         Spread { mean_s: self.mean_s, deviation_s: (self.squares / self.n_tasks).sqrt() }
     }
 
-    /// The mean over all tasks, and the deviation of a single one as FSC and FAC have it, whose tasks have
-    /// nothing to do with each other: then a chunk of `k` tasks deviates by a `sqrt(k)`-th only. Not
-    /// known before there are two chunks.
+    /// Returns the mean over all tasks, and the deviation of a single task as FSC and FAC define it, where
+    /// tasks are independent: then the time per task of a chunk of `k` tasks deviates by `1/sqrt(k)` of
+    /// that only. `None` before there are two chunks.
     pub fn spread_of_tasks(&self) -> Option<Spread> {
         let n_others = self.n_chunks - 1.0;
         (0.5 < n_others)
@@ -82,12 +82,12 @@ impl Moments {
     }
 }
 
-/// The newest iterations.
+/// Window of the newest iterations.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     n_max: usize,
     iterations: VecDeque<Moments>,
-    /// All of them together.
+    /// All iterations of the window together.
     all: Moments,
 }
 
@@ -96,7 +96,8 @@ impl Window {
         Self { n_max: n_iterations.max(1), iterations: VecDeque::new(), all: Moments::default() }
     }
 
-    /// An iteration begins; the oldest one goes when there are too many. One without chunks takes no place.
+    /// Begins an iteration; drops the oldest one when there are too many. An iteration without chunks is
+    /// reused.
     pub(crate) fn begin(&mut self) {
         if self.iterations.back().is_none_or(|last| !last.is_empty()) {
             self.iterations.push_back(Moments::default());
@@ -108,7 +109,7 @@ impl Window {
         }
     }
 
-    /// Adds a chunk of the iteration.
+    /// Adds a chunk of the current iteration.
     pub(crate) fn add(&mut self, n_tasks: u64, compute_s: f64) {
         if self.iterations.is_empty() {
             self.begin();
@@ -119,12 +120,12 @@ impl Window {
         self.all.add(n_tasks as f64, compute_s);
     }
 
-    /// Whether no iteration is over yet.
+    /// Returns whether no iteration has ended yet.
     pub(crate) fn is_first(&self) -> bool {
         self.iterations.len() <= 1
     }
 
-    /// All chunks together.
+    /// Returns the moments of all chunks in the window.
     pub(crate) fn moments(&self) -> Moments {
         self.all
     }

@@ -1,4 +1,4 @@
-//! `static`: to every worker the same number of tasks, at once.
+//! `static`: every worker gets the same number of tasks, at once.
 
 use crate::batch::{Batch, Cut};
 use crate::policy::{Policy, Request, Work};

@@ -1,7 +1,7 @@
 //! `awf-b`: adaptive weighted factoring, weights learned from batch to batch.
 //!
-//! Every batch is half of what is left. A worker's chunk is its `N`-th part times its weight, the speed
-//! over the mean speed as known when the batch began.
+//! Every batch is half of the remaining tasks. A worker's chunk is `1/N` of the batch times its weight, its
+//! speed over the mean speed as known when the batch began.
 
 use crate::performance::{Performance, weight};
 use crate::policy::{Completed, Policy, Request, Settings, Work};

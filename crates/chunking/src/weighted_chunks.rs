@@ -1,6 +1,6 @@
 //! `awf-c`: adaptive weighted factoring, weights learned from chunk to chunk.
 //!
-//! A worker's chunk is the `N`-th part of half of what is left at its request, times its weight, the speed
+//! A worker's chunk is `R/(2N)` at its request times its weight, its speed
 //! over the mean speed as known then.
 
 use crate::performance::{Performance, weight};

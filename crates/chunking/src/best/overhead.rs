@@ -1,16 +1,16 @@
-//! What a chunk costs beside computing.
+//! Overhead of a chunk: its cost beside computing.
 
 use std::collections::VecDeque;
 
-/// Chunks that are remembered, of whatever iteration.
+/// Number of newest chunks remembered, across iterations.
 const N_NEWEST: usize = 32;
-/// Of this many, one is left out, the dearest.
+/// One of this many chunks, the most expensive, is left out.
 const N_FOR_ONE_LEFT_OUT: usize = 4;
-/// How often the newest ones are looked at.
+/// Number of chunks between two updates of the mean.
 const N_BETWEEN: u32 = 8;
 
-/// The mean of the newest chunks without the dearest quarter: those waited for something else, such as a
-/// worker that was just starting.
+/// Mean overhead of the newest chunks without the most expensive quarter, whose chunks waited for something
+/// else, such as a worker that was just starting.
 #[derive(Debug, Default)]
 pub(super) struct Overhead {
     newest_s: VecDeque<f64>,
@@ -31,7 +31,7 @@ impl Overhead {
         }
     }
 
-    /// `None` before the first chunk.
+    /// Returns the usual overhead, in seconds; `None` before the first chunk.
     pub(super) fn usual_s(&self) -> Option<f64> {
         (!self.newest_s.is_empty()).then_some(self.usual_s)
     }

@@ -1,19 +1,19 @@
-//! How fast each worker is, against the others.
+//! Speed of each worker relative to the others.
 
 use crate::policy::{Completed, Work};
 use std::collections::BTreeMap;
 
-/// Samples of each worker that count.
+/// Number of newest samples of each worker that count.
 const N_NEWEST: usize = 3;
-/// A sample has one part in so many of a worker's equal part, at least; a chunk may have fewer tasks.
+/// A sample has at least `1/N_SAMPLES_IN_PART` of a worker's equal part; a chunk may have fewer tasks.
 const N_SAMPLES_IN_PART: f64 = 16.0;
-/// How much faster than the mean a worker may be as long as it has fewer.
+/// Upper bound of a worker's relative speed while it has fewer than `N_NEWEST` samples.
 const FASTER_AT_FIRST: f64 = 2.0;
-/// No worker is faster, in tasks per second; with larger numbers sums would forget smaller ones.
+/// Upper bound of a speed, in tasks per second; larger numbers would absorb the smaller ones in a sum.
 const SPEED_MAX: f64 = 1e12;
 
-/// Tasks per second of each worker: the middle one of its newest samples, so that one that was disturbed changes
-/// nothing, and two that are slow are believed.
+/// Tasks per second of each worker: the median of its newest samples, so that one disturbed sample changes
+/// nothing, and two slow ones count.
 #[derive(Debug, Default)]
 pub(super) struct Speeds {
     workers: BTreeMap<u32, Newest>,
@@ -21,7 +21,7 @@ pub(super) struct Speeds {
     n_tasks_min: f64,
 }
 
-/// Consecutive chunks of a worker.
+/// Consecutive chunks of a worker, taken together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     n_tasks: f64,
@@ -36,13 +36,13 @@ impl Sample {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Newest {
-    /// What is not yet large enough.
+    /// Chunks collected for the next sample, which is not yet large enough.
     open: Sample,
-    /// The newest one first.
+    /// Newest sample first.
     samples: [Sample; N_NEWEST],
     n_samples: usize,
     speed: f64,
-    /// Whether it computed anything in this iteration.
+    /// Whether the worker completed a chunk in this iteration.
     is_heard: bool,
 }
 
@@ -63,8 +63,8 @@ impl Newest {
 }
 
 impl Speeds {
-    /// Forgets who did nothing in the last iteration: the tasks were others then, and what a worker is compared
-    /// with must be of the same time.
+    /// Begins an iteration. Forgets workers that completed nothing in the last one: its tasks were different,
+    /// and compared speeds must be of the same time.
     pub(super) fn begin(&mut self, work: &Work) {
         self.workers.retain(|_, newest| std::mem::take(&mut newest.is_heard));
         self.add_up();
@@ -95,21 +95,21 @@ impl Speeds {
         self.sum = self.workers.values().map(|newest| newest.speed).sum();
     }
 
-    /// Speed of a worker over the mean of those known; 1 while it is not known.
+    /// Returns the speed of a worker over the mean of those known; 1 while its speed is not known.
     pub(super) fn relative(&self, worker: u32) -> f64 {
         let speed = self.workers.get(&worker).map_or(0.0, |newest| newest.speed);
         let mean = self.sum / self.workers.len().max(1) as f64;
         if 0.0 < speed && 0.0 < mean { speed / mean } else { 1.0 }
     }
 
-    /// The same, so much nearer to 1 as chance may have made the difference (James and Stein 1961): with
-    /// `deviation` of a task over its mean, `n` tasks have the `sqrt(n)`-th part of it.
+    /// Returns the same, shrunk toward 1 by as much as chance may explain (James and Stein 1961): with
+    /// `deviation` of a task over its mean, the mean of `n` tasks deviates by `deviation / sqrt(n)`.
     pub(super) fn believed(&self, worker: u32, deviation: f64) -> f64 {
         let Some(newest) = self.workers.get(&worker) else { return 1.0 };
         let apart = self.relative(worker) - 1.0;
         let chance = deviation * deviation / newest.n_tasks().max(1.0);
         let believed = if apart * apart <= chance { 1.0 } else { 1.0 + apart - chance / apart };
-        // Those that are heard first are those that had the cheapest tasks.
+        // The workers that return first are those that had the cheapest tasks.
         if newest.n_samples < N_NEWEST { believed.min(FASTER_AT_FIRST) } else { believed }
     }
 }

@@ -1,9 +1,9 @@
-//! What holds for every policy, whatever workers do.
+//! Laws that hold for every policy, whatever workers do.
 
 use chunking::{Completed, Dealer, Request, Settings, Spread, Work, all};
 use proptest::prelude::*;
 
-/// What a worker does next.
+/// Next action of a worker.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     Asks(u32),
@@ -28,7 +28,7 @@ fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// Times as they are, and anything that a number can be.
+/// Usual times, and any value that a float can have.
 fn measured() -> impl Strategy<Value = f64> {
     prop_oneof![6 => 0.0..5e-3, 1 => Just(0.0), 1 => any::<f64>(), 1 => Just(f64::NAN)]
 }
@@ -48,7 +48,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     )
 }
 
-/// Deals with a policy as told, and keeps its own account.
+/// Deals with a policy and keeps its own count of the tasks.
 struct Account {
     dealer: Dealer,
     n_tasks: u64,
@@ -120,7 +120,7 @@ impl Account {
         assert_eq!(self.dealer.n_left() + n_in_flight + self.n_completed, self.n_tasks);
     }
 
-    /// Deals the rest, whoever is left.
+    /// Deals and completes the remaining tasks.
     fn end(&mut self) {
         while 0 < self.dealer.n_left() + self.dealer.n_in_flight() {
             (0..6).for_each(|worker| self.ask(worker));
@@ -171,7 +171,7 @@ proptest! {
         }
     }
 
-    /// What is no time changes nothing: the same is dealt as if it had never been said.
+    /// An invalid time changes nothing: the same is dealt as without it.
     #[test]
     fn what_is_no_time_is_not_heard(
         n_tasks in 1..3000_u64,

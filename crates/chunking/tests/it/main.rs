@@ -1,4 +1,4 @@
-//! Policies from outside: what they deal, and that they deal it once.
+//! Tests of the policies through the public API: chunk sizes, and that every task is dealt once.
 
 mod laws;
 mod peers;

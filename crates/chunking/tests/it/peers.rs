@@ -1,10 +1,10 @@
 //! The rules of DLS4LB (<https://github.com/unibas-dmi-hpc/DLS4LB>), the MPI library of these policies that its authors
-//! checked against the publications, written down anew from its formulas; and what ours deal instead.
+//! checked against the publications, reimplemented from its formulas and compared with ours.
 
 use chunking::{Completed, Dealer, Settings, Spread, by_name};
 use proptest::prelude::*;
 
-/// What a rule of theirs deals, told what is left and which chunk it is.
+/// Returns the chunks that one of their rules deals, given the tasks left and the index of the chunk.
 fn theirs(n_tasks: u64, mut rule: impl FnMut(u64, u64) -> u64) -> Vec<u64> {
     let (mut n_left, mut dealt) = (n_tasks, Vec::new());
     while n_left != 0 {
@@ -37,7 +37,7 @@ proptest! {
         prop_assert_eq!(ours("tss", &usual, n_tasks, n_workers), tss);
     }
 
-    /// `K = ceil((sqrt(2)*M*h / (sigma*N*sqrt(ln N)))^(2/3))`, never more than an equal part here.
+    /// `K = ceil((sqrt(2)*M*h / (sigma*N*sqrt(ln N)))^(2/3))`, limited to an equal part here.
     #[test]
     fn the_fixed_size_is_the_same(
         n_tasks in 1..100_000_u64,
@@ -56,7 +56,7 @@ proptest! {
         prop_assert_eq!(ours("fsc", &known, n_tasks, n_workers), fsc);
     }
 
-    /// They halve what is left, rounded up, at each batch, as the algorithm of 1992 does; we halve the chunk,
+    /// DLS4LB halves the remaining tasks, rounded up, at each batch, as the algorithm of 1992 does; we halve the chunk,
     /// as its formula for the size does. The two differ by the rounding of a batch.
     #[test]
     fn factoring_by_two_differs_by_a_task(n_tasks in 1..100_000_u64, n_workers in 2..100_u64) {

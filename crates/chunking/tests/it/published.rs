@@ -1,8 +1,8 @@
-//! Sizes as they were published, or follow by hand from what was.
+//! Chunk sizes as published, or computed by hand from the publications.
 
 use chunking::{Completed, Dealer, Settings, Spread, by_name};
 
-/// The sizes of all chunks when workers ask in turn and no chunk has come back.
+/// Returns the sizes of all chunks when workers ask in turn and no chunk has come back.
 fn sizes(name: &str, settings: &Settings, n_tasks: u64, n_workers: u32) -> Vec<u64> {
     let mut dealer = Dealer::new(by_name(name).expect("a policy").policy(settings));
     dealer.begin(n_tasks, n_workers);
@@ -14,7 +14,7 @@ fn rest(dealer: &mut Dealer, n_workers: u32) -> Vec<u64> {
     in_turn.take_while(|n_tasks| *n_tasks != 0).collect()
 }
 
-/// `[(size, how often), ...]` in full.
+/// Expands `[(size, count), ...]`.
 fn spelled(runs: &[(u64, usize)]) -> Vec<u64> {
     runs.iter().flat_map(|&(size, n)| std::iter::repeat_n(size, n)).collect()
 }
@@ -24,7 +24,7 @@ fn check(name: &str, expected: &[(u64, usize)]) {
     assert_eq!(sizes(name, &Settings::default(), 1000, 4), spelled(expected));
 }
 
-/// Tzen and Ni, "Trapezoid self-scheduling" (1993), compare 1000 tasks on 4 processors under all of these.
+/// Tzen and Ni, "Trapezoid self-scheduling" (1993), compare these policies for 1000 tasks on 4 processors.
 #[test]
 fn tzen_and_ni_1993_show_a_thousand_tasks_on_four_workers() {
     check("ss", &[(1, 1000)]);
@@ -35,7 +35,8 @@ fn tzen_and_ni_1993_show_a_thousand_tasks_on_four_workers() {
     check("tss", &[&steps[..], &[(28, 1)]].concat());
 }
 
-/// Polychronopoulos and Kuck, "Guided self-scheduling" (1987): `ceil(R/N)` of what is left, 100 tasks on 5.
+/// Polychronopoulos and Kuck, "Guided self-scheduling" (1987): `ceil(R/N)` of the remaining tasks, 100 tasks
+/// on 5.
 #[test]
 fn polychronopoulos_and_kuck_1987_take_an_equal_part_of_what_is_left() {
     let expected = [20, 16, 13, 11, 8, 7, 5, 4, 4, 3, 2, 2, 1, 1, 1, 1, 1];
@@ -50,7 +51,8 @@ fn hummel_schonberg_and_flynn_1992_halve_from_batch_to_batch() {
     assert_eq!(fac2, spelled(&[(13, 4), (7, 4), (4, 4), (2, 2)]));
 }
 
-/// Martínez, "Sintonización dinámica de aplicaciones MPI" (2010): half of what is left, until spread is known.
+/// Martínez, "Sintonización dinámica de aplicaciones MPI" (2010): half of the remaining tasks, until spread is
+/// known.
 #[test]
 fn martinez_2010_halves_what_is_left() {
     check("static", &[(250, 4)]);
@@ -91,7 +93,7 @@ fn known_costs_make_the_chunks_of_fixed_size() {
     assert_eq!(sizes("fsc", &Settings::default(), 1000, 4), spelled(&[(32, 31), (8, 1)]));
 }
 
-/// A chunk of ten tasks came back.
+/// Completion of a chunk of ten tasks.
 fn completed(worker: u32, compute_s: f64) -> Completed {
     Completed { worker, n_tasks: 10, compute_s, overhead_s: 0.0 }
 }
@@ -107,7 +109,7 @@ fn adjusting_factoring_follows_the_spread_from_the_second_iteration_on() {
     dealer.completed(&completed(1, 30.0));
     dealer.begin(1600, 8);
     let dealt = rest(&mut dealer, 8);
-    // Of 1600, 800 and 534.
+    // Batches 0, 1 and 2 are cut from 1600, 800 and 534 tasks.
     assert_eq!(dealt[..24], spelled(&[(100, 8), (34, 2), (33, 6), (23, 2), (22, 6)]));
 }
 
@@ -117,14 +119,14 @@ fn adjusting_factoring_knows_one_batch_ahead() {
     dealer.begin(1000, 4);
     dealer.completed(&completed(0, 10.0));
     dealer.begin(1000, 4);
-    // Without spread, batch 0 is everything.
+    // All tasks took the same time so far, so batch 0 is everything.
     assert_eq!(dealer.deal(0), 250);
     dealer.completed(&completed(1, 30.0));
     assert_eq!(rest(&mut dealer, 4), [250; 3]);
 }
 
-/// The next chunks of the slow worker, of three that are alike and one of a third of their speed, when
-/// two of eight equal parts are dealt: 1.2 and 0.4 times the mean speed.
+/// Returns the next chunks of the slow worker after two of eight equal parts were dealt to four workers, three
+/// of them equal and one with a third of their speed: 1.2 and 0.4 times the mean speed.
 fn slow_chunks(name: &str) -> Vec<u64> {
     let mut dealer = Dealer::new(by_name(name).expect("a policy").policy(&Settings::default()));
     dealer.begin(1000, 4);
@@ -135,11 +137,11 @@ fn slow_chunks(name: &str) -> Vec<u64> {
     (0..4).map(|_| dealer.deal(3)).collect()
 }
 
-/// Cariño and Banicescu (2008): the part of half of what is left, times the speed over the mean speed.
+/// Cariño and Banicescu (2008): `R/(2N)` times the speed over the mean speed.
 #[test]
 fn adaptive_weighted_factoring_follows_the_speeds() {
-    // The first batch goes on with the weights from before it; then 500 / 8 * 0.4.
+    // The first batch continues with the weights from before it; then 500 / 8 * 0.4.
     assert_eq!(slow_chunks("awf-b"), [125, 125, 125, 25]);
-    // 875 / 8 * 0.4, and so on of what is left.
+    // 875 / 8 * 0.4, and so on with the remaining tasks.
     assert_eq!(slow_chunks("awf-c"), [44, 42, 40, 38]);
 }
