@@ -1,6 +1,6 @@
 //! Expressions over the parameters of an experiment: `p + 1`, `p <= n and n % p == 0`.
 //!
-//! All values are numbers; what is true is 1, what is false 0.
+//! All values are numbers; true is 1, false is 0.
 
 mod parse;
 
@@ -9,48 +9,48 @@ pub(crate) use parse::is_taken;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// What is wrong with an expression.
+/// Error in an expression.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExpressionError {
-    /// It cannot be read.
+    /// The text is not an expression.
     #[error("`{text}` is no expression: {expected} is missing at character {at}")]
     Malformed {
         /// The expression.
         text: String,
-        /// What could stand there.
+        /// Kind of text that is missing.
         expected: &'static str,
-        /// Where, counted from 1.
+        /// Character position of the error, from 1.
         at: usize,
     },
-    /// It names something that is no parameter.
+    /// The expression uses a name that is not a parameter.
     #[error("`{text}` names `{name}`, which is no parameter; there are {known}")]
     Unknown {
         /// The expression.
         text: String,
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// The parameters there are.
+        /// The known parameters, in backquotes and separated by commas.
         known: String,
     },
-    /// It has no value.
+    /// The expression has no finite value.
     #[error("`{text}` has no value at {point}")]
     NoValue {
         /// The expression.
         text: String,
-        /// The parameters.
+        /// The parameters and their values.
         point: String,
     },
 }
 
-/// An expression that was read.
+/// A parsed expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     text: String,
     root: Node,
 }
 
-/// A part of an expression.
+/// Node of the syntax tree.
 #[derive(Clone, Debug, PartialEq)]
 enum Node {
     Number(f64),
@@ -88,23 +88,24 @@ enum Binary {
 }
 
 impl Expression {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
-    /// At the first character that does not fit.
+    /// At the first character that does not belong to an expression.
     pub fn read(text: &str) -> Result<Self, ExpressionError> {
         Ok(Self { text: text.to_owned(), root: parse::parse(text)? })
     }
 
-    /// As it was written.
+    /// Returns the expression as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its value.
+    /// Evaluates the expression.
     ///
     /// # Errors
-    /// When it names what is not among the parameters, or divides by 0 and the like.
+    /// When it uses a name that is not among the parameters, or its value is not finite (division by 0 and
+    /// the like).
     pub fn value(&self, parameters: &BTreeMap<String, f64>) -> Result<f64, ExpressionError> {
         let unknown = |name: &str| ExpressionError::Unknown {
             text: self.text.clone(),
@@ -120,7 +121,7 @@ impl Expression {
         Err(ExpressionError::NoValue { text: self.text.clone(), point })
     }
 
-    /// Whether it is anything but 0.
+    /// Returns whether the value is not 0.
     ///
     /// # Errors
     /// As [`Expression::value`].
@@ -130,7 +131,7 @@ impl Expression {
 }
 
 impl Node {
-    /// The value, or the name that is not known.
+    /// Returns the value, or the first unknown name.
     fn value(&self, parameters: &BTreeMap<String, f64>) -> Result<f64, String> {
         match self {
             Self::Number(number) => Ok(*number),

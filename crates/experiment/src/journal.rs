@@ -1,4 +1,4 @@
-//! What is kept of an experiment besides its measurements: which runs are done, and under which circumstances.
+//! Journal of an experiment: its plan, the runs that are done or failed, and the conditions they ran under.
 
 use crate::Point;
 use crate::noise::Noise;
@@ -11,22 +11,22 @@ use thiserror::Error;
 /// Version of `experiment.json`.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// Why an experiment cannot go on.
+/// Reason why an experiment cannot be resumed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// The plan is not that of the runs that are done.
+    /// The plan differs from the plan of the runs that are done.
     #[error("the plan changed since this experiment began, in {}; name another folder with `-o`, or begin anew with `--fresh`", quoted(.changes))]
     Changed {
-        /// Fields of the plan.
+        /// Names of the fields that differ.
         changes: Vec<&'static str>,
     },
-    /// A newer version wrote it.
+    /// A newer version wrote the journal.
     #[error(
         "the experiment was written in format {found}, and this version reads up to {FORMAT_VERSION}; use a newer one"
     )]
     Newer {
-        /// The format.
+        /// Format version of the journal.
         found: u32,
     },
 }
@@ -35,63 +35,63 @@ fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// An experiment as far as it is.
+/// State of an experiment, as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Journal {
     /// [`FORMAT_VERSION`] of the writer.
     pub format_version: u32,
-    /// What is run.
+    /// The plan.
     pub plan: Plan,
-    /// What the runs ran on and under: host, processor, versions.
+    /// Conditions of the runs: host, processor, versions.
     pub environment: BTreeMap<String, String>,
-    /// Rounds of the fixed work that is timed between runs.
+    /// Rounds of the calibration work, a fixed amount that is timed between runs.
     pub n_calibration_rounds: u64,
-    /// What its times say.
+    /// Noise of the machine, from the calibration times.
     pub noise: Option<Noise>,
-    /// Runs that are done, in their order.
+    /// Completed runs, in order.
     pub runs: Vec<Done>,
-    /// Runs that failed for good.
+    /// Runs that failed in all their tries.
     pub failed: Vec<Failed>,
-    /// Valid bytes of each file of measurements; what is behind them belongs to a run that is not done.
+    /// Valid bytes of each file of measurements, by name; what follows them belongs to an incomplete run.
     pub valid_bytes: BTreeMap<String, u64>,
 }
 
-/// A run that is done.
+/// A completed run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// Where.
+    /// Point that was run.
     pub params: Parameters,
-    /// It is kept from fitting.
+    /// Whether the point is kept from fitting.
     pub is_holdout: bool,
-    /// Which repetition, from 0.
+    /// Repetition, from 0.
     pub repetition: u32,
-    /// When it was started, in seconds since 1970.
+    /// Time of its start, in seconds since 1970.
     pub started_s: f64,
-    /// Time from its start to its end.
+    /// Time from its start to its end, in seconds.
     pub wall_s: f64,
-    /// Time between `MPI_Init` and `MPI_Finalize`, of the longest rank.
+    /// Time of the longest rank between `MPI_Init` and `MPI_Finalize`, in seconds.
     pub elapsed_s: f64,
-    /// How often it was started.
+    /// Number of times it was started.
     pub tries: u32,
-    /// Processes that wanted to run on the starting node before it, as the mean of a minute.
+    /// Load average of the starting node before the run: runnable processes over the last minute.
     pub load: f64,
-    /// Time of the fixed work before it.
+    /// Time of the calibration work before the run, in seconds.
     pub calibration_s: f64,
 }
 
-/// A run that failed for good.
+/// A run that failed in all its tries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failed {
-    /// Where.
+    /// Point that was run.
     pub params: Parameters,
-    /// Which repetition, from 0.
+    /// Repetition, from 0.
     pub repetition: u32,
-    /// Why, in a sentence.
+    /// Reason, in a sentence.
     pub why: String,
 }
 
 impl Journal {
-    /// Nothing is done yet.
+    /// Creates a journal without runs.
     pub fn new(plan: Plan) -> Self {
         Self {
             format_version: FORMAT_VERSION,
@@ -105,10 +105,10 @@ impl Journal {
         }
     }
 
-    /// Goes on with this plan; runs that failed are tried again.
+    /// Resumes the experiment with this plan; failed runs are tried again.
     ///
     /// # Errors
-    /// When the plan is another one in what was measured.
+    /// When the plan differs in what was measured, or a newer version wrote the journal.
     pub fn go_on(&mut self, plan: &Plan) -> Result<(), JournalError> {
         if FORMAT_VERSION < self.format_version {
             return Err(JournalError::Newer { found: self.format_version });
@@ -122,19 +122,19 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether a run is done.
+    /// Returns whether a run is done.
     pub fn has(&self, point: &Point, repetition: u32) -> bool {
         let is_it = |done: &Done| done.repetition == repetition && done.params == point.parameters;
         self.runs.iter().any(is_it)
     }
 
-    /// Those of `runs` that are not done.
+    /// Returns those of `runs` that are not done.
     pub fn left(&self, points: &[Point], runs: &[Run]) -> Vec<Run> {
         let is_left = |run: &&Run| !self.has(&points[run.point], run.repetition);
         runs.iter().filter(is_left).copied().collect()
     }
 
-    /// Takes note of a run.
+    /// Adds a completed run and updates the noise.
     pub fn add(&mut self, done: Done) {
         self.runs.push(done);
         let times_s: Vec<f64> = self.runs.iter().map(|done| done.calibration_s).collect();

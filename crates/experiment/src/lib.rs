@@ -1,7 +1,7 @@
-//! Experiments: a program is run over a grid of its parameters, and the times of its regions are kept.
+//! Experiments: a program is run over a grid of its parameters, and the times of its regions are recorded.
 //!
-//! A [`Plan`] says what is run; [`schedule::runs`] puts its repetitions into a random order; [`regions`] makes
-//! measurements of what was seen of a run; [`Journal`] is what is kept so that an interrupted experiment goes on.
+//! A [`Plan`] describes the runs; [`schedule::runs`] puts its repetitions into a random order; [`regions`] turns
+//! the observations of a run into measurements; a [`Journal`] lets an interrupted experiment resume.
 //!
 //! ```
 //! use experiment::Plan;
@@ -21,10 +21,10 @@
 //!
 //! # Invariants
 //! - Pure (I1): no clock, file, socket, thread or environment; the same plan gives the same runs in the same order.
-//! - Nothing in a plan is ignored: what is not known is an error.
+//! - Nothing in a plan is ignored: an unknown field is an error.
 //!
 //! # Not here
-//! Starting runs and writing files (`cli`), models of what was measured (`fitting`).
+//! Starting runs and writing files (`cli`); fitting models to the measurements (`fitting`).
 
 pub mod expression;
 pub mod journal;

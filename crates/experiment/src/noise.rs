@@ -1,25 +1,26 @@
-//! How quiet a machine was: a fixed piece of work is timed between the runs.
+//! Noise of a machine: a fixed piece of work (the calibration) is timed between the runs.
 
 use serde::{Deserialize, Serialize};
 
-/// Above it other work takes so much of the processors that people are told.
+/// Value of `median_above` from which other work on the machine disturbs the runs so much that the user is
+/// warned.
 const SPREAD_HIGH: f64 = 0.1;
 
-/// What the times of the fixed work say.
+/// Statistics of the times of the calibration work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
-    /// How often it was timed.
+    /// Number of times.
     pub n: usize,
-    /// The shortest time.
+    /// Shortest time, in seconds.
     pub fastest_s: f64,
-    /// How far the median lies above the shortest, as a share of it.
+    /// Distance of the median from the shortest time, relative to the shortest.
     pub median_above: f64,
-    /// How far nine in ten lie above it at most.
+    /// Distance of the 90th percentile from the shortest time, relative to the shortest.
     pub most_above: f64,
 }
 
 impl Noise {
-    /// Of these times; none of none.
+    /// Computes the statistics; `None` without valid times.
     pub fn of(times_s: &[f64]) -> Option<Self> {
         let mut sorted = times_s.to_vec();
         sorted.retain(|time_s| time_s.is_finite() && 0.0 < *time_s);
@@ -35,12 +36,12 @@ impl Noise {
         })
     }
 
-    /// Whether measurements suffer.
+    /// Returns whether the noise disturbs measurements.
     pub fn is_high(&self) -> bool {
         SPREAD_HIGH < self.median_above
     }
 
-    /// What to do about it, when it is high.
+    /// Returns advice for the user when the noise is high.
     pub fn warning(&self) -> Option<String> {
         self.is_high().then(|| {
             format!(

@@ -1,4 +1,4 @@
-//! The plan of an experiment: a command with placeholders, and the parameters that it is run over.
+//! The plan of an experiment: a command with placeholders, and the values of its parameters.
 
 mod check;
 mod grid;
@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 /// Values of the parameters, by name.
 pub type Parameters = BTreeMap<String, f64>;
 
-/// A plan with comments, to begin with.
+/// An example plan with comments, as a starting point.
 pub const EXAMPLE: &str = include_str!("plan/example.toml");
 
-/// What is run, over which parameters.
+/// Runs and their parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -25,56 +25,58 @@ pub struct Plan {
     /// A batch script; a command names the path of the filled-in copy by `{script}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// Variables set for the command; values have placeholders as well.
+    /// Environment variables of the command; values may have placeholders too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// Values of each parameter; all combinations are run.
     pub parameters: BTreeMap<String, Vec<f64>>,
-    /// Only points are run where this is true.
+    /// Condition on the parameters; only points for which it is true are run.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// Combinations that are not run: points that have all these values.
+    /// Combinations that are not run: every point with all these values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<Parameters>,
-    /// Further points, which are kept from fitting; a parameter that is not named has its values of above.
+    /// Additional points, which are kept from fitting; parameters that are not named take their values from
+    /// `parameters`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holdout: Vec<BTreeMap<String, Vec<f64>>>,
-    /// Functions that are measured by themselves; `*` stands for anything.
+    /// Functions that are measured separately; `*` matches any text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<String>,
-    /// How often each point is run.
+    /// Runs of each point.
     #[serde(default = "repetitions")]
     pub repetitions: u32,
     /// Seed of the order of runs.
     #[serde(default = "seed")]
     pub seed: u64,
-    /// Time after which a run is ended and has failed.
+    /// Time after which a run is stopped and counts as failed, in seconds.
     #[serde(default = "timeout_s")]
     pub timeout_s: f64,
-    /// How often a run is started until it has failed for good.
+    /// Number of times a run is started before it counts as failed for good.
     #[serde(default = "tries")]
     pub tries: u32,
-    /// Seconds that a run may take, for the estimate before anything is measured.
+    /// Expression for the expected time of a run in seconds, used for estimates before the first
+    /// measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_s: Option<String>,
 }
 
-/// A command, as one line or as words.
+/// A command, as one line or as a list of words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Command {
-    /// Words are parted by spaces; quotes keep spaces.
+    /// Words are separated by spaces; quotes protect spaces.
     Line(String),
-    /// Each word by itself.
+    /// A list of words.
     Words(Vec<String>),
 }
 
-/// A combination of parameters.
+/// One combination of parameter values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Value of each parameter.
     pub parameters: Parameters,
-    /// It is kept from fitting.
+    /// Whether the point is kept from fitting.
     pub is_holdout: bool,
 }
 
@@ -95,10 +97,10 @@ fn tries() -> u32 {
 }
 
 impl Plan {
-    /// Reads a plan and checks it.
+    /// Reads and checks a plan.
     ///
     /// # Errors
-    /// At the first thing that is wrong in it.
+    /// At the first mistake in it.
     pub fn read(text: &str) -> Result<Self, PlanError> {
         let plan: Self = toml::from_str(text).map_err(|error| PlanError::Malformed {
             line: error.span().map_or(1, |span| text[..span.start].lines().count().max(1)),
@@ -108,15 +110,15 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The points of the grid, then those that are kept from fitting, each once.
+    /// Returns the points of the grid, then those that are kept from fitting, without duplicates.
     ///
     /// # Errors
-    /// When `where` has no value somewhere, or no point is left.
+    /// When `where` has no value at some point, or no point is left.
     pub fn points(&self) -> Result<Vec<Point>, PlanError> {
         grid::points(self)
     }
 
-    /// The words of the command at a point, with the path of the filled-in script.
+    /// Returns the words of the command at a point, with the path of the filled-in script.
     ///
     /// # Errors
     /// When a placeholder has no value, or a quote is not closed.
@@ -131,7 +133,7 @@ impl Plan {
         if words.is_empty() { Err(PlanError::NoCommand) } else { Ok(words) }
     }
 
-    /// The script at a point, when there is one.
+    /// Returns the filled-in script at a point, if the plan has one.
     ///
     /// # Errors
     /// When a placeholder has no value.
@@ -140,7 +142,7 @@ impl Plan {
         self.script.as_ref().map(fill).transpose()
     }
 
-    /// The variables at a point.
+    /// Returns the environment variables at a point.
     ///
     /// # Errors
     /// When a placeholder has no value.
@@ -151,15 +153,17 @@ impl Plan {
         self.environment.iter().map(fill).collect()
     }
 
-    /// What a run at a point is expected to take before anything is measured, when the plan says it.
+    /// Returns the expected time of a run at a point before the first measurement, in seconds, if the plan
+    /// gives one.
     pub fn expected_s(&self, point: &Point) -> Option<f64> {
         let expression = Expression::read(self.expected_s.as_ref()?).ok()?;
         expression.value(&point.parameters).ok().filter(|time_s| 0.0 <= *time_s)
     }
 
-    /// What differs from an earlier plan whose measurements would not go with those of this one.
+    /// Returns the fields that differ from an earlier plan so that its measurements cannot be combined with
+    /// this plan's.
     ///
-    /// More repetitions, other limits and another estimate do no harm.
+    /// More repetitions, other limits and another estimate are compatible.
     pub fn changes_since(&self, earlier: &Self) -> Vec<&'static str> {
         let pairs = [
             ("command", self.command != earlier.command),
@@ -178,7 +182,7 @@ impl Plan {
 }
 
 impl Point {
-    /// `n = 200, p = 4`.
+    /// Returns the point as text: `n = 200, p = 4`.
     pub fn in_words(&self) -> String {
         let each = self.parameters.iter().map(|(name, value)| format!("{name} = {value}"));
         each.collect::<Vec<_>>().join(", ")

@@ -1,68 +1,68 @@
-//! What is kept of a run: for each role the times of its regions, and the time of the whole.
+//! Measurements of a run: for each role the times of its regions, and the time of the whole run.
 //!
 //! A region is the call site of an MPI operation together with the computation before it. Its values are means over
 //! the ranks of the role.
 //!
 //! # Invariants
-//! - The times of a role's regions add up to what its ranks took on average: a function that is measured by itself is
-//!   taken out of the computation that it is part of.
+//! - The times of a role's regions add up to the mean time of its ranks: the time of a function that is measured
+//!   separately is subtracted from the computation around it.
 
 use crate::roles::roles;
 use std::collections::BTreeSet;
 
-/// Name of the region that is the whole run.
+/// Name of the region that stands for the whole run.
 pub const TOTAL: &str = "total";
 
-/// What a rank spent at a place.
+/// Time and traffic of one rank at one place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
-    /// The rank, counted over the whole run from 0.
+    /// Rank, counted over the whole run from 0.
     pub rank: usize,
-    /// The place: location and operation, `matmul.c:88 MPI_Send`.
+    /// Location and operation, such as `matmul.c:88 MPI_Send`.
     pub place: String,
-    /// Computation before the calls.
+    /// Computing time before the calls, in seconds.
     pub computation_s: f64,
-    /// Time inside them.
+    /// Time inside the calls, in seconds.
     pub mpi_s: f64,
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Bytes moved.
+    /// Bytes moved by the calls.
     pub bytes: u64,
-    /// Functions that are measured by themselves: of the computation this is theirs.
+    /// Shares of this computation that belong to functions measured separately.
     pub functions: Vec<Share>,
 }
 
-/// What a function has of the computation before a place.
+/// Share of a function in the computation before a place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Share {
-    /// The function.
+    /// Name of the function.
     pub function: String,
-    /// Calls that ended there.
+    /// Number of its calls that ended there.
     pub calls: u64,
-    /// Its time, without that of other functions which are measured and that of MPI.
+    /// Time in the function, without MPI and without other measured functions inside it, in seconds.
     pub time_s: f64,
 }
 
-/// One number.
+/// One measured value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// The region, `workers->matmul.c:88 MPI_Send`.
+    /// Region, such as `workers->matmul.c:88 MPI_Send`.
     pub callpath: String,
-    /// What was measured.
+    /// Metric: `time`, `computation`, `mpi`, `calls` or `bytes`.
     pub metric: &'static str,
-    /// The value, in seconds, calls, or bytes.
+    /// Value, in seconds, calls, or bytes.
     pub value: f64,
 }
 
-/// Sums over the ranks of a role.
+/// Sums over the ranks of a role for one region.
 struct Row {
     callpath: String,
     n_ranks: usize,
-    /// Computation, time in MPI, calls, bytes.
+    /// Computation in seconds, time in MPI in seconds, calls, bytes.
     sums: [f64; 4],
 }
 
-/// The measurements of a run of which these are the parts, in the order of the parts.
+/// Returns the measurements of a run that consists of these parts, in the order of the parts.
 pub fn measurements(parts: &[Part], total_s: f64) -> Vec<Measurement> {
     let n_ranks = parts.iter().map(|part| part.rank + 1).max().unwrap_or(0);
     let mut places = vec![BTreeSet::new(); n_ranks];
@@ -112,44 +112,44 @@ impl Row {
     }
 }
 
-/// A call of MPI on the timeline of a thread.
+/// An MPI call on the timeline of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// When it began.
+    /// Time of its start, in ns.
     pub start_ns: u64,
-    /// When it ended.
+    /// Time of its end, in ns.
     pub end_ns: u64,
-    /// Its place, by any number.
+    /// Number that identifies its place.
     pub place: usize,
 }
 
-/// The entry or the exit of a function on the timeline of a thread.
+/// Entry or exit of a function on the timeline of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// When.
+    /// Time, in ns.
     pub time_ns: u64,
-    /// The function, by any number.
+    /// Number that identifies the function.
     pub function: usize,
-    /// Entry, not exit.
+    /// True for an entry, false for an exit.
     pub is_entry: bool,
 }
 
-/// What a function has of the computation before the calls at a place.
+/// Share of a function in the computation before the calls at a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inside {
-    /// The place.
+    /// Number of the place.
     pub place: usize,
-    /// The function.
+    /// Number of the function.
     pub function: usize,
-    /// Calls that ended there.
+    /// Number of its calls that ended there.
     pub calls: u64,
-    /// Time in it, and in no other function inside it.
+    /// Time in the function, without other functions inside it, in ns.
     pub time_ns: u64,
 }
 
-/// Divides the computation of a thread among functions; calls and passages are in the order of time.
+/// Divides the computation of a thread among functions; calls and passages are sorted by time.
 ///
-/// Time is the function's that was entered last, and belongs to the call that comes next. Time inside calls is MPI's.
+/// Time belongs to the innermost open function, and to the place of the next call. Time inside calls belongs to MPI.
 pub fn inside(calls: &[Call], passages: &[Passage]) -> Vec<Inside> {
     let mut found: Vec<Inside> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -166,7 +166,7 @@ pub fn inside(calls: &[Call], passages: &[Passage]) -> Vec<Inside> {
             found[idx].time_ns += time_ns;
         };
         while let Some(passage) = passages.next_if(|passage| passage.time_ns <= call.start_ns) {
-            // One inside the last call changes who is open, and costs nothing.
+            // A passage inside the last call changes which function is open, but adds no time.
             let until_ns = passage.time_ns.max(now_ns);
             if let Some(function) = open.last() {
                 add(*function, 0, until_ns - now_ns);
@@ -268,7 +268,7 @@ mod tests {
         // A function inside another one.
         let nested = [(10, 1, true), (20, 2, true), (50, 2, false), (60, 1, false)];
         check_inside(&calls, &nested, &[(7, 1, 1, 20), (7, 2, 1, 30)]);
-        // One that never ends, and an exit whose entry was not seen.
+        // A function that never ends, and an exit without an entry.
         check_inside(&calls, &[(120, 1, true)], &[(8, 1, 0, 80)]);
         check_inside(&calls, &[(120, 1, false)], &[]);
     }

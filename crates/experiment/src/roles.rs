@@ -1,10 +1,10 @@
-//! Ranks that do the same: those that call MPI at the same places.
+//! Roles of ranks: ranks that call MPI at the same places have the same role.
 
 use std::collections::BTreeSet;
 
-/// The role of each rank, given the places at which it calls MPI.
+/// Returns the name of each rank's role, given the places at which it calls MPI.
 ///
-/// Names do not depend on the number of ranks where that is possible, so that a role is the same one in all runs
+/// Names do not depend on the number of ranks where possible, so that a role has the same name in all runs
 /// of an experiment.
 pub(crate) fn roles(places: &[BTreeSet<&str>]) -> Vec<String> {
     let first_alike: Vec<usize> = places

@@ -1,19 +1,19 @@
-//! The order of runs, and the time that those take which are left.
+//! The order of runs, and an estimate of the time that the remaining ones take.
 
 use crate::plan::{Plan, Point};
 
 /// One run of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Run {
-    /// Which point, by its position among [`Plan::points`].
+    /// Index of the point in [`Plan::points`].
     pub point: usize,
-    /// Which repetition of it, from 0.
+    /// Repetition of the point, from 0.
     pub repetition: u32,
 }
 
-/// All runs: each repetition goes through all points in a random order of its own.
+/// Returns all runs: each repetition goes through all points in its own random order.
 ///
-/// So what changes slowly on a machine hits all points alike, and an experiment that is interrupted has all
+/// So slow changes of the machine affect all points equally, and an interrupted experiment has run all
 /// points about equally often. More repetitions only add runs at the end.
 pub fn runs(n_points: usize, repetitions: u32, seed: u64) -> Vec<Run> {
     let mut numbers = Numbers(seed);
@@ -27,7 +27,7 @@ pub fn runs(n_points: usize, repetitions: u32, seed: u64) -> Vec<Run> {
     (0..repetitions).flat_map(round).collect()
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014).
+/// Random numbers by SplitMix64 (Steele, Lea and Flood 2014).
 struct Numbers(u64);
 
 impl Numbers {
@@ -39,29 +39,29 @@ impl Numbers {
         mixed ^ (mixed >> 31)
     }
 
-    /// One of the numbers from 0 to `n - 1`.
+    /// Returns a random number from 0 to `n - 1`.
     fn below(&mut self, n: usize) -> usize {
         let scaled = (u128::from(self.next()) * n as u128) >> 64;
         usize::try_from(scaled).expect("it is below n")
     }
 }
 
-/// What runs took so far, for what those take that are left.
+/// Estimates the time of the remaining runs from the times so far.
 #[derive(Clone, Debug, Default)]
 pub struct Pace {
-    /// By point: how many runs, and their time together.
+    /// Number of runs and their total time in seconds, by point.
     points: Vec<(u32, f64)>,
     expected_s: Vec<Option<f64>>,
 }
 
 impl Pace {
-    /// Nothing was run yet.
+    /// Creates an estimate without measured runs.
     pub fn new(plan: &Plan, points: &[Point]) -> Self {
         let expected_s = points.iter().map(|point| plan.expected_s(point)).collect();
         Self { points: vec![(0, 0.0); points.len()], expected_s }
     }
 
-    /// A run took so long, with all that belongs to it.
+    /// Adds the time that a run took from start to end, including its overhead.
     pub fn add(&mut self, point: usize, wall_s: f64) {
         if let Some((n, total_s)) = self.points.get_mut(point) {
             *n += 1;
@@ -69,12 +69,13 @@ impl Pace {
         }
     }
 
-    /// The time for these runs; none while there is nothing to tell it from.
+    /// Returns the estimated time of these runs, in seconds; `None` while there is nothing to base it on.
     pub fn remaining_s(&self, left: &[Run]) -> Option<f64> {
         left.iter().map(|run| self.one_s(run.point)).sum()
     }
 
-    /// A point's own mean, else what the plan expects, as far as that was right so far, else the mean of all.
+    /// Returns the mean time of the point's own runs; else the time that the plan expects, corrected by its
+    /// error so far; else the mean over all runs.
     fn one_s(&self, point: usize) -> Option<f64> {
         let (n, total_s) = *self.points.get(point)?;
         if 0 < n {
@@ -88,7 +89,7 @@ impl Pace {
         (0 < n).then(|| total_s / f64::from(n))
     }
 
-    /// How much longer runs took than the plan expects.
+    /// Returns measured over expected time of the runs so far.
     fn slowness(&self) -> f64 {
         let done = self.points.iter().zip(&self.expected_s).filter(|((n, _), _)| 0 < *n);
         let (mut taken_s, mut expected_s) = (0.0, 0.0);

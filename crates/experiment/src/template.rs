@@ -1,12 +1,13 @@
-//! Texts with expressions in braces, and commands as words.
+//! Fills expressions in braces into a text, and splits commands into words.
 
 use crate::expression::{Expression, ExpressionError};
 use std::collections::BTreeMap;
 
-/// What stands for the path of the filled-in script.
+/// Placeholder for the path of the filled-in script.
 pub(crate) const SCRIPT: &str = "script";
 
-/// Fills in `{p + 1}`; `{{` and `}}` are braces. `{script}` is left for the path, when there is one.
+/// Replaces `{p + 1}` by its value; `{{` and `}}` are literal braces. `{script}` becomes the path, if one is
+/// given.
 pub(crate) fn fill(
     text: &str,
     parameters: &BTreeMap<String, f64>,
@@ -38,7 +39,8 @@ pub(crate) fn fill(
     Ok(filled)
 }
 
-/// Words of a command, parted by spaces that are not in quotes or braces; the quote that is not closed, otherwise.
+/// Splits a command into words at spaces outside quotes and braces; returns the quote that is not closed
+/// otherwise.
 pub(crate) fn words(text: &str) -> Result<Vec<String>, char> {
     let mut words: Vec<String> = Vec::new();
     let (mut word, mut quote): (Option<String>, Option<char>) = (None, None);

@@ -1,11 +1,11 @@
-//! From text to expression, by descent: one function for operators that bind alike.
+//! Recursive-descent parser of expressions: one level of recursion for each level of operator precedence.
 
 use super::{Binary, ExpressionError, Node, Unary};
 
-/// Parentheses and signs inside one another: deeper ones are no expression that a person wrote.
+/// Limit on nested parentheses and signs, beyond any expression that a person would write.
 const DEPTH_MAX: usize = 64;
 
-/// Operators from those that bind least to those that bind most; longer ones before their beginnings.
+/// Operators from lowest to highest precedence; within a level, longer ones before their prefixes.
 const LEVELS: &[&[(&str, Binary)]] = &[
     &[("||", Binary::Or), ("or", Binary::Or)],
     &[("&&", Binary::And), ("and", Binary::And)],
@@ -25,12 +25,12 @@ const LEVELS: &[&[(&str, Binary)]] = &[
 const FUNCTIONS: &[(&str, Unary)] =
     &[("floor", Unary::Floor), ("ceil", Unary::Ceil), ("sqrt", Unary::Sqrt), ("log2", Unary::Log2)];
 
-/// Whether a parameter may not be called so.
+/// Returns whether a name is reserved and so cannot be a parameter.
 pub(crate) fn is_taken(name: &str) -> bool {
     ["and", "or", "not"].contains(&name) || FUNCTIONS.iter().any(|(function, _)| *function == name)
 }
 
-/// Reads all of `text`.
+/// Parses all of `text`.
 pub(super) fn parse(text: &str) -> Result<Node, ExpressionError> {
     let mut parser = Parser { text, at: 0, depth: 0 };
     let node = parser.level(0)?;
@@ -61,7 +61,7 @@ impl Parser<'_> {
                 return Ok(Node::One(Unary::Minus, Box::new(parser.signed()?)));
             }
             if parser.takes("not") || parser.takes("!") {
-                // What is negated is a comparison.
+                // `not` applies to a whole comparison.
                 return Ok(Node::One(Unary::Not, Box::new(parser.level(2)?)));
             }
             let base = parser.operand()?;
@@ -91,7 +91,7 @@ impl Parser<'_> {
         self.number()
     }
 
-    /// What follows an opening parenthesis.
+    /// Parses the rest of a parenthesized expression.
     fn closed(&mut self) -> Result<Node, ExpressionError> {
         let inner = self.level(0)?;
         if self.takes(")") { Ok(inner) } else { Err(self.missing("`)`")) }
@@ -128,7 +128,7 @@ impl Parser<'_> {
         node
     }
 
-    /// Whether `word` is next, which is then passed.
+    /// Returns whether `word` comes next, and skips it if so.
     fn takes(&mut self, word: &str) -> bool {
         self.skip_space();
         let Some(after) = self.rest().strip_prefix(word) else { return false };

@@ -1,26 +1,26 @@
-//! What is wrong with a plan, found before anything is started.
+//! Checks of a plan, made before any run is started.
 
 use super::{Plan, Point};
 use crate::expression::{Expression, ExpressionError, is_taken};
 use crate::template::SCRIPT;
 use thiserror::Error;
 
-/// Points and repetitions of an experiment: more would be a slip of the pen.
+/// Largest number of runs (points times repetitions): more would be a typing mistake.
 const N_RUNS_MAX: usize = 1_000_000;
 
-/// What is wrong with a plan.
+/// Error in a plan.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// It is no TOML, or has something that plans do not have.
+    /// It is not TOML, or has an unknown field.
     #[error("line {line} of the plan cannot be read: {message}")]
     Malformed {
-        /// Its line, from 1.
+        /// Line of the error, from 1.
         line: usize,
-        /// What the reader says.
+        /// Message of the TOML reader.
         message: String,
     },
-    /// An expression is wrong.
+    /// An expression is invalid.
     #[error(transparent)]
     Expression(#[from] ExpressionError),
     /// The command is empty.
@@ -36,7 +36,7 @@ pub enum PlanError {
         /// The quote.
         quote: char,
     },
-    /// A parameter cannot be called so.
+    /// The name is not allowed for a parameter.
     #[error(
         "a parameter cannot be called `{name}`; use letters, digits and `_`, and no word of expressions"
     )]
@@ -44,13 +44,13 @@ pub enum PlanError {
         /// The name.
         name: String,
     },
-    /// A parameter has no values, or one that is no number.
+    /// A parameter has no values, a repeated value, or one that is not finite.
     #[error("parameter `{name}` needs a list of numbers, each once")]
     BadValues {
         /// The parameter.
         name: String,
     },
-    /// Something names a parameter that there is not.
+    /// A table names an undefined parameter.
     #[error("`{place}` names `{name}`, which is not among `parameters`")]
     NotAParameter {
         /// `exclude` or `holdout`.
@@ -58,24 +58,25 @@ pub enum PlanError {
         /// The name.
         name: String,
     },
-    /// A number is out of its range.
+    /// A number is out of range.
     #[error("`{name}` has to be {range}")]
     OutOfRange {
-        /// Which one.
+        /// Name of the field.
         name: &'static str,
-        /// What it may be.
+        /// Allowed range.
         range: &'static str,
     },
     /// No point is left to run.
     #[error("no point is left to run; `where` and `exclude` leave none of the combinations")]
     NoPoints,
-    /// More runs than anybody wants.
+    /// The plan has too many runs.
     #[error("there are more than {most} runs; leave some values or repetitions out")]
     TooManyRuns {
-        /// The most there may be.
+        /// Largest number of runs allowed.
         most: usize,
     },
-    /// The filled-in script is not used, or there is none.
+    /// The plan has a script that the command does not use, or the command uses a script that the plan
+    /// lacks.
     #[error("a plan with `script` needs `{{script}}` in its command, and the other way round")]
     ScriptUnused,
 }
@@ -101,7 +102,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     if names_script(plan) != plan.script.is_some() {
         return Err(PlanError::ScriptUnused);
     }
-    // Placeholders are tried at every point, so that no run is the first to fail.
+    // Placeholders are filled in at every point, so that no mistake appears only during the experiment.
     let points = plan.points()?;
     points.iter().try_for_each(|point| check_point(plan, point))?;
     let n_runs = points.len().saturating_mul(plan.repetitions as usize);

@@ -1,10 +1,10 @@
-//! All combinations of values, less those that are left out.
+//! Grid of a plan: all combinations of values, without those that are excluded.
 
 use super::{Parameters, Plan, PlanError, Point};
 use crate::expression::Expression;
 use std::collections::BTreeMap;
 
-/// Combinations before `where`: more would be a slip of the pen.
+/// Largest number of combinations before `where`: more would be a typing mistake.
 const N_COMBINATIONS_MAX: usize = 1_000_000;
 
 pub(super) fn points(plan: &Plan) -> Result<Vec<Point>, PlanError> {
@@ -36,7 +36,7 @@ fn is_excluded(plan: &Plan, parameters: &Parameters) -> bool {
     plan.exclude.iter().any(has)
 }
 
-/// The last parameter varies fastest.
+/// Returns all combinations; the last parameter varies fastest.
 fn combinations(values: &BTreeMap<String, Vec<f64>>) -> Result<Vec<Parameters>, PlanError> {
     let n = values.values().map(Vec::len).try_fold(1_usize, usize::checked_mul);
     if n.is_none_or(|n| N_COMBINATIONS_MAX < n) {
