@@ -1,4 +1,4 @@
-//! What a header says.
+//! The structs that a C header defines.
 
 use crate::number::Number;
 use serde::Serialize;
@@ -6,12 +6,12 @@ use serde::Serialize;
 /// The structs of a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Header {
-    /// In the order in which they are defined.
+    /// Structs in the order of their definitions.
     pub structs: Vec<Struct>,
 }
 
 impl Header {
-    /// What a user of the messages should know, in sentences.
+    /// Returns warnings for users of the messages, as sentences.
     pub fn remarks(&self) -> Vec<String> {
         let members = self.structs.iter().flat_map(|of| of.members.iter().map(move |it| (of, it)));
         let differing = members
@@ -29,60 +29,61 @@ impl Header {
 /// A struct.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Struct {
-    /// Its name, without `struct`.
+    /// Name, without `struct`.
     pub name: String,
-    /// How C names the type.
+    /// Name of the type in C.
     pub c_type: String,
-    /// Whether all of it lies in its own bytes, so that an MPI datatype describes it.
+    /// Whether it has no pointers at any depth, so that an MPI datatype can describe it.
     pub is_flat: bool,
-    /// In their order.
+    /// Members in their order.
     pub members: Vec<Member>,
 }
 
 /// A member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Member {
-    /// Its name.
+    /// Name of the member.
     pub name: String,
     /// The type of its elements, as the header names it.
     pub c_type: String,
-    /// What its elements are.
+    /// Kind of its elements.
     pub kind: Kind,
-    /// Of an array, from the outermost; empty for one element.
+    /// Extents of an array, from the outermost; empty for one element.
     pub extents: Vec<u64>,
-    /// The elements behind a pointer are as many as the product of these; empty for a member that is no pointer.
+    /// Factors whose product is the number of elements behind a pointer; empty for a member that is not a
+    /// pointer.
     pub counts: Vec<Factor>,
 }
 
-/// What an element is.
+/// Kind of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A number.
+    /// A number of this type.
     Number(Number),
-    /// One of an enumeration, as large as an `int`.
+    /// An enumeration, as large as an `int`.
     Enumeration,
-    /// A struct, by its place in the header.
+    /// A struct, by its index in [`Header::structs`].
     Struct(usize),
 }
 
-/// Part of how many elements there are behind a pointer.
+/// Factor of the number of elements behind a pointer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Factor {
-    /// What this member of the same struct says; whether it may be negative.
+    /// Value of an integer member of the same struct.
     Member {
-        /// Its name.
+        /// Name of that member.
         name: String,
-        /// Whether its type has negative values, which count as none.
+        /// Whether its type is signed; negative values count as 0.
         is_signed: bool,
     },
-    /// So many.
+    /// A fixed number.
     Constant(u64),
 }
 
 impl Member {
-    /// Whether its elements lie elsewhere.
+    /// Returns whether its elements lie behind a pointer.
     pub fn is_dynamic(&self) -> bool {
         !self.counts.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Structs of C headers: read as people write them, and made into code that sends them.
+//! Reads structs of C headers and generates code that sends them.
 //!
 //! ```
 //! let text = "#define N_AXES 3\n\
@@ -11,18 +11,18 @@
 //! assert!(code.contains("static inline size_t mw_unpack_cloud(struct cloud *to, const void *from, size_t n_bytes)"));
 //! ```
 //!
-//! A pointer says in a comment behind it how many elements there are: `/* [n_rows][n_columns] */`, with integers of
+//! A comment behind a pointer gives its number of elements: `/* [n_rows][n_columns] */`, with integer members of
 //! the same struct, constants and numbers.
 //!
-//! The generator goes back to the one of Martínez 2010 ("Sintonización dinámica de aplicaciones MPI"), which writes
-//! the class that communicates from a description of the tasks and results.
+//! The generator follows that of Martínez 2010 ("Sintonización dinámica de aplicaciones MPI"), which writes
+//! the communicating class from a description of the tasks and results.
 //!
 //! # Invariants
-//! - What is not understood as C means it is a problem that names its place, not a guess.
-//! - A header with several problems is told all of them.
+//! - Text that is not understood as C defines it is reported as a problem with its place, never guessed.
+//! - All problems of a header are reported together.
 //!
 //! # Not here
-//! Files and the command line (`cli`); layouts of types of Rust (`master-worker-derive`).
+//! Files and the command line (`cli`); layouts of Rust types (`master-worker-derive`).
 
 mod header;
 mod messages;

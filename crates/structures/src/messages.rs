@@ -1,7 +1,7 @@
-//! Code of C that sends structs: functions that write and read their bytes, and MPI datatypes.
+//! Generates C code that sends structs: functions that write and read their bytes, and MPI datatypes.
 //!
-//! A message has the members one after the other, as they lie in memory and without gaps, and what pointers lead to
-//! behind them. It is for machines of one kind.
+//! A message holds the members one after the other, as they lie in memory but without gaps, followed by the
+//! elements behind pointers. Sender and receiver must have the same kind of processor.
 
 mod bytes;
 mod datatype;
@@ -9,7 +9,7 @@ mod datatype;
 use crate::header::{Header, Kind, Member, Struct};
 use std::fmt::Write;
 
-/// A header of C with the functions for all structs of the header `name`, which has to have no problems.
+/// Returns a C header with the functions for all structs of the header `name`, which must have no problems.
 #[must_use]
 pub fn messages(header: &Header, name: &str) -> String {
     let guard: String =
@@ -54,7 +54,7 @@ const ABOUT: &str = "\
  * Messages have the bytes of numbers as they lie in memory: they are for machines of one kind. */
 ";
 
-/// Shared by all headers that are made.
+/// Code shared by all generated headers.
 const HELPERS: &str = "\
 #include <stddef.h>
 #include <stdint.h>
@@ -102,7 +102,7 @@ fn line(code: &mut String, text: &str) {
     code.push('\n');
 }
 
-/// Lets no compiler make an enumeration of another size than the datatype has.
+/// Generates a check that fails to compile where an enumeration is not as large as its datatype, `int`.
 fn enumerations(code: &mut String, of: &Struct) {
     for member in of.members.iter().filter(|member| member.kind == Kind::Enumeration) {
         let (of, name, c_type) = (&of.name, &member.name, &member.c_type);
@@ -114,7 +114,7 @@ fn enumerations(code: &mut String, of: &Struct) {
     }
 }
 
-/// The struct that the elements of a member are.
+/// Returns the struct of a member's elements, if they are structs.
 fn struct_of<'a>(header: &'a Header, member: &Member) -> Option<&'a Struct> {
     match member.kind {
         Kind::Struct(place) => header.structs.get(place),
@@ -122,7 +122,7 @@ fn struct_of<'a>(header: &'a Header, member: &Member) -> Option<&'a Struct> {
     }
 }
 
-/// The first element of a member that is one or an array of them.
+/// Returns the C expression for the first element of a member that is an element or an array.
 fn first(member: &Member) -> String {
     format!("{}{}", member.name, "[0]".repeat(member.extents.len()))
 }

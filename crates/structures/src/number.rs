@@ -1,8 +1,8 @@
-//! Numbers of C, and their names in MPI.
+//! Number types of C, and their names in MPI.
 
 use serde::Serialize;
 
-/// A type of numbers.
+/// A number type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "&'static str")]
 pub struct Number {
@@ -15,7 +15,7 @@ pub struct Number {
 enum Family {
     Signed,
     Unsigned,
-    /// Characters, truth values and those with a point: none counts anything.
+    /// Characters, booleans and floating-point numbers: not usable as a count.
     Other,
 }
 
@@ -25,7 +25,7 @@ const fn number(name: &'static str, mpi: &'static str, family: Family) -> Number
     Number { name, mpi, family }
 }
 
-/// All that are understood.
+/// All supported types.
 static NUMBERS: [Number; 27] = [
     number("char", "MPI_CHAR", Other),
     number("signed char", "MPI_SIGNED_CHAR", Other),
@@ -61,23 +61,24 @@ static NUMBERS: [Number; 27] = [
 ];
 
 impl Number {
-    /// The type that these words name, in any order that C allows.
+    /// Returns the type that these words name, in any order that C allows.
     pub(crate) fn of(words: &str) -> Option<Self> {
         let name = ordered(words);
         NUMBERS.iter().find(|number| number.name == name).copied()
     }
 
-    /// The name of its datatype in MPI, an expression of C.
+    /// Returns its MPI datatype, as a C expression.
     pub(crate) fn mpi(self) -> &'static str {
         self.mpi
     }
 
-    /// Whether its size and form depend on the processor and the compiler, among machines that else agree.
+    /// Returns whether its size and format depend on the processor and compiler even among otherwise
+    /// compatible machines.
     pub(crate) fn differs(self) -> bool {
         self.name == "long double"
     }
 
-    /// Whether it has negative values; `None` for what counts nothing.
+    /// Returns whether it has negative values; `None` for a type that cannot be a count.
     pub(crate) fn is_signed(self) -> Option<bool> {
         match self.family {
             Signed => Some(true),
@@ -93,7 +94,7 @@ impl From<Number> for &'static str {
     }
 }
 
-/// The usual order of words, without those that say nothing.
+/// Puts the words of a type into the usual order, without redundant ones.
 fn ordered(words: &str) -> String {
     let words: Vec<&str> = words.split_whitespace().collect();
     let n_of = |word: &str| words.iter().filter(|found| **found == word).count();

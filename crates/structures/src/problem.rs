@@ -1,49 +1,49 @@
-//! What cannot be sent, where it stands, and what to write instead.
+//! Problems: parts of a header that cannot be sent, their place, and what to write instead.
 
 use std::fmt;
 
 /// A problem and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What it is.
+    /// Kind of problem.
     pub kind: ProblemKind,
     /// Line, from 1.
     pub line: usize,
     /// Column, from 1, in bytes.
     pub column: usize,
-    /// So much of the line is meant, in bytes.
+    /// Length of the text concerned, in bytes.
     pub n_bytes: usize,
 }
 
-/// Why something cannot be sent.
+/// Reason why something cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// Not C, or not understood as such.
+    /// Text that is not C, or that the parser does not understand.
     #[error("`{text}` is not understood as C")]
     Syntax {
-        /// What stands there.
+        /// The text.
         text: String,
     },
-    /// A complex number, which the grammar of C does not follow.
+    /// A complex number, which the C grammar in use does not support.
     #[error("`{text}` is a complex number, and only plain ones can be sent")]
     Complex {
-        /// What stands there.
+        /// The text.
         text: String,
     },
-    /// Something of C++.
+    /// A construct of C++.
     #[error("`{text}` is C++, and only structs of C can be sent")]
     Cpp {
-        /// The word.
+        /// The C++ keyword.
         text: String,
     },
-    /// There is nothing to send.
+    /// The header defines no struct.
     #[error("there is no struct here")]
     NoStruct,
     /// A struct without a name.
     #[error("a struct has no name")]
     Nameless,
-    /// Two structs of one name.
+    /// Two structs with the same name.
     #[error("`{name}` is defined twice")]
     Twice {
         /// The name.
@@ -55,7 +55,7 @@ pub enum ProblemKind {
         /// The name.
         name: String,
     },
-    /// Members that are there sometimes.
+    /// Members inside a conditional directive.
     #[error("members of `{of}` depend on `{text}`")]
     Conditional {
         /// The struct.
@@ -70,71 +70,71 @@ pub enum ProblemKind {
         of: String,
         /// The member.
         member: String,
-        /// How it is declared.
+        /// Its declaration.
         text: String,
-        /// Why.
+        /// Reason.
         why: Why,
     },
 }
 
-/// Why a member cannot be sent.
+/// Reason why a member cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Why {
-    /// A union: what of it counts is not known.
+    /// A union: which of its members is valid is not known.
     #[error("is a union")]
     Union,
-    /// A function.
+    /// A pointer to a function.
     #[error("is a pointer to a function")]
     Function,
-    /// Some bits.
+    /// A bit-field.
     #[error("is a bit-field")]
     Bits,
-    /// An array without a length.
+    /// A flexible array member, without a length.
     #[error("is an array without a length")]
     Flexible,
-    /// A pointer without a length.
+    /// A pointer without a number of elements.
     #[error("is a pointer, and nothing says to how many elements")]
     Pointer,
     /// A pointer to pointers, or an array of pointers.
     #[error("holds pointers to what lies elsewhere")]
     Pointers,
-    /// A pointer to bytes of no type.
+    /// A `void` pointer.
     #[error("points to bytes of no type")]
     Void,
-    /// It cannot be received into.
+    /// A member with a qualifier, such as `const`, that cannot be received into.
     #[error("is `{qualifier}`")]
     Qualified {
-        /// The word.
+        /// The qualifier.
         qualifier: String,
     },
-    /// A type that is not known.
+    /// A type that the header does not define.
     #[error("is of a type that this header does not define")]
     Type {
         /// The type.
         c_type: String,
     },
-    /// A struct that is not complete yet.
+    /// A struct that is defined later, or the struct itself.
     #[error("is a struct that is defined later")]
     Later,
-    /// A struct or an enumeration within a struct.
+    /// A struct or an enumeration defined inside a struct.
     #[error("is of a type that is defined on the way")]
     Nested,
-    /// A size that is not a number.
+    /// A size that is not a positive whole number.
     #[error("has a size that is no positive whole number here")]
     Size,
-    /// What is said to be the count is none.
+    /// The given count is neither an integer member nor a constant.
     #[error(
         "is said to have `{count}` elements, which is no integer of the same struct and no constant of this header"
     )]
     Count {
-        /// What is said.
+        /// The count as written.
         count: String,
     },
 }
 
 impl ProblemKind {
-    /// What to write instead.
+    /// Returns what to write instead.
     pub fn remedy(&self) -> String {
         match self {
             Self::Syntax { .. } => "see whether a compiler takes it".to_owned(),
@@ -188,11 +188,11 @@ impl Why {
 }
 
 impl Problem {
-    /// For a person, with the line: `name` is that of the header, `text` what stands in it.
+    /// Formats the problem for the user, with the line: `name` is the header's name, `text` its contents.
     pub fn render(&self, name: &str, text: &str) -> String {
         let line = text.lines().nth(self.line.saturating_sub(1)).unwrap_or_default();
         let (before, rest) = line.split_at_checked(self.column - 1).unwrap_or((line, ""));
-        // As wide as what stands above it, tabs included.
+        // As wide as the text above it, tabs included.
         let indent: String = before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         let meant = rest.get(..self.n_bytes).unwrap_or(rest);
         let carets = "^".repeat(meant.chars().count().max(1));

@@ -1,4 +1,4 @@
-//! Reads a header: first what it defines, in its order, then the members of its structs.
+//! Reads a header: first its definitions in order, then the members of its structs.
 
 mod annotation;
 mod constants;
@@ -12,14 +12,14 @@ use crate::problem::{Problem, ProblemKind};
 use names::{Definition, Names};
 use tree_sitter::{Node, Parser};
 
-/// What the structs of a header are, and what of them cannot be sent. With problems the header is not whole.
+/// Returns the structs of a header, and the problems found. With problems the header is incomplete.
 #[must_use]
 pub fn read(text: &str) -> (Header, Vec<Problem>) {
     let text = &plain::for_c(text);
     let mut reader = Reader { text, problems: Vec::new() };
     let mut parser = Parser::new();
     let is_set = parser.set_language(&tree_sitter_c::LANGUAGE.into()).is_ok();
-    // Nothing limits the parser, so it ends with a tree.
+    // The parser has no time limit, so it always returns a tree.
     let Some(tree) = parser.parse(text, None).filter(|_| is_set) else {
         return (Header::default(), reader.problems);
     };
@@ -48,12 +48,12 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// What stands at a node.
+    /// Returns the text of a node.
     fn text(&self, node: Node<'_>) -> &'a str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// The same in one line.
+    /// Returns the text of a node in one line.
     fn words(&self, node: Node<'_>) -> String {
         self.text(node).split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -74,12 +74,12 @@ impl<'a> Reader<'a> {
         text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default()
     }
 
-    /// Whether it begins as only C++ does.
+    /// Returns whether the node begins with a word that only C++ has.
     fn is_cpp(&self, node: Node<'_>) -> bool {
         CPP.contains(&self.first_word(node))
     }
 
-    /// Reports what is not C.
+    /// Reports text that is not C.
     fn report_syntax(&mut self, node: Node<'_>) {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let kind = if self.text(node).split(|c| !is_word(c)).any(|word| COMPLEX.contains(&word)) {
@@ -112,24 +112,24 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Words that begin what only C++ has.
+/// Words that begin constructs of C++ only.
 const CPP: [&str; 6] = ["class", "namespace", "public", "private", "template", "using"];
-/// Words of complex numbers.
+/// Keywords of complex numbers.
 const COMPLEX: [&str; 3] = ["complex", "_Complex", "__complex__"];
-/// Of what is not understood.
+/// Longest shown part of text that is not understood, in characters.
 const SHOWN_MAX: usize = 40;
 
-/// What the parser could not make sense of, or missed.
+/// Returns the innermost node that the parser could not understand, or missed.
 fn first_error(node: Node<'_>) -> Option<Node<'_>> {
     let mut inner = node.has_error().then_some(node)?;
-    // As far down as it goes.
+    // Down to the innermost node with an error.
     while let Some(child) = inner.children(&mut inner.walk()).find(Node::has_error) {
         inner = child;
     }
     Some(inner)
 }
 
-/// The named children of a node.
+/// Returns the named children of a node.
 fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.named_children(&mut node.walk()).collect()
 }

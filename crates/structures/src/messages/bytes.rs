@@ -1,9 +1,9 @@
-//! Functions that write and read the bytes of a struct.
+//! Generates the functions that write and read the bytes of a struct.
 
 use super::{first, line, struct_of};
 use crate::header::{Factor, Header, Member, Struct};
 
-/// All functions of a struct, so that structs may lead to each other.
+/// Declares all functions of a struct in advance, so that structs may refer to each other.
 pub(super) fn declare(code: &mut String, of: &Struct) {
     let Struct { name, c_type, .. } = of;
     line(code, &format!("static inline size_t mw_pack_size_{name}(const {c_type} *from);"));
@@ -36,7 +36,7 @@ pub(super) fn write(code: &mut String, header: &Header, of: &Struct) {
     write_whole(code, of);
 }
 
-/// How many elements a pointer leads to.
+/// Generates the function that counts the elements behind a pointer.
 fn write_count(code: &mut String, of: &Struct, member: &Member) {
     let Struct { name, c_type, .. } = of;
     let mut n = String::new();
@@ -57,7 +57,7 @@ fn write_count(code: &mut String, of: &Struct, member: &Member) {
     line(code, &format!("{{\n    return {n};\n}}\n"));
 }
 
-/// How many elements a member has.
+/// Returns the C expression for the number of elements of a member.
 fn count(of: &Struct, member: &Member, pointer: &str) -> String {
     if member.is_dynamic() {
         return format!("mw_count_{}_{}({pointer})", of.name, member.name);
@@ -69,13 +69,13 @@ fn count(of: &Struct, member: &Member, pointer: &str) -> String {
     format!("sizeof {pointer}->{name} / sizeof {pointer}->{}", first(member))
 }
 
-/// In the order of a message: what a pointer leads to comes last, when it is known how much that is.
+/// Returns the members in the order of a message: pointers last, because their counts must be read before.
 fn in_order(of: &Struct) -> impl Iterator<Item = &Member> {
     let (behind, inside): (Vec<_>, Vec<_>) = of.members.iter().partition(|it| it.is_dynamic());
     inside.into_iter().chain(behind)
 }
 
-/// Where the elements of a member begin.
+/// Returns the C expression for the address of a member's first element.
 fn start(member: &Member, pointer: &str) -> String {
     if member.is_dynamic() {
         return format!("{pointer}->{}", member.name);
@@ -106,7 +106,7 @@ fn write_size(code: &mut String, header: &Header, of: &Struct) {
     line(code, "    return n_bytes;\n}\n");
 }
 
-/// A loop over elements.
+/// Returns a C loop over elements.
 fn each(count: &str, what: &str) -> String {
     format!("    for (size_t i = 0, n = {count}; i < n; i++)\n        {what}")
 }
@@ -171,7 +171,8 @@ fn take(header: &Header, of: &Struct, member: &Member) -> String {
     format!("{made}{read}")
 }
 
-/// Makes room behind a pointer, when the message may have so many elements of at least this size.
+/// Returns C code that allocates the elements behind a pointer, if the message can hold so many of at least
+/// `least` bytes.
 fn made(of: &Struct, member: &Member, least: &str) -> String {
     let (name, c_type) = (&member.name, &member.c_type);
     let n = count(of, member, "to");
@@ -199,7 +200,7 @@ fn write_free(code: &mut String, header: &Header, of: &Struct) {
     line(code, "}\n");
 }
 
-/// What a program calls.
+/// Generates the functions that programs call.
 fn write_whole(code: &mut String, of: &Struct) {
     let Struct { name, c_type, .. } = of;
     let undo = if of.is_flat { String::new() } else { format!("    mw_free_{name}(to);\n") };

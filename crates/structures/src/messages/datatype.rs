@@ -1,4 +1,4 @@
-//! MPI datatypes of structs that lie in their own bytes.
+//! MPI datatypes of structs without pointers.
 
 use super::{first, line, struct_of};
 use crate::header::{Header, Kind, Member, Struct};
@@ -28,7 +28,7 @@ pub(super) fn write(code: &mut String, header: &Header, of: &Struct) {
     line(code, &format!("    MPI_Datatype types[{n}] = {{\n        {types}\n    }};"));
     line(code, "    MPI_Datatype members, whole;");
     line(code, &format!("    MPI_Type_create_struct({n}, lengths, places, types, &members);"));
-    // An array has the next one where the compiler has it.
+    // Resized, so that the elements of an array are as far apart as the compiler puts them.
     line(
         code,
         &format!("    MPI_Type_create_resized(members, 0, (MPI_Aint)sizeof({c_type}), &whole);"),

@@ -1,11 +1,11 @@
-//! Comments that say how many elements there are behind a pointer: `/* [n_rows][n_columns] */`.
+//! Comments that give the number of elements behind a pointer: `/* [n_rows][n_columns] */`.
 
 use super::{Reader, children};
 use tree_sitter::Node;
 
-/// What stands in the brackets of the comment on a declaration; none when there is no such comment.
+/// Returns the contents of the brackets in the comment on a declaration; empty when there is no such comment.
 ///
-/// The comment begins with a bracket, and stands in the declaration or behind it in the line in which it ends.
+/// The comment begins with a bracket, and stands in the declaration or behind it on the line where it ends.
 pub(super) fn counts(reader: &Reader<'_>, declaration: Node<'_>) -> Vec<String> {
     let row = declaration.end_position().row;
     let within = children(declaration).into_iter().filter(|child| child.kind() == "comment");

@@ -1,4 +1,4 @@
-//! Whole numbers that a header gives names to, and what is computed with them.
+//! Named whole numbers of a header, and expressions over them.
 
 use super::{Reader, children};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ pub(super) struct Constants {
 }
 
 impl Constants {
-    /// `#define NAME VALUE`; one that is no whole number has no value.
+    /// Adds `#define NAME VALUE`; a value that is not a whole number is ignored.
     pub(super) fn define(&mut self, reader: &Reader<'_>, node: Node<'_>) {
         let field = |name| node.child_by_field_name(name).map(|node| reader.text(node));
         let (Some(name), Some(text)) = (field("name"), field("value")) else { return };
@@ -22,7 +22,7 @@ impl Constants {
         }
     }
 
-    /// The names of an enumeration.
+    /// Adds the names of an enumeration.
     pub(super) fn enumerate(&mut self, reader: &Reader<'_>, body: Node<'_>) {
         let mut next = Some(0);
         for one in children(body).into_iter().filter(|one| one.kind() == "enumerator") {
@@ -36,14 +36,14 @@ impl Constants {
         }
     }
 
-    /// The value of an expression: whole numbers, names, `+ - * / %` and parentheses.
+    /// Evaluates an expression of whole numbers, names, `+ - * / %` and parentheses.
     pub(super) fn value(&self, text: &str) -> Option<i128> {
         let mut rest = Expression { constants: self, rest: text.trim() };
         let value = rest.sum()?;
         rest.rest.is_empty().then_some(value)
     }
 
-    /// The same for how many there are of something.
+    /// Evaluates an expression for a number of elements, which must be positive.
     pub(super) fn count(&self, text: &str) -> Option<u64> {
         u64::try_from(self.value(text)?).ok().filter(|count| *count != 0)
     }
@@ -92,7 +92,7 @@ impl Expression<'_> {
     }
 
     fn operand(&mut self) -> Option<i128> {
-        // One at a time, so that no text makes this deep.
+        // A loop, so that a text of many signs causes no deep recursion.
         let mut is_negative = false;
         while self.take('-') {
             is_negative = !is_negative;
@@ -113,10 +113,10 @@ impl Expression<'_> {
     }
 }
 
-/// Parentheses within each other.
+/// Largest depth of nested parentheses.
 const DEPTH_MAX: usize = 50;
 
-/// A number of C.
+/// Parses a C integer literal.
 fn number(word: &str) -> Option<i128> {
     let digits = word.trim_end_matches(['u', 'U', 'l', 'L']);
     let lower = digits.to_ascii_lowercase();

@@ -1,17 +1,17 @@
-//! What stands for a member behind its type: `*values`, `cells[4][4]`, `(*compare)(int)`.
+//! The part of a member's declaration after its type: `*values`, `cells[4][4]`, `(*compare)(int)`.
 
 use super::{Reader, children};
 use tree_sitter::Node;
 
-/// A declarator, taken apart.
+/// A parsed declarator.
 #[derive(Debug, Default)]
 pub(super) struct Declarator<'t> {
     pub(super) name: String,
-    /// Sizes of an array, from the outermost; `None` where there is none.
+    /// Sizes of an array, from the outermost; `None` for an empty pair of brackets.
     pub(super) sizes: Vec<Option<Node<'t>>>,
     pub(super) n_pointers: usize,
     pub(super) is_function: bool,
-    /// A word that forbids to write it.
+    /// Qualifier that forbids writing the member.
     pub(super) qualifier: Option<String>,
 }
 
@@ -36,7 +36,7 @@ impl<'t> Declarator<'t> {
     }
 }
 
-/// The first qualifier that stands at a node.
+/// Returns the first qualifier among a node's children.
 pub(super) fn qualifier(reader: &Reader<'_>, node: Node<'_>) -> Option<String> {
     let found = children(node).into_iter().find(|child| child.kind() == "type_qualifier");
     found.map(|node| reader.text(node).to_owned())

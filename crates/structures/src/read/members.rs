@@ -7,13 +7,13 @@ use crate::header::{Factor, Kind, Member};
 use crate::problem::{ProblemKind, Why};
 use tree_sitter::Node;
 
-/// The declaration of some members.
+/// One declaration of one or more members.
 struct Declaration<'t> {
     node: Node<'t>,
     /// Its type, in one line.
     c_type: String,
     kind: Result<Kind, Why>,
-    /// What the comment behind it says.
+    /// Counts given by the comment behind it.
     counts: Vec<String>,
 }
 
@@ -110,13 +110,13 @@ impl Reader<'_> {
             names.constants.count(self.text(size)).ok_or(Why::Size)
         };
         let extents = parts.sizes.iter().map(extent).collect::<Result<_, _>>()?;
-        // Which of them are members is known when all are.
+        // Placeholder: which counts are members is known only when all members are read.
         let counts = if is_pointer { vec![Factor::Constant(1)] } else { Vec::new() };
         let (name, c_type) = (parts.name.clone(), declaration.c_type.clone());
         Ok(Member { name, c_type, kind, extents, counts })
     }
 
-    /// Says which integers count what lies behind pointers.
+    /// Resolves the counts of the elements behind pointers to members and constants.
     fn resolve_counts(
         &mut self,
         names: &Names<'_>,
@@ -161,14 +161,14 @@ impl Reader<'_> {
     }
 }
 
-/// The name of a member that can count others, and whether it may be negative.
+/// Returns the name of a member that can be a count, and whether it may be negative.
 fn counter(member: &Member) -> Option<(String, bool)> {
     let Kind::Number(number) = member.kind else { return None };
     let is_one = member.extents.is_empty() && !member.is_dynamic();
     Some((member.name.clone(), number.is_signed().filter(|_| is_one)?))
 }
 
-/// What the elements of a member are.
+/// Returns the kind of a member's elements.
 fn kind(names: &Names<'_>, node: Node<'_>, c_type: &str) -> Result<Kind, Why> {
     if node.child_by_field_name("body").is_some() {
         return Err(if node.kind() == "union_specifier" { Why::Union } else { Why::Nested });

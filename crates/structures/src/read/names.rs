@@ -1,4 +1,4 @@
-//! What a header defines: structs, other names of types, constants.
+//! Definitions of a header: structs, type names, constants.
 
 use super::constants::Constants;
 use super::{Reader, children};
@@ -7,14 +7,14 @@ use crate::problem::ProblemKind;
 use std::collections::BTreeMap;
 use tree_sitter::Node;
 
-/// A struct that is defined.
+/// Definition of a struct.
 pub(super) struct Definition<'t> {
     pub(super) name: String,
     pub(super) c_type: String,
     pub(super) body: Node<'t>,
 }
 
-/// What a name of a type means.
+/// Meaning of a type name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Named {
     Number(Number),
@@ -28,9 +28,10 @@ pub(super) enum Named {
 pub(super) struct Names<'t> {
     pub(super) structs: Vec<Definition<'t>>,
     pub(super) constants: Constants,
-    /// By how C names them: `body`, `struct body`, `enum color`.
+    /// Types by their names in C: `body`, `struct body`, `enum color`.
     types: BTreeMap<String, Named>,
-    /// `typedef struct body body;`, before or after the definition.
+    /// Pairs of name and type from `typedef struct body body;`, before or after the definition of the
+    /// struct.
     aliases: Vec<(String, String)>,
 }
 
@@ -46,7 +47,7 @@ impl<'t> Names<'t> {
         names
     }
 
-    /// What the words of a type mean.
+    /// Returns the meaning of a type, given its words.
     pub(super) fn look_up(&self, words: &str) -> Option<Named> {
         Number::of(words).map(Named::Number).or_else(|| self.types.get(words).copied())
     }
@@ -77,7 +78,7 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// Reports what is not C in something that is of no interest otherwise.
+    /// Reports text that is not C in a construct that is not read otherwise.
     #[expect(clippy::unused_self, reason = "a step of the visit")]
     fn check(&self, reader: &mut Reader<'_>, node: Node<'t>) {
         if reader.is_cpp(node) || node.has_error() && !is_struct(node) {
@@ -113,7 +114,7 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// A struct, union or enum, which may have a body, and the name that a typedef gives it.
+    /// Reads a struct, union or enum, which may have a body, and the name that a typedef gives it.
     fn specifier(&mut self, reader: &mut Reader<'_>, node: Node<'t>, alias: Option<String>) {
         let Some(body) = node.child_by_field_name("body") else { return };
         let tag = node.child_by_field_name("name").map(|name| reader.text(name).to_owned());
@@ -142,7 +143,7 @@ impl<'t> Names<'t> {
     }
 }
 
-/// `struct body`, whether or not its members stand there too.
+/// Returns the type without its members: `struct body`.
 fn without_body(reader: &Reader<'_>, specifier: Node<'_>) -> String {
     match (specifier.child_by_field_name("body"), specifier.child_by_field_name("name")) {
         (Some(_), Some(name)) => {

@@ -1,12 +1,12 @@
-//! A header without what only a compiler of C++ sees.
+//! Removes the parts of a header that only a C++ compiler sees.
 //!
-//! The usual `#ifdef __cplusplus`, `extern "C" {`, `#endif` opens a brace in one conditional and closes it in another:
-//! no grammar can follow that.
+//! The usual `#ifdef __cplusplus`, `extern "C" {`, `#endif` opens a brace in one conditional and closes it in another,
+//! which no grammar can follow.
 
-/// The same text with spaces in place of what is for C++, so that everything else stays where it is.
+/// Returns the text with spaces in place of the parts for C++, so that everything else keeps its place.
 pub(super) fn for_c(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    // How deep in conditionals the part began, and whether its lines are left out.
+    // Depth of conditionals at which the C++ conditional began, and whether its lines are removed.
     let mut part: Option<(usize, bool)> = None;
     let mut depth: usize = 0;
     for line in text.split_inclusive('\n') {
@@ -44,13 +44,13 @@ pub(super) fn for_c(text: &str) -> String {
     plain
 }
 
-/// The word behind `#`, or nothing.
+/// Returns the word behind `#`, or an empty string.
 fn directive(line: &str) -> &str {
     let word = line.trim_start().strip_prefix('#').unwrap_or_default().trim_start();
     word.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default()
 }
 
-/// As many bytes, and the same lines.
+/// Appends as many blanks as `line` has bytes, keeping line ends.
 fn blank(line: &str, to: &mut String) {
     to.extend(line.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
 }

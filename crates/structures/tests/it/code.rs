@@ -1,4 +1,4 @@
-//! The code that is made compiles without warnings, and what is sent arrives.
+//! The generated code compiles without warnings, and sent structs arrive unchanged.
 
 use launch::library::Language;
 use launch::{Job, Library};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A folder with the header, what is made of it, and a program.
+/// A folder with the header, the generated code, and a program.
 struct Scene {
     folder: TempDir,
 }
@@ -24,7 +24,7 @@ impl Scene {
         Self { folder }
     }
 
-    /// Compiles a program of the tests; compilers have nothing to say.
+    /// Compiles a test program; the compiler must give no warnings.
     #[track_caller]
     fn compile(&self, compiler: &Path, options: &[&str], program: &str) -> PathBuf {
         let made = self.folder.path().join("program");
@@ -47,7 +47,7 @@ fn check(compiler: &str, options: &[&str]) {
     assert_eq!((ended.code, ended.text().as_str()), (0, "same\n"));
 }
 
-/// Without the old classes of MPI for C++, at which compilers have much to say.
+/// Excludes the old C++ classes of MPI, about which compilers warn.
 const CPP: [&str; 5] = ["-std=c++11", "-x", "c++", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"];
 const SANITIZED: &str = "-fsanitize=address,undefined";
 

@@ -1,8 +1,8 @@
-//! What cannot be sent is told with its place and a remedy.
+//! Each part that cannot be sent is reported with its place and a remedy.
 
 use structures::read;
 
-/// What is said of the only problem of a header.
+/// Checks the only problem found in a header.
 #[track_caller]
 fn check(text: &str, line: usize, kind: &str, remedy: &str) {
     let (_, problems) = read(text);
@@ -117,7 +117,7 @@ fn headers_that_define_nothing_to_send() {
     );
 }
 
-/// `double complex` was "not understood as C", which it is.
+/// `double complex` was reported as "not understood as C", although it is C.
 #[test]
 fn complex_numbers_are_called_so() {
     let remedy = "make it two numbers, as it lies in memory: `double z[2]`, or `float`";
@@ -133,7 +133,7 @@ fn complex_numbers_are_called_so() {
     }
 }
 
-/// Nothing was said to a `long double`, which has other bytes on other processors.
+/// A `long double`, whose bytes differ between processors, passed without a remark.
 #[test]
 fn a_number_that_differs_between_processors_is_remarked() {
     let (header, problems) = read("struct s { double plain; long double wide[2]; };");

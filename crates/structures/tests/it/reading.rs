@@ -1,10 +1,10 @@
-//! What a header says.
+//! What is read from a header.
 
 use structures::{Factor, Kind, read};
 
 const SHAPES: &str = include_str!("../programs/shapes.h");
 
-/// The members of the last struct of a header without problems, as text.
+/// Checks the members of the last struct of a header without problems, as text.
 #[track_caller]
 fn check(text: &str, expected: &str) {
     let (header, problems) = read(text);
