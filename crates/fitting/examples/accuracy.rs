@@ -1,7 +1,7 @@
-//! Errors and time of fitting made-up programs: `accuracy [SEEDS] [WORSE_THAN]`.
+//! Measures errors and time of fitting synthetic programs: `accuracy [SEEDS] [WORSE_THAN]`.
 //!
-//! Each line is 200 paths over 25 points with 5 repetitions, a mean over so many seeds (3 if not given).
-//! Paths with a larger error than `WORSE_THAN` percent are listed.
+//! Each line covers 200 paths over 25 points with 5 repetitions, averaged over `SEEDS` seeds (default 3).
+//! Paths with an error above `WORSE_THAN` percent are listed.
 #![allow(clippy::print_stdout, reason = "a program whose result is printed")]
 #![allow(clippy::unwrap_used, reason = "a measurement stops where it cannot go on")]
 #![allow(clippy::cast_precision_loss, reason = "numbers of seeds are small")]
@@ -14,7 +14,7 @@ mod synthetic;
 use fitting::{Settings, fit};
 use synthetic::{Mix, Outcome, Recipe};
 
-/// Processor time of this thread, in seconds.
+/// Returns the processor time of this thread, in seconds.
 fn cpu_s() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(f64::NAN) * 1e-9

@@ -1,6 +1,6 @@
-//! Writes made-up measurements and what they should lead to: `made_up FOLDER [SEED]`.
+//! Writes synthetic measurements and the results expected from them: `made_up FOLDER [SEED]`.
 //!
-//! `measured.json` is a file as Extra-P reads it; `unseen.json` lists points with their true times.
+//! `measured.json` is a file that Extra-P reads; `unseen.json` lists points with their true times.
 #![allow(clippy::unwrap_used, reason = "a program for measuring stops where it cannot go on")]
 #![allow(clippy::cast_precision_loss, reason = "sets are small")]
 #![allow(dead_code, reason = "shared with tests that use more")]

@@ -1,4 +1,4 @@
-//! Predictions beside new measurements, in the form of the source's tables.
+//! Compares predictions with new measurements, in the form of the source's tables.
 //!
 //! The error is `(predicted - measured) / predicted`, in percent (Laine 2003); SMAPE is the mean of
 //! `200 * |predicted - measured| / (|predicted| + |measured|)`.
@@ -9,22 +9,22 @@ use crate::model_file::ModelFile;
 use crate::samples::SampleRule;
 use crate::total::TOTAL;
 
-/// A prediction and what was measured.
+/// A prediction and the measurement it is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// The region; nothing for the whole program.
+    /// The region; `None` for the whole program.
     pub region: Option<String>,
-    /// The parameters, in the order of the measurements.
+    /// Values of the parameters, in the order of the measurements.
     pub at: Vec<f64>,
-    /// What was measured, one value made of the repetitions.
+    /// Measured value, one for all repetitions.
     pub measured: f64,
-    /// What was predicted.
+    /// Predicted value.
     pub predicted: Prediction,
 }
 
 impl Compared {
-    /// The error in percent of the prediction, or of the measured value where nothing is predicted; too low a prediction
-    /// is negative.
+    /// Returns the error in percent of the prediction, or of the measured value where the prediction is 0; negative
+    /// where the prediction is too low.
     pub fn error_percent(&self) -> f64 {
         let (predicted, measured) = (self.predicted.value, self.measured);
         match (predicted != 0.0, measured != 0.0) {
@@ -34,7 +34,7 @@ impl Compared {
         }
     }
 
-    /// Whether the measured value lies in the interval.
+    /// Returns whether the measured value lies in the prediction's interval.
     pub fn is_within(&self) -> bool {
         (self.predicted.low..=self.predicted.high).contains(&self.measured)
     }
@@ -46,23 +46,23 @@ impl Compared {
     }
 }
 
-/// How good predictions are, over all points.
+/// Accuracy of predictions, over all points.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Points compared.
+    /// Number of points compared.
     pub n_points: usize,
-    /// Those whose measured value lies in the interval.
+    /// Number of points whose measured value lies in the interval.
     pub n_within: usize,
-    /// Symmetric mean absolute error, in percent.
+    /// Symmetric mean absolute percentage error (SMAPE).
     pub smape_percent: f64,
-    /// Mean of the errors without their signs, in percent.
+    /// Mean of the absolute errors, in percent.
     pub mean_error_percent: f64,
-    /// The largest error without its sign, in percent.
+    /// Largest absolute error, in percent.
     pub largest_error_percent: f64,
 }
 
 impl Summary {
-    /// The summary of these points.
+    /// Computes the summary of these points.
     #[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
     pub fn of<'a>(compared: impl Iterator<Item = &'a Compared>) -> Self {
         let mut all = Self::default();
@@ -82,19 +82,20 @@ impl Summary {
         }
     }
 
-    /// Share of the points whose measured value lies in the interval.
+    /// Returns the share of points whose measured value lies in the interval.
     #[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
     pub fn coverage(&self) -> f64 {
         self.n_within as f64 / self.n_points.max(1) as f64
     }
 }
 
-/// All points of a metric that were measured and have a model: first the whole program, then region by region.
+/// Compares all measured points of a metric that have a model: first the whole program, then region by region.
 ///
-/// The whole program is the region `total` where that was measured; else, where all regions were, what they come to.
+/// The whole program is the region `total` where that was measured; otherwise, where all regions were measured, it is
+/// their sum (for each role; the longest role counts).
 ///
 /// # Errors
-/// When the measurements lack a parameter of the models, or a formula has no value at a point.
+/// When the measurements lack a parameter of the models, or a formula cannot be evaluated at a point.
 pub fn compare(
     file: &ModelFile,
     metric: &str,
@@ -126,7 +127,7 @@ pub fn compare(
     Ok(programs)
 }
 
-/// All points of a metric, each once.
+/// Returns all distinct points of a metric.
 fn points(measured: &Measurements, metric: &str) -> Vec<Vec<f64>> {
     let series = measured.series.iter().filter(|series| series.metric == metric);
     let mut points: Vec<Vec<f64>> = Vec::new();
@@ -152,7 +153,7 @@ fn level(
     rule.level(&point.values).map(|level| level.value)
 }
 
-/// What the whole program took.
+/// Returns the measured value of the whole program.
 fn program(file: &ModelFile, metric: &str, level: impl Fn(&str) -> Option<f64>) -> Option<f64> {
     if let Some(total) = level(TOTAL) {
         return Some(total);
@@ -193,7 +194,7 @@ mod tests {
         )
     }
 
-    /// Regions with the models, and as measured at 10: the region, measured, predicted and error of each.
+    /// Checks the comparison of models with values measured at 10: region, measured, predicted and error of each.
     #[track_caller]
     fn check(
         models_of: &[(&str, f64)],

@@ -1,4 +1,4 @@
-//! The values of every possible term at every point, and which points are kept back.
+//! Design matrix of a fit: the value of every possible term at every point, and the points that are held out.
 
 use crate::{
     solve::dot,
@@ -7,16 +7,16 @@ use crate::{
 };
 use std::cmp::Ordering;
 
-/// Columns whose squared cosine is nearer to one say the same.
+/// Two columns are proportional when their squared cosine is at least 1 minus this.
 const SAME_WITHIN: f64 = 1e-10;
-/// So many values of a parameter do not show unusual terms of it.
+/// Up to this many distinct numbers of processes, unusual terms in them are not tried.
 const N_VALUES_FEW: usize = 3;
-/// Groups of points when no parameter has enough values to keep the largest back.
+/// Number of groups of held-out points when no parameter has enough values to hold its largest out.
 const N_GROUPS: usize = 8;
 
-/// Corners beyond the points at which a formula is tried.
+/// Largest number of points beyond the measured ones at which a formula is tested.
 const N_FAR_MAX: usize = 1024;
-/// Places between points at which a formula is tried.
+/// Largest number of middles between points at which a formula is tested.
 const N_NEIGHBORS_MAX: usize = 4096;
 
 /// Columns of terms over points, shared by all regions that were measured at the same points.
@@ -24,31 +24,31 @@ const N_NEIGHBORS_MAX: usize = 4096;
 pub(crate) struct Design {
     pub(crate) points: Vec<Vec<f64>>,
     pub(crate) choices: Vec<Choice>,
-    /// For each choice its values at the points.
+    /// Values at the points, for each choice.
     pub(crate) columns: Vec<Vec<f64>>,
-    /// For each choice its values far from the points, where a prediction must still be positive.
+    /// Values far from the points, where a prediction must still be positive, for each choice.
     pub(crate) far: Vec<Vec<f64>>,
-    /// Neighbors along one parameter, as positions of two points.
+    /// Neighbors along one parameter, as indices of two points.
     pub(crate) neighbors: Vec<[usize; 2]>,
-    /// For each choice its values in the middle between neighbors, where a formula must not leap.
+    /// Values at the middles between neighbors, where a formula must not leap, for each choice.
     pub(crate) between: Vec<Vec<f64>>,
-    /// Each keeps back the largest values of one parameter.
+    /// Folds, each of which holds out the largest values of one parameter.
     pub(crate) folds: Vec<Fold>,
-    /// Whether no parameter had enough values for that, so that single points are kept back.
+    /// Whether no parameter had enough values for that, so that groups of points are held out instead.
     pub(crate) holds_singles: bool,
 }
 
-/// Points that are kept back to judge a formula made of the others.
+/// Split of the points: some are held out to judge a formula fitted to the others.
 #[derive(Clone, Debug)]
 pub(crate) struct Fold {
-    /// 1 for the points that the formula is made of, 0 for the others.
+    /// Weight of each point in the fit: 0 for those held out, else 1.
     pub(crate) used: Vec<f64>,
-    /// Positions of the points kept back.
+    /// Indices of the points held out.
     pub(crate) held: Vec<usize>,
 }
 
 impl Design {
-    /// The design over `points`; `first` are terms that win over others that say the same there.
+    /// Creates the design over `points`; terms in `first` take precedence over proportional ones.
     pub(crate) fn new(points: &[&[f64]], roles: &[Role], first: &[Term]) -> Self {
         let (folds, holds_singles) = folds(points, roles.len());
         let points_owned = points.iter().map(|at| at.to_vec()).collect();
@@ -65,7 +65,7 @@ impl Design {
         let far = far_points(points, roles);
         let middles = design.middles();
         let known = first.iter().map(|term| Choice { term: term.clone(), oddity: 0.0 });
-        // Through three numbers of processes goes many a curve: of those, the usual ones are the likely ones.
+        // Many curves pass through three numbers of processes; of those, the usual ones are likely.
         let is_seen = |factor: &Factor| {
             let (idx, role) = (factor.parameter_idx, roles[factor.parameter_idx]);
             role != Role::Processes
@@ -80,7 +80,7 @@ impl Design {
         design
     }
 
-    /// The middle between each two neighbors: sizes differ by factors.
+    /// Returns the geometric middle between every two neighbors, because sizes grow by factors.
     fn middles(&self) -> Vec<Vec<f64>> {
         let middle = |a: f64, b: f64| {
             if 0.0 < a && 0.0 < b { a.sqrt() * b.sqrt() } else { f64::midpoint(a, b) }
@@ -105,7 +105,7 @@ impl Design {
         }
     }
 
-    /// Whether the design is the one over these points.
+    /// Returns whether the design is over exactly these points.
     pub(crate) fn is_over(&self, points: &[&[f64]]) -> bool {
         self.points.len() == points.len() && self.points.iter().zip(points).all(|(a, b)| a == b)
     }
@@ -116,7 +116,7 @@ fn proportional(left: &[f64], right: &[f64]) -> bool {
     (1.0 - SAME_WITHIN) * dot(left, left) * dot(right, right) < cosine * cosine
 }
 
-/// The values that a parameter takes, rising.
+/// Returns the distinct values of a parameter, ascending.
 pub(crate) fn levels(points: &[&[f64]], parameter_idx: usize) -> Vec<f64> {
     let mut levels: Vec<f64> = points.iter().map(|at| at[parameter_idx]).collect();
     levels.sort_unstable_by(f64::total_cmp);
@@ -124,7 +124,7 @@ pub(crate) fn levels(points: &[&[f64]], parameter_idx: usize) -> Vec<f64> {
     levels
 }
 
-/// Points that follow each other along one parameter, where all others are the same; of very many some.
+/// Returns pairs of points adjacent along one parameter with all others equal; of very many pairs a sample.
 fn neighbors(points: &[&[f64]], n_parameters: usize) -> Vec<[usize; 2]> {
     let mut neighbors = Vec::new();
     for idx in 0..n_parameters {
@@ -149,7 +149,8 @@ fn neighbors(points: &[&[f64]], n_parameters: usize) -> Vec<[usize; 2]> {
     neighbors.into_iter().step_by(every).collect()
 }
 
-/// Corners of a box that reaches well beyond the points: processes grow more than sizes. Of many parameters some.
+/// Returns corners of a box well beyond the points, further for processes than for sizes; of very many corners a
+/// sample.
 fn far_points(points: &[&[f64]], roles: &[Role]) -> Vec<Vec<f64>> {
     let mut far: Vec<Vec<f64>> = vec![Vec::new()];
     for (idx, role) in roles.iter().enumerate() {
@@ -161,7 +162,8 @@ fn far_points(points: &[&[f64]], roles: &[Role]) -> Vec<Vec<f64>> {
             far.iter().map(move |at| at.iter().copied().chain([value]).collect::<Vec<f64>>())
         };
         far = values.flat_map(longer).collect();
-        // No more than four times too many, and five divides neither three values nor four: each stays.
+        // At most four times `N_FAR_MAX` here; a step of five, coprime to three and four values per parameter,
+        // keeps every value.
         let every = if N_FAR_MAX < far.len() { 5 } else { 1 };
         far = far.into_iter().step_by(every).collect();
     }
@@ -175,7 +177,8 @@ impl Fold {
     }
 }
 
-/// The largest values of each parameter are kept back, and where there are many, the two largest.
+/// Holds out the largest value of each parameter and, where it has five or more values, also the two largest
+/// together.
 fn folds(points: &[&[f64]], n_parameters: usize) -> (Vec<Fold>, bool) {
     let mut folds = Vec::new();
     for idx in 0..n_parameters {
@@ -239,7 +242,8 @@ mod tests {
 
     #[test]
     fn terms_that_say_the_same_occur_once() {
-        // Without a second size, sizes say nothing; powers of two have whole logarithms.
+        // Without a second size, terms of the size are proportional to others; powers of two have whole
+        // logarithms.
         let names = ["n".to_owned(), "p".to_owned()];
         let design = design(&[GRID[0], GRID[3], GRID[6]]);
         assert!(

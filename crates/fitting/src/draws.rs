@@ -1,8 +1,9 @@
-//! Fits of the measurements as they might have come out: a bootstrap over the errors at the points.
+//! Bootstrap over the errors at the points: refits to data that the measurement might have produced
+//! (draws).
 //!
-//! A draw takes what the chosen formula says at the points, adds to each the error at a point drawn by
-//! chance, and fits the terms again; some draws fit other terms that did nearly as well, so that not
-//! knowing the terms is part of the interval.
+//! A draw takes the chosen formula's values at the points, adds to each the error of a randomly drawn
+//! point, and refits the coefficients. Some draws refit other terms that did nearly as well, so that the
+//! interval includes the uncertainty about the terms.
 
 use crate::{
     judge::Judged,
@@ -13,12 +14,12 @@ use crate::{
     term::Term,
 };
 
-/// Alternatives that are drawn from.
+/// Largest number of alternatives that are drawn from.
 const N_ALTERNATIVES: usize = 6;
-/// How much worse an alternative may be to be drawn, in shares by which a cost is uncertain.
+/// Largest excess cost of an alternative that is drawn, in units of the uncertainty of a cost.
 const WORSE_MAX: f64 = 2.5;
 
-/// The terms that were drawn, the chosen ones first, and the fits.
+/// Returns the terms of the alternatives, the chosen formula's first, and the draws.
 pub(crate) fn draws(
     problem: &Problem<'_>,
     judged: &[Judged],
@@ -26,7 +27,7 @@ pub(crate) fn draws(
     seed: u64,
 ) -> (Vec<Vec<Term>>, Vec<Draw>) {
     let Some(best) = judged.first() else { return (Vec::new(), Vec::new()) };
-    // A mean over points is uncertain by one over the root of their number.
+    // The relative uncertainty of a mean over `n` points is about `1 / sqrt(n)`.
     let uncertain = 1.0 / count(problem.target.len()).sqrt();
     let near: Vec<&Judged> = judged
         .iter()
@@ -50,21 +51,21 @@ pub(crate) fn draws(
     (near.iter().map(|other| terms(problem, other)).collect(), fits)
 }
 
-/// The terms of a candidate.
+/// Returns the terms of a candidate.
 pub(crate) fn terms(problem: &Problem<'_>, judged: &Judged) -> Vec<Term> {
     let choices = &problem.design.choices;
     judged.candidate.terms().map(|term| choices[term].term.clone()).collect()
 }
 
-/// What the formula says at the points, and by how much it is wrong, both as shares.
+/// Returns the formula's values at the points and its errors there, both relative to the measured values.
 fn errors(problem: &Problem<'_>, judged: &Judged) -> (Vec<f64>, Vec<f64>) {
     let candidate = &judged.candidate;
     let fitted: Vec<f64> = (0..problem.target.len())
         .map(|idx| candidate.value(&candidate.coefficients, |term| problem.columns[term][idx]))
         .collect();
     let n_free = problem.target.len().saturating_sub(candidate.n_terms()).max(1);
-    // The fit has taken a part of the errors for itself, and few errors do not show the large ones: the
-    // second factor is Student's distribution against the normal one, near 95 %.
+    // The fit has absorbed part of the errors, and a few errors seldom include large ones: the
+    // second factor approximates Student's distribution relative to the normal one, near 95 %.
     let widened =
         (count(problem.target.len()) / count(n_free)).sqrt() * (1.0 + 1.2 / count(n_free));
     let errors = problem.target.iter().zip(&fitted).map(|(t, f)| widened * (t - f)).collect();

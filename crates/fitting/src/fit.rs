@@ -1,7 +1,7 @@
-//! From measurements to models.
+//! Fits models to measurements.
 //!
 //! For each region: one value per point ([`crate::SampleRule`]), the formula (`search`, `judge`), pieces
-//! where one formula does not do (`pieces`), draws for the interval, and warnings.
+//! where one formula is not enough (`pieces`), draws for the interval, and warnings.
 
 use crate::{
     design::{Design, levels},
@@ -16,50 +16,51 @@ use crate::{
     warning::{Cache, Warning},
 };
 
-/// Most parameters, and most points of one region: more take memory and time without end.
+/// Limits on parameters, and on points of one region: beyond them time and memory grow out of bounds.
 const N_PARAMETERS_MAX: usize = 16;
 const N_POINTS_MAX: usize = 20_000;
-/// The largest number whose cube is one, too.
+/// Largest accepted absolute value; its cube is still a finite number.
 const LARGEST: f64 = 1e100;
-/// Fewer points than this deserve a warning.
+/// Fewer points than this cause a warning.
 const N_POINTS_FEW: usize = 5;
-/// Fewer values of a parameter than this deserve a warning.
+/// Fewer values of a parameter than this cause a warning.
 const N_VALUES_FEW: usize = 4;
-/// More repetitions left out than this share deserve a warning.
+/// A larger share of dropped repetitions than this causes a warning.
 const DROPPED_MUCH: f64 = 0.25;
-/// An error at the largest values above this deserves a warning.
+/// A larger error at the largest values than this causes a warning.
 const ERROR_LARGE: f64 = 0.2;
 
-/// How a formula is found.
+/// Method by which a formula is found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Method {
-    /// Terms are chosen and weighted by relative error.
+    /// Terms are chosen automatically and fitted by relative error.
     #[default]
     Chosen,
-    /// These terms, by plain least squares with the pseudo-inverse, as in the source (Laine 2003).
+    /// These terms are fitted by plain least squares with the pseudo-inverse, as in the source (Laine
+    /// 2003).
     PseudoInverse(Vec<Term>),
 }
 
-/// What may be set; the defaults need no knowledge of the program.
+/// Settings of a fit; the defaults need no knowledge of the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// How one value is made of repetitions.
+    /// Rule that makes one value of the repetitions.
     pub samples: SampleRule,
-    /// How a formula is found.
+    /// Method by which a formula is found.
     pub method: Method,
-    /// Most terms of a formula, at most [`N_TERMS_MAX`].
+    /// Largest number of terms in a formula, at most [`N_TERMS_MAX`].
     pub n_terms_max: usize,
-    /// Most breakpoints.
+    /// Largest number of breakpoints.
     pub n_breaks_max: usize,
-    /// Share of measurements that an interval is meant to hold.
+    /// Share of measurements that the interval should contain, from 0 to 1.
     pub rate: f64,
-    /// Draws from which the interval is made.
+    /// Number of draws for the interval.
     pub n_draws: usize,
-    /// What the draws depend on.
+    /// Seed of the draws.
     pub seed: u64,
-    /// What parameters stand for, where their names do not say it.
+    /// Roles of parameters whose names do not reveal them.
     pub roles: Vec<(String, Role)>,
-    /// Caches whose sizes matter.
+    /// Caches whose sizes may change the time.
     pub caches: Vec<Cache>,
 }
 
@@ -79,11 +80,11 @@ impl Default for Settings {
     }
 }
 
-/// A region cannot be modeled.
+/// Reason why a region cannot be modeled.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// Nothing was measured.
+    /// The region has no finite value.
     #[error("`{region}` has no point with a number: measure it")]
     NoPoints {
         /// The region.
@@ -94,30 +95,30 @@ pub enum FitError {
     WrongPoint {
         /// The region.
         region: String,
-        /// Coordinates of the point.
+        /// Number of coordinates of the point.
         n_given: usize,
-        /// Parameters.
+        /// Number of parameters.
         n_parameters: usize,
     },
-    /// More parameters than can be tried.
+    /// The region has too many parameters.
     #[error(
         "`{region}` has {n_parameters} parameters, and {N_PARAMETERS_MAX} is the most: name those that matter"
     )]
     TooManyParameters {
         /// The region.
         region: String,
-        /// Parameters.
+        /// Number of parameters.
         n_parameters: usize,
     },
-    /// More points than can be fitted.
+    /// The region has too many points.
     #[error("`{region}` has {n_points} points, and {N_POINTS_MAX} is the most: give fewer")]
     TooManyPoints {
         /// The region.
         region: String,
-        /// Points measured.
+        /// Number of points.
         n_points: usize,
     },
-    /// Numbers whose powers leave what a number can hold.
+    /// Numbers whose powers are not representable.
     #[error(
         "`{region}` has numbers that are too large or too small to calculate with: give them in another unit"
     )]
@@ -125,25 +126,25 @@ pub enum FitError {
         /// The region.
         region: String,
     },
-    /// The wished terms cannot be told apart by the points.
+    /// There are too few points for the given terms.
     #[error("`{region}` has {n_points} points for {n_terms} terms: measure more")]
     TooManyTerms {
         /// The region.
         region: String,
-        /// Points measured.
+        /// Number of points.
         n_points: usize,
-        /// Terms wished for.
+        /// Number of given terms.
         n_terms: usize,
     },
 }
 
-/// The models of all regions, in their order.
+/// Returns the models of all regions, in their order.
 pub fn fit(measured: &Measurements, settings: &Settings) -> Vec<Result<FittedModel, FitError>> {
     let mut fitter = Fitter::new(&measured.parameters, settings);
     measured.series.iter().map(|series| fitter.fit(series)).collect()
 }
 
-/// Fits regions one after another and keeps what they have in common.
+/// Fits regions one after another and reuses the design that they share.
 #[derive(Debug)]
 pub struct Fitter<'a> {
     parameters: &'a [String],
@@ -153,7 +154,7 @@ pub struct Fitter<'a> {
 }
 
 impl<'a> Fitter<'a> {
-    /// A fitter over these parameters.
+    /// Creates a fitter over these parameters.
     pub fn new(parameters: &'a [String], settings: &'a Settings) -> Self {
         let role_of = |name: &String| {
             let said = settings.roles.iter().find(|(other, _)| other == name);
@@ -162,11 +163,11 @@ impl<'a> Fitter<'a> {
         Self { parameters, settings, roles: parameters.iter().map(role_of).collect(), design: None }
     }
 
-    /// The model of one region.
+    /// Fits the model of one region.
     ///
     /// # Errors
-    /// When there is no point, a point has the wrong number of coordinates, or the points cannot tell
-    /// the wished terms apart.
+    /// When there is no point, a point has the wrong number of coordinates, a limit on parameters, points
+    /// or numbers is exceeded, or there are too few points for the given terms.
     pub fn fit(&mut self, series: &Series) -> Result<FittedModel, FitError> {
         let region = || series.region.clone();
         let n_parameters = self.parameters.len();
@@ -225,7 +226,7 @@ impl<'a> Fitter<'a> {
         }
     }
 
-    /// Adds the pieces; whether larger values than those used could be kept back.
+    /// Adds the pieces; returns whether the largest values of a parameter could be held out.
     fn fill(&mut self, model: &mut FittedModel, samples: &[Sample<'_>]) -> Result<bool, FitError> {
         if let Method::PseudoInverse(terms) = &self.settings.method {
             let piece = pinv::fit(samples, terms).ok_or_else(|| FitError::TooManyTerms {
@@ -252,7 +253,8 @@ impl<'a> Fitter<'a> {
     }
 }
 
-/// One value per point; a rule that drops is widened where the machine scatters more than it allows.
+/// Returns one value per point; a rule that drops repetitions is widened where the machine scatters more
+/// than it allows.
 fn samples(points: &[Point], rule: SampleRule) -> Vec<Sample<'_>> {
     let rule = rule.widened(points.iter().map(|point| &point.values[..]));
     let sample = |point: &'_ Point| rule.level(&point.values);

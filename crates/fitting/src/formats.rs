@@ -1,10 +1,10 @@
-//! Files of measurements: Extra-P's text, JSON and JSON Lines and those of Talpas as they are, and CSV.
+//! Files of measurements: Extra-P's text, JSON and JSON Lines, those of Talpas, and CSV.
 //!
-//! Text in, measurements and problems out: a bad line costs itself and nothing else. Extra-P's formats
+//! Text in, measurements and problems out: a bad line costs only itself. Extra-P's formats
 //! are described in its `docs/file-formats.md`.
 //!
 //! # Not here
-//! Opening files (`cli`). Files of models ([`crate::FittedModel::from_json`]).
+//! Opening files (`cli`); files of models ([`crate::FittedModel::from_json`]).
 
 pub mod csv;
 pub mod extrap_json;
@@ -16,14 +16,14 @@ use crate::measurements::Measurements;
 use csv::Columns;
 use std::collections::HashSet;
 
-/// What a file says, and what in it could not be used.
+/// Contents of a file, and the parts that could not be used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// The measurements.
     pub measured: Measurements,
-    /// What was left out.
+    /// Parts that were left out.
     pub problems: Vec<Problem>,
-    /// How the file was understood where it could have been otherwise, in sentences.
+    /// Interpretations of an ambiguous file, as sentences for the user.
     pub notes: Vec<String>,
 }
 
@@ -31,29 +31,29 @@ pub struct Reading {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {fault}")]
 pub struct Problem {
-    /// Where, such as `line 3`.
+    /// Place in the file, such as `line 3`.
     pub place: String,
-    /// Why.
+    /// Reason.
     pub fault: Fault,
 }
 
-/// Why a part of a file could not be used.
+/// Reason why a part of a file could not be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// A word begins the line that none should begin with.
+    /// A line begins with an unknown word.
     #[error("`{0}` is no section: it is PARAMETER, POINTS, REGION, METRIC or DATA")]
     UnknownSection(String),
-    /// A number was expected.
+    /// Text where a number was expected.
     #[error("`{0}` is no number: write it like 12 or 1.5e-3")]
     NotANumber(String),
-    /// No program ends before it begins.
+    /// A negative value of a time.
     #[error("`{0}` is negative, and a time is not: correct it")]
     NegativeTime(String),
-    /// Two columns or parameters that cannot be told apart.
+    /// Two columns or parameters have the same name.
     #[error("the name `{0}` is there twice: give each parameter its own")]
     NamedTwice(String),
-    /// A parameter behind the points, which lack it.
+    /// A parameter after the points, which lack it.
     #[error("PARAMETER stands behind POINTS: name all parameters before them")]
     LateParameter,
     /// More data than points.
@@ -62,15 +62,15 @@ pub enum Fault {
     /// A point with more or fewer coordinates than parameters.
     #[error("{n_given} coordinates are given for {n_parameters} parameters")]
     WrongPoint {
-        /// Coordinates given.
+        /// Number of coordinates given.
         n_given: usize,
-        /// Parameters.
+        /// Number of parameters.
         n_parameters: usize,
     },
-    /// The first line of a table holds numbers.
+    /// The first line of a table holds numbers instead of names.
     #[error("there is no heading: name the columns in the first line, such as `n,p,time`")]
     NoHeading,
-    /// Nothing of a table can be the measured value.
+    /// No column of a table can be the measured value.
     #[error(
         "no column of numbers is left for the measured value: separate columns by commas, semicolons or tabs, and name them \
          in the first line, such as `n,p,time`"
@@ -82,26 +82,26 @@ pub enum Fault {
          numbers like 1.5"
     )]
     TooManyCells {
-        /// Cells of the row.
+        /// Number of cells in the row.
         n_cells: usize,
-        /// Columns that the heading names.
+        /// Number of columns that the heading names.
         n_columns: usize,
     },
-    /// Something is missing.
+    /// A required part is missing.
     #[error("`{0}` is missing: add it")]
     Missing(String),
-    /// There is nothing at all.
+    /// The file is empty.
     #[error("there is nothing: name a file with measurements")]
     Empty,
-    /// An id that nothing has.
+    /// An id that is not defined.
     #[error("nothing in `{list}` has the id {id}: correct it")]
     UnknownId {
-        /// Where it was looked for.
+        /// List in which it was looked up.
         list: String,
         /// The id.
         id: i64,
     },
-    /// No JSON, or JSON of another shape.
+    /// Text that is not JSON, or JSON of another shape.
     #[error("this is not the JSON that was expected: {0}")]
     Malformed(String),
 }
@@ -116,24 +116,24 @@ impl Fault {
     }
 }
 
-/// A format of files of measurements.
+/// Format of a file of measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
     /// Extra-P's text.
     Text,
-    /// Extra-P's JSON, the newer or the older one.
+    /// Extra-P's JSON, newer or older form.
     Json,
     /// Extra-P's JSON Lines.
     JsonLines,
-    /// The lines of Talpas.
+    /// The line format of Talpas.
     Talpas,
     /// A table with a heading.
     Csv,
 }
 
 impl Format {
-    /// The format of a file, by what it begins with.
+    /// Detects the format of a file by its first line.
     pub fn of(text: &str) -> Self {
         let text = text.trim_start_matches(BYTE_ORDER_MARK);
         let mut lines =
@@ -168,19 +168,19 @@ impl Format {
     }
 }
 
-/// What some editors put before everything else.
+/// Byte order mark that some editors put at the start of a file.
 pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 
 fn number(text: &str) -> Result<f64, Fault> {
     let text = text.trim();
     let found = text.parse().ok().filter(|value: &f64| value.is_finite());
-    // A negative zero is a zero.
+    // Turns a negative zero into a zero.
     found.map(|value| value + 0.0).ok_or_else(|| Fault::NotANumber(text.to_owned()))
 }
 
-/// What values without a name of their own are called.
+/// Names of a metric without a name of its own.
 const UNNAMED: [&str; 3] = ["", "<default>", "value"];
-/// Names of a measured time; the first that is there counts.
+/// Names of a measured time; the first one present counts.
 const TIMES: [&str; 15] = [
     "time",
     "measured",
@@ -198,10 +198,10 @@ const TIMES: [&str; 15] = [
     "avg",
     "t",
 ];
-/// What may stand behind the name of a time.
+/// Units that may follow the name of a time.
 const UNITS: [&str; 9] = ["s", "ms", "us", "ns", "sec", "secs", "seconds", "min", "minutes"];
 
-/// A name without the unit behind it, in small letters: `Time (s)` and `time_s` are `time`.
+/// Returns a name in lower case without its unit: `Time (s)` and `time_s` become `time`.
 fn plain(name: &str) -> String {
     let mut name = name.to_lowercase();
     if let Some((before, _)) = name.split_once(['(', '[']) {
@@ -213,7 +213,7 @@ fn plain(name: &str) -> String {
     }
 }
 
-/// Whether a metric is a time, which is never negative, as its name says or because nothing says something else.
+/// Returns whether a metric is a time, which is never negative: its name says so, or it has no name.
 fn is_time(metric: &str) -> bool {
     let (name, lower) = (plain(metric), metric.to_lowercase());
     let bracket = lower.split_once(['(', '[']);
@@ -225,7 +225,7 @@ fn is_time(metric: &str) -> bool {
         || name.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == "time")
 }
 
-/// Refuses a time that is negative; other metrics may be, and zeros are real.
+/// Rejects negative times; other metrics may be negative, and zeros are valid.
 fn check_times(metric: &str, values: &[f64]) -> Result<(), Fault> {
     match values.iter().find(|value| **value < 0.0) {
         Some(value) if is_time(metric) => Err(Fault::NegativeTime(value.to_string())),
@@ -233,7 +233,7 @@ fn check_times(metric: &str, values: &[f64]) -> Result<(), Fault> {
     }
 }
 
-/// Refuses names of which one is there twice.
+/// Rejects duplicate names.
 fn check_names<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<(), Fault> {
     let mut seen = HashSet::new();
     let twice = names.into_iter().find(|name| !seen.insert(name.as_str()));
@@ -244,7 +244,7 @@ fn check_names<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<(), Fa
 mod tests {
     use super::*;
 
-    /// Every reader took a negative number for a time.
+    /// Every reader accepted a negative number as a time.
     #[test]
     fn a_negative_time_is_refused_where_it_stands() {
         #[track_caller]

@@ -1,8 +1,8 @@
-//! Which combination of terms becomes the model: the one that best foretells what it has not seen.
+//! Chooses the combination of terms that becomes the model: the one that best predicts held-out measurements.
 //!
-//! The formula is made again without the largest values of each parameter and asked for them; and
-//! without each point in turn. Rare terms, many terms and terms that take time away must be better by a
-//! margin. A formula that is not positive far beyond the measured points is out, and so is one that leaps between
+//! The formula is refitted without the largest values of each parameter and tested on them; and
+//! likewise without each single point. Unusual terms, additional terms and negative coefficients must pay by a
+//! margin. A formula that is not positive far beyond the measured points is rejected, and so is one that leaps between
 //! two of them.
 
 use crate::{
@@ -10,33 +10,33 @@ use crate::{
     solve::{N_TERMS_MAX, dot, forward},
 };
 
-/// What a term of oddity 1 costs, as a share of the error.
+/// Penalty for a term of oddity 1, as a share of the error.
 const ODDITY_COST: f64 = 0.5;
-/// What every term costs, for each time that there is one point.
+/// Penalty for every term, divided by the number of points.
 const TERM_COST: f64 = 4.0;
-/// What a negative coefficient costs.
+/// Penalty for a negative coefficient, as a share of the error.
 const NEGATIVE_COST: f64 = 0.3;
-/// Weight of the error at single points against one of the largest values of a parameter.
+/// Weight of the error at single points, relative to the error of one fold.
 const SINGLES_WEIGHT: f64 = 2.0;
-/// How far a formula may leave what it says at two neighboring points between them, as a factor, where it has a term
-/// that takes time away.
+/// Largest factor by which a formula with a negative coefficient may lie outside its values at two neighboring points
+/// between them.
 const LEAP_MAX: f64 = 2.0;
-/// Errors below this share are rounding: more terms are not worth it.
+/// Errors below this share are rounding, which more terms must not be chosen to explain.
 const ROUNDING: f64 = 1e-7;
 
-/// A combination and what it is worth.
+/// A combination of terms and its cost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {
     pub(crate) candidate: Candidate,
-    /// Mean relative error at the largest values, kept back.
+    /// Mean relative error at the held-out largest values.
     pub(crate) held_out: f64,
-    /// Relative error at single points, each kept back.
+    /// Relative error at single points, each held out in turn.
     pub(crate) singles: f64,
-    /// That and the costs: the smallest is chosen.
+    /// Combined error with penalties; the smallest is chosen.
     pub(crate) cost: f64,
 }
 
-/// The candidates that may be the model, the best first.
+/// Returns the candidates that may become the model, the best first.
 pub(crate) fn judge(problem: &Problem<'_>, candidates: &[Candidate]) -> Vec<Judged> {
     let must_be_positive = problem.target.iter().all(|value| 0.0 < *value);
     let mut judged: Vec<Judged> = candidates
@@ -69,7 +69,7 @@ fn judge_one(problem: &Problem<'_>, candidate: &Candidate) -> Option<Judged> {
     })
 }
 
-/// Root mean square of the relative errors at the points kept back, mean over the folds.
+/// Returns the root mean square of the relative errors at the held-out points, averaged over the folds.
 #[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
 fn held_out(problem: &Problem<'_>, candidate: &Candidate) -> Option<f64> {
     let mut sum = 0.0;
@@ -84,13 +84,13 @@ fn held_out(problem: &Problem<'_>, candidate: &Candidate) -> Option<f64> {
     Some(sum / problem.design.folds.len() as f64)
 }
 
-/// The error relative to the mean of both, so that too little is as bad as too much.
+/// Returns the error relative to the mean of both values, so that too low counts as much as too high.
 fn relative_error(predicted: f64, measured: f64) -> f64 {
     let sizes = predicted.abs() + measured.abs();
     if 0.0 < sizes { 2.0 * (predicted - measured).abs() / sizes } else { 0.0 }
 }
 
-/// Root mean square of the errors at each point, when it alone is kept back.
+/// Returns the root mean square of the errors at each point, when it alone is held out.
 #[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
 fn at_singles(problem: &Problem<'_>, candidate: &Candidate) -> Option<f64> {
     let n = candidate.n_terms();
@@ -118,9 +118,10 @@ fn is_positive(problem: &Problem<'_>, candidate: &Candidate) -> bool {
     (0..problem.target.len()).all(|idx| 0.0 < near(idx)) && (0..n_far).all(|idx| 0.0 < far(idx))
 }
 
-/// Whether the formula rises or falls between two neighboring points and comes back: nothing that was measured says so.
+/// Returns whether the formula rises or falls between two neighboring points and comes back, which no measurement
+/// supports.
 ///
-/// Terms that only add cannot do that. Where two of them cancel each other out, few points do not hold them.
+/// Terms with positive coefficients cannot do that; where terms cancel each other, a few points do not determine them.
 fn leaps(problem: &Problem<'_>, candidate: &Candidate, must_be_positive: bool) -> bool {
     let coefficients = &candidate.coefficients;
     if !must_be_positive || coefficients[..candidate.n_terms()].iter().all(|c| 0.0 <= *c) {

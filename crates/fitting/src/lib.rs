@@ -1,7 +1,7 @@
-//! Models of time over size, processes or any other parameters, found from measurements.
+//! Models of time over problem size, processes or any other parameters, fitted to measurements.
 //!
 //! A model is a sum of up to four terms, each a product of powers and logarithms of the parameters, in
-//! one piece or several. No term is chosen by hand, and none by how well it fits what it was made of:
+//! one piece or several. Terms are not chosen by hand, nor by how well they fit the data they were fitted to:
 //! see `judge`.
 //!
 //! ```
@@ -23,10 +23,10 @@
 //! # Invariants
 //! - Pure (I1): no clock, file, socket, thread or environment; the same measurements and settings give
 //!   the same model.
-//! - A prediction is positive where all measurements are.
+//! - A prediction is positive where all measurements are positive.
 //!
 //! # Not here
-//! How measurements are taken (`cli`), and waiting: programs whose time is not the sum of their regions' (`graph`).
+//! Taking measurements (`cli`); waiting, in programs whose time is not the sum of their regions' (`graph`).
 
 pub mod comparison;
 mod design;

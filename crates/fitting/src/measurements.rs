@@ -1,4 +1,4 @@
-//! What was measured: values at points, for each region and metric.
+//! Measurements: values at points, for each region and metric.
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -6,39 +6,39 @@ use std::collections::HashMap;
 /// All repetitions at one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// The parameters, in the order of [`Measurements::parameters`].
+    /// Values of the parameters, in the order of [`Measurements::parameters`].
     pub at: Vec<f64>,
-    /// What was measured there, one value for each repetition.
+    /// Measured values, one for each repetition.
     pub values: Vec<f64>,
 }
 
 /// The points of one region and metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Path of the region, its parts joined by `->`; empty where none is named.
+    /// Path of the region, its parts joined by `->`; empty for an unnamed region.
     pub region: String,
-    /// What was measured, such as `time`; empty where it is not named.
+    /// Name of the measured quantity, such as `time`; empty for an unnamed metric.
     pub metric: String,
-    /// The points, each once.
+    /// Distinct points.
     pub points: Vec<Point>,
 }
 
-/// What was measured in all regions.
+/// Measurements of all regions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurements {
     /// Names of the parameters.
     pub parameters: Vec<String>,
-    /// The regions, in the order in which they were first met.
+    /// Points of each region and metric, in order of first occurrence.
     pub series: Vec<Series>,
 }
 
 impl Measurements {
-    /// No regions yet, over these parameters.
+    /// Creates measurements without regions, over these parameters.
     pub const fn of(parameters: Vec<String>) -> Self {
         Self { parameters, series: Vec::new() }
     }
 
-    /// Those at points that are wanted, and the others.
+    /// Splits the measurements into those at wanted points and the others.
     pub fn split(self, is_wanted: impl Fn(&[f64]) -> bool) -> (Self, Self) {
         let (mut wanted, mut others) =
             (Self::of(self.parameters.clone()), Self::of(self.parameters));
@@ -55,10 +55,10 @@ impl Measurements {
         (wanted, others)
     }
 
-    /// Adds repetitions at a point, which may be there already.
+    /// Adds repetitions at a point, which may exist already.
     pub fn add(&mut self, region: &str, metric: &str, at: &[f64], values: &[f64]) {
         let named = |series: &Series| series.region == region && series.metric == metric;
-        // Newest first: files hold the values of a region one after another.
+        // Searched from the newest: files list the values of a region together.
         let found = self.series.iter().rposition(named);
         let idx = found.unwrap_or(self.series.len());
         if found.is_none() {
@@ -73,13 +73,13 @@ impl Measurements {
     }
 }
 
-/// Measurements that are read line by line, of which there may be very many: what is there is found by its name.
+/// Measurements that are read line by line; hash maps find existing entries, because there may be very many.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gathering {
     pub(crate) measured: Measurements,
-    /// Position of a series, by region and metric.
+    /// Index of a series, by region and metric.
     series: HashMap<(String, String), usize>,
-    /// Position of a point in its series, by the series and the bits of its coordinates.
+    /// Index of a point in its series, by the series and the bits of its coordinates.
     points: HashMap<(usize, Vec<u64>), usize>,
 }
 
@@ -88,7 +88,7 @@ impl Gathering {
         Self { measured: Measurements::of(parameters), ..Self::default() }
     }
 
-    /// Adds repetitions at a point, which may be there already.
+    /// Adds repetitions at a point, which may exist already.
     pub(crate) fn add(&mut self, region: &str, metric: &str, at: &[f64], values: &[f64]) {
         let all = &mut self.measured.series;
         let name = (region.to_owned(), metric.to_owned());
@@ -98,7 +98,7 @@ impl Gathering {
             all.len() - 1
         });
         let points = &mut all[series_idx].points;
-        // Zero is zero with either sign.
+        // Positive and negative zero are the same coordinate.
         let bits = at.iter().map(|x| (x + 0.0).to_bits()).collect();
         let point_idx = *self.points.entry((series_idx, bits)).or_insert_with(|| {
             points.push(Point { at: at.to_vec(), values: Vec::new() });

@@ -1,15 +1,15 @@
-//! A fitted model: formulas of the parameters, how far they may be wrong, and where they were measured.
+//! A fitted model: formulas over the parameters, their uncertainty, and the measured ranges.
 //!
-//! A model is a file ([`FittedModel::to_json`]) that a running program can evaluate. Its interval is
-//! made of two parts: draws, which are fits of the measurements as they might have come out, some with
+//! A model is a file ([`FittedModel::to_json`]) that a running program can evaluate. Its interval combines
+//! two parts: bootstrap draws, which are refits of the measurements as they might have come out, some with
 //! other terms that did nearly as well; and the noise of a single measurement.
 //!
 //! # Invariants
 //! - `low <= value <= high`; all three are positive where all measurements were.
-//! - What was written is read back equal.
+//! - A written model is read back equal.
 //!
 //! # Not here
-//! How models are found (`fit`). What one says at a point (`outlook`).
+//! Fitting models (`fit`); evaluating one at a point (`outlook`).
 
 use crate::{
     outlook::gap,
@@ -18,85 +18,85 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Number of the file format.
+/// Version of the file format.
 pub const FORMAT: u32 = 1;
 
 /// A model of one region.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedModel {
-    /// Number of the file format.
+    /// Version of the file format.
     pub format: u32,
     /// The region.
     pub region: String,
-    /// What was measured.
+    /// The measured quantity.
     pub metric: String,
     /// Names of the parameters.
     pub parameters: Vec<String>,
     /// The model as text, for readers.
     pub text: String,
-    /// Between which values each parameter was measured.
+    /// Measured range of each parameter.
     pub ranges: Vec<Range>,
-    /// The parameter whose value says which piece holds, where there are several.
+    /// Index of the parameter that selects the piece, where there are several.
     #[serde(default)]
     pub split_idx: Option<usize>,
-    /// The pieces, by rising values of that parameter.
+    /// Pieces, by ascending values of that parameter.
     pub pieces: Vec<Piece>,
-    /// Share of measurements that the interval is meant to hold.
+    /// Share of measurements that the interval should contain.
     pub rate: f64,
-    /// The smallest measured value, where all are positive.
+    /// Smallest measured value, where all are positive.
     #[serde(default)]
     pub smallest: Option<f64>,
-    /// Mean relative error at the largest values of the parameters, kept back.
+    /// Mean relative error at the held-out largest values of the parameters.
     pub held_out_error: f64,
-    /// Repetitions measured.
+    /// Number of repetitions measured.
     pub n_samples: usize,
-    /// Repetitions left out.
+    /// Number of repetitions left out.
     pub n_dropped: usize,
-    /// Sizes at which memory becomes slower.
+    /// Caches whose sizes may change the time.
     #[serde(default)]
     pub caches: Vec<Cache>,
-    /// What a user of the model should know.
+    /// Reasons to doubt the model.
     pub warnings: Vec<Warning>,
 }
 
-/// Smallest and largest measured value of a parameter.
+/// Smallest and largest measured value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Range {
-    /// The smallest.
+    /// Smallest value.
     pub low: f64,
-    /// The largest.
+    /// Largest value.
     pub high: f64,
 }
 
-/// A formula that holds for some values of one parameter.
+/// A formula that holds for a range of one parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Piece {
-    /// Where the piece was measured, in the parameter that splits the model, if one does.
+    /// Measured range of the parameter that splits the model, if one does.
     #[serde(default)]
     pub range: Option<Range>,
     /// The formula.
     pub formula: Formula,
-    /// Terms of this formula and of others that did nearly as well.
+    /// Terms of this formula, then of others that did nearly as well.
     pub alternatives: Vec<Vec<Term>>,
-    /// Fits of the measurements as they might have come out.
+    /// Bootstrap draws: refits of the measurements as they might have come out.
     pub draws: Vec<Draw>,
-    /// Deviation of a single measurement from the formula, as a share.
+    /// Standard deviation of a single measurement from the formula, as a share.
     pub noise: f64,
 }
 
-/// One fit of the measurements as they might have come out.
+/// One refit of the measurements as they might have come out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Draw {
-    /// Position of its terms in the alternatives.
+    /// Index of its terms in [`Piece::alternatives`].
     pub alternative_idx: usize,
-    /// Their coefficients.
+    /// Coefficients of these terms.
     pub coefficients: Vec<f64>,
 }
 
-/// What a model says about one point.
+/// Prediction of a model at one point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
-    /// The most likely value.
+    /// Most likely value.
     pub value: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -104,12 +104,12 @@ pub struct Prediction {
     pub high: f64,
 }
 
-/// A region in words; tables without regions have one without a name.
+/// Returns the region's name for messages; tables without regions have one with an empty name.
 fn named(region: &str) -> &str {
     if region.is_empty() { "(all)" } else { region }
 }
 
-/// A model cannot be evaluated or read.
+/// Reason why a model cannot be evaluated or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -121,7 +121,7 @@ pub enum ModelError {
         /// The region.
         region: String,
     },
-    /// The formula has no value there.
+    /// A formula is not defined at the point.
     #[error(
         "`{parameter}` = {value} lies outside of what the model of `{}` can say: give a number above 0",
         named(region)
@@ -134,7 +134,7 @@ pub enum ModelError {
         /// The region.
         region: String,
     },
-    /// The formula or its interval has no end there.
+    /// The formula or its interval overflows at the point.
     #[error(
         "the model of `{}` leaves the range of numbers at {at}: give values nearer to what was measured",
         named(region)
@@ -142,16 +142,16 @@ pub enum ModelError {
     TooLarge {
         /// The region.
         region: String,
-        /// The parameters with their values.
+        /// Parameters with their values.
         at: String,
     },
-    /// The file is no model.
+    /// The text is not a model.
     #[error("this is no model: write it again with `sintonia fit`")]
     Malformed {
-        /// Where and why.
+        /// Position and reason.
         source: serde_json::Error,
     },
-    /// Its parts do not fit together.
+    /// The model's parts are inconsistent.
     #[error(
         "the model of `{}` is damaged, since {why}: write it again with `sintonia fit`",
         named(region)
@@ -159,27 +159,27 @@ pub enum ModelError {
     Unsound {
         /// The region.
         region: String,
-        /// Which parts, and how.
+        /// Inconsistency found.
         why: &'static str,
     },
     /// The file was written by a later version.
     #[error("the model has format {format}, and {FORMAT} is the newest known: use a later version")]
     Unknown {
-        /// Its number.
+        /// Format version of the file.
         format: u32,
     },
 }
 
 impl FittedModel {
-    /// What the model says where the parameters, by name, have these values.
+    /// Predicts the value at a point, given as named parameters.
     ///
     /// # Errors
-    /// When a parameter is missing, or the formula has no value there.
+    /// When a parameter is missing, or the formula cannot be evaluated there.
     pub fn value(&self, parameters: &[(&str, f64)]) -> Result<Prediction, ModelError> {
         self.value_at(&self.point(parameters)?)
     }
 
-    /// The values of named parameters in the model's order; further names do no harm.
+    /// Returns the values of named parameters in the model's order; further names are ignored.
     ///
     /// # Errors
     /// When one is missing.
@@ -194,12 +194,12 @@ impl FittedModel {
         self.parameters.iter().map(value_of).collect()
     }
 
-    /// Values of the split parameter at which one piece ends and the next begins.
+    /// Returns the values of the split parameter at which one piece ends and the next begins.
     pub fn breakpoints(&self) -> Vec<f64> {
         self.pieces.windows(2).map(|pair| between(&pair[0], &pair[1])).collect()
     }
 
-    /// What a user of a prediction at this point should know, beside [`Self::warnings`].
+    /// Returns reasons to doubt a prediction at this point, in addition to [`Self::warnings`].
     pub fn warnings_at(&self, at: &[f64]) -> Vec<Warning> {
         let mut warnings = Vec::new();
         for ((name, range), value) in self.parameters.iter().zip(&self.ranges).zip(at) {
@@ -226,7 +226,7 @@ impl FittedModel {
         warnings
     }
 
-    /// The model as a file.
+    /// Writes the model as JSON.
     ///
     /// # Errors
     /// When a number is not finite.
@@ -234,10 +234,10 @@ impl FittedModel {
         serde_json::to_string(self).map_err(|source| ModelError::Malformed { source })
     }
 
-    /// The model in a file.
+    /// Reads a model from JSON.
     ///
     /// # Errors
-    /// When it is none, one of a later format, or its parts do not fit together.
+    /// When the text is not a model, has a later format, or its parts are inconsistent.
     pub fn from_json(text: &str) -> Result<Self, ModelError> {
         let malformed = |source| ModelError::Malformed { source };
         let Header { format } = serde_json::from_str(text).map_err(malformed)?;
@@ -249,7 +249,7 @@ impl FittedModel {
         Ok(model)
     }
 
-    /// The formulas as text, one for each piece.
+    /// Returns the formulas as text, one for each piece.
     pub(crate) fn write_text(&self) -> String {
         let name = self.split_idx.and_then(|idx| self.parameters.get(idx));
         let ends = self.breakpoints();
@@ -275,7 +275,7 @@ struct Header {
     format: u32,
 }
 
-/// Sizes differ by factors: the middle of two is their geometric mean.
+/// Returns the geometric middle of the gap between two pieces, because sizes grow by factors.
 fn between(left: &Piece, right: &Piece) -> f64 {
     match gap(left, right) {
         Some((low, high)) if 0.0 < low => (low * high).sqrt(),

@@ -1,4 +1,4 @@
-//! The file of models: what `sintonia fit` writes, and `predict`, `validate` and a running tunlet read.
+//! File of models, written by `sintonia fit` and read by `predict`, `validate` and a running tunlet.
 //!
 //! ```json
 //! {"format_version": 1, "program": "matmul", "roles": {"rank 0": ["rank 0->matmul.c:40 MPI_Send"]}, "models": [...],
@@ -6,75 +6,75 @@
 //! ```
 //!
 //! # Invariants
-//! - What was written is read back equal; a file of a later version, or one that was cut off or changed, is refused.
+//! - A written file is read back equal; a file of a later version, or one that was cut off or changed, is rejected.
 //!
 //! # Not here
-//! Opening files (`cli`). What the models of all regions come to (`total`).
+//! Opening files (`cli`); combining the models of all regions (`total`).
 
 use crate::model::{FittedModel, ModelError};
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use std::collections::BTreeMap;
 
-/// Number of the file format.
+/// Version of the file format.
 pub const FORMAT_VERSION: u32 = 1;
-/// What stands between the role and the place of a region.
+/// Separator between the role and the place in the name of a region.
 const ARROW: &str = "->";
-/// How the names of roles begin.
+/// Prefixes of role names.
 const ROLES: [&str; 5] = ["rank ", "ranks ", "master", "workers", "worker "];
 
 /// Models of the regions of a program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelFile {
-    /// Number of the file format.
+    /// Version of the file format.
     pub format_version: u32,
-    /// The program, where it is known.
+    /// Name of the program, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// Regions of each role, where roles are known: ranks that do the same, one after another, beside those of other
-    /// roles.
+    /// Regions of each role, where roles are known. The ranks of a role execute its regions one after another; roles
+    /// run concurrently.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, Vec<String>>,
-    /// The models, one for each region and metric.
+    /// Models, one for each region and metric.
     pub models: Vec<FittedModel>,
 }
 
-/// A text holds no models.
+/// Reason why a file of models cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelFileError {
-    /// It ends too early.
+    /// The text ends too early.
     #[error(
         "line {line} ends too early: the file was cut off; write it again with `sintonia fit -o`"
     )]
     CutOff {
-        /// Its last line.
+        /// Number of its last line.
         line: usize,
     },
-    /// It was written by a later version.
+    /// A later version wrote the file.
     #[error(
         "the models have format {format}, and {FORMAT_VERSION} is the newest known: use a later version of Sintonia"
     )]
     Unknown {
-        /// Its number.
+        /// Format version of the file.
         format: u32,
     },
-    /// A number or a word in it is not the one that was written.
+    /// The contents do not match the checksum.
     #[error(
         "the models were changed after they were written: restore them from a copy, or write them again with \
          `sintonia fit -o`; where you changed them yourself, remove their `checksum`"
     )]
     Changed,
-    /// It is something else.
+    /// The text is not a file of models.
     #[error(
         "these are no models, as line {line} shows ({reason}): write them with `sintonia fit -o`"
     )]
     Malformed {
-        /// Where that is seen.
+        /// Line of the error.
         line: usize,
-        /// How.
+        /// Message of the JSON reader.
         reason: String,
     },
-    /// The parts of a model do not fit together.
+    /// The parts of a model are inconsistent.
     #[error(transparent)]
     Unsound(#[from] ModelError),
 }
@@ -104,13 +104,13 @@ struct Listed {
 }
 
 impl ModelFile {
-    /// A file of these models; roles are taken from the names of their regions.
+    /// Creates a file of these models; roles are taken from the names of their regions.
     pub fn of(models: Vec<FittedModel>) -> Self {
         let roles = roles(&models);
         Self { format_version: FORMAT_VERSION, program: None, roles, models }
     }
 
-    /// Whether a text is meant to be a file of models, whole or not.
+    /// Returns whether a text looks like a file of models, complete or not.
     pub fn is_meant(text: &str) -> bool {
         let beginning: String =
             text.chars().filter(|letter| !letter.is_whitespace()).take(200).collect();
@@ -119,10 +119,10 @@ impl ModelFile {
             || beginning.starts_with('[')
     }
 
-    /// The models in a file, or in the list that `sintonia fit --json` prints.
+    /// Reads a file of models, or the list that `sintonia fit --json` prints.
     ///
     /// # Errors
-    /// When there are none, they were cut off or damaged, or a later version wrote them.
+    /// When the text has no models, is cut off or damaged, or a later version wrote it.
     pub fn read(text: &str) -> Result<Self, ModelFileError> {
         if text.trim_start().starts_with('[') {
             let list: Vec<Listed> = serde_json::from_str(text)?;
@@ -143,7 +143,7 @@ impl ModelFile {
         Ok(self)
     }
 
-    /// The file as text.
+    /// Writes the file as text.
     ///
     /// # Errors
     /// When a number is not finite.
@@ -151,7 +151,7 @@ impl ModelFile {
         Ok(sealed::seal(&serde_json::to_string(self)?) + "\n")
     }
 
-    /// Names of the parameters of all models, each once.
+    /// Returns the distinct parameter names of all models.
     pub fn parameters(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for name in self.models.iter().flat_map(|model| &model.parameters) {
@@ -162,7 +162,7 @@ impl ModelFile {
         names
     }
 
-    /// The metrics of all models, each once.
+    /// Returns the distinct metrics of all models.
     pub fn metrics(&self) -> Vec<&str> {
         let mut metrics: Vec<&str> = Vec::new();
         for model in &self.models {
@@ -173,7 +173,7 @@ impl ModelFile {
         metrics
     }
 
-    /// The metric that is meant where none is named: `time`, or else the first.
+    /// Returns the default metric: `time`, or else the first.
     pub fn usual_metric(&self) -> Option<&str> {
         let metrics = self.metrics();
         let time = metrics.iter().find(|metric| metric.eq_ignore_ascii_case("time"));
@@ -181,7 +181,7 @@ impl ModelFile {
     }
 }
 
-/// Regions by role, where the name of each says what its role is; `total` has none.
+/// Returns the regions by role, where each region's name contains its role; `total` has none.
 fn roles(models: &[FittedModel]) -> BTreeMap<String, Vec<String>> {
     let mut roles: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for model in models.iter().filter(|model| model.region != crate::total::TOTAL) {

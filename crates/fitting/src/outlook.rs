@@ -1,49 +1,48 @@
-//! What a model says at a point: in one of its pieces, or between two.
+//! Evaluates a model at a point, inside one of its pieces or between two.
 //!
 //! Between the last size of one piece and the first of the next nothing was measured, and the program may change
-//! anywhere there. What is said goes from what the one says at its last size to what the other says at its first, and never
-//! beyond both; the interval is the wider the further they are apart.
+//! anywhere there. The prediction interpolates from the first piece's value at its last size to the second piece's value at
+//! its first size and never leaves that range; the interval is wider the further the two values are apart.
 //!
 //! # Invariants
 //! - The value has no jump where a piece ends.
 //! - Value and interval are finite, or there is an error that names the parameter.
 //!
 //! # Not here
-//! Sums of regions (`total`).
+//! Sums over regions (`total`).
 
 use crate::{
     model::{FittedModel, ModelError, Piece, Prediction},
     warning::Warning,
 };
 
-/// How far curves through few values of a parameter come apart, as a share, for each doubling beyond what was measured.
+/// Uncertainty, as a share, that each doubling beyond the measured values of a parameter with few values adds.
 ///
-/// The formulas that would do as well differ more than draws from the best few of them show.
+/// Formulas that would fit as well differ more than draws from the best few of them show.
 const APART_PER_DOUBLING: f64 = 0.03;
 /// A prediction is at least this share of the smallest measured value.
 const FLOOR_SHARE: f64 = 1e-3;
-/// Draws that deviate by more than this share of the value say how far it may be off by themselves: no normal
-/// distribution is that wide.
+/// Relative deviation of draws above which their own range is the interval: no normal distribution is that wide.
 const DEVIATION_WIDE: f64 = 1.0;
 
-/// A value, and what else it might be.
+/// A predicted value and its uncertainty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Outlook {
-    /// The most likely value.
+    /// Most likely value.
     pub(crate) value: f64,
-    /// What draws say.
+    /// Values of the draws.
     pub(crate) drawn: Vec<f64>,
-    /// Deviation of a single measurement.
+    /// Standard deviation of a single measurement.
     pub(crate) noise: f64,
 }
 
-/// Where a point lies in a model.
+/// Position of a point relative to the pieces.
 enum Place<'a> {
     In(&'a Piece),
     Between(Gap<'a>),
 }
 
-/// Two pieces, and the sizes between which nothing was measured.
+/// Two neighboring pieces, and the sizes between which nothing was measured.
 struct Gap<'a> {
     split_idx: usize,
     left: &'a Piece,
@@ -53,17 +52,17 @@ struct Gap<'a> {
 }
 
 impl FittedModel {
-    /// What the model says at a point, given in the order of its parameters.
+    /// Predicts the value at a point, given in the order of the model's parameters.
     ///
     /// # Errors
-    /// When the formula has no value there.
+    /// When the formula cannot be evaluated there.
     pub fn value_at(&self, at: &[f64]) -> Result<Prediction, ModelError> {
         let outlook = self.outlook(at)?;
         let said = outlook.prediction(self.rate, self.smallest.is_some());
         said.ok_or_else(|| self.too_large(at))
     }
 
-    /// What the model says at a point, and what fits of the measurements as they might have come out say.
+    /// Evaluates the model and its draws at a point.
     pub(crate) fn outlook(&self, at: &[f64]) -> Result<Outlook, ModelError> {
         match self.place(at).ok_or_else(|| self.too_large(at))? {
             Place::In(piece) => self.of_piece(piece, at),
@@ -71,7 +70,7 @@ impl FittedModel {
         }
     }
 
-    /// Whether the formula is so small there, or negative, that a small value is given instead.
+    /// Returns whether the formula's value is so small or negative that the floor is used instead.
     pub(crate) fn is_raised(&self, at: &[f64]) -> bool {
         let Some(smallest) = self.smallest else { return false };
         let is_raised =
@@ -119,7 +118,7 @@ impl FittedModel {
         let right_end = self.of_piece(gap.right, &gap.at(at, gap.high))?;
         let (least, most) =
             (left_end.value.min(right_end.value), left_end.value.max(right_end.value));
-        // Carried on into the gap, neither may leave what both say at its ends.
+        // Extrapolated into the gap, neither piece may leave the range of the two values at its ends.
         let here = |piece: &Piece, end: &Outlook| {
             let value = piece.formula.value(at);
             if value.is_finite() { value.clamp(least, most) } else { end.value }
@@ -141,8 +140,8 @@ impl FittedModel {
         Ok(Outlook { value, drawn, noise: of_piece.hypot(apart) * value.abs() })
     }
 
-    /// How many times parameters are doubled, or halved, beyond what was measured, of those with too few values to tell
-    /// curves apart.
+    /// Returns how often parameters are doubled or halved beyond their measured range, summed over those with too few
+    /// values to distinguish formulas.
     fn doublings_unseen(&self, at: &[f64]) -> f64 {
         let few = self.warnings.iter().filter_map(|warning| match warning {
             Warning::TooFewValues { parameter, .. } => {
@@ -165,13 +164,13 @@ impl FittedModel {
         }
     }
 
-    /// Why a formula has no value: the parameter whose logarithm or power has none.
+    /// Returns the error for a formula without a value; it names the parameter whose logarithm or power is undefined.
     fn no_value(&self, piece: &Piece, at: &[f64]) -> ModelError {
         let own = piece.formula.terms.iter().map(|part| &part.term);
         let factors = own.chain(piece.alternatives.iter().flatten()).flat_map(|term| &term.factors);
         let outside = factors.filter_map(|factor| {
             let value = at.get(factor.parameter_idx)?;
-            // Another one may be negative where it is only squared; a large one is no parameter's fault.
+            // A negative value is allowed where it is only squared; overflow at a large value is not the parameter's fault.
             let is_usual = 0.0 < *value && value.is_finite();
             let is_wrong = !is_usual && !factor.value(*value).is_finite();
             Some((self.parameters.get(factor.parameter_idx).filter(|_| is_wrong)?, value))
@@ -193,14 +192,14 @@ impl FittedModel {
 }
 
 impl Gap<'_> {
-    /// The point, moved to an end of the gap.
+    /// Returns the point moved to an end of the gap.
     fn at(&self, at: &[f64], end: f64) -> Vec<f64> {
         let mut moved = at.to_vec();
         moved[self.split_idx] = end;
         moved
     }
 
-    /// How far through the gap the point is, from 0 to 1; sizes differ by factors.
+    /// Returns the relative position of the point in the gap, from 0 to 1, on a logarithmic scale.
     fn share(&self, at: &[f64]) -> f64 {
         let x = at[self.split_idx];
         let share = if 0.0 < self.low {
@@ -212,7 +211,7 @@ impl Gap<'_> {
     }
 }
 
-/// `n = 100, p = 1e300`.
+/// Formats named values: `n = 100, p = 1e300`.
 pub(crate) fn in_words<'a>(values: impl Iterator<Item = (&'a str, f64)>) -> String {
     let one = |(name, value): (&str, f64)| match value.abs() {
         0.0 | 1e-4..1e15 => format!("{name} = {value}"),
@@ -221,7 +220,7 @@ pub(crate) fn in_words<'a>(values: impl Iterator<Item = (&'a str, f64)>) -> Stri
     values.map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What lies so far between two values; times differ by factors.
+/// Interpolates between two values, geometrically where both are positive.
 fn mixed(left: f64, right: f64, share: f64) -> f64 {
     if 0.0 < left && 0.0 < right {
         (left.ln() + share * (right.ln() - left.ln())).exp()
@@ -230,7 +229,7 @@ fn mixed(left: f64, right: f64, share: f64) -> f64 {
     }
 }
 
-/// Half of the distance between two values, as a share.
+/// Returns half of the relative distance between two values.
 fn apart(left: f64, right: f64) -> f64 {
     if 0.0 < left && 0.0 < right {
         (right / left).ln().abs() / 2.0
@@ -240,13 +239,13 @@ fn apart(left: f64, right: f64) -> f64 {
     }
 }
 
-/// The last measured value of one piece and the first of the next.
+/// Returns the last measured value of one piece and the first of the next.
 pub(crate) fn gap(left: &Piece, right: &Piece) -> Option<(f64, f64)> {
     left.range.zip(right.range).map(|(left, right)| (left.high, right.low))
 }
 
 impl Piece {
-    /// What each draw says at a point.
+    /// Returns the value of each draw at a point.
     fn drawn(&self, at: &[f64]) -> Vec<f64> {
         let terms: Vec<Vec<f64>> = self
             .alternatives
@@ -262,8 +261,8 @@ impl Piece {
 }
 
 impl Outlook {
-    /// The value with the interval that holds so large a share of measurements; nothing where that leaves the range of
-    /// numbers.
+    /// Returns the value with the interval that contains the share `rate` of measurements; `None` where a number
+    /// overflows.
     pub(crate) fn prediction(&self, rate: f64, is_positive: bool) -> Option<Prediction> {
         let value = self.value;
         let noise = deviations(rate) * self.noise_share();
@@ -284,7 +283,7 @@ impl Outlook {
         is_finite.then_some(Prediction { value, low, high })
     }
 
-    /// How far draws lie from the value, as a share of it.
+    /// Returns the relative standard deviation of the draws from the value.
     #[expect(clippy::cast_precision_loss, reason = "some dozens of draws")]
     pub(crate) fn deviation(&self) -> f64 {
         if self.drawn.is_empty() || self.value == 0.0 {
@@ -294,19 +293,19 @@ impl Outlook {
         (squares.sum::<f64>() / self.drawn.len() as f64).sqrt()
     }
 
-    /// The noise as a share of the value.
+    /// Returns the noise relative to the value.
     fn noise_share(&self) -> f64 {
         if self.value == 0.0 { self.noise } else { self.noise / self.value.abs() }
     }
 
-    /// The draws as multiples of the value.
+    /// Returns the draws relative to the value.
     fn factors(&self) -> Vec<f64> {
         let factor = |drawn: &f64| if self.value == 0.0 { 1.0 } else { drawn / self.value };
         self.drawn.iter().map(factor).collect()
     }
 }
 
-/// How many deviations to each side hold this share of a normal distribution.
+/// Returns the number of standard deviations to each side that contain this share of a normal distribution.
 ///
 /// Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.23; the error is below 4.5e-4.
 pub(crate) fn deviations(rate: f64) -> f64 {

@@ -1,9 +1,9 @@
-//! Several formulas, where one does not do: breakpoints in a size.
+//! Splits a model into several formulas at breakpoints of a size, where one formula is not enough.
 //!
 //! Protocols change with the size of a message, and memory becomes slower when a cache is full. A
-//! breakpoint is looked for where the best formula is further off than the noise explains, between any
-//! two measured values of a parameter; it is kept where single points, each kept back, are foretold with
-//! less than half the error. Both sides are then looked at in the same way.
+//! breakpoint is searched where the best formula's error exceeds what the noise explains, between any two
+//! measured values of a parameter; it is kept where it more than halves the cost of the fit (`judge`). Both
+//! sides are then searched in the same way.
 
 use crate::{
     design::{Design, levels},
@@ -22,15 +22,15 @@ use crate::{
 const ERROR_SMALL: f64 = 0.01;
 /// Errors up to this many times the noise need no breakpoint.
 const ERROR_OVER_NOISE: f64 = 3.0;
-/// What a breakpoint must leave of the error.
+/// Largest share of the cost that may remain for a breakpoint to be kept.
 const GAIN: f64 = 0.5;
-/// Fewest points of a piece.
+/// Smallest number of points in a piece.
 const N_POINTS_MIN: usize = 4;
-/// Places at which a breakpoint is tried, at most, and points in all of them: of many sizes some are tried.
+/// Limits on the breakpoints tried, and on the points in all trials: of many sizes a sample is tried.
 const N_EDGES_MAX: usize = 64;
 const N_POINTS_TRIED_MAX: usize = 65_536;
 
-/// A point and what its repetitions come to.
+/// A point and the value of its repetitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample<'a> {
     pub(crate) at: &'a [f64],
@@ -42,24 +42,24 @@ pub(crate) struct Sample<'a> {
 pub(crate) struct Fitted {
     pub(crate) split_idx: Option<usize>,
     pub(crate) pieces: Vec<Piece>,
-    /// Mean relative error at the largest values, kept back.
+    /// Mean relative error at the held-out largest values.
     pub(crate) held_out: f64,
 }
 
-/// Points for one formula.
+/// Points that share one formula.
 struct Part<'a> {
     samples: Vec<Sample<'a>>,
     judged: Vec<Judged>,
     design: Design,
 }
 
-/// Everything that the search for a breakpoint needs to know.
+/// Inputs of the search for breakpoints.
 struct Search<'a> {
     roles: &'a [Role],
     settings: &'a Settings,
 }
 
-/// The model's pieces over a design of all samples.
+/// Fits the model's pieces, given a design over all samples.
 pub(crate) fn fit_pieces(
     design: &Design,
     samples: &[Sample<'_>],
@@ -69,7 +69,7 @@ pub(crate) fn fit_pieces(
     let search = Search { roles, settings };
     let levels: Vec<Level> = samples.iter().map(|sample| sample.level).collect();
     let problem = Problem::new(design, &levels);
-    // One value everywhere needs no search.
+    // Equal values need no search.
     let n_terms_max = if is_constant(samples) { 0 } else { settings.n_terms_max };
     let judged = judge(&problem, &problem.candidates(n_terms_max));
     if 0 < n_terms_max
@@ -99,7 +99,7 @@ impl Part<'_> {
     }
 }
 
-/// Sum of the squared errors at single points, larger where terms use up the points.
+/// Returns the squared cost summed over the points, larger where the terms use up the points.
 fn error(judged: &[Judged], n_points: usize) -> f64 {
     let Some(best) = judged.first() else { return f64::INFINITY };
     let n_free = n_points.saturating_sub(best.candidate.n_terms()).max(1);
@@ -107,7 +107,7 @@ fn error(judged: &[Judged], n_points: usize) -> f64 {
 }
 
 impl Search<'_> {
-    /// Whether the formula is further off than the noise explains.
+    /// Returns whether the formula's error exceeds what the noise explains.
     fn is_wanting(&self, samples: &[Sample<'_>], judged: &[Judged]) -> bool {
         let error = judged.first().map_or(f64::INFINITY, |best| best.singles);
         let noise: f64 =
@@ -116,7 +116,7 @@ impl Search<'_> {
         0 < self.settings.n_breaks_max && ERROR_SMALL.max(ERROR_OVER_NOISE * noise) < error
     }
 
-    /// The parameter with breakpoints and the parts between them, where there are any.
+    /// Returns the parameter with breakpoints and the parts between them, if breakpoints help.
     fn split<'s>(
         &self,
         samples: &[Sample<'s>],
@@ -149,7 +149,7 @@ impl Search<'_> {
         Some((split_idx, parts))
     }
 
-    /// The cut of these samples that leaves the smallest error.
+    /// Returns the cut of these samples that leaves the smallest error.
     fn best_cut<'s>(
         &self,
         samples: &[Sample<'s>],
@@ -159,7 +159,7 @@ impl Search<'_> {
     ) -> Option<(Part<'s>, Part<'s>)> {
         let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
         let levels = levels(&points, split_idx);
-        // Three sizes show how time grows; past the last breakpoint one may be all there is.
+        // Three sizes show how time grows; beyond the last breakpoint a single size is accepted.
         let n_high = if is_last { 1 } else { 3 };
         let edges = levels.get(3..(levels.len() + 1).saturating_sub(n_high)).unwrap_or_default();
         let n_edges_max = (N_POINTS_TRIED_MAX / samples.len().max(1)).clamp(4, N_EDGES_MAX);
@@ -181,9 +181,10 @@ impl Search<'_> {
         cuts.min_by(|a, b| (a.0.error() + a.1.error()).total_cmp(&(b.0.error() + b.1.error())))
     }
 
-    /// Every term of the other parameters, times how the steepest term grows with this one.
+    /// Returns every term of the other parameters, multiplied by the steepest growth of `terms` in this
+    /// one.
     ///
-    /// One size does not show how time grows, and time that stays the same would be the worst guess.
+    /// A single size does not show how time grows, and constant time would be the worst guess.
     fn grown_alike(&self, terms: &[Term], split_idx: usize) -> Vec<Term> {
         let of_split = |factor: &&Factor| factor.parameter_idx == split_idx;
         let growths = terms.iter().flat_map(|term| term.factors.iter().filter(of_split));
@@ -241,7 +242,7 @@ impl Search<'_> {
 }
 
 impl Part<'_> {
-    /// The terms, those first that add most at the largest values of a parameter.
+    /// Returns the terms, ordered by their contribution at the largest value of a parameter.
     fn terms_at_top(&self, split_idx: usize) -> Vec<Term> {
         let Some(Judged { candidate, .. }) = self.judged.first() else { return Vec::new() };
         let levels: Vec<Level> = self.samples.iter().map(|sample| sample.level).collect();
@@ -263,13 +264,13 @@ impl Part<'_> {
     }
 }
 
-/// Whether all points have the same value.
+/// Returns whether all points have the same value.
 pub(crate) fn is_constant(samples: &[Sample<'_>]) -> bool {
     let values = || samples.iter().map(|sample| sample.level.value);
     values().fold(f64::MIN, f64::max) <= values().fold(f64::INFINITY, f64::min)
 }
 
-/// What is left to say where no formula could be judged: the mean.
+/// Returns the mean as a constant formula, where no formula could be judged.
 fn constant(samples: &[Sample<'_>], range: Option<Range>) -> Piece {
     let mean = samples.iter().map(|sample| sample.level.value).sum::<f64>() / count(samples.len());
     let squares: f64 = samples.iter().map(|sample| (sample.level.value - mean).powi(2)).sum();

@@ -1,7 +1,7 @@
-//! Least squares by the pseudo-inverse over given terms, as the source does it: `C = pinv(A) * Y`.
+//! Least squares by the pseudo-inverse over given terms, as in the source: `C = pinv(A) * Y`.
 //!
 //! The singular values come from one-sided Jacobi rotations (Hestenes 1958) over columns of unit length;
-//! those below a share of the largest are left out.
+//! those below a share of the largest are dropped.
 
 use crate::{
     model::Piece,
@@ -14,7 +14,8 @@ use crate::{
 const SINGULAR_MIN: f64 = 1e-12;
 const N_SWEEPS_MAX: usize = 60;
 
-/// The formula of these terms with the least sum of squares; nothing where there are fewer points.
+/// Returns the formula of these terms with the least sum of squares; `None` with fewer points than terms,
+/// or without a finite solution.
 #[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
 pub(crate) fn fit(samples: &[Sample<'_>], terms: &[Term]) -> Option<Piece> {
     if samples.len() < terms.len() {
@@ -30,7 +31,7 @@ pub(crate) fn fit(samples: &[Sample<'_>], terms: &[Term]) -> Option<Piece> {
     let weighted = |(term, c): (&Term, f64)| Weighted { coefficient: c, term: term.clone() };
     let formula = Formula { terms: terms.iter().zip(coefficients).map(weighted).collect() };
     let largest = target.iter().map(|value| value.abs()).fold(f64::MIN_POSITIVE, f64::max);
-    // A measured zero is no size to compare with.
+    // A measured zero cannot be the reference of a relative error.
     let off = |sample: &Sample<'_>| {
         let (value, size) = (sample.level.value, sample.level.value.abs().max(SMALL * largest));
         ((formula.value(sample.at) - value) / size).powi(2)
@@ -40,7 +41,7 @@ pub(crate) fn fit(samples: &[Sample<'_>], terms: &[Term]) -> Option<Piece> {
     Some(Piece { range: None, formula, alternatives: Vec::new(), draws: Vec::new(), noise })
 }
 
-/// `pinv(A) * y`, with `A` given by its columns.
+/// Returns `pinv(A) * y`, with `A` given by its columns.
 pub(crate) fn solve(mut columns: Vec<Vec<f64>>, target: &[f64]) -> Vec<f64> {
     let n = columns.len();
     let lengths: Vec<f64> = columns.iter().map(|column| dot(column, column).sqrt()).collect();
@@ -69,7 +70,7 @@ pub(crate) fn solve(mut columns: Vec<Vec<f64>>, target: &[f64]) -> Vec<f64> {
     solution.iter().zip(&lengths).map(|(s, length)| s / length).collect()
 }
 
-/// Makes two columns orthogonal; whether they were not.
+/// Makes two columns orthogonal; returns whether they were not.
 fn rotate(columns: &mut [Vec<f64>], right: &mut [Vec<f64>], i: usize, j: usize) -> bool {
     let (a, b) = (dot(&columns[i], &columns[i]), dot(&columns[j], &columns[j]));
     let c = dot(&columns[i], &columns[j]);
@@ -104,7 +105,7 @@ mod tests {
     fn the_solution_is_the_shortest_with_the_least_squares() {
         check(&[&[1.0, 1.0, 1.0], &[1.0, 2.0, 3.0]], &[1.0, 3.0, 5.0], &[-1.0, 2.0]);
         check(&[&[1.0, 1.0, 1.0]], &[1.0, 2.0, 6.0], &[3.0]);
-        // Two columns that say the same share the coefficient.
+        // Two equal columns share the coefficient.
         check(&[&[1.0, 2.0], &[1.0, 2.0]], &[4.0, 8.0], &[2.0, 2.0]);
     }
 }

@@ -1,18 +1,18 @@
-//! Numbers by chance that a seed repeats.
+//! Reproducible pseudo-random numbers.
 
-/// Steele, Lea and Flood's SplitMix64 (2014).
+/// SplitMix64 (Steele, Lea and Flood 2014).
 #[derive(Clone, Debug)]
 pub(crate) struct Random {
     state: u64,
 }
 
 impl Random {
-    /// The sequence that `seed` names.
+    /// Starts the sequence of this seed.
     pub(crate) const fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub(crate) const fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -21,7 +21,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// One of `0..n`, all as likely; 0 where `n` is 0.
+    /// Returns a uniformly distributed number below `n`; 0 where `n` is 0.
     #[expect(clippy::cast_possible_truncation, reason = "the product's upper half is below `n`")]
     pub(crate) const fn below(&mut self, n: usize) -> usize {
         ((self.bits() as u128 * n as u128) >> 64) as usize

@@ -1,17 +1,17 @@
-//! Disturbed runs are left out of all regions, where a region `total` says which runs those are.
+//! Leaves disturbed runs out of all regions, where a region `total` shows which runs those are.
 //!
-//! Region by region each would keep its own fastest repetitions. But noise moves between regions that wait for each
+//! Each region by itself would keep its own fastest repetitions. But noise moves between regions that wait for each
 //! other, and their sum would be less than any run took. So a run counts for all of its regions or for none, and the
-//! mean of the sums is the sum of the means.
+//! mean of the sums equals the sum of the means.
 
 use crate::measurements::{Measurements, Point};
 use crate::samples::SampleRule;
 use crate::total::TOTAL;
 
-/// Marks what is left out as no number; the rule by which the rest is taken.
+/// Replaces values of disturbed runs by NaN; returns the rule to apply to the remaining ones.
 ///
-/// Repetitions of a region are taken for those of the whole program, one after the other, at points where there are as many of both;
-/// elsewhere a region goes by its own. Without a region `total`, or with another rule than
+/// The k-th repetition of a region is matched with the k-th of the whole program at points with equally many of both;
+/// elsewhere a region is judged by its own values. Without a region `total`, or with another rule than
 /// [`SampleRule::NearMinimum`], nothing changes.
 pub fn leave_out(measured: &mut Measurements, rule: SampleRule) -> SampleRule {
     let total = measured.series.iter().find(|series| series.region == TOTAL);
@@ -42,7 +42,7 @@ fn widened(rule: SampleRule, points: &[Point]) -> SampleRule {
     rule.widened(points.iter().map(|point| &point.values[..]))
 }
 
-/// Which values are not too far above the smallest.
+/// Returns which values are close enough to the smallest to be kept.
 fn kept(values: &[f64], rule: SampleRule) -> Vec<bool> {
     let SampleRule::NearMinimum(share) = rule else { return vec![true; values.len()] };
     let smallest =
@@ -62,7 +62,7 @@ mod tests {
         measured
     }
 
-    /// The values that are left of each region.
+    /// Checks the remaining values of each region.
     #[track_caller]
     fn check(series: &[(&str, &[f64])], expected: &[&[f64]]) {
         let mut measured = measured(series);
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_run_counts_for_all_of_its_regions_or_for_none() {
         let total: &[f64] = &[10.0, 20.0, 11.0];
-        // Both regions together take as long as the program; each has its own fastest run.
+        // Both regions together take as long as the program; each has a different fastest run.
         check(
             &[("a", &[4.0, 10.0, 7.0]), ("b", &[6.0, 10.0, 4.0]), ("total", total)],
             &[&[4.0, 7.0], &[6.0, 4.0], &[10.0, 11.0]],

@@ -1,20 +1,20 @@
-//! One value out of the repetitions at a point, and how many were left out.
+//! Reduces the repetitions at a point to one value, and counts those left out.
 //!
-//! Noise on a machine mostly adds time, so the distance of a repetition is taken from the fastest one.
+//! Noise on a machine mostly adds time, so the distance of a repetition is measured from the fastest one.
 
 use serde::{Deserialize, Serialize};
 
-/// How one value is made of the repetitions.
+/// Rule that makes one value of the repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleRule {
-    /// Mean of those at most this share above the smallest one; the source's rule, with 0.3.
+    /// Mean of the values at most this share above the smallest; the source's rule, with 0.3.
     NearMinimum(f64),
-    /// Mean of all.
+    /// Mean of all values.
     Mean,
-    /// The median.
+    /// Median of all values.
     Median,
-    /// The smallest one.
+    /// Smallest value.
     Minimum,
 }
 
@@ -24,27 +24,27 @@ impl Default for SampleRule {
     }
 }
 
-/// What the repetitions at a point come to.
+/// Value and scatter of the repetitions at a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Level {
     /// The value.
     pub value: f64,
-    /// Deviation of the repetitions that were kept, as a share of the value.
+    /// Standard deviation of the kept repetitions, as a share of the value.
     pub spread: f64,
-    /// Repetitions that were kept.
+    /// Number of repetitions kept.
     pub n_kept: usize,
-    /// Repetitions that were left out.
+    /// Number of repetitions left out.
     pub n_dropped: usize,
 }
 
-/// Deviations between the smallest repetition and one that is still taken for noise.
+/// Distance from the smallest repetition up to which another still counts as noise, in standard deviations.
 const N_DEVIATIONS: f64 = 6.0;
-/// How far the median of five lies above the smallest, in deviations of a normal distribution.
+/// Expected distance of the median of five normal samples from the smallest, in standard deviations.
 const MEDIAN_ABOVE_SMALLEST: f64 = 1.16;
 
 impl SampleRule {
-    /// The rule for these points: where most of them scatter so much that it would drop mere noise, it
-    /// allows more, and is unchanged otherwise.
+    /// Adapts the rule to these points: where most of them scatter so much that it would drop mere noise,
+    /// it allows more.
     #[must_use]
     pub fn widened<'a>(self, points: impl Iterator<Item = &'a [f64]>) -> Self {
         let Self::NearMinimum(share) = self else { return self };
@@ -57,7 +57,7 @@ impl SampleRule {
         Self::NearMinimum(share.max(N_DEVIATIONS * deviation))
     }
 
-    /// What `values` come to; nothing where none of them is a number.
+    /// Returns the value of the repetitions; `None` where none is finite.
     pub fn level(self, values: &[f64]) -> Option<Level> {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -81,7 +81,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// How far the median lies above the smallest, as a share; nothing where that says little.
+/// Returns the relative distance of the median from the smallest value; `None` where it says little.
 fn distance(values: &[f64]) -> Option<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     sorted.sort_unstable_by(f64::total_cmp);

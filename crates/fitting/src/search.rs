@@ -1,10 +1,10 @@
-//! Combinations of terms that may be the formula: a beam search by relative least squares.
+//! Searches combinations of terms that may be the formula: a beam search by relative least squares.
 //!
-//! The error at a point is taken relative to what was measured there, so that small times count as
-//! much as large ones. Combinations of one term more are made of the best ones so far.
+//! The error at a point is relative to the value measured there, so that small times count as
+//! much as large ones. The best combinations so far are extended by one term at a time.
 //!
 //! # Not here
-//! Which combination becomes the model (`judge`): that is never decided by the residual.
+//! Choosing the combination that becomes the model (`judge`): the residual never decides that.
 
 use crate::{
     design::{Design, Fold},
@@ -12,27 +12,27 @@ use crate::{
     solve::{N_TERMS_MAX, Normal, Row, dot, forward},
 };
 
-/// Combinations of each size that are extended.
+/// Number of combinations of each size that are extended.
 const N_EXTENDED: usize = 16;
-/// Combinations of each size that are judged.
+/// Number of combinations of each size that are judged.
 const N_JUDGED: usize = 40;
-/// What a term of oddity 1 costs, as a share of the residual.
+/// Penalty for a term of oddity 1, as a share of the residual.
 const ODDITY_COST: f64 = 0.5;
-/// A column that keeps less than this share of itself beside the others says nothing new.
+/// A column with less than this share of its square orthogonal to the others counts as dependent on them.
 const NEWS_MIN: f64 = 1e-9;
-/// Values below this share of the largest are weighted as if they were that large.
+/// Values below this share of the largest are weighted as if they had it.
 pub(crate) const SMALL: f64 = 1e-6;
 
-/// Some terms of a design.
+/// A combination of terms of a design.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
-    /// Positions in the design, rising.
+    /// Indices of the terms in the design, ascending.
     terms: [u16; N_TERMS_MAX],
     n_terms: usize,
     /// Sum of squares of the relative errors.
     pub(crate) residual: f64,
     cost: f64,
-    /// Over normalized columns.
+    /// Coefficients of the normalized columns.
     pub(crate) coefficients: Row,
 }
 
@@ -62,15 +62,15 @@ impl Candidate {
     }
 }
 
-/// Relative least squares over a design for one region.
+/// Relative least-squares problem of one region, over a design.
 #[derive(Debug)]
 pub(crate) struct Problem<'a> {
     pub(crate) design: &'a Design,
-    /// For each term its values over the measured ones, of unit length.
+    /// Values of each term relative to the measured values, normalized to unit length.
     pub(crate) columns: Vec<Vec<f64>>,
-    /// What they were divided by.
+    /// Lengths of the columns before normalization.
     pub(crate) lengths: Vec<f64>,
-    /// The measured values over themselves, times the weights of the points.
+    /// Measured values relative to themselves, times the weights of the points.
     pub(crate) target: Vec<f64>,
     gram: Vec<f64>,
     right: Vec<f64>,
@@ -99,7 +99,7 @@ impl<'a> Problem<'a> {
         Self { design, columns, lengths, target, gram, right }
     }
 
-    /// The best combinations of each size up to `n_terms_max`, and up to half as many as there are points.
+    /// Returns the best combinations of each size up to `n_terms_max`, and up to half the number of points.
     pub(crate) fn candidates(&self, n_terms_max: usize) -> Vec<Candidate> {
         let none = Candidate {
             terms: [0; N_TERMS_MAX],
@@ -126,7 +126,7 @@ impl<'a> Problem<'a> {
         found
     }
 
-    /// Adds every combination of `parent` and one term more.
+    /// Appends every combination of `parent` and one more term.
     fn extend(&self, parent: &Candidate, longer: &mut Vec<Candidate>) {
         let n = parent.n_terms;
         let normal = self.normal(parent);
@@ -158,7 +158,7 @@ impl<'a> Problem<'a> {
         self.gram[left * self.columns.len() + right]
     }
 
-    /// The normal equations over all points.
+    /// Returns the normal equations over all points.
     pub(crate) fn normal(&self, candidate: &Candidate) -> Normal {
         let mut normal = Normal::default();
         for (row, term) in candidate.terms().enumerate() {
@@ -170,7 +170,7 @@ impl<'a> Problem<'a> {
         normal
     }
 
-    /// The normal equations over the points that a fold leaves.
+    /// Returns the normal equations over the points that a fold does not hold out.
     pub(crate) fn normal_without(&self, candidate: &Candidate, fold: &Fold) -> Normal {
         let mut normal = Normal::default();
         for (row, term) in candidate.terms().enumerate() {
@@ -192,10 +192,10 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Points that are summed without allocating.
+/// Number of points summed at once, in a buffer on the stack.
 const N_POINTS_AT_ONCE: usize = 32;
 
-/// A point of which more repetitions were kept is known better.
+/// Returns the weights of the points: more kept repetitions make a value more certain.
 #[expect(clippy::cast_precision_loss, reason = "numbers of repetitions are small")]
 fn weights(levels: &[Level]) -> Vec<f64> {
     let n_kept: usize = levels.iter().map(|level| level.n_kept).sum();
@@ -216,9 +216,9 @@ fn gram(columns: &[Vec<f64>]) -> Vec<f64> {
     gram
 }
 
-/// The cheapest, each set of terms once.
+/// Returns the cheapest distinct combinations.
 fn best(candidates: &mut [Candidate]) -> Vec<Candidate> {
-    // A set is found once from each of its terms.
+    // A combination is found once from each of its terms.
     let n_top = (N_TERMS_MAX * N_JUDGED).min(candidates.len());
     if n_top < candidates.len() {
         candidates.select_nth_unstable_by(n_top, |a, b| a.cost.total_cmp(&b.cost));

@@ -1,14 +1,14 @@
 //! Least squares with a handful of unknowns, over normalized columns.
 
-/// Most terms in one formula.
+/// Largest number of terms in one formula.
 pub const N_TERMS_MAX: usize = 4;
 
-/// A pivot below this share of its diagonal means that the columns say the same.
+/// A pivot below this share of its diagonal element means that the columns are dependent.
 const PIVOT_MIN: f64 = 1e-9;
 
 pub(crate) type Row = [f64; N_TERMS_MAX];
 
-/// The normal equations of up to four columns.
+/// Normal equations of up to four columns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Normal {
     pub(crate) gram: [Row; N_TERMS_MAX],
@@ -16,7 +16,7 @@ pub(crate) struct Normal {
 }
 
 impl Normal {
-    /// The solution for the first `n` columns; nothing where they depend on one another.
+    /// Returns the solution for the first `n` columns; `None` where they are linearly dependent.
     pub(crate) fn solve(&self, n: usize) -> Option<Row> {
         let lower = self.lower(n)?;
         let middle = forward(&lower, &self.right, n);
@@ -28,7 +28,7 @@ impl Normal {
         Some(solution)
     }
 
-    /// The lower triangle whose square is the first `n` rows and columns.
+    /// Returns the Cholesky factor of the first `n` rows and columns; `None` where these are singular.
     pub(crate) fn lower(&self, n: usize) -> Option<[Row; N_TERMS_MAX]> {
         let mut lower = [[0.0; N_TERMS_MAX]; N_TERMS_MAX];
         for row in 0..n {
@@ -58,13 +58,13 @@ pub(crate) fn forward(lower: &[Row; N_TERMS_MAX], right: &Row, n: usize) -> Row 
     solution
 }
 
-/// A number of points or terms, to compute with.
+/// Converts a number of points or terms for calculations.
 #[expect(clippy::cast_precision_loss, reason = "numbers of points and terms are small")]
 pub(crate) const fn count(n: usize) -> f64 {
     n as f64
 }
 
-/// Sum of products.
+/// Returns the dot product.
 pub(crate) fn dot(left: &[f64], right: &[f64]) -> f64 {
     left.iter().zip(right).map(|(a, b)| a * b).sum()
 }

@@ -1,16 +1,16 @@
-//! Whether a model that was read can be evaluated: its parts fit together, and its numbers mean something.
+//! Checks that a model that was read can be evaluated: consistent parts and valid numbers.
 //!
-//! A file may be damaged, or made by somebody else. What is wrong is found here once, so that what evaluates a model can
+//! A file may be damaged, or made by another program. It is checked here once, so that evaluation can
 //! rely on it.
 
 use crate::model::{FittedModel, ModelError, Piece};
 use crate::term::Term;
 
 impl FittedModel {
-    /// Whether the parts fit together.
+    /// Checks that the parts are consistent.
     ///
     /// # Errors
-    /// When they do not: which, in words.
+    /// When they are not; the error says which.
     pub(crate) fn check(&self) -> Result<(), ModelError> {
         match self.fault() {
             None => Ok(()),
@@ -18,7 +18,7 @@ impl FittedModel {
         }
     }
 
-    /// Whether all its numbers can be written.
+    /// Returns whether all numbers are finite, so that JSON can hold them.
     pub(crate) fn is_finite(&self) -> bool {
         let ranges = self.ranges.iter().flat_map(|range| [range.low, range.high]);
         let of_piece = |piece: &Piece| {
@@ -58,7 +58,7 @@ impl FittedModel {
         of_piece.or_else(|| self.fault_between())
     }
 
-    /// Several pieces lie one after the other.
+    /// Returns the fault of pieces that do not follow one another, if there is one.
     fn fault_between(&self) -> Option<&'static str> {
         if self.pieces.len() < 2 {
             return None;
@@ -114,7 +114,7 @@ mod tests {
         assert!(said.contains("write it again with `sintonia fit`"), "{said}");
     }
 
-    /// A damaged file of models was evaluated as if it were whole: positions out of range gave no number, other parts another one.
+    /// A damaged file of models was evaluated as if it were intact: indices out of range gave NaN, other damage wrong numbers.
     #[test]
     fn a_model_whose_parts_do_not_fit_together_is_refused() {
         check(|model| model.ranges.truncate(1), "not as many ranges as parameters");

@@ -9,23 +9,23 @@ pub use parse::TermError;
 
 use serde::{Deserialize, Serialize};
 
-/// What one parameter adds to a term.
+/// Factor that one parameter contributes to a term.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Factor {
-    /// Position of the parameter in the model's list.
+    /// Index of the parameter in the model's list.
     pub parameter_idx: usize,
-    /// Exponent of the parameter, negative where work is divided.
+    /// Exponent of the parameter; negative where work is divided.
     pub power: f64,
     /// Exponent of its binary logarithm.
     #[serde(default)]
     pub log_power: u8,
-    /// Whether the logarithm is rounded down to a whole number.
+    /// Whether the logarithm is rounded down to an integer.
     #[serde(default)]
     pub whole_log: bool,
 }
 
 impl Factor {
-    /// The factor's value where the parameter is `x`.
+    /// Returns the factor's value where the parameter is `x`.
     pub fn value(&self, x: f64) -> f64 {
         let mut value = power(x, self.power);
         if 0 < self.log_power {
@@ -39,7 +39,7 @@ impl Factor {
         self.power == 0.0 && self.log_power == 0
     }
 
-    /// The factor as text, without its sign in the exponent: `p^2`, `log2(p)`.
+    /// Returns the factor as text, without the sign of its exponent: `p^2`, `log2(p)`.
     fn text(&self, name: &str) -> Vec<String> {
         let mut parts = Vec::new();
         match self.power.abs() {
@@ -58,7 +58,7 @@ impl Factor {
     }
 }
 
-/// `x^exponent`, quick for the exponents that occur.
+/// Returns `x^exponent`, with fast paths for the usual exponents.
 fn power(x: f64, exponent: f64) -> f64 {
     match exponent {
         0.0 => 1.0,
@@ -76,7 +76,7 @@ fn power(x: f64, exponent: f64) -> f64 {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Term {
-    /// The factors, at most one for each parameter.
+    /// Factors, at most one for each parameter.
     pub factors: Vec<Factor>,
 }
 
@@ -86,18 +86,18 @@ impl Term {
         Self { factors: Vec::new() }
     }
 
-    /// The product of these factors.
+    /// Creates the product of these factors.
     pub fn of(factors: impl IntoIterator<Item = Factor>) -> Self {
         Self { factors: factors.into_iter().filter(|factor| !factor.is_one()).collect() }
     }
 
-    /// The term's value where the parameters are `at`, in the model's order.
+    /// Returns the term's value where the parameters are `at`, in the model's order.
     pub fn value(&self, at: &[f64]) -> f64 {
         let value_of = |factor: &Factor| at.get(factor.parameter_idx).map(|x| factor.value(*x));
         self.factors.iter().map(|factor| value_of(factor).unwrap_or(f64::NAN)).product()
     }
 
-    /// The term as text, such as `n^3 / p`, empty for the constant.
+    /// Returns the term as text, such as `n^3 / p`; empty for the constant.
     pub fn text(&self, parameters: &[String]) -> String {
         let mut above = Vec::new();
         let mut below = Vec::new();
@@ -120,7 +120,7 @@ impl Term {
     }
 }
 
-/// A formula: coefficients and terms, summed.
+/// A formula: the sum of terms with coefficients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Formula {
     /// The terms with their coefficients.
@@ -130,19 +130,19 @@ pub struct Formula {
 /// A term and its coefficient.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Weighted {
-    /// What the term is multiplied by.
+    /// Factor by which the term is multiplied.
     pub coefficient: f64,
     /// The term.
     pub term: Term,
 }
 
 impl Formula {
-    /// The formula's value where the parameters are `at`, in the model's order.
+    /// Returns the formula's value where the parameters are `at`, in the model's order.
     pub fn value(&self, at: &[f64]) -> f64 {
         self.terms.iter().map(|part| part.coefficient * part.term.value(at)).sum()
     }
 
-    /// Puts the terms that add most over these points first.
+    /// Sorts the terms by their contribution over these points, the largest first.
     pub(crate) fn sort_by_size<'a>(&mut self, points: impl Iterator<Item = &'a [f64]> + Clone) {
         let size = |part: &Weighted| -> f64 {
             points.clone().map(|at| (part.coefficient * part.term.value(at)).abs()).sum()
@@ -150,7 +150,7 @@ impl Formula {
         self.terms.sort_by(|a, b| size(b).total_cmp(&size(a)));
     }
 
-    /// The formula as text: `1.2e-9 * n^3 / p + 3.1e-6 * log2(p)`.
+    /// Returns the formula as text: `1.2e-9 * n^3 / p + 3.1e-6 * log2(p)`.
     pub fn text(&self, parameters: &[String]) -> String {
         let mut text = String::new();
         for (idx, part) in self.terms.iter().enumerate() {
@@ -176,7 +176,7 @@ fn product(coefficient: f64, term: &str) -> String {
     }
 }
 
-/// A number with four significant digits.
+/// Formats a number with four significant digits.
 fn number(value: f64) -> String {
     let in_middle = (1e-3..1e5).contains(&value);
     let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);

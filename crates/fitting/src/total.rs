@@ -1,37 +1,37 @@
-//! What the models of a program's regions come to: its time, and how much sooner it would end with more processes.
+//! Combines the models of a program's regions into its time, and its speedup with more processes.
 //!
-//! `t = max over roles of the sum of the role's regions` (Laine 2003): ranks of a role do the same, and a region holds what
-//! its rank waits for others. Without roles it is the sum of all regions. A region called `total` is the whole
-//! program as it was measured; it is no part of the sum.
+//! `t = max over roles of the sum of the role's regions` (Laine 2003): ranks of a role behave alike, and a region
+//! includes the time its rank waits for others. Without roles it is the sum of all regions. A region called `total` is the
+//! measured whole program; it is not part of the sum.
 //!
-//! The interval of a sum: what draws of the regions add up to, each region's by itself; and the noise of all of them
-//! together, because a disturbed machine slows all regions.
+//! The interval of a sum combines the sums of the regions' draws, which are drawn independently, with the sum of their
+//! noise, because a disturbed machine slows all regions.
 //!
 //! # Not here
-//! Waiting that no measurement has seen: another network, other numbers of messages (`graph`).
+//! Waiting that no measurement includes: another network, other numbers of messages (`graph`).
 
 use crate::model::{FittedModel, ModelError, Prediction};
 use crate::model_file::ModelFile;
 use crate::outlook::{Outlook, in_words};
 
-/// The region that is the whole program.
+/// Name of the region that stands for the whole program.
 pub const TOTAL: &str = "total";
-/// Draws of regions are paired at this distance, so that regions with the same draws are not one.
+/// Offset between the draws of successive regions, so that regions with the same draws count as independent.
 const STRIDE: usize = 7;
 
-/// What is said about one point.
+/// Predictions at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
-    /// The whole program; nothing where no region has a model.
+    /// Time of the whole program; `None` where no region has a model.
     pub total: Option<Prediction>,
-    /// The role that takes longest, where roles are known.
+    /// Role that takes longest, where roles are known.
     pub role: Option<String>,
-    /// Each region, as a position in [`ModelFile::models`].
+    /// Prediction of each region, with its index in [`ModelFile::models`].
     pub regions: Vec<(usize, Prediction)>,
 }
 
 impl ModelFile {
-    /// Positions of the models of a metric that add up to the program.
+    /// Returns the indices of the models of a metric that add up to the program.
     fn parts(&self, metric: &str) -> Vec<usize> {
         let of_metric = |idx: &usize| self.models[*idx].metric == metric;
         let all: Vec<usize> = (0..self.models.len()).filter(of_metric).collect();
@@ -40,10 +40,10 @@ impl ModelFile {
         if parts.is_empty() { all } else { parts }
     }
 
-    /// What the models of a metric say where the parameters, by name, have these values.
+    /// Predicts a metric at a point, given as named parameters.
     ///
     /// # Errors
-    /// When a parameter has no value, or a formula has none there.
+    /// When a parameter has no value, or a formula cannot be evaluated there.
     pub fn say(&self, metric: &str, parameters: &[(&str, f64)]) -> Result<Said, ModelError> {
         let of_metric = (0..self.models.len()).filter(|idx| self.models[*idx].metric == metric);
         let region = |idx: usize| Ok((idx, self.models[idx].value(parameters)?));
@@ -55,9 +55,9 @@ impl ModelFile {
         Ok(Said { total, role, regions })
     }
 
-    /// How many times sooner the program ends with `more` of a parameter, such as processes that a resizer would add.
+    /// Predicts the speedup of the program with `more` of a parameter, such as processes that a resizer would add.
     ///
-    /// The interval is that of means: noise of single runs is no part of it.
+    /// The interval is that of means: it does not include the noise of single runs.
     ///
     /// ```
     /// # use fitting::{Measurements, ModelFile, Settings, fit};
@@ -76,7 +76,7 @@ impl ModelFile {
     /// ```
     ///
     /// # Errors
-    /// When a parameter has no value, or a formula has none there.
+    /// When a parameter has no value, or a formula cannot be evaluated there.
     pub fn speedup(
         &self,
         parameters: &[(&str, f64)],
@@ -96,7 +96,7 @@ impl ModelFile {
         }
         let drawn = now.drawn.iter().zip(&then.drawn).map(|(now, then)| now / then).collect();
         let ratio = Outlook { value, drawn, noise: 0.0 };
-        // Without draws nothing is known but the noise.
+        // Without draws, the noise is the only known uncertainty.
         let unknown = if ratio.drawn.is_empty() {
             (now.noise / now.value).hypot(then.noise / then.value)
         } else {
@@ -106,7 +106,7 @@ impl ModelFile {
         Ok(ratio.prediction(self.rate(metric), true))
     }
 
-    /// The share of measurements that intervals are meant to hold.
+    /// Returns the share of measurements that intervals should contain.
     pub fn rate(&self, metric: &str) -> f64 {
         self.parts(metric).first().map_or(0.95, |idx| self.models[*idx].rate)
     }
@@ -124,7 +124,7 @@ impl ModelFile {
         })
     }
 
-    /// The longest role, or all regions where no roles are known.
+    /// Returns the longest role, or the sum of all regions where no roles are known.
     fn outlook(
         &self,
         metric: &str,
@@ -151,7 +151,7 @@ impl ModelFile {
     }
 }
 
-/// The sum of regions.
+/// Returns the sum of the regions.
 fn sum(models: &[&FittedModel], parameters: &[(&str, f64)]) -> Result<Outlook, ModelError> {
     let outlook = |model: &&FittedModel| model.outlook(&model.point(parameters)?);
     let outlooks = models.iter().map(outlook).collect::<Result<Vec<_>, ModelError>>()?;
@@ -170,12 +170,12 @@ fn sum(models: &[&FittedModel], parameters: &[(&str, f64)]) -> Result<Outlook, M
 
 type Named = (Outlook, Option<String>);
 
-/// The larger of two, draw by draw.
+/// Returns the larger of two outlooks, with the maximum of each pair of draws.
 fn longest(some: Named, other: Named) -> Named {
     let (larger, smaller) =
         if some.0.value < other.0.value { (other, some) } else { (some, other) };
     let mut drawn = larger.0.drawn;
-    // A role whose regions have no draws is as long in each as it is.
+    // A role whose regions have no draws has its value in every draw.
     let n = drawn.len().max(smaller.0.drawn.len());
     drawn.resize(n, larger.0.value);
     let less = |idx: usize| smaller.0.drawn.get(idx).copied().unwrap_or(smaller.0.value);
@@ -190,7 +190,7 @@ mod tests {
 
     type Time = fn(f64, f64) -> f64;
 
-    /// Models of regions whose times over `n` and `p` are these, with noise of so large a share.
+    /// Returns models of regions with these times over `n` and `p`, with this share of noise.
     fn file(regions: &[(&str, Time)], noise: f64) -> ModelFile {
         let mut measured = Measurements::of(vec!["n".into(), "p".into()]);
         for (region, time) in regions {

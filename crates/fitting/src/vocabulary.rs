@@ -1,9 +1,9 @@
-//! Which terms a formula may be made of.
+//! Vocabulary of terms: those that a formula may be made of.
 
 use crate::term::{Factor, Term};
 use serde::{Deserialize, Serialize};
 
-/// What a parameter stands for, which says how time may depend on it.
+/// Role of a parameter, which determines how time may depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -35,11 +35,11 @@ const NAMES_OF_PROCESSES: [&str; 16] = [
 ];
 
 impl Role {
-    /// What a parameter of this name stands for, by custom.
+    /// Guesses the role of a parameter by its name.
     pub fn of_name(name: &str) -> Self {
         let name = name.to_lowercase();
         let words = name.split(|letter: char| !letter.is_alphanumeric());
-        // A letter says something only by itself.
+        // A single letter has a meaning only as the whole name.
         let mut parts = words.filter(|word| 1 < word.len()).chain([name.as_str()]);
         if parts.any(|part| NAMES_OF_PROCESSES.contains(&part)) {
             Self::Processes
@@ -55,7 +55,7 @@ impl Role {
     }
 }
 
-/// A factor that is usual for a parameter, more or less.
+/// A usual factor of a parameter, and how unusual it is.
 #[derive(Clone, Copy, Debug)]
 struct Habit {
     power: f64,
@@ -69,7 +69,7 @@ impl Habit {
         Self { power, log_power, whole_log: false, oddity }
     }
 
-    /// With the logarithm rounded down, as the steps of a hypercube are.
+    /// Creates a factor with the logarithm rounded down, like the steps of a hypercube.
     const fn stepped(power: f64, log_power: u8, oddity: f64) -> Self {
         Self { power, log_power, whole_log: true, oddity }
     }
@@ -80,12 +80,12 @@ impl Habit {
     }
 }
 
-/// Terms that are tried; more are too slow and find what is not there.
+/// Largest number of terms tried; more would be slow and find spurious terms.
 const N_CHOICES_MAX: usize = 256;
-/// The same with four parameters and more: usual products of four are hundreds.
+/// The same with four parameters and more: the usual products of four already number hundreds.
 const N_CHOICES_MAX_OF_MANY: usize = 768;
 
-/// Division of work, trees, one message for each.
+/// Division of work, trees, one message for each process.
 const OF_PROCESSES: [Habit; 12] = [
     Habit::new(0.0, 0, 0.0),
     Habit::new(-1.0, 0, 0.0),
@@ -100,7 +100,7 @@ const OF_PROCESSES: [Habit; 12] = [
     Habit::new(-2.0, 0, 1.0),
     Habit::new(2.0, 0, 1.0),
 ];
-/// Loops in loops, sorting, surfaces.
+/// Nested loops, sorting, surfaces.
 const OF_SIZE: [Habit; 9] = [
     Habit::new(0.0, 0, 0.0),
     Habit::new(1.0, 0, 0.0),
@@ -112,7 +112,7 @@ const OF_SIZE: [Habit; 9] = [
     Habit::new(1.5, 0, 0.5),
     Habit::new(2.0, 1, 1.0),
 ];
-/// Of both some.
+/// A selection of both.
 const OF_ANY: [Habit; 14] = [
     Habit::new(0.0, 0, 0.0),
     Habit::new(1.0, 0, 0.0),
@@ -138,21 +138,21 @@ const fn habits(role: Role) -> &'static [Habit] {
     }
 }
 
-/// Whether a factor is so unusual for what its parameter stands for that it needs many values to be seen.
+/// Returns whether a factor is so unusual for its parameter's role that only many values can confirm it.
 pub(crate) fn is_odd(role: Role, factor: &Factor) -> bool {
     let habit = habits(role).iter().find(|habit| habit.factor(factor.parameter_idx) == *factor);
     habit.is_some_and(|habit| 1.0 <= habit.oddity)
 }
 
-/// A term that may occur.
+/// A term that may be part of a formula.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) term: Term,
-    /// How unusual it is, 0 for the commonest.
+    /// Measure of how unusual it is; 0 for the most common.
     pub(crate) oddity: f64,
 }
 
-/// Products of the parameters' factors, the constant first; of too many the simplest.
+/// Returns the products of the parameters' factors, the constant first; of too many, the simplest.
 pub(crate) fn choices(roles: &[Role]) -> Vec<Choice> {
     let n_max = if roles.len() < 4 { N_CHOICES_MAX } else { N_CHOICES_MAX_OF_MANY };
     let mut choices = vec![Choice { term: Term::constant(), oddity: 0.0 }];

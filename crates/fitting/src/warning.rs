@@ -1,21 +1,21 @@
-//! What somebody who trusts a model should know.
+//! Warnings about a model or a prediction.
 
 use crate::model::FittedModel;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A memory whose size the data of a run may pass.
+/// A level of memory that the data of a run may outgrow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cache {
-    /// What it is called, such as `L2`.
+    /// Name, such as `L2`.
     pub name: String,
-    /// How much it holds, in bytes.
+    /// Capacity, in bytes.
     pub size_bytes: f64,
-    /// The parameter that the amount of data depends on.
+    /// Parameter that the amount of data depends on.
     pub parameter: String,
     /// Bytes of data where the parameter is 1.
     pub bytes_per_unit: f64,
-    /// With which power of the parameter the data grow.
+    /// Exponent of the parameter with which the data grow.
     pub power: f64,
 }
 
@@ -24,7 +24,8 @@ impl Cache {
         self.bytes_per_unit * value.powf(self.power) <= self.size_bytes
     }
 
-    /// Whether the data fit at this point and nowhere that was measured, or the other way round.
+    /// Returns whether the data fit at this point but at neither end of the measured range, or the other
+    /// way round.
     pub(crate) fn is_crossed(&self, model: &FittedModel, at: &[f64]) -> bool {
         let Some(idx) = model.parameters.iter().position(|name| *name == self.parameter) else {
             return false;
@@ -42,58 +43,58 @@ impl Cache {
 pub enum Warning {
     /// There are few points, so that several formulas would do.
     TooFewPoints {
-        /// How many there are.
+        /// Number of points.
         n_points: usize,
     },
     /// A parameter has too few values to see how time depends on it.
     TooFewValues {
         /// The parameter.
         parameter: String,
-        /// How many it has.
+        /// Number of values.
         n_values: usize,
     },
     /// Every point has the same value.
     ConstantData,
-    /// Nothing could be kept back but single points.
+    /// No parameter has enough values to hold its largest out.
     NotHeldOut,
-    /// Much of what was measured was left out.
+    /// Many of the repetitions were left out.
     ManyDropped {
-        /// Repetitions left out.
+        /// Number of repetitions left out.
         n_dropped: usize,
-        /// Repetitions measured.
+        /// Number of repetitions measured.
         n_samples: usize,
     },
-    /// The largest values, kept back, were foretold badly.
+    /// The held-out largest values were predicted badly.
     LargeError {
-        /// The mean relative error.
+        /// Mean relative error.
         error: f64,
     },
-    /// The point lies outside what was measured.
+    /// The point lies outside the measured range.
     Extrapolated {
         /// The parameter.
         parameter: String,
         /// Its value.
         value: f64,
-        /// The smallest measured one.
+        /// Smallest measured value.
         low: f64,
-        /// The largest measured one.
+        /// Largest measured value.
         high: f64,
     },
-    /// The data fit into a cache there, and did not where it was measured, or the other way round.
+    /// The data fit into a cache at the point but not in the measured range, or the other way round.
     CrossesCache {
         /// The cache.
         cache: Cache,
     },
-    /// The model changes somewhere between two measured values, and the point lies between them.
+    /// The model changes somewhere between two measured values, between which the point lies.
     BetweenPieces {
         /// The parameter.
         parameter: String,
-        /// The measured value below.
+        /// Nearest measured value below.
         low: f64,
-        /// The measured value above.
+        /// Nearest measured value above.
         high: f64,
     },
-    /// The formula is not positive there, and a small value is given instead.
+    /// The formula is not positive at the point, and a small value is given instead.
     KeptPositive,
 }
 

@@ -1,8 +1,8 @@
 //! Tables with a heading: columns for parameters, the region, the metric, and the value.
 //!
-//! Each row is one repetition. Cells are separated by commas, semicolons or tabs, whichever the heading has, and may be in
-//! double quotes, which is how a comma gets into one. What a column is for is known by its name and its cells
-//! (`columns`), or said.
+//! Each row is one repetition. Cells are separated by commas, semicolons or tabs, whichever is most frequent in the
+//! heading; a cell in double quotes may contain the separator. The purpose of a column is known by its name and its cells
+//! (`columns`), or given by the user.
 
 mod columns;
 
@@ -11,20 +11,20 @@ use crate::measurements::{Gathering, Measurements};
 use columns::Places;
 use std::fmt::Write;
 
-/// Which columns are read, where their names do not say it.
+/// Columns to read, where their names do not reveal their purpose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// The parameters; otherwise all columns of numbers that are nothing else.
+    /// Columns of the parameters; by default all columns of numbers with no other purpose.
     pub parameters: Option<Vec<String>>,
-    /// The value; otherwise the column that is named like a measured time.
+    /// Column of the value; by default the one named like a measured time.
     pub value: Option<String>,
-    /// The region; otherwise `region` or `callpath`, or columns of words.
+    /// Column of the region; by default `region` or `callpath`, or the columns of words.
     pub region: Option<String>,
-    /// The metric; otherwise `metric`, if there is one.
+    /// Column of the metric; by default `metric`, if present.
     pub metric: Option<String>,
 }
 
-/// A row and the number of its line, from 0.
+/// Line index, from 0, and cells of a row.
 type Row = (usize, Vec<String>);
 
 /// Reads a table.
@@ -64,14 +64,14 @@ pub fn read(text: &str, columns: &Columns) -> Reading {
     reading
 }
 
-/// Refuses a row with more cells than the heading: it is not known which of them are too many.
+/// Rejects a row with more cells than the heading: which of them are surplus is not known.
 fn check_length(heading: &[String], row: &[String]) -> Result<(), Fault> {
     let n_cells = row.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1);
     let n_columns = heading.len();
     if n_cells <= n_columns { Ok(()) } else { Err(Fault::TooManyCells { n_cells, n_columns }) }
 }
 
-/// Adds a row; the metric is `otherwise` without a column for it.
+/// Adds a row; without a column for it, the metric is `otherwise`.
 fn take(
     places: &Places,
     measured: &mut Gathering,
@@ -86,7 +86,7 @@ fn take(
         places.parameters.iter().map(|idx| number(cell(idx)?)).collect::<Result<Vec<_>, _>>()?;
     let region = places.region.iter().map(cell).collect::<Result<Vec<_>, _>>()?.join("->");
     let metric = places.metric.as_ref().map_or(Ok(otherwise), cell)?;
-    // A repetition that is missing at the end of a row costs itself.
+    // A repetition missing at the end of a row is left out alone.
     let (first, more) = places.values.split_first().expect("there is a value");
     let more = more.iter().filter_map(|idx| number(row.get(*idx)?).ok());
     let values: Vec<f64> = std::iter::once(number(cell(first)?)?).chain(more).collect();
@@ -95,7 +95,7 @@ fn take(
     Ok(())
 }
 
-/// The one of the usual separators that the heading has most of; a comma where it has none.
+/// Returns the separator that is most frequent in the heading; a comma where it has none.
 fn separator(heading: &str) -> char {
     let count = |separator: char| heading.matches(separator).count();
     let most = [';', '\t', ','].into_iter().max_by_key(|separator| count(*separator));
@@ -105,7 +105,7 @@ fn separator(heading: &str) -> char {
 fn cells(line: &str, separator: char) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
-    // A tab at an end separates an empty cell.
+    // A tab at either end separates an empty cell.
     let mut letters = line.trim_matches([' ', '\r']).chars().peekable();
     while let Some(letter) = letters.next() {
         let cell = cells.last_mut().expect("there is always one");
@@ -122,7 +122,7 @@ fn cells(line: &str, separator: char) -> Vec<String> {
     cells.iter().map(|cell| cell.trim().to_owned()).collect()
 }
 
-/// The measurements as a table that [`read`] reads.
+/// Writes the measurements as a table that [`read`] reads.
 pub fn write(measured: &Measurements) -> String {
     let mut text = String::from("region,metric");
     for parameter in &measured.parameters {
@@ -144,7 +144,7 @@ pub fn write(measured: &Measurements) -> String {
     text
 }
 
-/// A cell as it stands in a table: in quotes where it has to be.
+/// Returns a cell as written in a table: in quotes where necessary.
 pub fn quoted(cell: &str) -> String {
     if cell.contains([',', '"', ';', '\t', '\n']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(read("# words", &Columns::default()).problems, [Fault::Empty.at_line(0)]);
     }
 
-    /// The cells of a row, and of one with decimal commas, were taken from the left, whatever else was there.
+    /// A row with too many cells, or with decimal commas, was read from the left and its surplus cells ignored.
     #[test]
     fn a_row_that_is_longer_than_the_heading_is_left_out() {
         let reading = read("p,n,time\n1,2,3,\n1,2,3,4\n1,2,1,5\n", &Columns::default());

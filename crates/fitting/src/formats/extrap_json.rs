@@ -1,4 +1,4 @@
-//! Extra-P's JSON: the newer form, which is also written, and the older one that refers by ids.
+//! Extra-P's JSON: the newer form, which is also written, and the older one with references by id.
 
 use super::{Fault, Reading, check_names, check_times, pairs::Pairs};
 use crate::measurements::{Gathering, Measurements};
@@ -52,7 +52,7 @@ struct Measurement {
     value: Number,
 }
 
-/// A number, perhaps in quotes.
+/// A number, optionally in quotes.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Number {
@@ -69,7 +69,7 @@ impl Number {
     }
 }
 
-/// Which of both forms a file has.
+/// Tells the two forms apart: only the older one has `callpaths`.
 #[derive(Deserialize)]
 struct Shape {
     callpaths: Option<serde::de::IgnoredAny>,
@@ -118,7 +118,7 @@ fn read_newer(file: Newer) -> Reading {
     Reading { measured: gathering.measured, problems, ..Reading::default() }
 }
 
-/// What the older form refers to, by id.
+/// Definitions of the older form, by id.
 struct Known<'a> {
     parameters: Vec<&'a Named>,
     coordinates: HashMap<i64, &'a Coordinate>,
@@ -130,7 +130,7 @@ impl<'a> Known<'a> {
     fn of(file: &'a Older) -> Self {
         let mut parameters: Vec<&Named> = file.parameters.iter().collect();
         parameters.sort_by_key(|parameter| parameter.id);
-        // Of two with one id the first counts.
+        // Of two definitions with the same id, the first counts.
         let names = |all: &'a [Named]| {
             all.iter().rev().map(|named| (named.id, named.name.as_str())).collect()
         };
@@ -181,10 +181,10 @@ fn take(
     Ok(())
 }
 
-/// The measurements in the newer form.
+/// Writes the measurements in the newer form.
 ///
 /// # Errors
-/// Never for numbers that are finite.
+/// Never for finite numbers.
 pub fn write(measured: &Measurements) -> Result<String, serde_json::Error> {
     let mut regions: Vec<(String, Pairs<Vec<NewerPoint>>)> = Vec::new();
     for series in &measured.series {

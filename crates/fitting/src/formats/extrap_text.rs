@@ -11,7 +11,7 @@ struct State {
     points: Vec<Vec<f64>>,
     region: String,
     metric: String,
-    /// The point that the next DATA line belongs to.
+    /// Index of the point that the next DATA line belongs to.
     point_idx: usize,
 }
 
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// Points in brackets, `(1 2) (3 4)` or `((1) (2)) ((3) (4))`; without, each number is one.
+    /// Reads points in brackets, `(1 2) (3 4)` or `((1) (2)) ((3) (4))`, or without brackets.
     fn points(&mut self, rest: &str) -> Vec<Fault> {
         let n_parameters = self.gathering.measured.parameters.len();
         if n_parameters == 0 {

@@ -1,14 +1,14 @@
-//! Extra-P's JSON Lines: each line is an object with `params`, `value` and perhaps `callpath` and `metric`;
-//! and the lines of Talpas, with `parameters` and semicolons.
+//! Extra-P's JSON Lines: each line is an object with `params`, `value` and optionally `callpath` and
+//! `metric`. Also the lines of Talpas, with `parameters` and semicolons.
 
 use super::{Fault, Reading, check_names, check_times, pairs::Pairs};
 use crate::measurements::Gathering;
 use serde::Deserialize;
 use std::borrow::Cow;
 
-/// What Extra-P calls a region that is not named.
+/// Extra-P's name of an unnamed region.
 const REGION: &str = "<root>";
-/// What Extra-P calls a metric that is not named.
+/// Extra-P's name of an unnamed metric.
 const METRIC: &str = "<default>";
 
 #[derive(Deserialize)]
@@ -49,7 +49,7 @@ fn read_lines<'a>(text: &'a str, json: impl Fn(&'a str) -> Cow<'a, str>) -> Read
     Reading { measured: gathering.measured, problems, ..Reading::default() }
 }
 
-/// Semicolons outside of quotes become commas.
+/// Replaces semicolons outside quotes by commas.
 fn commas(line: &str) -> String {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let one = |letter| {

@@ -6,7 +6,7 @@ use serde::{
 };
 use std::{fmt, marker::PhantomData};
 
-/// Members of an object, in the order of the file.
+/// Members of an object, in file order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Pairs<T>(pub(super) Vec<(String, T)>);
 

@@ -1,12 +1,12 @@
-//! Terms as people write them: `1`, `n^2 * log2(p)`, `n^3 / p`, `floor(log2(p))`.
+//! Parses terms as users write them: `1`, `n^2 * log2(p)`, `n^3 / p`, `floor(log2(p))`.
 
 use super::{Factor, Term};
 
-/// A text is no term.
+/// Error in the text of a term.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TermError {
-    /// A part names no parameter.
+    /// A part is not based on a known parameter.
     #[error(
         "`{part}` is no part of a term: write `n`, `n^2`, `log2(n)` or `floor(log2(n))` for a parameter `n`"
     )]
@@ -14,7 +14,7 @@ pub enum TermError {
         /// The part.
         part: String,
     },
-    /// An exponent is no number, or no whole one where only those will do.
+    /// An exponent is not a number, or not an integer where one is required.
     #[error(
         "`{part}` has no usable exponent: a logarithm takes a whole one from 1 to 9, and no division"
     )]
@@ -25,10 +25,10 @@ pub enum TermError {
 }
 
 impl Term {
-    /// The term that a text means, in the form in which [`Term::text`] writes it.
+    /// Parses a term in the form in which [`Term::text`] writes it.
     ///
     /// # Errors
-    /// When a part is no power or logarithm of one of the parameters.
+    /// When a part is not a power or logarithm of one of the parameters.
     pub fn parse(text: &str, parameters: &[String]) -> Result<Self, TermError> {
         let mut factors: Vec<Factor> = Vec::new();
         let mut rest = text.trim();
@@ -50,7 +50,8 @@ impl Term {
     }
 }
 
-/// A parameter may occur more than once, `n * log2(n)`, but not with both kinds of logarithm.
+/// Multiplies by a factor; a parameter may occur again, as in `n * log2(n)`, but not with both kinds of
+/// logarithm.
 fn multiply(factors: &mut Vec<Factor>, new: Factor) -> Option<()> {
     let same = |factor: &&mut Factor| factor.parameter_idx == new.parameter_idx;
     let Some(factor) = factors.iter_mut().find(same) else {

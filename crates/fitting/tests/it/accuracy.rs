@@ -1,9 +1,9 @@
-//! Made-up programs are foretold on more processes than were measured.
+//! Synthetic programs are predicted on more processes than were measured.
 
 use crate::synthetic::{Mix, Recipe};
 use fitting::{Measurements, Settings, fit};
 
-/// With up to these errors, median and mean over the paths in percent.
+/// Checks that the errors over the paths, in percent, have at most this median and mean.
 #[track_caller]
 fn check(recipe: &Recipe, median_max: f64, mean_max: f64) {
     let outcome = recipe.set().outcome(&Settings::default(), |_, _| ());
@@ -52,7 +52,7 @@ fn the_error_follows_the_noise() {
     check(&Recipe { noise: 0.0, outliers: 0.0, ..Recipe::new(10, Mix::Wild) }, 0.1, 0.5);
 }
 
-/// A time over processes, a size and threads.
+/// Returns a time over processes, a size and threads.
 fn hybrid([p, n, threads]: [f64; 3]) -> f64 {
     1e-9 * n.powi(3) / (p * threads) + 2e-4 * p.log2() + 1e-3 * threads
 }

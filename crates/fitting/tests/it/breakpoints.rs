@@ -1,4 +1,4 @@
-//! Where one formula does not do.
+//! Models with breakpoints.
 
 use fitting::{FittedModel, Fitter, Measurements, Settings, Warning};
 
@@ -16,7 +16,7 @@ fn model_at(rate: f64, parameters: &[&str], points: &[(Vec<f64>, f64)]) -> Fitte
     Fitter::new(&measured.parameters, &settings).fit(&measured.series[0]).unwrap()
 }
 
-/// Microseconds of a message: eager, rendezvous and pipelined.
+/// Returns the time of a message in microseconds: eager, rendezvous and pipelined.
 fn message_us(bytes: f64) -> f64 {
     match bytes {
         small if small <= 6824.0 => 2.0 + 0.001 * small,
@@ -41,10 +41,10 @@ fn protocols_that_change_with_the_size_are_found() {
     assert!(matches!(warnings[..], [Warning::BetweenPieces { .. }]), "{warnings:?}");
 }
 
-/// Between two pieces the model fell to a millionth, and said that it might be anything.
+/// Between two pieces the model fell to a millionth, with an interval that included anything.
 #[test]
 fn nothing_leaps_between_two_neighbors() {
-    // Past the last breakpoint there are two sizes, through which many a curve goes.
+    // Beyond the last breakpoint there are two sizes, through which many curves pass.
     let mut points = Vec::new();
     for p in [1.0, 2.0, 4.0, 8.0, 16.0] {
         for n in [1e3_f64, 2e3, 4e3, 8e3, 16e3, 32e3] {
@@ -96,8 +96,8 @@ fn one_size_past_a_cache_is_enough_beside_processes() {
     assert!((beyond.value / truth - 1.0).abs() < 0.01, "{beyond:?} {}", model.text);
 }
 
-/// It was said that an interval between two pieces holds what either says. That is so, but for a fiftieth at the
-/// ends, at 95 %; at lower rates it is narrower, as it is elsewhere.
+/// An interval between two pieces should contain the values of both. It does, except within a fiftieth of the
+/// gap at its ends, at 95 %; at lower rates it is narrower, as elsewhere.
 #[test]
 fn an_interval_between_pieces_is_wider_the_further_they_are_apart() {
     let sizes: Vec<f64> = (0..20).map(|step| 16.0 * 2_f64.powi(step)).collect();
@@ -106,7 +106,7 @@ fn an_interval_between_pieces_is_wider_the_further_they_are_apart() {
         let model = model_at(rate, &["bytes"], &points);
         for bytes in [4100.0_f64, 5000.0, 6000.0, 7000.0, 8190.0] {
             let (eager, rendezvous) = (2.0 + 0.001 * bytes, 12.0 + 0.0004 * bytes);
-            // Neither is carried on beyond what both say at the ends.
+            // Neither piece is extrapolated beyond the range of the values at the ends.
             let factor = rendezvous / eager.max(message_us(4096.0));
             let said = model.value_at(&[bytes]).unwrap();
             let (width, least) = ((said.high / said.low).ln(), 0.95 * n_deviations * factor.ln());

@@ -1,9 +1,9 @@
-//! What holds for whatever was measured.
+//! Laws that hold for any measurements.
 
 use fitting::{FittedModel, Measurements, Settings, fit};
 use proptest::prelude::*;
 
-/// Measurements over up to three parameters: few points or many, smooth or senseless.
+/// Measurements over up to three parameters: few points or many, smooth or random.
 fn any_measurements() -> impl Strategy<Value = Measurements> {
     let value = prop_oneof![8 => 1e-6..1e3, 1 => Just(1.0), 1 => 1e-12..1e12];
     (1_usize..=3)
@@ -47,7 +47,7 @@ proptest! {
     fn the_unit_of_time_does_not_matter(measured in any_measurements()) {
         let mut in_ms = measured.clone();
         let values = in_ms.series[0].points.iter_mut().flat_map(|point| &mut point.values);
-        // A power of two keeps every digit.
+        // Multiplication by a power of two is exact.
         values.for_each(|value| *value *= 1024.0);
         let models = [measured, in_ms].map(|it| fit(&it, &Settings::default()).remove(0).unwrap());
         let at = vec![16.0; models[0].parameters.len()];

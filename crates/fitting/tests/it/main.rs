@@ -1,4 +1,4 @@
-//! The crate from outside: how well it foretells, and what its models say.
+//! Tests through the public API: accuracy of predictions, and the information that models give.
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 #![allow(clippy::cast_precision_loss, reason = "tests count little")]
 

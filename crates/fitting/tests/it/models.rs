@@ -1,11 +1,11 @@
-//! What a model says about itself, and as a file.
+//! Models: their predictions and warnings, and their files.
 
 use fitting::{
     Cache, FitError, FittedModel, Fitter, Measurements, ModelError, ModelFile, SampleRule, Series,
     Settings, Warning, fit,
 };
 
-/// A model of `value(p, n)` over 5 values of each.
+/// Returns a model of `value(p, n)` over 5 values of each.
 fn model(settings: &Settings, value: impl Fn(f64, f64) -> f64) -> FittedModel {
     let mut measured = Measurements::of(vec!["p".into(), "n".into()]);
     for p in [2.0, 4.0, 8.0, 16.0, 32.0] {
@@ -46,7 +46,7 @@ fn a_point_without_a_value_is_refused() {
     assert!(matches!(model.value(&[("n", 1.0)]), Err(ModelError::Missing { .. })));
 }
 
-/// A parameter of 0 gave an interval from no number to no number, and steep formulas one without an end.
+/// A parameter of 0 gave an interval of NaN, and steep formulas an infinite one.
 #[test]
 fn a_point_outside_of_the_domain_is_refused_and_named() {
     #[track_caller]
@@ -171,7 +171,7 @@ fn what_cannot_be_fitted_is_told() {
     assert!(matches!(fitter.fit(&series), Err(FitError::WrongPoint { n_given: 2, .. })));
 }
 
-/// A model was written whose noise was no number, and could not be read again.
+/// A model with a NaN noise was written, and could not be read again.
 #[test]
 fn numbers_beyond_all_measure_are_refused() {
     let parameters = ["p".to_owned()];
@@ -190,7 +190,7 @@ fn numbers_beyond_all_measure_are_refused() {
     }
 }
 
-/// The first parameter that is not above 0 was blamed, also where its power has a value.
+/// The error named the first parameter not above 0, even where its power has a value.
 #[test]
 fn the_parameter_is_named_that_has_no_value() {
     let mut measured = Measurements::of(vec!["n".to_owned(), "p".to_owned()]);

@@ -1,8 +1,8 @@
-//! Files that earlier versions wrote are read, and damaged ones do no harm.
+//! Files written by earlier versions are read, and damaged ones are rejected.
 
 use fitting::ModelFile;
 
-/// Two pieces over `n` and `p`, as version 0.1.0 wrote them: `0.01 * n / p + 0.1`, and above 800 `0.025 * n / p + 0.1`.
+/// Two pieces over `n` and `p`, written by version 0.1.0: `0.01 * n / p + 0.1`, and above 800 `0.025 * n / p + 0.1`.
 const MODELS_V1: &str = include_str!("../samples/models-v1.json");
 
 #[test]
@@ -28,7 +28,7 @@ fn models_that_were_cut_off_are_refused() {
     }
 }
 
-/// A flipped digit was another number, which every prediction took as it was.
+/// A flipped digit went unnoticed and changed every prediction.
 #[test]
 fn models_are_read_as_they_were_written_or_not_at_all() {
     let file = ModelFile::read(MODELS_V1).unwrap();

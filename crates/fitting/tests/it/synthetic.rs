@@ -1,15 +1,15 @@
-//! Measurements made up from known formulas: strong scaling with noise and outliers.
+//! Synthetic measurements from known formulas: strong scaling with noise and outliers.
 
 use crate::error::smape;
 use fitting::{Measurements, Point, Series, Settings, fit};
 
-/// What the sets are made of.
+/// Parameters of a synthetic set.
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     pub(crate) seed: u64,
     pub(crate) n_paths: usize,
     pub(crate) n_repetitions: usize,
-    /// Deviation of a repetition, as a share.
+    /// Standard deviation of a repetition, as a share.
     pub(crate) noise: f64,
     /// Share of repetitions that are outliers.
     pub(crate) outliers: f64,
@@ -23,23 +23,23 @@ pub(crate) struct Recipe {
     pub(crate) mix: Mix,
 }
 
-/// Which terms occur.
+/// Terms that may occur.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mix {
     /// A constant, `n^3/p`, `1/p` and `log2(p)`, in any combination.
     Plain,
     /// A divided power of `n` and communication that may grow with `n`.
     Sized,
-    /// Whatever a program of messages may have.
+    /// Any term that a message-passing program may have.
     Wild,
 }
 
-/// Made-up measurements and the truth at the points that were kept back.
+/// Synthetic measurements and the true values at the held-out points.
 pub(crate) struct Set {
     pub(crate) measured: Measurements,
-    /// For each series, points and true values.
+    /// Points and true values, for each series.
     pub(crate) unseen: Vec<Vec<(Vec<f64>, f64)>>,
-    /// The formulas, for a reader.
+    /// The true formulas, as text.
     pub(crate) truths: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ const MESSAGES: [Shape; 8] = [
     ("n^2*log2(p)", |n, p| n * n * p.log2()),
 ];
 
-/// Terms of one formula and the share that each has of the time in the middle of the points.
+/// Returns the terms of one formula and the share of each in the time at the middle of the points.
 fn shapes(mix: Mix, chance: &mut Chance) -> Vec<(Shape, f64)> {
     let log = MESSAGES[0];
     match mix {
@@ -127,7 +127,7 @@ fn shapes(mix: Mix, chance: &mut Chance) -> Vec<(Shape, f64)> {
 }
 
 impl Recipe {
-    /// 200 paths, 25 points, 5 repetitions, 5 % noise.
+    /// Creates a recipe of 200 paths, 25 points, 5 repetitions and 5 % noise.
     pub(crate) fn new(seed: u64, mix: Mix) -> Self {
         Self {
             seed,
@@ -144,7 +144,7 @@ impl Recipe {
         }
     }
 
-    /// The set.
+    /// Creates the set.
     pub(crate) fn set(&self) -> Set {
         let mut chance = Chance(self.seed);
         let mut measured = Measurements::of(self.names.map(str::to_owned).to_vec());
@@ -189,20 +189,20 @@ impl Recipe {
     }
 }
 
-/// How well a set was foretold.
+/// Accuracy of the predictions for a set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
-    /// Errors of the paths, in percent.
+    /// Median and mean of the paths' errors, in percent.
     pub(crate) median: f64,
     pub(crate) mean: f64,
-    /// Predictions that are not positive.
+    /// Number of predictions that are not positive.
     pub(crate) n_negative: usize,
-    /// Share of the true values within their intervals.
+    /// Share of the true values inside their intervals.
     pub(crate) inside: f64,
 }
 
 impl Set {
-    /// Fits every path and predicts what was kept back.
+    /// Fits every path and predicts the held-out points.
     pub(crate) fn outcome(&self, settings: &Settings, tell: impl Fn(f64, &str)) -> Outcome {
         let (mut errors, mut n_negative, mut n_inside, mut n_points) = (Vec::new(), 0, 0, 0);
         for (idx, model) in fit(&self.measured, settings).into_iter().enumerate() {

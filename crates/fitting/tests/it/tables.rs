@@ -1,4 +1,4 @@
-//! The source's tables: predicted from a part, and its polynomials found again.
+//! The source's tables: predicted from a part of their rows, and their polynomials reproduced.
 
 use crate::error::smape;
 use fitting::{Factor, FittedModel, Fitter, Measurements, Method, SampleRule, Settings, Term};
@@ -7,7 +7,7 @@ const MATMUL: &str = include_str!("../../../../experiments/pred-matmul-v2/source
 const SENDS: &str = include_str!("../../../../experiments/pred-master-send/source.csv");
 const INIT: &str = include_str!("../../../../experiments/pred-matrix-init/source.csv");
 
-/// Cells of a table, without the heading.
+/// Returns the cells of a table, without the heading.
 fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
     text.lines().skip(1).map(|line| line.split(',').collect())
 }
@@ -19,12 +19,12 @@ fn number(cell: &str) -> f64 {
 /// Points `(workers, size)` and values.
 type Values = Vec<([f64; 2], f64)>;
 
-/// Times of the product; the column of the size is 1 for the dimension, 2 for bytes.
+/// Times of the matrix product; column 1 has the dimension as the size, column 2 bytes.
 fn matmul(column: usize) -> Values {
     rows(MATMUL).map(|row| ([number(row[0]), number(row[column])], number(row[3]))).collect()
 }
 
-/// Sends of one case; the column is 3 for what is printed as predicted, 4 for measured.
+/// Sends of one case; column 3 has the published predictions, column 4 the measured times.
 fn sends(case: &str, column: usize) -> Values {
     let of_case = rows(SENDS).filter(|row| row[0] == case);
     of_case.map(|row| ([number(row[1]), number(row[2])], number(row[column]))).collect()
@@ -88,7 +88,7 @@ fn power(parameter_idx: usize, power: f64) -> Factor {
     Factor { parameter_idx, power, log_power: 0, whole_log: false }
 }
 
-/// Coefficients by plain least squares against those that the source prints, to so many parts.
+/// Compares coefficients by plain least squares with those published, each within a relative tolerance.
 #[track_caller]
 fn check_published(values: &Values, terms: &[(f64, &[Factor], f64)]) {
     let of = |factors: &[Factor]| Term::of(factors.iter().copied());
@@ -109,8 +109,8 @@ fn check_published(values: &Values, terms: &[(f64, &[Factor], f64)]) {
 #[test]
 fn the_polynomials_of_the_source_are_found_again() {
     let (p, n) = (power(0, 1.0), power(1, 1.0));
-    // The column of the formula, rounded to four places: what is printed as measured. The formula printed
-    // for S1 gives neither of its columns.
+    // The formula fits the column published as measured, rounded to four places. The formula published
+    // for S1 fits neither of its columns.
     check_published(
         &sends("S2/3", 4),
         &[
@@ -122,7 +122,8 @@ fn the_polynomials_of_the_source_are_found_again() {
     );
 }
 
-/// A polynomial by plain least squares over the measured values against what the source predicts.
+/// Compares a polynomial fitted by plain least squares to the measured values with the published
+/// predictions.
 #[track_caller]
 fn check_refitted(table: &str, degree: u32, within: f64) {
     let power = |exponent: u32| Term::of([power(0, f64::from(exponent))]);
@@ -141,6 +142,6 @@ fn check_refitted(table: &str, degree: u32, within: f64) {
 
 #[test]
 fn the_predictions_of_the_source_are_found_again() {
-    // Printed to six places.
+    // Published with six decimal places.
     check_refitted(INIT, 2, 5e-4);
 }

@@ -1,34 +1,34 @@
-//! What the columns of a table are for: said by the user, or known by their names and cells.
+//! Assigns the columns of a table to their purposes: given by the user, or guessed from names and cells.
 //!
 //! A column of words names regions. Of the columns of numbers, the value is the one named like a measured time; those
-//! named like a prediction, an error or the number of a repetition are left out, as is one that says the same
-//! as another. All others are parameters. What was guessed is said ([`Places::notes`]).
+//! named like a prediction, an error or a repetition number are left out, as is one that is equivalent to
+//! another. All others are parameters. Guesses are reported ([`Places::notes`]).
 
 use super::{Columns, Row};
 use crate::formats::{Fault, TIMES, check_names, number, plain};
 use std::collections::HashMap;
 
-/// Positions of the columns.
+/// Indices of the columns, by purpose.
 pub(super) struct Places {
     pub(super) parameters: Vec<usize>,
-    /// Columns of values, more than one where each repetition has its own.
+    /// Columns of values, several where each repetition has its own.
     pub(super) values: Vec<usize>,
-    /// Columns whose cells, joined, are the region.
+    /// Columns whose cells, joined, name the region.
     pub(super) region: Vec<usize>,
     pub(super) metric: Option<usize>,
-    /// Columns that are not used, and why.
+    /// Columns that are not used, and the reasons.
     left_out: Vec<(usize, String)>,
-    /// Columns taken for the region because of what is in them: a cell that is no number, and its line.
+    /// Columns taken for the region because of their cells: index, first cell that is not a number, and its line.
     words: Vec<(usize, String, usize)>,
-    /// Whether more than one column could have been the value.
+    /// Whether several columns could have been the value.
     is_value_guessed: bool,
 }
 
 const REGIONS: [&str; 6] = ["region", "callpath", "call_path", "function", "kernel", "phase"];
 const METRICS: [&str; 1] = ["metric"];
-/// Name of a value that comes before those of times.
+/// Name of a value column that takes precedence over names of times.
 const VALUE: &str = "value";
-/// First words of names of what was computed and not measured.
+/// First words of names of computed, not measured, values.
 const COMPUTED: [&str; 23] = [
     "predict",
     "predicted",
@@ -58,10 +58,10 @@ const REPETITIONS: [&str; 9] =
     ["rep", "repetition", "repeat", "trial", "sample", "replicate", "run_id", "iteration", "row"];
 
 impl Places {
-    /// Finds the columns.
+    /// Assigns the columns.
     ///
     /// # Errors
-    /// When a column that was named is not there, two parameters have one name, or none is left for the value.
+    /// When a column given by name is missing, two parameters have the same name, or no column is left for the value.
     pub(super) fn of(heading: &[String], rows: &[Row], columns: &Columns) -> Result<Self, Fault> {
         if heading.iter().all(|name| number(name).is_ok()) {
             return Err(Fault::NoHeading);
@@ -128,7 +128,7 @@ impl Places {
         Ok(Self { parameters, values, region, metric, left_out, words, is_value_guessed })
     }
 
-    /// What was guessed, in sentences.
+    /// Returns the guesses, as sentences.
     pub(super) fn notes(&self, heading: &[String]) -> Vec<String> {
         let one = |(idx, reason): &(usize, String)| {
             format!("column `{}` is not used: {reason}", heading[*idx])
@@ -146,24 +146,24 @@ impl Places {
     }
 }
 
-/// Whether a column has neither a name nor cells, as those have whose lines end with a separator.
+/// Returns whether a column has neither a name nor cells, as the last one of lines that end with a separator.
 fn is_nothing(name: &str, rows: &[Row], idx: usize) -> bool {
     name.is_empty() && rows.iter().all(|(_, row)| row.get(idx).is_none_or(String::is_empty))
 }
 
-/// Whether most cells of a column are words.
+/// Returns whether most cells of a column are words.
 fn is_words(rows: &[Row], idx: usize) -> bool {
     let cells = || rows.iter().filter_map(|(_, row)| row.get(idx)).filter(|cell| !cell.is_empty());
     let n_words = cells().filter(|cell| number(cell).is_err() && !is_meant(cell)).count();
     cells().count() < 2 * n_words
 }
 
-/// What stands for a number that is not there.
+/// Words that stand for a missing or unrepresentable number.
 const NO_NUMBERS: [&str; 8] = ["nan", "inf", "infinity", "na", "n/a", "null", "none", "-"];
-/// Longest unit behind a number, in letters.
+/// Largest number of letters in a unit behind a number.
 const N_UNIT_MAX: usize = 3;
 
-/// Whether a cell that is no number is meant as one: `NaN`, `1,5`, `1_000`, `0x10`, `5 %`, `3ms`.
+/// Returns whether a cell that does not parse is meant as a number: `NaN`, `1,5`, `1_000`, `0x10`, `5 %`, `3ms`.
 fn is_meant(cell: &str) -> bool {
     let cell = cell.to_lowercase();
     let rest = cell.trim_start_matches(['+', '-']);
@@ -177,21 +177,21 @@ fn is_meant(cell: &str) -> bool {
     rest.starts_with(|letter: char| letter.is_ascii_digit()) && n_other <= N_UNIT_MAX
 }
 
-/// The first cell of a column that is no number, with its line from 1.
+/// Returns the first cell of a column that is not a number, with its column and its line from 1.
 fn first_word(rows: &[Row], idx: usize) -> Option<(usize, String, usize)> {
     let cells = rows.iter().filter_map(|(line, row)| Some((line, row.get(idx)?)));
     let mut words = cells.filter(|(_, cell)| !cell.is_empty() && number(cell).is_err());
     words.next().map(|(line, word)| (idx, word.clone(), line + 1))
 }
 
-/// Whether its name says that a column was computed.
+/// Returns whether a column's name means that its values were computed.
 fn is_computed(name: &str) -> bool {
     let name = plain(name);
     let first = name.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
     name == "model" || COMPUTED.contains(&first)
 }
 
-/// Whether two names differ in the number at their ends only, as `time_1` and `time_2` do.
+/// Returns whether two names differ only in the number at their ends, as `time_1` and `time_2` do.
 fn are_numbered(name: &str, other: &str) -> bool {
     let stem = |name: &'_ str| {
         let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
@@ -200,7 +200,7 @@ fn are_numbered(name: &str, other: &str) -> bool {
     stem(name).is_some() && stem(name) == stem(other)
 }
 
-/// The column of the value, and whether another one could have been it.
+/// Returns the column of the value, and whether another column was as likely.
 fn value(heading: &[String], numbers: &[usize]) -> Option<(usize, bool)> {
     let measured: Vec<usize> =
         numbers.iter().copied().filter(|idx| !is_computed(&heading[*idx])).collect();
@@ -223,7 +223,7 @@ fn value(heading: &[String], numbers: &[usize]) -> Option<(usize, bool)> {
     }
 }
 
-/// Those of the columns that are parameters.
+/// Returns those of the columns that are parameters.
 fn parameters(
     heading: &[String],
     rows: &[Row],
@@ -245,7 +245,7 @@ fn parameters(
             parameters.push(idx);
         }
     }
-    // Sizes that grow with the processes, and nothing else: which of both matters is not known.
+    // Sizes that only grow with the processes: which of the two matters is not known, so both are kept.
     if parameters.len() < 2 {
         parameters.extend(repeating.into_iter().map(|(idx, _)| idx));
     } else {
@@ -254,7 +254,7 @@ fn parameters(
     parameters
 }
 
-/// Whether each of at least three values of one column goes with one of the other.
+/// Returns whether two columns are equivalent: a one-to-one mapping of at least three values.
 fn say_the_same(rows: &[Row], a: usize, b: usize) -> bool {
     let (mut forth, mut back) = (HashMap::new(), HashMap::new());
     for (_, row) in rows {
@@ -271,7 +271,7 @@ mod tests {
     use super::super::read;
     use super::*;
 
-    /// Parameters, metric, regions and the number of notes.
+    /// Checks parameters, metric, regions and the number of notes.
     #[track_caller]
     fn check(text: &str, parameters: &[&str], metric: &str, regions: &[&str], n_notes: usize) {
         let reading = read(text, &Columns::default());
@@ -306,7 +306,7 @@ mod tests {
         check("p,n,mean,std\n3,2,5,6", &["p", "n"], "mean", &[""], 1);
     }
 
-    /// A slip of the pen in a parameter made it the name of a region, without a word.
+    /// A typing mistake in a parameter silently became the name of a region.
     #[test]
     fn a_parameter_that_is_no_number_is_said() {
         let reading = read("n,p,time\nabc,2,3\n", &Columns::default());
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(reading.problems.len(), 1, "{:?}", reading.problems);
     }
 
-    /// Times that are no numbers made models of a parameter, for a region of the name `NaN`.
+    /// Times that are not numbers turned a parameter into the value, for a region named `NaN`.
     #[test]
     fn a_time_that_is_no_number_is_no_region() {
         for time in ["NaN", "-inf", "1e400", "\"1,5\"", "1_000", "0x10", "5 %", "3ms", "N/A"] {
@@ -340,7 +340,7 @@ mod tests {
         let text = "workers,dimension,bytes,measured_s,predicted_s\n1,300,720,2,1\n1,600,2880,2,1\n1,900,6480,2,1\n\
                     2,300,720,2,1\n2,600,2880,2,1\n2,900,6480,2,1\n";
         check(text, &["workers", "dimension"], "measured_s", &[""], 2);
-        // Where sizes grow with the processes, nothing else is known of either.
+        // Where sizes grow only with the processes, both are kept.
         check("p,n,time\n1,10,3\n2,20,3\n3,30,3", &["p", "n"], "time", &[""], 0);
     }
 }
