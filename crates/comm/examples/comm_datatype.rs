@@ -1,4 +1,4 @@
-//! Two ranks of the tests that exchange structs by MPI calls of their own, with a datatype made of a layout.
+//! Test program: two ranks exchange structs by direct MPI calls, with a datatype made from a layout.
 #![expect(unsafe_code, reason = "calls into the MPI library, as a program makes them")]
 #![expect(clippy::print_stdout, reason = "the tests read it")]
 
@@ -8,7 +8,7 @@ use std::error::Error;
 use std::ffi::{CString, c_int, c_void};
 use std::mem::offset_of;
 
-/// A struct inside the other one. Fields of both leave gaps, and so do their ends.
+/// A struct nested in the other one. Padding follows some fields and the end of both.
 #[repr(C)]
 struct Part {
     kind: u8,
@@ -66,7 +66,7 @@ const WHOLE: Layout = Layout {
     extent_bytes: size_of::<Whole>(),
 };
 
-/// Structs in a message.
+/// Number of structs in a message.
 const N: usize = 5;
 
 type Sendrecv = unsafe extern "C" fn(
@@ -105,12 +105,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("rank {own}: fields arrived, gaps are untouched");
     drop([datatype, number]);
     drop(end);
-    // MPI ends with the process only.
+    // The transport has ended, but MPI ends only with the process.
     drop(Datatype::commit(Kind::Struct(&WHOLE))?);
     Ok(())
 }
 
-/// The bytes of all fields.
+/// Marks the bytes of all fields.
 fn mark(layout: &Layout, start: usize, is_field: &mut [bool]) {
     for field in layout.fields {
         for place in 0..field.n_values {
@@ -150,7 +150,7 @@ fn exchange(
 
 fn symbol(name: &str) -> Result<*mut c_void, Box<dyn Error>> {
     let text = CString::new(name)?;
-    // SAFETY: a text that ends with zero.
+    // SAFETY: a NUL-terminated string.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, text.as_ptr()) };
     if address.is_null() { Err(format!("no `{name}`").into()) } else { Ok(address) }
 }

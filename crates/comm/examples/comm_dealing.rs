@@ -1,8 +1,8 @@
-//! How fast a master can deal chunks: every worker sends each chunk back, and gets the next one for it.
+//! Measures how fast a master can deal chunks: every worker returns each chunk, and gets the next one for it.
 //!
 //! `comm_dealing CHUNKS IN_FLIGHT` under an MPI launcher; with a third argument on that number of threads. Rank 0
 //! prints the chunks in flight per worker, and round trips per second. `crates/bench/programs/dealing.c` is
-//! the same in C.
+//! the same program in C.
 #![allow(clippy::print_stdout, reason = "that is the purpose")]
 
 use comm::{CommError, MpiTransport, Tag, Transport};

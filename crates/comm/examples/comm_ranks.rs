@@ -1,4 +1,4 @@
-//! A rank of the tests: `comm_ranks SCENARIO`, started by an MPI launcher.
+//! Test program for one rank: `comm_ranks SCENARIO`, started by an MPI launcher.
 #![allow(clippy::print_stdout, reason = "the tests read it")]
 #![allow(clippy::print_stderr, reason = "the tests read it")]
 
@@ -67,7 +67,7 @@ fn start(scenario: &str) -> Result<Start, Box<dyn std::error::Error>> {
     Ok(start)
 }
 
-/// Rank 0 adds ranks, talks with them and lets them go; the others take part in collectives.
+/// Rank 0 adds ranks, exchanges messages with them and releases them; the others take part in collectives.
 fn elastic(end: &mut MpiTransport) -> Outcome {
     if end.rank() != 0 {
         return serve(end);
@@ -102,7 +102,7 @@ fn let_go(end: &mut MpiTransport, rank: u32) -> Outcome {
     Ok(())
 }
 
-/// Short and long messages with everybody, a broadcast and a barrier.
+/// Exchanges short and long messages with all ranks, then a broadcast and a barrier.
 fn talk(end: &mut MpiTransport) -> Outcome {
     let present: Vec<u32> = (1..end.n_ranks()).filter(|rank| end.is_present(*rank)).collect();
     for (tag, n_bytes) in [(1, 10), (2, 300_000)] {
@@ -145,7 +145,7 @@ fn serve(end: &mut MpiTransport) -> Outcome {
     }
 }
 
-/// Added ranks and the one that added them end without a word.
+/// Added ranks and the rank that added them end without leaving.
 fn stay(end: &mut MpiTransport) -> Outcome {
     if end.rank() == 0 {
         end.spawn(&start("staying")?, SOON)?;
@@ -155,7 +155,7 @@ fn stay(end: &mut MpiTransport) -> Outcome {
     Ok(())
 }
 
-/// One rank after another comes, talks and goes.
+/// One rank after another is added, exchanges messages and leaves.
 fn many(end: &mut MpiTransport) -> Outcome {
     if end.rank() != 0 {
         return serve(end);
@@ -172,7 +172,7 @@ fn many(end: &mut MpiTransport) -> Outcome {
     Ok(())
 }
 
-/// Ranks are added side by side, twice, and all of them talk.
+/// Ranks are added in parallel, twice, and all of them exchange messages.
 fn grow(end: &mut MpiTransport) -> Outcome {
     if end.rank() != 0 {
         return serve(end);

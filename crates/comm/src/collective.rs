@@ -1,29 +1,29 @@
-//! Broadcast and barrier, made of messages that users never see.
+//! Broadcast and barrier, made of internal messages that users never see.
 //!
-//! Ranks that were launched together and can only end together form a tree, so that a broadcast needs
-//! as many steps as their number has binary digits. Every other rank gets its copy from the root itself:
-//! one that is gone then keeps nobody waiting but itself.
+//! Ranks that were launched together, and can only end together, form a binomial tree, so that a broadcast
+//! needs as many steps as their number has binary digits. Every added rank gets its copy from the root
+//! directly, so that a lost one delays no other rank.
 //!
-//! Every collective call has a number, and messages of earlier ones, which failed halfway, are dropped.
+//! Every collective call has a number (round); messages of earlier calls that failed halfway are dropped.
 //!
 //! # Not here
-//! The calls of MPI for this: they have no deadline, and know nothing of ranks that were added.
+//! The collective calls of MPI: they have no deadline, and do not include ranks that were added.
 
 use crate::CommError;
 use crate::deadline::Deadline;
 
-/// What collective operations need of a backend.
+/// Operations that collectives need from a backend.
 pub(crate) trait Backstage {
-    /// Who takes part, as this rank sees it.
+    /// Returns the members of the group, as seen by this rank.
     fn members(&self) -> Members<'_>;
 
-    /// The number of the next collective call.
+    /// Returns the number of the next collective call.
     fn next_round(&mut self) -> u32;
 
-    /// Sends a message that only [`receive_backstage`](Self::receive_backstage) finds.
+    /// Sends a message that only [`receive_backstage`](Self::receive_backstage) receives.
     fn send_backstage(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError>;
 
-    /// The next such message of `from`; `false` when it does not come in time.
+    /// Receives the next such message from `from`; `false` when none arrives in time.
     fn receive_backstage(
         &mut self,
         from: u32,
@@ -32,18 +32,18 @@ pub(crate) trait Backstage {
     ) -> Result<bool, CommError>;
 }
 
-/// Who takes part in a collective operation.
+/// Members of a collective operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Members<'a> {
-    /// The rank that asks.
+    /// This rank.
     pub(crate) own: u32,
-    /// The ranks below this number form a tree.
+    /// Number of ranks in the tree; they have the lowest numbers.
     pub(crate) n_in_tree: u32,
-    /// The others that are connected with this one.
+    /// Ranks outside the tree that are connected with this one.
     pub(crate) outside: &'a [u32],
 }
 
-/// See [`Transport::broadcast`](crate::Transport::broadcast).
+/// Implements [`Transport::broadcast`](crate::Transport::broadcast).
 pub(crate) fn broadcast(
     end: &mut impl Backstage,
     root: u32,
@@ -54,7 +54,7 @@ pub(crate) fn broadcast(
     give_down(end, (root, round), bytes, deadline)
 }
 
-/// See [`Transport::barrier`](crate::Transport::barrier).
+/// Implements [`Transport::barrier`](crate::Transport::barrier).
 pub(crate) fn barrier(end: &mut impl Backstage, deadline: Deadline) -> Result<(), CommError> {
     let round = end.next_round();
     let mut nothing = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn barrier(end: &mut impl Backstage, deadline: Deadline) -> Result<()
     give_down(end, (0, round), &mut nothing, deadline)
 }
 
-/// Passes `bytes` on, from the root to everybody.
+/// Passes `bytes` down the tree, from the root to all ranks.
 fn give_down(
     end: &mut impl Backstage,
     (root, round): (u32, u32),
@@ -87,7 +87,7 @@ fn give_down(
     Ok(())
 }
 
-/// The bytes that `from` sends in this round. The number of the round stands behind them.
+/// Receives the bytes that `from` sends in this round, with the round's number as their last four bytes.
 fn take(
     end: &mut impl Backstage,
     from: u32,
@@ -107,7 +107,7 @@ fn take(
     Err(deadline.late("a part in a collective operation", from))
 }
 
-/// A rank that is gone is told by the next receive; the others can do without it.
+/// Ignores that a rank is gone: the next receive reports it, and the other ranks can continue.
 fn unless_gone(result: Result<(), CommError>) -> Result<(), CommError> {
     match result {
         Err(CommError::Gone { .. } | CommError::NotPresent { .. }) => Ok(()),
@@ -116,7 +116,7 @@ fn unless_gone(result: Result<(), CommError>) -> Result<(), CommError> {
 }
 
 impl Members<'_> {
-    /// From whom this rank gets what the root gives.
+    /// Returns the rank from which this one gets the root's bytes; `None` for the root.
     fn parent(self, root: u32) -> Option<u32> {
         if self.own == root {
             return None;
@@ -129,7 +129,8 @@ impl Members<'_> {
         Some((place - highest_bit + root) % self.n_in_tree)
     }
 
-    /// To whom this rank gives it, the farthest first.
+    /// Returns the ranks to which this one passes the bytes, those with the deepest subtree first, then
+    /// those outside the tree.
     fn children(self, root: u32) -> Vec<u32> {
         let mut children = Vec::new();
         if self.own < self.n_in_tree && root < self.n_in_tree {
@@ -146,7 +147,7 @@ impl Members<'_> {
         children
     }
 
-    /// The number of this rank when the root is 0.
+    /// Returns the number of this rank relative to the root.
     fn place(self, root: u32) -> u32 {
         (self.own + self.n_in_tree - root) % self.n_in_tree
     }
@@ -160,7 +161,7 @@ mod tests {
         Members { own, n_in_tree, outside: if own == 0 { &[90, 91] } else { &[] } }
     }
 
-    /// Who gets what the root gives, in how many steps.
+    /// Checks that every rank gets the root's bytes within so many steps.
     #[track_caller]
     fn check(root: u32, n_in_tree: u32, n_steps: u32) {
         let mut steps = vec![None; n_in_tree as usize];

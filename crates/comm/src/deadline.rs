@@ -1,9 +1,9 @@
-//! The moment until which something is awaited.
+//! Deadline of a wait.
 
 use crate::CommError;
 use std::time::{Duration, Instant};
 
-/// A moment, and since when it is awaited.
+/// Start and length of a wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     began: Instant,
@@ -11,22 +11,22 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// `at_most` from now.
+    /// Creates a deadline `at_most` from now.
     pub(crate) fn after(at_most: Duration) -> Self {
         Self { began: Instant::now(), at_most }
     }
 
-    /// What is left of the time; `None` when it is over.
+    /// Returns the remaining time; `None` when it is over.
     pub(crate) fn left(self) -> Option<Duration> {
         self.at_most.checked_sub(self.began.elapsed()).filter(|left| !left.is_zero())
     }
 
-    /// The time that has passed.
+    /// Returns the time waited so far.
     pub(crate) fn waited(self) -> Duration {
         self.began.elapsed()
     }
 
-    /// The error that `what` did not happen in time.
+    /// Returns the error for `what` not happening in time.
     pub(crate) fn late(self, what: &'static str, rank: u32) -> CommError {
         CommError::Late { what, rank, waited: self.waited() }
     }

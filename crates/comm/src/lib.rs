@@ -1,7 +1,7 @@
 //! Messages between the ranks of a program: over MPI without linking to it, or between threads.
 //!
 //! One [`Transport`] is one rank's end of a group. The group starts with the ranks that were launched
-//! together; rank 0 may add further ones later and let them go again. Those talk to rank 0 only.
+//! together; rank 0 may add further ranks later and release them again. Added ranks communicate with rank 0 only.
 //!
 //! ```
 //! use comm::{Tag, Transport};
@@ -17,13 +17,13 @@
 //! ```
 //!
 //! # Invariants
-//! - Every wait has a deadline: what does not happen in time is an error that says what was awaited. Where MPI cannot
-//!   be interrupted (at its start and its end), the process says so and ends with the code [`EXIT_STUCK`].
+//! - Every wait has a deadline; when it passes, an error names the awaited event. Where MPI cannot
+//!   be interrupted (at its start and its end), the process prints a message and ends with the code [`EXIT_STUCK`].
 //! - Messages of one sender with one tag arrive in the order in which they were sent.
 //! - No allocation for a message once buffers have grown to the sizes in use.
 //!
 //! # Not here
-//! What messages mean: crate `master-worker`.
+//! The meaning of messages: crate `master-worker`.
 
 mod collective;
 mod deadline;

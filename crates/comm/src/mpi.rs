@@ -1,11 +1,11 @@
-//! Ranks that are processes of an MPI library, which is found when the program runs.
+//! Ranks that are processes of an MPI library, which is found at run time.
 //!
-//! Messages travel in a communicator of our own, so that a program's own messages are not disturbed.
-//! Sends are started and looked after later; short messages are received when they are found, longer
-//! ones are received in the background, because their sender may be computing and not sending.
+//! Messages travel in a communicator of their own, so that the program's own messages are not disturbed.
+//! Sends are nonblocking and completed later. Short messages are received as soon as they are found; longer
+//! ones in the background, because their sender may be computing and not making progress.
 //!
 //! # Not here
-//! Threads as ranks: [`threads`](crate::threads()).
+//! Ranks that are threads: [`threads`](crate::threads()).
 
 mod buffers;
 mod inbox;
@@ -32,7 +32,7 @@ use wait::Wait;
 
 pub use spawn::Start;
 
-/// Whom a message is for.
+/// Consumer of a message: the user or the transport itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lane {
     User,
@@ -40,63 +40,63 @@ enum Lane {
 }
 
 impl Lane {
-    /// The lane of messages with this tag.
+    /// Returns the lane of messages with this tag.
     fn of(tag: u16) -> Self {
         if tag < BACKSTAGE { Self::User } else { Self::Own }
     }
 }
 
-/// Tags above those of users.
+/// First tag of the transport's own messages, above those of users.
 const BACKSTAGE: u16 = 256;
 const DEPARTURE: u16 = 257;
 const WELCOME: u16 = 258;
 
-/// Messages up to this length have arrived as a whole when they are found, in every library.
+/// Messages up to this length are complete as soon as they are found, in every library.
 const SHORT_BYTES_MAX: usize = 4000;
-/// How long the end of a program waits for what it sent.
+/// Longest time that the end of a program waits for its sent messages.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The end of a rank that is an MPI process.
+/// End of a rank that is an MPI process.
 ///
-/// MPI ends with the process, when [`init`](Self::init) began it; after a panic it does not, so that the launcher
-/// ends the other ranks instead of letting them wait.
+/// MPI is finalized with the process, when [`init`](Self::init) initialized it. After a panic it is not, so that the
+/// launcher ends the other ranks instead of letting them wait.
 #[derive(Debug)]
 pub struct MpiTransport {
     mpi: Arc<Mpi>,
     peers: Peers,
     buffers: Buffers,
-    /// One for each lane.
+    /// Inboxes by lane.
     inboxes: [Inbox; 2],
     outbox: Outbox,
-    /// With this rank only, for each thread that adds ranks; made when they are needed.
+    /// Connections with this rank itself, one for each thread that adds ranks; created when needed.
     own_selves: Vec<Line>,
     began: Instant,
-    /// How long nothing was sent or received, as far as it was waited for.
+    /// Time waited since the last message was sent or received.
     silent: Duration,
     round: u32,
-    /// How often this process joined a group, with this time.
+    /// Number of groups that this process has joined, including this one.
     turn: u32,
-    /// Ranks that are gone, of which nobody was told yet.
+    /// Lost ranks that `receive` has not reported yet.
     lost: BTreeSet<u32>,
-    /// Why no call can be made any more.
+    /// Reason why no further call is possible.
     ended: Option<CommError>,
-    /// Whether somebody did not come to what all do together: he would not come to the end either.
+    /// Whether a rank missed a collective call; it would miss the end of MPI as well.
     is_troubled: bool,
 }
 
 impl MpiTransport {
     /// Initializes MPI, unless the program did, and joins the group of the ranks launched with this one,
-    /// or that of the rank which added this one.
+    /// or of the rank that added this one.
     ///
     /// # Errors
     /// When this process was not launched as a rank, or the library is missing or unknown;
-    /// [`CommError::OtherTurn`] when it was added for another group that the program joins earlier or later.
+    /// [`CommError::OtherTurn`] when it was added for an earlier or later group of the program.
     pub fn init() -> Result<Self, CommError> {
         Self::begin(false)
     }
 
-    /// As [`init`](Self::init), for a program that adds ranks: the library is asked for calls of several threads at
-    /// a time, so that several ranks start side by side. Messages then cost a little more.
+    /// Does the same as [`init`](Self::init) for a program that adds ranks: requests support for concurrent calls from
+    /// the library, so that several ranks start in parallel. Messages then cost a little more.
     ///
     /// # Errors
     /// As [`init`](Self::init).
@@ -116,7 +116,7 @@ impl MpiTransport {
                 Peers::added(line)
             }
             None => {
-                // When this returns, every rank was in it.
+                // When this returns, every rank has called it.
                 let world = mpi.own_world()?;
                 names::remove();
                 let (rank, n_launched) = mpi.place(world)?;
@@ -148,25 +148,25 @@ impl MpiTransport {
         Ok(end)
     }
 
-    /// What the library says of itself.
+    /// Returns the version text of the library.
     #[must_use]
     pub fn library_version(&self) -> String {
         self.mpi.version()
     }
 
-    /// Leaves without waiting for anybody, when [`leave`](crate::Transport::leave) failed since a rank did not come. All that
-    /// are there call it. The end of MPI is then tried with the process: those who are done wait for rank 0, and rank 0
-    /// ends the job when somebody is still missing, with the code of its own process.
+    /// Leaves without waiting, after [`leave`](crate::Transport::leave) failed because a rank was missing. All present
+    /// ranks call it. MPI is then finalized at process exit: the other ranks wait for rank 0, and rank 0
+    /// aborts the job when a rank is still missing, with its own exit code.
     ///
     /// # Errors
-    /// When it was left before, or the process takes no more functions for its end.
+    /// When this rank left before, or no exit function can be registered.
     pub fn leave_alone(&mut self) -> Result<(), CommError> {
         self.check_open()?;
         self.ended = Some(CommError::Finalized);
         Ok(self.mpi.close_alone(self.peers.own() == 0)?)
     }
 
-    /// Starts to send; the tag may be one of ours.
+    /// Starts a send; the tag may be an internal one.
     fn post(&mut self, to: u32, tag: u16, parts: &[&[u8]]) -> Result<(), CommError> {
         let address = self.address(to)?;
         let n_bytes = parts.iter().map(|part| part.len()).sum();
@@ -184,7 +184,7 @@ impl MpiTransport {
         Ok(())
     }
 
-    /// A message that is wanted, and that is here. Whatever else is found on the way is kept.
+    /// Returns a wanted message that has arrived. Other messages found meanwhile are kept.
     fn look(
         &mut self,
         lane: Lane,
@@ -228,13 +228,13 @@ impl MpiTransport {
         Ok(self.unless_lost(taken)?.flatten())
     }
 
-    /// Gets the buffers of messages back that were taken.
+    /// Reclaims the buffers of completed sends.
     fn look_after_sent(&mut self) -> Result<(), CommError> {
         let looked = self.outbox.look_after(&self.mpi, &mut self.buffers);
         self.unless_lost(looked).map(drop)
     }
 
-    /// `None` where a rank is lost, of which the next receive tells.
+    /// Returns `None` where a rank is lost; the next receive reports that.
     fn unless_lost<V>(
         &mut self,
         result: Result<V, (u32, MpiError)>,
@@ -249,7 +249,7 @@ impl MpiTransport {
         }
     }
 
-    /// Waits until a further message may be sent.
+    /// Waits until another message may be sent.
     fn make_room(&mut self, to: u32, n_bytes: usize) -> Result<(), CommError> {
         if self.outbox.has_room(n_bytes) {
             return Ok(());
@@ -266,7 +266,7 @@ impl MpiTransport {
         }
     }
 
-    /// A message that was not received yet; none as long as too many wait to be taken.
+    /// Probes for a message; `None` also while too many messages are kept.
     fn find(&mut self) -> Result<Option<Found>, CommError> {
         if self.inboxes.iter().any(Inbox::is_full) {
             return Ok(None);
@@ -282,7 +282,7 @@ impl MpiTransport {
         Ok(None)
     }
 
-    /// Waits for a message with this tag of ours.
+    /// Waits for a message with this internal tag.
     fn receive_own(
         &mut self,
         (from, tag): (u32, u16),
@@ -304,7 +304,7 @@ impl MpiTransport {
         }
     }
 
-    /// Whether messages are on their way.
+    /// Returns whether messages are in transit.
     fn is_moving(&self) -> bool {
         !self.outbox.is_empty() || !self.inboxes.iter().all(Inbox::is_empty)
     }
@@ -313,7 +313,7 @@ impl MpiTransport {
         self.peers.address(rank)
     }
 
-    /// Remembers what failed that all do together.
+    /// Remembers the failure of a collective call.
     fn note<T>(&mut self, done: Result<T, CommError>) -> Result<T, CommError> {
         self.is_troubled |= done.is_err();
         done
@@ -323,7 +323,7 @@ impl MpiTransport {
         self.ended.clone().map_or(Ok(()), Err)
     }
 
-    /// Waits until everything that was sent has left, so that its receivers can get it without us.
+    /// Waits until all sends are complete, so that receivers do not depend on this rank any more.
     fn flush(&mut self, deadline: Deadline) -> Result<(), CommError> {
         let mut wait = Wait::until(deadline);
         loop {
@@ -335,7 +335,7 @@ impl MpiTransport {
         }
     }
 
-    /// Needs MPI no more; nobody must be connected any more but the ranks launched together.
+    /// Ends the use of MPI; only ranks launched together may still be connected.
     fn finish(&mut self) -> Result<(), CommError> {
         self.ended = Some(CommError::Finalized);
         let own_selves = std::mem::take(&mut self.own_selves);
@@ -352,11 +352,11 @@ impl Drop for MpiTransport {
         if std::thread::panicking() || self.ended.is_some() || self.is_troubled {
             return;
         }
-        // Without one of those who were launched, the end of MPI fails, and the launcher has been seen to return 0 then.
+        // When a rank launched together is lost, finalizing MPI fails, and a launcher has been seen to return 0 then.
         if self.peers.is_broken() {
             return;
         }
-        // Whoever wants to know of a failure calls `leave`.
+        // Errors are ignored here; callers that need them use `leave`.
         let deadline = Deadline::after(PATIENCE);
         let flushed = self.flush(deadline);
         let parted = self.part(deadline);

@@ -1,31 +1,32 @@
-//! Measures how long messages take between two ranks, by their length.
+//! Measures the time of messages between two ranks, by length.
 //!
-//! Messages go forth and back; half of a round trip is the time of one. The lengths take turns, so that
-//! a disturbance does not hit one of them only, and short ones are repeated more often than long ones.
+//! Messages make round trips; half of a round trip is the time of one message. The lengths take turns, so
+//! that a disturbance does not affect only one of them, and short ones are repeated more often than long
+//! ones.
 //!
 //! # Not here
-//! What the times say, and when to measure again in a long run: [`models::network`].
+//! Fitting a model to the times, and measuring again during a long run: [`models::network`].
 
 use crate::deadline::Deadline;
 use crate::{CommError, Tag, Transport};
 use models::network::{NetModel, Refresh, Sample, median_of};
 use std::time::Duration;
 
-/// What is measured, and for how long.
+/// Lengths to measure, and limits on the effort.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Lengths of messages.
+    /// Lengths of messages, in bytes.
     pub lengths: Vec<u64>,
-    /// Rounds over all lengths at most.
+    /// Largest number of rounds over all lengths.
     pub n_rounds: u32,
-    /// No round begins later.
+    /// Time after which no round begins.
     pub at_most: Duration,
-    /// The tag of the messages.
+    /// Tag of the messages.
     pub tag: Tag,
 }
 
 impl Default for Plan {
-    /// 0 bytes to 4 MiB, two lengths to every doubling, for half a second.
+    /// 0 bytes to 4 MiB, two lengths for every doubling, for half a second.
     fn default() -> Self {
         let doubled = (0..=21).flat_map(|power| [2_u64 << power, 3 << power]);
         let lengths = [0, 1].into_iter().chain(doubled).filter(|n_bytes| *n_bytes <= 4 << 20);
@@ -38,15 +39,15 @@ impl Default for Plan {
     }
 }
 
-/// The longest that one message may take.
+/// Longest time that one message may take.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Time that a length may take in a round: short messages go several times.
+/// Target time for a length in one round, in seconds: short messages are repeated.
 const TURN_S: f64 = 20e-6;
-/// Repetitions in a turn at most.
+/// Largest number of repetitions in a round.
 const N_IN_TURN_MAX: u32 = 16;
 
-/// Times messages between this rank and `partner`, which calls [`answer`] at the same time. `None` when
-/// not enough were timed for a model.
+/// Measures messages between this rank and `partner`, which calls [`answer`] at the same time. `None` when
+/// too few were measured for a model.
 ///
 /// # Errors
 /// When a message fails or does not come back.
@@ -59,7 +60,7 @@ pub fn measure(
     let mut times_s = vec![Vec::new(); plan.lengths.len()];
     let longest = plan.lengths.iter().copied().max().unwrap_or_default();
     let mut bytes = vec![0; usize::try_from(longest).unwrap_or_default()];
-    // The first round warms caches and connections up.
+    // The first round is a warm-up of caches and connections.
     for round in 0..=plan.n_rounds {
         for (n_bytes, times_s) in plan.lengths.iter().zip(&mut times_s) {
             take_turn(end, (partner, plan.tag), *n_bytes, &mut bytes, times_s)?;
@@ -77,10 +78,10 @@ pub fn measure(
     Ok(NetModel::fit(&samples))
 }
 
-/// What ends [`answer`]: the last byte of a message is otherwise 0.
+/// Message that ends [`answer`]: all other messages consist of zeros.
 const END: &[u8] = &[1];
 
-/// Sends messages of `from` back until it has measured enough.
+/// Echoes messages of `from` until `from` has measured enough.
 ///
 /// # Errors
 /// When a message fails or does not come.
@@ -98,7 +99,8 @@ pub fn answer(end: &mut dyn Transport, from: u32) -> Result<(), CommError> {
     }
 }
 
-/// Seconds for a message of `n_bytes` zeros to go to `partner`, who calls [`echo`] when it comes, and back.
+/// Returns the round-trip time of a message of `n_bytes` zeros to `partner`, which calls [`echo`], in
+/// seconds.
 ///
 /// # Errors
 /// When it fails or does not come back.
@@ -119,7 +121,7 @@ pub fn ping(
     Ok(end.now_s() - begin_s)
 }
 
-/// Times one message with `partner`, who calls [`echo`] when it comes, if one is due by now. Whether it was.
+/// Measures one message with `partner`, which calls [`echo`], if one is due now; returns whether one was.
 ///
 /// # Errors
 /// As [`ping`].
@@ -135,7 +137,7 @@ pub fn refresh(
     Ok(true)
 }
 
-/// Sends a message of [`ping`] back.
+/// Returns a message of [`ping`] to its sender.
 ///
 /// # Errors
 /// As [`Transport::send`].
@@ -143,7 +145,7 @@ pub fn echo(end: &mut dyn Transport, to: u32, tag: Tag, bytes: &[u8]) -> Result<
     end.send(to, tag, &[bytes])
 }
 
-/// Times one length a few times.
+/// Measures one length, repeatedly for short messages.
 fn take_turn(
     end: &mut dyn Transport,
     partner: (u32, Tag),

@@ -1,6 +1,6 @@
 //! Ranks that are threads of one process.
 //!
-//! Every rank has a [`Mailbox`](mailbox::Mailbox) into which the others put messages. Buffers wander:
+//! Every rank has a [`Mailbox`](mailbox::Mailbox) into which the others put messages. Buffers circulate:
 //! a receiver leaves its old one in the mailbox, where the next sender finds it.
 
 mod mailbox;
@@ -12,7 +12,7 @@ use mailbox::{Lane, Mailbox};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// The ends of a group of `n_ranks` ranks, to be moved to a thread each.
+/// Creates the ends of a group of `n_ranks` ranks, each to be moved to its thread.
 #[must_use]
 pub fn threads(n_ranks: u32) -> Vec<ThreadTransport> {
     let began = Instant::now();
@@ -23,10 +23,10 @@ pub fn threads(n_ranks: u32) -> Vec<ThreadTransport> {
     (0..n_ranks).map(|rank| ThreadTransport::new(rank, Arc::clone(&group), began)).collect()
 }
 
-/// The mailboxes of all ranks.
+/// Mailboxes of all ranks.
 type Group = RwLock<Vec<Arc<Mailbox>>>;
 
-/// The end of a rank that is a thread.
+/// End of a rank that is a thread.
 ///
 /// When it is dropped without [`leave`](Transport::leave), as by a panic, the others are told that the
 /// rank is gone.
@@ -35,11 +35,11 @@ pub struct ThreadTransport {
     rank: u32,
     began: Instant,
     group: Arc<Group>,
-    /// Those of the group that were looked at.
+    /// Mailboxes known so far, by rank.
     known: Vec<Arc<Mailbox>>,
-    /// Which of them this rank was told, or need not be told, that they ended.
+    /// Whether this rank was told, or need not be told, that a rank ended, by rank.
     told: Vec<bool>,
-    /// The others that are present, for collective operations.
+    /// The other ranks that are present, for collective operations.
     others: Vec<u32>,
     round: u32,
 }
@@ -52,7 +52,7 @@ impl ThreadTransport {
         end
     }
 
-    /// Adds a rank to the group; its end is for the thread that will be it.
+    /// Adds a rank to the group; returns its end, to be moved to its thread.
     ///
     /// # Errors
     /// [`CommError::NotPresent`] when this is not rank 0.
@@ -71,7 +71,7 @@ impl ThreadTransport {
         Ok(end)
     }
 
-    /// Sees who came and who ended.
+    /// Updates the known mailboxes and the ranks that are present.
     fn look(&mut self) {
         let mailboxes = self.group.read().unwrap_or_else(PoisonError::into_inner);
         let new = mailboxes.iter().skip(self.known.len()).cloned();
@@ -103,7 +103,8 @@ impl ThreadTransport {
         &self.known[self.rank as usize]
     }
 
-    /// Why no message of `from` will come, or the end of a rank of which this one was not told yet.
+    /// Returns the reason why no message of `from` will come, or the loss of a rank not reported to this
+    /// one yet.
     fn news(&mut self, from: Option<u32>) -> Option<CommError> {
         if let Some(rank) = from {
             let own = self.rank;

@@ -1,56 +1,56 @@
-//! What a group of ranks offers to each of them.
+//! Interface of a rank to its group.
 
 use crate::CommError;
 use std::time::Duration;
 
-/// What a message is about; the meaning is the user's.
+/// Kind of message; its meaning is up to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u8);
 
-/// What is known of a message beside its bytes.
+/// Description of a received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// The rank that sent it.
+    /// Rank that sent it.
     pub from: u32,
-    /// What it is about.
+    /// Tag that it was sent with.
     pub tag: Tag,
-    /// Its length.
+    /// Length, in bytes.
     pub n_bytes: usize,
 }
 
-/// One rank's end of a group of ranks.
+/// End of one rank in a group of ranks.
 ///
-/// Numbers are stable: a rank that leaves keeps its number to itself, and one that is added gets a
-/// number that nobody had before.
+/// Numbers are stable: the number of a rank that left is not reused, and an added rank gets a new
+/// number.
 pub trait Transport {
-    /// The number of this rank.
+    /// Number of this rank.
     fn rank(&self) -> u32;
 
-    /// How many numbers have been given so far, those of ranks that left included.
+    /// Count of numbers assigned so far, including those of ranks that left.
     ///
-    /// A rank that was added later knows of the numbers up to its own.
+    /// An added rank knows only the numbers up to its own.
     fn n_ranks(&self) -> u32;
 
-    /// Whether messages can be sent to `rank`: it is connected, did not leave, and is not known to be
-    /// gone.
+    /// Returns whether messages can be sent to `rank`: it is connected, has not left, and is not known to
+    /// be gone.
     fn is_present(&self, rank: u32) -> bool;
 
-    /// Sends `parts`, joined to one message, without waiting for the receiver.
+    /// Sends `parts`, joined into one message, without waiting for the receiver.
     ///
-    /// The bytes may be changed as soon as this returns. What the receiver does not take yet is
-    /// buffered up to a bound; beyond it this waits a while for room.
+    /// The bytes may be changed as soon as this returns. Messages that the receiver has not taken yet are
+    /// buffered up to a limit; beyond it this waits a while for room.
     ///
     /// # Errors
-    /// [`CommError::NotPresent`], [`CommError::Gone`], [`CommError::NoRoom`], or what the library says.
+    /// [`CommError::NotPresent`], [`CommError::Gone`], [`CommError::NoRoom`], or errors of the library.
     fn send(&mut self, to: u32, tag: Tag, parts: &[&[u8]]) -> Result<(), CommError>;
 
-    /// The next message of any rank, or of `from`; `None` when there is none within `at_most`.
+    /// Receives the next message of any rank, or of `from`; `None` when none arrives within `at_most`.
     ///
-    /// `into` is overwritten; its capacity is used again.
+    /// `into` is overwritten; its capacity is reused.
     ///
     /// # Errors
     /// [`CommError::Gone`] when `from` is gone and all its messages were received; without `from`, once
-    /// for every rank that is gone. Then calling again is fine: the others are still there.
+    /// for every rank that is gone. The caller may continue to receive from the others.
     fn receive(
         &mut self,
         from: Option<u32>,
@@ -58,7 +58,7 @@ pub trait Transport {
         into: &mut Vec<u8>,
     ) -> Result<Option<Envelope>, CommError>;
 
-    /// A message of any rank that is here already.
+    /// Receives a message of any rank that has already arrived.
     ///
     /// # Errors
     /// As [`receive`](Self::receive).
@@ -66,8 +66,8 @@ pub trait Transport {
         self.receive(None, Duration::ZERO, into)
     }
 
-    /// Gives the bytes of `root` to every rank. All ranks that are present call it, in the same order
-    /// with their other collective calls; `root` is 0 when ranks were added.
+    /// Broadcasts the bytes of `root` to every rank. All present ranks call it, in the same order
+    /// as their other collective calls; `root` must be 0 when ranks were added.
     ///
     /// # Errors
     /// [`CommError::Late`] when a rank does not take part within `at_most`.
@@ -78,27 +78,27 @@ pub trait Transport {
         at_most: Duration,
     ) -> Result<(), CommError>;
 
-    /// Waits until all ranks that are present have called it.
+    /// Waits until all present ranks have called it.
     ///
     /// # Errors
     /// [`CommError::Late`] when a rank does not take part within `at_most`.
     fn barrier(&mut self, at_most: Duration) -> Result<(), CommError>;
 
-    /// Takes this rank out of the group for good. Rank 0 calls [`release`](Self::release) for it at the
-    /// same time when it was added later.
+    /// Takes this rank out of the group for good. For a rank that was added, rank 0 calls
+    /// [`release`](Self::release) at the same time.
     ///
-    /// A transport that is dropped without this leaves too, but a thread's end then counts as gone.
+    /// A transport that is dropped without this leaves too, but a thread then counts as gone.
     ///
     /// # Errors
-    /// [`CommError::Late`] when rank 0 does not let it go within `at_most`.
+    /// [`CommError::Late`] when rank 0 does not release it within `at_most`.
     fn leave(&mut self, at_most: Duration) -> Result<(), CommError>;
 
-    /// Lets `rank`, which is leaving, go; for rank 0.
+    /// Releases `rank`, which is leaving; for rank 0.
     ///
     /// # Errors
     /// [`CommError::Late`] when the rank does not leave within `at_most`.
     fn release(&mut self, rank: u32, at_most: Duration) -> Result<(), CommError>;
 
-    /// Seconds of a steady clock of this rank.
+    /// Returns the seconds of a monotonic clock of this rank.
     fn now_s(&self) -> f64;
 }

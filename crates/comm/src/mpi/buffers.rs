@@ -1,21 +1,21 @@
-//! Memory that messages use again.
+//! Reuse of message buffers.
 
-/// Buffers that are kept.
+/// Largest number of buffers kept.
 const N_MAX: usize = 256;
-/// Larger ones are not kept.
+/// Capacity above which a buffer is not kept, in bytes.
 const BYTES_MAX: usize = 1 << 20;
 
-/// Buffers that wait for their next message.
+/// Unused buffers.
 #[derive(Debug, Default)]
 pub(super) struct Buffers(Vec<Vec<u8>>);
 
 impl Buffers {
-    /// An empty buffer.
+    /// Returns an empty buffer.
     pub(super) fn take(&mut self) -> Vec<u8> {
         self.0.pop().unwrap_or_default()
     }
 
-    /// Keeps a buffer for later.
+    /// Keeps a buffer for reuse.
     pub(super) fn give(&mut self, bytes: Option<Vec<u8>>) {
         let Some(mut bytes) = bytes else { return };
         if self.0.len() < N_MAX && bytes.capacity() <= BYTES_MAX {

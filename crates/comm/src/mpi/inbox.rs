@@ -1,15 +1,16 @@
-//! Messages that were found and not handed out yet: long ones on their way, and others than wanted.
+//! Messages that were found but not delivered yet: long ones in transit, and ones not wanted so far.
 
 use super::buffers::Buffers;
 use mpi::{Mpi, MpiError, Transfer};
 use std::collections::VecDeque;
 
-/// Messages that are kept.
+/// Largest number of messages kept.
 const N_MAX: usize = 1 << 16;
-/// Their bytes; one message may always be.
+/// Limit on their bytes; a single message may exceed it.
 const BYTES_MAX: usize = 1 << 30;
 
-/// Arriving messages of one lane (of users, or our own), in the order in which they were found.
+/// Arriving messages of one lane (the user's or the transport's own), in the order in which they were
+/// found.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     arrivals: VecDeque<Arrival>,
@@ -28,12 +29,12 @@ impl Inbox {
         self.arrivals.is_empty()
     }
 
-    /// Whether no more can be kept until something is taken.
+    /// Returns whether nothing more can be kept until a message is taken.
     pub(super) fn is_full(&self) -> bool {
         N_MAX <= self.arrivals.len() || BYTES_MAX <= self.n_bytes
     }
 
-    /// Whether there is a message of `rank`, behind which later ones have to wait.
+    /// Returns whether a message of `rank` is kept; later ones of that rank must wait behind it.
     pub(super) fn has_of(&self, rank: u32) -> bool {
         self.arrivals.iter().any(|arrival| arrival.from == rank)
     }
@@ -43,16 +44,16 @@ impl Inbox {
         self.arrivals.push_back(Arrival { from, tag, transfer });
     }
 
-    /// Forgets the messages of a rank that left.
+    /// Drops the messages of a rank that left.
     pub(super) fn forget(&mut self, rank: u32) {
         self.arrivals.retain(|arrival| arrival.from != rank);
         self.n_bytes = self.arrivals.iter().map(|arrival| arrival.transfer.n_bytes()).sum();
     }
 
-    /// The first complete message that is wanted and not behind another of its sender.
+    /// Takes the first complete message that is wanted and not behind another wanted message of its sender.
     ///
     /// # Errors
-    /// The sender of a message that will not arrive, which is forgotten, and why.
+    /// The sender of a message whose transfer failed, and why; all messages of that sender are dropped.
     pub(super) fn take(
         &mut self,
         wanted: impl Fn(u32, u16) -> bool,

@@ -1,25 +1,25 @@
-//! The beginning of MPI and the end of its lines, where the library asks for a promise.
+//! Start of MPI and end of connections: calls whose safety the caller must guarantee.
 
 use mpi::{Line, Mpi, MpiError, Nodes};
 
-/// Those that wait sleep, and ranks may be added.
+/// Waiting ranks sleep, so crowded nodes need no setting; ranks may be added.
 const NODES: Nodes = Nodes { is_crowded: false, is_fixed: false };
 
-/// Begins MPI for a transport, to which ranks may be added.
+/// Initializes MPI for a transport to which ranks may be added.
 pub(super) fn begin(may_grow: bool) -> Result<Mpi, MpiError> {
-    // SAFETY: a transport calls with itself borrowed for writing, so one thread at a time does; only what starts and
-    // parts processes runs beside, while the transport waits for it.
+    // SAFETY: a transport makes calls only while borrowed mutably, so from one thread at a time; only calls that
+    // start and disconnect processes run concurrently, while the transport waits for them.
     unsafe { Mpi::init_in_turns(may_grow.then_some(NODES)) }
 }
 
-/// Frees the line to the world, or to this rank itself.
+/// Frees the connection with the world, or with this rank itself.
 pub(super) fn free(mpi: &Mpi, line: Line) -> Result<(), MpiError> {
-    // SAFETY: the transport has ended, and makes no call with it any more.
+    // SAFETY: the transport has ended, and makes no further call on this connection.
     unsafe { mpi.free(line) }
 }
 
-/// Parts from a rank of another world.
+/// Disconnects from a rank of another world.
 pub(super) fn disconnect(mpi: &Mpi, line: Line) -> Result<(), MpiError> {
-    // SAFETY: the peers have forgotten it before.
+    // SAFETY: the peers have dropped this connection before.
     unsafe { mpi.disconnect(line) }
 }

@@ -1,21 +1,21 @@
-//! Messages that were sent and not taken yet.
+//! Sends that are not complete yet.
 
 use super::buffers::Buffers;
 use mpi::{Mpi, MpiError, Transfer};
 
-/// Bytes on their way; one message may always be.
+/// Limit on bytes in transit; a single message may exceed it.
 const BYTES_MAX: usize = 256 << 20;
-/// Messages on their way.
+/// Largest number of messages in transit.
 const N_MAX: usize = 4096;
-/// Messages that are looked at in vain before other things are done.
+/// Number of incomplete messages tested in one pass.
 const N_LOOKS: usize = 4;
 
-/// Messages on their way, in no order.
+/// Messages in transit, in no particular order.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     departures: Vec<Departure>,
     n_bytes: usize,
-    /// The message that is looked at next.
+    /// Index of the message tested next.
     turn: usize,
 }
 
@@ -36,10 +36,10 @@ impl Outbox {
         self.departures.push(Departure { to, n_bytes, transfer });
     }
 
-    /// Gets the buffers of messages back that were taken.
+    /// Reclaims the buffers of completed sends.
     ///
     /// # Errors
-    /// The receiver of a message that will not arrive, which is forgotten, and why.
+    /// The receiver of a message whose transfer failed, which is dropped, and why.
     pub(super) fn look_after(
         &mut self,
         mpi: &Mpi,
@@ -63,17 +63,17 @@ impl Outbox {
         Ok(())
     }
 
-    /// The receiver of a message that is still on its way.
+    /// Returns the receiver of some message in transit.
     pub(super) fn first(&self) -> Option<u32> {
         self.departures.first().map(|departure| departure.to)
     }
 
-    /// Bytes on their way.
+    /// Returns the number of bytes in transit.
     pub(super) fn n_bytes(&self) -> usize {
         self.n_bytes
     }
 
-    /// Whether a further message of this length may be sent.
+    /// Returns whether another message of this length may be sent.
     pub(super) fn has_room(&self, n_bytes: usize) -> bool {
         let is_short = self.n_bytes + n_bytes <= BYTES_MAX && self.departures.len() < N_MAX;
         is_short || self.departures.is_empty()

@@ -1,26 +1,26 @@
-//! Who is connected with this rank, and by which line.
+//! Ranks connected with this one, and their connections.
 
 use crate::CommError;
 use mpi::{Address, Line, MpiError};
 
-/// The ranks that this one can reach.
+/// Ranks that this one can reach.
 #[derive(Debug)]
 pub(super) struct Peers {
     own: u32,
-    /// Ranks that were launched together with this one; 0 for a rank that was added.
+    /// Number of ranks launched together with this one; 0 for a rank that was added.
     n_launched: u32,
-    /// The line to them.
+    /// Connection with the ranks launched together.
     world: Option<Line>,
     links: Vec<Link>,
-    /// The numbers of the links that are connected.
+    /// Numbers of the connected ranks of other worlds.
     present: Vec<u32>,
-    /// The channel that is looked at next.
+    /// Index of the channel probed next.
     turn: usize,
-    /// Whether a call failed that concerns those who were launched together: they do not come to the end together any more.
+    /// Whether a call on the ranks launched together failed; they can no longer finalize MPI together.
     is_broken: bool,
 }
 
-/// A connection with one rank of another world.
+/// Connection with one rank of another world.
 #[derive(Debug)]
 struct Link {
     number: u32,
@@ -36,32 +36,32 @@ enum State {
 }
 
 impl Link {
-    /// Whether it is connected by this line; that of a rank that left may come again for another.
+    /// Returns whether the rank is connected by this line; a library may reuse the handle of a rank that left.
     fn is_over(&self, line: Line) -> bool {
         self.state == State::Present && self.line == line
     }
 }
 
 impl Peers {
-    /// Those of a rank that was launched with others.
+    /// Creates the peers of a rank launched with others.
     pub(super) fn launched(world: Line, own: u32, n_launched: u32) -> Self {
         let (links, present) = (Vec::new(), Vec::new());
         Self { own, n_launched, world: Some(world), links, present, turn: 0, is_broken: false }
     }
 
-    /// Those of a rank that was added: rank 0 only. Its own number is not known yet.
+    /// Creates the peers of a rank that was added: rank 0 only. Its own number is not known yet.
     pub(super) fn added(line: Line) -> Self {
         let links = vec![Link { number: 0, line, state: State::Present }];
         let (world, present) = (None, vec![0]);
         Self { own: u32::MAX, n_launched: 0, world, links, present, turn: 0, is_broken: false }
     }
 
-    /// Says the number of a rank that was added.
+    /// Sets the number of a rank that was added.
     pub(super) fn set_own(&mut self, own: u32) {
         self.own = own;
     }
 
-    /// Adds a rank; its number.
+    /// Adds a rank; returns its number.
     pub(super) fn add(&mut self, line: Line) -> u32 {
         let number = self.n_numbers();
         self.links.push(Link { number, line, state: State::Present });
@@ -69,7 +69,7 @@ impl Peers {
         number
     }
 
-    /// Takes a rank out that left; its communicator.
+    /// Removes a rank that left; returns its connection.
     pub(super) fn remove(&mut self, rank: u32) -> Option<Line> {
         let link = self.links.iter_mut().find(|link| link.number == rank)?;
         link.state = State::Left;
@@ -77,7 +77,7 @@ impl Peers {
         Some(link.line)
     }
 
-    /// The result, or that a rank is gone when the connection with it fails.
+    /// Returns the result, or [`CommError::Gone`] when the connection with a single rank failed.
     pub(super) fn judge<T>(
         &mut self,
         line: Line,
@@ -94,7 +94,7 @@ impl Peers {
         Err(CommError::Gone { rank })
     }
 
-    /// Whether the failure of a message of this rank means that it is gone, as it does where it is connected alone.
+    /// Marks the rank as gone and returns true, if the failure of its message means that: only where it is connected alone.
     pub(super) fn lose(&mut self, rank: u32, error: &MpiError) -> bool {
         let is_mpi = matches!(error, MpiError::Call { .. });
         let link = self.links.iter_mut().find(|link| link.number == rank);
@@ -122,7 +122,7 @@ impl Peers {
         }
     }
 
-    /// The number of the rank at this address.
+    /// Returns the number of the rank at this address.
     pub(super) fn number(&self, address: Address) -> u32 {
         if self.world == Some(address.line) {
             return address.rank;
@@ -131,12 +131,12 @@ impl Peers {
         link.map_or(address.rank, |link| link.number)
     }
 
-    /// How many lines messages may come in.
+    /// Returns the number of connections on which messages may arrive.
     pub(super) fn n_channels(&self) -> usize {
         usize::from(1 < self.n_launched) + self.present.len()
     }
 
-    /// One of them after the other.
+    /// Returns the next of these connections, round robin.
     pub(super) fn next_channel(&mut self) -> Option<Line> {
         let n_channels = self.n_channels();
         self.turn = if self.turn + 1 < n_channels { self.turn + 1 } else { 0 };
@@ -148,7 +148,7 @@ impl Peers {
         self.links.iter().find(|link| link.number == *number).map(|link| link.line)
     }
 
-    /// Whether those who were launched together lost one of them.
+    /// Returns whether a rank launched together was lost.
     pub(super) fn is_broken(&self) -> bool {
         self.is_broken
     }
@@ -165,7 +165,7 @@ impl Peers {
         self.world
     }
 
-    /// The numbers of the connected ranks of other worlds.
+    /// Returns the numbers of the connected ranks of other worlds.
     pub(super) fn present(&self) -> &[u32] {
         &self.present
     }
@@ -174,7 +174,7 @@ impl Peers {
         self.world.is_none()
     }
 
-    /// Numbers that were given so far, as far as this rank knows.
+    /// Returns the count of numbers assigned so far, as known to this rank.
     pub(super) fn n_numbers(&self) -> u32 {
         let last = self.links.last().map_or(0, |link| link.number + 1);
         last.max(self.n_launched).max(self.own.saturating_add(1))

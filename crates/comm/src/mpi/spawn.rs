@@ -1,10 +1,10 @@
-//! Ranks that are added while the program runs, each a world of its own, so that each can leave.
+//! Ranks that are added at run time, each in a world of its own, so that each can leave.
 //!
-//! The communicator between the two worlds is used as it is. It ends by `MPI_Comm_disconnect`, for which
-//! both sides meet: each says that it is ready before it calls what cannot be interrupted.
+//! The intercommunicator between the two worlds is used directly. It ends by `MPI_Comm_disconnect`, which is
+//! collective: each side reports that it is ready before it makes that uninterruptible call.
 //!
-//! Calls that start or part processes run in a thread of their own while this one waits, so that one that
-//! does not return costs a deadline and not the program.
+//! Calls that start or disconnect processes run in threads of their own while this one waits, so that a call that
+//! never returns costs only its deadline.
 
 use super::{DEPARTURE, MpiTransport, WELCOME, lines};
 use crate::deadline::Deadline;
@@ -18,28 +18,28 @@ use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// How long a rank that was added waits for its number.
+/// Longest time that an added rank waits for its number.
 const WELCOME_WITHIN: Duration = Duration::from_mins(1);
 
-/// Ranks that are started side by side.
+/// Number of ranks started in parallel.
 const N_AT_ONCE: usize = 8;
 
-/// What is started as a further rank.
+/// Description of a rank to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// The program. It calls [`MpiTransport::init`].
+    /// Path of the program, which calls [`MpiTransport::init`].
     pub program: PathBuf,
-    /// Its arguments.
+    /// Arguments of the program.
     pub arguments: Vec<OsString>,
-    /// The host that it runs on; the launcher's choice when there is none.
+    /// Host to run on; `None` leaves the choice to the launcher.
     pub host: Option<String>,
 }
 
 impl Start {
-    /// This program again, with the same arguments.
+    /// Starts this program again, with the same arguments.
     ///
     /// # Errors
-    /// [`CommError::CannotSpawn`] when the path of the program is not known.
+    /// [`CommError::CannotSpawn`] when the program's path is not known.
     pub fn this_program() -> Result<Self, CommError> {
         let program = std::env::current_exe().map_err(|error| CommError::CannotSpawn {
             why: format!("the path of this program is unknown ({error}); say which one to start"),
@@ -63,28 +63,28 @@ impl Start {
 }
 
 impl MpiTransport {
-    /// Whether ranks can be added here, and why or why not.
+    /// Returns whether ranks can be added, with the reason.
     #[must_use]
     pub fn spawn_support(&self) -> SpawnSupport {
         self.mpi.spawn_support()
     }
 
-    /// Adds a rank; its number. Only rank 0 can.
+    /// Adds a rank and returns its number; only for rank 0.
     ///
     /// # Errors
-    /// [`CommError::CannotSpawn`] where the library is not to be trusted with it,
-    /// [`CommError::Stuck`] when it does not happen within `at_most`, and what the library says.
+    /// [`CommError::CannotSpawn`] where adding ranks does not work reliably with the library,
+    /// [`CommError::Stuck`] when it does not happen within `at_most`, and errors of the library.
     pub fn spawn(&mut self, start: &Start, at_most: Duration) -> Result<u32, CommError> {
         let mut added = self.spawn_all(std::slice::from_ref(start), at_most)?;
         let none = || Err(CommError::CannotSpawn { why: "nothing was started".to_owned() });
         added.pop().unwrap_or_else(none)
     }
 
-    /// Adds ranks: side by side where this was begun with [`init_to_grow`](Self::init_to_grow) and the library can,
-    /// else one after the other. The number of each, or why it could not be started.
+    /// Adds ranks: in parallel after [`init_to_grow`](Self::init_to_grow) where the library supports it,
+    /// otherwise one after the other. Returns the number of each, or the reason why it could not be started.
     ///
     /// # Errors
-    /// As [`spawn`](Self::spawn), when nothing more is tried.
+    /// As [`spawn`](Self::spawn), when the remaining ranks are not tried.
     pub fn spawn_all(
         &mut self,
         starts: &[Start],
@@ -116,7 +116,7 @@ impl MpiTransport {
         Ok(added.into_iter().map(|line| self.welcome(line?)).collect())
     }
 
-    /// Gives the rank behind this communicator a number.
+    /// Assigns a number to the rank behind this connection and sends it.
     fn welcome(&mut self, line: Line) -> Result<u32, CommError> {
         let rank = self.peers.add(line);
         let numbers = [rank, self.round, self.turn].map(u32::to_le_bytes);
@@ -134,7 +134,7 @@ impl MpiTransport {
         if support.is_trusted { Ok(()) } else { refuse(support.why) }
     }
 
-    /// Learns its own number from rank 0; which turn of the program it is there for.
+    /// Receives this rank's number from rank 0; returns the turn that it was added for.
     pub(super) fn be_welcomed(&mut self) -> Result<u32, CommError> {
         let deadline = Deadline::after(WELCOME_WITHIN);
         let mut bytes = Vec::new();
@@ -150,7 +150,7 @@ impl MpiTransport {
         Ok(number(8))
     }
 
-    /// The side of the rank that leaves.
+    /// Leaves, on the side of the leaving rank.
     pub(super) fn depart(&mut self, deadline: Deadline) -> Result<(), CommError> {
         self.post(0, DEPARTURE, &[])?;
         if !self.receive_own((0, DEPARTURE), deadline, &mut Vec::new())? {
@@ -159,7 +159,7 @@ impl MpiTransport {
         self.disconnect(0, deadline)
     }
 
-    /// The side of rank 0.
+    /// Releases a leaving rank, on the side of rank 0.
     pub(super) fn let_go(&mut self, rank: u32, deadline: Deadline) -> Result<(), CommError> {
         if !self.peers.present().contains(&rank) {
             return Err(CommError::NotPresent { rank, own: self.rank() });
@@ -172,7 +172,7 @@ impl MpiTransport {
         self.disconnect(rank, deadline)
     }
 
-    /// Parts from everybody who was added, or from whoever added this rank, at the end of the program.
+    /// Disconnects from all added ranks, or from the rank that added this one, at the end of the program.
     pub(super) fn part(&mut self, deadline: Deadline) -> Result<(), CommError> {
         for rank in self.peers.present().to_vec() {
             self.disconnect(rank, deadline)?;
@@ -188,8 +188,8 @@ impl MpiTransport {
         Ok(ended.pop().unwrap_or(Ok(()))?)
     }
 
-    /// Makes calls in threads of their own, and returns what they do in their order; when one of them does not return
-    /// in time, these were the last ones.
+    /// Makes calls in threads of their own, and returns their results in order. When one of them does not return
+    /// in time, no further calls are possible.
     fn apart<T: Send + 'static>(
         &mut self,
         call: &'static str,
@@ -203,12 +203,12 @@ impl MpiTransport {
             let (begin, may_begin) = sync_channel(1);
             let work = move || {
                 if may_begin.recv() == Ok(()) {
-                    // Nobody listens any more when it took too long.
+                    // The receiver is closed when the call took too long.
                     tell.send((place, make(&mpi))).unwrap_or_default();
                 }
             };
             let thread = Builder::new().name("mpi call".to_owned()).spawn(work);
-            // No call has begun: all is as it was.
+            // No call has begun: the state is unchanged.
             thread.map_err(|error| CommError::NoThread { call, why: error.to_string() })?;
             begins.push(begin);
         }

@@ -1,4 +1,4 @@
-//! An MPI rank as a transport.
+//! Implements [`Transport`] for an MPI rank.
 
 use super::wait::Wait;
 use super::{BACKSTAGE, Lane, MpiTransport};

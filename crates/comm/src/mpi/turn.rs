@@ -1,7 +1,7 @@
-//! Which of the groups of a program a process takes part in.
+//! Selects which group of a program a process takes part in (its turn).
 //!
-//! A program may join a group several times, one after the other, and every rank does so equally often. A process
-//! that was added begins the program anew: it counts along, and takes part in that group only whose rank 0
+//! A program may join several groups, one after the other, and every rank does so equally often. A process that
+//! was added runs the program from its start: it counts its calls, and takes part only in the group whose rank 0
 //! added it.
 
 use super::MpiTransport;
@@ -9,19 +9,19 @@ use crate::CommError;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How often this process came to join a group.
+/// Number of times this process has tried to join a group.
 static N_TURNS: AtomicU32 = AtomicU32::new(0);
-/// Whether somebody added it.
+/// Whether this process was added by another rank.
 static WAS_ADDED: AtomicBool = AtomicBool::new(false);
-/// Its end, and the turn that it is for.
+/// Transport of an added process, and the turn that it is for.
 static WAITING: Mutex<Option<(u32, MpiTransport)>> = Mutex::new(None);
 
-/// The next turn, counted from 1.
+/// Returns the next turn, counted from 1.
 pub(super) fn next() -> u32 {
     N_TURNS.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// What a process that was added has in this turn; `None` for a process that joins a group of its own accord.
+/// Returns the result of joining for a process that was added; `None` for one that was launched.
 pub(super) fn of_added(turn: u32) -> Option<Result<MpiTransport, CommError>> {
     if !WAS_ADDED.load(Ordering::Acquire) {
         return None;
@@ -31,7 +31,7 @@ pub(super) fn of_added(turn: u32) -> Option<Result<MpiTransport, CommError>> {
     Some(end.map(|(_, end)| end).ok_or(CommError::OtherTurn))
 }
 
-/// The end of a process that was just added for the turn `wanted`.
+/// Returns the transport of a newly added process in its turn `wanted`, or keeps it until then.
 pub(super) fn added(end: MpiTransport, wanted: u32, turn: u32) -> Result<MpiTransport, CommError> {
     WAS_ADDED.store(true, Ordering::Release);
     if wanted == turn {

@@ -1,33 +1,33 @@
-//! Waiting for messages: at first busily, then giving way, then asleep.
+//! Waiting for messages: first spinning, then yielding, then sleeping.
 //!
-//! A message mostly comes within microseconds, and a sleeper would see it late. With more ranks than cores
-//! the sender may need this core to send it. And a rank that waits long must not slow the others down:
-//! it sleeps a hundredth of the time that it has waited, so that it is late by one percent at most. What was waited
-//! before counts too, when nothing was sent or received since: who looks after something else every now and then
-//! does not begin busily each time.
+//! Most messages arrive within microseconds, and a sleeping rank would see them late. With more ranks than cores
+//! the sender may need this core to send. And a rank that waits long must not slow the others down:
+//! it sleeps a hundredth of the time waited so far, so that it is late by at most one percent. Earlier
+//! waits count too when nothing was sent or received since: a rank that polls between other work
+//! does not start spinning each time.
 //!
-//! A clock costs as much as a short message does: it is read only when a message does not come at once.
+//! Reading a clock costs as much as a short message: it is read only when a message does not arrive at once.
 
 use crate::deadline::Deadline;
 use std::time::Duration;
 
-/// Looks before the first that gives way.
+/// Number of polls before the first that yields.
 const N_BUSY: u32 = 64;
-/// Time after which it sleeps between looks.
+/// Time after which it sleeps between polls.
 const AWAKE: Duration = Duration::from_millis(10);
-/// Longest sleep: a rank that nobody needs for long hardly takes a core.
+/// Longest sleep: a rank that is not needed for long hardly uses a core.
 const SLEEP_MAX: Duration = Duration::from_millis(5);
-/// Longest sleep while messages are on their way, which need us to move on.
+/// Longest sleep while messages are in transit, whose progress needs this rank.
 const NAP_MAX: Duration = Duration::from_micros(50);
 
-/// One wait, with the looks that it took so far.
+/// State of one wait.
 #[derive(Debug)]
 pub(super) struct Wait {
     at_most: Duration,
-    /// Known from the first look on that gives way.
+    /// Set at the first poll that yields.
     deadline: Option<Deadline>,
     n_looks: u32,
-    /// What was waited before.
+    /// Time waited before.
     before: Duration,
 }
 
@@ -37,17 +37,17 @@ impl Wait {
         Self { at_most, deadline: Some(deadline), n_looks: 0, before }
     }
 
-    /// For this time, after so long a wait before.
+    /// Creates a wait of at most this time, after an earlier wait of `before`.
     pub(super) fn at_most(at_most: Duration, before: Duration) -> Self {
         Self { at_most, deadline: None, n_looks: 0, before }
     }
 
-    /// How long it was waited, with what was before.
+    /// Returns the time waited, including earlier waits.
     pub(super) fn waited(&self) -> Duration {
         self.before + self.deadline.map_or(Duration::ZERO, Deadline::waited)
     }
 
-    /// Lets some time pass, less when messages are on their way; `false` when there is none left.
+    /// Lets some time pass, less when messages are in transit; `false` when no time is left.
     pub(super) fn pause(&mut self, is_moving: bool) -> bool {
         if self.at_most.is_zero() {
             return false;

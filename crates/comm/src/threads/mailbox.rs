@@ -1,4 +1,4 @@
-//! The messages that wait for one rank.
+//! Mailbox of one rank: messages waiting to be received.
 
 use crate::deadline::Deadline;
 use crate::{CommError, Tag};
@@ -7,29 +7,29 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Bytes that may wait for a rank; one message may always.
+/// Limit on bytes waiting for a rank; a single message may exceed it.
 const BYTES_MAX: usize = 256 << 20;
-/// How long a sender waits for room.
+/// Longest time that a sender waits for room.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often a receiver looks before it sleeps: a message is mostly here within microseconds.
+/// Number of polls before a receiver sleeps: most messages arrive within microseconds.
 const N_LOOKS: usize = 64;
-/// Buffers that are kept for the next senders.
+/// Largest number of buffers kept for the next senders.
 const N_SPARE_MAX: usize = 64;
 
-/// Whom a message is for.
+/// Consumer of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
-    /// The user.
+    /// The user, with the message's tag.
     User(Tag),
     /// Collective operations.
     Own,
 }
 
-/// Messages on their way to one rank, and whether it is still there.
+/// Messages in transit to one rank, and whether that rank is still present.
 #[derive(Debug, Default)]
 pub(super) struct Mailbox {
     content: Mutex<Content>,
-    /// Rings of the bell so far.
+    /// Number of wake-ups so far.
     n_arrived: AtomicUsize,
     bell: Condvar,
     room: Condvar,
@@ -57,7 +57,7 @@ const GONE: u8 = 1;
 const LEFT: u8 = 2;
 
 impl Mailbox {
-    /// Adds a message of the first of two ranks for the second, whose mailbox this is.
+    /// Adds a message from the first of two ranks to the second, the owner of this mailbox.
     pub(super) fn put(
         &self,
         (from, to): (u32, u32),
@@ -75,7 +75,7 @@ impl Mailbox {
         Ok(())
     }
 
-    /// The first message that is wanted, its bytes exchanged for those of `into`.
+    /// Takes the first wanted message; its bytes are swapped with those of `into`.
     pub(super) fn take(
         &self,
         wanted: impl Fn(u32, Lane) -> bool,
@@ -96,12 +96,12 @@ impl Mailbox {
         Some((message.from, message.lane))
     }
 
-    /// How often the bell has rung.
+    /// Returns the number of wake-ups so far.
     pub(super) fn n_arrived(&self) -> usize {
         self.n_arrived.load(Ordering::Acquire)
     }
 
-    /// Waits until the bell has rung more than `n_arrived` times; `false` when it does not in time.
+    /// Waits until there were more than `n_arrived` wake-ups; `false` when none happens in time.
     pub(super) fn wait(&self, n_arrived: usize, deadline: Deadline) -> bool {
         for _ in 0..N_LOOKS {
             if self.n_arrived() != n_arrived {
@@ -125,33 +125,33 @@ impl Mailbox {
         true
     }
 
-    /// Wakes whoever waits here, because the group changed.
+    /// Wakes all threads that wait on this mailbox, because the group changed.
     pub(super) fn ring(&self) {
         self.ring_in(&self.lock());
         self.room.notify_all();
     }
 
-    /// Its rank leaves as agreed.
+    /// Marks that the owner left by agreement.
     pub(super) fn leave(&self) {
         self.state.store(LEFT, Ordering::Release);
     }
 
-    /// Its rank ends; gone, when it did not leave before.
+    /// Marks that the owner ended; it is gone unless it left before.
     pub(super) fn abandon(&self) {
         self.state.fetch_max(GONE, Ordering::AcqRel);
     }
 
-    /// Whether its rank is there.
+    /// Returns whether the owner is present.
     pub(super) fn is_open(&self) -> bool {
         self.state.load(Ordering::Acquire) == OPEN
     }
 
-    /// Whether its rank ended without leaving.
+    /// Returns whether the owner ended without leaving.
     pub(super) fn is_gone(&self) -> bool {
         self.state.load(Ordering::Acquire) == GONE
     }
 
-    /// The error of the first of two ranks when the second, whose mailbox this is, is not there.
+    /// Returns the error for the first of two ranks when the second, the owner, is not present.
     pub(super) fn ended(&self, (own, rank): (u32, u32)) -> Option<CommError> {
         match self.state.load(Ordering::Acquire) {
             OPEN => None,

@@ -1,10 +1,10 @@
-//! Threads that are added and leave.
+//! Threads that are added to a group and leave it.
 
 use crate::scenarios::{SOON, next};
 use comm::{CommError, Tag, ThreadTransport, Transport};
 use std::thread::{self, JoinHandle};
 
-/// A rank that answers until it is told to leave.
+/// Starts a rank that answers until it is told to leave.
 fn start(mut end: ThreadTransport) -> JoinHandle<Result<(), String>> {
     let work = move || {
         end.barrier(SOON)?;

@@ -1,4 +1,5 @@
-//! Groups of ranks from outside: the same scenarios on threads and on every installed MPI library.
+//! Groups of ranks through the public API: the same scenarios on threads and on every installed MPI
+//! library.
 
 mod elastic_threads;
 mod mpi;

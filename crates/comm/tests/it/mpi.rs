@@ -76,7 +76,7 @@ fn ranks_are_added_side_by_side() {
     }
 }
 
-/// Libraries give the same handle again to another communicator.
+/// Libraries reuse a handle for another communicator.
 #[test]
 fn ranks_come_and_go_for_long() {
     for library in Library::DYNAMIC {
@@ -88,7 +88,7 @@ fn ranks_come_and_go_for_long() {
 fn an_added_rank_that_is_killed_is_gone() {
     let jobs = Library::ALL.map(|library| library.launch_surviving(1, &example("comm_ranks")));
     for job in jobs.into_iter().flatten() {
-        // The launcher reports the death too, by its exit code.
+        // The launcher reports the death too, in its exit code.
         let ended = job.arg("lost").run();
         let gone = "Err(Gone { rank: 1 }) Err(Gone { rank: 1 })";
         assert!(ended.stdout.lines().any(|line| line == gone), "{}", ended.text());
@@ -131,7 +131,7 @@ fn a_missing_library_is_told() {
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
 }
 
-/// One of the two programs never comes to `MPI_Init`. It ends soon all the same: the launcher of MPICH 5 misses now and then
+/// One of the two programs never calls `MPI_Init`. It ends soon by itself, because the launcher of MPICH 5 sometimes misses
 /// that another one has ended.
 #[test]
 fn a_rank_that_waits_in_vain_says_so_and_ends() {

@@ -1,4 +1,4 @@
-//! What groups of ranks do in the tests: the same on threads and on MPI.
+//! Scenarios of the tests: the same on threads and on MPI.
 
 use comm::{CommError, Tag, Transport};
 use std::error::Error;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
-/// No wait takes longer unless something is wrong.
+/// Longest wait when nothing is wrong.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 /// One thing that a group does.
 type Scenario = fn(&mut dyn Transport) -> Outcome;
 
-/// All of them by name.
+/// All scenarios, by name.
 pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
     ("messages of all lengths come back", lengths),
     ("messages of a sender keep their order", order),
@@ -26,7 +26,7 @@ pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
     ("a rank that is not there is refused", absent),
 ];
 
-/// Takes part in all of them; the first failure with its name.
+/// Takes part in all scenarios; returns the first failure with its name.
 pub(crate) fn take_part(end: &mut dyn Transport) -> Outcome {
     for (name, scenario) in SCENARIOS {
         scenario(end).map_err(|error| format!("rank {}: {name}: {error}", end.rank()))?;
@@ -35,12 +35,12 @@ pub(crate) fn take_part(end: &mut dyn Transport) -> Outcome {
     Ok(())
 }
 
-/// An error that says what does not hold.
+/// Returns the error `what` unless `holds`.
 pub(crate) fn ensure(holds: bool, what: impl FnOnce() -> String) -> Outcome {
     if holds { Ok(()) } else { Err(what().into()) }
 }
 
-/// The next message, which must come.
+/// Receives the next message, which must arrive.
 pub(crate) fn next(
     end: &mut dyn Transport,
     from: Option<u32>,
@@ -51,7 +51,7 @@ pub(crate) fn next(
     Ok((envelope.from, envelope.tag, bytes))
 }
 
-/// Bytes that differ with their place, their number and their length.
+/// Returns bytes that depend on their index and on the message's number.
 fn content(seed: u32, n_bytes: usize) -> Vec<u8> {
     (0..n_bytes).map(|at| (at.wrapping_mul(31) as u64 ^ u64::from(seed)).to_le_bytes()[0]).collect()
 }

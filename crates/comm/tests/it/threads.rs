@@ -59,7 +59,7 @@ fn a_barrier_without_everybody_ends() {
     let mut ends = comm::threads(2);
     let barrier = ends[0].barrier(std::time::Duration::from_millis(20));
     assert!(matches!(barrier, Err(CommError::Late { rank: 1, .. })), "{barrier:?}");
-    // The next one is not confused by what is left of the first.
+    // The next barrier is not confused by leftovers of the first.
     let second = ends.remove(1);
     let other = thread::spawn(move || {
         let mut second = second;
