@@ -1,4 +1,4 @@
-//! A rank of the tests: `mpi_ranks SCENARIO`, started by an MPI launcher.
+//! Test program for one rank: `mpi_ranks SCENARIO`, started by an MPI launcher.
 #![expect(clippy::print_stdout, reason = "the tests read it")]
 #![expect(clippy::print_stderr, reason = "the tests read it")]
 
@@ -16,10 +16,10 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// What a scenario ends with.
+/// Result of a scenario.
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
-/// No wait takes longer unless something is wrong.
+/// Longest wait when nothing is wrong.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 fn main() -> ExitCode {
@@ -48,7 +48,7 @@ fn run() -> Outcome {
             arrays::all(&world)?;
         }
         "narrow" => {
-            // As if counts were that short, so that everything goes as datatypes and in pieces.
+            // A tiny limit on counts, so that everything is sent as datatypes and in pieces.
             mpi.set_count_max(3);
             together::all(&world)?;
             background::all(&world, true)?;
@@ -67,7 +67,7 @@ fn run() -> Outcome {
     Ok(())
 }
 
-/// An error that says where it is and what does not hold.
+/// Returns an error with the caller's place and both values, unless they are equal.
 #[track_caller]
 pub(crate) fn equal<T: PartialEq + std::fmt::Debug>(found: T, expected: T) -> Outcome {
     let place = std::panic::Location::caller();

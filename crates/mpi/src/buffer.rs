@@ -1,4 +1,4 @@
-//! Memory that transfers in the background read and write: it belongs to the request until that is complete.
+//! Memory used by background transfers: it belongs to the request until that is complete.
 
 use bytemuck::Pod;
 use std::ops::Range;
@@ -8,13 +8,14 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Elements that stay where they are in memory when their owner is moved, and that nobody changes meanwhile.
+/// Elements whose address does not change when their owner is moved, and which do not change during a
+/// transfer.
 pub trait Source<T>: sealed::Sealed + Send + 'static {
-    /// The elements.
+    /// Returns the elements.
     fn elements(&self) -> &[T];
 }
 
-/// Some of the elements that several own.
+/// A range of shared elements.
 #[derive(Clone, Debug)]
 pub struct Share<T> {
     of: Arc<[T]>,
@@ -22,7 +23,7 @@ pub struct Share<T> {
 }
 
 impl<T> Share<T> {
-    /// These elements of `of`, as many as there are of them.
+    /// Creates a share of these elements of `of`, cut off at its end.
     #[must_use]
     pub fn new(of: &Arc<[T]>, range: Range<usize>) -> Self {
         let end = range.end.min(of.len());

@@ -1,8 +1,8 @@
-//! MPI calls that cannot be misused: errors are values, and buffers outlive their transfers.
+//! Safe MPI calls: errors are values, and buffers outlive their transfers.
 //!
 //! # Invariants
-//! - Where the library does not take calls of several threads at a time, only the thread that began it calls, or
-//!   whoever began it has promised that they take turns.
+//! - Where the library does not support concurrent calls, only the thread that initialized it makes calls, or
+//!   the initializing caller has guaranteed that threads take turns.
 
 mod datatype;
 mod exit;
@@ -27,7 +27,7 @@ pub use datatype::Datatype;
 pub use process::Program;
 pub use transfer::{Address, Found, Transfer};
 
-/// Longest text that a library returns (MPICH's description of itself).
+/// Longest text that a library returns, in bytes (MPICH's version text).
 const TEXT_BYTES_MAX: usize = 8192;
 
 /// An initialized MPI library.
@@ -43,36 +43,37 @@ pub struct Mpi {
     pub(crate) exchanges: Exchanges,
     pub(crate) types: Types,
     pub(crate) byte: Handle,
-    /// The only thread that may call; `None` where several may, or take turns.
+    /// The only thread that may make calls; `None` where several may, or take turns.
     pub(crate) owner: Option<ThreadId>,
-    /// Datatypes of elements by their width, made when they are needed.
+    /// Datatypes of elements by their width in bytes, created when needed.
     pub(crate) elements: Mutex<BTreeMap<usize, Handle>>,
-    /// Counts above this one go as datatypes.
+    /// Larger counts are sent as one datatype or in pieces.
     pub(crate) count_max: AtomicI32,
-    /// What was set for the library, since nobody else has.
+    /// Environment variables that were set for the library because they were unset.
     settings: Vec<Setting>,
-    /// Whoever has this did not close it yet.
+    /// Whether the holder of this value has not closed it yet.
     is_open: AtomicBool,
 }
 
-/// A communicator of ours that its holder looks after: all copies are one, and it lasts until it is given up.
+/// A connection: a communicator created by this crate, managed by its holder. Copies denote the same communicator,
+/// which lives until it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line(pub(crate) Handle);
 
 impl Mpi {
-    /// Initializes the library, unless the program has done so, for calls of several threads at a time. Where it does
-    /// not grant that, or the program did not ask for it, only the thread that calls this may call further.
-    /// MPI ends with the process, when this began it and everybody who began it [closed](Self::close) it.
+    /// Initializes the library, unless the program has done so, and requests support for concurrent calls of several
+    /// threads. Where that is not provided, only the thread that calls this may make further calls.
+    /// If this call initialized MPI, it is finalized at process exit, once every user has [closed](Self::close) it.
     ///
     /// # Errors
-    /// When this process was not launched as a rank, or the library is missing or unknown, or the program began it
+    /// When this process was not launched as a rank, the library is missing or unknown, or the program initialized MPI
     /// below `MPI_THREAD_SERIALIZED`.
     pub fn init() -> Result<Arc<Self>, MpiError> {
         Self::owned(Vec::new())
     }
 
-    /// As [`init`](Self::init), for programs that start processes: the library gets settings that such programs need, where
-    /// nobody has set anything else, and this is the only thread; then comes what is to be done `before` it begins.
+    /// Does the same as [`init`](Self::init) for programs that start processes: sets the environment variables that such
+    /// programs need, where they are unset and this is the only thread, then calls `before` and initializes the library.
     ///
     /// # Errors
     /// As [`init`](Self::init).
@@ -89,22 +90,22 @@ impl Mpi {
         Ok(Arc::new(mpi))
     }
 
-    /// Variables that were set for the library; processes of other worlds need them, too.
+    /// Returns the variables that were set for the library; processes of other worlds need them, too.
     #[must_use]
     pub fn settings(&self) -> &[Setting] {
         &self.settings
     }
 
-    /// Initializes the library, unless the program has done so. Who says on which `nodes` processes may be started gets
-    /// settings as with [`init_dynamic`](Self::init_dynamic), and asks for calls of several threads at a time, which a
-    /// library may not grant. MPI ends with the process, when this began it.
+    /// Initializes the library, unless the program has done so. With `nodes`, sets variables as
+    /// [`init_dynamic`](Self::init_dynamic) does and requests support for concurrent calls, which a
+    /// library may not provide. If this call initialized MPI, it is finalized at process exit.
     ///
     /// # Errors
-    /// When this process was not launched as a rank, or the library is missing or unknown, or begun for fewer
+    /// When this process was not launched as a rank, the library is missing or unknown, or it was initialized for fewer
     /// threads.
     ///
     /// # Safety
-    /// Where [`is_multiple`](Self::is_multiple) says no, calls are made by one thread at a time.
+    /// Where [`is_multiple`](Self::is_multiple) is false, calls must be made by one thread at a time.
     pub unsafe fn init_in_turns(nodes: Option<Nodes>) -> Result<Self, MpiError> {
         let settings = nodes.map(set).transpose()?;
         let mut mpi = Self::begin(nodes.is_some())?;
@@ -157,37 +158,37 @@ impl Mpi {
         Ok(mpi)
     }
 
-    /// Whether several threads may call at a time.
+    /// Returns whether several threads may make calls concurrently.
     #[must_use]
     pub fn is_multiple(&self) -> bool {
         self.constants.thread_multiple <= self.entrance.thread_level()
     }
 
-    /// What the library says of itself.
+    /// Returns the version text of the library.
     #[must_use]
     pub fn version(&self) -> String {
         version(&self.entrance)
     }
 
-    /// Whether the library can start processes, with what is set for it, and why or why not.
+    /// Returns whether the library can start processes with its current settings, with the reason.
     #[must_use]
     pub fn spawn_support(&self) -> SpawnSupport {
         let netmod = std::env::var(settings::NETMOD).ok();
         support::of_library(&self.version(), netmod.as_deref())
     }
 
-    /// A line to all that were launched together; they all call this.
+    /// Duplicates `MPI_COMM_WORLD`; collective over all ranks that were launched together.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn own_world(&self) -> Result<Line, MpiError> {
         self.duplicate(value(self.constants.comm_world)?).map(Line)
     }
 
-    /// A line to this rank only.
+    /// Duplicates `MPI_COMM_SELF`, which contains this rank only.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn own_self(&self) -> Result<Line, MpiError> {
         self.duplicate(value(self.constants.comm_self)?).map(Line)
     }
@@ -204,13 +205,13 @@ impl Mpi {
         Ok(copy)
     }
 
-    /// Frees a line.
+    /// Frees a communicator.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     ///
     /// # Safety
-    /// The line is used no more, in none of its copies.
+    /// The communicator is not used any more, by none of its copies.
     pub unsafe fn free(&self, mut line: Line) -> Result<(), MpiError> {
         let free = || {
             // SAFETY: a communicator of ours, which its owner gives up.
@@ -220,7 +221,7 @@ impl Mpi {
         self.check("MPI_Comm_free", code)
     }
 
-    /// Makes errors on `comm` values instead of the end of the program.
+    /// Makes errors on `comm` return values instead of aborting the program.
     pub(crate) fn return_errors(&self, comm: Handle) -> Result<(), MpiError> {
         let handler = value(self.constants.errors_return)?;
         // SAFETY: a communicator of ours and a predefined error handler.
@@ -228,10 +229,10 @@ impl Mpi {
         self.check("MPI_Comm_set_errhandler", code)
     }
 
-    /// Number of this process among those of a line, and how many they are.
+    /// Returns the rank of this process in a communicator, and its size.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn place(&self, line: Line) -> Result<(u32, u32), MpiError> {
         let (mut rank, mut size) = (0, 0);
         // SAFETY: a communicator of ours, and room for an `int`.
@@ -243,7 +244,7 @@ impl Mpi {
         Ok((u32::try_from(rank).unwrap_or_default(), u32::try_from(size).unwrap_or_default()))
     }
 
-    /// Whether this thread may call.
+    /// Checks that this thread may make calls.
     pub(crate) fn enter(&self) -> Result<(), MpiError> {
         match self.owner {
             Some(owner) if owner != std::thread::current().id() => Err(MpiError::OtherThread),
@@ -251,14 +252,14 @@ impl Mpi {
         }
     }
 
-    /// The error of a call that returned `code`.
+    /// Returns the error of a call that returned `code`, unless it succeeded.
     pub(crate) fn check(&self, call: &'static str, code: c_int) -> Result<(), MpiError> {
         failure(self.functions.error_string, call, code).map_or(Ok(()), Err)
     }
 }
 
 impl Entrance {
-    /// What one of the questions with a flag for an answer says.
+    /// Returns the flag that a query function reports.
     fn is(&self, question: unsafe extern "C" fn(*mut c_int) -> c_int) -> bool {
         let mut flag = 0;
         // SAFETY: `MPI_Initialized` or `MPI_Finalized`, which may be called at any time.
@@ -288,7 +289,7 @@ impl Entrance {
 /// `MPI_Error_string`.
 type ErrorString = unsafe extern "C" fn(c_int, *mut c_char, *mut c_int) -> c_int;
 
-/// What a call that returned `code` failed with, if it did.
+/// Returns the error of a call that returned `code`, if it failed.
 fn failure(error_string: ErrorString, call: &'static str, code: c_int) -> Option<MpiError> {
     if code == 0 {
         return None;
@@ -300,7 +301,7 @@ fn failure(error_string: ErrorString, call: &'static str, code: c_int) -> Option
     Some(MpiError::Call { call, code, why })
 }
 
-/// The value of a predefined handle in this process.
+/// Returns the value of a predefined handle in this process.
 pub(crate) fn value(handle: mpi_abi::Handle) -> Result<Handle, MpiError> {
     match handle {
         mpi_abi::Handle::Value(value) => Ok(value as Handle),
@@ -312,7 +313,7 @@ pub(crate) fn value(handle: mpi_abi::Handle) -> Result<Handle, MpiError> {
     }
 }
 
-/// Sets what programs on such nodes need that start processes; what was set.
+/// Sets the variables that programs which start processes need on such nodes; returns those that were set.
 fn set(nodes: Nodes) -> Result<Vec<Setting>, MpiError> {
     library::load()?;
     let entrance = Entrance::find()?;
@@ -329,7 +330,7 @@ fn version(entrance: &Entrance) -> String {
     })
 }
 
-/// The text that `write` writes, given room for it and for its length.
+/// Returns the text that `write` writes, given a buffer and a place for the length.
 pub(crate) fn text(write: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> String {
     let mut bytes = vec![0_u8; TEXT_BYTES_MAX];
     let mut n_bytes = 0;

@@ -1,4 +1,4 @@
-//! Ranks that can send each other messages.
+//! Point-to-point messages on a communicator.
 
 use crate::MpiError;
 use crate::calls::{Line, Mpi};
@@ -9,17 +9,17 @@ use bytemuck::Pod;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// What communicators of one group ([`Comm`](crate::Comm)) and between two groups
-/// ([`Intercomm`](crate::Intercomm)) have in common: ranks to send to, numbered from 0.
+/// Common part of communicators of one group ([`Comm`](crate::Comm)) and between two groups
+/// ([`Intercomm`](crate::Intercomm)): peers to send to, numbered from 0.
 ///
-/// Lengths are counted in elements. Ranks are those of the other group where there are two.
+/// Lengths are counted in elements. Between two groups, ranks are those of the other group.
 ///
 /// # Invariants
-/// - Dropping it does not free it, since all its ranks do that together: see [`Comm::free`](crate::Comm::free).
+/// - Dropping it does not free it, because freeing is collective: see [`Comm::free`](crate::Comm::free).
 ///
 /// # Threads
-/// Where [`Mpi::is_multiple`] says so, all methods may be called by several threads at a time; but what all ranks do
-/// together must be called in one order on all of them, and so by one thread at a time for each communicator.
+/// Where [`Mpi::is_multiple`] is true, several threads may call all methods concurrently; but collective
+/// calls must be made in the same order on all ranks, and so by one thread at a time for each communicator.
 #[derive(Debug)]
 pub struct Channel {
     pub(crate) mpi: Arc<Mpi>,
@@ -30,61 +30,61 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Of a communicator of ours; `n_peers` where the peers are not this group.
+    /// Wraps a communicator of ours; `n_peers` where the peers are another group.
     pub(crate) fn new(mpi: &Arc<Mpi>, line: Line, n_peers: Option<u32>) -> Result<Self, MpiError> {
         let (rank, n_own) = mpi.place(line)?;
         let n_peers = n_peers.unwrap_or(n_own);
         Ok(Self { mpi: Arc::clone(mpi), comm: line.0, rank, n_own, n_peers })
     }
 
-    /// The library.
+    /// Returns the library.
     #[must_use]
     pub fn mpi(&self) -> &Arc<Mpi> {
         &self.mpi
     }
 
-    /// The number of this process in its group.
+    /// Returns the rank of this process in its own group.
     #[must_use]
     pub fn rank(&self) -> u32 {
         self.rank
     }
 
-    /// How many ranks its group has.
+    /// Returns the number of ranks in its own group.
     #[must_use]
     pub fn size(&self) -> u32 {
         self.n_own
     }
 
-    /// How many ranks can be sent to.
+    /// Returns the number of ranks that can be sent to.
     #[must_use]
     pub fn n_peers(&self) -> u32 {
         self.n_peers
     }
 
-    /// The communicator as an `MPI_Comm`, for calls that the program makes itself: a pointer in Open MPI and the ABI of
-    /// MPI 5, a C `int` in MPICH, which is the lower half then. It is valid as long as the communicator is not freed.
+    /// Returns the communicator as an `MPI_Comm`, for the program's own MPI calls: a pointer in Open MPI and the ABI of
+    /// MPI 5; in MPICH a C `int`, in the lower half. It is valid until the communicator is freed.
     #[must_use]
     pub fn handle(&self) -> usize {
         self.comm
     }
 
-    /// Sends elements, and returns when they may be changed again, which may be before they are received.
+    /// Sends elements; returns when they may be changed again, which may be before they are received.
     ///
     /// # Errors
-    /// When there is no such rank, or the library refuses.
+    /// When there is no such rank, or an MPI call fails.
     pub fn send<T: Pod>(&self, values: &[T], to: u32, tag: u16) -> Result<(), MpiError> {
         let (rank, sent) = (self.peer(to)?, self.mpi.elements::<T>(values.len())?);
         let Elements { n, datatype, .. } = sent;
         let (start, tag) = (start_of(values), c_int::from(tag));
-        // SAFETY: `n` of the datatype are the values, which are borrowed during the call.
+        // SAFETY: the values are `n` of the datatype, and are borrowed during the call.
         let code = unsafe { (self.mpi.functions.send)(start, n, datatype, rank, tag, self.comm) };
         self.mpi.check("MPI_Send", code)
     }
 
-    /// Receives at most as many elements as there is room for; how many they are.
+    /// Receives at most as many elements as `values` has; returns their number.
     ///
     /// # Errors
-    /// When there is no such rank, the message is longer, or the library refuses.
+    /// When there is no such rank, the message is longer, or an MPI call fails.
     pub fn receive<T: Pod>(
         &self,
         values: &mut [T],
@@ -102,12 +102,12 @@ impl Channel {
         Ok(self.mpi.arrival(&status)?.n_bytes / size_of::<T>().max(1))
     }
 
-    /// Receives at most as many elements as there is room for, from whichever rank sends some first (`MPI_ANY_SOURCE`): who
-    /// that is, and how much came. As [`receive`](Self::receive) it waits without a deadline;
+    /// Receives at most as many elements as `values` has, from whichever rank sends first (`MPI_ANY_SOURCE`); returns
+    /// the sender and the length. Like [`receive`](Self::receive) it waits without a deadline;
     /// [`take`](Self::take) has one.
     ///
     /// # Errors
-    /// When the message is longer, or the library refuses.
+    /// When the message is longer, or an MPI call fails.
     pub fn receive_any<T: Pod>(&self, values: &mut [T], tag: u16) -> Result<Arrival, MpiError> {
         let (source, tag) = self.wanted(None, Some(tag))?;
         self.mpi.enter()?;
@@ -121,8 +121,8 @@ impl Channel {
         self.mpi.arrival(&status)
     }
 
-    /// Sends elements to one rank and receives as many as there is room for of another, without waiting in a circle;
-    /// how many were received.
+    /// Sends elements to one rank and receives at most as many as `received` has from another, without a risk of deadlock;
+    /// returns the number received.
     ///
     /// # Errors
     /// As [`send`](Self::send) and [`receive`](Self::receive).
@@ -158,10 +158,10 @@ impl Channel {
         Ok(self.mpi.arrival(&status)?.n_bytes / size_of::<T>().max(1))
     }
 
-    /// A message that waits to be received: of this rank or any, with this tag or any.
+    /// Returns a message that can be received, from this rank or any, with this tag or any, if there is one.
     ///
     /// # Errors
-    /// When there is no such rank, or the library refuses.
+    /// When there is no such rank, or an MPI call fails.
     pub fn probe(&self, from: Option<u32>, tag: Option<u16>) -> Result<Option<Arrival>, MpiError> {
         let (source, tag) = self.wanted(from, tag)?;
         let (mut flag, mut status) = (0, crate::message::Status::new());
@@ -172,10 +172,10 @@ impl Channel {
         if flag == 0 { Ok(None) } else { self.mpi.arrival(&status).map(Some) }
     }
 
-    /// Waits until all are here; all of both groups where there are two.
+    /// Waits until all ranks have called it; between two groups, all of both.
     ///
     /// # Errors
-    /// When the library refuses, or a rank is gone.
+    /// When an MPI call fails, or a rank is gone.
     pub fn barrier(&self) -> Result<(), MpiError> {
         self.mpi.enter()?;
         // SAFETY: a communicator of ours.
@@ -183,7 +183,7 @@ impl Channel {
         self.mpi.check("MPI_Barrier", code)
     }
 
-    /// A rank and a tag, or any, as MPI numbers them.
+    /// Returns a rank and a tag, or the wildcards, as MPI numbers them.
     pub(crate) fn wanted(
         &self,
         from: Option<u32>,
@@ -193,7 +193,7 @@ impl Channel {
         Ok((source, tag.map_or(self.mpi.constants.any_tag, c_int::from)))
     }
 
-    /// A rank as MPI numbers it, from a thread that may call.
+    /// Checks that this thread may make calls; returns a rank as MPI numbers it.
     pub(crate) fn peer(&self, rank: u32) -> Result<c_int, MpiError> {
         self.mpi.enter()?;
         let is_there = rank < self.n_peers;

@@ -1,4 +1,4 @@
-//! The ranks of one group.
+//! Communicators of one group of ranks.
 
 mod collective;
 
@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The ranks of one group, which send each other messages and do things together.
+/// One group of ranks, which exchange messages and take part in collective operations.
 ///
 /// ```no_run
 /// use mpi::{Comm, Mpi, Op};
@@ -22,8 +22,8 @@ use std::sync::Arc;
 /// # Ok::<(), mpi::MpiError>(())
 /// ```
 ///
-/// Messages and probes are methods of [`Channel`]. What all ranks do together all of them call, in the same order, and
-/// with the same lengths and roots.
+/// Messages and probes are methods of [`Channel`]. Collective methods must be called by all ranks, in the same order
+/// and with the same lengths and roots.
 #[derive(Debug)]
 pub struct Comm {
     channel: Channel,
@@ -38,19 +38,19 @@ impl Deref for Comm {
 }
 
 impl Comm {
-    /// All that were launched together, who all call this, in a communicator of our own.
+    /// Returns all ranks that were launched together, in a communicator of its own; collective.
     ///
     /// # Errors
-    /// When another thread began MPI for itself, or the library refuses.
+    /// When another thread owns MPI, or an MPI call fails.
     pub fn world(mpi: &Arc<Mpi>) -> Result<Self, MpiError> {
         mpi.enter()?;
         let line = mpi.own_world()?;
-        // All of the world have mapped what the library shares.
+        // All ranks of the world have mapped the library's shared memory.
         names::remove();
         Self::new(mpi, line)
     }
 
-    /// This process alone, in a communicator of our own.
+    /// Returns this process alone, in a communicator of its own.
     ///
     /// # Errors
     /// As [`world`](Self::world).
@@ -63,20 +63,20 @@ impl Comm {
         Ok(Self { channel: Channel::new(mpi, line, None)? })
     }
 
-    /// The same ranks once more, whose messages do not meet those of this communicator.
+    /// Returns a duplicate with the same ranks and separate messages.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn duplicate(&self) -> Result<Self, MpiError> {
         self.mpi.enter()?;
         Self::new(&self.mpi, Line(self.mpi.duplicate(self.comm)?))
     }
 
-    /// The ranks that say the same `color` (below 2³¹), in the order of their keys, and of their numbers where these
-    /// are equal; none for who says none.
+    /// Splits the group: returns the ranks with the same `color` (below 2³¹), ordered by key and, for equal keys, by
+    /// rank; `None` for a rank without a color.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>, MpiError> {
         self.mpi.enter()?;
         let color = color.map(|color| c_int::try_from(color).unwrap_or(c_int::MAX));
@@ -91,10 +91,10 @@ impl Comm {
         self.part(part)
     }
 
-    /// The ranks on the node of this one.
+    /// Returns the ranks on the same node as this one.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn split_by_node(&self) -> Result<Self, MpiError> {
         self.mpi.enter()?;
         let kind = self.mpi.constants.comm_type_shared;
@@ -120,19 +120,19 @@ impl Comm {
         Self::new(&self.mpi, Line(part)).map(Some)
     }
 
-    /// Gives the communicator back, together with its other ranks. Transfers under way still come to their end.
+    /// Frees the communicator; collective. Transfers in progress still complete.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn free(self) -> Result<(), MpiError> {
         self.mpi.enter()?;
-        // SAFETY: a communicator of ours, which nobody else has, and which ends with this value.
+        // SAFETY: a communicator of ours without another owner, which ends with this value.
         unsafe { self.mpi.free(Line(self.comm)) }
     }
 }
 
 impl Mpi {
-    /// The name of the node that this process runs on.
+    /// Returns the name of the node that this process runs on.
     #[must_use]
     pub fn processor_name(&self) -> String {
         text(|bytes, n_bytes| {

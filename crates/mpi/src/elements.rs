@@ -1,11 +1,11 @@
-//! Elements as MPI counts them: by an `int`, and in a datatype of their width.
+//! Counts and datatypes of elements: a count is an `int`, and the datatype has the width of an element.
 //!
-//! What is only moved goes as unsigned integers of its width, bit by bit. More elements than an `int` counts become one
-//! datatype that holds them all; whoever receives them may count them otherwise, since only their number and their kind
-//! must agree. Tried with 2³¹ + 1000 bytes in Open MPI 4 and 5 and in MPICH 4 and 5.
+//! Elements that are only moved travel as unsigned integers of their width, bit by bit. More elements than an `int` can
+//! count become one datatype that holds them all; the receiver may count them differently, because only their total
+//! number and kind must agree. Tested with 2³¹ + 1000 bytes in Open MPI 4 and 5 and in MPICH 4 and 5.
 //!
 //! # Invariants
-//! - A datatype of many elements is freed when [`Elements`] is dropped; MPI keeps it for transfers under way.
+//! - A datatype of many elements is freed when [`Elements`] is dropped; MPI keeps it for transfers in progress.
 
 use crate::calls::{Mpi, value};
 use crate::functions::Handle;
@@ -16,28 +16,29 @@ use std::ffi::{c_int, c_void};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-/// So many of a datatype.
+/// A count and its datatype.
 #[derive(Debug)]
 pub(crate) struct Elements<'a> {
     pub(crate) n: c_int,
     pub(crate) datatype: Handle,
-    /// Whether the datatype was made for them.
+    /// Whether the datatype was created for these elements.
     is_made: bool,
     mpi: &'a Mpi,
 }
 
 impl Mpi {
-    /// Counts above this one go as one datatype or in pieces: 2³¹ - 1, unless a test says less. All ranks say the same.
+    /// Sets the largest count given to a call; larger ones become one datatype or pieces. The default is 2³¹ - 1; tests
+    /// set less. It must be the same on all ranks.
     pub fn set_count_max(&self, n_elements: i32) {
         self.count_max.store(n_elements.max(1), Ordering::Relaxed);
     }
 
-    /// The largest count that a call is given.
+    /// Returns the largest count given to a call.
     pub(crate) fn count_max(&self) -> usize {
         usize::try_from(self.count_max.load(Ordering::Relaxed)).unwrap_or(1)
     }
 
-    /// `n` elements of type `T`.
+    /// Returns the count and datatype of `n` elements of type `T`.
     pub(crate) fn elements<T: Pod>(&self, n: usize) -> Result<Elements<'_>, MpiError> {
         let datatype = self.datatype_of_width(size_of::<T>())?;
         match c_int::try_from(n) {
@@ -51,12 +52,12 @@ impl Mpi {
         }
     }
 
-    /// The predefined datatype of numbers.
+    /// Returns the predefined datatype of a number type.
     pub(crate) fn datatype_of<T: Number>(&self) -> Result<Handle, MpiError> {
         value(self.library.datatype(T::KIND))
     }
 
-    /// A datatype of so many bytes.
+    /// Returns a datatype of this width.
     pub(crate) fn datatype_of_width(&self, n_bytes: usize) -> Result<Handle, MpiError> {
         let kind = match n_bytes {
             1 => mpi_abi::Number::U8,
@@ -79,7 +80,7 @@ impl Mpi {
         Ok(datatype)
     }
 
-    /// A datatype of so many bytes side by side, however many they are.
+    /// Returns a datatype of contiguous bytes, of any number.
     pub(crate) fn contiguous_bytes(&self, n_bytes: usize) -> Result<Handle, MpiError> {
         match c_int::try_from(n_bytes) {
             Ok(n) if n <= self.count_max.load(Ordering::Relaxed) => {
@@ -89,7 +90,7 @@ impl Mpi {
         }
     }
 
-    /// `n` of `datatype`, which is `n_bytes` wide, as one datatype: blocks as long as counts may be, and the rest.
+    /// Returns one datatype of `n` times `datatype`, whose width is `n_bytes`: blocks of the largest count, and a rest.
     fn many(&self, n: usize, datatype: Handle, n_bytes: usize) -> Result<Handle, MpiError> {
         let n_in_block = self.count_max();
         let mut block = self.contiguous(n_in_block, datatype)?;
@@ -107,7 +108,7 @@ impl Mpi {
         Ok(made)
     }
 
-    /// `n` elements that begin `start` elements behind the start of the memory.
+    /// Returns a datatype of `n` elements that begin `start` elements behind the start of the memory.
     pub(crate) fn placed<T: Pod>(&self, start: usize, n: usize) -> Result<Handle, MpiError> {
         let (width, datatype) = (size_of::<T>(), self.datatype_of_width(size_of::<T>())?);
         let mut part = self.many(n, datatype, width)?;
@@ -127,7 +128,7 @@ impl Mpi {
         Ok(made)
     }
 
-    /// One datatype of others, each with the place in bytes where it begins.
+    /// Returns one datatype of several, each with its displacement in bytes.
     pub(crate) fn joined(&self, parts: &[(usize, Handle)]) -> Result<Handle, MpiError> {
         let n = c_int::try_from(parts.len()).map_err(|_| MpiError::TooLong { n_bytes: 0 })?;
         let lengths = vec![1; parts.len()];
@@ -135,7 +136,7 @@ impl Mpi {
         let datatypes = Handles::of(self.constants, parts.iter().map(|(_, datatype)| *datatype));
         let (mut made, datatypes): (Handle, _) = (0, datatypes.as_ptr());
         let (lengths, places) = (lengths.as_ptr(), places.as_ptr());
-        // SAFETY: lists of `n` lengths, places and datatypes as wide as the library's, and room for a handle.
+        // SAFETY: lists of `n` lengths, places and datatypes as wide as the library's handles, and room for a handle.
         let code =
             unsafe { (self.types.create_struct)(n, lengths, places, datatypes, &raw mut made) };
         self.check("MPI_Type_create_struct", code)?;
@@ -143,33 +144,33 @@ impl Mpi {
     }
 
     pub(crate) fn commit(&self, datatype: &mut Handle) -> Result<(), MpiError> {
-        // SAFETY: a datatype that was just made.
+        // SAFETY: a datatype that was just created.
         let code = unsafe { (self.types.commit)(datatype) };
         self.check("MPI_Type_commit", code)
     }
 
     pub(crate) fn free_datatype(&self, datatype: &mut Handle) -> Result<(), MpiError> {
-        // SAFETY: a datatype of ours that is used no more; what was made of it and what is under way lives on.
+        // SAFETY: a datatype of ours that is not used any more; derived datatypes and transfers in progress live on.
         let code = unsafe { (self.types.free)(datatype) };
         self.check("MPI_Type_free", code)
     }
 }
 
-/// Where elements to be read begin. Nothing begins somewhere as well: an empty slice of bytes may begin at 1, which is
+/// Returns the address of elements to be read. An empty slice gets a valid address too: its own may be 1, which is
 /// `MPI_IN_PLACE` in some libraries.
 pub(crate) fn start_of<T>(values: &[T]) -> *const c_void {
     static NOTHING: u64 = 0;
     if values.is_empty() { (&raw const NOTHING).cast() } else { values.as_ptr().cast() }
 }
 
-/// Where elements to be written begin; another place for nothing, since the two must not be one.
+/// Returns the address of elements to be written; a different one for an empty slice, because the two must not alias.
 pub(crate) fn start_of_room<T>(values: &mut [T]) -> *mut c_void {
     static NOTHING: u64 = 0;
     let nothing = (&raw const NOTHING).cast_mut().cast();
     if values.is_empty() { nothing } else { values.as_mut_ptr().cast() }
 }
 
-/// Handles side by side, as the library reads them.
+/// Handles as a contiguous list, in the library's width.
 #[derive(Debug)]
 pub(crate) enum Handles {
     Narrow(Vec<u32>),
@@ -177,7 +178,7 @@ pub(crate) enum Handles {
 }
 
 impl Handles {
-    /// A list of handles as wide as those of the library with these constants.
+    /// Creates a list of handles as wide as those of the library with these constants.
     pub(crate) fn of(constants: &Constants, handles: impl Iterator<Item = Handle>) -> Self {
         if constants.handle_bytes == size_of::<u32>() {
             Self::Narrow(handles.map(lower_half).collect())
@@ -195,7 +196,7 @@ impl Handles {
 }
 
 impl Elements<'_> {
-    /// The datatype that was made, whose end is now looked after elsewhere.
+    /// Returns the datatype that was created, whose owner is now the caller.
     pub(crate) fn keep(mut self) -> Option<Handle> {
         let is_made = std::mem::take(&mut self.is_made);
         is_made.then_some(self.datatype)
@@ -206,13 +207,13 @@ impl Drop for Elements<'_> {
     fn drop(&mut self) {
         if self.is_made {
             let mut datatype = self.datatype;
-            // There is nobody to tell; the end of MPI frees it as well.
+            // The error cannot be reported; finalizing MPI frees the datatype as well.
             self.mpi.free_datatype(&mut datatype).unwrap_or_default();
         }
     }
 }
 
-/// A handle of a library whose handles are that wide.
+/// Returns a handle for a library with handles of this width.
 #[expect(clippy::cast_possible_truncation, reason = "that is what is asked for")]
 fn lower_half(handle: Handle) -> u32 {
     handle as u32

@@ -1,29 +1,29 @@
-//! Why a call of MPI could not be made, or failed.
+//! Errors of MPI calls, and of finding the library.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The library was not found, or one of its calls failed.
+/// Reason why a call could not be made, or failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MpiError {
-    /// The program was not started as a rank.
+    /// The process was not started by an MPI launcher.
     #[error(
         "this process was not started by an MPI launcher; start it with `mpirun -n 4 PROGRAM`, or use threads"
     )]
     NoLauncher,
-    /// The library of the launcher is not there.
+    /// The launcher's library cannot be opened.
     #[error(
         "cannot open the MPI library `{}`: {why}; set SINTONIA_MPI_LIBRARY to the path of the one that the launcher belongs to",
         path.display()
     )]
     NoLibrary {
-        /// The likeliest one.
+        /// Path of the most likely library.
         path: PathBuf,
-        /// In the words of the dynamic linker.
+        /// Message of the dynamic linker.
         why: String,
     },
-    /// A file was opened that is no known MPI library.
+    /// The file is not a known MPI library.
     #[error(
         "`{}` is no library of Open MPI or MPICH; set SINTONIA_MPI_LIBRARY to the path of one",
         .0.display()
@@ -32,88 +32,88 @@ pub enum MpiError {
     /// The library lacks a function.
     #[error("the MPI library has no `{name}`; use Open MPI 4, MPICH 4, or newer ones")]
     NoFunction {
-        /// Which one.
+        /// Name of the function.
         name: &'static str,
     },
-    /// MPI was ended before.
+    /// MPI was finalized earlier.
     #[error("MPI was finalized in this process already; begin it once and keep it to the end")]
     Finalized,
-    /// Something was asked of MPI before its beginning.
+    /// A call was made before MPI was initialized.
     #[error("MPI is not initialized; call `MPI_Init_thread` before")]
     NotInitialized,
     /// The program initialized MPI for calls of one thread only.
     #[error("the program initialized MPI below `MPI_THREAD_SERIALIZED`; ask for that level there")]
     ThreadLevel,
-    /// The library takes calls of one thread only, and another one called.
+    /// The library supports calls of one thread only, and another thread made one.
     #[error(
         "the MPI library was begun for calls of one thread; call from the thread that began it, or ask for `MPI_THREAD_MULTIPLE`"
     )]
     OtherThread,
-    /// A rank was named that is not there.
+    /// The communicator has no such rank.
     #[error("there is no rank `{rank}` among {n_ranks}; name one below that number")]
     NoRank {
-        /// Which one.
+        /// The rank asked for.
         rank: u32,
-        /// How many there are.
+        /// Number of ranks.
         n_ranks: u32,
     },
-    /// A buffer does not fit what is to be there.
+    /// A buffer has the wrong length.
     #[error("`{call}` was given {given} elements where {wanted} are wanted; give it as many")]
     Length {
-        /// Which call.
+        /// Name of the call.
         call: &'static str,
-        /// How many were given.
+        /// Number of elements given.
         given: usize,
-        /// How many are wanted.
+        /// Number of elements needed.
         wanted: usize,
     },
-    /// Something did not happen in time.
+    /// An operation did not complete in time.
     #[error(
         "`{call}` did not end within {} ms; see whether the other ranks take part, or allow more time",
         waited.as_millis()
     )]
     Late {
-        /// Which call.
+        /// Name of the call.
         call: &'static str,
-        /// How long it was waited for.
+        /// Time waited.
         waited: Duration,
     },
-    /// A text cannot be given to the library.
+    /// A text that contains a zero byte cannot be passed to the library.
     #[error("`{text}` contains a zero byte; take it out")]
     ZeroByte {
         /// The text.
         text: String,
     },
-    /// The process that started this one was asked for before.
+    /// The connection with the processes that started this one was taken before.
     #[error("the connection with the process that started this one was handed out before; keep it")]
     ParentTaken,
-    /// More elements than the call counts.
+    /// The number of elements exceeds the count of the call.
     #[error("`{call}` of {n} elements at once is too long; call `Parts::wide` on all ranks")]
     TooMany {
-        /// Which call.
+        /// Name of the call.
         call: &'static str,
-        /// How many.
+        /// Number of elements.
         n: usize,
     },
-    /// A call failed.
+    /// An MPI call failed.
     #[error("`{call}` failed with code {code}: {why}")]
     Call {
-        /// Which call.
+        /// Name of the call.
         call: &'static str,
-        /// What it returned.
+        /// Its return code.
         code: i32,
-        /// In the words of the library.
+        /// Error text of the library.
         why: String,
     },
-    /// A message is longer than MPI counts.
+    /// A message is longer than MPI can count.
     #[error("a message of {n_bytes} bytes is too long for MPI; send it in parts below 2 GiB")]
     TooLong {
-        /// Its length.
+        /// Length, in bytes.
         n_bytes: usize,
     },
 }
 
-/// Checks how many elements were given.
+/// Checks that the number of elements given is the number wanted.
 pub(crate) fn wanted(call: &'static str, given: usize, wanted: usize) -> Result<(), MpiError> {
     if given == wanted { Ok(()) } else { Err(MpiError::Length { call, given, wanted }) }
 }
@@ -122,8 +122,8 @@ pub(crate) fn wanted(call: &'static str, given: usize, wanted: usize) -> Result<
 mod tests {
     use super::*;
 
-    /// Results with a more aligned error are moved through the stack by instructions that fault, in release builds of
-    /// compilers on LLVM 22 and older (record 0022): a lost rank took all others with it.
+    /// Release builds by compilers on LLVM 22 and older move results with a more aligned error through the stack by
+    /// instructions that fault (record 0022): a lost rank crashed all others.
     #[test]
     fn an_error_is_aligned_as_a_word() {
         assert_eq!(align_of::<MpiError>(), align_of::<u64>());

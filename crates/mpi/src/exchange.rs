@@ -1,11 +1,11 @@
-//! Stretches of arrays on their way between ranks.
+//! Exchanges stretches of arrays between ranks.
 //!
-//! All that a rank sends another one at a time, of however many arrays, is one message: a derived datatype of the
-//! addresses of the stretches. Sender and receiver name them in the same order.
+//! All stretches that one rank sends to another, from any number of arrays, are one message: a derived datatype of
+//! their addresses. Sender and receiver name them in the same order.
 //!
 //! # Invariants
-//! - What is on its way belongs to the [`Exchange`], which gives it back when it has come. When it is dropped before, its
-//!   memory stays allocated for good: the library may still use it.
+//! - Memory in transit belongs to the [`Exchange`], which returns it once complete. When it is dropped before, the
+//!   memory is leaked, because the library may still use it.
 
 mod side;
 
@@ -19,46 +19,46 @@ use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-/// Bytes of an array that another rank sends or gets.
+/// A contiguous part of an array that another rank sends or gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// The other rank.
     pub peer: u32,
-    /// Where they begin.
+    /// Offset of its first byte.
     pub start: usize,
-    /// How many they are.
+    /// Length, in bytes.
     pub n_bytes: usize,
 }
 
-/// Arrays of which stretches are sent, and arrays of which stretches are received. What a rank has for itself is not sent.
+/// Arrays to send stretches of, and arrays to receive stretches into. A rank sends nothing to itself.
 #[derive(Default)]
 pub struct Bundle {
-    /// Arrays that are read.
+    /// Arrays to send from.
     pub sent: Vec<(Lent, Vec<Stretch>)>,
-    /// Arrays that are written.
+    /// Arrays to receive into.
     pub received: Vec<(Box<dyn Memory>, Vec<Stretch>)>,
 }
 
-/// A bundle on its way.
+/// A bundle in transit.
 pub struct Exchange {
     mpi: Arc<Mpi>,
     requests: Vec<Handle>,
     bundle: ManuallyDrop<Bundle>,
-    /// What the library may read until the end.
+    /// Lists that the library may read until the exchange is complete.
     lists: ManuallyDrop<Vec<Side>>,
     is_done: bool,
 }
 
 impl Comm {
-    /// Exchanges with all ranks at once (`MPI_Ialltoallw`), each message a datatype. All ranks call it.
+    /// Starts an exchange with all ranks (`MPI_Ialltoallw`), with one datatype for each message; collective.
     ///
     /// # Errors
-    /// When there is no such rank, a stretch is longer than its array, or the library refuses.
+    /// When there is no such rank, a stretch is longer than its array, or an MPI call fails.
     pub fn start_exchange(&self, bundle: Bundle) -> Result<Exchange, MpiError> {
         self.exchange(bundle, None, true)
     }
 
-    /// The same, and waits until the own part is done (`MPI_Alltoallw`).
+    /// Does the same, and waits until the part of this rank is done (`MPI_Alltoallw`).
     ///
     /// # Errors
     /// As [`start_exchange`](Self::start_exchange).
@@ -66,8 +66,8 @@ impl Comm {
         self.exchange(bundle, None, false)
     }
 
-    /// The same for one array of elements of `width` bytes, of which at most one stretch goes to each rank and comes from
-    /// each (`MPI_Ialltoallv`).
+    /// Does the same for one array of elements of `width` bytes, with at most one stretch to and from each rank
+    /// (`MPI_Ialltoallv`).
     ///
     /// # Errors
     /// As [`start_exchange`](Self::start_exchange); [`MpiError::TooLong`] beyond 2³¹ elements.
@@ -79,7 +79,7 @@ impl Comm {
         self.exchange(bundle, Some(width), true)
     }
 
-    /// The same, and waits until the own part is done (`MPI_Alltoallv`).
+    /// Does the same, and waits until the part of this rank is done (`MPI_Alltoallv`).
     ///
     /// # Errors
     /// As [`start_exchange_of_rows`](Self::start_exchange_of_rows).
@@ -111,10 +111,11 @@ impl Comm {
 }
 
 impl Channel {
-    /// Exchanges with those ranks only with which something is shared, in one message each (`MPI_Isend`, `MPI_Irecv`).
+    /// Starts an exchange only with ranks that have stretches in the bundle, in one message each (`MPI_Isend`,
+    /// `MPI_Irecv`).
     ///
     /// # Errors
-    /// When there is no such rank, a stretch is longer than its array, or the library refuses.
+    /// When there is no such rank, a stretch is longer than its array, or an MPI call fails.
     pub fn start_messages(&self, mut bundle: Bundle, tag: u16) -> Result<Exchange, MpiError> {
         let (sent, received) = (sent(&bundle)?, received(&mut bundle)?);
         let (functions, tag) = (&self.mpi.functions, c_int::from(tag));
@@ -122,7 +123,7 @@ impl Channel {
         for (peer, blocks) in (0..).zip(&received).filter(|(_, blocks)| !blocks.is_empty()) {
             let (rank, mut datatype) = (self.peer(peer)?, self.mpi.stretches(blocks)?);
             let (bottom, mut request) = (std::ptr::null_mut(), 0);
-            // SAFETY: a datatype of addresses inside arrays that the exchange keeps until they were received.
+            // SAFETY: a datatype of addresses inside arrays that the exchange keeps until they are received.
             let code = unsafe {
                 (functions.irecv)(bottom, 1, datatype, rank, tag, self.comm, &raw mut request)
             };
@@ -133,7 +134,7 @@ impl Channel {
         for (peer, blocks) in (0..).zip(&sent).filter(|(_, blocks)| !blocks.is_empty()) {
             let (rank, mut datatype) = (self.peer(peer)?, self.mpi.stretches(blocks)?);
             let (bottom, mut request) = (std::ptr::null(), 0);
-            // SAFETY: a datatype of addresses inside arrays that the exchange keeps until they were sent.
+            // SAFETY: a datatype of addresses inside arrays that the exchange keeps until they are sent.
             let code = unsafe {
                 (functions.isend)(bottom, 1, datatype, rank, tag, self.comm, &raw mut request)
             };
@@ -146,10 +147,10 @@ impl Channel {
 }
 
 impl Comm {
-    /// Starts to give all ranks the bytes of `root` (`MPI_Ibcast`); all have as much memory.
+    /// Starts a broadcast of the bytes of `root` (`MPI_Ibcast`); all ranks have equally much memory.
     ///
     /// # Errors
-    /// When there is no such rank, or the library refuses.
+    /// When there is no such rank, or an MPI call fails.
     pub fn start_broadcast(
         &self,
         memory: Box<dyn Memory>,
@@ -162,7 +163,7 @@ impl Comm {
         let mut exchange = Exchange::of(&self.mpi, bundle, Vec::new());
         let mut request = 0;
         let broadcast = self.mpi.exchanges.ibcast;
-        // SAFETY: as many bytes as the memory has, which the exchange keeps to the end.
+        // SAFETY: as many bytes as the memory has, which the exchange keeps until it is complete.
         let code =
             unsafe { broadcast(start, moved.n, moved.datatype, root, self.comm, &raw mut request) };
         self.mpi.check("MPI_Ibcast", code)?;
@@ -170,10 +171,10 @@ impl Comm {
         Ok(exchange)
     }
 
-    /// Starts to wait for all ranks (`MPI_Ibarrier`).
+    /// Starts a barrier (`MPI_Ibarrier`).
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn start_barrier(&self) -> Result<Exchange, MpiError> {
         self.mpi.enter()?;
         let mut exchange = Exchange::of(&self.mpi, Bundle::default(), Vec::new());
@@ -192,10 +193,10 @@ impl Exchange {
         Self { mpi: Arc::clone(mpi), requests: Vec::new(), bundle, lists, is_done: false }
     }
 
-    /// Whether everything has come and nothing of it is needed here any more. Looks after all others of the process too.
+    /// Returns whether this rank's part is complete; makes progress on all transfers of the process.
     ///
     /// # Errors
-    /// When the library refuses, or a rank is gone.
+    /// When an MPI call fails, or a rank is gone.
     pub fn is_complete(&mut self) -> Result<bool, MpiError> {
         if !self.is_done {
             self.mpi.enter()?;
@@ -210,13 +211,13 @@ impl Exchange {
         Ok(self.is_done)
     }
 
-    /// What was sent and received, when it [is complete](Self::is_complete).
+    /// Returns the bundle, if the exchange [is complete](Self::is_complete).
     #[must_use]
     pub fn finished(mut self) -> Option<Bundle> {
         self.is_done.then(|| std::mem::take(&mut *self.bundle))
     }
 
-    /// Calls what all ranks call together, with a datatype of elements or with one for each rank.
+    /// Makes the collective call, with one datatype of elements or with one for each rank.
     fn call(
         &mut self,
         comm: Handle,
@@ -233,7 +234,8 @@ impl Exchange {
         let made = &raw mut request;
         let (call, code) = match (element, is_started) {
             (Some(element), true) => ("MPI_Ialltoallv", {
-                // SAFETY: lists as long as there are ranks, of elements inside arrays; the exchange keeps both to the end.
+                // SAFETY: lists with an entry for each rank, of elements inside arrays; the exchange keeps both until it
+                // is complete.
                 unsafe {
                     (functions.ialltoallv)(
                         read, n_read, at_read, element, write, n_write, at_write, element, comm,
@@ -286,7 +288,7 @@ impl Drop for Exchange {
 }
 
 impl Mpi {
-    /// The request, unless it is complete.
+    /// Returns the request, unless it is complete.
     pub(crate) fn unless_complete(&self, mut request: Handle) -> Result<Option<Handle>, MpiError> {
         let mut flag = 0;
         let ignored = self.constants.status_ignore as *mut c_void;

@@ -1,8 +1,8 @@
-//! The MPI functions in use, as addresses that were looked up in the process.
+//! The MPI functions in use, looked up in the process.
 //!
-//! A handle travels as a whole register: it is a pointer in some libraries and an `int` in others,
-//! which then look at the lower half only. Where a library writes a handle, the variable holds zeros
-//! before, so that the half that is not written stays zero.
+//! A handle travels in a whole register: it is a pointer in some libraries and an `int` in others,
+//! which read only the lower half. A variable that a library writes a handle to is zero
+//! before, so that a half that is not written stays zero.
 
 use super::library;
 use crate::MpiError;
@@ -20,7 +20,7 @@ macro_rules! functions {
         }
 
         impl $table {
-            /// Looks all of them up.
+            /// Looks up all functions.
             pub(crate) fn find() -> Result<Self, MpiError> {
                 Ok(Self { $($field: {
                     let missing = MpiError::NoFunction { name: $name.to_str().unwrap_or_default() };
@@ -40,7 +40,7 @@ macro_rules! functions {
 }
 
 functions! {
-    /// Those that may be called before MPI is initialized.
+    /// Functions that may be called before MPI is initialized.
     Entrance {
         initialized = c"MPI_Initialized" (*mut c_int);
         finalized = c"MPI_Finalized" (*mut c_int);
@@ -51,8 +51,8 @@ functions! {
 }
 
 functions! {
-    /// The others. They are looked up after the initialization, when a preloaded monitor of a library
-    /// that was opened late has put itself before them.
+    /// All other functions. They are looked up after initialization, when a preloaded monitor has interposed itself
+    /// on a library that was opened late.
     Functions {
         finalize = c"MPI_Finalize" ();
         abort = c"MPI_Abort" (Handle, c_int);
@@ -89,8 +89,8 @@ functions! {
 }
 
 functions! {
-    /// Those that all ranks of a communicator call together. Lists of datatypes hold handles as wide as the
-    /// library's.
+    /// Functions that all ranks of a communicator call together. Lists of datatypes hold handles of the
+    /// library's width.
     Collectives {
         comm_split = c"MPI_Comm_split" (Handle, c_int, c_int, *mut Handle);
         comm_split_type = c"MPI_Comm_split_type" (Handle, c_int, c_int, Handle, *mut Handle);
@@ -113,7 +113,7 @@ functions! {
 }
 
 functions! {
-    /// Those that connect worlds.
+    /// Functions that connect worlds.
     Worlds {
         comm_remote_size = c"MPI_Comm_remote_size" (Handle, *mut c_int);
         intercomm_create = c"MPI_Intercomm_create" (
@@ -128,7 +128,7 @@ functions! {
 }
 
 functions! {
-    /// Those for datatypes. The list of datatypes holds handles as wide as the library's.
+    /// Functions for datatypes. The list of datatypes holds handles of the library's width.
     Types {
         error_string = c"MPI_Error_string" (c_int, *mut c_char, *mut c_int);
         contiguous = c"MPI_Type_contiguous" (c_int, Handle, *mut Handle);
@@ -142,8 +142,8 @@ functions! {
 }
 
 functions! {
-    /// Those for arrays of which stretches move, together or read by who needs them. Lists of datatypes hold handles as
-    /// wide as the library's.
+    /// Functions that move stretches of arrays, collectively or by one-sided reads. Lists of datatypes hold handles of
+    /// the library's width.
     Exchanges {
         ibcast = c"MPI_Ibcast" (*mut c_void, c_int, Handle, c_int, Handle, *mut Handle);
         alltoallv = c"MPI_Alltoallv" (

@@ -1,13 +1,13 @@
-//! The ranks of two groups, which may be of two worlds.
+//! Communicators between two groups, which may belong to different worlds.
 //!
-//! Processes that are started, and those that connect later, are worlds of their own: a whole world can leave, once what
-//! was merged is freed ([`Comm::free`]) and the communicator between the worlds disconnected
+//! Processes that are started or connect at run time are worlds of their own. A whole world can leave once the merged
+//! communicator is freed ([`Comm::free`]) and the communicator between the worlds disconnected
 //! ([`Intercomm::disconnect`]), in this order, which works in Open MPI 5 and MPICH 5; Open MPI hangs when a merged
 //! communicator is disconnected.
 //!
 //! # Not here
-//! A deadline: these calls return when the other side makes its own, and cannot be interrupted. Who must not wait
-//! makes them in a thread of its own, where [`Mpi::is_multiple`] says that it may.
+//! A deadline: these calls return when the other side makes its own, and cannot be interrupted. A caller that must not
+//! wait makes them in another thread, where [`Mpi::is_multiple`] allows it.
 
 use crate::calls::{Line, Mpi, Program, value};
 use crate::functions::Handle;
@@ -17,10 +17,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The ranks of two groups: messages and what they do together go to the other one.
+/// Two groups of ranks: messages and collective operations go to the other group.
 ///
 /// # Invariants
-/// - Dropping it ends nothing, since both sides do that together: see [`disconnect`](Self::disconnect).
+/// - Dropping it does not free it, because that is collective over both sides: see [`disconnect`](Self::disconnect).
 #[derive(Debug)]
 pub struct Intercomm {
     channel: Channel,
@@ -29,20 +29,20 @@ pub struct Intercomm {
 /// Processes to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spawn {
-    /// The program.
+    /// Path of the program, or a name that the launcher finds.
     pub program: OsString,
-    /// Its words after the name.
+    /// Arguments after the name.
     pub arguments: Vec<OsString>,
-    /// How many processes, which are one world.
+    /// Number of processes, which form one world.
     pub n: u32,
-    /// Hosts, separated by commas; the launcher's choice when there are none.
+    /// Hosts, separated by commas; `None` leaves the choice to the launcher.
     pub hosts: Option<String>,
-    /// Further keys and values, in the words of the library.
+    /// Further info keys and values, as the library defines them.
     pub info: Vec<(String, String)>,
 }
 
 impl Spawn {
-    /// `n` processes of a program without arguments, where the launcher likes.
+    /// Creates `n` processes of a program without arguments, on hosts that the launcher chooses.
     #[must_use]
     pub fn new(program: impl AsRef<OsStr>, n: u32) -> Self {
         let program = program.as_ref().to_owned();
@@ -50,7 +50,7 @@ impl Spawn {
     }
 }
 
-/// A place where another world can connect.
+/// A port to which another world can connect.
 #[derive(Debug)]
 pub struct Port {
     name: CString,
@@ -58,16 +58,16 @@ pub struct Port {
 }
 
 impl Port {
-    /// What the other world must know to connect; one line.
+    /// Returns the name that the other world needs to connect; one line.
     #[must_use]
     pub fn name(&self) -> String {
         self.name.to_string_lossy().into_owned()
     }
 
-    /// Closes it: nobody connects any more.
+    /// Closes the port for further connections.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn close(self) -> Result<(), MpiError> {
         self.mpi.enter()?;
         // SAFETY: a port that was opened, and ends with this value.
@@ -85,10 +85,10 @@ impl Deref for Intercomm {
 }
 
 impl Mpi {
-    /// The group that started this process, on the first call; none where a launcher did.
+    /// Returns the connection with the group that started this process, on the first call; `None` where a launcher did.
     ///
     /// # Errors
-    /// [`MpiError::ParentTaken`] on further calls; otherwise when the library refuses.
+    /// [`MpiError::ParentTaken`] on further calls; otherwise when an MPI call fails.
     pub fn take_parent(self: &Arc<Self>) -> Result<Option<Intercomm>, MpiError> {
         static IS_TAKEN: AtomicBool = AtomicBool::new(false);
         self.enter()?;
@@ -99,10 +99,10 @@ impl Mpi {
         Intercomm::new(self, line.0).map(Some)
     }
 
-    /// Opens a place where another world can connect.
+    /// Opens a port to which another world can connect.
     ///
     /// # Errors
-    /// When the library cannot: MPICH 5 needs `MPIR_CVAR_CH4_NETMOD=ofi` in its environment.
+    /// When the library does not support it: MPICH 5 needs `MPIR_CVAR_CH4_NETMOD=ofi` in its environment.
     pub fn open_port(self: &Arc<Self>) -> Result<Port, MpiError> {
         self.enter()?;
         let info = value(self.constants.info_null)?;
@@ -117,11 +117,12 @@ impl Mpi {
 }
 
 impl Comm {
-    /// Starts processes, together with all of this group; what rank `root` says is heard. It returns when they have come
-    /// to their `MPI_Init`.
+    /// Starts processes; collective over this group, with arguments significant only at `root`. Returns when the
+    /// processes have called `MPI_Init`.
     ///
     /// # Errors
-    /// When the library cannot (see [`Mpi::spawn_support`], which is not asked here), or the program does not start.
+    /// When the library does not support it (see [`Mpi::spawn_support`], which is not checked here), or the program does
+    /// not start.
     pub fn spawn(&self, start: &Spawn, root: u32) -> Result<Intercomm, MpiError> {
         let root = self.peer(root)?;
         let path = words(start.program.as_encoded_bytes())?;
@@ -136,12 +137,12 @@ impl Comm {
         Intercomm::new(self.mpi(), inter)
     }
 
-    /// Joins this group with another, whose ranks call the same with each other's leaders: `local_leader` is a rank of
-    /// this group, and in it `peer` is a group that has both leaders and the number of the other one there. What other
-    /// ranks say of `peer` is not heard.
+    /// Connects this group with another, whose ranks make the matching call (`MPI_Intercomm_create`). `local_leader` is a
+    /// rank of this group. At that rank, `peer` is a communicator that contains both leaders, and the rank of the other
+    /// leader in it; on other ranks `peer` is ignored.
     ///
     /// # Errors
-    /// When there is no such rank, or the library refuses.
+    /// When there is no such rank, or an MPI call fails.
     pub fn join(
         &self,
         local_leader: u32,
@@ -164,20 +165,20 @@ impl Comm {
         Intercomm::new(self.mpi(), inter)
     }
 
-    /// Waits for another world to connect to a port that rank `root` has opened; all of this group call it.
+    /// Waits for another world to connect to a port that rank `root` has opened; collective over this group.
     ///
     /// # Errors
-    /// When there is no such rank, or the library refuses.
+    /// When there is no such rank, or an MPI call fails.
     pub fn accept(&self, port: Option<&Port>, root: u32) -> Result<Intercomm, MpiError> {
         let name = port.map(|port| port.name.clone()).unwrap_or_default();
         self.meet("MPI_Comm_accept", self.mpi.worlds.accept, &name, root)
     }
 
-    /// Connects with the world that has opened the port of this name; all of this group call it, and what rank `root`
-    /// says is heard.
+    /// Connects with the world that has opened the port of this name; collective over this group, with the name
+    /// significant only at `root`.
     ///
     /// # Errors
-    /// When there is no such rank, nobody has opened that port, or the library refuses.
+    /// When there is no such rank, no world has opened that port, or an MPI call fails.
     pub fn connect(&self, port: &str, root: u32) -> Result<Intercomm, MpiError> {
         self.meet("MPI_Comm_connect", self.mpi.worlds.connect, &text(port)?, root)
     }
@@ -191,7 +192,7 @@ impl Comm {
     ) -> Result<Intercomm, MpiError> {
         let (root, info) = (self.peer(root)?, value(self.mpi.constants.info_null)?);
         let mut inter: Handle = 0;
-        // SAFETY: a text that ends with zero, a communicator of ours, and room for a handle.
+        // SAFETY: a NUL-terminated string, a communicator of ours, and room for a handle.
         let code = unsafe { make(port.as_ptr(), info, root, self.handle(), &raw mut inter) };
         self.mpi.check(call, code)?;
         self.mpi.return_errors(inter)?;
@@ -209,10 +210,10 @@ impl Intercomm {
         Ok(Self { channel: Channel::new(mpi, Line(inter), Some(n_peers))? })
     }
 
-    /// One group of both, together with the other side: the ranks of the side that says `is_high` come behind.
+    /// Merges both groups into one, collectively over both; the ranks of the side with `is_high` come last.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn merge(&self, is_high: bool) -> Result<Comm, MpiError> {
         self.mpi.enter()?;
         let mut merged: Handle = 0;
@@ -225,24 +226,24 @@ impl Intercomm {
         Comm::new(&self.mpi, Line(merged))
     }
 
-    /// Gives the communicator back, together with its other ranks; the worlds stay connected.
+    /// Frees the communicator, collectively; the worlds stay connected.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn free(self) -> Result<(), MpiError> {
         self.mpi.enter()?;
-        // SAFETY: nobody else has the communicator, and it ends with this value.
+        // SAFETY: the communicator has no other owner, and ends with this value.
         unsafe { self.mpi.free(Line(self.comm)) }
     }
 
-    /// Ends the connection, together with all ranks of both sides, once all transfers have come to their end. Worlds that
-    /// have no other connection are independent then, and each can end.
+    /// Disconnects, collectively over both sides, once all transfers are complete. Worlds without
+    /// another connection are then independent, and each can end.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn disconnect(self) -> Result<(), MpiError> {
         self.mpi.enter()?;
-        // SAFETY: nobody else has the communicator, and it ends with this value.
+        // SAFETY: the communicator has no other owner, and ends with this value.
         unsafe { self.mpi.disconnect(Line(self.comm)) }
     }
 }

@@ -1,18 +1,18 @@
-//! Another launcher like the one that started this process.
+//! Starts another launcher like the one that started this process.
 
 use crate::library;
 use std::ffi::OsString;
 use std::process::Command;
 
-/// How names of variables begin by which a launcher and its ranks know each other.
+/// Prefixes of the variables by which a launcher and its ranks communicate.
 const OWN: [&str; 4] = ["PMI_", "PMIX_", "HYDI_", "MPI_LOCAL"];
-/// Variables with the numbers of files over which MPICH's launcher speaks with a rank.
+/// Variables with the file descriptors over which MPICH's launcher communicates with a rank.
 const FILES: [&str; 2] = ["PMI_FD", "HYDI_CONTROL_FD"];
 
-/// The `mpiexec` beside the launcher that started this process, as a command that does not take itself for a part of this
-/// job; `None` where no such launcher is found.
+/// Returns the `mpiexec` beside the launcher that started this process, as a command that does not consider itself part
+/// of this job; `None` where no such launcher is found.
 ///
-/// What this process has opened to its own launcher is not passed on to any program that it starts from now on.
+/// From now on, file descriptors to this process's own launcher are not inherited by programs that it starts.
 #[must_use]
 pub fn another() -> Option<Command> {
     let program = library::launchers()
@@ -30,11 +30,12 @@ fn is_own(name: &OsString) -> bool {
     name.to_str().is_some_and(|name| OWN.iter().any(|start| name.starts_with(start)))
 }
 
-/// A launcher that waits for the end of this connection would wait for those, too, who inherited it.
+/// Closes a descriptor on exec: a launcher that waits for the end of this connection would also wait for programs that
+/// inherited it.
 fn keep(name: &str) {
     let number = std::env::var(name).ok().and_then(|text| text.parse::<i32>().ok());
     if let Some(file) = number {
-        // SAFETY: changes a flag of a file of this process; a number that is none of a file is refused.
+        // SAFETY: changes a flag of a descriptor of this process; a number without a file is rejected.
         let _done = unsafe { libc::fcntl(file, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
 }

@@ -1,11 +1,11 @@
-//! What lies where in a struct of numbers.
+//! Memory layout of structs of numbers.
 //!
 //! # Not here
-//! Where layouts come from (`master-worker-derive`); the datatype that MPI makes of one ([`Datatype`](crate::Datatype)).
+//! Deriving layouts (`master-worker-derive`); the MPI datatype of a layout ([`Datatype`](crate::Datatype)).
 
 use mpi_abi::Number;
 
-/// What a value is made of.
+/// Kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A number.
@@ -14,30 +14,30 @@ pub enum Kind {
     Struct(&'static Layout),
 }
 
-/// A struct in memory.
+/// Layout of a struct in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Its fields, in their order.
+    /// Fields, in order.
     pub fields: &'static [Field],
-    /// From the start of one to the start of the next, when several lie side by side.
+    /// Distance from the start of one struct to the start of the next in an array, in bytes.
     pub extent_bytes: usize,
 }
 
 /// A field of a struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name in the source.
+    /// Name in the source.
     pub name: &'static str,
-    /// From the start of the struct.
+    /// Offset from the start of the struct, in bytes.
     pub offset_bytes: usize,
-    /// What its values are.
+    /// Kind of its values.
     pub kind: Kind,
-    /// How many of them lie there side by side: more than one in an array.
+    /// Number of contiguous values; more than one in an array.
     pub n_values: usize,
 }
 
 impl Kind {
-    /// From the start of a value to the start of the next, when several lie side by side.
+    /// Returns the distance from the start of one value to the start of the next in an array, in bytes.
     #[must_use]
     pub const fn extent_bytes(self) -> usize {
         match self {

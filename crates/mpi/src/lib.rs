@@ -1,21 +1,21 @@
-//! The MPI library of the launcher, found at run time, as calls that cannot be misused.
+//! The MPI library of the launcher, found at run time, behind a safe interface.
 //!
-//! [`Mpi::init`] begins MPI, and a [`Comm`] is a group of ranks: messages (`send`, `receive`, `send_receive`, `probe`,
-//! `take`) and what all do together (`barrier`, `broadcast`, `allreduce`, `gather`, `allgather`, `allgather_rows`,
+//! [`Mpi::init`] initializes MPI, and a [`Comm`] is a group of ranks: messages (`send`, `receive`, `send_receive`, `probe`,
+//! `take`) and collective operations (`barrier`, `broadcast`, `allreduce`, `gather`, `allgather`, `allgather_rows`,
 //! `alltoallv`). Elements are numbers, or any struct that is plain data (`bytemuck::Pod`); they travel bit by bit.
 //!
-//! What begins with an `i` goes on in the background: a [`Request`] has the memory meanwhile, and is looked at, or waited for
-//! with a deadline. A [`Bundle`] is stretches of several arrays that travel as one message, a [`Window`] memory that others
-//! read by themselves.
+//! Methods whose names begin with `i` run in the background: a [`Request`] owns the memory meanwhile, and is tested, or
+//! waited for with a deadline. A [`Bundle`] is stretches of several arrays that travel as one message; a [`Window`] is memory
+//! that others read by one-sided operations.
 //!
-//! [`Comm::spawn`], ports and [`Comm::join`] lead to other worlds: an [`Intercomm`] is the ranks of both sides.
+//! [`Comm::spawn`], ports and [`Comm::join`] connect with other worlds: an [`Intercomm`] holds the ranks of both sides.
 //!
 //! # Invariants
-//! - Memory that MPI may still touch is not freed: it belongs to the call, or to its request.
-//! - An error of MPI on a communicator of ours is a value, and not the end of the program.
+//! - Memory that MPI may still access is not freed: it belongs to the call, or to its request.
+//! - An MPI error on a communicator of ours is an error value; it does not abort the program.
 //!
 //! # Not here
-//! Messages between ranks that may be threads as well, and ranks that come and go one by one: crate `comm`.
+//! Messages between ranks that may also be threads, and ranks that are added and leave one by one: crate `comm`.
 
 mod buffer;
 #[expect(unsafe_code, reason = "calls into the MPI library")]

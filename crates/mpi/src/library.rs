@@ -1,11 +1,11 @@
-//! Finds the MPI library of this process, or opens the one of the launcher that started it.
+//! Finds the MPI library of this process, or opens that of the launcher that started it.
 //!
 //! A program that is linked with an MPI library has it already. Otherwise the ancestors of this process
-//! are looked at: the first that is a launcher says which family it is, and the library that was
-//! installed beside it is the one that it speaks with.
+//! are examined: the first that is a launcher determines the family, and the library
+//! installed beside it is the matching one.
 //!
-//! The library is opened for everybody, and functions are then looked up as a linked program does: so a
-//! monitor that was preloaded sees the calls.
+//! The library is opened globally, and functions are then looked up as in a linked program, so that a
+//! preloaded monitor sees the calls.
 
 use crate::MpiError;
 use mpi_abi::Library;
@@ -14,16 +14,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-/// The variable that names the library's file, before all guesses.
+/// Environment variable with the path of the library, which takes precedence over all guesses.
 const VARIABLE: &str = "SINTONIA_MPI_LIBRARY";
 
-/// A function or variable of this process by its name.
+/// Returns a function or variable of this process by name.
 pub(crate) fn symbol(name: &CStr) -> Option<NonNull<libc::c_void>> {
-    // SAFETY: a name that ends with zero; looking it up changes nothing.
+    // SAFETY: a NUL-terminated name; looking it up changes nothing.
     NonNull::new(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) })
 }
 
-/// The family of the library, which is loaded after this.
+/// Loads the library, if it is not loaded yet; returns its family.
 pub(crate) fn load() -> Result<Library, MpiError> {
     if let Some(library) = loaded() {
         return Ok(library);
@@ -43,35 +43,35 @@ pub(crate) fn load() -> Result<Library, MpiError> {
     Err(MpiError::NoLibrary { path, why })
 }
 
-/// The family of the library that this process has.
+/// Returns the family of the library that is loaded in this process.
 fn loaded() -> Option<Library> {
     Library::detect("", |name| CString::new(name).is_ok_and(|name| symbol(&name).is_some()))
 }
 
 fn open(path: &Path) -> Result<(), String> {
     let name = CString::new(path.as_os_str().as_encoded_bytes()).map_err(|e| e.to_string())?;
-    // SAFETY: a name that ends with zero; an MPI library's initialization asks nothing of us.
+    // SAFETY: a NUL-terminated name; initializing an MPI library has no preconditions.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
     if !handle.is_null() {
         return Ok(());
     }
-    // SAFETY: asks for the last failure of this thread, which has just happened.
+    // SAFETY: returns the last failure of this thread, which has just occurred.
     let text = unsafe { libc::dlerror() };
-    // SAFETY: after a failure it is a text, which ends with zero.
+    // SAFETY: after a failure it is a NUL-terminated string.
     let text = unsafe { CStr::from_ptr(text) };
     Err(text.to_string_lossy().into_owned())
 }
 
-/// Who started this process.
+/// Launcher that started this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Launcher {
     is_open_mpi: bool,
-    /// Where it is installed, when that is known.
+    /// Installation prefix, where it is known.
     prefix: Option<PathBuf>,
 }
 
 impl Launcher {
-    /// Where its library may be, the likeliest first.
+    /// Returns the possible paths of its library, the most likely first.
     fn libraries(&self) -> Vec<PathBuf> {
         let names: &[&str] =
             if self.is_open_mpi { &["libmpi.so.40"] } else { &["libmpi.so.12", "libmpich.so.12"] };
@@ -82,12 +82,12 @@ impl Launcher {
             libraries.extend(names.iter().map(|name| folder.join(name)));
         }
         libraries.retain(|path| path.exists());
-        // Where a distribution installs, the dynamic linker knows the way.
+        // The dynamic linker finds libraries installed by the distribution.
         libraries.extend(names.iter().map(PathBuf::from));
         libraries
     }
 
-    /// The launcher whose program this is.
+    /// Returns the launcher that this program file is, if it is one.
     fn of_program(program: &Path) -> Option<Self> {
         let name = program.file_name()?.to_str()?;
         let is_open_mpi = ["orterun", "orted", "prterun", "prted", "prte"].contains(&name);
@@ -96,7 +96,7 @@ impl Launcher {
         (is_open_mpi || is_mpich).then(|| Self { is_open_mpi, prefix: prefix() })
     }
 
-    /// The launcher that sets these variables.
+    /// Returns the launcher that sets these variables.
     fn of_environment(is_set: impl Fn(&str) -> bool) -> Option<Self> {
         let open_mpi = ["OMPI_COMM_WORLD_SIZE", "PMIX_RANK"].into_iter().any(&is_set);
         let mpich = ["PMI_RANK", "PMI_FD", "MPI_LOCALNRANKS"].into_iter().any(&is_set);
@@ -110,12 +110,12 @@ fn launcher() -> Option<Launcher> {
     Some(by_ancestors.unwrap_or(by_variables))
 }
 
-/// The programs of the launchers that started this process, the nearest first.
+/// Returns the programs of the launchers that started this process, the nearest first.
 pub(crate) fn launchers() -> impl Iterator<Item = PathBuf> {
     ancestors().filter(|program| Launcher::of_program(program).is_some())
 }
 
-/// The programs of the parent of this process, of its parent, and so on.
+/// Returns the programs of this process's ancestors, the parent first.
 fn ancestors() -> impl Iterator<Item = PathBuf> {
     let pids = std::iter::successors(parent("self"), |pid| parent(pid));
     pids.filter_map(|pid| fs::read_link(Path::new("/proc").join(pid).join("exe")).ok())

@@ -1,4 +1,4 @@
-//! Memory that MPI reads and writes while the program goes on.
+//! Memory that MPI reads and writes while the program continues.
 
 use bytemuck::Pod;
 use std::any::Any;
@@ -7,19 +7,19 @@ use std::sync::Arc;
 /// Memory that MPI reads.
 ///
 /// # Safety
-/// Behind an [`Arc`], [`AsRef`] gives the same bytes whenever it is asked, and nobody changes them or moves them.
+/// Behind an [`Arc`], [`AsRef`] must return the same bytes on every call, and they must be neither changed nor moved.
 pub unsafe trait Steady: AsRef<[u8]> + Send + Sync {}
 
-/// Bytes that are read and not changed as long as somebody holds them.
+/// Bytes that are only read and stay unchanged while they are held.
 pub type Lent = Arc<dyn Steady>;
 
 /// Memory that MPI writes to.
 ///
 /// # Safety
-/// [`AsMut`] gives the same bytes whenever it is asked. They stay where they are when it moves, and nobody else reads or writes
-/// them meanwhile.
+/// [`AsMut`] must return the same bytes on every call. They must keep their address when the value is moved, and nothing
+/// else may read or write them meanwhile.
 pub unsafe trait Memory: AsMut<[u8]> + Send {
-    /// As what it is: of [`Own`] and [`Shared`], what is inside.
+    /// Returns the value as its concrete type; for [`Own`] and [`Shared`], the contents.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -42,24 +42,24 @@ impl<T: Pod> AsMut<[u8]> for Own<T> {
 // SAFETY: the elements are on the heap, and nothing changes them behind an `Arc`.
 unsafe impl<T: Pod + Send + Sync> Steady for Own<T> {}
 
-// SAFETY: the elements are on the heap, and it is their only owner.
+// SAFETY: the elements are on the heap, and this is their only owner.
 unsafe impl<T: Pod + Send> Memory for Own<T> {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         Box::new(self.0)
     }
 }
 
-/// Elements that are shared with those who read them. To be written, it has to be their only owner.
+/// Elements that are shared with readers. To be written, this must be their only owner.
 #[derive(Clone, Debug)]
 pub struct Shared<T>(Arc<[T]>);
 
 impl<T: Pod> Shared<T> {
-    /// So many zeros.
+    /// Creates `n` zeros.
     pub fn zeros(n: usize) -> Self {
         Self(crate::zeroed(n))
     }
 
-    /// To be read.
+    /// Shares these elements for reading.
     pub fn read(elements: &Arc<[T]>) -> Self {
         Self(Arc::clone(elements))
     }
@@ -82,7 +82,7 @@ impl<T: Pod> AsMut<[u8]> for Shared<T> {
 // SAFETY: the elements are on the heap, and nothing changes them behind an `Arc`.
 unsafe impl<T: Pod + Send + Sync> Steady for Shared<T> {}
 
-// SAFETY: the elements are on the heap; `as_mut` gives them to their only owner, and none comes to be while MPI has it.
+// SAFETY: the elements are on the heap; `as_mut` gives them to their only owner, and no other is created while MPI has it.
 unsafe impl<T: Pod + Send + Sync> Memory for Shared<T> {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         Box::new(self.0)

@@ -1,4 +1,4 @@
-//! Messages of which the receiver does not know the length.
+//! Messages whose length the receiver does not know.
 
 use crate::calls::Mpi;
 use crate::elements::{Elements, start_of_room};
@@ -9,18 +9,18 @@ use bytemuck::Pod;
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
-/// A message that came.
+/// Description of a message that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Its sender.
+    /// Rank of its sender.
     pub from: u32,
     /// Its tag.
     pub tag: u16,
-    /// Its length.
+    /// Length, in bytes.
     pub n_bytes: usize,
 }
 
-/// As large as the largest `MPI_Status`, and aligned as all.
+/// Memory for an `MPI_Status` of any library: the largest size, and sufficient alignment.
 #[derive(Debug)]
 #[repr(C, align(8))]
 pub(crate) struct Status(pub(crate) [u8; 32]);
@@ -36,7 +36,7 @@ impl Status {
 }
 
 impl Mpi {
-    /// What a status says.
+    /// Reads a status.
     pub(crate) fn arrival(&self, status: &Status) -> Result<Arrival, MpiError> {
         let read = |offset: usize| {
             let bytes = status.0.get(offset..).and_then(|rest| rest.first_chunk());
@@ -51,7 +51,7 @@ impl Mpi {
         Ok(Arrival { from, tag, n_bytes })
     }
 
-    /// The length that a status tells only to the library.
+    /// Asks the library for the length in a status whose layout does not reveal it.
     fn count(&self, status: &Status) -> Result<usize, MpiError> {
         let mut n_bytes = 0;
         let from = (&raw const status.0).cast();
@@ -63,11 +63,11 @@ impl Mpi {
 }
 
 impl Channel {
-    /// Waits for a message of this rank or any, with this tag or any, and receives it whatever its length; `None` when
-    /// none came in time. The wait gives way to others, and then sleeps between looks.
+    /// Waits for a message from this rank or any, with this tag or any, and receives it whatever its length; `None`
+    /// when none arrives in time. The wait yields to other threads at first, and sleeps between polls later.
     ///
     /// # Errors
-    /// When there is no such rank, the message is not made of whole elements, or the library refuses.
+    /// When there is no such rank, the message is not made of whole elements, or an MPI call fails.
     pub fn take<T: Pod>(
         &self,
         from: Option<u32>,
@@ -85,7 +85,7 @@ impl Channel {
         }
     }
 
-    /// A message, which nobody else can receive any more.
+    /// Claims a message, which then no other call can receive.
     fn find(
         &self,
         from: Option<u32>,

@@ -1,23 +1,24 @@
-//! Names of shared memory that a library keeps to its end, and leaves behind when its ranks are killed.
+//! Removes shared-memory files that a library keeps until it ends, and leaves behind when its ranks are killed.
 //!
-//! MPICH 5 (5.0.2) keeps `/dev/shm/mpich_shm_*`, one for each world on a node. Once all ranks have mapped it the name
-//! is needed no more, so we remove it as MPICH 4 does itself: a job that is killed then leaves nothing.
+//! MPICH 5 (5.0.2) keeps `/dev/shm/mpich_shm_*`, one for each world on a node. Once all ranks have mapped it, the
+//! name is not needed any more, so it is removed here as MPICH 4 does itself: a killed job then leaves nothing
+//! behind.
 
 use std::path::Path;
 
 const START: &str = "/dev/shm/mpich_shm_";
 
-/// Removes the names of what this process has mapped; call it when all ranks of the world are known to be through
-/// `MPI_Init`.
+/// Removes the names of the shared memory that this process has mapped; call it when all ranks of the world are known
+/// to have returned from `MPI_Init`.
 pub fn remove() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for path in paths(&maps) {
-        // Another rank of this node may have been faster.
+        // Another rank of this node may have removed it first.
         let _removed = std::fs::remove_file(path);
     }
 }
 
-/// The files of the library that are mapped and still have a name.
+/// Returns the library's files that are mapped and still have a name.
 fn paths(maps: &str) -> impl Iterator<Item = &Path> {
     let named = maps.lines().filter(|line| !line.ends_with(" (deleted)"));
     let paths = named.filter_map(|line| line.split_whitespace().nth(5));

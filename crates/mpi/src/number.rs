@@ -1,4 +1,4 @@
-//! Numbers that MPI calculates with.
+//! Number types that MPI can calculate with.
 
 use bytemuck::Pod;
 use mpi_abi::Number as Kind;
@@ -9,9 +9,9 @@ mod sealed {
 
 /// A number with a predefined datatype in every library.
 ///
-/// What is only moved and not calculated with may be any [`Pod`].
+/// Elements that are only moved may be any [`Pod`].
 pub trait Number: Pod + sealed::Sealed {
-    /// Which of the predefined datatypes it is.
+    /// Its predefined datatype.
     const KIND: Kind;
 }
 
@@ -30,13 +30,13 @@ numbers! {
     i8 = I8, u8 = U8, i16 = I16, u16 = U16, i32 = I32, u32 = U32, i64 = I64, u64 = U64, f32 = F32, f64 = F64,
 }
 
-/// What the numbers of all ranks become.
+/// Operation that combines the numbers of all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// Their sum; of integers, modulo their width. Its order, and so its rounding, is the library's.
+    /// Sum; of integers, modulo their width. The library chooses the order, and so the rounding.
     Sum,
-    /// The smallest.
+    /// Minimum.
     Min,
-    /// The largest.
+    /// Maximum.
     Max,
 }

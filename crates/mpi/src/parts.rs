@@ -1,7 +1,7 @@
-//! Each rank sends a part of its elements to each other one: all to all.
+//! All-to-all exchange: each rank sends a part of its elements to every other one.
 //!
-//! Where a count does not fit an `int`, each part becomes a datatype that says where it begins and how long it is. All
-//! ranks must do the same, so they are told to by [`Parts::wide`].
+//! Where a count does not fit an `int`, each part becomes a datatype with its position and length. All
+//! ranks must do this consistently, so the caller requests it by [`Parts::wide`].
 
 use crate::calls::Mpi;
 use crate::channel::Channel;
@@ -12,7 +12,7 @@ use crate::{MpiError, Source};
 use bytemuck::Pod;
 use std::ffi::c_int;
 
-/// Which elements go to each rank, or come from it.
+/// Elements that go to each rank, or come from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
     counts: Vec<usize>,
@@ -21,7 +21,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// So many for each rank, one part behind the other.
+    /// Creates consecutive parts with these numbers of elements, one for each rank.
     #[must_use]
     pub fn new(counts: &[usize]) -> Self {
         let ends = counts.iter().scan(0, |end, n| {
@@ -31,27 +31,28 @@ impl Parts {
         Self { counts: counts.to_vec(), starts: ends.collect(), is_wide: false }
     }
 
-    /// Where each part begins, and how many elements it has. Parts that come must not overlap.
+    /// Creates parts from pairs of first element and number of elements. Parts that are received must not overlap.
     #[must_use]
     pub fn at(parts: &[(usize, usize)]) -> Self {
         let (starts, counts) = parts.iter().copied().unzip();
         Self { counts, starts, is_wide: false }
     }
 
-    /// The same for counts beyond 2³¹ - 1: said on all ranks, if on one.
+    /// Allows counts beyond 2³¹ - 1; must be called on all ranks, if on one.
     #[must_use]
     pub fn wide(mut self) -> Self {
         self.is_wide = true;
         self
     }
 
-    /// The largest number that the call is given: when it is below 2³¹ on all ranks, [`wide`](Self::wide) is not needed.
+    /// Returns the largest number passed to the call: when it is below 2³¹ on all ranks, [`wide`](Self::wide) is not
+    /// needed.
     #[must_use]
     pub fn n_max(&self) -> usize {
         self.counts.iter().chain(&self.starts).copied().max().unwrap_or_default()
     }
 
-    /// Whether the parts are those of `n_peers` ranks and lie within `n_all` elements.
+    /// Checks that there is a part for each of `n_peers` ranks and that all lie within `n_all` elements.
     fn check(&self, call: &'static str, n_peers: u32, n_all: usize) -> Result<(), MpiError> {
         crate::error::wanted(call, self.counts.len(), n_peers as usize)?;
         let ends = self.counts.iter().zip(&self.starts).map(|(n, start)| start.saturating_add(*n));
@@ -63,14 +64,14 @@ impl Parts {
     }
 }
 
-/// Parts as the library is told them.
+/// Parts as arguments of the MPI call.
 pub(crate) struct Told {
     pub(crate) counts: Vec<c_int>,
     pub(crate) starts: Vec<c_int>,
-    /// Of all parts, or one of each.
+    /// Datatype of all parts, unless `list` has one for each.
     pub(crate) datatype: Handle,
     pub(crate) list: Handles,
-    /// To be freed.
+    /// Datatypes to be freed.
     pub(crate) made: Vec<Handle>,
 }
 
@@ -110,19 +111,19 @@ impl Mpi {
 
     fn forget(&self, made: Vec<Handle>) {
         for mut datatype in made {
-            // There is nobody to tell; the end of MPI frees it as well.
+            // The error cannot be reported; finalizing MPI frees the datatype as well.
             self.free_datatype(&mut datatype).unwrap_or_default();
         }
     }
 }
 
 impl Channel {
-    /// Sends each rank its part of `sent`, and receives its part of `received` from each: all of the group, or those of
-    /// the other group where there are two.
+    /// Sends each peer its part of `sent`, and receives its part of `received` from each: all ranks of the group, or
+    /// of the other group where there are two.
     ///
     /// # Errors
-    /// When the parts do not lie within the elements or are not as many as there are peers, on
-    /// [`MpiError::TooMany`], or when the library refuses.
+    /// When the parts do not lie within the elements or there is not one for each peer, on
+    /// [`MpiError::TooMany`], or when an MPI call fails.
     pub fn alltoallv<T: Pod>(
         &self,
         (sent, leaving): (&[T], &Parts),
@@ -139,7 +140,8 @@ impl Channel {
         let code = if leaving.is_wide || coming.is_wide {
             let (of_out, of_in) = (out.list.as_ptr(), into.list.as_ptr());
             let make = self.mpi.exchanges.alltoallw;
-            // SAFETY: all parts lie within the elements, which are borrowed during the call; lists for all peers.
+            // SAFETY: all parts lie within the elements, which are borrowed during the call; the lists have an entry for
+            // each peer.
             unsafe { make(from, n_out, at_out, of_out, to, n_in, at_in, of_in, self.comm) }
         } else {
             let make = self.mpi.exchanges.alltoallv;
@@ -152,7 +154,7 @@ impl Channel {
         self.mpi.check(CALL, code)
     }
 
-    /// Begins the same with elements that belong to the request meanwhile.
+    /// Starts the same with elements that belong to the request meanwhile.
     ///
     /// # Errors
     /// As [`alltoallv`](Self::alltoallv).
@@ -174,8 +176,8 @@ impl Channel {
         let code = if leaving.is_wide || coming.is_wide {
             let (of_out, of_in) = (out.list.as_ptr(), into.list.as_ptr());
             let make = self.mpi.exchanges.ialltoallw;
-            // SAFETY: all parts lie within the elements; these and the lists, which are for all peers, stay with the
-            // request until it is complete.
+            // SAFETY: all parts lie within the elements; these and the lists, which have an entry for each peer, stay
+            // with the request until it is complete.
             unsafe { make(from, n_out, at_out, of_out, to, n_in, at_in, of_in, comm, request) }
         } else {
             let make = self.mpi.exchanges.ialltoallv;

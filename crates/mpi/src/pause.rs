@@ -1,18 +1,18 @@
-//! Waiting between looks: at first giving way to others, then asleep.
+//! Waiting between polls: spinning at first, then yielding, then sleeping.
 //!
-//! Who waits long must not slow the others down: it sleeps a hundredth of the time that it has waited, and so is late by
-//! one percent at most.
+//! A thread that waits long must not slow others down: it sleeps a hundredth of the time waited so far, and so is late
+//! by at most one percent.
 
 use std::time::{Duration, Instant};
 
-/// Looks before the first that gives way.
+/// Number of polls before the first that yields.
 const N_BUSY: u32 = 32;
-/// Time after which it sleeps between looks.
+/// Time after which it sleeps between polls.
 const AWAKE: Duration = Duration::from_millis(5);
-/// Longest sleep: transfers under way need looks to move on.
+/// Longest sleep: transfers in progress need polls to advance.
 const SLEEP_MAX: Duration = Duration::from_millis(1);
 
-/// One wait.
+/// State of one wait.
 #[derive(Debug)]
 pub(crate) struct Pause {
     began: Instant,
@@ -29,7 +29,7 @@ impl Pause {
         self.began.elapsed()
     }
 
-    /// Lets some time pass; `false` when there is none left.
+    /// Lets some time pass; `false` when no time is left.
     pub(crate) fn pause(&mut self) -> bool {
         self.n_looks = self.n_looks.saturating_add(1);
         if self.n_looks < N_BUSY && !self.at_most.is_zero() {

@@ -1,10 +1,10 @@
-//! Arrays that go piece by piece, as fast as both sides want.
+//! Arrays that are sent piece by piece, at the pace of both sides.
 //!
 //! Pieces between two ranks arrive in the order in which they are sent.
 //!
 //! # Invariants
-//! - What is sent from or received into stays as long as pieces are on their way; for good when their owner is dropped
-//!   before, since the library may still use it.
+//! - Arrays that are sent from or received into stay allocated while pieces are in transit; they are leaked when their
+//!   owner is dropped before, because the library may still use them.
 
 use crate::calls::Mpi;
 use crate::functions::Handle;
@@ -14,36 +14,36 @@ use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-/// Pieces of arrays on their way to others.
+/// Pieces of arrays in transit to other ranks.
 pub struct Feed {
     mpi: Arc<Mpi>,
     arrays: ManuallyDrop<Vec<Lent>>,
     open: Open,
 }
 
-/// Pieces of arrays on their way from others.
+/// Pieces of arrays in transit from other ranks.
 pub struct Intake {
     mpi: Arc<Mpi>,
     arrays: ManuallyDrop<Vec<Box<dyn Memory>>>,
     open: Open,
 }
 
-/// Some bytes of an array.
+/// A part of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its number.
+    /// Index of the array.
     pub array: usize,
-    /// Where they begin.
+    /// Offset of the first byte.
     pub start: usize,
-    /// How many they are, below 2³¹.
+    /// Length in bytes, below 2³¹.
     pub n_bytes: usize,
 }
 
-/// Transfers under way, each with the other rank.
+/// Transfers in progress, each with the other rank.
 type Open = Vec<(u32, Handle)>;
 
 impl Feed {
-    /// Of these arrays.
+    /// Creates a feed of these arrays.
     #[must_use]
     pub fn of(mpi: &Arc<Mpi>, arrays: Vec<Lent>) -> Self {
         Self { mpi: Arc::clone(mpi), arrays: ManuallyDrop::new(arrays), open: Vec::new() }
@@ -52,7 +52,7 @@ impl Feed {
     /// Starts to send a part (`MPI_Isend`).
     ///
     /// # Errors
-    /// When there is no such rank or part, or the library refuses.
+    /// When there is no such rank or part, or an MPI call fails.
     pub fn send(
         &mut self,
         channel: &Channel,
@@ -65,7 +65,7 @@ impl Feed {
         let n = part.check(bytes.len())?;
         let (start, mut request) = (bytes[part.start..].as_ptr().cast(), 0);
         let (send, tag) = (self.mpi.functions.isend, c_int::from(tag));
-        // SAFETY: bytes of an array that is kept until they were sent.
+        // SAFETY: bytes of an array that is kept until they are sent.
         let code =
             unsafe { send(start, n, self.mpi.byte, rank, tag, channel.handle(), &raw mut request) };
         self.mpi.check("MPI_Isend", code)?;
@@ -73,23 +73,23 @@ impl Feed {
         Ok(())
     }
 
-    /// How many pieces are on their way to a rank, as far as it was looked.
+    /// Returns the number of pieces in transit to a rank, as of the last test.
     #[must_use]
     pub fn n_open(&self, to: u32) -> usize {
         self.open.iter().filter(|(rank, _)| *rank == to).count()
     }
 
-    /// Whether no piece is on its way any more; looks.
+    /// Tests all pieces; returns whether none is in transit.
     ///
     /// # Errors
-    /// When the library refuses, or a rank is gone.
+    /// When an MPI call fails, or a rank is gone.
     pub fn is_complete(&mut self) -> Result<bool, MpiError> {
         self.mpi.unless_complete_all(&mut self.open)
     }
 }
 
 impl Intake {
-    /// Into these arrays.
+    /// Creates an intake into these arrays.
     #[must_use]
     pub fn of(mpi: &Arc<Mpi>, arrays: Vec<Box<dyn Memory>>) -> Self {
         Self { mpi: Arc::clone(mpi), arrays: ManuallyDrop::new(arrays), open: Vec::new() }
@@ -98,7 +98,7 @@ impl Intake {
     /// Starts to receive a part (`MPI_Irecv`).
     ///
     /// # Errors
-    /// When there is no such rank or part, or the library refuses.
+    /// When there is no such rank or part, or an MPI call fails.
     pub fn receive(
         &mut self,
         channel: &Channel,
@@ -112,7 +112,7 @@ impl Intake {
         let n = part.check(bytes.len())?;
         let (start, mut request) = (bytes[part.start..].as_mut_ptr().cast(), 0);
         let (receive, tag) = (self.mpi.functions.irecv, c_int::from(tag));
-        // SAFETY: room in an array that is kept until they were received.
+        // SAFETY: room in an array that is kept until the bytes are received.
         let code = unsafe {
             receive(start, n, self.mpi.byte, rank, tag, channel.handle(), &raw mut request)
         };
@@ -121,21 +121,21 @@ impl Intake {
         Ok(())
     }
 
-    /// How many pieces are on their way from a rank, as far as it was looked.
+    /// Returns the number of pieces in transit from a rank, as of the last test.
     #[must_use]
     pub fn n_open(&self, from: u32) -> usize {
         self.open.iter().filter(|(rank, _)| *rank == from).count()
     }
 
-    /// Whether no piece is on its way any more; looks.
+    /// Tests all pieces; returns whether none is in transit.
     ///
     /// # Errors
-    /// When the library refuses, or a rank is gone.
+    /// When an MPI call fails, or a rank is gone.
     pub fn is_complete(&mut self) -> Result<bool, MpiError> {
         self.mpi.unless_complete_all(&mut self.open)
     }
 
-    /// The arrays, when it [is complete](Self::is_complete).
+    /// Returns the arrays, if the intake [is complete](Self::is_complete).
     #[must_use]
     pub fn finished(mut self) -> Option<Vec<Box<dyn Memory>>> {
         self.open.is_empty().then(|| std::mem::take(&mut *self.arrays))
@@ -159,7 +159,7 @@ impl Drop for Intake {
 }
 
 impl Mpi {
-    /// Keeps those that are not complete; whether there are none.
+    /// Keeps the transfers that are not complete; returns whether there are none.
     fn unless_complete_all(&self, open: &mut Open) -> Result<bool, MpiError> {
         self.enter()?;
         let mut left = Vec::with_capacity(open.len());
@@ -172,7 +172,7 @@ impl Mpi {
 }
 
 impl Part {
-    /// Its length, when an array of so many bytes has it.
+    /// Returns its length, if it fits an array of this many bytes.
     fn check(self, n_bytes: usize) -> Result<c_int, MpiError> {
         let wanted = self.start.saturating_add(self.n_bytes);
         if n_bytes < wanted {

@@ -1,4 +1,4 @@
-//! Transfers in the background.
+//! Requests: transfers in the background.
 
 use crate::calls::Mpi;
 use crate::functions::Handle;
@@ -10,37 +10,38 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A transfer in the background, or several that are waited for together, with the memory that they use.
+/// One or several background transfers that complete together, with the memory that they use.
 ///
-/// MPI moves on when it is called, by whomever: most libraries do little or nothing between [`test`](Self::test)s.
+/// MPI makes progress when it is called, by any thread: most libraries do little or nothing between
+/// [`test`](Self::test)s.
 ///
 /// # Invariants
-/// - The memory is given back when all is complete. Who drops the request before loses the memory for good, since the
-///   library may still read and write it.
+/// - The memory is returned when all transfers are complete. When the request is dropped before, the memory is
+///   leaked, because the library may still read and write it.
 #[must_use = "the memory is lost when the request is dropped before it is complete"]
 pub struct Request<B> {
     mpi: Arc<Mpi>,
     call: &'static str,
     open: Vec<Open>,
     failed: Option<MpiError>,
-    /// Until it is given back.
+    /// Memory in use; `None` once it is returned.
     kept: Option<Kept<B>>,
 }
 
-/// One transfer under way.
+/// One transfer in progress.
 #[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) handle: Handle,
-    /// The length that is to be received, where that is known.
+    /// Expected length in bytes, where it is known.
     pub(crate) n_bytes: Option<usize>,
 }
 
-/// What must stay until all is complete.
+/// Memory that must stay until all transfers are complete.
 pub(crate) struct Kept<B> {
     pub(crate) buffers: B,
     pub(crate) lists: Vec<Vec<c_int>>,
     pub(crate) handles: Vec<Handles>,
-    /// To be freed then.
+    /// Datatypes to be freed then.
     pub(crate) datatypes: Vec<Handle>,
 }
 
@@ -51,12 +52,12 @@ impl<B> Kept<B> {
 }
 
 impl<B> Request<B> {
-    /// Of transfers that were begun, with what they use.
+    /// Creates a request of transfers that were started, with the memory that they use.
     pub(crate) fn new(mpi: &Arc<Mpi>, call: &'static str, open: Vec<Open>, kept: Kept<B>) -> Self {
         Self { mpi: Arc::clone(mpi), call, open, failed: None, kept: Some(kept) }
     }
 
-    /// Adds a transfer, and the datatype made for it.
+    /// Adds a transfer, and the datatype created for it.
     pub(crate) fn add(&mut self, open: Open, datatype: Option<Handle>) {
         self.open.push(open);
         if let Some(kept) = &mut self.kept {
@@ -64,17 +65,17 @@ impl<B> Request<B> {
         }
     }
 
-    /// Whether the call that begins a transfer succeeded. If not, what was begun before is not waited for.
+    /// Checks the return code of a call that starts a transfer. On failure, earlier transfers are not waited for.
     pub(crate) fn begun(&mut self, code: c_int) -> Result<(), MpiError> {
         let begun = self.mpi.check(self.call, code);
         self.failed = begun.clone().err();
         begun
     }
 
-    /// Whether all is complete; moves on what is under way in this process.
+    /// Returns whether all transfers are complete; makes progress on all transfers of this process.
     ///
     /// # Errors
-    /// When a transfer failed, or received another length than there was room for. The memory is lost then.
+    /// When a transfer failed, or received another length than expected. The memory is leaked then.
     pub fn test(&mut self) -> Result<bool, MpiError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -107,8 +108,8 @@ impl<B> Request<B> {
         Ok(self.open.is_empty())
     }
 
-    /// Waits until all is complete, at most so long; whether it is. It gives way to others, and then sleeps between
-    /// looks.
+    /// Waits until all transfers are complete, at most so long; returns whether they are. The wait yields to other
+    /// threads at first, and sleeps between polls later.
     ///
     /// # Errors
     /// As [`test`](Self::test).
@@ -122,11 +123,11 @@ impl<B> Request<B> {
         Ok(true)
     }
 
-    /// Waits until all is complete, and gives the memory back.
+    /// Waits until all transfers are complete, and returns the memory.
     ///
     /// # Errors
-    /// [`MpiError::Late`] when it is not complete in time, and as [`test`](Self::test). The memory is lost then: who
-    /// wants to wait further calls [`wait`](Self::wait).
+    /// [`MpiError::Late`] when they are not complete in time, and as [`test`](Self::test). The memory is leaked then:
+    /// a caller that may wait again uses [`wait`](Self::wait).
     pub fn finish(mut self, at_most: Duration) -> Result<B, MpiError> {
         if self.wait(at_most)?
             && let Some(buffers) = self.give_back()
@@ -136,17 +137,17 @@ impl<B> Request<B> {
         Err(MpiError::Late { call: self.call, waited: at_most })
     }
 
-    /// The memory of a request that is complete. When it is not, the memory is lost.
+    /// Returns the memory of a complete request. Otherwise the memory is leaked.
     #[must_use]
     pub fn finished(mut self) -> Option<B> {
         self.give_back()
     }
 
-    /// Frees what is needed no more, once.
+    /// Returns the buffers and frees the rest, once.
     fn give_back(&mut self) -> Option<B> {
         let kept = self.kept.take_if(|_| self.open.is_empty() && self.failed.is_none())?;
         for mut datatype in kept.datatypes {
-            // There is nobody to tell; the end of MPI frees it as well.
+            // The error cannot be reported; finalizing MPI frees the datatype as well.
             self.mpi.free_datatype(&mut datatype).unwrap_or_default();
         }
         Some(kept.buffers)

@@ -1,22 +1,26 @@
-//! Settings with which a library starts processes reliably: variables of the environment, which libraries read when they
-//! begin.
+//! Settings with which a library starts processes reliably: environment variables, which libraries read when
+//! they are initialized.
 //!
 //! | library | setting | why |
 //! |---|---|---|
 //! | Open MPI 5, where processes may be started | `coll=^han` | operations over merged communicators hang otherwise |
-//! | Open MPI 5 | `pml=ob1`, `btl=self,sm,tcp` | it hangs otherwise where there is Ethernet only, and sleeps a second at its start |
+//! | Open MPI 5 | `pml=ob1`, `btl=self,sm,tcp` | with Ethernet only, it hangs otherwise and sleeps a second at its start |
 //! | | `mpi_yield_when_idle=1`, for crowded nodes | ranks that wait take the cores of those that compute |
-//! | MPICH | `MPIR_CVAR_ENABLE_HEAVY_YIELD=1`, for crowded nodes | the same: an iteration of four ranks on two cores took 14 ms instead of 83 |
-//! | MPICH 5, where processes may be started | `MPIR_CVAR_CH4_NETMOD=ofi` | over UCX, whatever its transport, a receive from `MPI_ANY_SOURCE` on a communicator with processes that were started later waits for ever now and then; processes that are started on two nodes do not find each other; `MPI_Comm_disconnect` from one that ends at once may wait for ever |
+//! | MPICH | `MPIR_CVAR_ENABLE_HEAVY_YIELD=1`, for crowded nodes | the same: 14 ms per iteration of 4 ranks on 2 cores, not 83 |
+//! | MPICH 5, where processes may be started | `MPIR_CVAR_CH4_NETMOD=ofi` | UCX fails in the three ways below |
 //! | | `FI_PROVIDER=tcp;ofi_rxm`, with it where there is Ethernet only | `tcp` alone drops connections |
 //!
-//! libfabric's provider `tcp` (2.5.1) keeps the process number of a connection that has gone in the memory that the next one gets.
-//! Where two processes then connect to each other at the same time, the one takes the other's request for that of a
-//! process that has begun anew, and drops the connection, with what is on its way. Processes that come and go make this
+//! Over UCX, with any transport, MPICH 5 fails in three ways: a receive from `MPI_ANY_SOURCE` on a communicator with
+//! processes that were started later sometimes waits forever; processes that are started on two nodes do not find each
+//! other; `MPI_Comm_disconnect` from a process that ends at once may wait forever.
+//!
+//! libfabric's provider `tcp` (2.5.1) leaves the process number of a closed connection in the memory that the next one reuses.
+//! Where two processes then connect to each other at the same time, one mistakes the other's request for that of a
+//! restarted process, and drops the connection, with the data in transit. Processes that come and go make this
 //! happen; the provider `ofi_rxm` over it connects in another way.
 //!
 //! # Invariants
-//! - What somebody has set stays; an empty variable sets nothing.
+//! - A variable that is already set stays; an empty one counts as unset.
 
 use crate::support::{STARTING_PROCESSES, netmods, number_after};
 use std::ffi::OsStr;
@@ -29,23 +33,23 @@ const OPEN_MPI: [Setting; 1] = [("OMPI_MCA_coll", "^han")];
 const OPEN_MPI_ETHERNET: [Setting; 2] = [("OMPI_MCA_pml", "ob1"), ("OMPI_MCA_btl", "self,sm,tcp")];
 const OPEN_MPI_CROWDED: [Setting; 1] = [("OMPI_MCA_mpi_yield_when_idle", "1")];
 const MPICH_CROWDED: [Setting; 1] = [("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")];
-/// The variable that says over which of its network modules MPICH communicates.
+/// Variable that selects MPICH's network module.
 pub(crate) const NETMOD: &str = "MPIR_CVAR_CH4_NETMOD";
 const MPICH_GROWING: [Setting; 1] = [(NETMOD, "ofi")];
 const MPICH_ETHERNET: [Setting; 1] = [("FI_PROVIDER", "tcp;ofi_rxm")];
-/// Where the system lists networks that Open MPI has better ways for.
+/// System folders of fast networks, for which Open MPI has better transports.
 const FAST: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
 
-/// Where the ranks of a program may be.
+/// Properties of the nodes that a program may run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
-    /// More of them than cores on a node.
+    /// Whether a node may have more ranks than cores.
     pub is_crowded: bool,
-    /// No process is started later: the library keeps its own way over the network.
+    /// Whether no process is started later: the library then keeps its default transport.
     pub is_fixed: bool,
 }
 
-/// Whether this node has a network that needs no help.
+/// Returns whether this node has a fast network, which needs no settings.
 pub(crate) fn has_fast_network() -> bool {
     let is_there = |folder: &&str| {
         Path::new(folder).read_dir().is_ok_and(|mut devices| devices.next().is_some())
@@ -53,7 +57,7 @@ pub(crate) fn has_fast_network() -> bool {
     FAST.iter().any(is_there)
 }
 
-/// What to set for the library that says this of itself, but what is set.
+/// Returns the settings for the library with this version text, without variables that are already set.
 pub(crate) fn choose(
     version: &str,
     nodes: Nodes,
@@ -76,19 +80,19 @@ pub(crate) fn choose(
     settings
 }
 
-/// Whether a variable says something; to the libraries an empty one is the same as none.
+/// Returns whether a variable has an effect; to the libraries an empty one is unset.
 pub(crate) fn is_set(value: Option<&OsStr>) -> bool {
     value.is_some_and(|value| !value.is_empty())
 }
 
-/// Sets them, where no other thread may look at the environment at the same time; those that are set.
+/// Sets the variables, unless another thread may read the environment at the same time; returns those that were set.
 pub(crate) fn apply(settings: Vec<Setting>) -> Vec<Setting> {
     let n_threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     if n_threads != 1 {
         return Vec::new();
     }
     for (name, value) in &settings {
-        // SAFETY: this is the only thread of the process, as the system has just said.
+        // SAFETY: this is the only thread of the process, as was just checked.
         unsafe { std::env::set_var(name, value) };
     }
     settings
@@ -105,7 +109,7 @@ mod tests {
         assert_eq!(settings.iter().map(|(name, _)| *name).collect::<Vec<_>>(), expected);
     }
 
-    /// An empty `MPIR_CVAR_CH4_NETMOD` counted as a module that can be trusted, while MPICH took its default.
+    /// An empty `MPIR_CVAR_CH4_NETMOD` counted as a reliable module, while MPICH used its default.
     #[test]
     fn an_empty_variable_sets_nothing() {
         assert!(is_set(Some(OsStr::new("ofi"))));
@@ -126,7 +130,7 @@ mod tests {
         check(mpich, crowded, false, &[&["MPIR_CVAR_ENABLE_HEAVY_YIELD"], &over_ofi[..]].concat());
         check(mpich, Nodes::default(), false, &over_ofi);
         check(mpich, Nodes::default(), true, &over_ofi[..1]);
-        // What nobody starts processes with was forced off its fast network.
+        // A program that starts no processes was forced off its fast network.
         let fixed = Nodes { is_crowded: false, is_fixed: true };
         check(mpich, fixed, true, &[]);
         check(mpich, fixed, false, &[]);

@@ -1,4 +1,4 @@
-//! Messages and common operations in the background.
+//! Starts messages and collective operations in the background.
 
 use crate::channel::Channel;
 use crate::elements::{Elements, start_of_room};
@@ -8,22 +8,22 @@ use bytemuck::Pod;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
-/// Whose elements are broadcast from one group to another.
+/// Source of a broadcast from one group to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Those of this rank; they go to all ranks of the other group.
+    /// This rank; its elements go to all ranks of the other group.
     Here,
-    /// Those of another rank of this group: nothing to do.
+    /// Another rank of this group; this rank does nothing.
     Beside,
-    /// Those of this rank of the other group.
+    /// This rank of the other group.
     There(u32),
 }
 
 impl Channel {
-    /// Begins to send elements.
+    /// Starts to send elements.
     ///
     /// # Errors
-    /// When there is no such rank, or the library refuses.
+    /// When there is no such rank, or an MPI call fails.
     pub fn isend<T: Pod, S: Source<T>>(
         &self,
         values: S,
@@ -34,10 +34,11 @@ impl Channel {
         self.isend_parts(values, &[(to, 0..n)], tag)
     }
 
-    /// Begins to send parts of the elements, each to a rank.
+    /// Starts to send parts of the elements, each to a rank.
     ///
     /// # Errors
-    /// When there is no such rank or part, or the library refuses; what was begun before goes on, and its memory is lost.
+    /// When there is no such rank or part, or an MPI call fails; transfers already started continue, and their memory is
+    /// leaked.
     pub fn isend_parts<T: Pod, S: Source<T>>(
         &self,
         values: S,
@@ -60,10 +61,10 @@ impl Channel {
         Ok(request)
     }
 
-    /// Begins to receive as many elements as there is room for: exactly so many must come.
+    /// Starts to receive exactly as many elements as `values` has.
     ///
     /// # Errors
-    /// When there is no such rank, or the library refuses.
+    /// When there is no such rank, or an MPI call fails.
     pub fn ireceive<T: Pod + Send>(
         &self,
         values: Vec<T>,
@@ -74,10 +75,11 @@ impl Channel {
         self.ireceive_parts(values, &[(from, 0..n)], tag)
     }
 
-    /// Begins to receive parts of the elements, each of a rank, which must not overlap.
+    /// Starts to receive parts of the elements, each from a rank; the parts must not overlap.
     ///
     /// # Errors
-    /// When there is no such rank or part, or the library refuses; what was begun before goes on, and its memory is lost.
+    /// When there is no such rank or part, or an MPI call fails; transfers already started continue, and their memory is
+    /// leaked.
     pub fn ireceive_parts<T: Pod + Send>(
         &self,
         mut values: Vec<T>,
@@ -101,11 +103,12 @@ impl Channel {
         Ok(request)
     }
 
-    /// Begins to wait until all are here; all of both groups where there are two. With a deadline where the others may
-    /// not come: a barrier that is given up cannot be called back, and this communicator is of no more use for others.
+    /// Starts a barrier of all ranks; between two groups, of both. Wait for it with a deadline where ranks may be
+    /// missing: an abandoned barrier cannot be canceled, and this communicator cannot be used for further collective
+    /// operations.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn ibarrier(&self) -> Result<Request<()>, MpiError> {
         self.mpi.enter()?;
         let mut handle = 0;
@@ -126,7 +129,7 @@ impl Channel {
         let (start, n, datatype) = (start_of_room(&mut values), elements.n, elements.datatype);
         let mut request = Request::new(&self.mpi, CALL, Vec::new(), Kept::new(values));
         let (ibcast, mut handle) = (self.mpi.exchanges.ibcast, 0);
-        // SAFETY: `n` of the datatype are the values, which stay with the request until it is complete.
+        // SAFETY: the values are `n` of the datatype, and stay with the request until it is complete.
         let code = unsafe { ibcast(start, n, datatype, root, self.comm, &raw mut handle) };
         request.began(code, handle, None, elements)?;
         Ok(request)
@@ -134,10 +137,10 @@ impl Channel {
 }
 
 impl Comm {
-    /// Begins to give all the elements of `root`; all have as many.
+    /// Starts a broadcast of the elements of `root`; all ranks have equally many.
     ///
     /// # Errors
-    /// When there is no such rank, or the library refuses.
+    /// When there is no such rank, or an MPI call fails.
     pub fn ibroadcast<T: Pod + Send>(
         &self,
         values: Vec<T>,
@@ -147,10 +150,10 @@ impl Comm {
         self.ibcast(values, root)
     }
 
-    /// Begins to combine the numbers of all, place by place; all have as many, and fewer than 2³¹.
+    /// Starts to combine the numbers of all ranks elementwise; all have equally many, and fewer than 2³¹.
     ///
     /// # Errors
-    /// When there are more, or the library refuses.
+    /// When there are more, or an MPI call fails.
     pub fn iallreduce<T: Number + Send>(
         &self,
         op: Op,
@@ -173,11 +176,11 @@ impl Comm {
 }
 
 impl Intercomm {
-    /// Begins to give the elements of a rank of one group to all of the other; all of both groups call it, and who gives
-    /// or receives has as many.
+    /// Starts a broadcast from one rank of a group to all ranks of the other; collective over both, with equally many
+    /// elements on all ranks that send or receive.
     ///
     /// # Errors
-    /// When there is no such rank, or the library refuses.
+    /// When there is no such rank, or an MPI call fails.
     pub fn ibroadcast<T: Pod + Send>(
         &self,
         values: Vec<T>,
@@ -194,7 +197,7 @@ impl Intercomm {
 }
 
 impl<B> Request<B> {
-    /// Adds a transfer that a call has begun, with the datatype made for it.
+    /// Adds a transfer that a call has started, with the datatype created for it.
     fn began(
         &mut self,
         code: c_int,
@@ -208,7 +211,7 @@ impl<B> Request<B> {
     }
 }
 
-/// How many elements a part has.
+/// Returns the number of elements in a part.
 fn length(call: &'static str, part: &Range<usize>, n_all: usize) -> Result<usize, MpiError> {
     let too_long = MpiError::Length { call, given: n_all, wanted: part.end };
     (part.start <= part.end && part.end <= n_all).then(|| part.len()).ok_or(too_long)

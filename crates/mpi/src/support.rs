@@ -1,23 +1,23 @@
-//! Which libraries can be trusted to start further processes.
+//! Rates how reliably MPI libraries start further processes.
 //!
 //! Measured on Debian 12: 12 runs of 5 spawns with Open MPI 4.1.4, 48 runs with Open MPI 5.0.11, 36 with
-//! MPICH 5.0.2. Over UCX, MPICH 5.0.2 starts processes and then does not hear all of them: of 28 runs in which ranks receive
-//! from `MPI_ANY_SOURCE` on the merged communicator, 28 waited for ever, with shared memory or TCP below, of one thread or several.
+//! MPICH 5.0.2. Over UCX, MPICH 5.0.2 starts processes but loses messages from some: of 28 runs in which ranks receive
+//! from `MPI_ANY_SOURCE` on the merged communicator, 28 waited forever, over shared memory or TCP, from one thread or several.
 //! Probes for any source (`MPI_Iprobe`, `MPI_Improbe`) find their messages.
 
-/// Whether a library can start processes while the program runs.
+/// Whether a library can start processes at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpawnSupport {
-    /// Whether it does so reliably; one that is not trusted hangs, or cannot.
+    /// Whether it does so reliably; an untrusted library hangs, or cannot do it.
     pub is_trusted: bool,
-    /// Why, or why not and what would help.
+    /// Reason, and a remedy where it is not trusted.
     pub why: String,
 }
 
-/// The first MPICH that starts processes.
+/// First MPICH version that can start processes.
 pub(crate) const STARTING_PROCESSES: (u32, u32) = (4, 3);
 
-/// Judges a library by what `MPI_Get_library_version` says, and by the network module that is set for it.
+/// Rates a library by its version text (`MPI_Get_library_version`) and by the network module set for it.
 pub(crate) fn of_library(version: &str, netmod: Option<&str>) -> SpawnSupport {
     let open_mpi = number_after(version, "Open MPI v");
     let mpich = number_after(version, "MPICH Version:");
@@ -54,7 +54,7 @@ pub(crate) fn of_library(version: &str, netmod: Option<&str>) -> SpawnSupport {
     SpawnSupport { is_trusted, why: why.to_owned() }
 }
 
-/// The network modules of MPICH, as in `MPICH Device: ch4:ucx ofi`; the first one is used where none is set.
+/// Returns the network modules of MPICH, as in `MPICH Device: ch4:ucx ofi`; the first one is the default.
 pub(crate) fn netmods(version: &str) -> Vec<&str> {
     let device = version.lines().find_map(|line| line.trim().strip_prefix("MPICH Device:"));
     let modules =
@@ -62,7 +62,7 @@ pub(crate) fn netmods(version: &str) -> Vec<&str> {
     modules.split([' ', ',']).filter(|name| !name.is_empty()).collect()
 }
 
-/// The first two parts of the version number that follows `mark`.
+/// Returns the first two parts of the version number that follows `mark`.
 pub(crate) fn number_after(text: &str, mark: &str) -> Option<(u32, u32)> {
     let (_, rest) = text.split_once(mark)?;
     let mut parts = rest.trim_start().split(|c: char| !c.is_ascii_digit());
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(of_library(version, None).is_trusted, is_trusted);
     }
 
-    /// Growth over UCX was called reliable, and a receive from any rank then hung without a word.
+    /// Growth over UCX was rated reliable, and a receive from any rank then hung silently.
     #[test]
     fn mpich_is_trusted_over_ofi_only() {
         let both = "MPICH Version:      5.0.2\nMPICH Device:       ch4:ucx ofi\nMPICH CC: x";

@@ -1,22 +1,23 @@
-//! Calls of MPI that wait for other ranks and cannot be interrupted: the start, the end, and a communicator for all.
+//! Watchdog for MPI calls that wait for other ranks and cannot be interrupted: initializing, finalizing, and
+//! creating communicators.
 //!
-//! A thread looks at the clock meanwhile. When the call does not return in time, nothing can be done in this process
-//! any more: it says so on standard error and ends with code [`EXIT_STUCK`], on which the launcher ends the
-//! other ranks. The time is an hour, since a rank may read its input for long before it comes there, or what the
-//! variable `SINTONIA_MPI_PATIENCE_S` says.
+//! A thread watches the time meanwhile. When the call does not return in time, this process cannot continue: it
+//! prints a message to standard error and exits with code [`EXIT_STUCK`], upon which the launcher ends the other
+//! ranks. The limit is an hour, because a rank may read its input for long before it makes the call, or the value of
+//! the variable `SINTONIA_MPI_PATIENCE_S`.
 
 use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// The code with which a process ends that waits in MPI in vain: that of the command `timeout`.
+/// Exit code of a process that waited in MPI in vain, the same as that of the command `timeout`.
 pub const EXIT_STUCK: i32 = 124;
 
 const VARIABLE: &str = "SINTONIA_MPI_PATIENCE_S";
 const PATIENCE: Duration = Duration::from_hours(1);
 
-/// Makes a call that cannot be interrupted. When no thread can be started, nobody watches it.
+/// Makes a call that cannot be interrupted. When no thread can be started, the call is not watched.
 pub(super) fn watched<T>(call: &'static str, make: impl FnOnce() -> T) -> T {
     let (tell, ended) = channel::<()>();
     let patience = patience();
@@ -38,13 +39,13 @@ fn patience() -> Duration {
 }
 
 fn give_up(call: &str, patience: Duration) {
-    // Who does not hear it sees the code.
+    // If the message cannot be written, the exit code still shows it.
     let _written = writeln!(
         std::io::stderr(),
         "`{call}` did not return within {} s, since other ranks of the program did not come there; see whether \
          all of them run, or set {VARIABLE} to more seconds. This process ends with code {EXIT_STUCK}.",
         patience.as_secs_f64()
     );
-    // SAFETY: ends the process at once; what would run at its end would wait for the same call.
+    // SAFETY: ends the process at once; exit functions would wait for the same call.
     unsafe { libc::_exit(EXIT_STUCK) }
 }

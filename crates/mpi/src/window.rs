@@ -1,10 +1,10 @@
-//! Memory that other ranks read by themselves.
+//! Windows: memory that other ranks read by one-sided operations.
 //!
-//! Whoever has data exposes them; whoever needs them gets them, at its own time. Where the library reads another process's
-//! memory directly, the one that exposes goes on to compute undisturbed.
+//! A rank exposes data, and other ranks read them when they need them. Where the library reads another process's
+//! memory directly, the exposing rank continues to compute undisturbed.
 //!
 //! # Invariants
-//! - What is exposed stays as long as the window, and what is got into as long as the [`Fetch`].
+//! - Exposed memory lives as long as the window, and memory read into as long as the [`Fetch`].
 
 use crate::calls::{Mpi, value};
 use crate::functions::Handle;
@@ -16,18 +16,18 @@ use std::sync::Arc;
 
 /// Memory of all ranks of a communicator, which all of them may read.
 ///
-/// When it is dropped and not closed, its memory stays for good.
+/// When it is dropped without being closed, its memory is leaked.
 pub struct Window {
     mpi: Arc<Mpi>,
     window: Handle,
     exposed: ManuallyDrop<Option<Lent>>,
-    /// Bytes that each rank exposes.
+    /// Number of bytes that each rank exposes.
     n_bytes: Vec<usize>,
 }
 
-/// What is read from a window, on its way.
+/// Reads from a window, in progress.
 ///
-/// When it is dropped on the way, its memory stays for good.
+/// When it is dropped before it is complete, its memory is leaked.
 pub struct Fetch {
     mpi: Arc<Mpi>,
     memory: ManuallyDrop<Box<dyn Memory>>,
@@ -35,10 +35,10 @@ pub struct Fetch {
 }
 
 impl Window {
-    /// Exposes bytes, or nothing. All ranks call it.
+    /// Exposes bytes, or nothing; collective.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn expose(comm: &Comm, exposed: Option<Lent>) -> Result<Self, MpiError> {
         let bytes = exposed.as_ref().map_or(&[][..], |lent| (**lent).as_ref());
         let n_bytes = comm.allgather(&[bytes.len()])?;
@@ -47,7 +47,7 @@ impl Window {
         let start = if bytes.is_empty() { 0 } else { bytes.as_ptr() as usize };
         let (length, mut window) = (bytes.len().cast_signed(), 0);
         let create = mpi.exchanges.win_create;
-        // SAFETY: bytes that the window keeps and nobody changes; nobody writes to it either, since there are only gets.
+        // SAFETY: bytes that the window keeps and that nothing changes; the window is not written to either, only read.
         let code =
             unsafe { create(start as *mut _, length, 1, info, comm.handle(), &raw mut window) };
         mpi.check("MPI_Win_create", code)?;
@@ -67,10 +67,11 @@ impl Window {
         self.mpi.check("MPI_Win_lock_all", code)
     }
 
-    /// Starts to get `n_bytes` of rank `from`, from its byte `there` on, to byte `here` of what is fetched (`MPI_Rget`).
+    /// Starts to read `n_bytes` of rank `from` at its offset `there` into offset `here` of the fetch's memory
+    /// (`MPI_Rget`).
     ///
     /// # Errors
-    /// When there is no such rank, one side has not so many bytes, or the library refuses.
+    /// When there is no such rank, a range exceeds its memory, or an MPI call fails.
     pub fn get(
         &self,
         fetch: &mut Fetch,
@@ -90,17 +91,17 @@ impl Window {
         let (n, byte, there) = (count(n_bytes)?, self.mpi.byte, there.cast_signed());
         let mut request = 0;
         let get = self.mpi.exchanges.rget;
-        // SAFETY: so many bytes are exposed there, and there is room for them here as long as the fetch is.
+        // SAFETY: this many bytes are exposed there, and there is room for them here as long as the fetch lives.
         let code = unsafe { get(to, n, byte, rank, there, n, byte, self.window, &raw mut request) };
         self.mpi.check("MPI_Rget", code)?;
         fetch.requests.push(request);
         Ok(())
     }
 
-    /// Ends the window, when nobody reads any more. All ranks call it.
+    /// Ends the window, when no rank reads from it any more; collective.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn close(mut self) -> Result<(), MpiError> {
         self.mpi.enter()?;
         // SAFETY: a window of ours, which was locked.
@@ -115,16 +116,16 @@ impl Window {
 }
 
 impl Fetch {
-    /// Nothing yet, for this memory.
+    /// Creates a fetch into this memory, without reads.
     #[must_use]
     pub fn into(mpi: &Arc<Mpi>, memory: Box<dyn Memory>) -> Self {
         Self { mpi: Arc::clone(mpi), memory: ManuallyDrop::new(memory), requests: Vec::new() }
     }
 
-    /// Whether everything has come that was asked for.
+    /// Returns whether all reads are complete.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn is_complete(&mut self) -> Result<bool, MpiError> {
         self.mpi.enter()?;
         let mut open = Vec::new();
@@ -135,13 +136,13 @@ impl Fetch {
         Ok(self.requests.is_empty())
     }
 
-    /// How many gets were not found complete yet.
+    /// Returns the number of reads that were not complete at the last test.
     #[must_use]
     pub fn n_open(&self) -> usize {
         self.requests.len()
     }
 
-    /// The memory, when it [is complete](Self::is_complete).
+    /// Returns the memory, if the fetch [is complete](Self::is_complete).
     #[must_use]
     pub fn finished(self) -> Option<Box<dyn Memory>> {
         let memory = ManuallyDrop::into_inner(self.memory);

@@ -1,9 +1,9 @@
-//! Shared memory that is zero, and that nobody has touched yet.
+//! Shared memory filled with zeros, whose pages are not touched yet.
 
 use bytemuck::Pod;
 use std::sync::Arc;
 
-/// `n` elements of zeros, which cost nothing until they are used: the system gives pages when they are written to.
+/// Returns `n` zeros, which cost nothing until they are used: the system provides pages when they are written to.
 #[must_use]
 pub fn zeroed<T: Pod>(n: usize) -> Arc<[T]> {
     let memory = Arc::<[T]>::new_zeroed_slice(n);

@@ -1,10 +1,10 @@
-//! Stretches of arrays that travel as one message, and those that are read by who needs them.
+//! Stretches of arrays that travel as one message, and windows that other ranks read.
 
 use crate::{Outcome, SOON, equal};
 use mpi::{Bundle, Comm, Exchange, Fetch, Lent, Memory, MpiError, Own, Stretch, Window};
 use std::sync::Arc;
 
-/// Bytes of an array.
+/// Length of an array, in bytes.
 const N: usize = 64;
 
 pub(crate) fn all(world: &Comm) -> Outcome {
@@ -18,7 +18,7 @@ pub(crate) fn all(world: &Comm) -> Outcome {
     windows(world)
 }
 
-/// The bytes of the `number`th array of a rank.
+/// Returns the bytes of the `number`th array of a rank.
 fn content(rank: u32, number: u8) -> Vec<u8> {
     let first = u8::try_from(rank * 90).unwrap_or(u8::MAX).wrapping_add(number * 17);
     (0..N).map(|at| first.wrapping_add(at.to_le_bytes()[0])).collect()
@@ -30,7 +30,7 @@ fn lent(rank: u32, number: u8) -> Lent {
 
 type Begin<'a> = &'a mut dyn FnMut(Bundle) -> Result<Exchange, MpiError>;
 
-/// Waits for an exchange, and takes its arrays.
+/// Waits for an exchange, and returns its arrays.
 fn arrays(mut exchange: Exchange) -> Result<Vec<Vec<u8>>, Box<dyn std::error::Error>> {
     let began = std::time::Instant::now();
     while !exchange.is_complete()? {
@@ -44,7 +44,7 @@ fn arrays(mut exchange: Exchange) -> Result<Vec<Vec<u8>>, Box<dyn std::error::Er
     arrays.map(|array| Ok(*array.map_err(|_| "other memory")?)).collect()
 }
 
-/// Two stretches of one array and one of another go to the next rank, in one message.
+/// Sends two stretches of one array and one of another to the next rank, in one message.
 fn check(world: &Comm, begin: Begin<'_>) -> Outcome {
     let (own, n) = (world.rank(), world.size());
     let (next, before) = ((own + 1) % n, (own + n - 1) % n);
@@ -71,7 +71,7 @@ fn check(world: &Comm, begin: Begin<'_>) -> Outcome {
     equal(matches!(refused, Err(MpiError::Length { given: N, wanted: 65, .. })), true)
 }
 
-/// Rank 0 gives each rank its rows of 4 bytes, the last ones first.
+/// Rank 0 sends each rank its rows of 4 bytes, in reverse order of ranks.
 fn rows(world: &Comm, begin: Begin<'_>) -> Outcome {
     let (own, n) = (world.rank(), world.size());
     let start = |peer: u32| 8 * (n - 1 - peer) as usize;
@@ -92,13 +92,14 @@ fn common(world: &Comm) -> Outcome {
     equal(arrays(world.start_barrier()?)?.len(), 0)
 }
 
-/// All read some of what rank 0 exposes, and their own neighbor's; the last rank exposes nothing.
+/// All ranks read a part of the memory that rank 0 and their neighbor expose; the last rank exposes
+/// nothing.
 fn windows(world: &Comm) -> Outcome {
     let (own, n) = (world.rank(), world.size());
     let is_empty = |rank: u32| 0 < rank && rank == n - 1;
     let exposed = (!is_empty(own)).then(|| lent(own, 2));
     let window = match Window::expose(world, exposed) {
-        // Open MPI 4 has none for a rank alone.
+        // Open MPI 4 supports no window on a single rank.
         Err(MpiError::Call { call: "MPI_Win_create", .. }) if n == 1 => return Ok(()),
         window => window?,
     };

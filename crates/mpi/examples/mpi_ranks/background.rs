@@ -1,4 +1,4 @@
-//! Transfers in the background, and what each rank has for each other one.
+//! Background transfers, and exchanges of all ranks with all others.
 
 use crate::{Outcome, SOON, equal};
 use mpi::{Comm, MpiError, Op, Parts, Share};
@@ -15,7 +15,7 @@ pub(crate) fn all(world: &Comm, is_wide: bool) -> Outcome {
     lateness(world)
 }
 
-/// Everybody sends to the next and receives of the one before, in a circle.
+/// Each rank sends to the next and receives from the previous one, in a ring.
 fn messages(world: &Comm) -> Outcome {
     let (own, n) = (world.rank(), world.size());
     let (next, before) = ((own + 1) % n, (own + n - 1) % n);
@@ -30,7 +30,7 @@ fn messages(world: &Comm) -> Outcome {
     Ok(())
 }
 
-/// Parts of one array go to all from rank 0, and come back to their places.
+/// Rank 0 sends parts of one array to all ranks, which return them to their places.
 fn shares(world: &Comm) -> Outcome {
     let n = world.size();
     let rows: Arc<[f64]> = (0..5 * n).map(f64::from).collect();
@@ -67,12 +67,12 @@ fn common(world: &Comm) -> Outcome {
     equal(sums, Ok(expected))
 }
 
-/// How many elements go from one rank to another.
+/// Returns the number of elements sent from one rank to another.
 fn n_between(from: u32, to: u32) -> usize {
     (from as usize * 3 + to as usize * 5) % 7
 }
 
-/// Element by element, who sends it to whom.
+/// Returns elements that contain sender, receiver and index.
 fn content(from: u32, to: u32) -> Vec<[u32; 3]> {
     (0..).take(n_between(from, to)).map(|n| [from, to, n]).collect()
 }
@@ -98,7 +98,7 @@ fn exchanges(world: &Comm, is_wide: bool) -> Outcome {
     equal(matches!(short, Err(MpiError::Length { .. })), true)
 }
 
-/// Rank 0 gives each its part; the parts lie in the turned order.
+/// Rank 0 sends each rank its part; the parts are stored in reverse order.
 fn unequal(world: &Comm, is_wide: bool) -> Outcome {
     let (own, n) = (world.rank() as usize, world.size() as usize);
     let is_first = own == 0;
@@ -116,7 +116,7 @@ fn unequal(world: &Comm, is_wide: bool) -> Outcome {
     equal(received[1..11].to_vec(), (start..start + 10).collect())
 }
 
-/// Nothing is no special address: an empty slice of bytes may begin where `MPI_IN_PLACE` points to.
+/// Empty slices: their address may equal `MPI_IN_PLACE`, which must not be mistaken for it.
 fn nothing(world: &Comm, is_wide: bool) -> Outcome {
     let parts = Parts::new(&vec![0; world.size() as usize]);
     let parts = if is_wide { parts.wide() } else { parts };
@@ -137,13 +137,13 @@ fn nothing(world: &Comm, is_wide: bool) -> Outcome {
     Ok(sent.finish(SOON).map(drop)?)
 }
 
-/// What does not come is said, and its memory is not freed.
+/// A message that never arrives is an error, and its memory is not freed.
 fn lateness(world: &Comm) -> Outcome {
     let copy = world.duplicate()?;
     let never = copy.ireceive(vec![0_u8; 100], 0, 7)?;
     let late = never.finish(Duration::from_millis(20));
     equal(late, Err(MpiError::Late { call: "MPI_Irecv", waited: Duration::from_millis(20) }))?;
-    // So that nothing is left open in the end.
+    // Completes the receive, so that nothing is open at the end.
     copy.barrier()?;
     if world.rank() == 0 {
         for rank in 0..world.size() {

@@ -1,11 +1,11 @@
-//! Messages and what all ranks of a group do together.
+//! Messages and collective operations.
 
 use crate::{Outcome, SOON, equal};
 use bytemuck::{Pod, Zeroable};
 use mpi::{Comm, MpiError, Number, Op};
 use std::time::Duration;
 
-/// Elements of no predefined width.
+/// Elements whose width has no predefined datatype.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 struct Particle {
@@ -41,7 +41,7 @@ fn broadcasts(world: &Comm) -> Outcome {
     Ok(world.broadcast::<u64>(&mut [], 0)?)
 }
 
-/// Each rank gives its number and twice its number.
+/// Each rank contributes multiples of its number.
 fn reduce<T: Number + From<u8> + PartialEq + std::fmt::Debug>(world: &Comm) -> Outcome {
     let rank = u8::try_from(world.rank())?;
     let last = u8::try_from(world.size() - 1)?;
@@ -115,7 +115,7 @@ fn parts(world: &Comm) -> Outcome {
     if let Some(part) = part {
         let mut numbers = [world.rank()];
         part.allreduce(Op::Max, &mut numbers)?;
-        // The order is turned round.
+        // The keys reverse the order.
         equal(part.rank() == 0, numbers[0] == world.rank())?;
         part.free()?;
     }
@@ -138,7 +138,7 @@ fn refusals(world: &Comm) -> Outcome {
     let short = world.allgather_rows(&[0_u8], &vec![1; n_ranks as usize], &mut []);
     let expected = MpiError::Length { call: "MPI_Allgatherv", given: 0, wanted: n_ranks as usize };
     equal(short, Err(expected))?;
-    // What is longer than the room for it is an error of the library, and not the end.
+    // A message longer than the receive buffer is an error value; the program continues.
     if n_ranks == 1 {
         return Ok(());
     }

@@ -1,15 +1,15 @@
-//! Processes that are started, that connect, and that leave.
+//! Processes that are started, connect, and leave.
 
 use crate::{Outcome, SOON, equal};
 use mpi::{Comm, Intercomm, Mpi, Op, Origin, Parts, Spawn};
 use std::sync::Arc;
 
-/// Processes that are started together.
+/// Number of processes started together.
 const N_STARTED: u32 = 2;
-/// Times that each rank hears all others.
+/// Number of times that each rank receives from all others.
 const N_ROUNDS: u32 = 20;
 
-/// What the ranks do that a launcher started.
+/// Scenario of the ranks started by the launcher.
 pub(crate) fn parents(world: &Comm) -> Outcome {
     equal(world.mpi().take_parent()?.is_none(), true)?;
     together(world)?;
@@ -23,7 +23,7 @@ fn start(n: u32) -> Result<Spawn, Box<dyn std::error::Error>> {
     Ok(start)
 }
 
-/// All start one world, join it, and let it go.
+/// All ranks start one world together, merge with it, and disconnect.
 fn together(world: &Comm) -> Outcome {
     let children = world.spawn(&start(N_STARTED)?, world.size() - 1)?;
     equal((children.size(), children.n_peers()), (world.size(), N_STARTED))?;
@@ -36,7 +36,7 @@ fn together(world: &Comm) -> Outcome {
     Ok(children.disconnect()?)
 }
 
-/// What a started process does.
+/// Scenario of a started process.
 pub(crate) fn child(mpi: &Arc<Mpi>, world: &Comm) -> Outcome {
     let parents = mpi.take_parent()?.ok_or("nobody started it")?;
     equal(mpi.take_parent().is_err(), true)?;
@@ -47,7 +47,7 @@ pub(crate) fn child(mpi: &Arc<Mpi>, world: &Comm) -> Outcome {
         hear_anybody(&merged)?;
     }
     if world.size() == 1 {
-        // It joined the others in a chain.
+        // This process joined the merged group as the end of a chain.
         let link = world.join(0, Some((&merged, merged.rank() - 1)), 7)?;
         equal(link.n_peers(), 1)?;
         talk(&link, false)?;
@@ -57,7 +57,7 @@ pub(crate) fn child(mpi: &Arc<Mpi>, world: &Comm) -> Outcome {
     Ok(parents.disconnect()?)
 }
 
-/// Both sides have a word for each other.
+/// Both sides send each other messages and broadcasts.
 fn talk(other: &Intercomm, is_parent: bool) -> Outcome {
     let (own, n_peers) = (other.rank(), other.n_peers());
     other.barrier()?;
@@ -79,7 +79,7 @@ fn talk(other: &Intercomm, is_parent: bool) -> Outcome {
     let wide = parts.clone().wide();
     let request = other.ialltoallv((sent, &wide), (empty, &wide))?;
     equal(request.finish(SOON)?.1, expected)?;
-    // Each sends to the one with its number, or the last.
+    // Each rank sends to the peer with its number, or to the last one.
     let to = own.min(n_peers - 1);
     let sent = other.isend(vec![own; 5], to, 1)?;
     for from in (0..n_peers).filter(|from| (*from).min(other.size() - 1) == own) {
@@ -89,7 +89,7 @@ fn talk(other: &Intercomm, is_parent: bool) -> Outcome {
     Ok(other.ibarrier()?.finish(SOON)?)
 }
 
-/// All are there.
+/// Checks that the merged group is complete.
 fn count(merged: &Comm, expected: u32) -> Outcome {
     equal(merged.size(), expected)?;
     let mut sums = [1, merged.rank()];
@@ -97,7 +97,7 @@ fn count(merged: &Comm, expected: u32) -> Outcome {
     equal(sums, [expected, expected * (expected - 1) / 2])
 }
 
-/// All, and then those of each half, hear each other from whomever something comes.
+/// All ranks, and then those of each half, receive from any source.
 fn hear_anybody(merged: &Comm) -> Outcome {
     hear_all(merged)?;
     let half = merged.split(Some(merged.rank() % 2), 0)?.ok_or("no half")?;
@@ -121,7 +121,8 @@ fn hear_all(comm: &Comm) -> Outcome {
     Ok(comm.barrier()?)
 }
 
-/// The first rank starts a world of one in a thread of its own, where the library lets it, and meets it there.
+/// The first rank starts a world of one process, from another thread where the library allows it, and connects
+/// with it.
 fn one_by_one(world: &Comm) -> Outcome {
     if world.rank() != 0 {
         return Ok(world.barrier()?);
@@ -147,7 +148,7 @@ fn one_by_one(world: &Comm) -> Outcome {
     Ok(child.disconnect()?)
 }
 
-/// The two halves connect as if they were strangers.
+/// The two halves connect by a port, like independent programs.
 fn ports(world: &Comm) -> Outcome {
     let is_host = world.rank() == 0;
     let half = world.split(Some(u32::from(is_host)), 0)?.ok_or("no half")?;

@@ -1,7 +1,7 @@
-//! Datatypes of structs, for the program's own MPI calls.
+//! MPI datatypes of structs, for the program's own MPI calls.
 //!
 //! # Not here
-//! Messages of this library: they are bytes.
+//! Messages sent by this crate: they are bytes.
 
 use super::{failure, value};
 use crate::MpiError;
@@ -12,7 +12,7 @@ use crate::library;
 use mpi_abi::Library;
 use std::ffi::c_int;
 
-/// A committed MPI datatype, for MPI calls that the program makes itself.
+/// A committed MPI datatype for the program's own MPI calls.
 ///
 /// ```no_run
 /// use mpi::{Datatype, Field, Kind, Layout};
@@ -32,10 +32,10 @@ use std::ffi::c_int;
 /// # Ok::<(), mpi::MpiError>(())
 /// ```
 ///
-/// What lies between the fields is not sent, and is left as it is where one is received.
+/// Padding between the fields is not sent, and is left unchanged where a struct is received.
 ///
 /// # Invariants
-/// - It is freed when it is dropped, unless MPI was finalized before.
+/// - It is freed when dropped, unless MPI was finalized before.
 #[derive(Debug)]
 pub struct Datatype {
     handle: Handle,
@@ -45,11 +45,11 @@ pub struct Datatype {
 }
 
 impl Datatype {
-    /// Describes a value to the MPI library of this process, which must be initialized: by the program, or by who
-    /// made an [`Mpi`](crate::Mpi).
+    /// Commits the datatype of a value to the MPI library of this process, which must be initialized: by the
+    /// program, or by an [`Mpi`](crate::Mpi).
     ///
     /// # Errors
-    /// When MPI is not initialized, or finalized already, or the library refuses.
+    /// When MPI is not initialized, is already finalized, or an MPI call fails.
     pub fn commit(kind: Kind) -> Result<Self, MpiError> {
         let library = library::load()?;
         let entrance = Entrance::find()?;
@@ -66,13 +66,13 @@ impl Datatype {
             Kind::Number(_) => datatype.joined(&[(0, kind, 1)], kind.extent_bytes())?,
         };
         let handle = &raw mut datatype.handle;
-        // SAFETY: a datatype that was just made, and is not committed yet.
+        // SAFETY: a datatype that was just created, and is not committed yet.
         let code = unsafe { (datatype.types.commit)(handle) };
         datatype.check("MPI_Type_commit", code)?;
         Ok(datatype)
     }
 
-    /// The handle: a pointer in Open MPI and the ABI of MPI 5, a C `int` in MPICH, which is the lower half then.
+    /// Returns the handle: a pointer in Open MPI and the ABI of MPI 5; in MPICH a C `int`, in the lower half.
     #[must_use]
     pub fn handle(&self) -> usize {
         self.handle
@@ -85,7 +85,7 @@ impl Datatype {
         self.joined(&blocks, layout.extent_bytes)
     }
 
-    /// The datatype of blocks, each with its offset, what its values are, and how many.
+    /// Returns the datatype of blocks, each with its offset in bytes, kind of value, and number of values.
     fn joined(
         &self,
         blocks: &[(usize, Kind, usize)],
@@ -142,7 +142,7 @@ impl Datatype {
     }
 
     fn free(&self, datatype: &mut Handle) -> Result<(), MpiError> {
-        // SAFETY: a datatype of ours that is used no more; what was made of it lives on.
+        // SAFETY: a datatype of ours that is not used any more; datatypes derived from it live on.
         let code = unsafe { (self.types.free)(&raw mut *datatype) };
         self.check("MPI_Type_free", code)
     }
@@ -158,12 +158,12 @@ impl Drop for Datatype {
             return;
         }
         let mut handle = self.handle;
-        // There is nobody to tell; the end of MPI frees it as well.
+        // The error cannot be reported; finalizing MPI frees the datatype as well.
         self.free(&mut handle).unwrap_or_default();
     }
 }
 
-/// How many, as MPI counts.
+/// Converts a number to an MPI count.
 fn number(n: usize) -> Result<c_int, MpiError> {
     c_int::try_from(n).map_err(|_| MpiError::TooLong { n_bytes: n })
 }

@@ -1,14 +1,14 @@
-//! The end of MPI where we began it: when the process exits, so that who needs it again finds it.
+//! Finalizes MPI at process exit, if this crate initialized it, so that MPI can be used again until then.
 //!
-//! A rank that is done early waits for the others asleep: in `MPI_Finalize` it would keep a core busy.
+//! A rank that is done early sleeps until the others are: `MPI_Finalize` would keep a core busy.
 //!
-//! Where a rank does not come, its user's code never having returned, MPI cannot be ended in good order. Then rank 0,
-//! which has the results, ends the job with `MPI_Abort` and the code of its own process, which the launcher returns;
+//! Where a rank never arrives because its user code did not return, MPI cannot be finalized. Then rank 0,
+//! which has the results, ends the job with `MPI_Abort` and its own exit code, which the launcher returns;
 //! the other ranks wait for that.
 //!
 //! # Invariants
-//! - MPI is ended only when everybody who began it has closed it in good order. Otherwise somebody may wait for this rank for
-//!   ever, whom the launcher ends when this process exits without.
+//! - MPI is finalized only when all its users have closed it. Otherwise another rank may wait for this one
+//!   forever; when this process exits without finalizing, the launcher ends that rank.
 
 use super::{Mpi, value};
 use crate::MpiError;
@@ -22,43 +22,43 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Who began MPI and did not close it.
+/// Number of users that initialized MPI and did not close it.
 static N_OPEN: AtomicU32 = AtomicU32::new(0);
 static EXIT: OnceLock<Exit> = OnceLock::new();
-/// Whether this rank ends the job when somebody is missing in the end.
+/// Whether this rank ends the job when a rank is missing at the end.
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
-/// Whether a thread does not return from the library, which therefore cannot be ended.
+/// Whether a thread is stuck in an MPI call, so that MPI cannot be finalized.
 static IS_STUCK: AtomicBool = AtomicBool::new(false);
-/// What stands in the environment of processes that never came, and would keep the launcher waiting.
+/// Environment variables, with values, of started processes that never arrived and would keep the launcher waiting.
 static LOST: Mutex<Vec<String>> = Mutex::new(Vec::new());
-/// The code that this process ends with.
+/// Exit code of this process.
 static CODE: AtomicI32 = AtomicI32::new(0);
 
-/// Between two looks whether the others are done.
+/// Time between two polls whether the others are done.
 const PAUSE: Duration = Duration::from_millis(1);
-/// Looks before the first pause: mostly all are done at once.
+/// Polls before the first pause: in most programs all ranks are done at once.
 const N_AWAKE: u32 = 1000;
-/// How long launchers get to pass on what was printed last: MPICH's drops what it did not read when a job is aborted.
+/// Longest time for launchers to forward the last output: MPICH's drops unread output when a job is aborted.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// How long rank 0 waits for who was missing.
+/// Longest time that rank 0 waits for missing ranks.
 const LAST_CHANCE: Duration = Duration::from_millis(500);
 
-/// What is needed at the end.
+/// MPI functions and constants needed at process exit.
 #[derive(Debug)]
 pub(super) struct Exit {
     entrance: Entrance,
     functions: Functions,
     world: Handle,
     status_ignore: isize,
-    /// Whether its launcher sees to it that `MPI_Abort` of one process is the end of all.
+    /// Whether the launcher ends all processes after an `MPI_Abort` by one.
     is_abort_heard: bool,
 }
 
 impl Mpi {
-    /// Sees to it that MPI is ended with the process; for who began it.
+    /// Registers finalization at process exit; for the code that initialized MPI.
     pub(super) fn end_with_process(&self) -> Result<(), MpiError> {
         if EXIT.set(self.exit()?).is_ok() {
-            // SAFETY: a function that takes nothing, and lies in the program to its end.
+            // SAFETY: a function without arguments that exists until the program ends.
             let code = unsafe { libc::atexit(at_exit) };
             if code != 0 {
                 let why = "the process takes no more functions for its end".to_owned();
@@ -68,7 +68,7 @@ impl Mpi {
         Ok(())
     }
 
-    /// What is needed at the end.
+    /// Collects what is needed at process exit.
     pub(super) fn exit(&self) -> Result<Exit, MpiError> {
         Ok(Exit {
             entrance: Entrance::find()?,
@@ -83,19 +83,19 @@ impl Mpi {
         N_OPEN.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Needs MPI no more: when all who began it say so, it ends with the process. Who does not say so, as after a
-    /// failure, keeps it from ending, and the launcher ends the others.
+    /// Ends this user's need of MPI: when all users have closed it, MPI is finalized at process exit. A user that does not
+    /// close it, as after a failure, prevents that, and the launcher ends the other ranks.
     pub fn close(&self) {
         if self.is_open.swap(false, Ordering::AcqRel) {
             N_OPEN.fetch_sub(1, Ordering::AcqRel);
         }
     }
 
-    /// The same when somebody is missing; `is_first` for rank 0, which ends the job. A program that began MPI ends it
-    /// as well.
+    /// Closes MPI when a rank is missing; `is_first` for rank 0, which ends the job. A program that initialized MPI itself
+    /// also finalizes it itself.
     ///
     /// # Errors
-    /// When the process takes no more functions for its end.
+    /// When no exit function can be registered.
     pub fn close_alone(&self, is_first: bool) -> Result<(), MpiError> {
         if is_first && EXIT.get().is_some() {
             IS_ENDING.store(true, Ordering::Release);
@@ -107,8 +107,8 @@ impl Mpi {
 }
 
 impl Mpi {
-    /// The same when a thread does not return from a call: MPI cannot be ended in good order then, and rank 0 ends the job
-    /// as soon as its own process ends, with the code of that, or [`EXIT_STUCK`] instead of 0; the others wait for that.
+    /// Closes MPI when a thread is stuck in a call, so that MPI cannot be finalized. Rank 0 ends the job
+    /// when its process exits, with its exit code, or [`EXIT_STUCK`] instead of 0; the other ranks wait for that.
     ///
     /// # Errors
     /// As [`close_alone`](Self::close_alone).
@@ -119,14 +119,14 @@ impl Mpi {
 }
 
 impl Mpi {
-    /// Processes on this host with this variable and value in their environment have not come to MPI: they are killed when this
-    /// process ends, after [`close_stuck`](Self::close_stuck). Open MPI's launcher waits for them otherwise.
+    /// Registers processes on this host with this `NAME=value` in their environment, which never arrived in MPI, to be
+    /// killed when this process exits after [`close_stuck`](Self::close_stuck). Open MPI's launcher would wait for them.
     pub fn give_up_those_with(&self, variable: String) {
         LOST.lock().unwrap_or_else(PoisonError::into_inner).push(variable);
     }
 }
 
-/// Ends those that never came.
+/// Kills the processes that never arrived.
 fn kill_lost() {
     let lost = std::mem::take(&mut *LOST.lock().unwrap_or_else(PoisonError::into_inner));
     if lost.is_empty() {
@@ -147,27 +147,27 @@ fn kill_lost() {
     }
 }
 
-/// `on_exit` of the C library, whose functions are told the code of the process.
+/// `on_exit` of the C library, whose callbacks receive the exit code.
 type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
 
-/// Sees to it that the code of the process is known in the end: functions that are registered later run earlier.
+/// Makes the exit code known at process exit: functions registered later run earlier.
 pub(super) fn remember_code() -> Result<(), MpiError> {
     let name = c"on_exit";
     let address = symbol(name).ok_or(MpiError::NoFunction { name: "on_exit" })?;
-    // SAFETY: the C library gives the function of this name this signature.
+    // SAFETY: the C library defines the function of this name with this signature.
     let on_exit = unsafe { std::mem::transmute::<std::ptr::NonNull<c_void>, OnExit>(address) };
-    // SAFETY: a function that lies in the program to its end, and does not look at its argument.
+    // SAFETY: a function that exists until the program ends, and ignores its argument.
     let code = unsafe { on_exit(keep_code, std::ptr::null_mut()) };
     let why = || "the process takes no more functions for its end".to_owned();
     (code == 0).then_some(()).ok_or_else(|| MpiError::Call { call: "on_exit", code, why: why() })
 }
 
-/// The code that this process ends with, where [`remember_code`] was called in time.
+/// Returns the exit code of this process, if [`remember_code`] was called in time.
 pub(super) fn code_of_process() -> c_int {
     CODE.load(Ordering::Acquire)
 }
 
-/// Whether somebody who began MPI has not closed it.
+/// Returns whether a user of MPI has not closed it.
 pub(super) fn is_anybody_open() -> bool {
     N_OPEN.load(Ordering::Acquire) != 0
 }
@@ -187,7 +187,7 @@ extern "C" fn at_exit() {
                 kill_lost();
             }
             if is_ending {
-                // With the code 0 Open MPI leaves processes that were started later.
+                // With exit code 0, Open MPI would leave processes running that were started later.
                 let code = code_of_process();
                 exit.end_job(if code == 0 { EXIT_STUCK } else { code });
             }
@@ -203,11 +203,12 @@ extern "C" fn at_exit() {
 }
 
 impl Exit {
-    /// Waits for all ranks, at most so long. What fails here fails in `MPI_Finalize` as well, which tells it.
+    /// Waits for all ranks, at most so long; returns whether they arrived. A failure here recurs in `MPI_Finalize`, which
+    /// reports it.
     fn are_all_here(&self, at_most: Option<Duration>) -> bool {
         let began = Instant::now();
         let mut request: Handle = 0;
-        // SAFETY: a predefined communicator, whose ranks all come here, and room for a handle.
+        // SAFETY: a predefined communicator, all of whose ranks make this call, and room for a handle.
         let mut code = unsafe { (self.functions.ibarrier)(self.world, &raw mut request) };
         let (mut are_all_here, mut n_looks): (c_int, u32) = (0, 0);
         while code == 0 && are_all_here == 0 {
@@ -231,20 +232,20 @@ impl Exit {
 
     fn finalize(&self) {
         let finalize = || {
-            // SAFETY: initialized by us and not finalized; nothing of ours is on its way.
+            // SAFETY: initialized by us and not finalized; no transfer of ours is in progress.
             unsafe { (self.functions.finalize)() }
         };
         let _code = watched("MPI_Finalize", finalize);
     }
 
-    /// Whether MPI has ended.
+    /// Returns whether MPI is finalized.
     pub(super) fn is_over(&self) -> bool {
         self.entrance.is(self.entrance.finalized)
     }
 
-    /// Ends the other ranks, and this one, which has the results.
+    /// Ends the job from rank 0, which has the results.
     fn end_job(&self, code: c_int) {
-        // What the launcher says of it sounds worse than it is.
+        // The launcher's own message sounds worse than the event is.
         let _written = writeln!(
             std::io::stderr(),
             "a rank did not come to the end of the program: rank 0 is done, and ends the job with `MPI_Abort` and its \
@@ -254,19 +255,19 @@ impl Exit {
         self.abort(code);
     }
 
-    /// Ends the other ranks, and this one, even where the launcher does not hear `MPI_Abort`: a signal is seen by all of them.
+    /// Ends all ranks, even where the launcher ignores `MPI_Abort`: every launcher reacts to a signal.
     pub(super) fn end_all(&self, code: c_int) {
         if self.is_abort_heard {
             return self.abort(code);
         }
         flush();
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: a limit for this process, which ends: what it holds is of no interest.
+        // SAFETY: sets a limit of this process, which ends without a core file because its memory is of no interest.
         let _code = unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
         std::process::abort();
     }
 
-    /// Ends the other ranks, and this one.
+    /// Ends all ranks by `MPI_Abort`.
     fn abort(&self, code: c_int) {
         flush();
         // SAFETY: initialized and not finalized; a predefined communicator.
@@ -274,26 +275,26 @@ impl Exit {
     }
 }
 
-/// Passes on what was printed: a process that ends at once does not.
+/// Flushes standard output: a process that ends abruptly does not.
 fn flush() {
     // SAFETY: a null pointer stands for all streams of C.
     let _flushed = unsafe { libc::fflush(std::ptr::null_mut()) };
     wait_for_readers();
 }
 
-/// Waits until nothing that was printed is left in the pipes to the launcher.
+/// Waits until the launcher has read everything printed from its pipes.
 fn wait_for_readers() {
     let began = Instant::now();
     loop {
         std::thread::sleep(LAST_WORDS / 10);
         let is_read = [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().all(|file| {
             let mut n_bytes: c_int = 0;
-            // SAFETY: a question about a file, with room for its answer.
+            // SAFETY: queries a file, with room for the answer.
             let code = unsafe { libc::ioctl(file, libc::FIONREAD, &raw mut n_bytes) };
             code != 0 || n_bytes == 0
         });
         if is_read || LAST_WORDS < began.elapsed() {
-            // What was read is on its way.
+            // Gives the launcher time to forward what it read.
             std::thread::sleep(LAST_WORDS / 10);
             return;
         }

@@ -1,9 +1,9 @@
-//! The end of a process of a program with a changing number of ranks that cannot go on, as after a panic.
+//! End of a process that cannot continue, as after a panic, in a program with a changing number of ranks.
 //!
-//! The launcher is to end the others then. MPICH's misses it now and then, and the others wait for ever: in 2 of 60 runs of a C program
-//! whose rank ends within milliseconds of its begin, in 3 of 110 in which one panics as soon after a growth, and in 5 of 164
-//! in which it calls `MPI_Abort` then; it has seen every signal (250 runs, MPICH 5.0.2). So a process that ends with MPI open
-//! ends the job itself: when it panics, and in a program that has grown whatever its code is.
+//! The launcher should then end the other ranks. MPICH's sometimes misses it, and the others wait forever: in 2 of 60 runs
+//! of a C program with a rank that ends within milliseconds of its start, in 3 of 110 where one panics equally soon after a
+//! growth, and in 5 of 164 where it calls `MPI_Abort` then; it noticed every signal (250 runs, MPICH 5.0.2). So a process that
+//! exits with MPI open ends the job itself: when it panics, and in a program that has grown for any exit code.
 
 use super::Mpi;
 use super::exit::{Exit, code_of_process, is_anybody_open, remember_code};
@@ -16,21 +16,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static EXIT: OnceLock<Exit> = OnceLock::new();
 static HAS_GROWN: AtomicBool = AtomicBool::new(false);
 
-/// What a Rust program ends with that panics.
+/// Exit code of a Rust program that panics.
 const PANIC: c_int = 101;
 
 impl Mpi {
-    /// A panic of this process is to be the end of all ranks.
+    /// Makes a panic of this process end all ranks.
     ///
     /// # Errors
-    /// When the process takes no more functions for its end.
+    /// When no exit function can be registered.
     pub fn end_all_by_panics(&self) -> Result<(), MpiError> {
         if EXIT.get().is_some() {
             return Ok(());
         }
         let exit = self.exit()?;
         if EXIT.set(exit).is_ok() {
-            // SAFETY: a function that takes nothing, and lies in the program to its end.
+            // SAFETY: a function without arguments that exists until the program ends.
             let code = unsafe { libc::atexit(at_exit) };
             if code != 0 {
                 let why = "the process takes no more functions for its end".to_owned();
@@ -41,7 +41,7 @@ impl Mpi {
         Ok(())
     }
 
-    /// The program has processes that were started at run time.
+    /// Records that the program has started processes at run time.
     pub(crate) fn has_grown(&self) -> Result<(), MpiError> {
         HAS_GROWN.store(true, Ordering::Release);
         self.end_all_by_panics()
@@ -58,7 +58,7 @@ extern "C" fn at_exit() {
         0 => 1,
         code => code,
     };
-    // Who does not hear it sees the code, or the signal.
+    // If the message cannot be written, the exit code or the signal still shows it.
     let _written = writeln!(
         std::io::stderr(),
         "this rank ends before its time, with the code {code}; it ends the other ranks of the program as well"

@@ -1,33 +1,33 @@
-//! Processes that are started later.
+//! Processes that are started at run time.
 
 use super::{Line, Mpi, value};
 use crate::MpiError;
 use crate::functions::Handle;
 use std::ffi::{CString, c_char, c_int};
 
-/// A program as `MPI_Comm_spawn` takes it.
+/// Program to start by `MPI_Comm_spawn`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Its file, or a name that the launcher finds.
+    /// Path, or a name that the launcher finds.
     pub path: CString,
-    /// Its words after the name.
+    /// Arguments after the name.
     pub arguments: Vec<CString>,
-    /// Where it runs; the launcher's choice when there is none.
+    /// Host to run on; `None` leaves the choice to the launcher.
     pub host: Option<CString>,
 }
 
 impl Mpi {
-    /// Starts one process of `program`, as a world of its own, and the line to it; `own_self` is one of
-    /// [`own_self`](Self::own_self) that no other thread uses meanwhile.
+    /// Starts one process of `program`, as a world of its own, and returns the connection with it; `own_self` comes
+    /// from [`own_self`](Self::own_self), and no other thread may use it meanwhile.
     ///
     /// # Errors
-    /// When the library cannot, or the program does not start.
+    /// When the library does not support it, or the program does not start.
     pub fn spawn(&self, program: &Program, own_self: Line) -> Result<Line, MpiError> {
         self.spawn_many(program, (1, &[]), own_self.0, 0).map(Line)
     }
 
-    /// Starts `n` processes of `program` with further words for the launcher, together with all of `comm`; only what
-    /// the root says is heard.
+    /// Starts `n` processes of `program` with further keys and values for the launcher, collectively over `comm`; the
+    /// arguments are significant only at `root`.
     pub(crate) fn spawn_many(
         &self,
         program: &Program,
@@ -42,8 +42,8 @@ impl Mpi {
         let mut failures = vec![0; usize::try_from(n).unwrap_or_default()];
         let mut inter: Handle = 0;
         let path = program.path.as_ptr();
-        // SAFETY: texts that end with zero, a list of them that ends with null, a communicator of ours, and room for a
-        // handle and for a code of each process.
+        // SAFETY: NUL-terminated strings, a list of them that ends with null, a communicator of ours, and room for a
+        // handle and for an error code of each process.
         let code = unsafe {
             (self.functions.comm_spawn)(
                 path,
@@ -63,10 +63,10 @@ impl Mpi {
         Ok(inter)
     }
 
-    /// The line to the process that started this one.
+    /// Returns the connection with the processes that started this one, if a program started it.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn parent(&self) -> Result<Option<Line>, MpiError> {
         let mut comm: Handle = 0;
         // SAFETY: room for a handle.
@@ -79,20 +79,20 @@ impl Mpi {
         Ok(Some(Line(comm)))
     }
 
-    /// Ends the connection with another world, together with it.
+    /// Disconnects from another world; collective over both.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     ///
     /// # Safety
-    /// The line is used no more, in none of its copies.
+    /// The communicator is not used any more, by none of its copies.
     pub unsafe fn disconnect(&self, mut line: Line) -> Result<(), MpiError> {
         // SAFETY: a communicator between two worlds that its owner gives up.
         let code = unsafe { (self.functions.comm_disconnect)(&raw mut line.0) };
         self.check("MPI_Comm_disconnect", code)
     }
 
-    /// Says on which host the program is to run, and what else there is to say.
+    /// Creates the info object with the program's host and further keys and values.
     fn info(&self, program: &Program, more: &[(CString, CString)]) -> Result<Handle, MpiError> {
         if program.host.is_none() && more.is_empty() {
             return value(self.constants.info_null);
@@ -105,7 +105,7 @@ impl Mpi {
         let key = if is_open_mpi { c"host" } else { c"hosts" };
         let host = program.host.iter().map(|host| (key, host.as_c_str()));
         for (key, value) in host.chain(more.iter().map(|(key, value)| (&**key, &**value))) {
-            // SAFETY: an info of ours and texts that end with zero.
+            // SAFETY: an info object of ours and NUL-terminated strings.
             let code = unsafe { (self.functions.info_set)(info, key.as_ptr(), value.as_ptr()) };
             self.check("MPI_Info_set", code)?;
         }
@@ -116,7 +116,7 @@ impl Mpi {
         if info == value(self.constants.info_null)? {
             return Ok(());
         }
-        // SAFETY: made by `info`, and used no more.
+        // SAFETY: created by `info`, and not used any more.
         let code = unsafe { (self.functions.info_free)(&raw mut info) };
         self.check("MPI_Info_free", code)
     }

@@ -1,7 +1,7 @@
-//! Messages of bytes, for who looks after lines and buffers itself.
+//! Messages of bytes, for callers that manage communicators and buffers themselves.
 //!
 //! # Not here
-//! Messages of numbers, with communicators that know their ranks: [`Comm`](crate::Comm).
+//! Messages of typed elements, with communicators that know their ranks: [`Comm`](crate::Comm).
 
 use super::{Line, Mpi};
 use crate::MpiError;
@@ -10,29 +10,29 @@ use crate::message::{Arrival, Status};
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 
-/// A rank that can be reached.
+/// Address of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// By which it is reached.
+    /// Communicator on which the rank is reached.
     pub line: Line,
-    /// Its number there.
+    /// Rank in that communicator.
     pub rank: u32,
 }
 
-/// A message that waits to be received.
+/// A message that can be received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its sender.
+    /// Address of its sender.
     pub from: Address,
     /// Its tag.
     pub tag: u16,
-    /// Its length.
+    /// Length, in bytes.
     pub n_bytes: usize,
 }
 
-/// A message on its way, with its buffer.
+/// A message in transit, with its buffer.
 ///
-/// When it is dropped on the way, the buffer stays allocated for good: the library may still use it.
+/// When it is dropped before it is complete, the buffer is leaked, because the library may still use it.
 #[derive(Debug)]
 pub struct Transfer {
     request: Handle,
@@ -42,20 +42,20 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Gives the buffer back when the transfer is complete.
+    /// Returns the buffer, if the transfer is complete.
     #[must_use]
     pub fn finished(mut self) -> Option<Vec<u8>> {
         if !self.is_done {
             return None;
         }
         let mut bytes = std::mem::take(&mut *self.bytes);
-        // SAFETY: of the bytes that are sent all are there; those that are received have room, and were
-        // written now that the transfer is complete.
+        // SAFETY: a send buffer is initialized throughout; a receive buffer has the capacity, and was
+        // written, now that the transfer is complete.
         unsafe { bytes.set_len(self.n_bytes) };
         Some(bytes)
     }
 
-    /// Its length.
+    /// Returns the length, in bytes.
     #[must_use]
     pub fn n_bytes(&self) -> usize {
         self.n_bytes
@@ -66,7 +66,7 @@ impl Mpi {
     /// Starts to send `bytes`.
     ///
     /// # Errors
-    /// When the library refuses, or the other rank is gone.
+    /// When an MPI call fails, or the other rank is gone.
     pub fn send(&self, bytes: Vec<u8>, to: Address, tag: u16) -> Result<Transfer, MpiError> {
         let n = bytes.len();
         let n_bytes = length(n)?;
@@ -90,10 +90,10 @@ impl Mpi {
         Ok(Transfer { request, bytes, n_bytes: n, is_done: false })
     }
 
-    /// Starts to receive the message that was found, into `bytes`.
+    /// Starts to receive the message that was found into `bytes`.
     ///
     /// # Errors
-    /// When the library refuses, or the other rank is gone.
+    /// When an MPI call fails, or the other rank is gone.
     pub fn receive(&self, mut bytes: Vec<u8>, found: Found) -> Result<Transfer, MpiError> {
         bytes.clear();
         bytes.reserve(found.n_bytes);
@@ -110,10 +110,10 @@ impl Mpi {
         Ok(Transfer { request, bytes, n_bytes: found.n_bytes, is_done: false })
     }
 
-    /// Receives the message that was found, which should be so short that it has arrived as a whole.
+    /// Receives the message that was found at once; it should be so short that it has arrived completely.
     ///
     /// # Errors
-    /// When the library refuses, or the other rank is gone.
+    /// When an MPI call fails, or the other rank is gone.
     pub fn receive_now(&self, into: &mut Vec<u8>, found: Found) -> Result<(), MpiError> {
         into.clear();
         into.reserve(found.n_bytes);
@@ -125,15 +125,16 @@ impl Mpi {
         let code =
             unsafe { (self.functions.recv)(start, n_bytes, self.byte, rank, tag, comm, ignored) };
         self.check("MPI_Recv", code)?;
-        // SAFETY: there is room, and the message that was found had this length and was written there.
+        // SAFETY: the capacity suffices, and the message that was found had this length and was written
+        // there.
         unsafe { into.set_len(found.n_bytes) };
         Ok(())
     }
 
-    /// Whether a transfer is complete; looks after all others of the process too.
+    /// Returns whether a transfer is complete; makes progress on all transfers of the process.
     ///
     /// # Errors
-    /// When the library refuses, or the other rank is gone.
+    /// When an MPI call fails, or the other rank is gone.
     pub fn is_complete(&self, transfer: &mut Transfer) -> Result<bool, MpiError> {
         if !transfer.is_done {
             let mut flag = 0;
@@ -147,10 +148,10 @@ impl Mpi {
         Ok(transfer.is_done)
     }
 
-    /// A message that waits to be received from this line.
+    /// Returns a message that can be received on this communicator, if there is one.
     ///
     /// # Errors
-    /// When the library refuses, or a rank is gone.
+    /// When an MPI call fails, or a rank is gone.
     pub fn probe(&self, line: Line) -> Result<Option<Found>, MpiError> {
         let source = self.constants.any_source;
         let (mut flag, mut status) = (0, Status::new());

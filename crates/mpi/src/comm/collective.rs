@@ -1,4 +1,4 @@
-//! What all ranks of a group do together, each waiting for the others as MPI does: busily, and without a deadline.
+//! Blocking collective operations: each rank waits for the others as MPI does, by polling and without a deadline.
 
 use super::Comm;
 use crate::calls::value;
@@ -9,23 +9,23 @@ use bytemuck::Pod;
 use std::ffi::{c_int, c_void};
 
 impl Comm {
-    /// Gives all the elements of `root`; all have as many.
+    /// Broadcasts the elements of `root`; all ranks have equally many.
     ///
     /// # Errors
-    /// When there is no such rank, or the library refuses.
+    /// When there is no such rank, or an MPI call fails.
     pub fn broadcast<T: Pod>(&self, values: &mut [T], root: u32) -> Result<(), MpiError> {
         let (root, moved) = (self.peer(root)?, self.mpi.elements::<T>(values.len())?);
         let Elements { n, datatype, .. } = moved;
         let start = start_of_room(values);
-        // SAFETY: `n` of the datatype are the values, which are borrowed for writing during the call.
+        // SAFETY: the values are `n` of the datatype, and are borrowed mutably during the call.
         let code = unsafe { (self.mpi.collectives.bcast)(start, n, datatype, root, self.comm) };
         self.mpi.check("MPI_Bcast", code)
     }
 
-    /// Combines the numbers of all, place by place; all have as many.
+    /// Combines the numbers of all ranks elementwise; all have equally many.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn allreduce<T: Number>(&self, op: Op, values: &mut [T]) -> Result<(), MpiError> {
         self.mpi.enter()?;
         let (datatype, op) = (self.mpi.datatype_of::<T>()?, self.operation(op)?);
@@ -33,7 +33,7 @@ impl Comm {
         for piece in values.chunks_mut(self.mpi.count_max()) {
             let n = c_int::try_from(piece.len()).unwrap_or(c_int::MAX);
             let start = start_of_room(piece);
-            // SAFETY: `n` numbers of this datatype, which are borrowed for writing during the call.
+            // SAFETY: `n` numbers of this datatype, which are borrowed mutably during the call.
             let code = unsafe {
                 (self.mpi.collectives.allreduce)(in_place, start, n, datatype, op, self.comm)
             };
@@ -42,10 +42,10 @@ impl Comm {
         Ok(())
     }
 
-    /// The elements of all ranks in their order, at `root`; all have as many.
+    /// Gathers the elements of all ranks in rank order at `root`; all have equally many.
     ///
     /// # Errors
-    /// When there is no such rank, or the library refuses.
+    /// When there is no such rank, or an MPI call fails.
     pub fn gather<T: Pod>(&self, own: &[T], root: u32) -> Result<Option<Vec<T>>, MpiError> {
         let (number, part) = (self.peer(root)?, self.mpi.elements::<T>(own.len())?);
         let Elements { n, datatype, .. } = part;
@@ -53,7 +53,7 @@ impl Comm {
         let n_all = if is_root { own.len() * self.size() as usize } else { 0 };
         let mut all = vec![T::zeroed(); n_all];
         let (from, to) = (start_of(own), start_of_room(&mut all));
-        // SAFETY: `n` of the datatype are the elements of this rank; the root has room for as many of each rank.
+        // SAFETY: this rank has `n` elements of the datatype; the root has room for as many from each rank.
         let code = unsafe {
             (self.mpi.collectives.gather)(from, n, datatype, to, n, datatype, number, self.comm)
         };
@@ -61,16 +61,16 @@ impl Comm {
         Ok(is_root.then_some(all))
     }
 
-    /// The elements of all ranks in their order, everywhere; all have as many.
+    /// Gathers the elements of all ranks in rank order on all ranks; all have equally many.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// When an MPI call fails.
     pub fn allgather<T: Pod>(&self, own: &[T]) -> Result<Vec<T>, MpiError> {
         self.mpi.enter()?;
         let Elements { n, datatype, .. } = &self.mpi.elements::<T>(own.len())?;
         let mut all = vec![T::zeroed(); own.len() * self.size() as usize];
         let (from, to) = (start_of(own), start_of_room(&mut all));
-        // SAFETY: `n` of the datatype are the elements of this rank, and there is room for as many of each rank.
+        // SAFETY: this rank has `n` elements of the datatype, and there is room for as many from each rank.
         let code = unsafe {
             (self.mpi.collectives.allgather)(from, *n, *datatype, to, *n, *datatype, self.comm)
         };
@@ -78,10 +78,11 @@ impl Comm {
         Ok(all)
     }
 
-    /// The elements of all ranks in their order, everywhere: `counts` says how many each has, the same on all.
+    /// Gathers the elements of all ranks in rank order on all ranks; `counts`, equal on all, has the number of each
+    /// rank.
     ///
     /// # Errors
-    /// When the lengths of `own` and `all` are not those of `counts`, or the library refuses.
+    /// When the lengths of `own` and `all` do not match `counts`, or an MPI call fails.
     pub fn allgather_rows<T: Pod>(
         &self,
         own: &[T],
@@ -108,13 +109,13 @@ impl Comm {
             (start_of(own), number(own.len()), self.mpi.datatype_of_width(size_of::<T>())?);
         let (to, lengths, starts) = (start_of_room(all), lengths.as_ptr(), starts.as_ptr());
         let gather = self.mpi.collectives.allgatherv;
-        // SAFETY: `n` elements are those of this rank, there is room for those of all, and both lists are as long as
-        // there are ranks.
+        // SAFETY: this rank has `n` elements, there is room for those of all ranks, and both lists have an entry for
+        // each rank.
         let code = unsafe { gather(from, n, datatype, to, lengths, starts, datatype, self.comm) };
         self.mpi.check(CALL, code)
     }
 
-    /// The same for more elements than MPI counts: a broadcast of each rank.
+    /// Does the same for more elements than MPI can count, by a broadcast from each rank.
     fn allgather_by_turns<T: Pod>(
         &self,
         own: &[T],

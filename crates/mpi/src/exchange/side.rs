@@ -1,4 +1,4 @@
-//! What goes to each rank, or comes from it, as lists that MPI reads.
+//! Data that goes to each rank, or comes from it, as lists for MPI.
 
 use super::{Bundle, Stretch};
 use crate::calls::Mpi;
@@ -7,16 +7,16 @@ use crate::functions::Handle;
 use crate::{Channel, MpiError};
 use std::ffi::c_int;
 
-/// An address, and how many bytes from there.
+/// An address, and the number of bytes from there.
 pub(super) type Block = (usize, usize);
 
-/// One side of an exchange in which all take part.
+/// Sending or receiving side of a collective exchange.
 pub(super) struct Side {
     pub(super) counts: Vec<c_int>,
     pub(super) displacements: Vec<c_int>,
     pub(super) datatypes: Vec<Handle>,
     pub(super) list: Handles,
-    /// Address of the first byte, or 0 where datatypes hold addresses.
+    /// Address of the first byte, or 0 where the datatypes hold addresses.
     pub(super) base: usize,
 }
 
@@ -36,7 +36,7 @@ impl Side {
         })
     }
 
-    /// Counts and places of a side with one stretch for each rank.
+    /// Creates the counts and displacements of a side with one stretch for each rank.
     pub(super) fn rows(
         channel: &Channel,
         blocks: &[Vec<Block>],
@@ -53,7 +53,7 @@ impl Side {
         Ok(side)
     }
 
-    /// The same with a datatype for each rank.
+    /// Creates a side with one derived datatype for each rank.
     pub(super) fn derived(channel: &Channel, blocks: &[Vec<Block>]) -> Result<Self, MpiError> {
         let mut side = Self::of(channel, blocks)?;
         for (peer, blocks) in blocks.iter().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
@@ -68,7 +68,7 @@ impl Side {
 }
 
 impl Mpi {
-    /// A datatype of blocks at their addresses.
+    /// Returns a datatype of blocks at their addresses.
     pub(super) fn stretches(&self, blocks: &[Block]) -> Result<Handle, MpiError> {
         let mut parts = Vec::with_capacity(blocks.len());
         for (address, n_bytes) in blocks {
@@ -84,7 +84,7 @@ impl Mpi {
     }
 }
 
-/// Of each peer, what is sent to it.
+/// Returns the blocks sent to each peer.
 pub(super) fn sent(bundle: &Bundle) -> Result<Vec<Vec<Block>>, MpiError> {
     let mut blocks = Vec::new();
     for (lent, stretches) in &bundle.sent {
@@ -94,7 +94,7 @@ pub(super) fn sent(bundle: &Bundle) -> Result<Vec<Vec<Block>>, MpiError> {
     Ok(blocks)
 }
 
-/// Of each peer, what is received from it.
+/// Returns the blocks received from each peer.
 pub(super) fn received(bundle: &mut Bundle) -> Result<Vec<Vec<Block>>, MpiError> {
     let mut blocks = Vec::new();
     for (memory, stretches) in &mut bundle.received {

@@ -1,3 +1,3 @@
-//! The calls on ranks of every installed MPI library.
+//! Runs the calls on ranks of every installed MPI library.
 
 mod on_ranks;

@@ -1,4 +1,4 @@
-//! Ranks as processes.
+//! Tests on ranks that are processes.
 
 use launch::{Library, example};
 
@@ -26,7 +26,7 @@ fn counts_that_mpi_does_not_know_go_as_datatypes() {
     }
 }
 
-/// What tests set for libraries, and programs that start processes have set for them.
+/// Variables that the tests' launcher sets for libraries; unset here, because programs that start processes set them.
 const SETTINGS: [&str; 6] = [
     "OMPI_MCA_pml",
     "OMPI_MCA_btl",
@@ -36,7 +36,8 @@ const SETTINGS: [&str; 6] = [
     "MPIR_CVAR_ENABLE_HEAVY_YIELD",
 ];
 
-/// Over UCX, MPICH's receives from any rank waited for ever once processes were started, and on one node nothing was set.
+/// Over UCX, MPICH's receives from any rank waited forever after processes were started, and on a single node no variable
+/// was set.
 #[test]
 fn worlds_come_and_go() {
     for library in Library::DYNAMIC {
