@@ -1,21 +1,21 @@
-//! Composition: the time of a program from the times of its parts, by a max-plus evaluation of who waits for whom.
+//! Composition: the time of a program from the times of its parts, by a max-plus evaluation of waiting between ranks.
 //!
 //! Every rank keeps a clock. Computation adds to it; a message takes the later of two clocks and adds the
-//! time on the network. That is linear algebra over `(max, +)`, so it needs no events in the order of time:
-//! each rank runs until it needs what another one has not done yet.
+//! time on the network. That is linear algebra over `(max, +)`, so events need not be processed in the order of time:
+//! each rank runs until it needs something that another one has not done yet.
 //!
-//! What the source composes by rules falls out of it (Laine 2003): `t(R) = i * sum_j t(I_j)` of a loop,
+//! The composition rules of the source follow from it (Laine 2003): `t(R) = i * sum_j t(I_j)` of a loop,
 //! `t = (a + b) * i + (c + d) * i^2` of a nested one, `t = max(sum of master, sum of workers)` of a program,
-//! and the three cases of a master that sends to its workers: `t = alpha + p * t_send(n)` when it is
-//! there first, `t = p * t_send(n)` otherwise.
+//! and the cases of a master that sends to its workers: `t = alpha + p * t_send(n)` when the master is
+//! ready first, `t = p * t_send(n)` otherwise.
 //!
 //! A message of `b` bytes takes `T(b) = 2 o + L + b G` (Alexandrov, Ionescu, Schauser, Scheiman 1995, "LogGP"), which
-//! is what a ping-pong measures:
+//! a ping-pong measures:
 //!
-//! - eager (short): the sender goes on after `o + b G`; the receiver has it at
+//! - eager (short): the sender continues after `o + b G`; the receiver has the message at
 //!   `max(own clock, sent + o + L) + b G + o`
-//! - rendezvous (long, or synchronous): both go on at `max(send, receive) + T(b)`
-//! - collectives: by the algorithm that a library chooses for this length and number of ranks, see [`collectives`]
+//! - rendezvous (long, or synchronous): both continue at `max(send, receive) + T(b)`
+//! - collectives: by the algorithm that a library chooses for the length and number of ranks, see [`collectives`]
 //!
 //! # Invariants
 //! - Pure (I1): the same program and machine give the same times, whatever the order of evaluation.
@@ -23,9 +23,9 @@
 //! - Never hangs: ranks that wait for each other are [`ComposeError::Deadlock`], with their call sites.
 //!
 //! # Not here
-//! Communicators other than the world, non-blocking collectives, receives from any rank: the first come as
-//! messages, as `export` writes them; what a receive from any rank got must be known. Links that several
-//! pairs of ranks share: SimGrid knows them (`sintonia predict --engine smpi`).
+//! Communicators other than the world, nonblocking collectives, receives from any rank: the first become messages, as
+//! `export` writes them; the source of a receive from any rank must be known. Contention on links shared by several
+//! pairs of ranks: SimGrid models it (`sintonia predict --engine smpi`).
 
 pub mod collectives;
 pub mod evaluate;

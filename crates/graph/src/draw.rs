@@ -1,10 +1,10 @@
-//! Graphs as pictures: SVG with one lane for each role.
+//! Draws graphs as SVG, with one lane for each role.
 //!
-//! A picture holds two views, of which one is shown and a click shows the other: the whole graph (DP*Graph+), and
-//! regions, forks and joins only (T-Graph*).
+//! A picture holds two views: the whole graph (DP*Graph+), and
+//! regions, forks and joins only (T-Graph*). One is shown, and a click switches to the other.
 //!
 //! # Invariants
-//! - Every picture needs nothing but itself: generic fonts, no other file.
+//! - Every picture is self-contained: generic fonts, no other files.
 //!
 //! # Not here
 //! Plots of times (`cli`).
@@ -21,7 +21,7 @@ mod text;
 
 use crate::shape::Graph;
 
-/// What is shown first.
+/// View that is shown first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     /// Every operation, loop, conditional and function.
@@ -30,7 +30,7 @@ pub enum View {
     Regions,
 }
 
-/// The picture of a graph, as the text of an SVG file.
+/// Returns the picture of a graph as an SVG file.
 #[must_use]
 pub fn draw(graph: &Graph, title: &str, view: View) -> String {
     lanes::page(graph, title, view)

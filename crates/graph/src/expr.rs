@@ -1,10 +1,10 @@
-//! Numbers of a program as expressions: iterations, ranks, bytes.
+//! Expressions for numbers of a program: iterations, ranks, bytes.
 //!
 //! # Invariants
-//! - Built by a reader that bounds its depth, so recursion over an expression is bounded too.
+//! - Built by a reader that bounds the depth, so that recursion over an expression is bounded too.
 //!
 //! # Not here
-//! How an expression of C becomes one (`source::expression`).
+//! Parsing C expressions (`source::expression`).
 
 mod sum;
 mod text;
@@ -20,23 +20,23 @@ pub enum Expr {
     Rank,
     /// The number of ranks, written `p`.
     Size,
-    /// A name whose value stays the same while the program runs: a constant, a parameter of the problem.
+    /// Name whose value stays the same while the program runs: a constant, a parameter of the problem.
     Name(String),
-    /// A piece of the program's text whose value changes, such as the variable of a loop.
+    /// Piece of the program's text whose value changes, such as a loop variable.
     Varying(String),
-    /// What the source does not say, by a name that tells its place: `i@master.c:77`.
+    /// Value that the source does not give, with a name that identifies its place: `i@master.c:77`.
     Unknown(String),
-    /// Two expressions and what joins them.
+    /// Binary operation.
     Binary(Operator, Box<Expr>, Box<Expr>),
-    /// `!` of an expression.
+    /// Logical negation.
     Not(Box<Expr>),
-    /// A function of expressions: `log2(p)`, `sizeof(struct point)`.
+    /// Function call: `log2(p)`, `sizeof(struct point)`.
     Call(String, Vec<Expr>),
-    /// `condition ? one : other`.
+    /// Conditional expression: `condition ? one : other`.
     Choice(Box<Expr>, Box<Expr>, Box<Expr>),
 }
 
-/// What joins two expressions.
+/// Binary operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "each is said by its sign in `Operator::SIGNS`")]
 pub enum Operator {
@@ -61,7 +61,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// Every operator with its sign in C and how tightly it binds.
+    /// Every operator with its sign in C and its precedence.
     pub const SIGNS: [(&'static str, Self, u8); 18] = [
         ("+", Self::Add, 9),
         ("-", Self::Subtract, 9),
@@ -83,50 +83,50 @@ impl Operator {
         (">>", Self::ShiftRight, 8),
     ];
 
-    /// The operator with this sign.
+    /// Returns the operator with this sign.
     #[must_use]
     pub fn of(sign: &str) -> Option<Self> {
         Self::SIGNS.iter().find(|row| row.0 == sign).map(|row| row.1)
     }
 
     fn row(self) -> &'static (&'static str, Self, u8) {
-        // The rows stand in the order of the operators, as a test checks.
+        // The rows are in the order of the variants, as a test checks.
         &Self::SIGNS[self as usize]
     }
 }
 
 impl Expr {
-    /// Two expressions joined, simplified where that is easy.
+    /// Combines two expressions, simplified where that is easy.
     #[must_use]
     pub fn join(self, operator: Operator, other: Self) -> Self {
         sum::simplified(Self::Binary(operator, Box::new(self), Box::new(other)))
     }
 
-    /// `self + other`.
+    /// Returns `self + other`.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         self.join(Operator::Add, other)
     }
 
-    /// `self - other`.
+    /// Returns `self - other`.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         self.join(Operator::Subtract, other)
     }
 
-    /// `self * other`.
+    /// Returns `self * other`.
     #[must_use]
     pub fn times(self, other: Self) -> Self {
         self.join(Operator::Multiply, other)
     }
 
-    /// `self / other`.
+    /// Returns `self / other`.
     #[must_use]
     pub fn over(self, other: Self) -> Self {
         self.join(Operator::Divide, other)
     }
 
-    /// Every part of the expression, itself first.
+    /// Returns every subexpression, the expression itself first.
     pub fn parts(&self) -> Vec<&Self> {
         let mut parts = vec![self];
         let mut at = 0;
@@ -145,7 +145,7 @@ impl Expr {
         parts
     }
 
-    /// Whether the rank stands in it.
+    /// Returns whether the expression contains the rank.
     #[must_use]
     pub fn has_rank(&self) -> bool {
         self.parts().contains(&&Self::Rank)

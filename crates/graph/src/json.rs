@@ -1,8 +1,8 @@
-//! Graphs as JSON, for other programs.
+//! Writes graphs as JSON, for other programs.
 //!
-//! Nodes and edges are lists: a node names what holds it (`parent`, and `arm` within a branch), and edges say which
-//! node may follow which. Fields are added over time and never change their meaning; a change of meaning raises
-//! [`FORMAT_VERSION`].
+//! Nodes and edges are lists: a node names its container (`parent`, and `arm` within a branch), and edges name the
+//! node that may follow another. Fields are added over time and never change their meaning; a change of meaning
+//! raises [`FORMAT_VERSION`].
 
 mod edges;
 
@@ -10,10 +10,10 @@ use crate::regions::roman;
 use crate::shape::{Arm, Graph, Kind, Measured, Mpi, Node, Origin, Role, Transfer};
 use serde_json::{Map, Value, json};
 
-/// Version of the meaning of the fields.
+/// Version of the JSON format.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// The graph as JSON.
+/// Returns the graph as JSON.
 #[must_use]
 pub fn json(graph: &Graph) -> Value {
     let mut nodes = Vec::new();
@@ -108,7 +108,7 @@ fn label(node: &Node) -> String {
     }
 }
 
-/// What nodes of this kind have besides.
+/// Adds the fields specific to this kind of node.
 fn details(node: &Node, to: &mut Map<String, Value>) {
     let mut put = |name: &str, value: Value| drop(to.insert(name.to_owned(), value));
     match &node.kind {

@@ -1,4 +1,4 @@
-//! The graph of an MPI program: what each role of its ranks does, in which order, how often.
+//! The graph of an MPI program: the actions of each role of its ranks, their order, and how often they happen.
 //!
 //! It is the DP*Graph+ of Laine 2003 ("Desenvolvimento de Modelos para Predição de Desempenho de Programas
 //! Paralelos MPI"): local computation, loops with their number of iterations, conditionals, and every MPI
@@ -17,10 +17,10 @@
 //!
 //! # Invariants
 //! - Pure: texts and numbers in, a graph, SVG or JSON out.
-//! - What is not understood of a source is a warning with its place; the rest is read.
+//! - A part of a source that is not understood becomes a warning with its place; the rest is read.
 //!
 //! # Not here
-//! Files and the command line (`cli`), the record of a run (`run-record`), times of regions (`fitting`).
+//! Files and the command line (`cli`); the record of a run (`run-record`); times of regions (`fitting`).
 
 pub mod compose;
 mod draw;

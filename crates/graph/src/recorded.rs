@@ -1,10 +1,10 @@
-//! Graphs from recorded runs, and what runs measured on graphs from sources.
+//! Builds graphs from recorded runs, and adds measurements of runs to graphs from sources.
 //!
-//! A run knows call sites, and how often each followed which. From that come roles (ranks with the same call sites),
-//! the order of regions, and loops (ways back).
+//! A run knows its call sites, and how often each followed which other. From that come roles (ranks with the same
+//! call sites), the order of regions, and loops (back edges).
 //!
 //! # Not here
-//! The record itself (`run-record`): the caller says what stands in it.
+//! Reading the record (`run-record`): the caller passes its contents.
 
 mod order;
 mod overlay;
@@ -21,49 +21,49 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use overlay::overlay;
 
-/// What a run measured.
+/// Measurements of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// Its ranks.
+    /// Number of ranks.
     pub n_ranks: usize,
-    /// Places that call MPI.
+    /// Call sites of MPI.
     pub sites: Vec<Site>,
-    /// How often these followed each other on each rank.
+    /// Passages between call sites on each rank, with their counts and times.
     pub passages: Vec<Passage>,
 }
 
-/// A place that calls MPI.
+/// A call site of MPI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Site {
-    /// The number by which passages name it.
+    /// Number by which passages refer to it.
     pub id: u32,
     /// The operation, for example `MPI_Send`.
     pub operation: String,
-    /// Where it is, as far as that is known.
+    /// Place in the sources, as far as it is known.
     pub place: Place,
 }
 
-/// The computation between two calls, and the second call.
+/// The computation between two MPI calls, and the second call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Passage {
-    /// The rank.
+    /// Rank.
     pub rank: u32,
-    /// The site before; none at the start.
+    /// Call site before; `None` at the start.
     pub from: Option<u32>,
-    /// The site that ends it.
+    /// Call site that ends the passage.
     pub to: u32,
-    /// Times it was passed.
+    /// Number of times it was passed.
     pub calls: u64,
-    /// Computation, in seconds.
+    /// Computing time, in s.
     pub compute_s: f64,
-    /// Time inside the call, in seconds.
+    /// Time inside the call, in s.
     pub mpi_s: f64,
-    /// Bytes moved.
+    /// Number of bytes moved.
     pub bytes: u64,
 }
 
 impl Run {
-    /// What was measured of a site on some ranks; none when they never passed it.
+    /// Returns the measurements of a site on some ranks; `None` when they never passed it.
     fn measured(&self, site: u32, ranks: &[u32]) -> Option<Measured> {
         let mut sum = Measured { n_places: 1, ..Measured::default() };
         let mut seen = BTreeSet::new();
@@ -78,7 +78,7 @@ impl Run {
         (0 < sum.count).then_some(sum)
     }
 
-    /// Sites of each rank.
+    /// Returns the sites passed by each rank.
     fn sites_by_rank(&self) -> BTreeMap<u32, BTreeSet<u32>> {
         let mut sites: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         for passage in &self.passages {
@@ -88,7 +88,7 @@ impl Run {
     }
 }
 
-/// The graph of a run: regions in order, role by role.
+/// Returns the graph of a run: regions in order, role by role.
 #[must_use]
 pub fn from_run(run: &Run) -> Graph {
     let mut groups: Vec<(BTreeSet<u32>, Vec<u32>)> = Vec::new();
@@ -119,7 +119,7 @@ pub fn from_run(run: &Run) -> Graph {
     graph
 }
 
-/// Ranks as reports name them: `rank 0`, `ranks 1-`, `ranks 2-5,7`.
+/// Formats ranks as in reports: `rank 0`, `ranks 1-`, `ranks 2-5,7`.
 fn in_words(ranks: &[u32], n_ranks: usize) -> String {
     let mut spans: Vec<(u32, u32)> = Vec::new();
     for rank in ranks {
@@ -150,7 +150,7 @@ fn body(run: &Run, ranks: &[u32]) -> Vec<Node> {
     nested(&steps, 0, &spans(&order, &flows))
 }
 
-/// Steps within the loops around them: `spans` are sorted, outer ones first.
+/// Puts steps into the loops around them; `spans` are sorted, outer ones first.
 fn nested(steps: &[Option<Node>], offset: usize, spans: &[Span]) -> Vec<Node> {
     let mut nodes = Vec::new();
     let mut at = offset;
@@ -189,7 +189,7 @@ fn step(run: &Run, id: u32, ranks: &[u32]) -> Option<Node> {
     })
 }
 
-/// What the table says of an operation, without a call of it.
+/// Returns an operation as the operation table describes it, without the arguments of a call.
 fn operation(name: &str) -> Mpi {
     let known = mpi_abi::find(name).and_then(mpi_abi::operation);
     let side = |flow: Flow| match flow {

@@ -1,11 +1,11 @@
-//! Numbers of regions: I, II, and so on, role by role.
+//! Numbers regions: I, II, and so on, in each role.
 //!
 //! An MPI operation is a region, and so is the computation between two of them where it has loops or calls
-//! functions. Simple statements belong to the region beside them.
+//! functions. Simple statements belong to a neighboring region.
 
 use crate::shape::{Graph, Kind, Node};
 
-/// Numbers nodes and regions.
+/// Assigns numbers to nodes and regions.
 pub(crate) fn number(graph: &mut Graph) {
     let mut next_id = 0;
     for role in &mut graph.roles {
@@ -23,14 +23,14 @@ fn number_nodes(nodes: &mut [Node], next: &mut usize) {
     }
 }
 
-/// The number to come, until the end of MPI: nothing after it is measured.
+/// Next region number; numbering ends with MPI, because nothing after it is measured.
 struct Next {
     region: u32,
     is_over: bool,
 }
 
 fn number_regions(nodes: &mut [Node], next: &mut Next) {
-    // The number of the computation that the last nodes belong to.
+    // Number of the computation that the last nodes belong to.
     let mut computation = None;
     for node in nodes.iter_mut() {
         if next.is_over {
@@ -62,7 +62,7 @@ fn number_regions(nodes: &mut [Node], next: &mut Next) {
     join_simple(nodes);
 }
 
-/// Simple statements belong to what follows, or to what is before.
+/// Assigns simple statements to the next region, or else to the previous one.
 fn join_simple(nodes: &mut [Node]) {
     let regions: Vec<Option<u32>> = nodes.iter().map(|node| node.region).collect();
     for (at, node) in nodes.iter_mut().enumerate() {
@@ -81,7 +81,7 @@ fn give(node: &mut Node, region: u32) {
     }
 }
 
-/// Whether computation takes time worth a number.
+/// Returns whether a computation takes enough time to be a region.
 pub(crate) fn is_costly(node: &Node) -> bool {
     match &node.kind {
         Kind::Compute(compute) => compute.is_costly,
@@ -90,7 +90,7 @@ pub(crate) fn is_costly(node: &Node) -> bool {
     }
 }
 
-/// A number as the source of these graphs writes it: IV for 4.
+/// Formats a number in Roman numerals, as the source of these graphs does: IV for 4.
 #[must_use]
 pub fn roman(number: u32) -> String {
     const SIGNS: [(u32, &str); 13] = [

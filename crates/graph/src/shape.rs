@@ -1,11 +1,11 @@
-//! What a graph consists of: roles, each a sequence of steps, some of which hold sequences themselves.
+//! The data structure of a graph: roles, each a sequence of steps, some of which contain sequences themselves.
 //!
 //! # Invariants
-//! - Numbers of nodes are unique in a graph and ascend in the order of the program, role by role.
-//! - The arms of a branch are those that can be taken; an `if` without `else` has an empty second one.
+//! - Numbers of nodes are unique in a graph and ascend in program order, role by role.
+//! - The arms of a branch are its alternatives; an `if` without `else` has an empty second arm.
 //!
 //! # Not here
-//! How a graph comes about (`source`, `recorded`), how long it takes (`compose`).
+//! Building graphs (`source`, `recorded`); predicting times (`compose`).
 
 mod step;
 
@@ -14,78 +14,78 @@ use std::collections::BTreeMap;
 
 pub use step::{Mpi, SendMode, Side, Transfer};
 
-/// What a program does, role by role.
+/// Actions of a program, role by role.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
-    /// Where it comes from.
+    /// Origin of the graph.
     pub origin: Origin,
-    /// Ranks that do the same, by their smallest rank.
+    /// Roles, sorted by their smallest rank.
     pub roles: Vec<Role>,
-    /// Whole numbers that the program gives names to.
+    /// Named integer constants of the program.
     pub constants: BTreeMap<String, i64>,
-    /// What was not understood.
+    /// Parts that were not understood.
     pub warnings: Vec<Warning>,
-    /// Ranks of the run that was measured.
+    /// Number of ranks of the measured run.
     pub n_ranks: Option<usize>,
 }
 
-/// Where a graph comes from.
+/// Origin of a graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// The sources of the program.
+    /// Sources of the program.
     #[default]
     Source,
-    /// A run that was recorded.
+    /// A recorded run.
     Run,
-    /// The sources, with what was measured in a run.
+    /// Sources, with measurements of a run.
     Both,
 }
 
-/// Ranks that do the same.
+/// Ranks that execute the same steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Role {
-    /// `master`, `workers`, `rank 0`, `ranks 1-`.
+    /// Name: `master`, `workers`, `rank 0`, `ranks 1-`.
     pub name: String,
-    /// Which ranks these are: `rank 0`, `ranks 1-`, `even ranks`.
+    /// Its ranks in words: `rank 0`, `ranks 1-`, `even ranks`.
     pub ranks: String,
-    /// For each condition on the rank of the program in turn, whether it holds for these ranks; the condition as
-    /// the program has it, with names resolved.
+    /// The program's conditions on the rank, in order, each with whether it holds for these ranks; names are
+    /// resolved.
     pub conditions: Vec<(Expr, bool)>,
-    /// Ranks of the measured run that have it.
+    /// Ranks of the measured run that have this role.
     pub measured_ranks: Vec<u32>,
-    /// What they do, in order.
+    /// Steps, in order.
     pub body: Vec<Node>,
 }
 
 /// A step of a role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Its number in the graph.
+    /// Number in the graph.
     pub id: usize,
-    /// What it is.
+    /// Kind of step.
     pub kind: Kind,
-    /// Where it stands.
+    /// Place in the sources.
     pub place: Place,
-    /// Number of its region within the role, from 1; none for what holds others or does nothing that takes time.
+    /// Number of its region within the role, from 1; `None` for a container or a step that takes no time.
     pub region: Option<u32>,
-    /// What was measured of it.
+    /// Measurements.
     pub measured: Option<Measured>,
 }
 
 /// A place in the sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Name of the file, as it was given; empty when unknown.
+    /// Name of the file as given; empty when unknown.
     pub file: String,
     /// First line, from 1; 0 when unknown.
     pub line: u32,
     /// Last line.
     pub end_line: u32,
-    /// Function in which it stands.
+    /// Function that contains it.
     pub function: String,
 }
 
-/// What a step is.
+/// Kind of a step.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -93,98 +93,98 @@ pub enum Kind {
     Compute(Compute),
     /// A loop.
     Loop(Loop),
-    /// Arms of which one is taken.
+    /// A conditional.
     Branch(Branch),
     /// A call of one of the program's own functions.
     Group(Group),
     /// An MPI operation.
     Mpi(Mpi),
-    /// The end of a loop, a function or the program, before its last line.
+    /// An early end of an iteration, a loop, a function or the program.
     Exit(Exit),
 }
 
 /// Computation between two other steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compute {
-    /// Functions that are called, loops that are not shown: `config_read()`.
+    /// Functions called and loops not shown: `config_read()`.
     pub label: String,
-    /// Statements.
+    /// Number of statements.
     pub n_statements: usize,
-    /// Loops within it that are not shown.
+    /// Number of loops within it that are not shown.
     pub n_loops: usize,
-    /// Whether it calls functions or has loops; what does not is part of the region beside it.
+    /// Whether it calls functions or has loops; otherwise it is part of a neighboring region.
     pub is_costly: bool,
 }
 
 /// A loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loop {
-    /// How often its body is passed each time the loop is reached.
+    /// Number of iterations each time the loop is reached.
     pub count: Expr,
-    /// How it is written: `for (i = 0; i < n; i++)`, in one line.
+    /// Header in one line: `for (i = 0; i < n; i++)`.
     pub header: String,
-    /// What counts, where something does.
+    /// Loop variable, where there is one.
     pub repeat: Option<Repeat>,
-    /// What is repeated.
+    /// Steps of an iteration.
     pub body: Vec<Node>,
 }
 
 /// A variable that counts iterations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeat {
-    /// The variable.
+    /// Name of the variable.
     pub variable: String,
     /// Its value in the first iteration.
     pub first: Expr,
-    /// What is added after each.
+    /// Increment after each iteration.
     pub step: Expr,
 }
 
-/// Arms of which one is taken.
+/// A conditional, with arms of which one is taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// What decides, as the program has it.
+    /// Condition as written in the program.
     pub condition: String,
-    /// The same as an expression.
+    /// Condition as an expression.
     pub decides: Expr,
-    /// The arms, the first for a condition that holds.
+    /// Arms; the first is for a condition that holds.
     pub arms: Vec<Arm>,
 }
 
-/// One way through a branch.
+/// One alternative of a branch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arm {
-    /// `A`, `B`, and so on.
+    /// Name: `A`, `B`, and so on.
     pub name: String,
-    /// When it is taken: `yes`, `no`, `case TAG_WORK`.
+    /// Condition for taking it: `yes`, `no`, `case TAG_WORK`.
     pub label: String,
-    /// What is done there.
+    /// Steps of the arm.
     pub body: Vec<Node>,
-    /// Share of the passages of the branch that took this arm, where that was measured.
+    /// Share of the executions of the branch that took this arm, where it was measured.
     pub probability: Option<f64>,
 }
 
-/// The body of a function where it is called.
+/// Body of a function at a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// The function.
+    /// Name of the function.
     pub function: String,
     /// Whether it is called within itself; then its body is not shown again.
     pub is_recursive: bool,
-    /// What it does.
+    /// Steps of the function.
     pub body: Vec<Node>,
 }
 
-/// A way out before the last line.
+/// An early exit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// What is left.
+    /// Construct that is left.
     pub leaves: Leave,
-    /// When; empty for always.
+    /// Condition; empty for an unconditional exit.
     pub condition: String,
 }
 
-/// What an exit leaves.
+/// Construct that an exit leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave {
     /// The iteration (`continue`).
@@ -198,7 +198,7 @@ pub enum Leave {
 }
 
 impl Leave {
-    /// The word for it in C.
+    /// Returns its word in C.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -210,34 +210,34 @@ impl Leave {
     }
 }
 
-/// What was measured of a step, over all ranks of its role.
+/// Measurements of a step, over all ranks of its role.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// Passages.
+    /// Number of executions.
     pub count: u64,
-    /// Ranks on which it was passed.
+    /// Number of ranks that executed it.
     pub n_ranks: usize,
-    /// Computation before the MPI call that ends it, in seconds.
+    /// Computing time before the MPI call that ends it, in s.
     pub compute_s: f64,
-    /// Time inside the MPI call, in seconds.
+    /// Time inside the MPI call, in s.
     pub mpi_s: f64,
-    /// Bytes moved.
+    /// Number of bytes moved.
     pub bytes: u64,
-    /// Of a loop: iterations each time it was reached.
+    /// Iterations of a loop each time it was reached.
     pub iterations: Option<f64>,
-    /// Places of the graph that share these numbers, because one line of the program stands behind them all; 1 for
-    /// one.
+    /// Number of places in the graph that share these numbers because they are the same line of the program; 1 if
+    /// there is only one.
     pub n_places: usize,
 }
 
-/// Something in a source that was not understood.
+/// A part of a source that was not understood.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Warning {
-    /// The file, as it was given.
+    /// File as given.
     pub file: String,
-    /// The line, from 1; 0 for the whole file.
+    /// Line, from 1; 0 for the whole file.
     pub line: u32,
-    /// What it is and what became of it, in a sentence.
+    /// Problem and its effect, in a sentence.
     pub text: String,
 }
 
@@ -251,7 +251,7 @@ impl std::fmt::Display for Warning {
 }
 
 impl Place {
-    /// The name of the file without its folders.
+    /// Returns the name of the file without its folders.
     #[must_use]
     pub fn base(&self) -> &str {
         self.file.rsplit(['/', '\\']).next().unwrap_or_default()
@@ -259,14 +259,14 @@ impl Place {
 }
 
 impl Node {
-    /// The name by which measurements know it: `matmul.c:88 MPI_Send`; none for what is no MPI operation.
+    /// Returns the label used in measurements: `matmul.c:88 MPI_Send`; `None` for nodes other than MPI operations.
     #[must_use]
     pub fn label(&self) -> Option<String> {
         let Kind::Mpi(mpi) = &self.kind else { return None };
         Some(format!("{}:{} {}", self.place.base(), self.place.line, mpi.operation))
     }
 
-    /// The sequences that it holds, in order.
+    /// Returns the sequences that it contains, in order.
     pub fn bodies(&self) -> Vec<&[Node]> {
         match &self.kind {
             Kind::Loop(of) => vec![&of.body],
@@ -276,7 +276,7 @@ impl Node {
         }
     }
 
-    /// The same, to change them.
+    /// Returns the same sequences, mutably.
     pub fn bodies_mut(&mut self) -> Vec<&mut Vec<Node>> {
         match &mut self.kind {
             Kind::Loop(of) => vec![&mut of.body],
@@ -286,7 +286,7 @@ impl Node {
         }
     }
 
-    /// Whether it is an MPI operation, or holds one, or calls again what does.
+    /// Returns whether it is or contains an MPI operation, or is a recursive call of a function that does.
     #[must_use]
     pub fn has_mpi(&self) -> bool {
         let is_again = matches!(&self.kind, Kind::Group(group) if group.is_recursive);

@@ -1,14 +1,14 @@
-//! Graphs from sources in C and C++.
+//! Builds graphs from sources in C and C++.
 //!
-//! The program is walked from `main`, once for each role: first to see which conditions on the rank it has, then as
-//! the ranks of each role do. What variables are worth is followed on the way, so that a condition, a peer or a count
-//! is told in terms of the rank, the number of ranks and the names that the program is given.
+//! The program is walked from `main`, first along all paths to collect its conditions on the rank, then once for each
+//! role. Values of variables are tracked on the way, so that a condition, a peer or a count
+//! is expressed by the rank, the number of ranks and names that the program is given.
 //!
 //! # Invariants
-//! - Any text gives a graph or an error; none makes the reader fail.
+//! - Any text gives a graph or an error; the reader never crashes.
 //!
 //! # Not here
-//! Types, pointers, and arithmetic that the walk cannot follow: such a value keeps its name.
+//! Types, pointers, and arithmetic that the walk cannot track: such a value keeps its name.
 
 mod branches;
 mod calls;
@@ -36,48 +36,48 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 use walker::Walker;
 
-/// A file of a program.
+/// A source file of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source<'a> {
-    /// Its name, which also says whether it is C or C++.
+    /// Name, which also determines whether it is C or C++.
     pub name: &'a str,
-    /// What stands in it.
+    /// Contents.
     pub text: &'a str,
 }
 
-/// Sources without a graph.
+/// Reason why sources have no graph.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// Nothing in them looks like C.
+    /// No file contains a function of C or C++.
     #[error("{files} has no function of C or C++: give the sources of the program")]
     NotC {
-        /// Their names.
+        /// Names of the files.
         files: String,
     },
-    /// No place to start.
+    /// No file defines `main`.
     #[error("no `main` in {files}: give the file with it, too")]
     NoMain {
-        /// Their names.
+        /// Names of the files.
         files: String,
     },
-    /// A program without MPI.
+    /// The program does not use MPI.
     #[error(
         "`main` reaches no MPI operation in {files}: give the files with the functions that call MPI, too"
     )]
     NoMpi {
-        /// Their names.
+        /// Names of the files.
         files: String,
     },
 }
 
-/// Warnings about the syntax of a file; more are left out.
+/// Largest number of syntax warnings for a file.
 const N_WARNINGS_MAX: usize = 20;
 
-/// The graph of a program.
+/// Builds the graph of a program.
 ///
 /// # Errors
-/// When there is no `main`, no MPI operation that it reaches, or no C.
+/// When the sources contain no function, no `main`, or no MPI operation that `main` reaches.
 pub fn read(sources: &[Source<'_>]) -> Result<Graph, SourceError> {
     let names: Vec<String> = sources.iter().map(|source| format!("`{}`", source.name)).collect();
     let files = names.join(", ");
@@ -100,7 +100,7 @@ pub fn read(sources: &[Source<'_>]) -> Result<Graph, SourceError> {
     if has_mpi { Ok(graph) } else { Err(SourceError::NoMpi { files }) }
 }
 
-/// As C, or C++ where that fits better.
+/// Parses a source as C, or as C++ where that fits better.
 fn parse(source: &Source<'_>) -> Option<Parsed> {
     let text = typed(source.text);
     let first = Parsed::of(source.name, text.clone(), Tongue::of(source.name), 1)?;
@@ -111,7 +111,7 @@ fn parse(source: &Source<'_>) -> Option<Parsed> {
     Some(first)
 }
 
-/// `main(int argc, ...)` without a type is no C any more, but was; lines stay where they are.
+/// Adds the missing type to `main(int argc, ...)`, which old C allowed; line numbers stay.
 fn typed(text: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| {
         let rest = line.strip_prefix("main").map(str::trim_start);
@@ -121,14 +121,14 @@ fn typed(text: &str) -> String {
     lines.collect()
 }
 
-/// What the parser could not make sense of.
+/// Returns warnings about parts that the parser could not understand.
 fn syntax(file: &Parsed) -> Vec<Warning> {
     let mut warnings = Vec::new();
     facts::visit(file, |piece, around| {
         if !piece.node.is_error() || N_WARNINGS_MAX <= warnings.len() {
             return;
         }
-        // A word before a function or a declaration is a macro of the program.
+        // An unknown word before a function or a declaration is a macro of the program.
         let is_before = around
             .parent
             .is_some_and(|parent| matches!(parent.kind(), "function_definition" | "declaration"));
@@ -177,7 +177,7 @@ fn graph(program: &Program<'_>, mut warnings: BTreeSet<Warning>) -> Graph {
     graph
 }
 
-/// Sources of several programs: one is drawn.
+/// Returns warnings about further `main` functions: only one program is drawn.
 fn other_mains(program: &Program<'_>) -> Vec<Warning> {
     let all = program.functions.get("main").map_or(&[][..], Vec::as_slice);
     let Some(taken) = program.function("main", 2, None).map(|main| main.body) else {
@@ -193,7 +193,7 @@ fn other_mains(program: &Program<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Steps of a role, the ranks that were asked for, and the conditions that were met.
+/// Walks the program; returns the steps, the given ranks, and the conditions on the rank that were met.
 fn walk<'a>(
     program: &Program<'_>,
     ranks: Option<&'a Ranks>,
@@ -246,7 +246,7 @@ fn named(
     roles.collect()
 }
 
-/// What tells two sequences apart: everything but simple statements.
+/// Returns a text that is equal for two sequences that differ only in simple statements.
 fn form(nodes: &[Node]) -> String {
     let mut text = String::new();
     for node in nodes {

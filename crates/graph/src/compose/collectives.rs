@@ -16,18 +16,18 @@
 //!
 //! Algorithms and lengths are those of MPICH: Thakur, Rabenseifner, Gropp (2005), "Optimization of
 //! Collective Communication Operations in MPICH", Int. J. High Performance Computing Applications 19(1),
-//! and the defaults of MPICH 4 (`MPIR_CVAR_BCAST_SHORT_MSG_SIZE` and those beside it). Few ranks: the
-//! library that the source measured sends one after the other up to 3 workers and by a hypercube from 4
+//! and the defaults of MPICH 4 (`MPIR_CVAR_BCAST_SHORT_MSG_SIZE` and related variables). Few ranks: the
+//! library that the source measured sends to up to 3 workers one after the other, and by a hypercube from 4
 //! on (Laine 2003).
 //!
 //! # Invariants
 //! - A round in which every rank takes part ends `T(b)` after the later of a rank and its partner began
-//!   it. In an algorithm after which every rank depends on every other, all then end together, at the
-//!   latest entry and the sum of the rounds: such an operation costs `O(p)` however many its messages.
+//!   it. In an algorithm after which every rank depends on every other, all ranks then end together, at the
+//!   latest entry plus the sum of the rounds: such an operation costs `O(p)`, however many messages it has.
 //! - Trees are evaluated message by message: `O(p)`.
 //!
 //! # Not here
-//! The operation of a reduction itself: its time counts as computation.
+//! The reduction operator itself: its time counts as computation.
 
 mod clocks;
 
@@ -35,7 +35,7 @@ use super::network::Network;
 use super::program::{Collective, Kind};
 pub use clocks::{Bond, Clocks};
 
-/// Below these lengths an algorithm for short messages is taken (MPICH 4).
+/// Message lengths in bytes at which MPICH 4 switches algorithms.
 const BCAST_SHORT: u64 = 12_288;
 const BCAST_LONG: u64 = 524_288;
 const REDUCE_SHORT: u64 = 2048;
@@ -44,15 +44,15 @@ const ALLGATHER_LONG: u64 = 524_288;
 const ALLTOALL_SHORT: u64 = 256;
 const ALLTOALL_MEDIUM: u64 = 32_768;
 const REDUCE_SCATTER_LONG: u64 = 524_288;
-/// From so many ranks on a broadcast of long messages is a scatter and an allgather.
+/// Number of ranks from which a broadcast of long messages is a scatter and an allgather.
 const BCAST_RANKS_MIN: usize = 8;
-/// From so many ranks on an alltoall of short messages is Bruck's.
+/// Number of ranks from which an alltoall of short messages is Bruck's.
 const BRUCK_RANKS_MIN: usize = 8;
 
-/// What decides between algorithms besides length and number of ranks.
+/// Settings that select algorithms, besides length and number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Up to so many ranks the root of a tree sends to, or receives from, all others itself.
+    /// Largest number of ranks for which the root of a tree communicates with all others directly.
     pub linear_up_to: usize,
 }
 
@@ -62,9 +62,9 @@ impl Default for Rules {
     }
 }
 
-/// Takes the clocks of all ranks from their entries to their exits.
+/// Advances the clocks of all ranks from their entries to their exits.
 ///
-/// `parts` are what each rank brings, in the order of ranks.
+/// `parts` are the contributions of the ranks, in rank order.
 pub fn advance(clocks: &mut Clocks, parts: &[Collective], network: &Network, rules: Rules) {
     let Some(first) = parts.first().filter(|_| 1 < parts.len()) else { return };
     let n_ranks = parts.len();
@@ -95,7 +95,7 @@ pub fn advance(clocks: &mut Clocks, parts: &[Collective], network: &Network, rul
     }
 }
 
-/// `ceil(log2 n)`: rounds after which everyone has heard of everyone.
+/// Returns `ceil(log2 n)`: the rounds after which every rank depends on every other.
 fn rounds(n_ranks: usize) -> u32 {
     n_ranks.next_power_of_two().trailing_zeros()
 }
@@ -104,7 +104,8 @@ fn largest_power(n_ranks: usize) -> usize {
     if n_ranks.is_power_of_two() { n_ranks } else { n_ranks.next_power_of_two() / 2 }
 }
 
-/// Rounds that double what each rank has, from `first` bytes to `n_ranks` times that.
+/// Returns the time of rounds that double the data of each rank, from `first` bytes to `n_ranks` times
+/// that, in s.
 fn doubling_s(network: &Network, n_ranks: usize, first: u64) -> f64 {
     (0..rounds(n_ranks)).map(|round| network.one_way_s(first << round)).sum()
 }
@@ -113,7 +114,7 @@ fn ring_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
     (n_ranks - 1) as f64 * network.one_way_s(each)
 }
 
-/// Bruck's rounds: doubling, and in the last one what is missing.
+/// Returns the time of Bruck's rounds, in s: doubling, and the missing rest in the last one.
 fn bruck_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
     let n_blocks = |round: u32| (1_usize << round).min(n_ranks - (1 << round)) as u64;
     (0..rounds(n_ranks)).map(|round| network.one_way_s(each * n_blocks(round))).sum()
@@ -140,7 +141,8 @@ fn alltoall_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
     }
 }
 
-/// All messages are started, then waited for: the first flight is paid, further ones overlap.
+/// Returns the time when all messages are started, then waited for, in s: the first latency counts, further
+/// ones overlap.
 fn at_once_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
     let parts = network.parts(each);
     parts.flight_s + (n_ranks - 1) as f64 * (2.0 * parts.overhead_s + parts.data_s)
@@ -154,12 +156,12 @@ fn reduce_scatter_s(network: &Network, n_ranks: usize, all: u64) -> f64 {
     }
 }
 
-/// Rounds that halve what a rank is left to care for.
+/// Returns the time of rounds that halve the data for which a rank is responsible, in s.
 fn halving_s(network: &Network, n_ranks: usize, all: u64) -> f64 {
     (1..=rounds(n_ranks)).map(|round| network.one_way_s(all >> round)).sum()
 }
 
-/// Recursive doubling, or halving and doubling; the ranks beyond a power of two hand their part to a
+/// Recursive doubling, or halving and doubling. The ranks beyond a power of two hand their part to a
 /// neighbor and get the result from it.
 fn allreduce(clocks: &mut Clocks, network: &Network, bytes: u64) {
     let n_ranks = clocks.n_ranks();
@@ -181,7 +183,7 @@ fn allreduce(clocks: &mut Clocks, network: &Network, bytes: u64) {
     }
 }
 
-/// In round `k` rank `i` sends to `i + 2^k`.
+/// Scans by recursive doubling: in round `k` rank `i` sends to `i + 2^k`.
 fn scan(clocks: &mut Clocks, network: &Network, bytes: u64) {
     let parts = network.parts(bytes);
     for round in 0..rounds(clocks.n_ranks()) {
@@ -257,10 +259,10 @@ impl Tree<'_, '_> {
         }
     }
 
-    /// Down a binomial tree: the number of ranks below a branch decides the length of its message.
+    /// Sends down a binomial tree: the length of a message depends on the number of ranks below its branch.
     fn down(&mut self, bytes: impl Fn(u64) -> u64) {
         let n_ranks = self.clocks.n_ranks();
-        // A parent has a smaller number than its children, and has its message when it is its turn.
+        // A parent has a smaller number than its children, so it has its message when it is processed.
         for parent in 0..n_ranks {
             let height = if parent == 0 { rounds(n_ranks) } else { parent.trailing_zeros() };
             for branch in (0..height).rev().map(|power| 1 << power) {
@@ -269,7 +271,7 @@ impl Tree<'_, '_> {
         }
     }
 
-    /// Up a binomial tree.
+    /// Sends up a binomial tree.
     fn up(&mut self, bytes: impl Fn(u64) -> u64) {
         let n_ranks = self.clocks.n_ranks();
         for branch in (0..rounds(n_ranks)).map(|power| 1 << power) {
@@ -281,7 +283,7 @@ impl Tree<'_, '_> {
         }
     }
 
-    /// The message between a parent and the child `branch` above it, both counted from the root.
+    /// Passes the message between a parent and its child `parent + branch`, both counted from the root.
     fn branch(
         &mut self,
         parent: usize,

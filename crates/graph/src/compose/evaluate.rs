@@ -1,11 +1,12 @@
-//! The evaluation: each rank goes as far as what it waits for allows.
+//! Evaluates a program: each rank advances as far as its dependencies allow.
 //!
-//! A phase that is repeated is evaluated once and again until all clocks, and with them everything that
-//! follows, are those of an earlier turn plus a constant: then all further turns take the same time, and
-//! are added up instead. `x(k + c) = x(k) + d` of a max-plus linear system holds for all later `k`.
+//! A repeated phase is evaluated iteration by iteration until all clocks, and with them everything that
+//! follows, equal those of an earlier iteration plus a constant. Then all further iterations take the same
+//! time, which is extrapolated: in a max-plus linear system `x(k + c) = x(k) + d` then holds for all later
+//! `k`.
 //!
 //! # Invariants
-//! - Linear in the number of steps; of a repeated phase, until it is periodic.
+//! - Linear in the number of steps; a repeated phase is evaluated only until it is periodic.
 
 mod rank;
 mod transfer;
@@ -21,25 +22,25 @@ use std::fmt;
 use thiserror::Error;
 use transfer::{Side, Transfers};
 
-/// Turns that are compared with the newest one of a repeated phase.
+/// Longest period that is detected: number of earlier iterations compared with the newest one.
 const PERIOD_MAX: usize = 4;
-/// Clocks that differ by less than this part of a turn count as equal: rounding.
+/// Relative tolerance within which clocks count as equal, for rounding.
 const EQUAL_WITHIN: f64 = 1e-12;
-/// Steps up to which repeated phases are written out.
+/// Largest number of steps for which repeated phases are unrolled.
 const N_FLAT_MAX: u64 = 20_000_000;
-/// Most ranks that a message names.
+/// Largest number of ranks listed in an error.
 const N_NAMED_MAX: usize = 8;
 
-/// A rank that cannot go on.
+/// State of a rank that cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The rank.
+    /// Rank.
     pub rank: u32,
-    /// The name of its region.
+    /// Name of the region that it is in.
     pub region: String,
-    /// The number of its call site, such as a line.
+    /// Number of its call site, such as a line.
     pub site: u32,
-    /// What it waits for.
+    /// Event that it waits for, in words.
     pub waits_for: String,
 }
 
@@ -50,21 +51,21 @@ impl fmt::Display for Standing {
     }
 }
 
-/// Why a program has no time.
+/// Reason why a program has no time.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ComposeError {
     /// Ranks wait for each other.
     #[error("{n_waiting} of {n_ranks} ranks wait for each other: {}", listed(.first))]
     Deadlock {
-        /// Ranks that did not reach their end.
+        /// Number of ranks that did not reach their end.
         n_waiting: usize,
-        /// Ranks.
+        /// Number of ranks.
         n_ranks: usize,
-        /// The first of those that wait.
+        /// The first waiting ranks.
         first: Vec<Standing>,
     },
-    /// Ranks are in different collective operations at the same time.
+    /// Ranks call different collective operations at the same time.
     #[error("the ranks call different collectives at the same time: {0}, but {1}")]
     Mismatch(Box<Standing>, Box<Standing>),
 }
@@ -73,7 +74,7 @@ fn listed(standing: &[Standing]) -> String {
     standing.iter().map(Standing::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// The time of a program on a machine.
+/// Returns the time of a program on a machine, and its breakdown.
 ///
 /// # Errors
 /// When ranks wait for each other, or do not take part in the same collectives.
@@ -82,7 +83,7 @@ pub fn evaluate(program: &Program, machine: &Machine) -> Result<Outcome, Compose
         Err(error @ ComposeError::Deadlock { .. }) => error,
         done => return done,
     };
-    // A rank may need what another one does in a later turn.
+    // A rank may depend on a later iteration of another one.
     let Some(flat) = program.flattened(N_FLAT_MAX) else { return Err(error) };
     in_turns(&flat, machine)
 }
@@ -106,7 +107,7 @@ fn in_turns(program: &Program, machine: &Machine) -> Result<Outcome, ComposeErro
     Ok(evaluation.outcome())
 }
 
-/// All ranks, each as far as it came.
+/// Evaluation in progress: all ranks, each as far as it has advanced.
 pub(super) struct Evaluation<'a> {
     program: &'a Program,
     network: &'a Network,
@@ -115,13 +116,13 @@ pub(super) struct Evaluation<'a> {
     pub(super) ranks: Vec<Rank>,
     transfers: Transfers,
     gathering: Gathering,
-    /// Ranks that can go on.
+    /// Ranks that can advance.
     ready: Vec<u32>,
     pub(super) log: Log,
     pub(super) n_steps: u64,
 }
 
-/// The collective operation that ranks are entering.
+/// Collective operation that ranks are entering.
 #[derive(Default)]
 struct Gathering {
     n_entered: usize,
@@ -152,7 +153,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// All ranks from the begin of their steps to the end.
+    /// Advances all ranks from the first to the last of these steps.
     fn turn(&mut self, steps: &[Vec<Step>]) -> Result<(), ComposeError> {
         for rank in &mut self.ranks {
             (rank.next, rank.is_inside) = (0, false);
@@ -173,7 +174,7 @@ impl<'a> Evaluation<'a> {
         Err(ComposeError::Deadlock { n_waiting, n_ranks, first: first.collect() })
     }
 
-    /// One rank until it waits or ends.
+    /// Advances one rank until it waits or ends.
     fn advance(&mut self, rank: u32, steps: &[Step]) -> Result<(), ComposeError> {
         let at = rank as usize;
         while let Some(step) = steps.get(self.ranks[at].next) {
@@ -193,7 +194,7 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// The part of a step that needs nobody.
+    /// Executes the part of a step that does not depend on other ranks.
     fn enter(&mut self, rank: u32, step: &Step) -> Result<(), ComposeError> {
         let own = &mut self.ranks[rank as usize];
         match step.act {
@@ -236,7 +237,7 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// The part of a step that may need others; false when they are not there yet.
+    /// Completes a step that may depend on other ranks; returns false while it cannot.
     fn complete(&mut self, rank: u32, step: &Step) -> bool {
         let own = &mut self.ranks[rank as usize];
         if let Act::Collective(_) = step.act {
@@ -252,7 +253,7 @@ impl<'a> Evaluation<'a> {
         true
     }
 
-    /// A rank enters a collective; the last one takes all through it.
+    /// Enters a collective; the last rank to enter takes all ranks through it.
     fn join(&mut self, rank: u32, part: Collective, place: Place) -> Result<(), ComposeError> {
         let at = rank as usize;
         let gathering = &mut self.gathering;
@@ -281,7 +282,7 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// Takes all ranks through a collective that the `last` one entered.
+    /// Takes all ranks through a collective after the `last` one entered.
     fn pass(&mut self, parts: &[Collective], last: u32) {
         let Gathering { clocks, entries_s, .. } = &mut self.gathering;
         clocks.enter(entries_s);
@@ -322,7 +323,7 @@ impl<'a> Evaluation<'a> {
         self.program.regions.get(region as usize).cloned().unwrap_or_default()
     }
 
-    /// Adds the time of a period of a repeated phase some times more.
+    /// Adds the time of further periods of a repeated phase.
     fn extrapolate(&mut self, period: &Period, n_periods: u64) {
         if n_periods == 0 {
             return;
@@ -339,22 +340,22 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// The last turns of a repeated phase.
+/// Ranks at the ends of the last iterations of a phase.
 #[derive(Default)]
 struct Turns {
     last: Vec<Vec<Rank>>,
 }
 
-/// A number of turns after which everything is as before, only later.
+/// Number of iterations after which the state repeats, shifted in time.
 struct Period {
     n_turns: u64,
     time_s: f64,
-    /// The ranks before these turns.
+    /// Ranks before these iterations.
     before: Vec<Rank>,
 }
 
 impl Turns {
-    /// Whether the turn that ended now was one of a period.
+    /// Returns the period that the iteration just evaluated completes, if any.
     fn period(&mut self, evaluation: &Evaluation<'_>) -> Option<Period> {
         if !evaluation.transfers.is_empty() {
             self.last.clear();

@@ -1,16 +1,16 @@
-//! The machine that a program is to run on: its network and the speed of its processors.
+//! The machine that a program is to run on: its network and processor speed.
 //!
-//! | form | what it is |
+//! | form | contents |
 //! |---|---|
-//! | JSON | what `sintonia netbench --json` printed |
+//! | JSON | output of `sintonia netbench --json` |
 //! | TOML | `latency_us` and `per_byte_ns`, or `[[line]]` with `from_bytes` and these two; further keys are optional |
-//! | a name | one of [`NAMES`]: round figures of such a network, to begin with |
+//! | a name | one of [`NAMES`]: typical values of such a network, as a starting point |
 //!
-//! Of several pairs of ranks in a measured network, the one with the median time counts; where some are on different
-//! nodes, only those.
+//! Of several measured pairs of ranks, the one with the median time counts; where some are on different
+//! nodes, only those are considered.
 //!
 //! # Not here
-//! Files: they are read by the caller.
+//! Reading files: the caller does it.
 
 use super::collectives::Rules;
 use super::network::{Line, Network};
@@ -18,10 +18,10 @@ use models::network::NetModel;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// Described machines: name, latency in microseconds, nanoseconds per byte.
+/// Predefined machines: name, latency in microseconds, nanoseconds per byte.
 ///
-/// Bytes at the rate of the line; latencies of MPI messages as their makers and the OSU benchmarks give
-/// them, rounded.
+/// Costs per byte follow from the nominal bandwidth; latencies are those of MPI messages published by manufacturers
+/// and by the OSU benchmarks, rounded.
 pub const NAMES: [(&str, f64, f64); 5] = [
     ("ethernet-1g", 45.0, 8.0),
     ("ethernet-10g", 20.0, 0.8),
@@ -29,66 +29,66 @@ pub const NAMES: [(&str, f64, f64); 5] = [
     ("shared-memory", 0.4, 0.1),
     ("ideal", 0.0, 0.0),
 ];
-/// How netbench calls pairs of ranks on different nodes.
+/// Value of `place` in netbench's output for pairs of ranks on different nodes.
 const BETWEEN_NODES: &str = "between_nodes";
-/// The message by whose time pairs of ranks are compared.
+/// Message length by whose time pairs of ranks are compared, in bytes.
 const TYPICAL_BYTES: u64 = 8192;
 
 /// A machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Between any two ranks.
+    /// Network between any two ranks.
     pub network: Network,
-    /// What limits the network's true times with 95 percent, where it was measured.
+    /// Networks at the lower and upper ends of the 95 % confidence intervals, where the network was measured.
     pub limits: Option<[Network; 2]>,
-    /// How fast it computes, against the machine whose times are given.
+    /// Computing speed relative to the machine on which the times were measured.
     pub speed: f64,
-    /// Its cores, where they count: ranks beyond them share them.
+    /// Number of cores, where it matters: more ranks than cores share them.
     pub n_cores: Option<u32>,
-    /// How collectives choose.
+    /// Rules by which collectives choose their algorithms.
     pub rules: Rules,
 }
 
-/// Why there is no machine.
+/// Error in the description of a machine.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// Neither of the two forms.
+    /// The text has neither of the two forms.
     #[error("it is neither what `sintonia netbench --json` prints nor a description in TOML")]
     Toml(#[source] toml::de::Error),
-    /// JSON, but not of netbench.
+    /// The text is JSON, but not netbench's output.
     #[error("it is JSON, but not what `sintonia netbench --json` prints")]
     Json(#[source] serde_json::Error),
-    /// Netbench had nothing to say.
+    /// The file contains no measurements.
     #[error(
         "it holds no times: measure with at least two ranks, as `sintonia netbench -- mpirun -np 2`"
     )]
     Empty,
-    /// A number makes no sense.
+    /// A number is out of range.
     #[error("`{key} = {value}` is not possible: {wanted}")]
     Value {
-        /// The key.
+        /// Name of the key.
         key: &'static str,
         /// Its value.
         value: f64,
-        /// What it may be.
+        /// Allowed range.
         wanted: &'static str,
     },
-    /// There is no network.
+    /// The description lacks a network.
     #[error("`latency_us` and `per_byte_ns` are missing; write both, or `[[line]]` with them")]
     NoNetwork,
 }
 
-/// A pair of ranks, as netbench writes it.
+/// A pair of ranks in netbench's output.
 #[derive(Deserialize)]
 struct Pair {
-    /// Whether the two are on one node.
+    /// Whether both ranks are on one node; see [`BETWEEN_NODES`].
     #[serde(default)]
     place: String,
     model: NetModel,
 }
 
-/// A described machine.
+/// Description of a machine in TOML.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Described {
@@ -112,30 +112,30 @@ struct DescribedLine {
 }
 
 impl Machine {
-    /// A machine as fast as the one whose times are given.
+    /// Creates a machine as fast as the one on which the times were measured.
     #[must_use]
     pub fn of(network: Network) -> Self {
         Self { network, limits: None, speed: 1.0, n_cores: None, rules: Rules::default() }
     }
 
-    /// How fast each of so many ranks computes: more ranks than cores take turns.
+    /// Returns the computing speed of each of `n_ranks`: more ranks than cores take turns.
     #[must_use]
     pub fn speed_of(&self, n_ranks: usize) -> f64 {
         let cores = self.n_cores.map_or(f64::INFINITY, f64::from);
         self.speed * (cores / n_ranks.max(1) as f64).min(1.0)
     }
 
-    /// One of the described machines.
+    /// Returns a predefined machine.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let (_, latency_us, per_byte_ns) = NAMES.iter().find(|(known, ..)| *known == name)?;
         Some(Self::of(Network::uniform(latency_us * 1e-6, per_byte_ns * 1e-9)))
     }
 
-    /// Reads the text of a file.
+    /// Reads a machine from the text of a file.
     ///
     /// # Errors
-    /// When the text is of neither form, or a number in it makes no sense.
+    /// When the text has neither form, or a number is out of range.
     pub fn read(text: &str) -> Result<Self, MachineError> {
         if text.trim_start().starts_with(['[', '{']) && !text.trim_start().starts_with("[[line]]") {
             return Self::measured(text);

@@ -1,55 +1,56 @@
-//! What the network takes for a message, split into the parts that decide who waits.
+//! Time of a message on the network, split into the parts that determine waiting.
 
 use models::network::{NetModel, Piece};
 
-/// Messages up to here are sent without asking, where nothing says otherwise.
+/// Default length up to which messages are eager, in bytes.
 const EAGER_BYTES: u64 = 65_536;
-/// The part of the latency in which the sender's processor is busy, and again the receiver's.
+/// Default share of the latency during which the sender's processor is busy, and again the receiver's.
 const OVERHEAD_SHARE: f64 = 0.25;
 
 /// A network between any two ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Lines of the time over the length, from short to long messages.
+    /// Lines of time over length, from short to long messages.
     lines: Vec<Line>,
-    /// The longest message that is sent without asking the receiver.
+    /// Length of the longest eager message, sent without asking the receiver, in bytes.
     pub eager_bytes: u64,
-    /// The part of the latency in which the sender is busy, and again the receiver; from 0 to 0.5.
+    /// Share of the latency during which the sender is busy, and again the receiver; from 0 to 0.5.
     pub overhead_share: f64,
 }
 
-/// The time of messages from a length on.
+/// Linear time of messages from a length on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// The shortest message that it holds for.
+    /// Length of the shortest message that the line holds for, in bytes.
     pub from_bytes: u64,
-    /// Seconds without bytes.
+    /// Time without bytes, in s.
     pub latency_s: f64,
-    /// Seconds of a byte.
+    /// Time per byte, in s.
     pub s_per_byte: f64,
 }
 
-/// The parts of the time of one message.
+/// Components of the time of one message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parts {
-    /// The sender is busy for this long before anything leaves, and the receiver after all has come.
+    /// Time that the sender is busy before the first byte leaves, and the receiver after the last has
+    /// arrived, in s.
     pub overhead_s: f64,
-    /// The way of the first byte.
+    /// Travel time of the first byte, in s.
     pub flight_s: f64,
-    /// The bytes, at the sender and at the receiver.
+    /// Time for all bytes to leave the sender, or to enter the receiver, in s.
     pub data_s: f64,
-    /// Whether the sender goes on without the receiver.
+    /// Whether the sender continues without the receiver.
     pub is_eager: bool,
 }
 
 impl Parts {
-    /// The time when nobody waits: what a ping-pong measures.
+    /// Returns the time without waiting, as a ping-pong measures it, in s.
     #[must_use]
     pub fn one_way_s(&self) -> f64 {
         2.0 * self.overhead_s + self.flight_s + self.data_s
     }
 
-    /// How long an eager sender is busy.
+    /// Returns the time that an eager sender is busy, in s.
     #[must_use]
     pub fn sender_s(&self) -> f64 {
         self.overhead_s + self.data_s
@@ -57,13 +58,13 @@ impl Parts {
 }
 
 impl Network {
-    /// One line for all lengths.
+    /// Creates a network with one line for all lengths.
     #[must_use]
     pub fn uniform(latency_s: f64, s_per_byte: f64) -> Self {
         Self::of_lines(vec![Line { from_bytes: 0, latency_s, s_per_byte }])
     }
 
-    /// Several lines; the first holds from 0 bytes, whatever it says.
+    /// Creates a network with several lines; the first one also holds below its `from_bytes`.
     #[must_use]
     pub fn of_lines(mut lines: Vec<Line>) -> Self {
         lines.sort_by_key(|line| line.from_bytes);
@@ -71,13 +72,14 @@ impl Network {
         Self { lines, eager_bytes, overhead_share: OVERHEAD_SHARE }
     }
 
-    /// What `sintonia netbench` measured between two ranks.
+    /// Creates the network that `sintonia netbench` measured between two ranks.
     #[must_use]
     pub fn measured(model: &NetModel) -> Self {
         Self::of_lines(model.pieces.iter().map(Line::from).collect())
     }
 
-    /// The same with latencies and costs per byte at an end of their intervals: -1 is the lower one.
+    /// Does the same with latencies and costs per byte at an end of their intervals: -1 is the lower, 1 the
+    /// upper end.
     #[must_use]
     pub fn measured_at(model: &NetModel, end: f64) -> Self {
         let line = |piece: &Piece| Line {
@@ -89,13 +91,13 @@ impl Network {
         Self { eager_bytes, ..Self::of_lines(model.pieces.iter().map(line).collect()) }
     }
 
-    /// The lines, from short to long messages.
+    /// Returns the lines, from short to long messages.
     #[must_use]
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
 
-    /// The parts of a message of this length.
+    /// Returns the components of the time of a message of this length.
     #[must_use]
     pub fn parts(&self, n_bytes: u64) -> Parts {
         let line = self.lines.iter().rev().find(|line| line.from_bytes <= n_bytes);
@@ -110,7 +112,7 @@ impl Network {
         }
     }
 
-    /// The time of a message when nobody waits.
+    /// Returns the time of a message without waiting, in s.
     #[must_use]
     pub fn one_way_s(&self, n_bytes: u64) -> f64 {
         self.parts(n_bytes).one_way_s()
@@ -124,8 +126,8 @@ impl From<&Piece> for Line {
     }
 }
 
-/// The longest message before the first line that begins above the end of the one before it: asking the
-/// receiver makes a message slower at once, caches only change its slope.
+/// Returns the longest length before the first line that starts above the end of the previous one: asking
+/// the receiver makes a message slower by a jump, while caches only change the slope.
 fn first_jump(lines: &[Line]) -> Option<u64> {
     let jumps = lines.windows(2).filter(|pair| {
         let at = as_f64(pair[1].from_bytes);
@@ -154,7 +156,7 @@ mod tests {
     #[test]
     fn the_first_jump_upwards_ends_eager_messages() {
         check_eager(Line { from_bytes: 4097, latency_s: 9e-6, s_per_byte: 1e-9 }, 4096);
-        // A steeper line that begins below is a cache that is too small.
+        // A steeper line that starts below the previous one is a cache effect.
         check_eager(Line { from_bytes: 4097, latency_s: 0.0, s_per_byte: 1.1e-9 }, EAGER_BYTES);
     }
 

@@ -1,63 +1,63 @@
-//! What an evaluation says about a program.
+//! Result of an evaluation.
 
 use super::evaluate::Rank;
 use super::path::Log;
 
-/// The time of a program and where it goes.
+/// Time of a program and its breakdown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Until the last rank has ended.
+    /// Time until the last rank ends, in s.
     pub total_s: f64,
-    /// By rank.
+    /// Times by rank.
     pub ranks: Vec<RankTime>,
-    /// By region, the one with the longest time first.
+    /// Times by region, the longest first.
     pub regions: Vec<RegionTime>,
-    /// The critical path: stays at ranks in the order of time. What lies between two is a message.
+    /// Critical path: stays at ranks in the order of time, with a message between two stays.
     pub path: Vec<Leg>,
-    /// Of the path, time between ranks.
+    /// Time on the path between ranks, in s.
     pub path_transfer_s: f64,
-    /// Steps that were evaluated; turns that were added up do not count.
+    /// Number of steps evaluated, without extrapolated iterations.
     pub n_steps: u64,
 }
 
-/// The time of a rank.
+/// Time of a rank and its breakdown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTime {
-    /// When it ends.
+    /// Time at which the rank ends, in s.
     pub end_s: f64,
-    /// It computes.
+    /// Computing time, in s.
     pub compute_s: f64,
-    /// Others have not come yet.
+    /// Time waiting for others to arrive, in s.
     pub waiting_s: f64,
-    /// The rest: messages.
+    /// Remaining time, spent on messages, in s.
     pub transfer_s: f64,
 }
 
-/// The time in a region.
+/// Time in a region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegionTime {
-    /// Its name.
+    /// Name of the region.
     pub name: String,
-    /// Mean over the ranks.
+    /// Mean over the ranks, in s.
     pub mean_s: f64,
-    /// Of the rank that is in it longest.
+    /// Time of the rank that spends most in it, in s.
     pub longest_s: f64,
-    /// Of the mean, waiting for others.
+    /// Part of the mean spent waiting for others, in s.
     pub waiting_s: f64,
-    /// Its part of the critical path.
+    /// Time on the critical path, in s.
     pub on_path_s: f64,
 }
 
-/// A stay of the critical path at a rank.
+/// A stay of the critical path at one rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Leg {
-    /// The rank.
+    /// Rank.
     pub rank: u32,
-    /// From here.
+    /// Start, in s.
     pub from_s: f64,
-    /// To here.
+    /// End, in s.
     pub to_s: f64,
-    /// The region that most of it belongs to: a position among the program's.
+    /// Index of the region with the largest share of the stay.
     pub region: Option<u32>,
 }
 
@@ -84,7 +84,7 @@ impl Outcome {
         }
     }
 
-    /// The part of the ranks' time that they wait in.
+    /// Returns the share of the ranks' time spent waiting.
     #[must_use]
     pub fn waiting_share(&self) -> f64 {
         let all_s = self.total_s * self.ranks.len() as f64;

@@ -1,43 +1,44 @@
-//! The critical path: which rank's work, and which message, decided about the end.
+//! The critical path: the work and messages that determine the end of the program.
 //!
-//! It is followed backwards from the rank that ends last: through its own steps to the last moment in
-//! which it could go on because of another rank, and from there at that one.
+//! It is followed backwards from the rank that ends last: through its own steps to the last moment at
+//! which it depended on another rank, and from there at that rank.
 //!
 //! # Invariants
-//! - Legs and transfers are without gaps: their times, with those of repeated turns, add up to the total.
+//! - Legs and transfers have no gaps: their times, with those of extrapolated iterations, add up to the
+//!   total.
 
 use super::collectives::Bond;
 use super::outcome::Leg;
 
-/// What was noted while ranks were evaluated.
+/// Record of an evaluation, for finding the path.
 #[derive(Debug)]
 pub(super) struct Log {
-    /// When each step began and its region, by rank.
+    /// Start of each step in s and its region, by rank.
     steps: Vec<Vec<(f64, u32)>>,
-    /// By rank, in the order of time.
+    /// Dependencies in the order of time, by rank.
     bonds: Vec<Vec<Bond>>,
     stretches: Vec<Stretch>,
 }
 
-/// Turns of a repeated phase that were added up.
+/// Iterations of a repeated phase that were extrapolated.
 #[derive(Debug)]
 struct Stretch {
-    /// How much was noted before, by rank.
+    /// Number of steps and dependencies recorded before, by rank.
     marks: Vec<(usize, usize)>,
     period_s: f64,
     added_s: f64,
 }
 
-/// The path, as it is followed backwards.
+/// The path, while it is followed backwards.
 #[derive(Debug)]
 pub(super) struct Path {
-    /// Stays at ranks, from the begin to the end of the program.
+    /// Stays at ranks; in reverse order until the path is complete.
     pub(super) legs: Vec<Leg>,
-    /// Time on the path, by region.
+    /// Time on the path in s, by region.
     pub(super) regions_s: Vec<f64>,
-    /// Of that, the time between two ranks.
+    /// Part of this time between two ranks, in s.
     pub(super) transfer_s: f64,
-    /// What lies in the last turns before those that were added counts so often.
+    /// Factor for time in the last evaluated period, which also stands for the extrapolated ones.
     weight: f64,
     weighed_from_s: f64,
 }
@@ -51,9 +52,9 @@ impl Log {
         }
     }
 
-    /// A rank begins a step.
+    /// Records that a rank begins a step.
     pub(super) fn step(&mut self, rank: usize, at_s: f64, region: u32) {
-        // What goes on in the same region needs no further entry.
+        // Consecutive steps in the same region need only one entry.
         let resumed = self.stretches.last().map(|stretch| stretch.marks[rank].0);
         let steps = &mut self.steps[rank];
         let is_first = resumed.unwrap_or(0) == steps.len();
@@ -62,12 +63,12 @@ impl Log {
         }
     }
 
-    /// A rank went on because of another one.
+    /// Records that a rank depended on another one.
     pub(super) fn bond(&mut self, rank: usize, bond: Bond) {
         self.bonds[rank].push(bond);
     }
 
-    /// All ranks go on later by `added_s`: periods of `period_s`, like the one before.
+    /// Records that all clocks advance by `added_s`: periods of `period_s`, each like the one before.
     pub(super) fn stretch(&mut self, period_s: f64, added_s: f64) {
         let marks = self.steps.iter().zip(&self.bonds);
         let marks = marks.map(|(steps, bonds)| (steps.len(), bonds.len())).collect();
@@ -84,7 +85,8 @@ impl Log {
             weighed_from_s: f64::INFINITY,
         };
         let mut at = Cursor { rank, at_s: end_s, n_stretches: self.stretches.len() };
-        // Each bond is passed once at most, so that messages without any time end, too.
+        // Each dependency is passed at most once, so that the loop ends even with messages that take no
+        // time.
         let n_bonds: usize = self.bonds.iter().map(Vec::len).sum();
         for _ in 0..=n_bonds + self.stretches.len() {
             if !self.follow(&mut at, &mut path) {
@@ -95,7 +97,7 @@ impl Log {
         path
     }
 
-    /// One stay and what led to it; false at the begin of the program.
+    /// Follows one stay and its cause; returns false at the start of the program.
     fn follow(&self, at: &mut Cursor, path: &mut Path) -> bool {
         let stretch = at.n_stretches.checked_sub(1).map(|last| &self.stretches[last]);
         let (steps_from, bonds_from) = stretch.map_or((0, 0), |stretch| stretch.marks[at.rank]);
@@ -116,7 +118,7 @@ impl Log {
             path.stay(at.rank, [0.0, at.at_s], steps);
             return false;
         };
-        // The last step before the turns that were added ended where they begin.
+        // The last step before the extrapolated iterations ended where they begin.
         let resumed_s = steps.first().map_or(at.at_s, |step| step.0);
         path.stay(at.rank, [resumed_s.min(at.at_s), at.at_s], steps);
         let last_s = resumed_s.min(at.at_s) - stretch.added_s;
@@ -126,7 +128,7 @@ impl Log {
         true
     }
 
-    /// Where the steps and bonds of the part that the cursor is in end.
+    /// Returns the end of the recorded dependencies in the cursor's part.
     fn bonds_end(&self, at: &Cursor) -> usize {
         let next = self.stretches.get(at.n_stretches);
         next.map_or(self.bonds[at.rank].len(), |stretch| stretch.marks[at.rank].1)
@@ -139,22 +141,22 @@ impl Log {
     }
 }
 
-/// Where the path stands.
+/// Position of the path.
 struct Cursor {
     rank: usize,
     at_s: f64,
-    /// Stretches before this moment.
+    /// Number of stretches before this moment.
     n_stretches: usize,
 }
 
 fn region_at(steps: &[(f64, u32)], at_s: f64) -> Option<u32> {
-    // A step that begins at this moment is the next one.
+    // A step that begins at this moment comes after it.
     let n_before = steps.partition_point(|(begin_s, _)| *begin_s < at_s);
     n_before.checked_sub(1).map(|last| steps[last].1)
 }
 
 impl Path {
-    /// A part of a rank's own time.
+    /// Adds a part of a rank's own time.
     fn stay(&mut self, rank: usize, [from_s, to_s]: [f64; 2], steps: &[(f64, u32)]) {
         if to_s <= from_s {
             return;
@@ -184,7 +186,7 @@ impl Path {
         }
     }
 
-    /// The time of a span, with what was added for turns like it.
+    /// Returns the time of a span, including extrapolated iterations like it, in s.
     fn weighed(&self, [from_s, to_s]: [f64; 2]) -> f64 {
         let inside_s = (to_s - from_s.max(self.weighed_from_s)).max(0.0);
         (to_s - from_s).max(0.0) + (self.weight - 1.0) * inside_s

@@ -1,12 +1,12 @@
-//! What the ranks of a program do, in the order in which they do it.
+//! The steps of each rank of a program, in order.
 //!
 //! # Invariants
-//! - Every peer and root is a rank of the program; every wait has its start before it.
+//! - Every peer and root is a rank of the program; every wait comes after its start.
 
 use std::collections::{HashMap, VecDeque};
 use thiserror::Error;
 
-/// The steps of all ranks, in phases that one rank after the other goes through.
+/// Steps of all ranks, in phases that are executed one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     /// Names of the regions that steps belong to.
@@ -16,22 +16,23 @@ pub struct Program {
     pub(super) phases: Vec<Phase>,
 }
 
-/// Steps that all ranks repeat equally often. Phases are no barriers: each rank goes on by itself.
+/// Steps that all ranks repeat equally often. A phase boundary is no barrier: each rank continues by
+/// itself.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Phase {
     pub(super) n_times: u64,
-    /// By rank.
+    /// Steps by rank.
     pub(super) steps: Vec<Vec<Step>>,
 }
 
-/// One thing that a rank does.
+/// One action of a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Step {
     pub(super) place: Place,
     pub(super) act: Act,
 }
 
-/// An [`Operation`] with its channel and request looked up.
+/// An [`Operation`] with its channel and request resolved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Act {
     Compute { seconds: f64 },
@@ -41,81 +42,82 @@ pub(super) enum Act {
     Collective(Collective),
 }
 
-/// Where a step stands.
+/// Location of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The region that its time counts for; see [`ProgramBuilder::region`].
+    /// Region that its time counts for; see [`ProgramBuilder::region`].
     pub region: u32,
-    /// A number that tells call sites apart, such as a line.
+    /// Number that distinguishes call sites, such as a line.
     pub site: u32,
 }
 
-/// What a rank can do.
+/// Operation of a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Operation {
-    /// It computes.
+    /// The rank computes.
     Compute {
-        /// On a machine of speed 1.
+        /// Computing time on a machine of speed 1, in s.
         seconds: f64,
     },
-    /// It sends; with a request it goes on and waits later.
+    /// The rank sends; with a request it continues, and waits later.
     Send {
-        /// The receiver.
+        /// Receiving rank.
         to: u32,
-        /// The tag; a receive takes only messages of its own.
+        /// Tag; a receive takes only messages with its own tag.
         tag: u32,
-        /// The length.
+        /// Length, in bytes.
         bytes: u64,
-        /// How.
+        /// Send mode.
         mode: SendMode,
-        /// Any number that a later wait names; of several with the same, the first is waited for first.
+        /// Number by which a later wait refers to it; of several with the same number, the first is waited
+        /// for first.
         request: Option<u64>,
     },
-    /// It receives; with a request it goes on and waits later.
+    /// The rank receives; with a request it continues, and waits later.
     Receive {
-        /// The sender.
+        /// Sending rank.
         from: u32,
-        /// The tag.
+        /// Tag.
         tag: u32,
-        /// Any number that a later wait names.
+        /// Number by which a later wait refers to it.
         request: Option<u64>,
     },
-    /// It waits for what it started.
+    /// The rank waits for an operation that it started.
     Wait {
-        /// The number of the start.
+        /// Request number of the start.
         request: u64,
     },
-    /// All ranks do this together.
+    /// All ranks take part in a collective operation.
     Collective(Collective),
 }
 
-/// When a send lets its rank go on.
+/// Condition for a send to let its rank continue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SendMode {
-    /// By length: `MPI_Send`.
+    /// Depends on the length: `MPI_Send`.
     #[default]
     Standard,
-    /// When the receive has begun: `MPI_Ssend`.
+    /// The receive has begun: `MPI_Ssend`.
     Synchronous,
-    /// At once: `MPI_Bsend`, `MPI_Rsend`.
+    /// None: `MPI_Bsend`, `MPI_Rsend`.
     Buffered,
 }
 
-/// A part of a rank in a collective operation of the world.
+/// Part of a rank in a collective operation on the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collective {
-    /// Which.
+    /// Operation.
     pub kind: Kind,
-    /// The rank that has or gets all; 0 where there is none.
+    /// Root rank; 0 where there is none.
     pub root: u32,
-    /// Bytes that the rank brings (or, of a scatter, gets): to each other rank, of an alltoall; to all
-    /// of them together, of an alltoallv and a reduce-scatter.
+    /// Bytes that the rank contributes (in a scatter: receives): to each other rank in an alltoall; to all
+    /// of them together in an alltoallv or a reduce-scatter.
     pub bytes: u64,
-    /// Bytes that it gets from all together, of an alltoallv.
+    /// Bytes that it receives from all ranks together in an alltoallv.
     pub bytes_received: u64,
 }
 
-/// The collective operations.
+/// Collective operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names of MPI")]
 pub enum Kind {
@@ -137,7 +139,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them with the names that time-independent traces have.
+    /// All operations with their names in time-independent traces.
     pub const NAMED: [(&'static str, Self); 15] = [
         ("barrier", Self::Barrier),
         ("bcast", Self::Bcast),
@@ -156,42 +158,42 @@ impl Kind {
         ("exscan", Self::Exscan),
     ];
 
-    /// Its name in a time-independent trace.
+    /// Returns its name in a time-independent trace.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMED.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
     }
 
-    /// The operation of this name.
+    /// Returns the operation with this name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::NAMED.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
 }
 
-/// Why a step cannot be part of a program.
+/// Reason why a step cannot be part of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// There is no such rank.
+    /// A rank is out of range.
     #[error("rank {rank} is not there: the program has {n_ranks}; ranks are counted from 0")]
     NoSuchRank {
-        /// The rank that was named.
+        /// Rank given.
         rank: u32,
-        /// Ranks of the program.
+        /// Number of ranks in the program.
         n_ranks: usize,
     },
-    /// A wait without a start.
+    /// A wait has no start before it.
     #[error("rank {rank} waits for `{request}`, which it did not start, or waited for before")]
     NothingToWaitFor {
-        /// The rank that waits.
+        /// Rank that waits.
         rank: u32,
-        /// What it names.
+        /// Request number that it waits for.
         request: u64,
     },
 }
 
-/// Collects the steps of ranks, in any order of the ranks.
+/// Builds a program from the steps of ranks, which may be added in any order of ranks.
 #[derive(Debug)]
 pub struct ProgramBuilder {
     program: Program,
@@ -200,7 +202,7 @@ pub struct ProgramBuilder {
     requests: Vec<Requests>,
 }
 
-/// The open requests of a rank, and numbers that are free again.
+/// Open requests of a rank, and numbers that can be reused.
 #[derive(Debug, Default)]
 struct Requests {
     open: HashMap<u64, VecDeque<u32>>,
@@ -209,7 +211,7 @@ struct Requests {
 }
 
 impl ProgramBuilder {
-    /// A program of so many ranks.
+    /// Starts a program with this number of ranks.
     #[must_use]
     pub fn new(n_ranks: usize) -> Self {
         let first = Phase { n_times: 1, steps: vec![Vec::new(); n_ranks] };
@@ -221,7 +223,7 @@ impl ProgramBuilder {
         }
     }
 
-    /// The number of a region.
+    /// Returns the number of a region, which is added if it is new.
     pub fn region(&mut self, name: &str) -> u32 {
         if let Some(number) = self.region_numbers.get(name) {
             return *number;
@@ -232,16 +234,16 @@ impl ProgramBuilder {
         number
     }
 
-    /// What follows is repeated so often by all ranks; 1 ends a loop.
+    /// Starts a phase that all ranks repeat `n_times`; 1 ends a loop.
     pub fn repeat(&mut self, n_times: u64) {
         let n_ranks = self.program.n_ranks;
         self.program.phases.push(Phase { n_times, steps: vec![Vec::new(); n_ranks] });
     }
 
-    /// The next step of a rank.
+    /// Adds the next step of a rank.
     ///
     /// # Errors
-    /// When the step names a rank or a request that is not there.
+    /// When the step refers to a rank or a request that does not exist.
     pub fn push(&mut self, rank: u32, place: Place, what: Operation) -> Result<(), ProgramError> {
         self.is_rank(rank)?;
         let act = self.act(rank, what)?;
@@ -251,7 +253,7 @@ impl ProgramBuilder {
         Ok(())
     }
 
-    /// What a rank started and did not wait for; as often as it is open.
+    /// Returns the requests that a rank started and did not wait for, once for each open start.
     #[must_use]
     pub fn open_requests(&self, rank: u32) -> Vec<u64> {
         let requests = self.requests.get(rank as usize);
@@ -262,7 +264,7 @@ impl ProgramBuilder {
         open
     }
 
-    /// The program.
+    /// Returns the program.
     #[must_use]
     pub fn finish(mut self) -> Program {
         self.program.phases.retain(|phase| phase.steps.iter().any(|steps| !steps.is_empty()));
@@ -321,20 +323,20 @@ impl ProgramBuilder {
 }
 
 impl Program {
-    /// Ranks.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn n_ranks(&self) -> usize {
         self.n_ranks
     }
 
-    /// Steps that are written down; those of a loop once.
+    /// Returns the number of stored steps; those of a loop count once.
     #[must_use]
     pub fn n_steps(&self) -> usize {
         let steps = self.phases.iter().flat_map(|phase| &phase.steps);
         steps.map(Vec::len).sum()
     }
 
-    /// The same in one phase, with every turn written out; none if it is in one, or too long.
+    /// Returns the program unrolled into one phase; `None` if it has only one already, or becomes too long.
     pub(super) fn flattened(&self, n_steps_max: u64) -> Option<Self> {
         let steps_of = |phase: &Phase| phase.steps.iter().map(Vec::len).sum::<usize>() as u64;
         let n_steps = self.phases.iter().map(|phase| phase.n_times.saturating_mul(steps_of(phase)));

@@ -1,11 +1,11 @@
-//! The rules of the source, and laws that hold for any program.
+//! Tests of the composition rules of the source, and of laws that hold for any program.
 
 mod cases;
 mod laws;
 
 use super::*;
 
-/// A program as lists of operations by rank.
+/// Returns a program given by lists of operations by rank.
 pub(super) fn program(ranks: &[Vec<Operation>]) -> Program {
     let mut builder = ProgramBuilder::new(ranks.len());
     let regions = ["compute", "message", "collective"].map(|name| builder.region(name));

@@ -1,15 +1,16 @@
-//! Time-independent traces: what `sintonia export --format simgrid` writes and `smpirun -replay` reads.
+//! Reader of time-independent traces, which `sintonia export --format simgrid` writes and `smpirun -replay`
+//! reads.
 //!
-//! A line is one action of a rank: `RANK ACTION NUMBERS`. Sizes are bytes, computation is in floating-point
-//! operations at a stated rate.
+//! A line is one action of a rank: `RANK ACTION NUMBERS`. Sizes are in bytes, computation in floating-point
+//! operations at a given rate.
 //!
-//! | line | what it is |
+//! | line | meaning |
 //! |---|---|
 //! | `R init`, `R finalize` | begin and end |
 //! | `R compute FLOPS` | computation |
 //! | `R send`, `isend`, `recv`, `irecv` `PEER TAG BYTES` | a message |
-//! | `R wait FROM TO TAG` | waits for what was started first between these |
-//! | `R waitall` | waits for all that was started |
+//! | `R wait FROM TO TAG` | waits for the earliest open start with these values |
+//! | `R waitall` | waits for all open starts |
 //! | `R bcast BYTES ROOT`, `reduce BYTES FLOPS ROOT` | collectives of all ranks, ... |
 //! | `R allreduce`, `scan`, `exscan` `BYTES FLOPS` | |
 //! | `R gather`, `scatter` `SEND RECV ROOT`; `allgather`, `alltoall` `SEND RECV` | |
@@ -20,10 +21,10 @@
 //! Source: SimGrid 3.32, "SMPI: trace replay".
 //!
 //! # Invariants
-//! - A line that is not understood is an error: a trace without it would say something else.
+//! - A line that is not understood is an error: leaving it out would change the meaning of the trace.
 //!
 //! # Not here
-//! Data types of other sizes, and communicators: `export` writes neither.
+//! Datatypes of other sizes, and communicators: `export` writes neither.
 
 use super::program::{
     Collective, Kind, Operation, Place, Program, ProgramBuilder, ProgramError, SendMode,
@@ -31,30 +32,30 @@ use super::program::{
 use std::collections::{HashMap, VecDeque};
 use thiserror::Error;
 
-/// Why a trace cannot be read.
+/// Reason why a trace cannot be read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// A line has not the form of an action.
+    /// A line does not have the form of an action.
     #[error("`{file}` line {line}: `{text}` is no action; {wanted}")]
     Line {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: u32,
-        /// Its text.
+        /// Text of the line.
         text: String,
-        /// What it should be.
+        /// Form that is expected.
         wanted: &'static str,
     },
-    /// An action names what is not there.
+    /// An action refers to a rank or request that does not exist.
     #[error("`{file}` line {line}")]
     Action {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: u32,
-        /// What is not there.
+        /// Reason.
         source: ProgramError,
     },
 }
@@ -65,12 +66,12 @@ pub struct TraceReader {
     builder: ProgramBuilder,
     n_ranks: usize,
     flops_per_s: f64,
-    /// What is started and not waited for, by rank, then by sender, receiver and tag.
+    /// Open starts, by rank, then by sender, receiver and tag.
     started: Vec<HashMap<[u32; 3], VecDeque<u64>>>,
     n_started: u64,
 }
 
-/// Why a line is wrong.
+/// Reason why a line is invalid.
 enum Wrong {
     Form(&'static str),
     Step(ProgramError),
@@ -83,7 +84,7 @@ impl From<ProgramError> for Wrong {
 }
 
 impl TraceReader {
-    /// A trace of so many ranks, and the rate at which it counts computation.
+    /// Creates a reader for a trace of `n_ranks`, with the rate at which it counts computation.
     #[must_use]
     pub fn new(n_ranks: usize, flops_per_s: f64) -> Self {
         Self {
@@ -95,10 +96,10 @@ impl TraceReader {
         }
     }
 
-    /// Reads one file: the steps of one rank or of several.
+    /// Reads one file, with the steps of one or several ranks.
     ///
     /// # Errors
-    /// When a line is no action of a rank of the trace.
+    /// When a line is not an action of a rank of the trace.
     pub fn read(&mut self, file: &str, text: &str) -> Result<(), TraceError> {
         let mut numbers = Vec::new();
         for (line, text) in (1_u32..).zip(text.lines()) {
@@ -113,7 +114,7 @@ impl TraceReader {
         Ok(())
     }
 
-    /// The program of all files.
+    /// Returns the program of all files.
     #[must_use]
     pub fn finish(self) -> Program {
         self.builder.finish()
@@ -243,7 +244,7 @@ impl TraceReader {
     }
 }
 
-/// A rank or a tag.
+/// Converts a rank or a tag.
 fn number(number: f64) -> Result<u32, Wrong> {
     let is_whole = number.fract() == 0.0 && number <= f64::from(u32::MAX);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "just looked at")]
@@ -260,7 +261,7 @@ fn length(bytes: f64) -> u64 {
     bytes as u64
 }
 
-/// As much of a line as a message holds.
+/// Returns the beginning of a line, short enough for a message.
 fn shortened(text: &str) -> String {
     text.chars().take(60).collect()
 }
@@ -311,7 +312,7 @@ mod tests {
         let program = read(&[first, second]).expect("a trace");
         let machine = Machine::of(Network::uniform(0.0, 1e-6));
         let outcome = evaluate(&program, &machine).expect("a time");
-        // A second, 1000 bytes, 10 bytes to the other one, half a second.
+        // A second, 1000 bytes, 10 bytes to the other rank, half a second.
         assert!((outcome.total_s - (1.0 + 1e-3 + 1e-5 + 0.5)).abs() < 1e-12, "{outcome:?}");
     }
 
@@ -338,7 +339,7 @@ mod tests {
         ) {
             let line = |words: &Vec<usize>| words.iter().map(|at| WORDS[*at]).collect::<Vec<_>>().join(" ");
             let text: Vec<String> = lines.iter().map(line).collect();
-            // What is left after each line that is wrong.
+            // Prefixes of each line, which are all invalid.
             let mut reader = TraceReader::new(3, 1e9);
             for line in &text {
                 reader.read("trace", line).ok();

@@ -1,18 +1,18 @@
-//! A graph as a program of so many ranks, for given values of its names.
+//! Unfolds a graph into a program for a number of ranks and given values of its names.
 //!
-//! Each rank follows the role whose conditions hold for it. Loops with MPI inside are passed as often as their count
-//! says, or as was measured; branches take the arm that their condition says, or else arms in turn, so that
-//! each is taken in its share of the passages: expected values. With a seed they are drawn instead.
+//! Each rank follows the role whose conditions it satisfies. Loops that contain MPI calls are repeated by their
+//! count, or as often as measured. Branches take the arm that their condition selects; where that is unknown, arms
+//! take turns so that each gets its share of the passages (expected values), or are drawn at random with a seed.
 //!
-//! Computation, and bytes that the source does not say, come from the caller: what a region takes of one or the
-//! other on each rank of a role, over all its passages.
+//! Computing times, and message lengths that the source does not give, come from the caller: the amount of a region
+//! on each rank of a role, over all its passages.
 //!
 //! # Invariants
-//! - What is left out of the program is a note, once.
-//! - All ranks take the same arms of a branch, so that messages inside find each other.
+//! - Everything left out of the program is noted, once.
+//! - All ranks take the same arms of a branch, so that messages inside match.
 //!
 //! # Not here
-//! Where times of regions come from: models (`fitting`) or a measured graph, by the caller.
+//! Times of regions: the caller gets them from models (`fitting`) or a measured graph.
 
 mod operation;
 mod walk;
@@ -23,35 +23,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use walk::Walk;
 
-/// Most steps of all ranks.
+/// Largest number of steps of all ranks together.
 const N_STEPS_MAX: usize = 20_000_000;
 
-/// What is asked of a region.
+/// Kind of amount requested for a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// Seconds of computation before its MPI calls.
+    /// Computing time before its MPI calls, in s.
     Computation,
     /// Bytes of its MPI calls.
     Bytes,
 }
 
-/// For what a graph is unfolded.
+/// Number of ranks, and values for unfolding a graph.
 pub struct Setting<'a> {
-    /// Ranks.
+    /// Number of ranks.
     pub n_ranks: usize,
-    /// What a name of the program is worth on a rank.
+    /// Returns the value of a name of the program on a rank.
     pub value_of: &'a dyn Fn(&str, u32) -> Option<f64>,
-    /// What a region comes to on a rank of the role, over all passages.
+    /// Returns the amount of a region on a rank of the role, over all passages.
     pub amount_of: &'a dyn Fn(&Role, &Node, Amount) -> Option<f64>,
-    /// Draws arms of branches; without one they are taken in turn.
+    /// Seed for drawing arms of branches; without one they take turns.
     pub seed: Option<u64>,
 }
 
-/// Why a graph is no program.
+/// Reason why a graph cannot be unfolded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum UnfoldError {
-    /// No role is that of a rank.
+    /// No role matches a rank.
     #[error(
         "no role is that of rank {rank}: a condition of the program needs values of more names, or more sources"
     )]
@@ -59,40 +59,40 @@ pub enum UnfoldError {
         /// The rank.
         rank: u32,
     },
-    /// A number that decides about the program is not known.
+    /// A number that determines the program is not known.
     #[error("`{label}` needs the value of `{expression}`: give it, or the sources that say it")]
     Unknown {
-        /// The MPI operation or loop.
+        /// Label of the MPI operation or loop.
         label: String,
-        /// What is not known.
+        /// Expression whose value is not known.
         expression: String,
     },
-    /// It is too long.
+    /// The program has too many steps.
     #[error("the program has more than {N_STEPS_MAX} steps: ask for fewer ranks or iterations")]
     TooLong,
-    /// A step names a rank or a request that is not there.
+    /// A step refers to a rank or a request that does not exist.
     #[error("`{label}` cannot be a step")]
     Step {
-        /// The MPI operation.
+        /// Label of the MPI operation.
         label: String,
-        /// Why.
+        /// Reason.
         source: ProgramError,
     },
 }
 
-/// A program, and what it lacks.
+/// A program, and its gaps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unfolded {
     /// The program.
     pub program: Program,
-    /// What is left out or guessed.
+    /// Parts that are left out or guessed, in words.
     pub notes: Vec<String>,
 }
 
 /// Unfolds a graph.
 ///
 /// # Errors
-/// When a rank has no role, or a peer or a count is not known.
+/// When a rank has no role, or the value of a peer or a count is not known.
 pub fn unfold(graph: &Graph, setting: &Setting<'_>) -> Result<Unfolded, UnfoldError> {
     let mut builder = ProgramBuilder::new(setting.n_ranks);
     let mut notes = BTreeSet::new();
@@ -114,23 +114,23 @@ pub fn unfold(graph: &Graph, setting: &Setting<'_>) -> Result<Unfolded, UnfoldEr
     Ok(Unfolded { program: builder.finish(), notes: notes.into_iter().collect() })
 }
 
-/// `master->matmul.c:88 MPI_Send`, as measurements call it.
+/// Returns the name that measurements use: `master->matmul.c:88 MPI_Send`.
 fn region_name(role: &Role, node: &Node) -> String {
     format!("{}->{}", role.name, node.label().unwrap_or_default())
 }
 
-/// The role whose conditions hold.
+/// Returns the role whose conditions hold.
 fn role_of<'a>(graph: &'a Graph, setting: &Setting<'_>, rank: u32) -> Option<&'a Role> {
     let value_of = walk::values(graph, setting, rank);
     graph.roles.iter().find(|role| {
         role.conditions.iter().all(|(condition, holds)| {
-            // What depends on more than the rank decides within a role.
+            // A condition that depends on more than the rank selects within a role, not between roles.
             condition.value(&value_of).is_none_or(|value| (value != 0.0) == *holds)
         })
     })
 }
 
-/// How often a rank passes each node.
+/// Number of passages of each node on a rank.
 struct Shares {
     n_passages: BTreeMap<String, f64>,
 }
@@ -139,13 +139,13 @@ impl Shares {
     fn of(passages: &[walk::Passage<'_>]) -> Self {
         let mut n_passages = BTreeMap::new();
         for passage in passages {
-            // Places that share a line share what was measured there.
+            // Calls on the same line share the measurements of that line.
             *n_passages.entry(passage.node.label().unwrap_or_default()).or_default() += 1.0;
         }
         Self { n_passages }
     }
 
-    /// A passage's part of what a region comes to.
+    /// Returns one passage's part of the amount of a region.
     fn part(&self, node: &Node, all: f64) -> f64 {
         let label = node.label().unwrap_or_default();
         all / self.n_passages.get(&label).copied().unwrap_or(1.0)

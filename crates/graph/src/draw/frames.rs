@@ -1,14 +1,14 @@
-//! What holds sequences: loops, functions, branches.
+//! Frames around sequences: loops, functions, branches.
 
 use super::part::{GAP, Part, SIZE, SMALL};
 use super::text::width;
 
-/// Room between a frame and what it holds.
+/// Space between a frame and its contents, in pixels.
 const PAD: f64 = 8.0;
-/// Room for the way back of a loop.
+/// Space for the back edge of a loop, in pixels.
 const BACK: f64 = 10.0;
 
-/// A loop: its count above, the way back on its left.
+/// Draws a loop: its count above, the back edge on its left.
 pub(super) fn repeated(count: &str, header: &str, inner: &Part) -> Part {
     let bar = 20.0;
     let words = width(count, SIZE) * 1.08 + width(header, SMALL) + 34.0;
@@ -39,7 +39,7 @@ pub(super) fn repeated(count: &str, header: &str, inner: &Part) -> Part {
     part
 }
 
-/// The body of a function, with its name.
+/// Draws the body of a function, with its name.
 pub(super) fn called(name: &str, inner: &Part) -> Part {
     let top = 18.0;
     let left = inner.left.max(20.0) + PAD;
@@ -48,7 +48,7 @@ pub(super) fn called(name: &str, inner: &Part) -> Part {
     let mut part = Part::of(left, right, height);
     part.rect("call", (-left, 0.0), (left + right, height));
     part.text(-left + 7.0, 11.5, "f", name);
-    // Where the name reaches the axis, the way goes on below it.
+    // Where the name reaches the axis, the line continues below it.
     let is_crossed = left - 10.0 < width(name, SMALL);
     part.way(&[(0.0, if is_crossed { 14.0 } else { 0.0 }), (0.0, top)], false);
     part.place(inner, 0.0, top);
@@ -59,10 +59,10 @@ pub(super) fn called(name: &str, inner: &Part) -> Part {
     part
 }
 
-/// Half of the height of the diamond, which is wide enough for its text.
+/// Half the height of a diamond, whose width fits its text.
 const DIAMOND: f64 = 12.0;
 
-/// A diamond with a condition in it.
+/// Draws a diamond with a condition in it.
 pub(super) fn diamond(condition: &str) -> Part {
     let half = width(condition, SMALL) / 2.0 + 16.0;
     let (mid, height) = (DIAMOND, 2.0 * DIAMOND);
@@ -75,7 +75,7 @@ pub(super) fn diamond(condition: &str) -> Part {
     part
 }
 
-/// A branch of which one arm does something: the other goes past it on the right.
+/// Draws a branch with one arm that is shown; the other bypasses it on the right.
 pub(super) fn passed(condition: &Part, done: (&str, &Part), past: &str) -> Part {
     let (label, inner) = done;
     let top = condition.height + 22.0;
@@ -99,7 +99,7 @@ pub(super) fn passed(condition: &Part, done: (&str, &Part), past: &str) -> Part 
     part
 }
 
-/// A branch with several arms that do something, side by side.
+/// Draws a branch with several arms that are shown, side by side.
 pub(super) fn parted(condition: &Part, arms: &[(String, Part)]) -> Part {
     let between = 18.0;
     let label_width = |label: &str| width(label, SMALL) + 14.0;
@@ -110,7 +110,7 @@ pub(super) fn parted(condition: &Part, arms: &[(String, Part)]) -> Part {
     let total: f64 = spans.iter().map(|(left, right)| left + right).sum::<f64>();
     #[expect(clippy::cast_precision_loss, reason = "a few arms")]
     let total = total + between * (arms.len().saturating_sub(1)) as f64;
-    // The way goes on straight into the first arm; the others stand on its right.
+    // The line continues straight into the first arm; the others are to its right.
     let first = spans.first().map_or(0.0, |(left, _)| *left);
     let mut x = -first;
     let bus = condition.height + 8.0;

@@ -1,4 +1,4 @@
-//! The page: a lane for each role, the legend, and the switch between the two views.
+//! The page: a lane for each role, the legend, and the switch between the views.
 
 use super::legend;
 use super::part::Part;
@@ -27,14 +27,14 @@ text{font-family:Helvetica,Arial,'Liberation Sans',sans-serif;font-size:11px;fil
 .dot{fill:#fff;stroke:#1d2733}.pill{fill:#374151}.pill+text{fill:#fff}.region{fill:#fff8e1;stroke:#7a4b00;stroke-width:1.2}\
 .out{fill:#fff;stroke:#52606d}.bar{fill:#374151}.switch{cursor:pointer}.switch rect{fill:#e9eef4;stroke:#9aa5b1}";
 
-/// Shows the other view; the picture takes its size.
+/// Script that shows the other view and resizes the picture.
 const SCRIPT: &str = "\
 function other(){var d=document,a=d.getElementById('full'),b=d.getElementById('regions'),\
 f=a.style.display==='none',s=f?a:b,h=f?b:a;h.style.display='none';s.style.display='inline';\
 var e=d.documentElement,w=s.getAttribute('data-width'),t=s.getAttribute('data-height');\
 e.setAttribute('viewBox','0 0 '+w+' '+t);e.setAttribute('width',w);e.setAttribute('height',t)}";
 
-/// One view: what is drawn, and its size.
+/// One view: its drawing and size.
 struct Page {
     svg: String,
     width: f64,
@@ -95,7 +95,7 @@ fn title_width(name: &str) -> f64 {
     MARGIN + width(name, 16.0) * 1.1 + 200.0
 }
 
-/// What the picture is of, in a few words.
+/// Describes the origin of the graph in a few words.
 fn said(graph: &Graph) -> String {
     let ranks = graph.n_ranks.map(|n| format!(", {n} ranks")).unwrap_or_default();
     match graph.origin {
@@ -105,7 +105,7 @@ fn said(graph: &Graph) -> String {
     }
 }
 
-/// Draws a lane at its place, and returns its width.
+/// Draws a lane at its position; returns its width.
 fn put_lane(svg: &mut String, role: &Role, lane: &Part, (x, height): (f64, f64)) -> f64 {
     let head = width(&role.name, 13.0) * 1.08 + width(&role.ranks, part::SIZE) + 30.0;
     let left = lane.left.max(60.0) + LANE_PAD;

@@ -1,4 +1,4 @@
-//! What the symbols of a picture mean: those that are in it.
+//! Legend: meaning of the symbols that occur in a picture.
 
 use super::View;
 use super::part::{Part, SMALL};
@@ -8,7 +8,7 @@ use crate::regions;
 use crate::shape::{Graph, Kind, Mpi, Node, Side};
 use std::collections::BTreeMap;
 
-/// The legend, within this width.
+/// Draws the legend within this width.
 pub(super) fn legend(graph: &Graph, view: View, width_max: f64) -> Part {
     let mut entries: Vec<(String, String)> = Vec::new();
     let has =
@@ -72,7 +72,7 @@ fn sample(class: &str, dashed: &str, is_small: bool) -> String {
     )
 }
 
-/// One of each symbol, by family and name.
+/// Collects one of each symbol, by family and name.
 fn collect(nodes: &[Node], found: &mut BTreeMap<(String, String), (String, String)>) {
     for node in nodes {
         if let Kind::Mpi(mpi) = &node.kind

@@ -1,21 +1,21 @@
-//! Parts of a picture: something drawn around an axis, along which the program runs downwards.
+//! Parts of a picture: drawings around a vertical axis, along which the program runs downwards.
 
 use super::text::{escape, width};
 
-/// Size of most texts, in pixels.
+/// Font size of most texts, in pixels.
 pub(super) const SIZE: f64 = 11.0;
-/// Of what is said beside.
+/// Font size of secondary texts, in pixels.
 pub(super) const SMALL: f64 = 9.5;
 
-/// Something that is drawn. Its axis is at x = 0, its top at y = 0.
+/// A drawing, with its axis at x = 0 and its top at y = 0.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Part {
     pub(super) svg: String,
-    /// How far it goes to the left and right of its axis.
+    /// Extents to the left and right of its axis.
     pub(super) left: f64,
     pub(super) right: f64,
     pub(super) height: f64,
-    /// Nothing follows it: the way ends here.
+    /// Whether control flow ends here.
     pub(super) is_end: bool,
 }
 
@@ -29,7 +29,7 @@ impl Part {
         self
     }
 
-    /// Draws another part, moved.
+    /// Draws another part at an offset.
     pub(super) fn place(&mut self, part: &Self, x: f64, y: f64) -> &mut Self {
         if !part.svg.is_empty() {
             self.svg
@@ -45,7 +45,7 @@ impl Part {
         self
     }
 
-    /// A way that the program takes; its end has an arrow.
+    /// Draws a line of control flow, with an arrow at its end if `has_arrow`.
     pub(super) fn way(&mut self, points: &[(f64, f64)], has_arrow: bool) -> &mut Self {
         let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let arrow = if has_arrow { " marker-end=\"url(#arrow)\"" } else { "" };
@@ -64,7 +64,7 @@ impl Part {
         self
     }
 
-    /// Says more where the pointer rests on it.
+    /// Adds a tooltip.
     pub(super) fn hint(&mut self, text: &str) -> &mut Self {
         if !text.is_empty() {
             self.svg = format!("<g><title>{}</title>{}</g>", escape(text), self.svg);
@@ -76,7 +76,7 @@ impl Part {
 /// Space between two parts of a sequence.
 pub(super) const GAP: f64 = 16.0;
 
-/// Parts one after the other, with arrows between them.
+/// Draws parts one after the other, with arrows between them.
 pub(super) fn sequence(parts: &[Part]) -> Part {
     let mut whole = Part::default();
     let mut is_first = true;
@@ -101,7 +101,7 @@ pub(super) fn sequence(parts: &[Part]) -> Part {
     whole
 }
 
-/// A box with lines of text in it, around the axis.
+/// Draws a box with lines of text around the axis.
 pub(super) fn text_box(lines: &[(usize, String)], class: &str) -> Part {
     let line_height = 14.0;
     let widest = lines

@@ -1,9 +1,9 @@
-//! Small drawings inside of symbols, one for each kind of operation.
+//! Pictograms inside symbols, one for each kind of operation.
 
 use super::symbol::HEIGHT;
 use crate::shape::{Mpi, SendMode, Side};
 
-/// What an operation does, as a drawing.
+/// Returns a pictogram of an operation.
 pub(super) fn pictogram(mpi: &Mpi) -> String {
     let stem = mpi.operation.trim_start_matches("MPI_").to_ascii_lowercase();
     let stem = stem.trim_end_matches("_c");
@@ -23,13 +23,13 @@ fn completion(body: &str) -> &'static str {
     if body.starts_with("wait") { "wait" } else { "req" }
 }
 
-/// A word in the middle.
+/// Returns a word in the middle.
 fn letters(word: &str) -> String {
     let y = HEIGHT / 2.0 + 3.5;
     format!("<text x=\"0\" y=\"{y}\" class=\"p\">{word}</text>")
 }
 
-/// An arrow, with a letter for how it sends.
+/// Returns an arrow, with a letter for the send mode.
 fn message(mpi: &Mpi, body: &str) -> String {
     if body.contains("probe") {
         return letters("?");

@@ -1,19 +1,19 @@
-//! What stands beside symbols and in boxes.
+//! Texts beside symbols and in boxes.
 
 use super::text::{bytes, seconds, shorten, times};
 use crate::expr::Expr;
 use crate::regions::roman;
 use crate::shape::{Kind, Measured, Mpi, Node, Side};
 
-/// Characters of texts beside symbols.
+/// Largest number of characters of texts beside symbols.
 pub(super) const N_BESIDE_MAX: usize = 46;
 
-/// An expression with short signs of multiplication.
+/// Formats an expression with compact multiplication signs.
 pub(super) fn product(expr: &Expr) -> String {
     expr.to_string().replace(" * ", "·")
 }
 
-/// Computation as lines, each with how far it is within others.
+/// Describes computation as lines, each with its nesting depth.
 pub(super) fn describe(node: &Node, indent: usize, lines: &mut Vec<(usize, String)>) {
     match &node.kind {
         Kind::Compute(compute) if !compute.is_costly => {}
@@ -38,7 +38,7 @@ pub(super) fn describe(node: &Node, indent: usize, lines: &mut Vec<(usize, Strin
     }
 }
 
-/// With whom, how much, by which tag.
+/// Describes the peer, length and tag of an operation.
 pub(super) fn beside(mpi: &Mpi) -> String {
     let mut words = Vec::new();
     for transfer in &mpi.transfers {
@@ -75,7 +75,7 @@ pub(super) fn beside(mpi: &Mpi) -> String {
     words.join(" · ")
 }
 
-/// What was measured, in words: means of ranks.
+/// Describes measured values, as means per rank.
 #[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
 pub(super) fn counted(measured: &Measured) -> String {
     let n_ranks = per_rank(measured);
@@ -95,19 +95,19 @@ pub(super) fn counted(measured: &Measured) -> String {
     words.join(", ")
 }
 
-/// Ranks, to divide by.
+/// Returns the number of ranks, as a divisor.
 #[expect(clippy::cast_precision_loss, reason = "a number of ranks")]
 pub(super) fn per_rank(measured: &Measured) -> f64 {
     measured.n_ranks.max(1) as f64
 }
 
-/// Where it stands, in short.
+/// Returns the file and line of a node, in short form.
 pub(super) fn place(node: &Node) -> String {
     let base = node.place.base();
     if base.is_empty() { String::new() } else { format!("{base}:{}", node.place.line) }
 }
 
-/// What tells whether two bodies show the same.
+/// Returns a text that is equal for two bodies with the same contents.
 pub(super) fn places(nodes: &[Node]) -> String {
     let own = |node: &Node| {
         let inner: String = node.bodies().into_iter().map(places).collect();
@@ -116,7 +116,7 @@ pub(super) fn places(nodes: &[Node]) -> String {
     nodes.iter().map(own).collect()
 }
 
-/// Operations in a sequence.
+/// Returns the number of operations in a sequence.
 pub(super) fn n_operations(nodes: &[Node]) -> usize {
     let count = |node: &Node| match node.kind {
         Kind::Mpi(_) => 1,
@@ -125,7 +125,7 @@ pub(super) fn n_operations(nodes: &[Node]) -> usize {
     nodes.iter().map(count).sum()
 }
 
-/// `XIII to XVI`, the regions in a body.
+/// Returns the regions in a body: `XIII to XVI`.
 pub(super) fn regions_of(nodes: &[Node]) -> String {
     fn collect(nodes: &[Node], found: &mut Vec<u32>) {
         for node in nodes {

@@ -1,4 +1,4 @@
-//! Steps of a role as parts of a picture.
+//! Draws the steps of a role as parts of a picture.
 
 use super::View;
 use super::frames::{called, diamond, parted, passed, repeated};
@@ -12,14 +12,14 @@ use super::text::{escape, seconds, shorten, times, width};
 use crate::regions::roman;
 use crate::shape::{Arm, Branch, Exit, Group, Kind, Mpi, Node};
 
-/// Characters of conditions, and of headers of loops.
+/// Largest number of characters of conditions, and of loop headers.
 const N_CONDITION_MAX: usize = 40;
 const N_HEADER_MAX: usize = 44;
 
 /// Draws the steps of one role.
 pub(super) struct Drawer {
     view: View,
-    /// Functions that were drawn, with what is in them and their regions.
+    /// Functions already drawn: contents and regions.
     drawn: Vec<(String, String)>,
 }
 
@@ -28,7 +28,7 @@ impl Drawer {
         Self { view, drawn: Vec::new() }
     }
 
-    /// A sequence; none when nothing of it is shown.
+    /// Draws a sequence; `None` when nothing of it is shown.
     pub(super) fn body(&mut self, nodes: &[Node]) -> Option<Part> {
         let parts = self.parts(nodes);
         (!parts.is_empty()).then(|| sequence(&parts))
@@ -39,7 +39,7 @@ impl Drawer {
         let mut at = 0;
         while let Some(node) = nodes.get(at) {
             if is_quiet(node) {
-                // Computation without MPI between is one box.
+                // Consecutive computation without MPI shares one box.
                 let run = nodes.get(at..).unwrap_or_default();
                 let n_quiet = run.iter().take_while(|node| is_quiet(node)).count();
                 parts.extend(self.computation(run.get(..n_quiet).unwrap_or_default()));
@@ -78,7 +78,7 @@ impl Drawer {
         }
     }
 
-    /// Functions that only call each other share a frame.
+    /// Draws a function; functions that only call each other share a frame.
     fn group(&mut self, node: &Node, group: &Group) -> Option<Part> {
         if group.is_recursive {
             let words = format!("{}() again, within itself", group.function);
@@ -207,7 +207,7 @@ impl Drawer {
         Some(part)
     }
 
-    /// Nodes without MPI in one box.
+    /// Draws nodes without MPI in one box.
     fn computation(&self, nodes: &[Node]) -> Option<Part> {
         let mut lines = Vec::new();
         nodes.iter().for_each(|node| describe(node, 0, &mut lines));
@@ -239,10 +239,10 @@ impl Drawer {
     }
 }
 
-/// Lines of a box of computation.
+/// Largest number of lines in a box of computation.
 const N_LINES_MAX: usize = 7;
 
-/// A region by its number only.
+/// Draws a region as its number.
 fn numbered(number: &str, name: &str) -> Part {
     let half = (width(number, SIZE) / 2.0 + 7.0).max(13.0);
     let name = shorten(name, 24);
@@ -266,7 +266,7 @@ fn is_quiet(node: &Node) -> bool {
         }
 }
 
-/// A title for where the pointer rests.
+/// Returns a tooltip.
 pub(super) fn title(text: &str) -> String {
     format!("<title>{}</title>", escape(text))
 }

@@ -1,13 +1,13 @@
-//! The symbol of an MPI operation: its outline says the side and whether it blocks, its pictogram which one it is.
+//! Symbol of an MPI operation: the outline shows its side and whether it blocks, the pictogram its kind.
 
 use super::pictogram::pictogram;
 use crate::shape::{Mpi, Side};
 
-/// Half of the width and the height of a symbol.
+/// Half the width, and the height, of a symbol, in pixels.
 pub(super) const HALF: f64 = 24.0;
 pub(super) const HEIGHT: f64 = 26.0;
 
-/// The color of a family.
+/// Returns the CSS class, and so the color, of an operation's family.
 fn class(mpi: &Mpi) -> &'static str {
     match (mpi.class, mpi.side) {
         ("point-to-point", Side::Sends) => "send",
@@ -20,14 +20,14 @@ fn class(mpi: &Mpi) -> &'static str {
     }
 }
 
-/// The symbol, around the axis, from the top down.
+/// Returns the symbol, around the axis, from the top down.
 pub(super) fn symbol(mpi: &Mpi) -> String {
     let dashed = if mpi.mode == "blocking" { "" } else { " dash" };
     let (color, outline) = (class(mpi), outline(mpi));
     format!("<path class=\"{color}{dashed}\" d=\"{outline}\"/>{}", pictogram(mpi))
 }
 
-/// What sends points to the right, what receives has a notch on its left, what does both has both.
+/// Returns the outline: a tip on the right for sending, a notch on the left for receiving, both for either.
 fn outline(mpi: &Mpi) -> String {
     let (w, h, tip) = (HALF, HEIGHT, 9.0);
     let middle = h / 2.0;

@@ -1,6 +1,6 @@
-//! Texts in pictures: how wide they are, and what of them is shown.
+//! Texts in pictures: estimated widths, shortening and formatting.
 
-/// How wide a text is in a font without serifs, a little more rather than less.
+/// Estimates the width of a text in a sans-serif font, slightly too large.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let ems: f64 = text.chars().map(ems).sum();
     ems * size
@@ -18,7 +18,7 @@ fn ems(character: char) -> f64 {
     }
 }
 
-/// The text, cut where it is longer than that many characters.
+/// Shortens a text to that many characters.
 pub(super) fn shorten(text: &str, n_max: usize) -> String {
     if text.chars().count() <= n_max {
         return text.to_owned();
@@ -27,7 +27,7 @@ pub(super) fn shorten(text: &str, n_max: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// The text as XML has it.
+/// Escapes a text for XML.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -43,7 +43,7 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Seconds as people say them.
+/// Formats a time with a suitable unit.
 pub(super) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s >= 1.0 => format!("{} s", digits(s)),
@@ -52,7 +52,7 @@ pub(super) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// Bytes as people say them.
+/// Formats a number of bytes with a suitable unit.
 pub(super) fn bytes(n_bytes: f64) -> String {
     match n_bytes {
         n if n >= 1e9 => format!("{} GB", digits(n / 1e9)),
@@ -62,7 +62,7 @@ pub(super) fn bytes(n_bytes: f64) -> String {
     }
 }
 
-/// Three digits that count.
+/// Formats a value with three significant digits.
 fn digits(value: f64) -> String {
     let n_places = match value {
         v if v >= 99.95 => 0,
@@ -77,7 +77,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// How often something happened.
+/// Formats a count, which may be a mean.
 pub(super) fn times(count: f64) -> String {
     if (count - count.round()).abs() < 0.005 {
         format!("{count:.0}")

@@ -1,21 +1,21 @@
-//! Sums of products, in which `n - 1 - 0 + 1` is `n`.
+//! Simplifies sums of products, so that `n - 1 - 0 + 1` becomes `n`.
 //!
 //! # Not here
-//! Algebra: what is no sum, difference or product stays as the program has it.
+//! Further algebra: everything but sums, differences and products stays as in the program.
 
 use super::{Expr, Operator};
 use std::collections::BTreeMap;
 
-/// Terms of a sum; more is left as it is written.
+/// Largest number of terms in a sum; longer sums are left as written.
 const N_TERMS_MAX: usize = 24;
 
-/// Factors in order, each with how often it stands there.
+/// Factors in order, each with its power.
 type Product = BTreeMap<Expr, u32>;
 
-/// Products and how often each counts, in the order in which they were written.
+/// Products with their coefficients, in the order in which they were written.
 struct Sum(Vec<(Product, i64)>);
 
-/// The same value in fewer words, where sums and products are all that is needed.
+/// Simplifies an expression by the rules of sums and products.
 pub(super) fn simplified(expr: Expr) -> Expr {
     match &expr {
         Expr::Binary(Operator::Divide, _, other) if **other == Expr::Number(1) => {
@@ -76,7 +76,7 @@ impl Sum {
         Some(())
     }
 
-    /// Sums stay within their parentheses, as people write them.
+    /// Multiplies single products only: sums stay in parentheses, as programmers write them.
     fn multiply(&self, other: &Self) -> Option<Self> {
         let ([(one, times)], [(two, times_two)]) = (self.0.as_slice(), other.0.as_slice()) else {
             return None;
@@ -90,7 +90,7 @@ impl Sum {
 
     fn into_expr(mut self) -> Expr {
         self.0.retain(|(_, times)| *times != 0);
-        // Positive terms first, plain numbers behind names: `n - 1`, not `-1 + n`.
+        // Positive terms first, plain numbers after names: `n - 1`, not `-1 + n`.
         self.0.sort_by_key(|(product, times)| (*times < 0, product.is_empty()));
         let terms = self.0.into_iter();
         let sum = terms.fold(None, |sum: Option<Expr>, (product, times)| {

@@ -1,9 +1,9 @@
-//! Expressions as people write them.
+//! Formats expressions in C syntax.
 
 use super::{Expr, Operator};
 use std::fmt::{Display, Formatter, Result};
 
-/// Binds tighter than every operator.
+/// Precedence above that of every operator.
 const TIGHT: u8 = 20;
 
 impl Display for Expr {
@@ -47,7 +47,7 @@ fn write(expr: &Expr, to: &mut Formatter<'_>, around: u8) -> Result {
             enclosed(to, *binds < around, |to| {
                 write(one, to, *binds)?;
                 write!(to, " {sign} ")?;
-                // What is not associative keeps the parentheses on its right.
+                // The right operand of a non-associative operator keeps its parentheses.
                 let is_loose = matches!(operator, Operator::Add | Operator::And | Operator::Or);
                 write(other, to, binds + u8::from(!is_loose))
             })

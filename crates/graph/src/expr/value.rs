@@ -1,11 +1,12 @@
-//! What an expression is worth when its names are known.
+//! Evaluates expressions with known names.
 
 use super::{Expr, Operator};
 
 impl Expr {
-    /// The value, where `of` says what `rank`, `p` and names are worth; none when it does not, or divides by zero.
+    /// Evaluates the expression, where `of` returns the values of `rank`, `p` and names; `None` when one is
+    /// unknown, or the result is not finite.
     ///
-    /// Division is that of real numbers, as in a formula.
+    /// Division is real division, as in a formula.
     pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         let value = match self {
             #[expect(clippy::cast_precision_loss, reason = "a number that a person wrote")]
@@ -29,8 +30,8 @@ impl Expr {
         value.is_finite().then_some(value)
     }
 
-    /// The value as C computes it with integers, where `of` knows numbers of names, `rank` and `p`; none when it
-    /// depends on what is not known.
+    /// Evaluates the expression with C integer arithmetic, where `of` returns the values of names, `rank` and `p`;
+    /// `None` when it depends on an unknown value.
     pub fn whole(&self, of: &dyn Fn(&Expr) -> Option<i64>) -> Option<i64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -87,7 +88,7 @@ fn joined(operator: Operator, one: f64, other: f64) -> Option<f64> {
 }
 
 fn whole(operator: Operator, one: Option<i64>, other: Option<i64>) -> Option<i64> {
-    // One side is enough for these.
+    // One operand is enough for these.
     match (operator, one, other) {
         (Operator::And, Some(0), _) | (Operator::And, _, Some(0)) => return Some(0),
         (Operator::Or, Some(known), _) | (Operator::Or, _, Some(known)) if known != 0 => {

@@ -1,12 +1,12 @@
-//! Which node may follow which.
+//! Edges: which node may follow another.
 
 use crate::shape::{Graph, Kind, Leave, Node};
 use serde_json::{Value, json};
 
-/// Ways out of a sequence that are open at its end.
+/// Nodes whose successor is open at the end of a sequence, with the kind of edge.
 type Open = Vec<(usize, &'static str)>;
 
-/// Edges of a graph: `next`, `enter` (into what a node holds), `again` (back to the head of a loop).
+/// Returns the edges of a graph: `next`, `enter` (into a container), `again` (back to the head of a loop).
 pub(super) fn edges(graph: &Graph) -> Value {
     let mut edges = Vec::new();
     for role in &graph.roles {
@@ -16,7 +16,7 @@ pub(super) fn edges(graph: &Graph) -> Value {
     edges.map(|(from, to, kind)| json!({ "from": from, "to": to, "kind": kind })).collect()
 }
 
-/// Connects a sequence to what comes before, and returns what is open behind it.
+/// Connects a sequence to its predecessors; returns the open ends behind it.
 fn follow(nodes: &[Node], before: Open, edges: &mut Vec<(usize, usize, &'static str)>) -> Open {
     let mut open = before;
     for node in nodes {
@@ -30,7 +30,7 @@ fn follow(nodes: &[Node], before: Open, edges: &mut Vec<(usize, usize, &'static 
             Kind::Group(group) => {
                 let ends = follow(&group.body, vec![(node.id, "enter")], edges);
                 let mut ends = if group.body.is_empty() { vec![(node.id, "next")] } else { ends };
-                // Who returns early goes on behind the call.
+                // An early return continues behind the call.
                 returns(&group.body, &mut ends);
                 ends
             }

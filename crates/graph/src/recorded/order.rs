@@ -1,26 +1,26 @@
-//! The order in which sites follow each other, and the loops that lead back.
+//! Reconstructs the order of call sites, and the loops, from their successions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often a site followed another.
+/// Number of times a site followed another.
 pub(super) type Flows = BTreeMap<(Option<u32>, u32), u64>;
 
-/// Sites between a way back and where it leads, by their positions.
+/// A loop: the sites between a back edge and its target, by position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Span {
     pub(super) first: usize,
     pub(super) last: usize,
-    /// Times the way back was taken.
+    /// Number of times the back edge was taken.
     pub(super) n_back: u64,
-    /// Iterations each time the loop was reached.
+    /// Mean iterations each time the loop was reached.
     pub(super) iterations: f64,
 }
 
-/// Sites as the program passes them: what is behind a loop comes after it.
+/// Returns the sites in program order: sites behind a loop come after it.
 pub(super) fn order(flows: &Flows) -> Vec<u32> {
     let mut done: Vec<u32> = Vec::new();
     let mut seen: BTreeSet<u32> = BTreeSet::new();
-    // A depth-first walk without recursion: a site is done when all that follow it are.
+    // Iterative depth-first search: a site is done when all its successors are.
     let all = flows.keys().map(|(_, to)| *to);
     for root in after(None, flows).into_iter().rev().chain(all.collect::<Vec<_>>()) {
         if !seen.insert(root) {
@@ -42,7 +42,8 @@ pub(super) fn order(flows: &Flows) -> Vec<u32> {
     done
 }
 
-/// What follows a site, the rarest last: a way out of a loop is rarer than the way on, and is walked first.
+/// Returns the successors of a site, the rarest last: a loop exit is rarer than the loop's body, and is visited
+/// first.
 fn after(site: Option<u32>, flows: &Flows) -> Vec<u32> {
     let mut next: Vec<(u64, u32)> =
         flows.iter().filter(|((from, _), _)| *from == site).map(|((_, to), n)| (*n, *to)).collect();
@@ -50,7 +51,7 @@ fn after(site: Option<u32>, flows: &Flows) -> Vec<u32> {
     next.into_iter().map(|(_, to)| to).collect()
 }
 
-/// Loops, outer ones first; what would overlap is one loop.
+/// Returns the loops, outer ones first; overlapping loops become one.
 pub(super) fn spans(order: &[u32], flows: &Flows) -> Vec<Span> {
     let position = |site: u32| order.iter().position(|it| *it == site);
     let mut spans: Vec<(usize, usize)> = Vec::new();
@@ -65,7 +66,8 @@ pub(super) fn spans(order: &[u32], flows: &Flows) -> Vec<Span> {
     spans.into_iter().map(|span| counted(span, order, flows)).collect()
 }
 
-/// Joins spans with the same head (a loop with a condition in it) and those that cross each other, until none do.
+/// Merges loops with the same head (a loop with a condition in it) and those that partially overlap, until none
+/// do.
 fn merge(spans: &mut Vec<(usize, usize)>) {
     loop {
         spans.sort_unstable_by_key(|(first, last)| (*first, std::cmp::Reverse(*last)));
@@ -121,7 +123,7 @@ mod tests {
     fn sites_stand_in_the_order_of_the_program() {
         check(&[], &[], &[]);
         check(&[(None, 1, 1), (Some(1), 0, 1)], &[1, 0], &[]);
-        // A loop of two, left after ten rounds.
+        // A loop of two sites, left after ten iterations.
         check(
             &[(None, 5, 1), (Some(5), 6, 10), (Some(6), 5, 9), (Some(6), 2, 1)],
             &[5, 6, 2],
@@ -133,13 +135,13 @@ mod tests {
             &[1, 2, 3],
             &[(0, 1, 4.0), (1, 1, 4.0)],
         );
-        // A loop that is gone on with from two places.
+        // A loop with two back edges.
         check(
             &[(None, 1, 1), (Some(1), 1, 6), (Some(1), 2, 3), (Some(2), 1, 3), (Some(1), 3, 1)],
             &[1, 2, 3],
             &[(0, 1, 10.0)],
         );
-        // One of two ways.
+        // Two alternative paths.
         check(
             &[(None, 1, 4), (Some(1), 2, 1), (Some(1), 3, 3), (Some(2), 4, 1), (Some(3), 4, 3)],
             &[1, 3, 2, 4],

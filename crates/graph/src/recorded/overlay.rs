@@ -1,6 +1,7 @@
-//! What a run measured, on the graph of its sources.
+//! Adds the measurements of a run to the graph of its sources.
 //!
-//! A call site of the run is the operation of the same name in a file of the same name, in one of the lines of the call.
+//! A call site of the run matches the operation of the same name in a file of the same name, on one of the lines of the
+//! call.
 
 use super::Run;
 use super::shares::{Known, Passed, share};
@@ -9,9 +10,9 @@ use crate::regions;
 use crate::shape::{Graph, Kind, Measured, Node, Origin, Role, Warning};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The graph of sources with counts, times, iterations and shares of branches of a run.
+/// Returns the graph of the sources with counts, times, iterations and branch shares of a run.
 ///
-/// Where several places of the graph are one line of the program, all have its numbers, and say so.
+/// Where several places of the graph are one line of the program, all of them show its numbers, and say so.
 #[must_use]
 pub fn overlay(graph: &Graph, run: &Run) -> Graph {
     let mut graph = graph.clone();
@@ -34,7 +35,7 @@ pub fn overlay(graph: &Graph, run: &Run) -> Graph {
     graph
 }
 
-/// Call sites of the run that the sources do not have.
+/// Returns warnings about call sites of the run that the sources lack.
 fn unknown(run: &Run, known: &BTreeSet<u32>) -> Vec<Warning> {
     if known.is_empty() && run.sites.iter().all(|site| site.place.line == 0) {
         return vec![Warning {
@@ -53,7 +54,8 @@ fn unknown(run: &Run, known: &BTreeSet<u32>) -> Vec<Warning> {
         .collect()
 }
 
-/// The role whose conditions hold for a rank, or, where that cannot be told, the one with its call sites.
+/// Returns the role whose conditions hold for a rank, or, where they are undecided, the one with the most common call
+/// sites.
 fn role_of(
     rank: u32,
     sites: &BTreeSet<u32>,
@@ -79,12 +81,12 @@ fn role_of(
         let told = conditions.iter().filter(|(condition, _)| condition.whole(&value).is_some());
         let own = by_role.get(*at);
         let n_common = own.map_or(0, |own| own.intersection(sites).count());
-        // Of equals the first.
+        // Of equal roles, the first.
         (told.count(), n_common, std::cmp::Reverse(*at))
     })
 }
 
-/// Sites of the run in a sequence, each with its number of places.
+/// Returns the run's sites in a sequence, each with its number of places.
 fn sites_of(nodes: &[Node], run: &Run) -> BTreeMap<u32, usize> {
     let mut sites = BTreeMap::new();
     for node in nodes {
@@ -127,7 +129,7 @@ fn measure(role: &mut Role, run: &Run, constants: &BTreeMap<String, i64>) {
     share(&mut role.body, passed, &known);
 }
 
-/// How often each loop and each arm was come to from an operation outside of it, where its operations stand nowhere else.
+/// Counts how often each loop and each arm was entered from an operation outside, if its operations occur nowhere else.
 fn entered(
     nodes: &[Node],
     (run, ranks, places): (&Run, &[u32], &BTreeMap<u32, usize>),
@@ -170,7 +172,7 @@ fn put(nodes: &mut [Node], run: &Run, ranks: &[u32], places: &BTreeMap<u32, usiz
     }
 }
 
-/// A step in the order of the text: an operation with its site, or computation between.
+/// A step in text order: an operation with its site, or computation between operations.
 enum Step {
     Site(Option<u32>),
     Computation(usize),
@@ -189,8 +191,8 @@ fn in_order(nodes: &[Node], run: &Run, to: &mut Vec<Step>) {
     }
 }
 
-/// Times of computations: of the way from the operation before to the one behind. Where several stand between the same
-/// two, the first has the time of all.
+/// Returns the times of computations, from the passages between the operations before and after them. Of several
+/// computations between the same two, the first gets the total time.
 fn between(steps: &[Step], run: &Run, ranks: &[u32]) -> BTreeMap<usize, Measured> {
     let mut times = BTreeMap::new();
     let mut before = None;

@@ -1,30 +1,31 @@
-//! Iterations of loops and shares of branches, from counts of the operations in them.
+//! Computes iterations of loops and shares of branches from counts of the operations in them.
 //!
-//! An operation that stands in a sequence, and not behind a condition, is passed as often as the sequence. How often
-//! a loop is passed over how often it is reached is its iterations; how often an arm is passed over how often the
-//! branch is reached, its share. Where no operation stands that way, it counts how often the loop or the arm was come
-//! to from an operation outside of it.
+//! An operation that is an unconditional part of a sequence is executed as often as the sequence. The iterations of a
+//! loop are the executions of its body over the times it is reached; the share of an arm is its executions over the
+//! times the branch is reached. Where there is no such operation, the times that the loop or the arm was entered from
+//! an operation outside are used.
 
 use crate::shape::{Kind, Loop, Measured, Node};
 use std::collections::BTreeMap;
 
-/// What is known besides counts of operations.
+/// Known facts besides counts of operations.
 pub(super) struct Known {
-    /// By the number of a loop or a branch, and of its body: how often that was come to from an operation outside.
+    /// Number of entries from an operation outside, by the number of a loop or a branch, and of its body.
     pub(super) entries: BTreeMap<(usize, usize), f64>,
     pub(super) n_ranks: usize,
     pub(super) constants: BTreeMap<String, i64>,
 }
 
-/// How often a sequence is passed.
+/// Executions of a sequence.
 #[derive(Clone, Copy)]
 pub(super) struct Passed {
     pub(super) times: Option<f64>,
-    /// Between two passages there is an operation outside of what the sequence holds, so that entries are all counted.
+    /// Whether an operation outside the sequence's contents occurs between two executions, so that all entries are
+    /// counted.
     pub(super) is_told: bool,
 }
 
-/// Fills in what counts tell, in a sequence that was passed this often.
+/// Fills in the numbers that follow from counts, in a sequence that was executed this often.
 pub(super) fn share(nodes: &mut [Node], mut passed: Passed, facts: &Known) {
     for at in 0..nodes.len() {
         if let Some(count) = nodes.get(at..).and_then(known) {
@@ -35,7 +36,7 @@ pub(super) fn share(nodes: &mut [Node], mut passed: Passed, facts: &Known) {
             Kind::Loop(_) => share_loop(node, passed, facts),
             Kind::Branch(_) => share_branch(node, passed, facts),
             Kind::Group(group) => share(&mut group.body, passed, facts),
-            // Behind a way out the program comes by less often.
+            // Behind an early exit, the program comes by less often.
             Kind::Exit(_) => passed.times = None,
             _ => {}
         }
@@ -49,7 +50,7 @@ fn share_loop(node: &mut Node, passed: Passed, facts: &Known) {
     let reached = passed.times.or_else(|| entries.filter(|_| passed.is_told));
     let inner = counted.or_else(|| Some(reached? * foretold(of, facts)?));
     share(&mut of.body, Passed { times: inner, is_told: counted.is_some() }, facts);
-    // What only the source tells is not measured.
+    // Iterations known only from the source are not measured.
     let iterations = counted.zip(reached).and_then(|(counted, reached)| ratio(counted, reached));
     if let (Some(counted), Some(_)) = (counted, iterations) {
         let count = whole(counted);
@@ -57,7 +58,7 @@ fn share_loop(node: &mut Node, passed: Passed, facts: &Known) {
     }
 }
 
-/// Iterations that the source tells, in numbers.
+/// Returns the iterations that the source specifies, as a number.
 fn foretold(of: &Loop, facts: &Known) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "numbers of a program, for a ratio")]
     let value = of.count.value(&|name| match name {
@@ -88,7 +89,7 @@ fn share_branch(node: &mut Node, passed: Passed, facts: &Known) {
     }
 }
 
-/// The one share that is not known is what the others leave.
+/// Computes a single unknown share as the rest of the others.
 fn complete(shares: &mut [Option<f64>]) {
     let known: f64 = shares.iter().flatten().sum();
     let mut left = shares.iter_mut().filter(|share| share.is_none());
@@ -97,7 +98,7 @@ fn complete(shares: &mut [Option<f64>]) {
     }
 }
 
-/// How often a sequence is passed, by the first operation that stands in it before a way out.
+/// Returns the executions of a sequence, from its first unconditional operation before an early exit.
 fn known(nodes: &[Node]) -> Option<f64> {
     for node in nodes {
         match &node.kind {
@@ -112,7 +113,7 @@ fn known(nodes: &[Node]) -> Option<f64> {
                 if count.is_some() {
                     return count;
                 }
-                // A function that may end early ends only itself.
+                // A function that may return early ends only itself.
             }
             _ => {}
         }

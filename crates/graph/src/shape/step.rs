@@ -3,41 +3,41 @@
 use crate::expr::Expr;
 use mpi_abi::{Class, Flow, Operation};
 
-/// An MPI operation where the program calls it.
+/// An MPI operation at a call site.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mpi {
-    /// Its full name, for example `MPI_Isend`.
+    /// Full name, for example `MPI_Isend`.
     pub operation: String,
-    /// The family, by its name in the table of operations: `point-to-point`, `collective`.
+    /// Family, by its name in the operation table: `point-to-point`, `collective`.
     pub class: &'static str,
-    /// When it returns, by its name in that table: `blocking`, `nonblocking`, `persistent`, `partitioned`.
+    /// Mode, by its name in that table: `blocking`, `nonblocking`, `persistent`, `partitioned`.
     pub mode: &'static str,
-    /// How a send sends; none for other operations.
+    /// Send mode; `None` for operations other than sends.
     pub send_mode: Option<SendMode>,
-    /// What this role does in it.
+    /// Direction in which this role transfers data.
     pub side: Side,
-    /// What is sent and received, with whom.
+    /// Data transfers with their peers.
     pub transfers: Vec<Transfer>,
-    /// The root of a rooted collective operation.
+    /// Root of a rooted collective operation.
     pub root: Option<Expr>,
-    /// The tag, as the program has it.
+    /// Tag, as written in the program.
     pub tag: Option<Expr>,
-    /// The communicator, window or file, as the program has it.
+    /// Communicator, window or file, as written in the program.
     pub scope: String,
-    /// The request that it makes or completes, as the program has it.
+    /// Request that it creates or completes, as written in the program.
     pub request: Option<String>,
 }
 
-/// How a send sends.
+/// Mode of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SendMode {
-    /// As the library likes.
+    /// The library chooses.
     Standard,
-    /// Complete when the receiver is there.
+    /// Completes when the receiver has started to receive.
     Synchronous,
     /// Through the program's own buffer.
     Buffered,
-    /// The receiver is there already.
+    /// The receiver must be ready already.
     Ready,
 }
 
@@ -50,13 +50,13 @@ impl SendMode {
         ("ready", Self::Ready),
     ];
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|row| row.1 == self).map_or("", |row| row.0)
     }
 
-    /// How an operation sends: the letter before `send` in its name says it.
+    /// Returns the mode of an operation, given by the letter before `send` in its name.
     pub(crate) fn of(operation: &Operation) -> Option<Self> {
         let sends = operation.movements.iter().any(|movement| movement.flow == Flow::Send);
         if !sends || operation.class != Class::PointToPoint {
@@ -73,16 +73,16 @@ impl SendMode {
     }
 }
 
-/// What a role does in an operation.
+/// Direction in which a role transfers data in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// It sends.
+    /// The role sends.
     Sends,
-    /// It receives.
+    /// The role receives.
     Receives,
-    /// It does both: a `Sendrecv`, an `Allreduce`.
+    /// The role does both: a `Sendrecv`, an `Allreduce`.
     Both,
-    /// It does neither, or the source does not say: a `Wait`, a `Barrier`.
+    /// The role does neither, or the source does not tell: a `Wait`, a `Barrier`.
     Neither,
 }
 
@@ -95,20 +95,20 @@ impl Side {
         ("neither", Self::Neither),
     ];
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|row| row.1 == self).map_or("", |row| row.0)
     }
 }
 
-/// Data on its way.
+/// One data transfer of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
-    /// Whether this role sends it, receives it, or (a collective operation) either.
+    /// Direction: sends, receives, or (in a collective operation) either.
     pub side: Side,
-    /// The rank on the other side; none in a collective operation, and where the call does not say.
+    /// Peer rank; `None` in a collective operation, and where the call does not tell.
     pub peer: Option<Expr>,
-    /// How many bytes; none where the call does not say.
+    /// Number of bytes; `None` where the call does not tell.
     pub bytes: Option<Expr>,
 }

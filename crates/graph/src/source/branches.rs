@@ -1,4 +1,4 @@
-//! Conditionals: by the rank they are decided, otherwise both ways are shown.
+//! Conditionals: those on the rank are decided for each role; for others both alternatives are shown.
 
 use super::expression::{as_written, short};
 use super::facts::Facts;
@@ -7,7 +7,7 @@ use super::walker::{Flow, Walker};
 use crate::expr::{Expr, Operator};
 use crate::shape::{Arm, Branch, Exit, Kind, Leave, Node};
 
-/// A way through a branch, before it is walked.
+/// An alternative of a branch, before it is walked.
 struct Way<'t> {
     label: String,
     pieces: Vec<Piece<'t>>,
@@ -39,7 +39,7 @@ impl<'t> Walker<'_, 't> {
         self.branch(piece, written, decides, ways)
     }
 
-    /// `a ? b : c`.
+    /// Reads a conditional expression `a ? b : c`.
     pub(super) fn choice(&mut self, piece: Piece<'t>) -> Expr {
         let (Some(condition), Some(one), Some(other)) =
             (piece.field("condition"), piece.field("consequence"), piece.field("alternative"))
@@ -63,7 +63,7 @@ impl<'t> Walker<'_, 't> {
         as_written(piece)
     }
 
-    /// Whether a condition holds for this role. It tells roles apart only where something depends on it that is shown.
+    /// Returns whether a condition holds for this role. It distinguishes roles only if something shown depends on it.
     pub(super) fn holds_before(&mut self, condition: &Expr, piece: Piece<'t>) -> Option<bool> {
         let is_shown = self.program.reaches_mpi(piece)
             || self.program.facts.leaves(piece)
@@ -77,7 +77,7 @@ impl<'t> Walker<'_, 't> {
         called.is_some_and(|called| 0 < self.program.n_loops_below(called.name()))
     }
 
-    /// `a && b` with MPI in `b`; none where nothing of that kind is there.
+    /// Reads `a && b` or `a || b` with MPI in `b`; `None` for other expressions.
     pub(super) fn shortcut(&mut self, piece: Piece<'t>) -> Option<Expr> {
         let sign = piece.field("operator").map_or("", Piece::text);
         let (left, right) = (piece.field("left")?, piece.field("right")?);
@@ -137,12 +137,12 @@ impl<'t> Walker<'_, 't> {
         let is_varying = self.is_in_loop();
         self.forget_changed(piece, is_varying);
         self.put_branch(Branch { condition, decides, arms }, place);
-        // Where every arm leaves the same way, nothing follows.
+        // Where every arm leaves in the same way, nothing follows.
         let first = flows.first().copied().flatten();
         first.filter(|_| flows.iter().all(|flow| *flow == first))
     }
 
-    /// A branch as short as it can be said.
+    /// Adds a branch, in simplified form.
     pub(super) fn put_branch(&mut self, mut branch: Branch, place: crate::shape::Place) {
         let is_shown = |node: &Node| match &node.kind {
             Kind::Compute(compute) => compute.is_costly,
@@ -172,7 +172,7 @@ impl<'t> Walker<'_, 't> {
         self.push(Kind::Branch(branch), place);
     }
 
-    /// A conditional that neither communicates nor leaves: a statement among others.
+    /// Adds a conditional that neither communicates nor leaves, as a simple statement.
     fn quiet_branch(&mut self, piece: Piece<'t>) {
         let n_loops = self.program.facts.n_loops(piece);
         let place = self.place(piece);
@@ -230,12 +230,12 @@ impl<'t> Walker<'_, 't> {
                 self.branch(piece, format!("switch {written}"), value, ways)
             }
         };
-        // `break` leaves the switch only.
+        // `break` leaves only the switch.
         flow.filter(|leaves| *leaves != Leave::Loop)
     }
 }
 
-/// An arm that ends the program with a last word is a way out.
+/// Reduces an arm that ends the program, after at most one MPI operation, to its exit.
 fn give_up(arm: &mut Arm) {
     let ends =
         |node: &Node| matches!(&node.kind, Kind::Exit(exit) if exit.leaves == Leave::Program);
@@ -252,7 +252,7 @@ fn n_operations(nodes: &[Node]) -> usize {
     nodes.iter().map(count).sum()
 }
 
-/// Cases without `break` go on with the next.
+/// Lets cases without `break` continue with the next one.
 fn fall_through<'t>(ways: &mut [(Option<Expr>, Way<'t>)], facts: &Facts<'t>) {
     for at in (1..ways.len()).rev() {
         let (before, after) = ways.split_at_mut(at);
@@ -271,10 +271,10 @@ fn fall_through<'t>(ways: &mut [(Option<Expr>, Way<'t>)], facts: &Facts<'t>) {
     }
 }
 
-/// Statements of cases that fall through.
+/// Largest number of statements in cases that fall through.
 const N_FALLEN_MAX: usize = 500;
 
-/// `A`, `B`, ..., `Z`, `A2`, ...
+/// Returns the name of an arm: `A`, `B`, ..., `Z`, `A2`, ...
 fn letter(at: usize) -> String {
     let letter = char::from(b'A' + u8::try_from(at % 26).unwrap_or_default());
     match at / 26 {

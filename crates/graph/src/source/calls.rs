@@ -1,4 +1,4 @@
-//! Calls: of MPI, of the program's own functions, of functions handed on, and of others.
+//! Calls: of MPI, of the program's own functions, of function pointers, and of other functions.
 
 use super::expression::as_written;
 use super::piece::Piece;
@@ -8,12 +8,12 @@ use super::walker::Walker;
 use crate::expr::Expr;
 use crate::shape::{Arm, Branch, Group, Kind, Leave, Node};
 
-/// Functions that call each other.
+/// Largest depth of nested calls that are followed.
 const N_CALLS_MAX: usize = 40;
-/// A function without MPI is shown when it has no more loops than this.
+/// Largest number of loops for which a function without MPI is shown.
 const N_LOOPS_SHOWN: usize = 5;
 
-/// What a value of a call may be.
+/// An argument of a call, with its value.
 struct Argument<'t> {
     piece: Piece<'t>,
     value: Value<'t>,
@@ -28,7 +28,7 @@ impl<'t> Walker<'_, 't> {
         if super::program::is_mpi(name) && !self.program.functions.contains_key(name) {
             return self.mpi(name, piece, &list);
         }
-        // It comes back only after its body: it may call itself.
+        // Removed while its body is walked, because it may call itself.
         if let Some(body) = self.lambdas.remove(name) {
             self.statement(body);
             self.lambdas.insert(name.to_owned(), body);
@@ -48,7 +48,7 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    /// A function of the program, or of a library.
+    /// Calls a function of the program, or of a library.
     pub(super) fn call_named(&mut self, name: &str, piece: Piece<'t>, list: &[Piece<'t>]) -> Expr {
         let arguments: Vec<Argument<'t>> = list.iter().map(|it| self.argument(*it)).collect();
         let program = self.program;
@@ -111,7 +111,7 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    /// What a call wrote through the pointers it was given.
+    /// Updates the caller's variables that a call wrote through pointers.
     fn hand_back(&mut self, parameters: &[&str], arguments: &[Argument<'t>], scope: &Scope<'t>) {
         for (parameter, argument) in parameters.iter().zip(arguments) {
             let Value::Address(to) = &argument.value else { continue };
@@ -144,7 +144,7 @@ impl<'t> Walker<'_, 't> {
         Argument { piece, value: Value::Expr(self.expression(piece)) }
     }
 
-    /// Functions of the program that are named without being called.
+    /// Returns functions of the program that are named without being called.
     fn functions_in(&self, piece: Piece<'t>) -> Vec<&'t str> {
         let is_plain = matches!(
             piece.kind(),
@@ -165,7 +165,7 @@ impl<'t> Walker<'_, 't> {
         words.map(Piece::text).collect()
     }
 
-    /// A call through a pointer that may lead to several.
+    /// Calls through a pointer that may point to several functions.
     fn call_one_of(&mut self, names: &[&'t str], piece: Piece<'t>, list: &[Piece<'t>]) -> Expr {
         if let [name] = names {
             return self.call_named(name, piece, list);
@@ -183,7 +183,7 @@ impl<'t> Walker<'_, 't> {
         as_written(piece)
     }
 
-    /// What a call that is not followed may have changed, and its value.
+    /// Forgets variables that an unfollowed call may have changed; returns the value of the call.
     fn result(&mut self, name: &str, piece: Piece<'t>, arguments: &[Argument<'t>]) -> Expr {
         let is_varying = self.is_in_loop();
         let mut values = Vec::new();
@@ -206,7 +206,8 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    /// A function that the sources do not define. One that they declare is of the program, and may cost something.
+    /// Handles a function that the sources do not define. One that they declare belongs to the program, and may
+    /// take time.
     fn foreign(&mut self, name: &str, piece: Piece<'t>) {
         if self.program.globals.contains(name) {
             let place = self.place(piece);
@@ -226,7 +227,7 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    /// Calls within something that is not walked.
+    /// Notes calls inside a piece that is not walked.
     pub(super) fn quiet_calls(&mut self, piece: Piece<'t>) {
         let program = self.program;
         for call in program.facts.calls(piece) {
@@ -241,7 +242,7 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    /// `MPI_Comm_rank(comm, &rank)`; returns whether it is one of these.
+    /// Handles `MPI_Comm_rank(comm, &rank)` and the like; returns whether the call is one of these.
     pub(super) fn tells_rank(&mut self, name: &str, list: &[Piece<'t>]) -> bool {
         let value = match name {
             name if RANKS.contains(&name) => Expr::Rank,
@@ -260,7 +261,7 @@ impl<'t> Walker<'_, 't> {
     }
 }
 
-/// Whether a value is told by names of a function that its callers do not know.
+/// Returns whether a value depends on local names of a function, which its callers do not know.
 fn is_of(value: &Expr, scope: &Scope<'_>) -> bool {
     value.parts().iter().any(|part| match part {
         Expr::Name(name) | Expr::Varying(name) => {
@@ -270,7 +271,7 @@ fn is_of(value: &Expr, scope: &Scope<'_>) -> bool {
     })
 }
 
-/// The variable that a call writes: `x` for `&x`, `*x` for a pointer `x`.
+/// Returns the variable that a call writes: `x` for `&x`, `*x` for a pointer `x`.
 pub(super) fn pointed(piece: Piece<'_>) -> Option<String> {
     let key = key(piece)?;
     let is_address = piece.text().trim_start().starts_with('&');

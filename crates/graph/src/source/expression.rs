@@ -1,21 +1,21 @@
-//! Expressions of C as [`Expr`].
+//! Converts C expressions to [`Expr`].
 //!
 //! # Not here
-//! What names and calls mean where they stand (`walker`): a reader asks for that, piece by piece.
+//! Meaning of names and calls in their context (`walker`): the reader asks for it, piece by piece.
 
 use super::piece::{Parsed, Piece, Tongue};
 use crate::expr::{Expr, Operator};
 use std::collections::BTreeMap;
 
-/// What a piece means, where the reader knows more than its form.
+/// Callback for the meaning of a piece, where its context determines it.
 pub(super) type Meaning<'a, 't> = dyn FnMut(Piece<'t>, usize) -> Option<Expr> + 'a;
 
-/// Expressions within expressions; deeper ones stay as they are written.
+/// Largest nesting depth of expressions; deeper ones stay as written.
 pub(super) const DEPTH_MAX: usize = 120;
-/// Longer texts of expressions are cut.
+/// Largest number of characters in an expression's text; longer ones are cut.
 const TEXT_MAX: usize = 60;
 
-/// The expression that stands there.
+/// Reads an expression.
 pub(super) fn read<'t>(piece: Piece<'t>, depth: usize, meaning: &mut Meaning<'_, 't>) -> Expr {
     if DEPTH_MAX < depth {
         return as_written(piece);
@@ -63,7 +63,7 @@ pub(super) fn read<'t>(piece: Piece<'t>, depth: usize, meaning: &mut Meaning<'_,
             None => piece.children().last().map_or_else(|| as_written(piece), |it| inner(*it)),
         },
         _ => {
-            // Whatever it is, what stands within it is read for what it does.
+            // An unknown construct: its parts are read for their effects.
             piece.children().into_iter().for_each(|child| drop(inner(child)));
             as_written(piece)
         }
@@ -86,12 +86,12 @@ fn binary<'t>(piece: Piece<'t>, inner: &mut impl FnMut(Piece<'t>) -> Expr) -> Ex
     }
 }
 
-/// Text as it stands, in one line.
+/// Returns the text as written, in one line.
 pub(super) fn as_written(piece: Piece<'_>) -> Expr {
     Expr::Varying(short(piece))
 }
 
-/// Its text in one line that is not too long.
+/// Returns the text in one line, cut if it is too long.
 pub(super) fn short(piece: Piece<'_>) -> String {
     let words = piece.words();
     if words.chars().count() <= TEXT_MAX {
@@ -100,7 +100,7 @@ pub(super) fn short(piece: Piece<'_>) -> String {
     words.chars().take(TEXT_MAX).chain(['…']).collect()
 }
 
-/// `sizeof(int)` is a number, that of a struct a name.
+/// Reads `sizeof`: of a basic type it is a number, of a struct a name.
 fn size_of(piece: Piece<'_>) -> Expr {
     let of = piece.children().into_iter().next();
     let words = of.map(short).unwrap_or_default();
@@ -111,7 +111,7 @@ fn size_of(piece: Piece<'_>) -> Expr {
     }
 }
 
-/// Bytes of a type of C, as 64-bit systems have them.
+/// Returns the size of a basic C type on 64-bit systems, in bytes.
 fn bytes_of_type(words: &str) -> Option<i64> {
     const TYPES: [(&str, i64); 22] = [
         ("char", 1),
@@ -140,7 +140,7 @@ fn bytes_of_type(words: &str) -> Option<i64> {
     TYPES.iter().find(|row| row.0 == words).map(|row| row.1)
 }
 
-/// A whole number of C.
+/// Parses a C integer literal.
 fn number(word: &str) -> Option<i64> {
     let word = word.replace('\'', "");
     let lower = word.trim_end_matches(['u', 'U', 'l', 'L', 'z', 'Z']).to_ascii_lowercase();
@@ -153,7 +153,7 @@ fn number(word: &str) -> Option<i64> {
     i64::from_str_radix(digits, radix).ok()
 }
 
-/// The whole number that a text of C stands for, with the constants that are known.
+/// Evaluates a C text as an integer, using known constants.
 pub(super) fn constant(text: &str, constants: &BTreeMap<String, i64>) -> Option<i64> {
     if let Some(number) = number(text.trim()) {
         return Some(number);

@@ -1,23 +1,23 @@
-//! What stands where in a file, found in one pass: so that a question about a piece costs no walk through it.
+//! Index of a file, built in one pass, so that a question about a piece needs no walk through it.
 //!
-//! A piece within others is asked about as often as there are others around it. What is within a piece stands between
-//! its first byte and its last, so each list is by position, and a question is a search in it.
+//! A piece is asked about once for each of the pieces around it. The parts of a piece lie between
+//! its first and its last byte, so each list is sorted by position, and a question is a binary search.
 
 use super::piece::{Parsed, Piece};
 use super::scope::key;
 use std::collections::HashMap;
 use tree_sitter::Node;
 
-/// What is around a piece.
+/// Context of a piece.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Around<'t> {
     pub(super) parent: Option<Node<'t>>,
     pub(super) grandparent: Option<Node<'t>>,
-    /// Within a function, or a part of one.
+    /// Whether it is inside a function, or a part of one.
     pub(super) is_in_function: bool,
-    /// First byte behind the start of the loop or `switch` that `break` leaves, 0 without one.
+    /// First byte behind the start of the loop or `switch` that `break` leaves; 0 without one.
     loop_limit: usize,
-    /// The same for a lambda, which `return` leaves.
+    /// The same for the lambda that `return` leaves.
     lambda_limit: usize,
 }
 
@@ -27,29 +27,29 @@ pub(super) struct Facts<'t> {
     files: HashMap<usize, Lists<'t>>,
 }
 
-/// Lists of a file, each by position.
+/// Lists of a file, sorted by position.
 #[derive(Default)]
 struct Lists<'t> {
-    /// Names that come to MPI.
+    /// Names of functions that reach MPI.
     mpi: Vec<Spot<()>>,
     loops: Vec<Spot<()>>,
     /// `break` and `goto`.
     jumps: Vec<Spot<()>>,
     calls: Vec<Spot<Piece<'t>>>,
-    /// What changes a variable, with its name.
+    /// Pieces that change a variable, with its name.
     changes: Vec<Spot<(String, Piece<'t>)>>,
-    /// What leaves its surroundings: it does so for pieces that start at this byte or later.
+    /// Statements that leave a construct; the value is the first byte from which a piece is left by them.
     leaves: Vec<Spot<usize>>,
 }
 
-/// A place of the text, and what is there.
+/// A range of the text, with a value.
 struct Spot<T> {
     start: usize,
     end: usize,
     what: T,
 }
 
-/// Goes through a file, each named piece before those within it.
+/// Visits the pieces of a file, each named piece before its parts.
 pub(super) fn visit<'t>(file: &'t Parsed, mut see: impl FnMut(Piece<'t>, &Around<'t>)) {
     let mut cursor = file.root().node.walk();
     let mut around: Vec<Around<'t>> = vec![Around::default()];
@@ -74,7 +74,7 @@ pub(super) fn visit<'t>(file: &'t Parsed, mut see: impl FnMut(Piece<'t>, &Around
 }
 
 impl<'t> Around<'t> {
-    /// What is around the children of a node.
+    /// Returns the context of the children of a node.
     fn within(self, node: Node<'t>) -> Self {
         let mut inner = Self { parent: Some(node), grandparent: self.parent, ..self };
         let limit = node.start_byte() + 1;
@@ -90,7 +90,7 @@ impl<'t> Around<'t> {
 }
 
 impl<'t> Facts<'t> {
-    /// Everything but names that come to MPI, which are known later.
+    /// Builds all lists except that of names that reach MPI, which are known later.
     pub(super) fn of(files: &'t [Parsed]) -> Self {
         let mut facts = Self::default();
         for file in files {
@@ -101,7 +101,7 @@ impl<'t> Facts<'t> {
         facts
     }
 
-    /// Adds the names that come to MPI.
+    /// Adds the names that reach MPI.
     pub(super) fn find_mpi(&mut self, files: &'t [Parsed], is_of_mpi: impl Fn(&str) -> bool) {
         for file in files {
             let mut found = Vec::new();
@@ -124,7 +124,7 @@ impl<'t> Facts<'t> {
         self.within(piece, |lists| &lists.loops).count()
     }
 
-    /// Whether `break` or `goto` is within.
+    /// Returns whether the piece contains `break` or `goto`.
     pub(super) fn jumps(&self, piece: Piece<'t>) -> bool {
         self.within(piece, |lists| &lists.jumps).next().is_some()
     }
@@ -133,18 +133,18 @@ impl<'t> Facts<'t> {
         self.within(piece, |lists| &lists.calls).map(|spot| spot.what)
     }
 
-    /// What changes a variable within a piece, with its name.
+    /// Returns the changes of variables within a piece, with the variables' names.
     pub(super) fn changes(&self, piece: Piece<'t>) -> impl Iterator<Item = (&str, Piece<'t>)> {
         self.within(piece, |lists| &lists.changes).map(|spot| (spot.what.0.as_str(), spot.what.1))
     }
 
-    /// Whether something of the surroundings is left from here.
+    /// Returns whether a statement inside the piece leaves it.
     pub(super) fn leaves(&self, piece: Piece<'t>) -> bool {
         let start = piece.node.start_byte();
         self.within(piece, |lists| &lists.leaves).any(|spot| spot.what <= start)
     }
 
-    /// What a list has within a piece.
+    /// Returns the entries of a list within a piece.
     fn within<'a, T: 'a>(
         &'a self,
         piece: Piece<'t>,
@@ -155,7 +155,7 @@ impl<'t> Facts<'t> {
         let all = found.map_or(&[][..], |lists| list(lists).as_slice());
         let first = all.partition_point(|spot| spot.start < start);
         let rest = all[first..].iter().take_while(move |spot| spot.start < end);
-        // What starts where the piece does may be around it.
+        // An entry that starts where the piece does may be larger than it.
         rest.filter(move |spot| spot.end <= end)
     }
 }

@@ -1,7 +1,7 @@
-//! Loops, and how often they are passed, as far as the source says it.
+//! Loops, and their iterations as far as the source determines them.
 //!
-//! A variable that starts at `first`, grows by `step` and stays below `bound` passes `(bound - first) / step`
-//! times; one that is doubled, `log2(bound / first)` times.
+//! A variable that starts at `first`, grows by `step` and stays below `bound` gives `(bound - first) / step`
+//! iterations; one that is doubled, `log2(bound / first)`.
 
 use super::expression::{constant, short};
 use super::piece::Piece;
@@ -12,10 +12,10 @@ use crate::expr::{Expr, Operator};
 use crate::shape::{Kind, Leave, Loop, Node, Repeat};
 use std::collections::HashMap;
 
-/// How a variable goes on.
+/// Change of a variable in each iteration.
 enum Stride {
     By(Expr),
-    /// It is multiplied, or divided, by this.
+    /// The variable is multiplied, or divided, by this.
     Times(Expr),
 }
 
@@ -52,7 +52,7 @@ impl<'t> Walker<'_, 't> {
             }
             flow
         });
-        // What the condition does is done in each iteration.
+        // The condition is evaluated in each iteration.
         body.splice(0..0, before);
         self.forget_changed(piece, true);
         let scope = self.scope();
@@ -67,7 +67,7 @@ impl<'t> Walker<'_, 't> {
         leaves.filter(|_| is_endless || piece.kind() == "do_statement")
     }
 
-    /// Variables that a loop changes in one place only, with that place.
+    /// Returns the variables that a loop changes in only one place, with that place.
     fn updates(&self, piece: Piece<'t>) -> Vec<(String, Piece<'t>)> {
         let parts = [piece.field("update"), piece.field("body"), piece.field("condition")];
         let changes = parts.into_iter().flatten().flat_map(|part| self.program.facts.changes(part));
@@ -79,7 +79,7 @@ impl<'t> Walker<'_, 't> {
         once.map(|(key, it)| (key.to_owned(), it)).collect()
     }
 
-    /// Whether a `break` leaves this loop.
+    /// Returns whether the loop contains a `break` or `goto`.
     fn leaves_loop(&self, piece: Piece<'t>) -> bool {
         piece.field("body").is_some_and(|body| self.program.facts.jumps(body))
     }
@@ -117,7 +117,7 @@ impl<'t> Walker<'_, 't> {
         found.unwrap_or_else(|| (unknown("i", piece), None))
     }
 
-    /// What an update adds, or multiplies by.
+    /// Returns the summand or factor of an update.
     fn stride(&self, variable: &str, update: Piece<'t>) -> Option<Stride> {
         let value = |piece: Piece<'t>| -> Option<Expr> {
             if let Some(number) = constant(piece.text(), &self.program.constants) {
@@ -158,7 +158,7 @@ impl<'t> Walker<'_, 't> {
     }
 }
 
-/// How often a loop with this condition is passed; none when the condition is not about the variable.
+/// Returns the iterations of a loop with this condition; `None` when the condition is not about the variable.
 fn passes(condition: &Expr, variable: &str, first: &Expr, stride: &Stride) -> Option<Expr> {
     let Expr::Binary(operator, one, other) = condition else { return None };
     let is_it = |expr: &Expr| matches!(expr, Expr::Varying(name) if name == variable);
@@ -215,7 +215,7 @@ fn mirrored(operator: Operator) -> Operator {
     }
 }
 
-/// Conditions that all have to hold.
+/// Returns the conditions of a conjunction.
 fn conjuncts(condition: &Expr) -> Vec<&Expr> {
     let mut found = Vec::new();
     let mut left = vec![condition];
@@ -230,7 +230,7 @@ fn conjuncts(condition: &Expr) -> Vec<&Expr> {
     found
 }
 
-/// How a loop is written, without its body.
+/// Returns the header of a loop as written, without its body.
 fn header(piece: Piece<'_>) -> String {
     let words = match (piece.kind(), piece.field("body")) {
         ("do_statement", _) => {
@@ -252,7 +252,7 @@ fn header(piece: Piece<'_>) -> String {
 
 const HEADER_MAX: usize = 80;
 
-/// Where nothing communicates, ways out are of no interest.
+/// Removes early exits, which do not matter where nothing communicates.
 fn prune(body: &mut Vec<Node>) {
     body.retain(|node| !matches!(node.kind, Kind::Exit(_)));
     for node in body {

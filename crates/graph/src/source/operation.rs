@@ -1,6 +1,6 @@
-//! MPI operations where they are called: what they move, with whom, in which mode.
+//! MPI operations at their call sites: data, peers and mode.
 //!
-//! What an operation's parameters are is told by the table of crate `mpi-abi`.
+//! The operation table of crate `mpi-abi` describes the parameters.
 
 use super::expression::as_written;
 use super::piece::Piece;
@@ -11,11 +11,11 @@ use crate::expr::{Expr, Operator};
 use crate::shape::{Kind, Mpi, SendMode, Side, Transfer};
 use mpi_abi::{Amount, Class, Condition, Count, Factor, Flow, Kind as Parameter, Mode, Operation};
 
-/// What is done before and behind the parts of interest.
+/// Operations that are not shown because they move no data.
 const SILENT: [&str; 3] = ["MPI_Pcontrol", "MPI_Type_free", "MPI_Abort"];
 
 impl<'t> Walker<'_, 't> {
-    /// A call of an MPI function; its value is that of the variable which it tells, if any.
+    /// Reads a call of an MPI function; its value is the rank or the number of ranks, if it returns one.
     pub(super) fn mpi(&mut self, name: &str, piece: Piece<'t>, list: &[Piece<'t>]) -> Expr {
         if self.tells_rank(name, list) {
             // `Get_rank()` of the C++ bindings returns it.
@@ -46,7 +46,7 @@ impl<'t> Walker<'_, 't> {
         self.expression(piece)
     }
 
-    /// What the call writes is not known any more.
+    /// Forgets variables that the call writes.
     fn written(&mut self, operation: &Operation, list: &[Piece<'t>]) {
         let is_same = operation.class == Class::Collective;
         for (parameter, argument) in operation.params.iter().zip(list) {
@@ -66,7 +66,7 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    /// In a part of a communicator, ranks count anew.
+    /// Notes communicators that are parts of another, in which ranks are renumbered.
     fn note_communicator(&mut self, operation: &Operation, name: &str) {
         const SAME: [&str; 7] = [
             "Comm_dup",
@@ -83,7 +83,7 @@ impl<'t> Walker<'_, 't> {
     }
 }
 
-/// An operation with what it is given.
+/// An operation with its arguments.
 struct Call<'a, 'p, 't> {
     walker: &'a mut Walker<'p, 't>,
     operation: &'static Operation,
@@ -226,17 +226,17 @@ impl Call<'_, '_, '_> {
     }
 }
 
-/// The name of a family in the table of operations.
+/// Returns the name of a family in the operation table.
 fn class_name(class: Class) -> &'static str {
     Class::NAMES.iter().find(|row| row.1 == class).map_or("", |row| row.0)
 }
 
-/// The name of a mode in the table of operations.
+/// Returns the name of a mode in the operation table.
 fn mode_name(mode: Mode) -> &'static str {
     Mode::NAMES.iter().find(|row| row.1 == mode).map_or("", |row| row.0)
 }
 
-/// Bytes of an element of a datatype, as 64-bit systems have them.
+/// Returns the size of an element of a datatype on 64-bit systems, in bytes.
 fn bytes_of_datatype(name: &str) -> Option<i64> {
     const TYPES: [(&str, i64); 34] = [
         ("MPI_CHAR", 1),

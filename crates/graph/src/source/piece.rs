@@ -1,19 +1,19 @@
-//! Nodes of a syntax tree together with the text that they stand for.
+//! Nodes of a syntax tree together with their text.
 
 use tree_sitter::{Language, Node, Parser, Tree};
 
-/// A source that was parsed, or a macro of one.
+/// A parsed source, or a parsed macro of one.
 pub(super) struct Parsed {
     pub(super) name: String,
     pub(super) text: String,
     pub(super) tree: Tree,
-    /// Line of the file in which the text starts, from 1.
+    /// Line of the file at which the text starts, from 1.
     pub(super) first_line: u32,
-    /// Whether it is a macro: what stands in it counts as standing where it is called.
+    /// Whether it is a macro, whose contents count as located at its call.
     pub(super) is_macro: bool,
 }
 
-/// C++ or C.
+/// Programming language of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tongue {
     C,
@@ -21,7 +21,7 @@ pub(super) enum Tongue {
 }
 
 impl Tongue {
-    /// By the name of the file; headers may be either.
+    /// Guesses the language by the name of the file; headers may be either.
     pub(super) fn of(name: &str) -> Self {
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
         if matches!(extension, "c" | "h") { Self::C } else { Self::Cpp }
@@ -29,7 +29,8 @@ impl Tongue {
 }
 
 impl Parsed {
-    /// None when the parser refuses the text, which it does for none of any length that fits its counters.
+    /// Parses a text; `None` when the parser rejects it, which happens only beyond the limits of its
+    /// counters.
     pub(super) fn of(name: &str, text: String, tongue: Tongue, first_line: u32) -> Option<Self> {
         let language: Language = match tongue {
             Tongue::C => tree_sitter_c::LANGUAGE.into(),
@@ -46,7 +47,7 @@ impl Parsed {
     }
 }
 
-/// A node and its file.
+/// A node of a syntax tree, with its file.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'t> {
     pub(super) file: &'t Parsed,
@@ -62,7 +63,7 @@ impl<'t> Piece<'t> {
         self.file.text.get(self.node.byte_range()).unwrap_or_default()
     }
 
-    /// The text in one line.
+    /// Returns the text in one line.
     pub(super) fn words(self) -> String {
         self.text().split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -83,7 +84,7 @@ impl<'t> Piece<'t> {
         self.node.child_by_field_name(name).map(|node| Self { node, ..self })
     }
 
-    /// Its named children without comments.
+    /// Returns the named children without comments.
     pub(super) fn children(self) -> Vec<Self> {
         let mut walk = self.node.walk();
         let children = self.node.named_children(&mut walk);
@@ -94,7 +95,7 @@ impl<'t> Piece<'t> {
         self.node.parent().map(|node| Self { node, ..self })
     }
 
-    /// What tells it from every other node.
+    /// Returns a key that is unique among all nodes.
     pub(super) fn key(self) -> (usize, usize) {
         (std::ptr::from_ref(self.file).addr(), self.node.id())
     }
@@ -103,7 +104,7 @@ impl<'t> Piece<'t> {
         self.key() == other.key()
     }
 
-    /// It and everything below it, in the order of the text.
+    /// Returns the piece and all its descendants, in text order.
     pub(super) fn all(self) -> Vec<Self> {
         let mut found = Vec::new();
         let mut cursor = self.node.walk();
@@ -127,7 +128,7 @@ impl<'t> Piece<'t> {
         }
     }
 
-    /// The last word of a name: `send` of `comm.send`, `Comm::send<int>` and `send`.
+    /// Returns the last word of a name: `send` for `comm.send`, `Comm::send<int>` and `send`.
     pub(super) fn name(self) -> &'t str {
         let mut inner = self;
         for _ in 0..DEPTH_MAX {
@@ -156,5 +157,5 @@ impl<'t> Piece<'t> {
     }
 }
 
-/// Names within names.
+/// Largest nesting depth of names.
 const DEPTH_MAX: usize = 32;

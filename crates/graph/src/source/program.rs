@@ -1,18 +1,18 @@
-//! What a program defines: functions, constants, and which of them have to do with MPI.
+//! Definitions of a program: functions, constants, and which functions use MPI.
 //!
 //! # Invariants
-//! - Both sides of an `#if` are there; which one counts is decided where it stands.
+//! - Both sides of an `#if` are included; which one counts is decided where it is used.
 
 use super::facts::{Around, Facts, visit};
 use super::piece::{Parsed, Piece, Tongue};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A function with its body, or a macro that is written like one.
+/// A function with its body, or a function-like macro.
 pub(super) struct Function<'t> {
     pub(super) name: &'t str,
     pub(super) parameters: Vec<&'t str>,
     pub(super) body: Piece<'t>,
-    /// Loops in its own body.
+    /// Number of loops in its own body.
     pub(super) n_loops: usize,
 }
 
@@ -20,21 +20,21 @@ pub(super) struct Function<'t> {
 pub(super) struct Program<'t> {
     pub(super) functions: BTreeMap<&'t str, Vec<Function<'t>>>,
     pub(super) constants: BTreeMap<String, i64>,
-    /// Functions that come to an MPI operation, or ask for the rank.
+    /// Functions that reach an MPI operation, or query the rank.
     mpi: BTreeSet<&'t str>,
-    /// Loops of each function and of all that it calls.
+    /// Number of loops of each function and of all that it calls.
     n_loops_below: BTreeMap<&'t str, usize>,
-    /// Names of parameters and members that are called, where one of these functions may be meant.
+    /// Names of parameters and members that are called, and may point to one of these functions.
     pointers: BTreeSet<&'t str>,
-    /// Variables outside of functions that are assigned more than once.
+    /// Global variables that are assigned more than once.
     pub(super) unsteady: BTreeSet<&'t str>,
-    /// Variables outside of functions.
+    /// Global variables.
     pub(super) globals: BTreeSet<&'t str>,
-    /// What stands where.
+    /// Index of the files.
     pub(super) facts: Facts<'t>,
 }
 
-/// The macros of a source that call MPI, each as a function.
+/// Returns the macros of a source that call MPI, each as a function.
 pub(super) fn macros(file: &Parsed) -> Vec<Parsed> {
     let all = file.root().all();
     let wanted = all.iter().filter(|piece| piece.kind() == "preproc_function_def");
@@ -54,16 +54,16 @@ pub(super) fn macros(file: &Parsed) -> Vec<Parsed> {
         .collect()
 }
 
-/// Whether this function communicates, or says which rank this is.
+/// Returns whether this function communicates, or returns the rank or the number of ranks.
 pub(super) fn is_mpi(name: &str) -> bool {
     let name = name.strip_prefix('P').filter(|rest| rest.starts_with("MPI_")).unwrap_or(name);
     mpi_abi::find(name).is_some() || RANKS.contains(&name) || SIZES.contains(&name)
 }
 
-/// Functions that tell the rank.
+/// Functions that return the rank.
 pub(super) const RANKS: [&str; 4] =
     ["MPI_Comm_rank", "PMPI_Comm_rank", "Get_rank", "MPI_Group_rank"];
-/// Functions that tell how many ranks there are.
+/// Functions that return the number of ranks.
 pub(super) const SIZES: [&str; 4] =
     ["MPI_Comm_size", "PMPI_Comm_size", "Get_size", "MPI_Group_size"];
 
@@ -90,8 +90,8 @@ impl<'t> Program<'t> {
         program
     }
 
-    /// The function that a call means: of this name, where there are several in the same file, and with as many
-    /// parameters.
+    /// Returns the function that a call refers to: of several with this name, one in the same file is
+    /// preferred, then one with as many parameters.
     pub(super) fn function(
         &self,
         name: &str,
@@ -102,18 +102,18 @@ impl<'t> Program<'t> {
         let rank = |function: &&Function<'t>| {
             let is_near = file.is_some_and(|file| function.body.file.name == file);
             let fits = function.parameters.len() == n_arguments;
-            // The first of the best.
+            // `min_by_key` returns the first of the best.
             (!is_near, !fits)
         };
         all.iter().min_by_key(rank)
     }
 
-    /// Loops of a function and of all that it calls.
+    /// Returns the number of loops of a function and of all that it calls.
     pub(super) fn n_loops_below(&self, name: &str) -> usize {
         self.n_loops_below.get(name).copied().unwrap_or_default()
     }
 
-    /// Whether an MPI operation is reached from here.
+    /// Returns whether the piece reaches an MPI operation.
     pub(super) fn reaches_mpi(&self, piece: Piece<'t>) -> bool {
         self.facts.has_mpi(piece)
     }
@@ -131,7 +131,7 @@ impl<'t> Program<'t> {
                     self.add(declarator, body);
                 }
             }
-            // `main(argc, argv)` of old, with the body behind it.
+            // `main(argc, argv)` in old C, with the body behind it.
             "call_expression" => self.define_untyped(piece, around),
             "preproc_def" => {
                 let value = piece.field("value").map_or("", Piece::text);
@@ -167,7 +167,7 @@ impl<'t> Program<'t> {
         }
     }
 
-    /// A function that the parser did not see the end of: what was understood of it.
+    /// Adds the understood part of functions whose end the parser did not find.
     fn define_broken(&mut self, root: Piece<'t>) {
         let broken =
             root.all().into_iter().filter(|it| it.node.is_error() && it.text().contains('{'));
@@ -190,7 +190,7 @@ impl<'t> Program<'t> {
         let (Some(name), Some(list)) = (call.field("function"), call.field("arguments")) else {
             return;
         };
-        // The types of its parameters stand between.
+        // Old C declares the parameter types in between.
         let mut next = if is_outside { statement.next_named_sibling() } else { None };
         while next.is_some_and(|it| matches!(it.kind(), "declaration" | "comment")) {
             next = next.and_then(|it| it.next_named_sibling());
@@ -252,7 +252,7 @@ impl<'t> Program<'t> {
         self.unsteady = many.collect();
     }
 
-    /// Functions that reach MPI, by rounds over who names whom.
+    /// Finds functions that reach MPI, by iterating over the names that each uses.
     fn find_mpi(&mut self, files: &'t [Parsed]) {
         let mut uses: Vec<(&'t str, BTreeSet<&'t str>)> = Vec::new();
         for function in self.functions.values().flatten() {
@@ -303,7 +303,7 @@ impl<'t> Program<'t> {
         }
     }
 
-    /// Whether a function that reaches MPI is an argument, or a value, somewhere.
+    /// Returns whether a function that reaches MPI is used as an argument or a value.
     fn is_one_handed_on(&self, files: &'t [Parsed]) -> bool {
         let mut is_one = false;
         let mut see = |piece: Piece<'t>, around: &Around<'t>| {
@@ -319,7 +319,7 @@ impl<'t> Program<'t> {
         is_one
     }
 
-    /// Parameters and members that are called.
+    /// Returns parameters and members that are called.
     fn called_pointers(&self) -> BTreeSet<&'t str> {
         let mut found = BTreeSet::new();
         for function in self.functions.values().flatten() {

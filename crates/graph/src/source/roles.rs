@@ -1,24 +1,24 @@
-//! Which ranks do the same.
+//! Divides ranks into roles.
 //!
-//! The conditions on the rank that a program has are tried on the ranks of an imagined run. Ranks for which each
-//! of them gives the same answer are one role. A number that the source does not tell, `k` in `rank < k`, is imagined
-//! too, each with a value of its own.
+//! The program's conditions on the rank are evaluated on the ranks of an imaginary run. Ranks for which each
+//! condition gives the same answer form one role. A number that the source does not give, `k` in `rank < k`, gets an
+//! imaginary value too, each a different one.
 //!
 //! # Invariants
-//! - A condition that depends on more than the rank decides only where the rest does not matter.
+//! - A condition that depends on more than the rank distinguishes roles only where the rest does not matter.
 
 use crate::expr::{Expr, Operator};
 use std::collections::BTreeMap;
 
-/// Ranks of the imagined run: odd, prime, and larger than the numbers that people write.
+/// Number of ranks of the imaginary run: odd, prime, and larger than the numbers that programmers write.
 const N_RANKS: i64 = 211;
-/// Values of the first number that the source does not tell, and how far the next ones are.
+/// Imaginary value of the first number that the source does not give, and the increment for further ones.
 const FIRST_VALUE: i64 = 37;
 const VALUE_STEP: i64 = 31;
-/// Further roles are not told apart.
+/// Largest number of roles; further ones are not distinguished.
 const N_ROLES_MAX: usize = 8;
 
-/// Ranks of one role, in the imagined run.
+/// Ranks of one role, in the imaginary run.
 #[derive(Clone, Debug)]
 pub(super) struct Ranks {
     pub(super) ranks: Vec<i64>,
@@ -26,7 +26,7 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    /// Whether a condition holds for all of them, or for none; no answer when it is neither.
+    /// Returns whether a condition holds for all of them (true) or for none (false); `None` otherwise.
     pub(super) fn hold(&self, condition: &Expr, constants: &BTreeMap<String, i64>) -> Option<bool> {
         if !condition.has_rank() {
             return always(condition, constants);
@@ -38,7 +38,7 @@ impl Ranks {
     }
 }
 
-/// Whether a condition without the rank is decided by the constants of the program.
+/// Returns the value of a condition without the rank, if the program's constants determine it.
 pub(super) fn always(condition: &Expr, constants: &BTreeMap<String, i64>) -> Option<bool> {
     let value = condition.whole(&|leaf| match leaf {
         Expr::Name(name) => constants.get(name).copied(),
@@ -62,7 +62,7 @@ fn answer(
     value.map(|value| value != 0)
 }
 
-/// The roles of a program with these conditions, and the conditions that were too many.
+/// Returns the roles of a program with these conditions, and the conditions that would make too many.
 pub(super) fn of_conditions<'c>(
     conditions: &'c [Expr],
     constants: &BTreeMap<String, i64>,
@@ -90,7 +90,7 @@ pub(super) fn of_conditions<'c>(
     (roles.collect(), left_out)
 }
 
-/// Values for the names with which the rank is compared.
+/// Returns imaginary values for the names with which the rank is compared.
 fn imagined(conditions: &[Expr], constants: &BTreeMap<String, i64>) -> BTreeMap<String, i64> {
     let mut values = BTreeMap::new();
     for part in conditions.iter().flat_map(compared) {
@@ -105,7 +105,7 @@ fn imagined(conditions: &[Expr], constants: &BTreeMap<String, i64>) -> BTreeMap<
     values
 }
 
-/// Parts of the comparisons of a condition in which the rank stands.
+/// Returns the parts of those comparisons in a condition that contain the rank.
 fn compared(condition: &Expr) -> Vec<&Expr> {
     let comparisons = condition.parts().into_iter().filter(|part| {
         matches!(
@@ -127,7 +127,7 @@ fn compared(condition: &Expr) -> Vec<&Expr> {
     comparisons.flat_map(Expr::parts).collect()
 }
 
-/// Ranks in words: `rank 0`, `ranks 1-`, `even ranks`, `ranks 1 to p - 2`.
+/// Describes ranks in words: `rank 0`, `ranks 1-`, `even ranks`, `ranks 1 to p - 2`.
 pub(super) fn in_words(
     ranks: &[i64],
     conditions: &[Expr],
@@ -166,11 +166,11 @@ pub(super) fn in_words(
     format!("{} {}", if is_one { "rank" } else { "ranks" }, spans.join(", "))
 }
 
-/// Numbers up to this are said as they are.
+/// Largest number that is written literally.
 const SMALL: i64 = 5;
 const N_SPANS_MAX: usize = 4;
 
-/// Ranks that follow each other, as first and last.
+/// Returns runs of consecutive ranks, as first and last.
 fn spans(ranks: &[i64]) -> Vec<(i64, i64)> {
     let mut spans: Vec<(i64, i64)> = Vec::new();
     for rank in ranks {
@@ -182,7 +182,7 @@ fn spans(ranks: &[i64]) -> Vec<(i64, i64)> {
     spans
 }
 
-/// What the program calls the ranks at which something changes.
+/// Returns the program's expressions for the ranks at which roles change.
 fn ends(conditions: &[Expr], constants: &BTreeMap<String, i64>) -> Vec<(i64, String)> {
     let values = imagined(conditions, constants);
     let mut ends = Vec::new();

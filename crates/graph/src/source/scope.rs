@@ -1,4 +1,4 @@
-//! What names are worth where the walker stands.
+//! Values of names at the walker's position.
 
 use super::piece::Piece;
 use super::walker::Walker;
@@ -6,10 +6,10 @@ use crate::expr::Expr;
 use crate::shape::Place;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longer expressions stay names.
+/// Largest number of parts of an expression that replaces a name.
 const N_PARTS_MAX: usize = 9;
 
-/// What a name stands for.
+/// Value of a name.
 #[derive(Clone, Debug)]
 pub(super) enum Value<'t> {
     Expr(Expr),
@@ -24,14 +24,14 @@ pub(super) enum Value<'t> {
 pub(super) struct Scope<'t> {
     pub(super) function: &'t str,
     pub(super) values: BTreeMap<String, Value<'t>>,
-    /// Where a macro is called, while it is walked.
+    /// Call site of a macro, while it is walked.
     pub(super) called_at: Option<Place>,
     pub(super) n_loops_around: usize,
     pub(super) n_returns: usize,
     pub(super) returned: Option<Expr>,
 }
 
-/// How a variable is written: `rank`, `w->rank`, `*rank`.
+/// Returns the key of a variable: `rank`, `w->rank`, `*rank`.
 pub(super) fn key(piece: Piece<'_>) -> Option<String> {
     match piece.kind() {
         "identifier" => Some(piece.text().to_owned()),
@@ -62,7 +62,7 @@ impl<'t> Walker<'_, 't> {
         local.or_else(|| self.globals.get(key))
     }
 
-    /// What a variable is worth where it is read.
+    /// Returns the value of a variable where it is read.
     pub(super) fn read_variable(&self, piece: Piece<'t>) -> Expr {
         let Some(key) = key(piece) else { return Expr::Varying(piece.words()) };
         if let Some(Value::Expr(expr)) = self.value_of(&key) {
@@ -77,10 +77,10 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    /// Notes what a variable is worth from here on.
+    /// Records the value of a variable from here on.
     pub(super) fn assign(&mut self, key: String, value: Expr) {
         let is_known = self.value_of(&key).is_some() || self.program.globals.contains(key.as_str());
-        // Members of a class stand in its functions like variables that nobody declares.
+        // Members of a class appear in its functions like undeclared variables.
         let is_member = key.contains(['.', '>']) || !is_known && !key.starts_with('*');
         let is_of_ranks = value.parts().iter().any(|it| matches!(it, Expr::Rank | Expr::Size));
         let value = if is_kept(&value, &key) {
@@ -111,7 +111,7 @@ impl<'t> Walker<'_, 't> {
         !is_local && self.program.globals.contains(key)
     }
 
-    /// Notes that a variable has a value that is not known.
+    /// Records that the value of a variable is not known.
     pub(super) fn forget(&mut self, key: &str, is_varying: bool) {
         let value =
             if is_varying { Expr::Varying(key.to_owned()) } else { Expr::Name(key.to_owned()) };
@@ -125,7 +125,7 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    /// The same for all that a piece changes.
+    /// Does the same for all variables that a piece changes.
     pub(super) fn forget_changed(&mut self, piece: Piece<'t>, is_varying: bool) {
         let program = self.program;
         let changed: BTreeSet<&str> = program.facts.changes(piece).map(|(key, _)| key).collect();
@@ -135,7 +135,7 @@ impl<'t> Walker<'_, 't> {
     }
 }
 
-/// Whether an expression says more than the name of the variable does.
+/// Returns whether an expression is more informative than the variable's name.
 fn is_kept(value: &Expr, key: &str) -> bool {
     let parts = value.parts();
     parts.len() <= N_PARTS_MAX

@@ -1,11 +1,11 @@
-//! Statements, one kind after the other.
+//! Walks through statements of each kind.
 
 use super::expression::as_written;
 use super::piece::Piece;
 use super::walker::{Flow, Walker};
 use crate::shape::{Exit, Kind, Leave};
 
-/// What has no effect on a graph.
+/// Kinds of nodes without effect on a graph.
 const IDLE: [&str; 14] = [
     "comment",
     "preproc_include",
@@ -30,7 +30,7 @@ impl<'t> Walker<'_, 't> {
         if std::mem::take(&mut self.has_ended) { Some(Leave::Program) } else { flow }
     }
 
-    /// Walks through statements until one leaves.
+    /// Walks through statements until one leaves the sequence.
     pub(super) fn sequence(&mut self, pieces: &[Piece<'t>]) -> Flow {
         pieces.iter().find_map(|piece| self.statement(*piece))
     }
@@ -96,7 +96,7 @@ impl<'t> Walker<'_, 't> {
         scope.returned = value.filter(|_| scope.n_returns == 1);
     }
 
-    /// `try { ... }`: what is caught is left out.
+    /// Walks through `try { ... }`, without its `catch` clauses.
     fn try_statement(&mut self, piece: Piece<'t>) -> Flow {
         let body = piece.field("body");
         let caught = piece.children().into_iter().filter(|it| it.kind() == "catch_clause");
@@ -121,7 +121,7 @@ impl<'t> Walker<'_, 't> {
                 self.lambdas.insert(name.to_owned(), body);
             } else if let Some(value) = one.field("value") {
                 let value = self.expression(value);
-                // A name of this function hides one outside.
+                // A local name hides a global one.
                 self.scope().values.remove(name);
                 let is_plain = one.field("declarator").is_some_and(|it| it.kind() == "identifier");
                 if is_plain {
@@ -145,7 +145,7 @@ impl<'t> Walker<'_, 't> {
         None
     }
 
-    /// `Window window(comm);` calls the function `Window`.
+    /// Calls the constructor: `Window window(comm);` calls the function `Window`.
     fn constructor(&mut self, piece: Piece<'t>) {
         let Some(of) = piece.field("type").map(Piece::name) else { return };
         if self.program.functions.contains_key(of) && self.program.is_of_mpi(of) {
@@ -153,7 +153,7 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    /// `#if`: the first way counts, or the one with MPI.
+    /// Walks through one side of an `#if`: the first, or the only one with MPI.
     fn conditional_text(&mut self, piece: Piece<'t>) -> Flow {
         if piece.kind() == "preproc_else" {
             return self.sequence(&piece.children());
@@ -180,7 +180,7 @@ impl<'t> Walker<'_, 't> {
         self.sequence(&first)
     }
 
-    /// A way out, where it stands alone.
+    /// Adds an unconditional exit.
     pub(super) fn exit(&mut self, leaves: Leave, piece: Piece<'t>) {
         let place = self.place(piece);
         self.push(Kind::Exit(Exit { leaves, condition: String::new() }), place);

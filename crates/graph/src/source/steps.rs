@@ -1,13 +1,13 @@
-//! Steps as they are collected: statements join until something else comes.
+//! Collects steps: consecutive statements are joined.
 
 use super::piece::Piece;
 use crate::expr::Expr;
 use crate::shape::{Compute, Kind, Node, Place};
 
-/// Labels of one computation; more are counted.
+/// Largest number of labels of one computation; further ones are counted.
 const N_LABELS_MAX: usize = 3;
 
-/// More statements than these take time that is worth a region.
+/// Number of statements above which a computation is worth a region.
 const N_STATEMENTS_SIMPLE: usize = 20;
 
 /// Steps of a sequence that is being walked.
@@ -26,13 +26,13 @@ struct Open {
 }
 
 impl Steps {
-    /// A statement without MPI.
+    /// Adds a statement without MPI.
     pub(super) fn statement(&mut self, place: Place) {
         let open = self.open(place);
         open.n_statements += 1;
     }
 
-    /// Something within it that takes time.
+    /// Adds something to the open computation that takes time.
     pub(super) fn costly(&mut self, place: Place, label: &str, n_loops: usize) {
         let open = self.open(place);
         open.n_loops += n_loops;
@@ -79,7 +79,7 @@ pub(super) fn node(kind: Kind, place: Place) -> Node {
     Node { id: 0, kind, place, region: None, measured: None }
 }
 
-/// The name of a number that the source does not tell.
+/// Returns a name for a number that the source does not give.
 pub(super) fn unknown(what: &str, piece: Piece<'_>) -> Expr {
     let base = piece.file.name.rsplit(['/', '\\']).next().unwrap_or_default();
     Expr::Unknown(format!("{what}@{base}:{}", piece.line()))

@@ -1,14 +1,14 @@
-//! What a walk found, made as short as it can be said.
+//! Simplifies the steps that a walk found.
 //!
-//! Simple statements go: they belong to the region beside them. Where nothing communicates, ways out go too, and a
-//! function with many loops becomes one computation.
+//! Simple statements are removed: they belong to a neighboring region. Where nothing communicates, early exits are
+//! removed too, and a function with many loops becomes one computation.
 
 use crate::shape::{Compute, Kind, Node};
 
-/// Loops of a computation that are shown one by one.
+/// Largest number of loops of a computation that are shown individually.
 const N_LOOPS_SHOWN: usize = 5;
 
-/// Shortens a sequence and all within it.
+/// Simplifies a sequence and everything in it.
 pub(super) fn tidy(nodes: &mut Vec<Node>) {
     let mut kept: Vec<Node> = Vec::new();
     for mut node in std::mem::take(nodes) {
@@ -22,7 +22,7 @@ pub(super) fn tidy(nodes: &mut Vec<Node>) {
     *nodes = joined(kept);
 }
 
-/// What communicates nothing; none when it is simple.
+/// Simplifies a node without MPI; empty for simple statements.
 fn quiet(mut node: Node) -> Vec<Node> {
     strip(&mut node);
     let n_loops = n_loops(&node);
@@ -48,7 +48,7 @@ fn quiet(mut node: Node) -> Vec<Node> {
     }
 }
 
-/// Takes the ways out away.
+/// Removes early exits.
 fn strip(node: &mut Node) {
     for body in node.bodies_mut() {
         body.retain(|node| !matches!(node.kind, Kind::Exit(_)));
@@ -70,7 +70,7 @@ fn n_loops(node: &Node) -> usize {
     own + node.bodies().into_iter().flatten().map(n_loops).sum::<usize>()
 }
 
-/// Computations that follow each other as one.
+/// Joins consecutive computations.
 fn joined(nodes: Vec<Node>) -> Vec<Node> {
     let mut joined: Vec<Node> = Vec::new();
     for node in nodes {

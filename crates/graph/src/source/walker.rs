@@ -1,8 +1,8 @@
-//! Walks through a program as one role does, and notes its steps.
+//! Walks through a program as one role does, and collects its steps.
 //!
 //! # Invariants
-//! - Every recursion is counted in `depth`, and every node in `n_nodes`; beyond their bounds the program is not
-//!   followed, and a warning says where.
+//! - Every recursion is counted in `depth`, and every node in `n_nodes`; beyond their limits the program is not
+//!   followed, and a warning names the place.
 
 use super::expression::{DEPTH_MAX, as_written, read};
 use super::piece::Piece;
@@ -14,34 +14,34 @@ use crate::expr::Expr;
 use crate::shape::{Kind, Leave, Place, Warning};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Statements and expressions within each other.
+/// Largest nesting depth of statements and expressions.
 const NESTING_MAX: usize = 250;
-/// Nodes of a role.
+/// Largest number of nodes of a role.
 const N_NODES_MAX: usize = 3000;
 
 pub(super) struct Walker<'p, 't> {
     pub(super) program: &'p Program<'t>,
-    /// Whose way this is; all ways are walked while there is none.
+    /// Ranks whose control flow is followed; `None` follows all branches.
     pub(super) ranks: Option<&'p Ranks>,
     pub(super) scopes: Vec<Scope<'t>>,
     pub(super) globals: BTreeMap<String, Value<'t>>,
     /// Members of structs that hold the rank, or the number of ranks.
     pub(super) members: BTreeMap<String, Expr>,
-    /// Communicators in which ranks count anew.
+    /// Communicators that are parts of another, in which ranks are renumbered.
     pub(super) parts: BTreeSet<String>,
-    /// Bodies of functions that variables of C++ hold.
+    /// Bodies of lambdas, by the variables that hold them.
     pub(super) lambdas: BTreeMap<String, Piece<'t>>,
     pub(super) steps: Vec<Steps>,
     pub(super) depth: usize,
     pub(super) n_nodes: usize,
-    /// A function that was called ended the program.
+    /// Whether a called function ended the program.
     pub(super) has_ended: bool,
-    /// Conditions on the rank, as they were met.
+    /// Conditions on the rank, in the order in which they were met.
     pub(super) conditions: Vec<Expr>,
     pub(super) warnings: BTreeSet<Warning>,
 }
 
-/// Where the program goes on after a statement: behind it, or behind what it leaves.
+/// Construct that a statement leaves; `None` when the program continues behind it.
 pub(super) type Flow = Option<Leave>;
 
 impl<'p, 't> Walker<'p, 't> {
@@ -63,7 +63,7 @@ impl<'p, 't> Walker<'p, 't> {
         }
     }
 
-    /// The value of an expression; what it does becomes steps.
+    /// Returns the value of an expression; its effects become steps.
     pub(super) fn expression(&mut self, piece: Piece<'t>) -> Expr {
         self.expression_at(piece, 0)
     }
@@ -126,7 +126,7 @@ impl<'p, 't> Walker<'p, 't> {
         value
     }
 
-    /// Whether a condition holds for this role; none when it depends on more than the rank.
+    /// Returns whether a condition holds for this role; `None` when it depends on more than the rank.
     pub(super) fn holds(&mut self, condition: &Expr) -> Option<bool> {
         if condition.has_rank() && !self.conditions.contains(condition) {
             self.conditions.push(condition.clone());
@@ -134,7 +134,7 @@ impl<'p, 't> Walker<'p, 't> {
         self.holds_quietly(condition)
     }
 
-    /// Whether a condition holds for this role, without making it one that tells roles apart.
+    /// Does the same without making the condition one that distinguishes roles.
     pub(super) fn holds_quietly(&self, condition: &Expr) -> Option<bool> {
         match self.ranks {
             Some(ranks) => ranks.hold(condition, &self.program.constants),
@@ -171,7 +171,7 @@ impl<'p, 't> Walker<'p, 't> {
         self.steps.last_mut().expect("there is one, made above if need be")
     }
 
-    /// The steps that are made meanwhile, and where they lead.
+    /// Returns the steps collected during `walk`, and its result.
     pub(super) fn apart<R>(
         &mut self,
         walk: impl FnOnce(&mut Self) -> R,
@@ -187,7 +187,7 @@ impl<'p, 't> Walker<'p, 't> {
         self.warnings.insert(Warning { file, line, text: text.into() });
     }
 
-    /// Goes one deeper, unless that is too deep or too much.
+    /// Runs `walk` one level deeper, unless a limit on depth or nodes is reached.
     pub(super) fn deeper(
         &mut self,
         piece: Piece<'t>,

@@ -1,4 +1,4 @@
-//! Programs as people write them: macros, `#if`, old C, C++, errors.
+//! Programs in real-world forms: macros, `#if`, old C, C++, errors.
 
 use crate::said::{graph, main_of, named, roles};
 use graph::{Source, SourceError, read};

@@ -1,11 +1,11 @@
-//! What holds for any text.
+//! Laws that hold for any text.
 
 use graph::{Source, View, draw, json, read};
 use proptest::prelude::{any, prop, proptest};
 use proptest::strategy::{Just, Strategy};
 use proptest::{prop_assert, prop_oneof};
 
-/// Pieces of programs, in any order.
+/// Generates fragments of programs, in any order.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("int main() {"),
@@ -76,7 +76,7 @@ fn deep_and_large_texts_are_read() {
     assert!(read_all(&deep("for (;;)", "")));
     assert!(read_all(&format!("int main() {{ MPI_Barrier({}c); }}", "(".repeat(5000))));
     assert!(read_all(&format!("int main() {{ n = {} 1; MPI_Barrier(c); }}", "1 + ".repeat(5000))));
-    // Functions that call each other twice would make a graph of 2^30 nodes.
+    // Functions that each call the previous one twice would make a graph of 2^30 nodes.
     let doubled: String =
         (0..30).map(|i| format!("void f{}() {{ f{i}(); f{i}(); }}\n", i + 1)).collect();
     let text = format!("void f0() {{ MPI_Barrier(c); }}\n{doubled}int main() {{ f30(); }}");

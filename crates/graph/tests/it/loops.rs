@@ -1,4 +1,4 @@
-//! How often loops are passed, as far as their text tells.
+//! Iterations of loops, as far as their text determines them.
 
 use crate::said::{graph, main_of, roles};
 

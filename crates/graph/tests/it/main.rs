@@ -1,4 +1,4 @@
-//! Graphs of programs, from outside.
+//! Graphs of programs, through the public API.
 
 mod forms;
 mod laws;

@@ -1,4 +1,4 @@
-//! Programs that are nested deeply are read in a time that grows with their length.
+//! Deeply nested programs are read in time proportional to their length.
 
 use graph::{Source, read};
 
@@ -12,13 +12,13 @@ fn program(open: &str, close: &str, n: usize) -> String {
 
 #[track_caller]
 fn check(open: &str, close: &str) {
-    // Each level went through all that is within it, several times: this took a minute.
+    // Each level used to walk everything inside it, several times: this took a minute.
     let text = program(open, close, 4_000);
     let graph = read(&[Source { name: "deep.c", text: &text }]).expect("it has MPI");
     assert_eq!(graph.roles.len(), 1);
 }
 
-/// 2,000 conditionals within each other took 12 s, and twice as many four times as long.
+/// 2,000 nested conditionals took 12 s, and twice as many four times as long.
 #[test]
 fn conditionals_within_each_other_are_read() {
     check("if (argc > 2) { x = argc;\n", "}");

@@ -1,10 +1,10 @@
-//! Every operation of the table, where a program calls it.
+//! Every operation of the table, called by a program.
 
 use crate::said::{graph, main_of};
 use graph::{Graph, Kind, Mpi, Node, SendMode, Side};
 use mpi_abi::{Class, Kind as Parameter, Operation};
 
-/// A call with names of parameters as arguments, as a program would write it.
+/// Returns a call with parameter names as arguments, as a program would write it.
 fn call(operation: &Operation) -> String {
     let argument = |param: &mpi_abi::Param| match param.kind {
         Parameter::Type => "MPI_DOUBLE".to_owned(),
@@ -41,7 +41,7 @@ fn every_operation_of_the_table_is_known() {
         if left_out.contains(&operation.name.as_str()) {
             continue;
         }
-        // A program has something besides: one without traffic has no graph.
+        // The barrier is needed because a program without communication has no graph.
         let body = format!("{}\nMPI_Barrier(MPI_COMM_WORLD);", call(operation));
         let found = operations(&graph(&main_of(&body)));
         let first = found.first().map(|mpi| mpi.operation.as_str());

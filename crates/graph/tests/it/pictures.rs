@@ -1,4 +1,4 @@
-//! Pictures: what stands in them, and that their texts have room.
+//! Pictures: their contents, and room for their texts.
 
 use crate::said::{graph, main_of};
 use graph::{View, draw};
@@ -27,7 +27,7 @@ fn the_view_is_chosen() {
     assert!(regions.contains("id=\"regions\" style=\"display:inline\""));
 }
 
-/// Elements are opened and closed in pairs.
+/// Every element is opened and closed equally often.
 #[test]
 fn a_picture_is_well_formed() {
     let picture = draw(&graph(&main_of(TEXT)), "<\"'>", View::Full);

@@ -1,10 +1,10 @@
-//! Programs of this repository, as JSON; and a long one.
+//! Programs of this repository, as JSON; and a long program.
 
 use graph::{Graph, Kind, Source, json, read};
 use serde_json::Value;
 use std::path::Path;
 
-/// Sources and headers of a folder, by name.
+/// Returns the sources and headers of a folder, sorted by name.
 fn sources(folder: &str, wanted: &[&str]) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").join(folder).join("src");
     let entries = std::fs::read_dir(folder).expect("the program is there");
@@ -28,8 +28,8 @@ fn program(folder: &str, wanted: &[&str]) -> Graph {
     read(&files).expect("it is a program")
 }
 
-/// Fields that say something about each node, one node to a line; without lines of the program, so that a comment in
-/// it changes nothing here.
+/// Formats the significant fields of each node, one node to a line; without line numbers, so that a comment in
+/// the program changes nothing here.
 fn shown(graph: &Graph) -> String {
     let json = json(graph);
     let mut text = String::new();
@@ -72,7 +72,7 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// `main.c:12 MPI_Send` as `main.c MPI_Send`.
+/// Shortens `main.c:12 MPI_Send` to `main.c MPI_Send`.
 fn without_lines(text: &str) -> String {
     let words = text.split(' ').map(|word| match word.split_once(".c:") {
         Some((file, line)) if line.chars().all(|c| c.is_ascii_digit()) => format!("{file}.c"),

@@ -1,4 +1,4 @@
-//! Every way in which programs tell ranks apart.
+//! Every way in which programs distinguish ranks.
 
 use crate::said::{graph, main_of, roles};
 
@@ -11,7 +11,7 @@ fn check(body: &str, expected: &[&str]) {
     assert_eq!(roles(&graph(&main_of(&body))), expected);
 }
 
-/// The usual two.
+/// Checks for the usual two roles.
 #[track_caller]
 fn check_two(body: &str) {
     check(body, &["master: Send", "workers: Recv"]);

@@ -1,4 +1,4 @@
-//! Graphs from runs, and runs on graphs.
+//! Graphs from runs, and runs overlaid on graphs.
 
 use crate::said::{graph, roles};
 use graph::{Graph, Kind, Node, Origin, Passage, Place, Run, Site, from_run, overlay};
@@ -96,7 +96,7 @@ fn a_run_is_laid_over_its_sources() {
     assert_eq!(graph.roles[1].measured_ranks, [1]);
     let send = find(&graph, 0, &|node| node.label().as_deref() == Some("program.c:5 MPI_Send"));
     assert_eq!(send.measured.map(|it| (it.count, it.n_places)), Some((10, 1)));
-    // A call of several lines is found by any of them.
+    // A call of several lines matches by any of them.
     let recv = find(&graph, 1, &|node| node.label().as_deref() == Some("program.c:9 MPI_Recv"));
     assert_eq!(recv.measured.map(|it| it.count), Some(13));
     let of = find(&graph, 0, &|node| matches!(node.kind, Kind::Loop(_)));
@@ -159,7 +159,7 @@ fn an_arm_with_a_loop_is_counted_by_how_often_it_is_come_to() {
         branch.arms.iter().map(|arm| arm.probability).collect()
     };
     assert_eq!(shares("x"), [Some(0.5), Some(0.5)]);
-    // Two rounds on two ranks, of which one passed it.
+    // Two iterations on two ranks, one of which executed it.
     assert_eq!(shares("y"), [Some(0.25), Some(0.75)]);
     let of = find(&graph, 0, &|node| matches!(node.kind, Kind::Loop(_)));
     assert_eq!(of.measured.and_then(|it| it.iterations), Some(6.0));

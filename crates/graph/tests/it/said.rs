@@ -1,20 +1,20 @@
-//! Graphs in a few words, so that a test is a line.
+//! Describes graphs in a few words, so that a test is a line.
 
 use graph::{Graph, Kind, Node, Source, read};
 
-/// The graph of one source in C.
+/// Returns the graph of one C source.
 #[track_caller]
 pub(crate) fn graph(text: &str) -> Graph {
     named("program.c", text)
 }
 
-/// The graph of one source.
+/// Returns the graph of one source with this name.
 #[track_caller]
 pub(crate) fn named(name: &str, text: &str) -> Graph {
     read(&[Source { name, text }]).expect("a program")
 }
 
-/// A program whose `main` has this body, with `rank` and `size`.
+/// Returns a program whose `main` has this body, with `rank` and `size`.
 pub(crate) fn main_of(body: &str) -> String {
     format!(
         "#include <mpi.h>\nint main(int argc, char **argv)\n{{\nint rank, size;\n\
@@ -22,12 +22,12 @@ pub(crate) fn main_of(body: &str) -> String {
     )
 }
 
-/// Each role with what it does: `master: Send loop(n){Recv}`.
+/// Describes each role and its steps: `master: Send loop(n){Recv}`.
 pub(crate) fn roles(graph: &Graph) -> Vec<String> {
     graph.roles.iter().map(|role| format!("{}: {}", role.name, words(&role.body))).collect()
 }
 
-/// What a sequence does.
+/// Describes a sequence.
 pub(crate) fn words(nodes: &[Node]) -> String {
     let words: Vec<String> = nodes.iter().map(word).collect();
     words.join(" ")

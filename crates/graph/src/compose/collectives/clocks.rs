@@ -1,38 +1,38 @@
-//! The clocks of ranks inside a collective operation.
+//! Clocks of ranks inside a collective operation.
 
 use crate::compose::network::Parts;
 
-/// The clocks of all ranks, and what they waited for.
+/// Clocks of all ranks, and the waits between them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clocks {
-    /// By rank.
+    /// Clock of each rank, in s.
     pub at_s: Vec<f64>,
-    /// Time in which a rank waited for another one to come, by rank.
+    /// Time that each rank waited for another one to arrive, in s.
     pub waited_s: Vec<f64>,
-    /// Who decided when a rank went on, in the order in which it did.
+    /// Ranks that were delayed by another one, with the cause, in order.
     pub bonds: Vec<(usize, Bond)>,
 }
 
-/// A moment in which a rank could go on because of another one.
+/// Dependency: a rank could continue only because of another one's action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bond {
-    /// The moment.
+    /// Time at which the rank continued, in s.
     pub at_s: f64,
-    /// The other rank.
+    /// Rank that it depended on.
     pub on: u32,
-    /// What it did it at this moment of its own.
+    /// Time of the other rank's action, in s.
     pub since_s: f64,
 }
 
 impl Clocks {
-    /// Ranks that enter at these times.
+    /// Creates the clocks of ranks that enter at these times, in s.
     #[must_use]
     pub fn of(at_s: Vec<f64>) -> Self {
         let waited_s = vec![0.0; at_s.len()];
         Self { at_s, waited_s, bonds: Vec::new() }
     }
 
-    /// Starts again with these entries.
+    /// Restarts with these entry times, in s.
     pub fn enter(&mut self, at_s: &[f64]) {
         self.at_s.clear();
         self.at_s.extend_from_slice(at_s);
@@ -41,13 +41,13 @@ impl Clocks {
         self.bonds.clear();
     }
 
-    /// Ranks.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn n_ranks(&self) -> usize {
         self.at_s.len()
     }
 
-    /// A message that is sent and received at once, as the clocks of the two stand.
+    /// Passes a message between two ranks, from their current clocks.
     pub fn message(&mut self, from: usize, to: usize, parts: Parts) {
         let (sent_s, posted_s) = (self.at_s[from], self.at_s[to]);
         let latest_s = sent_s.max(posted_s);
@@ -68,12 +68,12 @@ impl Clocks {
         }
     }
 
-    /// Rounds after which every rank depends on every other.
+    /// Advances all ranks through rounds after which every rank depends on every other.
     pub fn together(&mut self, rounds_s: f64) {
         self.together_of(rounds_s, |_| true);
     }
 
-    /// The same among some of the ranks.
+    /// Does the same among some of the ranks.
     pub fn together_of(&mut self, rounds_s: f64, takes_part: impl Fn(usize) -> bool) {
         let members = || (0..self.at_s.len()).filter(|rank| takes_part(*rank));
         let last = members().max_by(|a, b| self.at_s[*a].total_cmp(&self.at_s[*b]));
@@ -89,7 +89,8 @@ impl Clocks {
         }
     }
 
-    /// Every rank sends to the one `distance` above it and receives from the one below, where there is one.
+    /// Makes every rank send to the rank `distance` above it and receive from the one `distance` below,
+    /// where these exist.
     pub fn shift(&mut self, distance: usize, parts: Parts) {
         let before_s = self.at_s.clone();
         for (rank, posted_s) in before_s.iter().copied().enumerate() {

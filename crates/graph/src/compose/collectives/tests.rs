@@ -1,4 +1,4 @@
-//! Each operation against the formula of its algorithm.
+//! Compares each operation with the formula of its algorithm.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn run(kind: Kind, bytes: u64, entries_s: &[f64]) -> Clocks {
     clocks
 }
 
-/// The time until the last of `n_ranks` that enter together has left.
+/// Checks the time until the last of `n_ranks` that enter together has left.
 #[track_caller]
 fn check(kind: Kind, n_ranks: usize, bytes: u64, expected_s: f64) {
     let clocks = run(kind, bytes, &vec![0.0; n_ranks]);
@@ -54,10 +54,10 @@ fn trees_are_as_high_as_they_should_be() {
     check(Kind::Reduce, 8, 1000, 3.0 * one_way_s(1000));
     check(Kind::Gather, 8, 100, one_way_s(100) + one_way_s(200) + one_way_s(400));
     check(Kind::Scatter, 8, 100, one_way_s(100) + one_way_s(200) + one_way_s(400));
-    // Up to 3 workers one after the other: the sender is busy with two before the third.
+    // Up to 3 workers are served one after the other: the sender is busy with two before the third.
     let busy_s = LATENCY_S / 4.0 + 1e-6;
     check(Kind::Bcast, 4, 1000, 2.0 * busy_s + one_way_s(1000));
-    // Long: the sender waits for each.
+    // Long: the sender waits for each receiver.
     check(Kind::Scatterv, 4, 100_000, 3.0 * one_way_s(100_000));
 }
 
@@ -87,7 +87,7 @@ fn who_comes_late_is_waited_for_by_those_that_depend_on_it() {
     let late = run(Kind::Allreduce, 8, &[0.0, 0.0, 1.0, 0.0]);
     assert_eq!(late.waited_s, [1.0, 1.0, 0.0, 1.0]);
     assert!(late.at_s.iter().all(|at_s| (at_s - 1.0 - 2.0 * one_way_s(8)).abs() < 1e-12));
-    // Nobody waits for a leaf of a broadcast, and all for its root.
+    // No rank waits for a leaf of a broadcast, and all wait for its root.
     let leaf = run(Kind::Bcast, 8, &[0.0, 0.0, 1.0, 0.0]);
     assert!(leaf.waited_s.iter().all(|waited_s| *waited_s < 1e-4), "{:?}", leaf.waited_s);
     let root = run(Kind::Bcast, 8, &[1.0, 0.0, 0.0, 0.0]);

@@ -1,31 +1,32 @@
-//! One rank: its clock and what its time was spent with.
+//! State of one rank: its clock and the breakdown of its time.
 
 use super::transfer::{Matched, Side};
 use crate::compose::collectives::Bond;
 use crate::compose::program::Step;
 
-/// Where a rank stands.
+/// Progress of a rank.
 #[derive(Clone, Debug, Default)]
 pub(in crate::compose) struct Rank {
     pub(in crate::compose) clock_s: f64,
     pub(in crate::compose) compute_s: f64,
     pub(in crate::compose) waited_s: f64,
-    /// Time and waiting, by region.
+    /// Total time and waiting time in s, by region.
     pub(in crate::compose) regions: Vec<[f64; 2]>,
-    /// Its next step, and whether it is inside.
+    /// Index of its next step, and whether it has entered that step.
     pub(super) next: usize,
     pub(super) is_inside: bool,
     pub(super) entered_s: f64,
-    /// Waiting in the step that it is inside.
+    /// Waiting time in the current step, in s.
     waited_now_s: f64,
-    /// What it cannot go on without.
+    /// Transfer that it must wait for.
     pub(super) needs: Option<(u32, Side)>,
-    /// Whether the collective that it is in is over.
+    /// Whether the collective that it is in has completed.
     pub(super) is_released: bool,
-    /// Until when its long messages leave, and messages come in: one after the other.
+    /// Times until which its link is busy with sending long messages, and with receiving: both happen one
+    /// after the other.
     pub(super) sends_until_s: f64,
     comes_until_s: f64,
-    /// What it started, by request.
+    /// Transfers it started, by request.
     started: Vec<Option<(u32, Side)>>,
 }
 
@@ -34,7 +35,7 @@ impl Rank {
         Self { regions: vec![[0.0; 2]; n_regions], ..Self::default() }
     }
 
-    /// Needs a transfer now, or later when it waits for the request.
+    /// Waits for a transfer now, or later by a wait on the request.
     pub(super) fn hold(&mut self, request: Option<u32>, transfer: Option<(u32, Side)>) {
         let Some(request) = request else {
             self.needs = transfer;
@@ -47,7 +48,7 @@ impl Rank {
         self.started[at] = transfer;
     }
 
-    /// Needs what it started before.
+    /// Waits for a transfer started before.
     pub(super) fn take(&mut self, request: u32) {
         self.needs = self.started.get_mut(request as usize).and_then(Option::take);
     }
@@ -57,7 +58,7 @@ impl Rank {
         self.waited_now_s += time_s;
     }
 
-    /// The step is done.
+    /// Ends the current step.
     pub(super) fn leave(&mut self, step: &Step) {
         (self.next, self.is_inside) = (self.next + 1, false);
         let waited_s = std::mem::take(&mut self.waited_now_s);
@@ -67,7 +68,7 @@ impl Rank {
         }
     }
 
-    /// Goes on after a transfer; who decided when, unless it was the rank itself.
+    /// Completes a transfer; returns the dependency, if the other rank determined the time.
     pub(super) fn finish(&mut self, transfer: &Matched, side: Side) -> Option<Bond> {
         let Matched { sent, posted_s } = transfer;
         let parts = sent.parts;
@@ -103,10 +104,10 @@ impl Rank {
         by_other.then_some(Bond { at_s: done_s, on: other, since_s: other_s })
     }
 
-    /// Whether everything that decides about later times is that of `earlier`, `time_s` later.
+    /// Returns whether all state that determines later times equals that of `earlier`, shifted by `time_s`.
     pub(super) fn is_later(&self, earlier: &Self, time_s: f64, within_s: f64) -> bool {
         let same = |now_s: f64, before_s: f64| (now_s - before_s - time_s).abs() <= within_s;
-        // What was over before the rank got here no longer decides anything.
+        // Link times before the rank's clock have no further effect.
         let over = |now_s: f64, before_s: f64| now_s <= self.clock_s && before_s <= earlier.clock_s;
         let same_or_over = |now_s, before_s| same(now_s, before_s) || over(now_s, before_s);
         same(self.clock_s, earlier.clock_s)
@@ -114,7 +115,7 @@ impl Rank {
             && same_or_over(self.comes_until_s, earlier.comes_until_s)
     }
 
-    /// Adds what it did since `earlier` so many times more.
+    /// Adds the work since `earlier` another `n_times` times.
     pub(super) fn add(&mut self, earlier: &Self, n_times: f64, later_s: f64) {
         let more = |now: &mut f64, before: f64| *now += n_times * (*now - before);
         more(&mut self.compute_s, earlier.compute_s);

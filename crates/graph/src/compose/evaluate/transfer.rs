@@ -1,19 +1,19 @@
-//! Messages of which one end or both have been reached.
+//! Messages with one or both ends reached.
 //!
 //! # Invariants
-//! - The n-th send of a channel (sender, receiver, tag) belongs to its n-th receive (MPI 4.1, 3.5).
+//! - The n-th send of a channel (sender, receiver, tag) matches its n-th receive (MPI 4.1, 3.5).
 
 use crate::compose::network::Parts;
 use std::collections::VecDeque;
 
-/// An end of a message.
+/// End of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Sender,
     Receiver,
 }
 
-/// What the sender did.
+/// Sending end of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) from: u32,
@@ -22,30 +22,30 @@ pub(super) struct Sent {
     pub(super) parts: Parts,
 }
 
-/// A message with both ends.
+/// A message with both ends reached.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Matched {
     pub(super) sent: Sent,
-    /// When the receive began.
+    /// Time at which the receive began, in s.
     pub(super) posted_s: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Transfer {
     sent: Option<Sent>,
-    /// The receiver and when it began.
+    /// Receiving rank and time at which its receive began, in s.
     posted: Option<(u32, f64)>,
-    /// The rank that waits for the other end.
+    /// Rank that waits for the other end.
     waiting: Option<u32>,
-    /// Ends that still look at it.
+    /// Number of ends that still need this entry.
     n_open: u8,
 }
 
-/// All messages under way.
+/// All messages in progress.
 pub(super) struct Transfers {
     all: Vec<Transfer>,
     free: Vec<u32>,
-    /// Of each channel, messages with only one end; all of them with the same.
+    /// Messages with only one end, by channel; within a channel all lack the same end.
     channels: Vec<VecDeque<u32>>,
 }
 
@@ -54,22 +54,22 @@ impl Transfers {
         Self { all: Vec::new(), free: Vec::new(), channels: vec![VecDeque::new(); n_channels] }
     }
 
-    /// Whether no message is under way.
+    /// Returns whether no message is in progress.
     pub(super) fn is_empty(&self) -> bool {
         self.all.len() == self.free.len()
     }
 
-    /// A send; its number, and the rank that was waiting for it.
+    /// Adds a send; returns the message's number, and the rank that was waiting for it.
     pub(super) fn send(&mut self, channel: u32, sent: Sent) -> (u32, Option<u32>) {
         let number = self.end(channel, |transfer| transfer.sent.is_none());
         let transfer = &mut self.all[number as usize];
         transfer.sent = Some(sent);
-        // An eager sender never looks back.
+        // An eager sender does not need the entry any more.
         transfer.n_open = if sent.parts.is_eager { 1 } else { 2 };
         (number, transfer.waiting.take())
     }
 
-    /// A receive; its number, and the rank that was waiting for it.
+    /// Adds a receive; returns the message's number, and the rank that was waiting for it.
     pub(super) fn receive(&mut self, channel: u32, rank: u32, at_s: f64) -> (u32, Option<u32>) {
         let number = self.end(channel, |transfer| transfer.posted.is_none());
         let transfer = &mut self.all[number as usize];
@@ -77,7 +77,7 @@ impl Transfers {
         (number, transfer.waiting.take())
     }
 
-    /// The message, when both ends are there; otherwise `rank` is woken when they are.
+    /// Returns the message if both ends are reached; otherwise registers `rank` to be woken then.
     pub(super) fn matched(&mut self, number: u32, rank: u32) -> Option<Matched> {
         let transfer = self.all.get_mut(number as usize)?;
         let (Some(sent), Some((_, posted_s))) = (transfer.sent, transfer.posted) else {
@@ -87,7 +87,7 @@ impl Transfers {
         Some(Matched { sent, posted_s })
     }
 
-    /// One end is done with a message.
+    /// Marks that one end no longer needs a message.
     pub(super) fn close(&mut self, number: u32) {
         let transfer = &mut self.all[number as usize];
         transfer.n_open = transfer.n_open.saturating_sub(1);
@@ -96,7 +96,7 @@ impl Transfers {
         }
     }
 
-    /// The end that is missing, for people.
+    /// Describes the missing end for the user.
     pub(super) fn waits_for(&self, number: u32, side: Side) -> String {
         let transfer = self.all.get(number as usize);
         match (side, transfer.and_then(|transfer| transfer.sent)) {
@@ -105,7 +105,7 @@ impl Transfers {
         }
     }
 
-    /// The first message of the channel that lacks this end, or a new one.
+    /// Returns the first message of the channel that lacks this end, or a new one.
     fn end(&mut self, channel: u32, lacks: impl Fn(&Transfer) -> bool) -> u32 {
         let queue = &mut self.channels[channel as usize];
         if let Some(front) = queue.front().filter(|front| lacks(&self.all[**front as usize])) {

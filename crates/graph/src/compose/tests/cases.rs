@@ -1,4 +1,4 @@
-//! Programs whose time is a formula.
+//! Programs whose time is known as a formula.
 
 use super::{collective, compute, program, receive, send};
 use crate::compose::{
@@ -8,7 +8,7 @@ use crate::compose::{
 
 const LATENCY_S: f64 = 4e-6;
 const S_PER_BYTE: f64 = 1e-9;
-/// Longer than eager messages.
+/// A length above the eager limit, in bytes.
 const LONG: u64 = 1_000_000;
 
 fn machine() -> Machine {
@@ -28,7 +28,7 @@ fn check(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-9 * expected.abs() + 1e-15, "{found}, not {expected}");
 }
 
-/// A master that comes at `master_s` and sends to `p` workers that come at `workers_s`.
+/// Runs a master that is ready at `master_s` and sends to `p` workers that are ready at `workers_s`.
 fn sending(p: u32, [master_s, workers_s]: [f64; 2], bytes: u64) -> Outcome {
     let sends = (1..=p).map(|worker| send(worker, bytes));
     let master = std::iter::once(compute(master_s)).chain(sends).collect();
@@ -50,7 +50,7 @@ fn the_master_comes_first_and_waits() {
 fn the_workers_come_first_and_wait() {
     for p in [1, 4, 10] {
         let outcome = sending(p, [2.0, 0.5], LONG);
-        // S2: t(p, n) = p t_send(n), from when the master is there.
+        // S2: t(p, n) = p t_send(n), from the time the master is ready.
         check(outcome.total_s, 2.0 + f64::from(p) * t_send(LONG));
         check(outcome.ranks[0].waiting_s, 0.0);
         check(outcome.ranks[1].waiting_s, 1.5);
@@ -74,7 +74,7 @@ fn short_messages_do_not_wait_for_their_receiver() {
     let outcome = sending(3, [0.0, 2.0], 1000);
     let busy_s = LATENCY_S / 4.0 + 1e-6;
     check(outcome.ranks[0].end_s, 3.0 * busy_s);
-    // They have come long before: what remains is to take them.
+    // They have arrived long before: only receiving them remains.
     check(outcome.total_s, 2.0 + busy_s);
     check(outcome.ranks[1].waiting_s, 0.0);
     check(sending(1, [0.0, 0.0], 1000).total_s, t_send(1000));
@@ -104,7 +104,7 @@ fn what_was_started_goes_on_meanwhile() {
     let outcome =
         run(&[vec![start(1, 7), compute(1.0), wait(7)], vec![taken(9), compute(0.5), wait(9)]]);
     check(outcome.total_s, 1.0 + LATENCY_S / 4.0);
-    // Two of them leave one after the other.
+    // Two of them are transmitted one after the other.
     let both = run(&[
         vec![start(1, 1), start(2, 2), wait(1), wait(2)],
         vec![receive(0)],
@@ -124,7 +124,7 @@ fn a_program_ends_with_the_longer_of_its_roles() {
     }
 }
 
-/// `n_times` a ring of messages, with computation that differs between ranks.
+/// Runs a ring of messages `n_times`, with computation that differs between ranks.
 fn ring(n_ranks: u32, n_times: u64, in_a_loop: bool) -> Outcome {
     let mut builder = ProgramBuilder::new(n_ranks as usize);
     let place = Place { region: builder.region("ring"), site: 1 };
@@ -157,7 +157,7 @@ fn a_loop_takes_its_turns_times_the_time_of_one() {
     let times = |n_times| ring(6, n_times, true).total_s - 0.25;
     let turn_s = times(4) - times(3);
     check(times(1_000_000), times(4) + (1e6 - 4.0) * turn_s);
-    // alpha: what the first turns differ by.
+    // alpha: the difference of the first iterations.
     assert!((times(1) - turn_s).abs() < 1e-2 * turn_s, "{turn_s}, {}", times(1));
 }
 
@@ -214,11 +214,11 @@ fn ranks_that_wait_for_each_other_are_named_with_their_places() {
     {
         assert!(text.contains(names), "{text}");
     }
-    // Long messages in a circle.
+    // Long messages in a cycle.
     let circle = [vec![send(1, LONG), receive(1)], vec![send(0, LONG), receive(0)]];
     let error = evaluate(&program(&circle), &machine()).expect_err("a deadlock");
     assert!(error.to_string().contains("waits for rank 1 to receive"), "{error}");
-    // Short ones pass.
+    // Short ones do not block.
     run(&[vec![send(1, 8), receive(1)], vec![send(0, 8), receive(0)]]);
 }
 

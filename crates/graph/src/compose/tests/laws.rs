@@ -1,15 +1,15 @@
-//! Laws of programs that are drawn by chance.
+//! Laws of randomly generated programs.
 
 use super::{collective, compute, program, receive, send};
 use crate::compose::{Kind, Machine, Network, Operation, Outcome, SendMode, evaluate};
 use proptest::prelude::*;
 
-/// What several ranks do with each other; a list of these never stops.
+/// Joint action of several ranks; a list of these never deadlocks.
 #[derive(Clone, Copy, Debug)]
 enum Together {
     Compute(u32, f64),
     Message(u32, u32, u64),
-    /// The same, started by both before others' steps, and waited for at once.
+    /// The same, started by both ranks before other steps, with the wait directly after.
     Started(u32, u32, u64),
     All(Kind, u64),
 }
@@ -30,7 +30,7 @@ fn together() -> impl Strategy<Value = Together> {
     ]
 }
 
-/// The steps of each rank, whose numbers are those of `rank`.
+/// Returns the steps of each rank, with ranks renumbered by `rank`.
 fn ranks(all: &[Together], rank: impl Fn(u32) -> u32) -> Vec<Vec<Operation>> {
     let mut ranks = vec![Vec::new(); N_RANKS as usize];
     for (request, step) in (1_u64..).zip(all) {
@@ -107,7 +107,7 @@ proptest! {
         all in prop::collection::vec(together(), 1..60),
         by in 1..N_RANKS,
     ) {
-        // Trees have a root, so that only what is the same for all ranks stays.
+        // Trees depend on the root's number, so only operations that are symmetric in the ranks are kept.
         let same = |step: &Together| !matches!(step, Together::All(kind, _)
             if !matches!(kind, Kind::Barrier | Kind::Allgather | Kind::Alltoall));
         let all: Vec<Together> = all.into_iter().filter(same).collect();

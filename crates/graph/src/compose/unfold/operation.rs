@@ -1,4 +1,4 @@
-//! A passage of an MPI operation as steps of a program.
+//! Converts a passage of an MPI operation to steps of a program.
 
 use super::walk::Passage;
 use super::{Amount, Setting, Shares, UnfoldError};
@@ -9,7 +9,7 @@ use crate::shape::{self, Mpi, Role, Side};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-/// The rank whose steps are written.
+/// Context: the rank whose steps are written.
 pub(super) struct Here<'a> {
     pub(super) rank: u32,
     pub(super) role: &'a Role,
@@ -17,7 +17,7 @@ pub(super) struct Here<'a> {
     pub(super) setting: &'a Setting<'a>,
 }
 
-/// The computation before the call, and the call.
+/// Adds the computation before the call, and the call.
 pub(super) fn push(
     builder: &mut ProgramBuilder,
     here: &Here<'_>,
@@ -58,7 +58,7 @@ impl Steps<'_, '_> {
         self.builder.push(self.rank, self.place, operation)
     }
 
-    /// Sends before receives, so that a send-receive does not wait for itself.
+    /// Adds sends before receives, so that a send-receive does not wait for itself.
     fn messages(&mut self, bytes: &dyn Fn(usize) -> Option<f64>) -> Result<(), UnfoldError> {
         let is_double = 1 < self.mpi.transfers.len();
         let started = (self.mpi.mode != "blocking").then(|| self.request());
@@ -89,7 +89,7 @@ impl Steps<'_, '_> {
         }
     }
 
-    /// None for a peer that is no rank: `MPI_PROC_NULL`, or beyond the last one.
+    /// Returns the peer; `None` where it is not a rank: `MPI_PROC_NULL`, or out of range.
     fn peer(&self, at: usize, transfer: &shape::Transfer) -> Result<Option<u32>, UnfoldError> {
         let value = self.passage.peer.get(at).copied().flatten();
         let value = value.ok_or_else(|| UnfoldError::Unknown {
@@ -105,7 +105,7 @@ impl Steps<'_, '_> {
         let request = self.request();
         let all = self.mpi.operation.starts_with("MPI_Waitall");
         for open in self.builder.open_requests(self.rank) {
-            // All requests of an array have its name in their upper half.
+            // The name of an array forms the upper half of all its requests.
             if open == request || (all && open >> 32 == request >> 32) {
                 self.push(Operation::Wait { request: open })?;
             }
@@ -135,7 +135,7 @@ impl Steps<'_, '_> {
         }
     }
 
-    /// Tags that are not known count as one: then the order of messages decides.
+    /// Returns the tag; unknown tags count as equal, so that the order of messages decides.
     fn tag(&self) -> u32 {
         let tag = self.passage.tag.filter(|tag| (0.0..2e9).contains(tag)).unwrap_or(0.0);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "just bounded")]
@@ -143,7 +143,8 @@ impl Steps<'_, '_> {
         tag
     }
 
-    /// The array in the upper half, the whole text in the lower one.
+    /// Returns a request number: a hash of the array in the upper half, of the whole text in the lower
+    /// half.
     fn request(&self) -> u64 {
         let text = self.mpi.request.as_deref().unwrap_or_default().trim_start_matches('&');
         let array = text.split(['[', '+']).next().unwrap_or_default().trim();

@@ -1,4 +1,4 @@
-//! Small programs in C, unfolded and composed.
+//! Small C programs, unfolded and composed.
 
 use super::*;
 use crate::compose::{Machine, Network, Outcome, evaluate};
@@ -7,7 +7,7 @@ use crate::{Source, read};
 const LATENCY_S: f64 = 1e-6;
 const S_PER_BYTE: f64 = 1e-9;
 
-/// A program around these lines.
+/// Returns a program around these lines.
 fn source(lines: &str) -> String {
     format!(
         "#include <mpi.h>\n\
@@ -29,7 +29,7 @@ fn graph_of(lines: &str) -> Graph {
     read(&[Source { name: "program.c", text: &source(lines) }]).expect("a graph")
 }
 
-/// `computes_s` before each passage of an operation, `n = 10`, `often` and `seed` as given.
+/// Composes with half a second of computation before sends over all passages, and `n = 10`.
 fn composed(graph: &Graph, n_ranks: usize, seed: Option<u64>) -> (Outcome, Vec<String>) {
     let value_of = |name: &str, _| (name == "n").then_some(10.0);
     let amount_of = |_: &Role, node: &Node, amount| {
@@ -97,7 +97,7 @@ fn what_a_region_computes_is_shared_by_its_passages() {
     assert!(outcome.regions.iter().any(|region| region.name.ends_with("MPI_Recv")));
 }
 
-/// Ten passages of a branch that takes the arm with a barrier in 3 of 10.
+/// Returns a graph with ten passages of a branch that takes the arm with a barrier in 3 of 10.
 fn branching() -> Graph {
     let lines = "for (int i = 0; i < n; i++) {\nif (converges(x))\n\
         MPI_Barrier(MPI_COMM_WORLD);\n}";
@@ -140,7 +140,7 @@ fn roles_take_the_same_arms() {
     let graph = graph_of(lines);
     assert!(1 < graph.roles.len());
     for seed in [None, Some(1), Some(2), Some(3)] {
-        // Where they did not, ranks would wait for each other.
+        // If ranks took different arms, they would wait for each other.
         let (outcome, notes) = composed(&graph, 2, seed);
         assert!(0.5 < outcome.total_s);
         assert!(notes[0].contains("nothing says how often `converges(x)` holds"), "{notes:?}");

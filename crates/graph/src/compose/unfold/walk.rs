@@ -1,35 +1,35 @@
-//! The way of one rank through its role.
+//! Walks one rank through its role.
 
 use super::{Setting, UnfoldError};
 use crate::shape::{Branch, Graph, Kind, Leave, Loop, Node};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A node that a rank passes, with the values of loop variables then.
+/// A node that a rank passes, with values computed from the loop variables at that moment.
 pub(super) struct Passage<'a> {
     pub(super) node: &'a Node,
-    /// Values of the peers' and bytes' expressions at this moment.
+    /// Peers and bytes of each transfer.
     pub(super) peer: Vec<Option<f64>>,
     pub(super) bytes: Vec<Option<f64>>,
     pub(super) root: Option<f64>,
     pub(super) tag: Option<f64>,
 }
 
-/// One rank on its way.
+/// State of the walk of one rank.
 pub(super) struct Walk<'a> {
     graph: &'a Graph,
     setting: &'a Setting<'a>,
     rank: u32,
     n_steps_max: usize,
-    /// Variables of the loops that it is in.
+    /// Values of the variables of enclosing loops.
     variables: BTreeMap<String, f64>,
-    /// How often each arm of a branch was taken, by its place.
+    /// Number of times each arm of a branch was taken, by the branch's place.
     arms: BTreeMap<u64, Vec<u64>>,
     pub(super) passages: Vec<Passage<'a>>,
     pub(super) notes: BTreeSet<String>,
 }
 
-/// Values of names on a rank, constants of the program included.
+/// Returns a lookup of names on a rank, including constants of the program.
 pub(super) fn values<'a>(
     graph: &'a Graph,
     setting: &'a Setting<'_>,
@@ -67,7 +67,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Nodes one after the other; what they leave early.
+    /// Walks through nodes in order; returns how they are left early, if they are.
     pub(super) fn sequence(&mut self, nodes: &'a [Node]) -> Result<Option<Leave>, UnfoldError> {
         for node in nodes {
             if let Some(leave) = self.node(node)? {
@@ -132,7 +132,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The arm that is furthest behind its share of the passages; or one that is drawn.
+    /// Returns the arm that is furthest behind its share of the passages, or a random one.
     fn arm_in_turn(&mut self, node: &Node, of: &Branch) -> usize {
         let n_arms = of.arms.len().max(1);
         let even = 1.0 / n_arms as f64;
@@ -200,14 +200,14 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A number for a branch of the sources: the roles that pass it take the same arms.
+/// Returns a number that identifies a branch in the sources: all roles that pass it take the same arms.
 fn place_of(node: &Node, of: &Branch) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&node.place.file, node.place.line, &of.condition).hash(&mut hasher);
     hasher.finish()
 }
 
-/// An arm by chance, the same on all ranks in the same passage.
+/// Draws an arm, the same on all ranks in the same passage.
 fn drawn(seed: u64, place: u64, passage: u64, shares: &[f64]) -> usize {
     // SplitMix64 (Steele, Lea, Flood 2014).
     let mut mixed = seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ passage.rotate_left(32);
