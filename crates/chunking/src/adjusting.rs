@@ -40,7 +40,7 @@ pub fn later_divisor(spread: Spread, n_workers: f64) -> f64 {
 struct Adjusting {
     n_tasks_min: u64,
     measured: Window,
-    /// Whether times of an earlier iteration are known.
+    /// True if times of an earlier iteration are known.
     is_known: bool,
     prepared: VecDeque<Batch>,
     n_prepared_before: u64,

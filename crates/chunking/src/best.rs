@@ -104,7 +104,7 @@ struct Known {
     overhead_s: f64,
     /// Time per task in the newest chunk, in seconds.
     newest_s: f64,
-    /// Whether no iteration has ended yet.
+    /// True if no iteration has ended yet.
     is_first: bool,
 }
 

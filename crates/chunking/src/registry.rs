@@ -12,11 +12,11 @@ use crate::{
 pub struct PolicySpec {
     /// Name, in lower case.
     pub name: &'static str,
-    /// What the policy does, in one sentence.
+    /// Description of the policy in one sentence.
     pub sentence: &'static str,
     /// Publication; empty when there is none.
     pub source: &'static str,
-    /// Whether the publication assumes times known beforehand. Without [`Settings::overhead_s`] and
+    /// True if the publication assumes times known beforehand. Without [`Settings::overhead_s`] and
     /// [`Settings::spread`] the policy measures them.
     pub assumes_known: bool,
     pub(crate) make: fn(&Settings) -> Box<dyn Policy>,

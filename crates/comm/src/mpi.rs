@@ -80,7 +80,7 @@ pub struct MpiTransport {
     lost: BTreeSet<u32>,
     /// Reason why no further call is possible.
     ended: Option<CommError>,
-    /// Whether a rank missed a collective call; it would miss the end of MPI as well.
+    /// True if a rank missed a collective call; it would miss the end of MPI as well.
     is_troubled: bool,
 }
 

@@ -37,7 +37,7 @@ pub struct ThreadTransport {
     group: Arc<Group>,
     /// Mailboxes known so far, by rank.
     known: Vec<Arc<Mailbox>>,
-    /// Whether this rank was told, or need not be told, that a rank ended, by rank.
+    /// By rank: true if this rank was told, or need not be told, that the other one ended.
     told: Vec<bool>,
     /// The other ranks that are present, for collective operations.
     others: Vec<u32>,

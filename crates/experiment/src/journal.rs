@@ -61,7 +61,7 @@ pub struct Journal {
 pub struct Done {
     /// Point that was run.
     pub params: Parameters,
-    /// Whether the point is kept from fitting.
+    /// True if the point is kept from fitting.
     pub is_holdout: bool,
     /// Repetition, from 0.
     pub repetition: u32,

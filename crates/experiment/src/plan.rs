@@ -76,7 +76,7 @@ pub enum Command {
 pub struct Point {
     /// Value of each parameter.
     pub parameters: Parameters,
-    /// Whether the point is kept from fitting.
+    /// True if the point is kept from fitting.
     pub is_holdout: bool,
 }
 

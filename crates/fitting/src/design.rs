@@ -34,7 +34,7 @@ pub(crate) struct Design {
     pub(crate) between: Vec<Vec<f64>>,
     /// Folds, each of which holds out the largest values of one parameter.
     pub(crate) folds: Vec<Fold>,
-    /// Whether no parameter had enough values for that, so that groups of points are held out instead.
+    /// True if no parameter had enough values for that, so that groups of points are held out instead.
     pub(crate) holds_singles: bool,
 }
 

@@ -19,7 +19,7 @@ pub struct Factor {
     /// Exponent of its binary logarithm.
     #[serde(default)]
     pub log_power: u8,
-    /// Whether the logarithm is rounded down to an integer.
+    /// True if the logarithm is rounded down to an integer.
     #[serde(default)]
     pub whole_log: bool,
 }

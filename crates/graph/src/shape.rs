@@ -112,7 +112,7 @@ pub struct Compute {
     pub n_statements: usize,
     /// Number of loops within it that are not shown.
     pub n_loops: usize,
-    /// Whether it calls functions or has loops; otherwise it is part of a neighboring region.
+    /// True if it calls functions or has loops; otherwise it is part of a neighboring region.
     pub is_costly: bool,
 }
 
@@ -169,7 +169,7 @@ pub struct Arm {
 pub struct Group {
     /// Name of the function.
     pub function: String,
-    /// Whether it is called within itself; then its body is not shown again.
+    /// True if it is called within itself; then its body is not shown again.
     pub is_recursive: bool,
     /// Steps of the function.
     pub body: Vec<Node>,

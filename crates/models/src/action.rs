@@ -58,7 +58,7 @@ pub enum Flow {
     ToRoot(u32),
 }
 
-/// What a call asks of other ranks: one send, receive, completion or collective.
+/// Effect of a call on other ranks: one send, receive, completion or collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A message is sent.

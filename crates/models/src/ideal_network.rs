@@ -124,7 +124,7 @@ struct Run<'a> {
     clocks: Vec<Clock>,
     messages: Messages,
     collectives: Collectives,
-    /// What was started under a request of a rank and has not been completed, by rank and request.
+    /// Operations that were started under a request and are not completed, by rank and request.
     started: HashMap<(u32, u64), Need>,
     /// Lanes that can advance.
     ready: Vec<usize>,

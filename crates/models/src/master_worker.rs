@@ -37,7 +37,7 @@ pub enum Sends {
     Asynchronous,
 }
 
-/// How the master's data is distributed.
+/// Distribution of the master's data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Data {
     /// Each worker gets its part.

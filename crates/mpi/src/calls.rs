@@ -51,7 +51,7 @@ pub struct Mpi {
     pub(crate) count_max: AtomicI32,
     /// Environment variables that were set for the library because they were unset.
     settings: Vec<Setting>,
-    /// Whether the holder of this value has not closed it yet.
+    /// True if the holder of this value has not closed it yet.
     is_open: AtomicBool,
 }
 

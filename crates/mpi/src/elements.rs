@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 pub(crate) struct Elements<'a> {
     pub(crate) n: c_int,
     pub(crate) datatype: Handle,
-    /// Whether the datatype was created for these elements.
+    /// True if the datatype was created for these elements.
     is_made: bool,
     mpi: &'a Mpi,
 }

@@ -43,9 +43,9 @@ const FAST: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/
 /// Properties of the nodes that a program may run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
-    /// Whether a node may have more ranks than cores.
+    /// True if a node may have more ranks than cores.
     pub is_crowded: bool,
-    /// Whether no process is started later: the library then keeps its default transport.
+    /// True if no process is started later: the library then keeps its default transport.
     pub is_fixed: bool,
 }
 

@@ -5,10 +5,10 @@
 //! from `MPI_ANY_SOURCE` on the merged communicator, 28 waited forever, over shared memory or TCP, from one thread or several.
 //! Probes for any source (`MPI_Iprobe`, `MPI_Improbe`) find their messages.
 
-/// Whether a library can start processes at run time.
+/// Ability of a library to start processes at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpawnSupport {
-    /// Whether it does so reliably; an untrusted library hangs, or cannot do it.
+    /// True if it does so reliably; an untrusted library hangs, or cannot do it.
     pub is_trusted: bool,
     /// Reason, and a remedy where it is not trusted.
     pub why: String,

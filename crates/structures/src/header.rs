@@ -33,7 +33,7 @@ pub struct Struct {
     pub name: String,
     /// Name of the type in C.
     pub c_type: String,
-    /// Whether it has no pointers at any depth, so that an MPI datatype can describe it.
+    /// True if it has no pointers at any depth, so that an MPI datatype can describe it.
     pub is_flat: bool,
     /// Members in their order.
     pub members: Vec<Member>,
@@ -75,7 +75,7 @@ pub enum Factor {
     Member {
         /// Name of that member.
         name: String,
-        /// Whether its type is signed; negative values count as 0.
+        /// True if its type is signed; negative values count as 0.
         is_signed: bool,
     },
     /// A fixed number.

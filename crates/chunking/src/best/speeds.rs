@@ -42,7 +42,7 @@ struct Newest {
     samples: [Sample; N_NEWEST],
     n_samples: usize,
     speed: f64,
-    /// Whether the worker completed a chunk in this iteration.
+    /// True if the worker completed a chunk in this iteration.
     is_heard: bool,
 }
 

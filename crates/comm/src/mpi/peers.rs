@@ -16,7 +16,7 @@ pub(super) struct Peers {
     present: Vec<u32>,
     /// Index of the channel probed next.
     turn: usize,
-    /// Whether a call on the ranks launched together failed; they can no longer finalize MPI together.
+    /// True if a call on the ranks launched together failed; they can no longer finalize MPI together.
     is_broken: bool,
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Number of times this process has tried to join a group.
 static N_TURNS: AtomicU32 = AtomicU32::new(0);
-/// Whether this process was added by another rank.
+/// True if this process was added by another rank.
 static WAS_ADDED: AtomicBool = AtomicBool::new(false);
 /// Transport of an added process, and the turn that it is for.
 static WAITING: Mutex<Option<(u32, MpiTransport)>> = Mutex::new(None);

@@ -82,7 +82,7 @@ pub enum MachineError {
 /// A pair of ranks in netbench's output.
 #[derive(Deserialize)]
 struct Pair {
-    /// Whether both ranks are on one node; see [`BETWEEN_NODES`].
+    /// Location of both ranks: on one node or on two; see [`BETWEEN_NODES`].
     #[serde(default)]
     place: String,
     model: NetModel,

@@ -39,7 +39,7 @@ pub struct Parts {
     pub flight_s: f64,
     /// Time for all bytes to leave the sender, or to enter the receiver, in s.
     pub data_s: f64,
-    /// Whether the sender continues without the receiver.
+    /// True if the sender continues without the receiver.
     pub is_eager: bool,
 }
 

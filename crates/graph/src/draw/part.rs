@@ -15,7 +15,7 @@ pub(super) struct Part {
     pub(super) left: f64,
     pub(super) right: f64,
     pub(super) height: f64,
-    /// Whether control flow ends here.
+    /// True if control flow ends here.
     pub(super) is_end: bool,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Known {
 #[derive(Clone, Copy)]
 pub(super) struct Passed {
     pub(super) times: Option<f64>,
-    /// Whether an operation outside the sequence's contents occurs between two executions, so that all entries are
+    /// True if an operation outside the sequence's contents occurs between two executions, so that all entries are
     /// counted.
     pub(super) is_told: bool,
 }

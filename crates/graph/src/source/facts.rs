@@ -13,7 +13,7 @@ use tree_sitter::Node;
 pub(super) struct Around<'t> {
     pub(super) parent: Option<Node<'t>>,
     pub(super) grandparent: Option<Node<'t>>,
-    /// Whether it is inside a function, or a part of one.
+    /// True if it is inside a function, or a part of one.
     pub(super) is_in_function: bool,
     /// First byte behind the start of the loop or `switch` that `break` leaves; 0 without one.
     loop_limit: usize,

@@ -9,7 +9,7 @@ pub(super) struct Parsed {
     pub(super) tree: Tree,
     /// Line of the file at which the text starts, from 1.
     pub(super) first_line: u32,
-    /// Whether it is a macro, whose contents count as located at its call.
+    /// True if it is a macro, whose contents count as located at its call.
     pub(super) is_macro: bool,
 }
 

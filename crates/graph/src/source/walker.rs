@@ -34,7 +34,7 @@ pub(super) struct Walker<'p, 't> {
     pub(super) steps: Vec<Steps>,
     pub(super) depth: usize,
     pub(super) n_nodes: usize,
-    /// Whether a called function ended the program.
+    /// True if a called function ended the program.
     pub(super) has_ended: bool,
     /// Conditions on the rank, in the order in which they were met.
     pub(super) conditions: Vec<Expr>,

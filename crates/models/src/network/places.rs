@@ -20,14 +20,14 @@ pub struct Pair {
     /// Names of their two nodes; missing in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<[String; 2]>,
-    /// Whether their messages leave a node; missing in older files.
+    /// Location of both ranks: on one node or on two; missing in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// Model of the time of a message between them.
     pub model: NetModel,
 }
 
-/// Whether a message stays inside a node.
+/// Location of the two ranks of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {

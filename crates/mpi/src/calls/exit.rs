@@ -25,9 +25,9 @@ use std::time::{Duration, Instant};
 /// Number of users that initialized MPI and did not close it.
 static N_OPEN: AtomicU32 = AtomicU32::new(0);
 static EXIT: OnceLock<Exit> = OnceLock::new();
-/// Whether this rank ends the job when a rank is missing at the end.
+/// True if this rank ends the job when a rank is missing at the end.
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
-/// Whether a thread is stuck in an MPI call, so that MPI cannot be finalized.
+/// True if a thread is stuck in an MPI call, so that MPI cannot be finalized.
 static IS_STUCK: AtomicBool = AtomicBool::new(false);
 /// Environment variables, with values, of started processes that never arrived and would keep the launcher waiting.
 static LOST: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -50,7 +50,7 @@ pub(super) struct Exit {
     functions: Functions,
     world: Handle,
     status_ignore: isize,
-    /// Whether the launcher ends all processes after an `MPI_Abort` by one.
+    /// True if the launcher ends all processes after an `MPI_Abort` by one.
     is_abort_heard: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is read from a header.
+//! Tests of reading headers.
 
 use structures::{Factor, Kind, read};
 

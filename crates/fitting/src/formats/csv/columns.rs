@@ -20,7 +20,7 @@ pub(super) struct Places {
     left_out: Vec<(usize, String)>,
     /// Columns taken for the region because of their cells: index, first cell that is not a number, and its line.
     words: Vec<(usize, String, usize)>,
-    /// Whether several columns could have been the value.
+    /// True if several columns could have been the value.
     is_value_guessed: bool,
 }
 

@@ -20,7 +20,7 @@ pub(in crate::compose) struct Rank {
     waited_now_s: f64,
     /// Transfer that it must wait for.
     pub(super) needs: Option<(u32, Side)>,
-    /// Whether the collective that it is in has completed.
+    /// True if the collective that it is in has completed.
     pub(super) is_released: bool,
     /// Times until which its link is busy with sending long messages, and with receiving: both happen one
     /// after the other.
