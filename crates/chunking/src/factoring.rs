@@ -1,8 +1,8 @@
 //! `fac`: factoring with known mean and deviation.
 //!
-//! Batches of `N` chunks of `R/(x*N)` tasks; with `b = N/(2*sqrt(R)) * sigma/mu`, `x_0 = 1 + b^2 + b*sqrt(b^2
-//! + 2)` for the first batch and `x_j = 2 + b^2 + b*sqrt(b^2 + 4)` for later ones. Mean and deviation that
-//! are not given are measured; until then `x` is 2.
+//! Batches of `N` chunks of `R/(x*N)` tasks; with `b = N/(2*sqrt(R)) * sigma/mu`,
+//! `x_0 = 1 + b^2 + b*sqrt(b^2 + 2)` for the first batch and `x_j = 2 + b^2 + b*sqrt(b^2 + 4)` for later ones.
+//! Mean and deviation that are not given are measured; until then `x` is 2.
 
 use crate::policy::{Completed, Policy, Request, Settings, Work};
 use crate::registry::PolicySpec;
