@@ -1,7 +1,7 @@
-//! A command that is started under a deadline, and how it ended.
+//! Command that is started with a deadline, and its result.
 //!
-//! All processes that come of a job carry a variable in their environment by which they are found, whatever
-//! process groups and sessions launchers put them in.
+//! All processes of a job have a variable in their environment by which they are found, whatever process groups and
+//! sessions launchers put them in.
 
 use crate::traces::{Mark, signal, words_of};
 use rustix::process::Signal;
@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A command to start.
+/// Command to start, with its settings.
 #[derive(Clone, Debug)]
 pub struct Job {
     words: Vec<OsString>,
@@ -25,11 +25,11 @@ pub struct Job {
     deadline: Duration,
 }
 
-/// Where the dynamic linker looks first.
+/// Variable with the folders in which the dynamic linker looks first.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
-/// The folders in which the dynamic linker looks first, without those that the test runner adds: libraries there are
-/// built for development, and programs would take them for what is shipped.
+/// Folders in which the dynamic linker looks first, without those that the test runner adds: libraries there are built
+/// for development, and programs would take them for those that are shipped.
 fn library_path() -> Option<OsString> {
     let said = std::env::var_os(LIBRARY_PATH)?;
     let target = crate::place::target();
@@ -37,25 +37,25 @@ fn library_path() -> Option<OsString> {
     std::env::join_paths(folders).ok().filter(|folders| !folders.is_empty())
 }
 
-/// How a job ended, and what it wrote.
+/// End of a job, and its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Its exit code; 128 + the signal that ended it, as shells say it.
+    /// Exit code; 128 + the signal that ended the job, as in shells.
     pub code: i32,
-    /// Its standard output.
+    /// Standard output.
     pub stdout: String,
-    /// Its standard error.
+    /// Standard error.
     pub stderr: String,
 }
 
 impl Ended {
-    /// All that it wrote.
+    /// Standard output followed by standard error.
     pub fn text(&self) -> String {
         format!("{}{}", self.stdout, self.stderr)
     }
 }
 
-/// A job that was started.
+/// Job that was started.
 #[derive(Debug)]
 pub struct Running {
     pid: u32,
@@ -69,63 +69,63 @@ pub struct Running {
 }
 
 impl Job {
-    /// The command `program` without arguments, to end within a minute.
+    /// Makes the command `program` without arguments, with a deadline of a minute.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let words = vec![program.as_ref().to_owned()];
         let (variables, removed) = (Vec::new(), Vec::new());
         Self { words, variables, removed, folder: None, deadline: Duration::from_secs(60) }
     }
 
-    /// With one more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
         self.words.push(word.as_ref().to_owned());
         self
     }
 
-    /// With more arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, words: I) -> Self {
         self.words.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
         self
     }
 
-    /// With an environment variable.
+    /// Sets an environment variable.
     #[must_use]
     pub fn variable(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.variables.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
-    /// Without an environment variable that this process may have.
+    /// Removes an environment variable that this process may have.
     #[must_use]
     pub fn without(mut self, name: impl AsRef<OsStr>) -> Self {
         self.removed.push(name.as_ref().to_owned());
         self
     }
 
-    /// To end within this time.
+    /// Sets the deadline, as a time from the start.
     #[must_use]
     pub fn within(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// In this working folder.
+    /// Sets the working folder.
     #[must_use]
     pub fn folder(mut self, folder: &Path) -> Self {
         self.folder = Some(folder.to_owned());
         self
     }
 
-    /// The same command as the last arguments of another.
+    /// Puts words before the command, which become the command that gets it as its last arguments.
     #[must_use]
     pub fn after(mut self, before: Vec<OsString>) -> Self {
         self.words.splice(0..0, before);
         self
     }
 
-    /// With the word `old` replaced by `new`.
+    /// Replaces the word `old` by `new`.
     #[must_use]
     pub fn replaced(mut self, old: &Path, new: &Path) -> Self {
         for word in self.words.iter_mut().filter(|word| word.as_os_str() == old) {
@@ -134,7 +134,7 @@ impl Job {
         self
     }
 
-    /// The line of a shell script that starts it.
+    /// Line of a shell script that starts the command.
     pub fn script(&self) -> String {
         let quoted =
             |word: &OsString| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
@@ -145,13 +145,13 @@ impl Job {
         settings.chain(self.words.iter().map(quoted)).collect::<Vec<_>>().join(" ")
     }
 
-    /// Starts it, waits for its end, and checks that nothing of it is left.
+    /// Starts the command, waits for its end, and checks that nothing of it is left.
     #[track_caller]
     pub fn run(&self) -> Ended {
         self.start().finish()
     }
 
-    /// Starts it.
+    /// Starts the command.
     #[track_caller]
     pub fn start(&self) -> Running {
         let mark = Mark::new();
@@ -211,48 +211,48 @@ impl Running {
         }
     }
 
-    /// Process id of the command itself.
+    /// Process ID of the command itself.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// The living processes that came of it whose words (program and arguments) are as wanted.
+    /// Living processes of the job whose words (program and arguments) satisfy `is_wanted`.
     pub fn processes(&self, is_wanted: impl Fn(&[String]) -> bool) -> Vec<u32> {
         self.mark.processes().into_iter().filter(|pid| is_wanted(&words_of(*pid))).collect()
     }
 
-    /// Sends SIGTERM to one of its processes.
+    /// Sends SIGTERM to a process of the job.
     pub fn terminate(&self, pid: u32) {
         signal(pid, Signal::TERM);
     }
 
-    /// Sends SIGINT to one of its processes.
+    /// Sends SIGINT to a process of the job.
     pub fn interrupt(&self, pid: u32) {
         signal(pid, Signal::INT);
     }
 
-    /// Sends SIGSTOP to one of its processes.
+    /// Sends SIGSTOP to a process of the job.
     pub fn stop(&self, pid: u32) {
         signal(pid, Signal::STOP);
     }
 
-    /// Sends SIGCONT to one of its processes.
+    /// Sends SIGCONT to a process of the job.
     pub fn resume(&self, pid: u32) {
         signal(pid, Signal::CONT);
     }
 
-    /// Sends SIGKILL to one of its processes.
+    /// Sends SIGKILL to a process of the job.
     pub fn kill(&self, pid: u32) {
         signal(pid, Signal::KILL);
     }
 
-    /// Waits until it has printed `line`.
+    /// Waits until the job has printed `line`.
     #[track_caller]
     pub fn wait_for_line(&mut self, line: &str) {
         self.wait_for_line_that(line, |found| found == line);
     }
 
-    /// Waits until it has printed a line that is as wanted.
+    /// Waits until the job has printed a line that satisfies `is_wanted`; `line` describes it.
     #[track_caller]
     pub fn wait_for_line_that(&mut self, line: &str, is_wanted: impl Fn(&str) -> bool) {
         loop {
@@ -269,7 +269,7 @@ impl Running {
         }
     }
 
-    /// Waits until `holds`, looking again every few milliseconds.
+    /// Waits until `holds`, checking every few milliseconds; `what` describes the condition.
     #[track_caller]
     pub fn wait_until(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
         while !holds(self) {
@@ -280,7 +280,7 @@ impl Running {
         }
     }
 
-    /// Waits for its end, and checks that nothing of it is left.
+    /// Waits for the end, and checks that no process of the job is left.
     #[track_caller]
     pub fn finish(mut self) -> Ended {
         let left = self.deadline.saturating_duration_since(Instant::now());
@@ -298,7 +298,7 @@ impl Running {
         Ended { code, stdout: std::mem::take(&mut self.seen), stderr }
     }
 
-    /// Ends it, and fails with what it printed.
+    /// Ends the job, and panics with what it printed.
     #[track_caller]
     pub fn fail(&self, why: &str) -> ! {
         self.mark.end();
@@ -310,7 +310,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// A test that fails leaves nothing behind either.
+    /// Ends the processes of the job if the test fails.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.mark.end();
@@ -318,7 +318,7 @@ impl Drop for Running {
     }
 }
 
-/// What a thread has read that comes to its end soon; somebody that is not known here may keep the other end open.
+/// Text of a reader thread that ends soon; an unknown process may keep the other end of its pipe open.
 fn last_words(reader: JoinHandle<String>) -> Option<String> {
     let until = Instant::now() + Duration::from_secs(1);
     while !reader.is_finished() && Instant::now() < until {
@@ -327,7 +327,7 @@ fn last_words(reader: JoinHandle<String>) -> Option<String> {
     reader.is_finished().then(|| reader.join().ok()).flatten()
 }
 
-/// Lines of standard output, with their ends, as they come.
+/// Lines of standard output, with their line ends, as they arrive.
 fn lines_of(stdout: ChildStdout) -> Receiver<String> {
     let (tell, lines) = channel();
     std::thread::spawn(move || {

@@ -1,8 +1,8 @@
-//! Starts programs on ranks of the installed MPI libraries, for tests: under a deadline, and nothing is left. Programs
-//! of ours are those of the release profile, as users have them ([`place`]).
+//! Starts programs on ranks of the installed MPI libraries, for tests: with a deadline, and leaving nothing behind.
+//! Programs of this repository are those of the release profile, as users have them ([`place`]).
 //!
-//! A [`Library`] knows its launcher, its compilers and what its launcher wants to be told; a [`Job`] is a command
-//! that is started in its own process group. What came of it is found by a variable in its environment.
+//! A [`Library`] knows its launcher and compilers, and the settings of its launcher; a [`Job`] is a command that is
+//! started in its own process group. Its processes are found by a variable in their environment.
 //!
 //! ```no_run
 //! use launch::{Library, example};
@@ -14,14 +14,14 @@
 //! ```
 //!
 //! # Invariants
-//! - Every process started has a deadline; past it, all that came of it is killed.
-//! - After every job nothing that came of it lives.
-//! - A library that is missing is a failure whose message names the command that installs it.
+//! - Every job has a deadline; past it, all its processes are killed.
+//! - After a job, none of its processes lives.
+//! - A missing library is a failure whose message names the command that installs it.
 //!
 //! # Not here
 //! Programs in C, C++ and Fortran, and `sintonia` itself (`suite`).
 
-// What is wrong with a machine or a program ends the test at once; there is no one to return an error to.
+// A problem of the machine or a program ends the test at once: no caller could handle an error.
 #![expect(clippy::panic, reason = "a harness of tests fails by panicking")]
 #![expect(clippy::missing_panics_doc, reason = "as above")]
 

@@ -1,4 +1,4 @@
-//! The four MPI libraries: their compilers and launchers.
+//! The four MPI libraries, with their compilers and launchers.
 
 use crate::Job;
 use crate::place::target;
@@ -19,7 +19,7 @@ pub enum Library {
 
 use Library::{Mpich4, Mpich5, OpenMpi4, OpenMpi5};
 
-/// What a compiler is asked for.
+/// Language of a compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// C11.
@@ -31,14 +31,14 @@ pub enum Language {
 }
 
 impl Library {
-    /// All of them.
+    /// All libraries.
     pub const ALL: [Self; 4] = [OpenMpi4, Mpich4, OpenMpi5, Mpich5];
-    /// Those of the distribution, which have Fortran.
+    /// Libraries of the distribution, which have Fortran.
     pub const SYSTEM: [Self; 2] = [OpenMpi4, Mpich4];
-    /// Those in which a running program can start further processes.
+    /// Libraries under which a running program can start processes.
     pub const DYNAMIC: [Self; 2] = [OpenMpi5, Mpich5];
 
-    /// Its folder in `target/suite`.
+    /// Name of its folder in `target/suite`.
     pub fn name(self) -> &'static str {
         match self {
             OpenMpi4 => "openmpi4",
@@ -48,7 +48,7 @@ impl Library {
         }
     }
 
-    /// True where large-count operations exist.
+    /// True if it has large-count operations.
     pub fn has_large_counts(self) -> bool {
         matches!(self, Mpich4 | Mpich5)
     }
@@ -58,12 +58,12 @@ impl Library {
         matches!(self, OpenMpi4 | OpenMpi5)
     }
 
-    /// What a program's report calls it must contain.
+    /// Part of the library's name in reports of programs.
     pub fn own_name(self) -> &'static str {
         if self.is_open_mpi() { "Open MPI" } else { "MPICH" }
     }
 
-    /// The compiler for `language`.
+    /// Path of the compiler for `language`.
     pub fn compiler(self, language: Language) -> PathBuf {
         let name = match language {
             Language::C => "mpicc",
@@ -73,7 +73,7 @@ impl Library {
         self.command(name)
     }
 
-    /// A Python that has `mpi4py` for it.
+    /// Python interpreter with an `mpi4py` for this library.
     pub fn python(self) -> PathBuf {
         let folder = match self {
             OpenMpi4 | Mpich4 => "venv-mpi4py",
@@ -83,17 +83,18 @@ impl Library {
         installed(target().join(folder).join("bin/python"))
     }
 
-    /// A job of `n_ranks` ranks of `program`.
+    /// Job of `n_ranks` ranks of `program`.
     pub fn launch(self, n_ranks: usize, program: &Path) -> Job {
         self.launch_with(&[], n_ranks, program)
     }
 
-    /// The same in the way in which a job goes on when a process of it dies, where the library has one.
+    /// As [`launch`](Self::launch), so that the job goes on when one of its processes dies; `None` if the library
+    /// cannot do that.
     pub fn launch_surviving(self, n_ranks: usize, program: &Path) -> Option<Job> {
         (self == OpenMpi5).then(|| self.launch_with(&["--with-ft", "ulfm"], n_ranks, program))
     }
 
-    /// The same with further options of the launcher.
+    /// As [`launch`](Self::launch), with further options of the launcher.
     pub fn launch_with(self, options: &[&str], n_ranks: usize, program: &Path) -> Job {
         let mut job = Job::new(self.command(if self == OpenMpi4 { "mpirun" } else { "mpiexec" }));
         if self.is_open_mpi() {
@@ -106,8 +107,8 @@ impl Library {
         job.args(["-n", &n_ranks.to_string()]).arg(program)
     }
 
-    /// Open MPI refuses root, and its waiting ranks take each other's core; without these settings
-    /// version 5 sleeps at its start and hangs in collectives over merged communicators.
+    /// Variables for the launcher. Open MPI refuses root, and its waiting ranks take the cores of others; without these
+    /// settings version 5 sleeps at its start and hangs in collectives over merged communicators.
     fn variables(self) -> &'static [(&'static str, &'static str)] {
         match self {
             OpenMpi4 => &[
@@ -123,8 +124,8 @@ impl Library {
                 ("OMPI_MCA_btl", "self,sm,tcp"),
                 ("OMPI_MCA_coll", "^han"),
             ],
-            // Ports between worlds need the first, and the second keeps their connections; with the third, ranks that wait
-            // in calls of several threads give way to those that compute.
+            // Ports between worlds need the first variable, and the second one keeps their connections; with the third
+            // one, ranks that wait in calls of several threads yield to those that compute.
             Mpich5 => &[
                 ("MPIR_CVAR_CH4_NETMOD", "ofi"),
                 ("FI_PROVIDER", "tcp;ofi_rxm"),
@@ -145,12 +146,12 @@ impl Library {
     }
 }
 
-/// The folder in which mpi4py finds Debian's MPICH under the name that it asks for.
+/// Folder in which mpi4py finds Debian's MPICH under the name that it looks for.
 pub fn mpich_for_mpi4py() -> PathBuf {
     installed(target().join("venv-mpi4py/lib/mpich"))
 }
 
-/// The command `name`, from `PATH`.
+/// Path of the command `name` in `PATH`.
 pub fn on_path(name: &str) -> PathBuf {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let found =

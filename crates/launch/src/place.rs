@@ -1,45 +1,46 @@
-//! Where the programs lie that tests start.
+//! Finds the programs that tests start.
 //!
-//! Tests are built in the profile for development; what they start is what users have, of the profile for releases: compilers
-//! make other mistakes there. `make programs` builds all of it. `SINTONIA_PROFILE=debug` names another folder.
+//! Tests are built in the profile for development, but they start what users have, in the profile for releases, since
+//! compilers make other mistakes there. `make programs` builds all of it. `SINTONIA_PROFILE=debug` names another
+//! folder.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Names the folder in the target folder where programs are.
+/// Variable that names the folder of programs within the target folder.
 const PROFILE: &str = "SINTONIA_PROFILE";
 
-/// The folder of the programs and libraries that tests start.
+/// Folder of the programs and libraries that tests start.
 pub fn programs() -> PathBuf {
     target().join(std::env::var_os(PROFILE).unwrap_or_else(|| "release".into()))
 }
 
-/// The target folder, which also holds what `scripts/setup.sh test` makes.
+/// Target folder, which also holds what `scripts/setup.sh test` makes.
 pub fn target() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
-    // TARGET/PROFILE/TEST, or deeper where Cargo built it.
+    // The test is at TARGET/PROFILE/TEST, or deeper if Cargo built it.
     let folders = test.ancestors().skip(1);
     let inner = |folder: &&Path| !["deps", "examples"].iter().any(|name| folder.ends_with(name));
     let profile = folders.into_iter().find(inner).expect("a program lies in a folder");
     profile.parent().map_or_else(|| profile.to_owned(), Path::to_owned)
 }
 
-/// A program or library of this repository, as new as its sources.
+/// Path of a program or library of this repository that is as new as its sources.
 ///
 /// # Panics
-/// When it was not built, or has changed since.
+/// If it was not built, or its sources have changed since.
 #[track_caller]
 pub fn built(name: &str) -> PathBuf {
     checked(programs().join(name))
 }
 
-/// The example program of this name, or the library as `libNAME.so`, as [`built`].
+/// Path of the example program of this name, or of the library as `libNAME.so`, as [`built`].
 #[track_caller]
 pub fn example(name: &str) -> PathBuf {
     checked(programs().join("examples").join(name))
 }
 
-/// Cargo does not build it for a test, so that it may be an old one.
+/// Checks that a program is not older than its sources, since Cargo does not build it for a test.
 #[track_caller]
 fn checked(path: PathBuf) -> PathBuf {
     let shown = path.display();
@@ -56,13 +57,13 @@ fn changed(path: &Path) -> Option<SystemTime> {
     path.metadata().and_then(|about| about.modified()).ok()
 }
 
-/// What Cargo says it was made of.
+/// Sources of a program, as Cargo lists them.
 fn sources(path: &Path) -> Vec<PathBuf> {
     let rule = std::fs::read_to_string(path.with_extension("d")).unwrap_or_default();
     files_of_rule(&rule)
 }
 
-/// The files behind the colon of a rule for `make`, in which blanks of names follow a backslash.
+/// Files behind the colon of a rule for `make`, in which a backslash precedes each blank of a name.
 fn files_of_rule(rule: &str) -> Vec<PathBuf> {
     let line = rule.lines().next().unwrap_or_default();
     let (_, files) = line.split_once(": ").unwrap_or_default();

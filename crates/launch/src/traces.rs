@@ -1,5 +1,5 @@
-//! Finds what came of a job: processes by a variable in their environment, and what ranks that were killed
-//! could not remove.
+//! Finds what a job leaves behind: processes, by a variable in their environment, and files that killed ranks could not
+//! remove.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashSet;
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Name of the variable by which processes of a job are known.
+/// Name of the variable that marks the processes of a job.
 const VARIABLE: &str = "SUITE_JOB";
 
-/// How long what a job leaves behind may take to end by itself.
+/// Longest time for what a job leaves behind to end by itself.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long killed processes may take to be gone.
+/// Longest time for killed processes to be gone.
 const LAST_GRACE: Duration = Duration::from_secs(2);
 
-/// What tells the processes of one job from all others.
+/// Mark that distinguishes the processes of one job from all others.
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     value: String,
@@ -25,7 +25,7 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// A mark that no other job has.
+    /// Makes a mark that no other job has.
     pub(crate) fn new() -> Self {
         static N_MARKS: AtomicU32 = AtomicU32::new(0);
         let n = N_MARKS.fetch_add(1, Ordering::Relaxed);
@@ -34,12 +34,12 @@ impl Mark {
         Self { value, before }
     }
 
-    /// The variable that a marked process has, and its value.
+    /// Variable of marked processes, and its value.
     pub(crate) fn variable(&self) -> (&'static str, &str) {
         (VARIABLE, &self.value)
     }
 
-    /// The living processes of the job.
+    /// Living processes of the job.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let wanted = format!("{VARIABLE}={}", self.value);
         let entries = entries_of(Path::new("/proc"));
@@ -47,7 +47,7 @@ impl Mark {
         pids.filter(|pid| is_marked(*pid, &wanted)).collect()
     }
 
-    /// Waits until no process of the job lives; kills what does, and fails.
+    /// Waits until no process of the job lives; after [`GRACE`], kills them and panics.
     #[track_caller]
     pub(crate) fn check_all_gone(&self, command: &str) {
         let until = Instant::now() + GRACE;
@@ -65,7 +65,7 @@ impl Mark {
         }
     }
 
-    /// Kills what is left of the job, and removes what it could not remove.
+    /// Kills what is left of the job, and removes the files that it could not remove.
     pub(crate) fn end(&self) {
         kill_all(&self.processes());
         let until = Instant::now() + LAST_GRACE;
@@ -75,10 +75,10 @@ impl Mark {
         self.remove_library_files();
     }
 
-    /// Removes the shared memory that MPI libraries made since the job started and no process has, and the session
-    /// folders of processes that are gone: those of ranks and launchers that were killed.
+    /// Removes the shared memory that MPI libraries have made since the job started and that no process uses, and the
+    /// session folders of processes that are gone: those of killed ranks and launchers.
     pub(crate) fn remove_library_files(&self) {
-        // A launcher that later gets the number of the dead one finds its folder, and refuses to start.
+        // A launcher that later gets the process ID of the dead one would find its folder, and refuse to start.
         for session in
             sessions().map(|entry| entry.path()).filter(|path| !self.before.contains(path))
         {
@@ -93,7 +93,7 @@ impl Mark {
         if left.is_empty() {
             return;
         }
-        // Files of other jobs are in use, from the moment they are made.
+        // Files of other jobs are in use from the moment they are made.
         let used = all_used();
         for path in left.iter().filter(|path| !used.contains(&*path.to_string_lossy())) {
             // Another job may have removed its own file meanwhile.
@@ -102,7 +102,7 @@ impl Mark {
     }
 }
 
-/// How the files begin that MPI libraries keep in `/dev/shm`.
+/// Prefixes of the files that MPI libraries keep in `/dev/shm`.
 const LIBRARY_FILES: [&str; 4] = ["mpich_shm_", "mpich_shar_tmp", "vader_segment.", "sm_segment."];
 
 fn library_files() -> impl Iterator<Item = DirEntry> {
@@ -112,14 +112,14 @@ fn library_files() -> impl Iterator<Item = DirEntry> {
     })
 }
 
-/// Session folders of Open MPI 5: `ompi.` and the process id of a launcher.
+/// Session folders of Open MPI 5: `ompi.` and the process ID of a launcher.
 fn sessions() -> impl Iterator<Item = DirEntry> {
     entries_of(&std::env::temp_dir()).filter(|entry| {
         number_of(&entry.path()).is_some_and(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()))
     })
 }
 
-/// The process id in the name of a session folder.
+/// Process ID in the name of a session folder.
 fn number_of(session: &Path) -> Option<&str> {
     session.file_name()?.to_str()?.strip_prefix("ompi.")
 }
@@ -128,7 +128,7 @@ fn entries_of(folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
     std::fs::read_dir(folder).into_iter().flatten().flatten()
 }
 
-/// What all processes map or have opened, as one text.
+/// Paths that any process maps or has opened, as one text.
 fn all_used() -> String {
     let used = |process: DirEntry| {
         let opened = entries_of(&process.path().join("fd"));
@@ -139,21 +139,21 @@ fn all_used() -> String {
     entries_of(Path::new("/proc")).map(used).collect()
 }
 
-/// Kills processes of a job, each by its id.
+/// Kills these processes.
 fn kill_all(pids: &[u32]) {
     for pid in pids {
         signal(*pid, Signal::KILL);
     }
 }
 
-/// Sends a signal; a process that is gone needs none.
+/// Sends a signal; nothing happens if the process is gone.
 pub(crate) fn signal(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         kill_process(pid, signal).unwrap_or_default();
     }
 }
 
-/// A process that has ended and only waits to be reaped has no environment any more.
+/// Returns whether a process has the mark; a zombie has no environment any more.
 fn is_marked(pid: u32, wanted: &str) -> bool {
     let environment = std::fs::read(Path::new("/proc").join(pid.to_string()).join("environ"));
     environment
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use std::fs::{File, OpenOptions};
 
-    /// A file as MPICH makes it; removed at the end whatever happens.
+    /// File as MPICH makes it; removed at the end whatever happens.
     struct Made(PathBuf, Option<File>);
 
     impl Made {
@@ -202,7 +202,7 @@ mod tests {
     fn a_session_of_a_dead_launcher_is_removed() {
         let mark = Mark::new();
         let folder = |pid: u32| std::env::temp_dir().join(format!("ompi.{pid}"));
-        // No process has a number above the largest that Linux gives.
+        // No process has a process ID above the largest that Linux gives.
         let (dead, alive) = (folder(1 << 23), folder(std::process::id()));
         for session in [&dead, &alive] {
             std::fs::create_dir_all(session.join("0")).expect("a folder");
