@@ -1,4 +1,4 @@
-//! Headers of our C interfaces, for tests: made from Rust sources, compared with what the repository holds.
+//! Generates headers of C interfaces from Rust sources, for tests that compare them with those in the repository.
 //!
 //! ```no_run
 //! use c_header::Header;
@@ -9,24 +9,24 @@
 //! ```
 //!
 //! # Not here
-//! Whether compilers take a header: a test of its crate, which knows the standards that it promises.
+//! Testing that compilers accept a header: the crate of the header, which knows the standards that it promises.
 
 #![expect(clippy::missing_panics_doc, reason = "a harness of tests fails by panicking")]
 
 pub use cbindgen::Builder;
 use std::path::{Path, PathBuf};
 
-/// A header that the repository holds.
+/// Header in the repository.
 #[derive(Debug, Clone, Copy)]
 pub struct Header<'a> {
-    /// The crate whose test makes it.
+    /// Crate whose test generates it.
     pub package: &'a str,
-    /// Where it lies in the repository.
+    /// Path in the repository.
     pub path: &'a str,
 }
 
 impl Header<'_> {
-    /// Fails where the repository holds another text than `made`; writes it with `SINTONIA_WRITE_HEADER` set.
+    /// Panics if the header in the repository differs from `made`; with `SINTONIA_WRITE_HEADER` set, writes it first.
     #[track_caller]
     pub fn expect(&self, made: &str) {
         let place = repository(self.path);
@@ -41,13 +41,13 @@ impl Header<'_> {
     }
 }
 
-/// A file of this repository.
+/// Path of a file of this repository.
 #[must_use]
 pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// What all our headers have in common: C that C++ takes too, comments of both, three headers of the standard.
+/// Settings that all headers share: C that C++ accepts, too, comments of both languages, three standard headers.
 #[must_use]
 pub fn builder(guard: &str, about: &str) -> Builder {
     let style = cbindgen::DocumentationStyle::C99;
@@ -65,7 +65,7 @@ pub fn builder(guard: &str, about: &str) -> Builder {
     standard.into_iter().fold(builder, Builder::with_sys_include)
 }
 
-/// The text of a header.
+/// Text of a header.
 #[must_use]
 pub fn text(builder: Builder) -> String {
     let mut bytes = Vec::new();
