@@ -1,11 +1,11 @@
-//! A cluster on this machine: nodes that are network namespaces on a bridge, each with its own name.
+//! Cluster on this machine: its nodes are network namespaces on a bridge, each with its own name.
 //!
-//! Needs root. A node's processes run in its network namespace and in a namespace of host names, and start
-//! with a bare environment, as behind `ssh`: what ranks there know was brought by the launcher.
+//! Needs root. A node's processes run in its network namespace and in a namespace of host names, and start with a bare
+//! environment, as behind `ssh`: ranks there know only what the launcher passed on.
 //!
 //! # Invariants
-//! - Everything is removed with the value, also when a test fails: Open MPI picks up interfaces it finds.
-//! - Names begin with `snt`, by which `.ci/run` finds what a killed test leaves.
+//! - Everything is removed with the value, also when a test fails: Open MPI uses any interfaces that it finds.
+//! - Names begin with `snt`, by which `.ci/run` finds what a killed test leaves behind.
 
 use crate::Job;
 use launch::library::{Library, on_path};
@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const BRIDGE: &str = "snt-br0";
-/// The addresses of the cluster; the host has 254.
+/// Network of the cluster; the host has number 254.
 const SUBNET: &str = "10.77.0";
 
-/// What starts a command on a node: options of `ssh` are skipped, then come the node and the command.
+/// Script that starts a command on a node: it skips options of `ssh`; then come the node and the command.
 const WRAPPER: &str = r#"#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 node=$1
@@ -31,7 +31,7 @@ exec nsenter --net=/run/netns/"$node" unshare --uts sh -c '
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c "$1"' "$node" "$*"
 "#;
 
-/// A command with a host name and a list of hosts of its own.
+/// Script that runs a command with a host name and a list of hosts of its own.
 const ON_NODE: &str = r#"hostname "$0" && mount --bind "$1" /etc/hosts && shift && exec "$@""#;
 
 /// Nodes `snt-n1`, `snt-n2`, ...
@@ -42,10 +42,10 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A new one; there is one at a time on a machine.
+    /// Makes a cluster; a machine can have one at a time.
     ///
     /// # Panics
-    /// When this user may not make namespaces, or `ip` is missing.
+    /// If this user may not make namespaces, or `ip` is missing.
     #[track_caller]
     pub fn new(n_nodes: usize) -> Self {
         remove();
@@ -64,12 +64,12 @@ impl Cluster {
         cluster
     }
 
-    /// A job of `n_per_node` ranks on each node.
+    /// Job of `n_per_node` ranks on each node.
     ///
-    /// All is said to the launcher by variables: the command line is as it is on one node.
+    /// The launcher gets its settings by variables, so that the command line is the same as on one node.
     ///
     /// # Panics
-    /// When the folder for temporary files is full.
+    /// If the folder for temporary files is full.
     #[track_caller]
     pub fn launch(&self, library: Library, n_per_node: usize, program: &Path) -> Job {
         let hosts = self.folder.path().join("hosts");
@@ -102,8 +102,8 @@ impl Cluster {
         variables.iter().fold(job, |job, (name, value)| job.variable(name, value))
     }
 
-    /// The start of a command on a node, numbered from 1; program and arguments are to be added. There, nodes are
-    /// known by their names.
+    /// Command that starts another one on a node, numbered from 1; program and arguments are to be added. On the node,
+    /// all nodes are known by their names.
     pub fn on_node(&self, number: usize) -> Command {
         let name = self.node(number);
         let mut command = Command::new(on_path("nsenter"));
@@ -113,25 +113,25 @@ impl Cluster {
         command
     }
 
-    /// The name of a node, numbered from 1.
+    /// Name of a node, numbered from 1.
     pub fn node(&self, number: usize) -> String {
         node(number)
     }
 
-    /// The address of a node, numbered from 1.
+    /// Address of a node, numbered from 1.
     pub fn address(&self, number: usize) -> String {
         format!("{SUBNET}.{number}")
     }
 
-    /// The address at which nodes reach the host.
+    /// Address at which nodes reach the host.
     pub fn host_address(&self) -> String {
         format!("{SUBNET}.254")
     }
 
-    /// Takes the link of a node away, or gives it back.
+    /// Takes the link of a node down, or up again.
     ///
     /// # Panics
-    /// When there is no node of this number.
+    /// If there is no node with this number.
     #[track_caller]
     pub fn plug(&self, number: usize, is_up: bool) {
         ip(&format!("link set snt-v{number} {}", if is_up { "up" } else { "down" }));
@@ -142,7 +142,7 @@ impl Cluster {
         processes(&node(number))
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn n_nodes(&self) -> usize {
         self.n_nodes
     }
@@ -166,7 +166,7 @@ fn node(number: usize) -> String {
     format!("snt-n{number}")
 }
 
-/// What nodes know of each other, beside what this machine knows.
+/// List of hosts for the nodes: that of this machine, and the nodes.
 fn hosts(n_nodes: usize) -> String {
     let mut text = fs::read_to_string("/etc/hosts").unwrap_or_default();
     for number in 1..=n_nodes {
@@ -186,12 +186,12 @@ fn add_node(number: usize) {
     ip(&format!("-n {node} link set lo up"));
 }
 
-/// Removes nodes with what runs there, and the bridge, those of an earlier test that was killed included.
+/// Removes the nodes with their processes, and the bridge, also those of an earlier test that was killed.
 fn remove() {
     for node in names_in("/run/netns") {
         end_processes(&node);
     }
-    // Links first: those of a namespace go with it only some time after its removal.
+    // Links first: those in a namespace disappear only some time after it is removed.
     for link in names_in("/sys/class/net") {
         try_ip(&format!("link del {link}"));
     }
@@ -200,7 +200,7 @@ fn remove() {
     }
 }
 
-/// Ends what runs on a node: a namespace lives as long as its processes.
+/// Ends the processes on a node: a namespace lives as long as these.
 fn end_processes(node: &str) {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {

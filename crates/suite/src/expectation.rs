@@ -1,4 +1,4 @@
-//! What programs expect to have been seen of them, summed over their ranks, against what was seen.
+//! Compares what programs expect to be observed of them, summed over their ranks, with what was observed.
 
 use run_record::Summary;
 use serde::Deserialize;
@@ -46,7 +46,7 @@ impl Expected {
         self.0.keys().map(String::as_str)
     }
 
-    /// Fails with a line for every operation that was seen otherwise than expected.
+    /// Panics with a line for every operation that was not observed as expected.
     #[track_caller]
     pub fn check(&self, summary: &Summary) {
         let seen: BTreeMap<String, Counts> = summary

@@ -5,12 +5,12 @@
 //!
 //! # Invariants
 //! - After every job its folder of shared memory is empty.
-//! - A component that is missing is a failure whose message names the command that installs it.
+//! - A missing component is a failure whose message names the command that installs it.
 //!
 //! # Not here
-//! Launchers and deadlines (`launch`), the programs (`programs/`), and what is expected of the tool (`tests/it`).
+//! Launchers and deadlines (`launch`), the programs (`programs/`), and the expected results of the tool (`tests/it`).
 
-// What is wrong with a machine or a program ends the test at once; there is no one to return an error to.
+// A problem of the machine or a program ends the test at once: no caller could handle an error.
 #![expect(clippy::panic, reason = "a harness of tests fails by panicking")]
 #![expect(clippy::missing_panics_doc, reason = "as above")]
 

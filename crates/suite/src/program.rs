@@ -1,4 +1,4 @@
-//! Builds the programs of `programs/` into `target/suite`, each again only when it changed.
+//! Builds the programs of `programs/` into `target/suite`, each only when it has changed.
 
 use launch::library::{Language, Library, on_path};
 use launch::place::target;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// A program, as sources and flags.
+/// Program under test, as sources and flags.
 #[derive(Clone, Debug)]
 pub struct Program {
     name: String,
@@ -16,22 +16,22 @@ pub struct Program {
     flags: Vec<String>,
 }
 
-/// Kept alike for all: lines for call sites, little optimization so that builds are short. GCC takes the
+/// Flags of all programs: debug lines for call sites, and little optimization so that builds are short. GCC takes the
 /// libraries' constants for absent arrays for arrays of length 0.
 const FLAGS: &[&str] = &["-g", "-O1", "-Wno-stringop-overflow", "-Wno-stringop-overread"];
 
 impl Program {
-    /// `programs/NAME.c`.
+    /// Program `programs/NAME.c`.
     pub fn c(name: &str) -> Self {
         Self::new(name, Language::C, &[&format!("{name}.c")]).flags(&["-std=gnu11"])
     }
 
-    /// `programs/NAME.cpp`.
+    /// Program `programs/NAME.cpp`.
     pub fn cpp(name: &str) -> Self {
         Self::new(name, Language::Cpp, &[&format!("{name}.cpp")]).flags(&["-std=c++17", "-pthread"])
     }
 
-    /// `programs/bindings.F90` with one of its three bindings; `expect.c` must be built before.
+    /// Program `programs/bindings.F90` with one of its three bindings; `expect.c` must be built before.
     pub fn fortran(binding: Binding, library: Library) -> Self {
         let flags = ["-cpp", "-fallow-argument-mismatch", "-w", "-ffree-line-length-none"];
         let name = format!("bindings-{}", binding.name());
@@ -44,7 +44,7 @@ impl Program {
         program
     }
 
-    /// `programs/NAME.f90`, for one of the libraries that have Fortran.
+    /// Program `programs/NAME.f90`, for one of the libraries that have Fortran.
     pub fn f90(name: &str, library: Library) -> Self {
         let modules = folder_of(Some(library)).join(format!("{name}-modules"));
         fs::create_dir_all(&modules).expect("the folder of programs is writable");
@@ -53,7 +53,7 @@ impl Program {
             .flags(&[&format!("-J{}", modules.display())])
     }
 
-    /// A program of `apps/matmul`.
+    /// Program of `apps/matmul`.
     pub fn matmul(name: &str) -> Self {
         let folder = Path::new("../../../apps/matmul/src");
         let sources = [name, "matrix", "start"].map(|part| folder.join(format!("{part}.c")));
@@ -62,7 +62,7 @@ impl Program {
         program
     }
 
-    /// A C program that a test wrote.
+    /// C program whose text a test generates.
     pub fn generated(name: &str, text: &str) -> Self {
         let folder = target().join("suite/generated");
         fs::create_dir_all(&folder).expect("the target folder is writable");
@@ -75,7 +75,7 @@ impl Program {
         program
     }
 
-    /// All of `programs/operations`; `large` calls the large-count form where there is one.
+    /// Program of all sources in `programs/operations`; `large` calls the large-count form where there is one.
     pub fn operations(large: bool) -> Self {
         let name = if large { "operations-large" } else { "operations" };
         let mut program = Self::new(name, Language::C, &[]).flags(&["-std=gnu11"]);
@@ -86,32 +86,32 @@ impl Program {
         program
     }
 
-    /// `programs/NAME.c` as a shared library.
+    /// Shared library made from `programs/NAME.c`.
     pub fn shared(name: &str) -> Self {
         Self::c(name).flags(&["-shared", "-fPIC"]).named(&format!("{name}.so"))
     }
 
-    /// The same with further flags.
+    /// Adds flags.
     #[must_use]
     pub fn flags(mut self, flags: &[&str]) -> Self {
         self.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
         self
     }
 
-    /// The same under another name.
+    /// Gives the program another name.
     #[must_use]
     pub fn named(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self
     }
 
-    /// The path of the program for `library`.
+    /// Builds the program for `library` if needed; returns its path.
     #[track_caller]
     pub fn built(&self, library: Library) -> PathBuf {
         self.build(&library.compiler(self.language), &folder_of(Some(library)))
     }
 
-    /// The path of the program without any MPI library.
+    /// Builds the program without any MPI library if needed; returns its path.
     #[track_caller]
     pub fn built_without_mpi(&self) -> PathBuf {
         self.build(&on_path("gcc"), &folder_of(None))
@@ -145,7 +145,7 @@ impl Program {
     fn arguments(&self) -> Vec<String> {
         let sources = self.sources.iter().map(|path| path.display().to_string());
         let flags = FLAGS.iter().map(|flag| (*flag).to_owned()).chain(self.flags.iter().cloned());
-        // Fortran's object of expectations must follow the source that calls it; libraries come last.
+        // Fortran's object file of expectations must follow the source that calls it; libraries come last.
         flags.chain(sources).chain(["-lm".to_owned(), "-ldl".to_owned()]).collect()
     }
 
@@ -163,7 +163,7 @@ impl Program {
         fs::rename(&making, to).expect("the compiler wrote it");
     }
 
-    /// The latest change of a source, or of a header that it may include.
+    /// Time of the latest change of a source, or of a header that it may include.
     fn sources_changed(&self) -> SystemTime {
         let headers = sources_in(&source_folder().join("operations"), "h");
         self.sources
@@ -175,7 +175,7 @@ impl Program {
     }
 }
 
-/// One of Fortran's ways to MPI.
+/// Fortran interface to MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// `include 'mpif.h'`.
@@ -187,7 +187,7 @@ pub enum Binding {
 }
 
 impl Binding {
-    /// All of them.
+    /// All interfaces.
     pub const ALL: [Self; 3] = [Self::Mpif, Self::Mpi, Self::MpiF08];
 
     fn name(self) -> &'static str {
@@ -199,7 +199,7 @@ impl Binding {
     }
 }
 
-/// The folder with the sources of programs.
+/// Folder with the sources of programs.
 pub fn source_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
 }

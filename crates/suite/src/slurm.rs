@@ -1,9 +1,9 @@
-//! A Slurm of its own: a controller on this host and a daemon on each node of a [`Cluster`].
+//! Slurm for a test: a controller on this host and a daemon on each node of a [`Cluster`].
 //!
-//! Without MUNGE: all daemons are root's and trust each other (`auth/none`).
+//! It does without MUNGE: all daemons run as root and trust each other (`auth/none`).
 //!
 //! # Invariants
-//! - Daemons end with the value, also when a test fails.
+//! - The daemons end with the value, also when a test fails.
 
 use crate::cluster::Cluster;
 use launch::Job;
@@ -15,10 +15,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long the daemons may take to find each other, and to end; and anything else that is waited for.
+/// Longest time for the daemons to find each other and to end, and for any other wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running Slurm.
+/// Slurm that runs.
 #[derive(Debug)]
 pub struct Slurm {
     daemons: Vec<Child>,
@@ -30,7 +30,7 @@ impl Slurm {
     /// Starts controller and daemons, and waits until all nodes are idle.
     ///
     /// # Panics
-    /// When Slurm is not installed, this user is not root, or a daemon does not come up.
+    /// If Slurm is not installed, this user is not root, or a daemon does not start.
     #[track_caller]
     pub fn new(n_nodes: usize) -> Self {
         let cluster = Cluster::new(n_nodes);
@@ -42,10 +42,10 @@ impl Slurm {
         slurm
     }
 
-    /// Submits a batch job of these options that runs the lines of `script`; its number.
+    /// Submits a batch job with these options that runs the lines of `script`; returns its number.
     ///
     /// # Panics
-    /// When Slurm does not take it.
+    /// If Slurm refuses it.
     #[track_caller]
     pub fn submit(&self, options: &[&str], script: &str) -> u64 {
         let folder = self.folder.path().display();
@@ -56,13 +56,13 @@ impl Slurm {
         said.parse().unwrap_or_else(|_| panic!("`sbatch` said {said:?}:\n{}", self.logs()))
     }
 
-    /// What a batch job of [`submit`](Self::submit) has written.
+    /// Output so far of a batch job of [`submit`](Self::submit).
     pub fn output(&self, job: u64) -> String {
         let path = self.folder.path().join(format!("{job}.out"));
         fs::read_to_string(path).unwrap_or_default()
     }
 
-    /// What a command of Slurm prints; nothing where it fails.
+    /// Output of a command of Slurm; empty if the command fails.
     pub fn ask(&self, command: &str, words: &[&str]) -> String {
         let output = self.command(command).args(words).output();
         output.map_or_else(
@@ -71,7 +71,7 @@ impl Slurm {
         )
     }
 
-    /// A command that finds this Slurm.
+    /// Command that uses this Slurm.
     pub fn command(&self, name: impl AsRef<Path>) -> Command {
         let name = name.as_ref();
         let path =
@@ -81,16 +81,16 @@ impl Slurm {
         command
     }
 
-    /// How many nodes have no job.
+    /// Number of nodes without a job.
     pub fn n_idle(&self) -> usize {
         let states = self.ask("sinfo", &["--noheader", "--Node", "--format=%T"]);
         states.lines().filter(|state| *state == "idle").count()
     }
 
-    /// Waits for something to come about.
+    /// Waits until a condition holds.
     ///
     /// # Panics
-    /// When it does not.
+    /// If it does not hold in time.
     #[track_caller]
     pub fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
         let until = Instant::now() + PATIENCE;
@@ -101,18 +101,18 @@ impl Slurm {
         }
     }
 
-    /// Ends the controller. It is asked to, so that it knows its jobs when it comes back: it writes them down now and then
-    /// only.
+    /// Ends the controller in order, so that it knows its jobs after a restart: otherwise it saves them only now and
+    /// then.
     pub fn stop_controller(&mut self) {
         if let Some(controller) = self.daemons.first_mut() {
             end(controller);
         }
     }
 
-    /// Starts it again.
+    /// Starts the controller again.
     ///
     /// # Panics
-    /// When it does not come up.
+    /// If it does not start.
     #[track_caller]
     pub fn restart_controller(&mut self) {
         self.start_daemon(Command::new(daemon("slurmctld")), "slurmctld-again");
@@ -123,10 +123,10 @@ impl Slurm {
         });
     }
 
-    /// `srun` of a program, `n_per_node` tasks on each node, with one of Slurm's MPI plugins.
+    /// Job of `srun` with `n_per_node` tasks of a program on each node, by one of Slurm's MPI plugins.
     ///
     /// # Panics
-    /// When there is no `srun`.
+    /// If there is no `srun`.
     pub fn srun(&self, plugin: &str, n_per_node: usize, program: &Path) -> Job {
         let n_nodes = self.cluster.n_nodes();
         Job::new(on_path("srun"))
@@ -136,10 +136,10 @@ impl Slurm {
             .variable("SLURM_CONF", self.conf())
     }
 
-    /// A batch job that runs the lines of `script` on the first node, its output in `output`.
+    /// Batch job that runs the lines of `script` on the first node, with its output in `output`.
     ///
     /// # Panics
-    /// When the folder for temporary files is full.
+    /// If the folder for temporary files is full.
     pub fn sbatch(&self, n_per_node: usize, script: &str, output: &Path) -> Job {
         let path = self.folder.path().join("job.sh");
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("the folder is ours");
@@ -160,7 +160,8 @@ impl Slurm {
         let (folder, cluster) = (self.folder.path().display(), &self.cluster);
         let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host has a name");
         let host = host.trim().split('.').next().unwrap_or_default().to_owned();
-        // A folder for temporary files per node: the daemons' PMIx servers make the same names in it.
+        // Each node has its own folder for temporary files, since the PMIx servers of the daemons use the same names in
+        // it.
         let mut text = format!(
             "ClusterName=snt\nSlurmctldHost={host}({})\nSlurmctldPort=26817\nSlurmdPort=26818\n\
              SrunPortRange=26900-26999\nAuthType=auth/none\nCredType=cred/none\nSlurmUser=root\n\
@@ -196,7 +197,7 @@ impl Slurm {
         }
     }
 
-    /// In the foreground, so that it is our child.
+    /// Starts a daemon in the foreground, so that it is a child of this process.
     fn start_daemon(&mut self, mut command: Command, name: &str) {
         let log = fs::File::create(self.folder.path().join(format!("{name}.log")));
         let log = log.expect("the folder is ours");
@@ -217,7 +218,7 @@ impl Slurm {
         self.wait("all nodes are idle", || self.n_idle() == self.cluster.n_nodes());
     }
 
-    /// What the daemons said.
+    /// Logs of the daemons.
     pub fn logs(&self) -> String {
         let entries = fs::read_dir(self.folder.path()).into_iter().flatten().flatten();
         let logs = entries.map(|entry| entry.path());
@@ -239,7 +240,7 @@ fn ask_to_end(daemon: &Child) {
     }
 }
 
-/// Waits for its end, which is made to come at last.
+/// Asks a daemon to end, waits, and finally kills it.
 fn end(daemon: &mut Child) {
     if matches!(daemon.try_wait(), Ok(None)) {
         ask_to_end(daemon);
@@ -256,7 +257,7 @@ fn make_folder(path: &Path) {
     fs::create_dir_all(path).expect("the folder for temporary files is writable");
 }
 
-/// A daemon, which may lie where only root looks.
+/// Path of a daemon, which may lie outside of `PATH`.
 fn daemon(name: &str) -> PathBuf {
     let path = Path::new("/usr/sbin").join(name);
     if path.exists() { path } else { on_path(name) }

@@ -1,4 +1,4 @@
-//! `sintonia run` as a user has it, and the record that it leaves.
+//! Runs jobs under `sintonia run` as a user would, and reads their records.
 
 use launch::place::built;
 use launch::{Ended, Job, Running};
@@ -10,16 +10,16 @@ use tempfile::TempDir;
 /// A job that ran under `sintonia run`.
 #[derive(Debug)]
 pub struct Watched {
-    /// How it ended, and what it and we printed.
+    /// End of the job, and what it and `sintonia` printed.
     pub ended: Ended,
-    /// The record on one page.
+    /// Summary in the record.
     pub summary: Summary,
-    /// The folder that holds the record in `record`; removed with this value.
+    /// Folder that holds the record in `record`; removed with this value.
     pub folder: TempDir,
 }
 
 impl Watched {
-    /// The folder of the record.
+    /// Folder of the record.
     pub fn record(&self) -> PathBuf {
         self.folder.path().join("record")
     }
@@ -31,7 +31,7 @@ pub fn watch(job: &Job) -> Watched {
     watch_with(job, &[])
 }
 
-/// The same with options of `sintonia run`.
+/// As [`watch`], with options of `sintonia run`.
 #[track_caller]
 pub fn watch_with(job: &Job, options: &[&str]) -> Watched {
     let scene = Scene::new();
@@ -39,7 +39,7 @@ pub fn watch_with(job: &Job, options: &[&str]) -> Watched {
     scene.finish(ended)
 }
 
-/// Where a watched job puts its shared memory and its record, for tests that act while it runs.
+/// Folders for the shared memory and the record of a watched job, for tests that act while it runs.
 #[derive(Debug)]
 pub struct Scene {
     folder: TempDir,
@@ -53,7 +53,7 @@ impl Default for Scene {
 }
 
 impl Scene {
-    /// A new one.
+    /// Makes the folders.
     pub fn new() -> Self {
         let shared_memory =
             tempfile::Builder::new().prefix("sintonia-suite-").tempdir_in("/dev/shm");
@@ -63,17 +63,17 @@ impl Scene {
         }
     }
 
-    /// The folder of the record.
+    /// Folder of the record.
     pub fn record(&self) -> PathBuf {
         self.folder.path().join("record")
     }
 
-    /// A folder for files of the test.
+    /// Folder for files of the test.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// `job` under `sintonia run`.
+    /// Job that runs `job` under `sintonia run`.
     pub fn job(&self, job: &Job, options: &[&str]) -> Job {
         let mut before: Vec<OsString> = vec![sintonia().into(), "run".into(), "--out".into()];
         before.push(self.record().into());
@@ -88,14 +88,14 @@ impl Scene {
         self.job(job, options).start()
     }
 
-    /// `sintonia attach` to the job of a process.
+    /// Job that attaches to the job of a process by `sintonia attach`.
     pub fn attach(&self, pid: u32, options: &[&str]) -> Job {
         let job = Job::new(sintonia()).arg("attach").arg("--out").arg(self.record());
         let job = job.args(options).arg(pid.to_string());
         job.variable("SINTONIA_SHM_DIR", self.shared_memory.path())
     }
 
-    /// Whether shared memory is in use.
+    /// Returns whether shared memory is in use.
     pub fn has_shared_memory(&self) -> bool {
         !names_in(self.shared_memory.path()).is_empty()
     }
@@ -110,7 +110,7 @@ impl Scene {
     }
 }
 
-/// The program `sintonia`: `$SINTONIA_BIN`, or the one that is shipped, with its library.
+/// Path of the program `sintonia`: `$SINTONIA_BIN`, or the one that is shipped, with its library.
 pub fn sintonia() -> PathBuf {
     let given = std::env::var_os("SINTONIA_BIN").map(PathBuf::from);
     given.unwrap_or_else(|| {

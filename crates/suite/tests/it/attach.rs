@@ -1,4 +1,4 @@
-//! `sintonia attach`: ranks that run already are entered, watched, changed, and left as they were.
+//! Tests of `sintonia attach`: running ranks are entered, watched, changed, and left as they were.
 
 mod rank;
 
@@ -39,12 +39,12 @@ impl Joined {
         self.pids.iter().map(|pid| State::of(*pid)).collect()
     }
 
-    /// Whether any rank is watched.
+    /// Returns whether any rank is watched.
     fn is_watched(&self) -> bool {
         self.pids.iter().any(|pid| rank::is_watched(*pid))
     }
 
-    /// Attaches to it, and waits until all ranks are watched.
+    /// Attaches to the process, and waits until all ranks are watched.
     fn start_attach(&self, pid: u32) -> Running {
         let errors_only = ["sh", "-c", "exec \"$@\" 2>&1 >/dev/null", "sh"].map(Into::into);
         let mut attach = self.scene.attach(pid, &[]).after(errors_only.to_vec()).start();
@@ -52,7 +52,7 @@ impl Joined {
         attach
     }
 
-    /// Attaches to it, by its launcher; expects a report of all ranks, and that they are as before.
+    /// Attaches to the launcher; checks that all ranks are reported, and are as before.
     #[track_caller]
     fn attach(&self, options: &[&str]) -> (Summary, Scene) {
         let (before, scene) = (self.states(), Scene::new());
@@ -71,7 +71,7 @@ impl Joined {
         (summary, scene)
     }
 
-    /// Lets it end, and gives what it printed.
+    /// Lets the program end, and returns what it printed.
     #[track_caller]
     fn end(self) -> String {
         std::fs::write(self.scene.folder().join("end"), "").expect("the folder is ours");
@@ -83,7 +83,7 @@ impl Joined {
 
 fn launch(library: Library, program: &Program) -> Job {
     let job = library.launch(N_RANKS, &program.built(library));
-    // Waiting threads leave their cores to others.
+    // Waiting threads yield their cores.
     job.variable("OMP_WAIT_POLICY", "passive")
 }
 
@@ -91,7 +91,7 @@ fn c() -> Program {
     Program::c("joined").flags(&["-Wl,-z,now"])
 }
 
-/// What the program prints without us.
+/// Output of the program without `sintonia`.
 #[track_caller]
 fn plain(library: Library, program: &Program) -> String {
     let file: PathBuf = "/dev/null".into();
@@ -100,7 +100,7 @@ fn plain(library: Library, program: &Program) -> String {
     stdout
 }
 
-/// Every round calls both once on each rank; a rank may be between them at either end.
+/// Checks that each rank has called both operations once per round; at either end of the watch it may be between them.
 #[track_caller]
 fn check_rounds(summary: &Summary) {
     let calls = |name| summary.operations.get(name).map_or(0, |totals| totals.calls);
@@ -109,7 +109,7 @@ fn check_rounds(summary: &Summary) {
     assert!(slack < sums && sums.abs_diff(casts) <= slack, "{sums} sums, {casts} broadcasts");
 }
 
-/// Attached to, left, attached to again, left: the program prints what it prints without.
+/// Checks that a program that is attached to and left twice prints what it prints alone.
 #[track_caller]
 fn check(library: Library, program: &Program, probe: &[&str]) {
     let joined = Joined::start(library, program);
@@ -166,7 +166,7 @@ step = 1.0
 at = "begin"
 "#;
 
-/// What the tunlet sets last, or the value before where that was undone, the program has in the end.
+/// The program ends with the value that the tunlet set last, or with the one before if that change was undone.
 #[test]
 fn a_variable_is_changed_and_stays() {
     for library in Library::SYSTEM {
@@ -183,13 +183,13 @@ fn a_variable_is_changed_and_stays() {
         let (new, old) = applied.filter_map(values).next_back().expect("a change");
         assert!(2.0 <= new);
         let printed = joined.end();
-        // The last change may have been taken back.
+        // The last change may have been undone.
         let ends_with = |last| printed.contains(&format!("0 wrong, 39998, factor {last}\n"));
         assert!(ends_with(new) || ends_with(old), "{new}, before {old}: {printed}");
     }
 }
 
-/// Attaching to its end: nothing goes on, and ranks end in order.
+/// The program ends while `sintonia attach` is attached to it: the ranks end in order.
 #[test]
 fn a_program_may_end_meanwhile() {
     for library in Library::SYSTEM {
@@ -205,7 +205,8 @@ fn a_program_may_end_meanwhile() {
     }
 }
 
-/// Told to end, `sintonia attach` leaves the ranks in order; killed, they are left soon after.
+/// Checks that `sintonia attach` leaves the ranks in order when it is told to end, and that they are left soon after it
+/// was killed.
 #[track_caller]
 fn check_ended(library: Library, end: impl FnOnce(&Running)) {
     let joined = Joined::start(library, &c());
@@ -231,8 +232,8 @@ fn a_killed_attach_leaves_the_program() {
     Library::SYSTEM.into_iter().for_each(|it| check_ended(it, |attach| attach.kill(attach.pid())));
 }
 
-/// The process that enters a rank is killed before the rank calls anything for it: the rank goes on, and can be entered again.
-/// What holds while it calls is held by the tests of `inject`, on programs without MPI.
+/// The process that enters a rank is killed before the rank calls anything for it: the rank goes on, and can be entered
+/// again. The tests of `inject` cover what happens during the call, on programs without MPI.
 #[test]
 fn a_killed_entrance_leaves_the_rank() {
     const N_TRIES: u32 = 5;
@@ -249,7 +250,7 @@ fn a_killed_entrance_leaves_the_rank() {
                 joined.running.wait_until("the ranks are left", |_| joined.states() == before);
                 is_killed
             });
-            // Later stages last for microseconds, and may be over whenever it is looked.
+            // Later stages last for microseconds, and may be over before they are noticed.
             let is_long = stage == Stage::Started;
             assert!(is_killed || !is_long, "{library:?}: nobody was killed when {stage:?}");
         }
@@ -258,7 +259,7 @@ fn a_killed_entrance_leaves_the_rank() {
     }
 }
 
-/// A rank that has no room for a segment: the other one is left again.
+/// One rank has no room for a segment: the other one is left again.
 #[test]
 fn all_ranks_are_attached_to_or_none() {
     let joined = Joined::start(OpenMpi4, &c());
@@ -288,7 +289,7 @@ fn a_program_is_watched_by_one_at_a_time() {
 #[test]
 fn who_may_not_trace_is_told_why() {
     if !geteuid().is_root() {
-        // Only root can become somebody else.
+        // Only root can become another user.
         return;
     }
     let joined = Joined::start(OpenMpi4, &c());

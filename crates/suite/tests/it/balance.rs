@@ -1,33 +1,33 @@
-//! Daemons on nodes of their own that share tasks, while daemons and keepers are killed and links fail: no task is lost,
-//! and none runs twice at the same time.
+//! Tests of daemons on nodes of their own that share tasks, while daemons and keepers are killed and links fail: no
+//! task is lost, and none runs twice at the same time.
 //!
-//! `CHAOS_SEED` repeats a run. Larger ones: `experiments/bal-cluster/chaos.py`.
+//! `CHAOS_SEED` repeats a run. Larger runs: `experiments/bal-cluster/chaos.py`.
 
 mod daemons;
 
 use daemons::{Daemons, N_NODES, Seen, eventually};
 use std::time::{Duration, Instant};
 
-/// Nodes that tasks are submitted to, and how many: so many more than the others that they move.
+/// Nodes that tasks are submitted to, with the number of tasks: enough of them that tasks move to other nodes.
 const HOMES: [(usize, usize); 2] = [(1, 40), (2, 20)];
 const N_TASKS: usize = 60;
 
-/// Takes a lock that ends with its last process, so that another one that is still alive is noticed. Some tasks take
-/// longer than a lease, so that they are run again.
+/// Script of a task. It takes a lock that ends with its last process, so that a second run at the same time is noticed.
+/// Some tasks take longer than a lease, so that they are run again.
 const SCRIPT: &str = "exec 9> locks/$SINTONIA_TASK; \
     flock -n 9 || echo \"twice $SINTONIA_TASK $SINTONIA_INSTANCE\" >> diary; \
     echo \"begins $SINTONIA_TASK $SINTONIA_INSTANCE\" >> diary; sleep $((SINTONIA_ARRAY_INDEX % 4)); \
     echo \"ends $SINTONIA_TASK $SINTONIA_INSTANCE\" >> diary";
 
-/// What fails on a node, and what is put right again.
+/// Failure on a node, which is repaired later.
 #[derive(Clone, Copy, Debug)]
 enum Blow {
     Daemon,
     Keeper,
     Both,
-    /// The daemon, until the others have given it up.
+    /// The daemon, until the other nodes have given it up.
     Away,
-    /// The link, until the others have given the node up and it has given up their tasks.
+    /// The link, until the other nodes have given the node up and it has given up their tasks.
     Link,
 }
 
@@ -64,7 +64,7 @@ fn seed() -> u64 {
     given.unwrap_or_else(|| u64::from(std::process::id()))
 }
 
-/// The same nodes for the same seed.
+/// Node of a failure; depends on seed and number only.
 fn node_of(seed: u64, number: usize) -> usize {
     let mixed = (seed + number as u64 + 1).wrapping_mul(6_364_136_223_846_793_005);
     usize::try_from((mixed >> 33) % N_NODES as u64).expect("it is one of a few") + 1

@@ -1,4 +1,4 @@
-//! Programs print the same, bit for bit, and end the same, with and without the tool.
+//! Tests that programs print the same, bit for bit, and end the same, with and without the tool.
 
 use suite::library::Library::{self, Mpich4, OpenMpi4};
 use suite::library::mpich_for_mpi4py;

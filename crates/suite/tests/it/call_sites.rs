@@ -1,4 +1,4 @@
-//! Call sites and regions: function, file and line as the source has them.
+//! Tests of call sites and regions: they have function, file and line as in the source.
 
 use run_record::Summary;
 use run_record::summary::CallSite;
@@ -6,7 +6,7 @@ use suite::library::Library::{self, OpenMpi4};
 use suite::program::source_folder;
 use suite::{Program, watch};
 
-/// The line of `sites.c` that ends in `site: NAME`.
+/// Line of `sites.c` that ends in `site: NAME`.
 fn line_of(name: &str) -> u32 {
     let text =
         std::fs::read_to_string(source_folder().join("sites.c")).expect("the source is there");
@@ -43,7 +43,7 @@ fn a_call_site_is_a_line_of_the_source() {
     }
 }
 
-/// What is counted by operation is counted by call site and by region as well.
+/// Counts by call site and by region add up to those by operation.
 #[test]
 fn sites_and_regions_add_up_to_operations() {
     let summary = watch(&OpenMpi4.launch(3, &Program::cpp("particles").built(OpenMpi4))).summary;

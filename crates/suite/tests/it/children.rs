@@ -1,4 +1,4 @@
-//! Spawned children are a second world.
+//! Tests that spawned children are a second world.
 
 use suite::library::Library;
 use suite::{Program, watch};

@@ -1,9 +1,9 @@
-//! Ranks on several nodes, each with a name and a network of its own.
+//! Tests with ranks on several nodes, each with a name and a network of its own.
 
 use suite::library::Library;
 use suite::{Cluster, Program, Watched, watch};
 
-/// Two ranks on each node; those of node 2 are useful for half of the time.
+/// Runs two ranks on each node; those of node 2 are useful for half of the time.
 #[track_caller]
 fn run(library: Library) -> Watched {
     let program = Program::c("imbalance").built(library);
@@ -23,7 +23,7 @@ fn check(library: Library) {
     assert_eq!(summary.operations["MPI_Barrier"].calls, 40);
     assert!(summary.tool.warnings.is_empty(), "{:?}", summary.tool.warnings);
 
-    // Computed from the times that the record itself shows, not timed.
+    // Computed from the times in the record, so that no time is measured here.
     let useful_s: Vec<f64> = summary.ranks.iter().map(|rank| rank.useful_s).collect();
     let node_s = [useful_s[0] + useful_s[1], useful_s[2] + useful_s[3]];
     let longest_s = useful_s.iter().copied().fold(0.0, f64::max);

@@ -1,14 +1,14 @@
-//! Traced runs of real programs, composed again.
+//! Tests of composition on traces of real programs.
 //!
-//! Nothing is timed: computation is that of the trace. So on a network that takes no time a program takes at
-//! least what its busiest rank computed, and no longer than it really took.
+//! No time is measured: computation takes the time in the trace. So, on a network that takes no time, a program takes
+//! at least the computation of its busiest rank, and at most its real time.
 
 use serde_json::Value;
 use std::process::Command;
 use suite::library::Library;
 use suite::{Program, tool, watch_with};
 
-/// What `sintonia predict` says of the record on a machine.
+/// Output of `sintonia predict` for the record on a machine.
 #[track_caller]
 fn composed(record: &std::path::Path, machine: &str) -> Value {
     let mut command = Command::new(tool::sintonia());

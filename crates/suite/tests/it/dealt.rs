@@ -1,8 +1,8 @@
-//! Programs that are written with our library of masters and workers, under the probe like any other.
+//! Tests of programs written with the master/worker library, under the probe like any other program.
 
 use suite::{Library, watch};
 
-/// The program of the tests of `master-worker`, which Cargo builds with them.
+/// Runs the test program of `master-worker`, which Cargo builds with that crate.
 fn check(library: Library, case: &str) {
     let job = library.launch(3, &launch::example("ranks")).arg(case);
     let bare = job.run();
@@ -13,7 +13,7 @@ fn check(library: Library, case: &str) {
     assert_eq!(summary.tool.warnings, Vec::<String>::new(), "{library:?}");
     assert_eq!((summary.n_ranks, summary.worlds.len()), (3, 1), "{library:?}");
     assert_eq!(summary.operations["MPI_Finalize"].calls, 3, "{library:?}");
-    // Every result is a message of a worker to the master.
+    // Each worker sends its results to the master.
     let to_master = summary.traffic.iter().filter(|pair| pair.to == 0);
     assert!(to_master.count() == 2, "{library:?}: {:?}", summary.traffic);
 }

@@ -1,5 +1,5 @@
-//! Programs of the master-worker library tuned from outside, without a line of configuration: nobody named a
-//! description, and their symbols are gone.
+//! Tests that programs of the master/worker library are tuned from outside without configuration: no description is
+//! named, and their symbols are stripped.
 
 mod attached;
 mod bodies;
@@ -17,7 +17,8 @@ use suite::tool::{Scene, Watched};
 const N_RANKS: usize = 4;
 const N_FRAMES: &str = "40";
 
-/// Draws the frames, as they are drawn without us, with equal parts of each for the workers: some have more to do.
+/// Draws the frames in equal parts for the workers, some of which have more to do; the result is the same without
+/// `sintonia`.
 fn drawing(library: Library, program: &Path, picture: &Path) -> Job {
     let picture = picture.to_str().expect("text");
     library.launch(N_RANKS, program).args(["150", N_FRAMES, picture, "--policy", "static"])
@@ -32,8 +33,8 @@ fn stripped(program: &Path, folder: &Path) -> PathBuf {
     copy
 }
 
-/// Runs what `job` makes for a file with tunlets, and expects the file that is written without; `carrier` has the
-/// description.
+/// Runs the jobs that `job` makes for a file, with tunlets, and checks that the file is the one written without;
+/// `carrier` has the description.
 #[track_caller]
 fn watched(
     scene: Scene,
@@ -66,7 +67,7 @@ fn summary(watched: &Watched) -> &TuningSummary {
     watched.summary.tuning.as_ref().expect("it was tuned")
 }
 
-/// Whether somebody set one of these on the master, and the master's thread said so.
+/// Checks that a decision about one of these points was applied, on the master alone, and that the program recorded it.
 #[track_caller]
 fn check_applied(watched: &Watched, points: &[&str]) {
     let tuning = summary(watched);

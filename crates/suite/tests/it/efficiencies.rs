@@ -1,15 +1,15 @@
-//! POP efficiencies of programs whose imbalance is known, because their ranks sleep for given times.
+//! Tests of POP efficiencies with programs whose imbalance is known, because their ranks sleep for given times.
 
 use run_record::summary::{Efficiencies, Summary};
 use suite::library::Library;
 use suite::{Program, watch};
 
-/// Between our clock and the program's own.
+/// Tolerance between the tool's clock and the program's own.
 const TOLERANCE_OF_CLOCKS: f64 = 0.1;
-/// Ranks begin and end some milliseconds apart, more where others keep the cores busy.
+/// Tolerance: ranks begin and end some milliseconds apart, more if others keep the cores busy.
 const TOLERANCE: f64 = 0.05;
 
-/// What TALP's definitions say of the times in which ranks were useful and of the elapsed time.
+/// Efficiencies by TALP's definitions, from the useful times of the ranks and the elapsed time.
 fn by_definition(useful_s: &[f64], elapsed_s: f64) -> Efficiencies {
     let n = f64::from(u32::try_from(useful_s.len()).expect("a few ranks"));
     let (sum, longest) =
@@ -25,7 +25,7 @@ fn by_definition(useful_s: &[f64], elapsed_s: f64) -> Efficiencies {
     }
 }
 
-/// The figures that TALP has, with their names.
+/// Figures that TALP has, with their names.
 fn figures(pop: &Efficiencies) -> [(&'static str, f64); 6] {
     [
         ("parallel efficiency", pop.parallel_efficiency),
@@ -56,16 +56,16 @@ fn run(library: Library, ms: &[&str]) -> (Summary, Vec<(f64, f64)>) {
     (watched.summary, measured)
 }
 
-/// Computed, not timed: from the same times of ranks that the record shows.
+/// Checks the efficiencies against those computed from the times of ranks in the record; no time is measured.
 #[track_caller]
 fn check(library: Library, ms: &[&str]) {
     let (summary, measured) = run(library, ms);
     let useful_s: Vec<f64> = summary.ranks.iter().map(|rank| rank.useful_s).collect();
     check_near(&summary.pop, &by_definition(&useful_s, summary.elapsed_s), TOLERANCE);
-    // And from what the program says of itself, by its own clock.
+    // And against those from what the program prints, by its own clock.
     let own: Vec<f64> = measured.iter().map(|(useful, _)| *useful).collect();
     let elapsed_s = measured.iter().map(|(_, elapsed)| *elapsed).fold(0.0, f64::max);
-    // Its clock is read at other moments, between which other tests may have had the core.
+    // The program reads its clock at other moments; in between, other tests may have had the core.
     check_near(&summary.pop, &by_definition(&own, elapsed_s), TOLERANCE_OF_CLOCKS);
 }
 

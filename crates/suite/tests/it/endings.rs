@@ -1,4 +1,4 @@
-//! Programs that end badly: their fate is the same, and what they did before is in the record.
+//! Tests of programs that end badly: they end as alone, and their calls before are in the record.
 
 use run_record::Summary;
 use suite::library::Library;
@@ -6,14 +6,14 @@ use suite::tool::Scene;
 use suite::{Ended, Job, Program, Running, watch};
 
 pub(crate) const N_RANKS: usize = 3;
-/// Reductions on all ranks before the end, as `ends.c` has it.
+/// Number of reductions on all ranks before the end, as in `ends.c`.
 pub(crate) const N_REDUCTIONS: u64 = 200 * N_RANKS as u64;
 
 pub(crate) fn job(library: Library, arguments: &[&str]) -> Job {
     library.launch(N_RANKS, &Program::c("ends").built(library)).args(arguments)
 }
 
-/// All reductions before the end are in the record.
+/// Checks that all reductions before the end are in the record.
 #[track_caller]
 pub(crate) fn check_reductions(summary: &Summary) {
     let seen = summary.operations.get("MPI_Allreduce").cloned().unwrap_or_default();
@@ -25,9 +25,9 @@ pub(crate) fn check_reductions(summary: &Summary) {
     );
 }
 
-/// One rank: the exit code is one that the launcher also gives without us. MPICH 4 answers 1 now and then, where
-/// its proxy sees the closed connection before the code, so the plain run is repeated until it gives the same. With
-/// several ranks, launchers mix it with those of the ranks that they kill.
+/// Checks with one rank that the exit code is one that the launcher also gives without `sintonia`. MPICH 4 returns 1
+/// now and then, if its proxy sees the closed connection before the code, so the plain run is repeated until it gives
+/// the same. With several ranks, launchers mix the code with those of the ranks that they kill.
 #[track_caller]
 fn check_code(library: Library, how: &str) {
     let job = library.launch(1, &Program::c("ends").built(library)).args([how, "7"]);
@@ -38,7 +38,7 @@ fn check_code(library: Library, how: &str) {
     assert!(same_without_us, "{library:?} {how} {code}: {}", watched.ended.stderr);
 }
 
-/// One of three ranks ends: all calls before it are in the record.
+/// Checks that all calls before the end are in the record when one of three ranks ends.
 #[track_caller]
 fn check_record(library: Library, how: &str) {
     let watched = watch(&job(library, &[how, "7"]));
@@ -108,7 +108,7 @@ fn exit_without_handlers() {
     check("_exit");
 }
 
-/// The launcher, which is a child of `sintonia run`.
+/// Process of the launcher, which is a child of `sintonia run`.
 pub(crate) fn launcher_of(running: &Running) -> u32 {
     let is_launcher = |words: &[String]| {
         words.first().is_some_and(|name| {
@@ -136,7 +136,7 @@ fn check_launcher_terminated(library: Library, how: &str) -> Ended {
     watched.ended
 }
 
-/// What MPICH's launcher makes of the codes of the ranks that it ends differs from run to run, bare as well.
+/// The code that MPICH's launcher makes of those of the ranks it ends differs from run to run, also without `sintonia`.
 #[test]
 fn the_launcher_is_terminated() {
     check_launcher_terminated(Library::Mpich4, "wait");
@@ -144,7 +144,7 @@ fn the_launcher_is_terminated() {
     assert_eq!(check_launcher_terminated(Library::OpenMpi4, "wait").code, bare.code);
 }
 
-/// Ranks that go on for a while after SIGTERM.
+/// Tests ranks that go on for a while after SIGTERM.
 #[test]
 fn the_launcher_is_terminated_and_ranks_are_deaf() {
     for library in Library::SYSTEM {

@@ -1,4 +1,4 @@
-//! `sintonia experiment` on the matrices of `apps/matmul`: what is measured, and what an interruption leaves.
+//! Tests of `sintonia experiment` on the matrices of `apps/matmul`: its measurements, and what an interruption leaves.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -9,18 +9,18 @@ use suite::tool::sintonia;
 use suite::{Ended, Job, Library, Program, Slurm};
 use tempfile::TempDir;
 
-/// What stands for the number of ranks and the size until the plan is written.
+/// Placeholders for the number of ranks and the size until the plan is written.
 const N_RANKS: usize = 999;
 const SIZE: &str = "888";
 
-/// A plan, and where it is carried out.
+/// Plan, and the folders in which it is carried out.
 struct Experiment {
     folder: TempDir,
     shared_memory: TempDir,
 }
 
 impl Experiment {
-    /// 2 x 2 points with 2 repetitions, and one point to validate.
+    /// Makes an experiment of 2 x 2 points with 2 repetitions, and one point to validate.
     fn new(library: Library, more: &str) -> Self {
         let program = Program::matmul("matmul2").built(library);
         let job = library.launch(N_RANKS, &program).arg(SIZE);
@@ -28,7 +28,7 @@ impl Experiment {
         Self::of(&job.script(), &format!("repetitions = 2\nseed = 7\ntimeout_s = 60\n{more}"), grid)
     }
 
-    /// Of the line of a shell in which stand [`N_RANKS`] and [`SIZE`].
+    /// Makes an experiment of a shell command that contains [`N_RANKS`] and [`SIZE`].
     fn of(script: &str, fields: &str, grid: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let shared_memory =
@@ -56,7 +56,7 @@ impl Experiment {
         job.variable("SINTONIA_SHM_DIR", self.shared_memory.path())
     }
 
-    /// All runs were done once, and nothing else is left.
+    /// Checks that all runs were done once, and nothing else is left.
     #[track_caller]
     fn check_whole(&self, ended: &Ended) {
         assert_eq!(ended.code, 0, "{}", ended.text());
@@ -85,7 +85,8 @@ impl Experiment {
         self.check_nothing_is_left();
     }
 
-    /// Ranks of the run that was cut off may end, and with them its memory, a moment after all others.
+    /// Checks that no shared memory is left. Ranks of the run that was cut off may end, and with them its memory, a
+    /// moment after all other processes.
     #[track_caller]
     fn check_nothing_is_left(&self) {
         let until = Instant::now() + Duration::from_secs(20);
@@ -104,7 +105,7 @@ impl Experiment {
         text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
     }
 
-    /// Runs that the journal has so far.
+    /// Number of runs in the journal so far.
     fn n_done(&self) -> usize {
         let text = fs::read_to_string(self.out().join("experiment.json")).unwrap_or_default();
         let journal: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -112,7 +113,7 @@ impl Experiment {
     }
 }
 
-/// The values of a metric by region, at n = 80 and p = 2, of one repetition.
+/// Values of a metric by region, at n = 80 and p = 2, of one repetition.
 fn values(lines: &[Value], metric: &str) -> BTreeMap<String, f64> {
     let here = lines.iter().filter(|line| {
         line["metric"] == metric && line["params"]["n"] == 80 && line["params"]["p"] == 2
@@ -160,7 +161,7 @@ fn matrices_are_measured_on_mpich() {
     check(Library::Mpich4);
 }
 
-/// Ended in the middle, it goes on where it was.
+/// Checks that an experiment that was ended in the middle goes on where it was.
 #[track_caller]
 fn check_going_on(library: Library, end: impl Fn(&suite::Running), code: i32) {
     let experiment = Experiment::new(library, "");
@@ -190,7 +191,7 @@ fn an_interrupted_experiment_goes_on() {
     check_going_on(Library::Mpich4, |running| running.terminate(running.pid()), 143);
 }
 
-/// Under Slurm, where the number of ranks is that of the allocation.
+/// Runs an experiment under Slurm, where the number of ranks is that of the allocation.
 #[track_caller]
 fn check_slurm(slurm: &Slurm, script: &str, fields: &str) {
     let experiment = Experiment::of(script, fields, "[parameters]\nn = [40, 80]\n");

@@ -1,12 +1,12 @@
-//! `docs/probes.md` is true: the tests that it names exist, and the sentences that it quotes are said.
+//! Tests that `docs/probes.md` is true: the tests that it names exist, and the tool prints the sentences that it quotes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Fewest rows: the page may grow.
+/// Fewest rows of the tables; the page may grow.
 const N_ROWS_MIN: usize = 35;
 
-/// A row of a table.
+/// Row of a table.
 struct Row {
     situation: String,
     what: String,
@@ -38,12 +38,12 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// What stands between pairs of `mark`.
+/// Texts between pairs of `mark`.
 fn quoted(text: &str, mark: char) -> Vec<String> {
     text.split(mark).skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// All sources of the crates that lie in such folders, one after the other.
+/// Text of all sources in the selected folders of the crates, one after the other.
 fn sources(is_wanted: impl Fn(&Path) -> bool) -> String {
     let mut text = String::new();
     let mut folders = vec![root().join("crates")];
@@ -60,7 +60,7 @@ fn sources(is_wanted: impl Fn(&Path) -> bool) -> String {
     text
 }
 
-/// Literals as they are said: lines that go on joined, and … for what is filled in.
+/// String literals as they are printed: continued lines are joined, and … stands for what is filled in.
 fn said(sources: &str) -> String {
     let mut said = String::with_capacity(sources.len());
     let mut lines = sources.lines();

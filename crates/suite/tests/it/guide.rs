@@ -1,16 +1,16 @@
-//! The commands of the guide, as a reader types them: those of a section one after the other, in one shell.
+//! Tests of the commands in the guide, as a reader types them: those of a section one after the other, in one shell.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use suite::{Job, tool};
 
-/// The section whose commands compile.
+/// Section whose commands compile.
 const OWN_PROGRAM: &str = "Write a program that tunes itself";
-/// The first of its kind compiles the library with it.
+/// Long enough for the first command of a kind, which compiles the library as well.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// The root of the repository.
+/// Root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -30,7 +30,7 @@ fn sections() -> Vec<(String, Vec<String>)> {
     sections.filter(|(_, commands): &(String, Vec<String>)| !commands.is_empty()).collect()
 }
 
-/// A folder like the root of the repository, with the commands that the guide names.
+/// Folder like the root of the repository, with the commands that the guide names.
 fn place() -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("there is a folder for temporary files");
     let bin = place.path().join("bin");
@@ -53,7 +53,7 @@ fn place() -> tempfile::TempDir {
     place
 }
 
-/// Runs the commands of the sections that are wanted; how many sections they are.
+/// Runs the commands of the selected sections; returns the number of sections.
 #[track_caller]
 fn check(place: &Path, is_wanted: impl Fn(&str) -> bool) -> usize {
     let wanted: Vec<_> =
@@ -65,7 +65,7 @@ fn check(place: &Path, is_wanted: impl Fn(&str) -> bool) -> usize {
     wanted.len()
 }
 
-/// A shell that says what it runs and ends at the first command that fails. A project is built where the library was
+/// Shell that prints what it runs and ends at the first command that fails. A project is built where the library was
 /// built for the tests, so that little is compiled again.
 fn session(place: &Path, commands: &[String]) -> Job {
     let built = launch::place::target();

@@ -1,4 +1,4 @@
-//! Probes in functions of real ranks, and changes made at them, without launcher and analyzer.
+//! Tests of probes in functions of real ranks, and of changes made at them, without launcher and analyzer.
 
 mod collectors;
 mod loading;
@@ -20,7 +20,7 @@ const ENTRY: u32 = 10;
 const EXIT: u32 = 11;
 const N_RANKS: usize = 2;
 
-/// `tuned` for one library.
+/// Program `tuned`, built for one library.
 struct Tuned {
     path: PathBuf,
     library: Library,
@@ -38,7 +38,7 @@ impl Tuned {
         self.library.launch(N_RANKS, &self.path).args(arguments)
     }
 
-    /// `step` with events at both ends: its first argument and `factor`, and what it returns.
+    /// Site of `step` with events at both ends: its first argument and `factor`, and its return value.
     fn site(&self, is_on: bool) -> Site {
         let attribute = |source, kind| Attribute { source, kind };
         Site {
@@ -68,7 +68,7 @@ impl Tuned {
         Order::Install { modules: program(), sites: vec![self.site(true)] }
     }
 
-    /// The machine code of `step` in rank 0.
+    /// Machine code of `step` in rank 0.
     fn code(&self, ranks: &Ranks) -> Vec<u8> {
         let n_bytes = self.symbols.n_bytes("step") as usize;
         memory(ranks.pid(0), self.symbols.at("step").address, n_bytes)
@@ -121,7 +121,7 @@ fn check_withdrawn(answers: &[Answer], expected: u32) {
     }
 }
 
-/// Starts `tuned count N` and gives `orders` in `MPI_Init`, after `step` got its probes.
+/// Starts `tuned count N` and gives `orders` during `MPI_Init`, after `step` got its probes.
 #[track_caller]
 fn run_with(
     tuned: &Tuned,
@@ -314,7 +314,7 @@ fn probes_go_in_and_out_while_ranks_run() {
     }
 }
 
-/// Nobody takes what is recorded: the rings are full long before the change.
+/// The records are not read: the rings are full long before the change.
 #[test]
 fn a_change_is_told_though_the_ring_is_full() {
     let tuned = Tuned::new(Library::Mpich4);
@@ -345,7 +345,7 @@ fn threads_that_never_call_mpi_have_events_and_children_of_a_fork_have_none() {
     let (ended, recorded) = run_with(&tuned, &["forks", "20"], |ranks| {
         let change = tuned.set_factor(Value::Float(-4.0));
         check_ready(&ranks.ask(&prepare(1, change)), 1.0_f64.to_bits());
-        // The child passes before the rank does, and would find 0.
+        // The child reaches this passage before the rank does, and would find 0.
         ranks.tell(&Order::Commit { action: 1, at_hit: 11 });
     });
     assert!(ended.stdout.contains("child 7\n"), "{}", ended.stdout);
@@ -355,7 +355,7 @@ fn threads_that_never_call_mpi_have_events_and_children_of_a_fork_have_none() {
     }
 }
 
-/// The program loads the library itself and calls its entrance, as a debugger would make it do.
+/// The program loads the library itself and calls its entrance, as an attaching tool would make it do.
 #[test]
 fn a_running_program_is_joined_and_left() {
     for library in Library::SYSTEM {

@@ -1,6 +1,6 @@
-//! Somebody is killed at a random moment of a tuned run, a hundred times: no program and no event is lost.
+//! Tests that kill a process at a random moment of a tuned run, a hundred times: no program and no event is lost.
 //!
-//! The numbers of a case follow from its seed, which a failure names: `SUITE_SEED=N` starts with it again.
+//! All numbers of a case follow from its seed, which a failure names: `SUITE_SEED=N` begins with that seed.
 
 mod case;
 mod during;
@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use suite::Library;
 
-/// Cases of a library, and how many of them run at the same time: most of their time they wait.
+/// Number of cases of a library, and of those that run at the same time: most of the time they wait.
 const N_CASES: usize = 50;
 const N_AT_ONCE: usize = 3;
-/// Tries for a case that came too late: its victim was gone.
+/// Tries for a case whose victim had ended before it was killed.
 const N_TRIES: u64 = 20;
 
 fn first_seed() -> u64 {
@@ -23,7 +23,7 @@ fn first_seed() -> u64 {
     given.unwrap_or_else(|| since_1970.as_secs() * 1000)
 }
 
-/// Kills until somebody was killed; why that went wrong, if it did.
+/// Tries cases until a victim was killed; returns what went wrong, if anything did.
 fn kill_one(library: Library, number: usize, first_seed: u64) -> Result<(), String> {
     let victim = Victim::ALL[number % Victim::ALL.len()];
     for attempt in 0..N_TRIES {

@@ -1,16 +1,16 @@
-//! Limits (`ulimit`) under which a command runs: they are the command's, and what it does under them is the same with
-//! `sintonia run` in front, watched or not.
+//! Tests of limits (`ulimit`) under which a command runs: the command gets them unchanged, and behaves in the same way
+//! with and without `sintonia run`, watched or not.
 
 use suite::library::Library;
 use suite::tool::{Scene, sintonia};
 use suite::{Ended, Job, Program, watch_with};
 
-/// Tells its limits, soft and hard, what signals it ignores and blocks, and ends with a code of its own.
+/// Command that prints its soft and hard limits and the signals it ignores and blocks, and ends with a code of its own.
 const COMMAND: &str =
     "ulimit -Sa; ulimit -Ha; grep -E 'Sig(Ign|Blk)' /proc/self/status; echo RAN; exit 3";
 
-/// Options of the shell's `ulimit`, and a value of each kind: no program starts, none is watched, one is watched beside
-/// little room, or with plenty. Of several in one, each is of a kind that stays alone in what it does.
+/// Options of the shell's `ulimit`, with a value of each kind: no program starts, none is watched, one is watched with
+/// little room, or with plenty. Limits in the same entry do not affect each other.
 const LIMITS: [(&str, &[&str]); 9] = [
     ("-f", &["0", "64", "2048"]),
     ("-n", &["4", "10", "64"]),
@@ -23,7 +23,7 @@ const LIMITS: [(&str, &[&str]); 9] = [
     ("-c 0; ulimit -i 0; ulimit -q 0; ulimit -x", &["0"]),
 ];
 
-/// What a shell runs: the limit, then the command in its place; a signal that ends it becomes a code.
+/// Job of a shell that sets the limit and becomes the command; a signal that ends the command becomes a code.
 fn limited(limit: &str, before: &[String], command: &str) -> Job {
     let script = format!("({limit}; exec \"$@\"); exit $?");
     let words = before.iter().map(String::as_str).chain(["bash", "-c", command]);
@@ -36,8 +36,8 @@ fn watching(scene: &Scene) -> Vec<String> {
     [program.as_str(), "run", "--quiet", "--out", &record, "--"].map(str::to_owned).to_vec()
 }
 
-/// Whether the system and the dynamic linker can load this program under a limit: else it is them who fail. Nothing of the
-/// program itself runs.
+/// Returns whether the system and the dynamic linker can load `sintonia` under a limit; if not, the failure is theirs.
+/// No code of the program itself runs.
 fn is_loaded(limit: &str) -> bool {
     let program = sintonia().display().to_string();
     let script = format!("({limit}; LD_TRACE_LOADED_OBJECTS=1 exec \"$0\"); exit $?");
@@ -51,26 +51,26 @@ fn check(limit: &str) {
     let watched = limited(limit, &watching(&scene), COMMAND).run();
     let outcome = |ended: &Ended| (ended.code, ended.stdout.clone());
     if outcome(&watched) != outcome(&alone) {
-        // A shell may be small enough where we are not.
+        // A shell may be small enough for a limit under which `sintonia` is not.
         assert!(!is_loaded(limit), "`{limit}`: {watched:?}, alone {alone:?}");
     }
     assert!(!scene.has_shared_memory(), "`{limit}`");
 }
 
-/// A limit on the size of files ended us by SIGXFSZ before the command was started; under others, threads that could
-/// not be made panicked, and what was said into a full file did.
+/// A limit on the size of files ended `sintonia` by SIGXFSZ before the command was started; under other limits, it
+/// panicked where a thread could not be started or a message was written to a full file.
 #[test]
 fn a_command_has_its_limits_and_its_outcome() {
     for (option, values) in LIMITS {
         values.iter().for_each(|value| check(&format!("ulimit {option} {value}")));
     }
-    // Where only the soft one is low.
+    // Cases in which only the soft limit is low.
     for limit in ["-f 64", "-n 64", "-v 400000", "-s 200", "-t 10", "-d 2000000"] {
         check(&format!("ulimit -S {limit}"));
     }
 }
 
-/// What ends a command at a limit ends it, and not us.
+/// A limit that ends a command does not end `sintonia`.
 #[test]
 fn a_command_ends_at_its_limit_as_alone() {
     let writes = "head -c 4000000 /dev/zero > big; echo $?; ls -l big | cut -d' ' -f5; exit 4";
@@ -91,7 +91,7 @@ fn a_command_ends_at_its_limit_as_alone() {
     }
 }
 
-/// Standard error is a file that may not grow: what we have to say is lost, and nothing else.
+/// Standard error is a file that may not grow: messages are lost, and nothing else.
 #[test]
 fn what_cannot_be_said_costs_nothing() {
     let program = sintonia().display().to_string();
@@ -104,8 +104,8 @@ fn what_cannot_be_said_costs_nothing() {
     }
 }
 
-/// Ranks whose limits leave little room for a segment, a thread or a file: they print what they print alone. A limit on
-/// files would raise a signal in them, were it not looked at before.
+/// Ranks whose limits leave little room for a segment, a thread or a file print what they print alone. A limit on files
+/// would raise a signal in them, were it not checked before.
 #[test]
 fn ranks_run_under_limits() {
     for library in Library::SYSTEM {

@@ -1,4 +1,5 @@
-//! Parts of the tool are killed, or find no room: the program goes on, and what was seen is in the record.
+//! Tests in which parts of the tool are killed, or find no room: the program goes on, and what was observed is in the
+//! record.
 
 use crate::endings::{N_REDUCTIONS, check_reductions, job};
 use run_record::Summary;
@@ -17,7 +18,7 @@ fn until(library: Library, file: &Path) -> Job {
     job(library, &["until"]).arg(file)
 }
 
-/// At least the reductions before the program waited; the rest are its waiting.
+/// Checks that at least the reductions before the program waited were observed; further ones are part of its waiting.
 #[track_caller]
 fn check_seen(summary: &Summary) {
     let seen = summary.operations.get("MPI_Allreduce").map_or(0, |totals| totals.calls);
@@ -58,7 +59,7 @@ fn a_killed_collector() {
     check_killed_collector(Mpich4, &["--trace"]);
 }
 
-/// `sintonia run` is the analyzer; the command it started goes on to its end.
+/// Kills `sintonia run`, which is the analyzer; the command it started goes on to its end.
 #[track_caller]
 fn check_killed_analyzer(library: Library, options: &[&str]) {
     let scene = Scene::new();
@@ -67,7 +68,7 @@ fn check_killed_analyzer(library: Library, options: &[&str]) {
     running.wait_for_line("ready");
     running.kill(running.pid());
     std::fs::write(&file, "").expect("the folder is ours");
-    // Its end says that all processes have ended by themselves.
+    // The end of the job means that all its processes have ended by themselves.
     assert_eq!(running.finish().code, 128 + 9);
     let report = Job::new(sintonia()).arg("report").arg(scene.record()).run();
     assert_eq!(report.code, 0, "{}", report.stderr);
@@ -82,7 +83,7 @@ fn a_killed_analyzer() {
     check_killed_analyzer(Mpich4, &["--trace"]);
 }
 
-/// `job` in a file system of its own of `size` at `folder`; `then` runs there afterwards.
+/// Runs `job` with a file system of its own of `size` at `folder`, and then runs `then` there.
 fn with_small_disk(job: Job, folder: &Path, size: &str, then: &str) -> Job {
     let script =
         format!("mount -t tmpfs -o size={size} none \"$0\" && \"$@\"; code=$?; {then}; exit $code");
@@ -92,7 +93,7 @@ fn with_small_disk(job: Job, folder: &Path, size: &str, then: &str) -> Job {
     job.after(words)
 }
 
-/// A ring of many calls, and what it prints.
+/// Job of a ring of many calls, and what it prints.
 fn ring(library: Library) -> (Job, String) {
     let job = library.launch(2, &Program::c("ring").built(library)).arg("2000");
     let printed = job.run().stdout;
@@ -115,8 +116,8 @@ fn full_shared_memory() {
     }
 }
 
-/// The disk of the record fills while the program runs: it goes on, and the totals have no gap. A later
-/// `sintonia report`, on the same disk, replaced them by those of no rank.
+/// The disk of the record fills while the program runs: the program goes on, and the totals have no gap. A later
+/// `sintonia report` on the same disk replaced them by those of no rank.
 #[test]
 fn full_disk() {
     for library in Library::SYSTEM {
@@ -126,7 +127,7 @@ fn full_disk() {
         std::fs::create_dir(&disk).expect("the folder is ours");
         let job = scene.job(&bare, &["--trace", "--no-html", "--json"]);
         let job = job.replaced(&scene.record(), &disk.join("record"));
-        // The disk is gone with its namespace: what it holds is looked at inside.
+        // The disk disappears with its namespace, so it is read from inside.
         let keep = format!(
             "cp \"$0/record/summary.json\" '{folder}'; '{sintonia}' report \"$0/record\" > '{folder}/said'; \
              cp \"$0/record/summary.json\" '{folder}/again.json'",
@@ -151,7 +152,7 @@ fn full_disk() {
     }
 }
 
-/// A disk with no room at all: the program runs as ever.
+/// A disk without any room: the program runs as usual.
 #[test]
 fn no_disk() {
     let (bare, printed) = ring(Mpich4);
@@ -159,7 +160,7 @@ fn no_disk() {
     let disk = scene.folder().join("disk");
     std::fs::create_dir(&disk).expect("the folder is ours");
     let job = scene.job(&bare, &[]).replaced(&scene.record(), &disk.join("record"));
-    // Where the record goes instead.
+    // The record goes there instead.
     let job = job.variable("TMPDIR", scene.folder());
     let fill = "dd if=/dev/zero of=\"$0/full\" bs=4k 2>/dev/null";
     let job = job.after(vec![

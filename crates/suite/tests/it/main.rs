@@ -1,4 +1,4 @@
-//! `sintonia run` on real programs, on real ranks of four MPI libraries.
+//! Tests of `sintonia run` on real programs, with ranks of four MPI libraries.
 
 #![expect(clippy::panic, reason = "helpers of tests fail by panicking")]
 

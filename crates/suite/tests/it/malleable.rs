@@ -1,22 +1,23 @@
-//! A malleable program under the probe: ranks come and go, each in a world of its own, and the record has them all.
+//! Tests of a malleable program under the probe: ranks come and go, each in a world of its own, and all are in the
+//! record.
 
 use launch::example;
 use resized::Outcome;
 use run_record::summary::RankTotals;
 use suite::{Cluster, Job, Library, watch, watch_with};
 
-/// A rod on two ranks.
+/// Job of a rod on two ranks.
 fn rod(library: Library, words: &[&str]) -> Job {
     // A resize is made before the next iteration, however slow the machine is.
     let steady = ["--pause-us", "1000", "--check-every", "1", "--foreground"];
     let job = library.launch(2, &example("rod")).args(steady);
-    // Other tests make and remove networks, and Open MPI would take them.
+    // Other tests make and remove networks, which Open MPI would use.
     job.args(words).variable("OMPI_MCA_btl_tcp_if_include", "lo")
 }
 
 #[track_caller]
 fn check(library: Library) {
-    // Its two ranks get two more for a while.
+    // The two ranks get two more for a while.
     let job = rod(library, &["--until", "600", "--schedule", "100:4,300:2"]);
     let bare = job.run();
     let watched = watch(&job);
@@ -30,7 +31,7 @@ fn check(library: Library) {
     let lived_s = |of: &dyn Fn(&RankTotals) -> bool| -> Vec<f64> {
         summary.ranks.iter().filter(|rank| of(rank)).map(|rank| rank.elapsed_s).collect()
     };
-    // Those that came later were there for a part of the time, and what they waited for is over that part.
+    // Ranks that joined later existed for a part of the time, and their waiting is summed over that part.
     let (stayed, left) = (lived_s(&|rank| rank.world == 0), lived_s(&|rank| rank.world != 0));
     assert!(left.iter().all(|left_s| stayed.iter().all(|s| left_s < s)), "{stayed:?} {left:?}");
     let changes = summary.resizes.iter().map(|one| (one.from, one.to, one.outcome));
@@ -49,7 +50,7 @@ fn all_worlds_are_in_the_record_with_mpich() {
     check(Library::Mpich5);
 }
 
-/// The number of the rod in the end, which does not depend on ranks.
+/// Digest of the rod at the end, which does not depend on the ranks.
 #[track_caller]
 fn digest(stdout: &str) -> &str {
     stdout.lines().find(|line| line.starts_with("digest")).expect(stdout)
@@ -73,7 +74,7 @@ fn a_tunlet_sets_the_number_of_ranks() {
     assert!(tuning.decisions.iter().any(|one| one.point == "n_ranks" && one.applied_s.is_some()));
 }
 
-/// Ranks are started where a rank is already, by that one.
+/// Checks that ranks are started on a node by the rank that is already there.
 #[track_caller]
 fn check_two_nodes(library: Library) {
     let cluster = Cluster::new(2);
@@ -91,7 +92,7 @@ fn check_two_nodes(library: Library) {
         "--pause-us",
         "1000",
     ];
-    // Over which network is what the program chooses.
+    // The program chooses the network.
     let job =
         cluster.launch(library, 1, &example("rod")).args(words).without("MPIR_CVAR_CH4_NETMOD");
     let job = job.args(["--check-every", "1", "--manager", "hosts", "--hosts"]).arg(&hosts);

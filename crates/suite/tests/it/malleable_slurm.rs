@@ -1,4 +1,4 @@
-//! Malleable programs under Slurm: nodes come and go with companion jobs.
+//! Tests of malleable programs under Slurm: nodes come and go with companion jobs.
 
 use launch::place::{built, example};
 use rustix::process::{Pid, Signal, kill_process};
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use suite::library::Library;
 use suite::{Job, Slurm};
 
-/// A job on one node that borrows places for `n_ranks` ranks, two to a node, and keeps them until `enough` is called.
+/// Job on one node that borrows slots for `n_ranks` ranks, two to a node, and keeps them until `enough` is called.
 struct Borrower {
     slurm: Slurm,
     folder: tempfile::TempDir,
@@ -70,7 +70,7 @@ fn a_refusal_has_slurms_own_reason_and_leaves_nothing() {
     borrower.slurm.wait("all nodes are idle", || borrower.slurm.n_idle() == 2);
 }
 
-/// A program that is killed cannot give nodes back: the companion sees that its job is gone.
+/// A killed program cannot give nodes back: the companion sees that its job is gone.
 #[test]
 fn companions_end_with_their_job() {
     let borrower = Borrower::new(2, 2, 60);
@@ -90,7 +90,7 @@ fn a_controller_that_was_away_hears_what_is_given_back() {
     borrower.slurm.wait("all nodes are idle", || borrower.slurm.n_idle() == 2);
 }
 
-/// A malleable program of two ranks on the first node, which runs until it is ended.
+/// Malleable program of two ranks on the first node, which runs until it is ended.
 struct Rod {
     slurm: Slurm,
     folder: tempfile::TempDir,
@@ -126,7 +126,7 @@ impl Rod {
         self.slurm.wait(&said(), || is_so(&self.status()));
     }
 
-    /// It computes, and does not only seem to.
+    /// Checks that the program really computes.
     #[track_caller]
     fn check_going_on(&self) {
         let before = self.status()["iteration"].as_u64();
@@ -161,7 +161,7 @@ impl Rod {
         self.slurm.wait(&what, || self.slurm.n_idle() == n_idle);
     }
 
-    /// Ends the program; its nodes are idle then.
+    /// Ends the program, and waits until its nodes are idle.
     #[track_caller]
     fn end(self, n_nodes: usize) {
         self.slurm.ask("scancel", &[&self.job.to_string()]);
@@ -173,7 +173,8 @@ fn sintonia() -> PathBuf {
     built("sintonia")
 }
 
-/// The nodes have one network, which MPICH's launcher is not to guess; that of Open MPI hears of it by `sintonia malleable`.
+/// Names the one network of the nodes, which MPICH's launcher should not guess; Open MPI's gets it from
+/// `sintonia malleable`.
 fn with_network(job: Job) -> Job {
     let variables = [("HYDRA_IFACE", "eth0"), ("FI_TCP_IFACE", "eth0")];
     variables.iter().fold(job, |job, (name, value)| job.variable(name, value))

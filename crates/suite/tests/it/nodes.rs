@@ -1,4 +1,4 @@
-//! Daemons that launchers start, and nodes with a network of their own: commands run where there is room.
+//! Tests of daemons that launchers start, and of nodes with a network of their own: commands run where there is room.
 
 mod guide;
 mod home;
@@ -37,7 +37,7 @@ fn check_launcher(library: Library) {
     let job = library.launch(3, &tool::sintonia()).args(words).arg(&meet);
     let with = home.variables().into_iter();
     let job = with.fold(job, |job, (name, value)| job.variable(name, value));
-    // Whatever goes wrong, it says what the daemons said.
+    // If anything fails, the job's output contains that of the daemons.
     let running: Running = job.within(PATIENCE).start();
     let nodes: Vec<String> = (0..3).map(|rank| format!("{}-{rank}", host())).collect();
     for node in &nodes {

@@ -1,4 +1,4 @@
-//! Programs that do what MPI allows and few do: they must end as they end alone, and be counted right.
+//! Tests of programs that do what MPI allows and few do: they must end as they end alone, and be counted correctly.
 
 use run_record::Summary;
 use suite::program::source_folder;
@@ -9,7 +9,7 @@ fn counts(summary: &Summary, operation: &str) -> (u64, u64) {
     summary.operations.get(operation).map_or((0, 0), |totals| (totals.calls, totals.bytes))
 }
 
-/// What ranks print, whichever prints first and wherever their lines are cut.
+/// Output of ranks, independent of which prints first and where lines are cut.
 fn mixed(printed: &str) -> Vec<char> {
     let mut letters: Vec<char> = printed.chars().collect();
     letters.sort_unstable();
@@ -30,7 +30,7 @@ fn arguments_that_mpi_ignores_are_not_looked_at() {
     for library in Library::ALL {
         let watched = watch(&library.launch(3, &Program::c("ignored_arguments").built(library)));
         assert_eq!(watched.ended.stdout, "done\n", "{library:?}");
-        // A root and a rank of the other group; the root's neighbor moves nothing.
+        // The root and a rank of the other group move data; the root's neighbor moves nothing.
         assert_eq!(counts(&watched.summary, "MPI_Bcast"), (3, 2 * 4), "{library:?}");
         assert_eq!(counts(&watched.summary, "MPI_Send"), (3, 0), "{library:?}");
     }
@@ -54,7 +54,7 @@ fn a_library_that_python_loads_after_mpi_init_is_seen() {
 fn a_program_with_an_address_sanitizer_runs() {
     let library = Library::Mpich4;
     let program = Program::c("sums").flags(&["-fsanitize=address"]).named("sums-asan");
-    // The libraries' own leaks are not ours.
+    // Leaks in the libraries are of no interest here.
     let job = library.launch(2, &program.built(library)).variable("ASAN_OPTIONS", "detect_leaks=0");
     let watched = watch(&job);
     assert_eq!(mixed(&watched.ended.stdout), mixed("sum 2\nsum 2\n"));

@@ -1,4 +1,4 @@
-//! Every operation of the table: its calls and bytes as the programs in `programs/operations` expect them.
+//! Tests of every operation of the table: its calls and bytes are as the programs in `programs/operations` expect.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,7 +6,7 @@ use suite::library::Library::{self, Mpich4, Mpich5, OpenMpi4, OpenMpi5};
 use suite::program::Binding;
 use suite::{Expected, Job, Program, watch_with};
 
-/// The groups that run after `MPI_Init` in one world.
+/// Groups of operations that run after `MPI_Init` in one world.
 const GROUPS: &[&str] = &[
     "point-to-point",
     "completion",
@@ -113,7 +113,7 @@ const NOT_CALLED: &[(&str, &str)] = &[
     ("MPI_Precv_init_c", "as MPI_Psend_init_c"),
 ];
 
-/// Runs the programs bare under MPICH 5, which has every operation.
+/// Operations called by the programs, run without the tool under MPICH 5, which has every operation.
 fn called() -> BTreeSet<String> {
     let folder = tempfile::tempdir().expect("a folder for what is expected");
     let runs: [(bool, &[&str]); 6] = [

@@ -1,4 +1,4 @@
-//! Programs that write into the memory in which they are observed: they end as without us, and so do we.
+//! Tests of programs that write into the memory in which they are observed: they and `sintonia run` end as usual.
 
 use suite::library::Library::{self, Mpich4, OpenMpi4};
 use suite::{Program, Watched, watch_with};
@@ -14,7 +14,7 @@ fn run(library: Library, argument: &str, options: &[&str]) -> Watched {
     watched
 }
 
-/// One stray byte in the number or the start of a process, and `sintonia run` sat there after the program had ended.
+/// After one stray byte in the ID or start time of a process, `sintonia run` waited for ever after the program had ended.
 #[test]
 fn a_process_that_overwrites_who_it_is() {
     let watched = run(OpenMpi4, "identity", &["--trace"]);

@@ -1,5 +1,5 @@
-//! Programs come out the same, bit for bit, with probes in one of their functions and in all of them, and
-//! every call of these is counted and timed.
+//! Tests that the output of programs is the same, bit for bit, with probes in one of their functions or in all, and
+//! that every call of these functions is counted and timed.
 
 mod many;
 
@@ -9,10 +9,10 @@ use suite::library::Library::{self, Mpich4, OpenMpi4};
 use suite::program::Binding;
 use suite::{Job, Program, Watched, watch_with};
 
-/// Calls and those of them that were seen to end, by function.
+/// Number of calls, and of calls that were seen to end, by function.
 type Passages = BTreeMap<String, [u64; 2]>;
 
-/// Runs `job` plain and with probes: the same output, the same end.
+/// Runs `job` plain and with probes; checks that output and end are the same.
 #[track_caller]
 fn same(job: &Job, pattern: &str) -> (Watched, Passages) {
     let bare = job.run();
@@ -29,7 +29,7 @@ fn same(job: &Job, pattern: &str) -> (Watched, Passages) {
     (watched, passages)
 }
 
-/// What the summary says, of which the ranks' numbers are the parts.
+/// Passages in the summary; checks that the ranks' numbers add up to them.
 #[track_caller]
 fn passages(summary: &Summary) -> Passages {
     let mut passages = Passages::new();
@@ -49,7 +49,7 @@ fn passages(summary: &Summary) -> Passages {
     passages
 }
 
-/// Entries and exits that have rows of their own.
+/// Number of entries and exits that have rows of their own.
 #[track_caller]
 fn rows(watched: &Watched) -> Passages {
     let record = RunRecord::open(&watched.record()).expect("a record");
@@ -62,7 +62,7 @@ fn rows(watched: &Watched) -> Passages {
     rows
 }
 
-/// What a program says of its own calls: lines `called N FUNCTION`.
+/// Numbers that a program prints of its own calls: lines `called N FUNCTION`.
 fn called(watched: &Watched) -> impl Iterator<Item = (u64, &str)> {
     let lines = watched.ended.stdout.lines().filter_map(|line| line.strip_prefix("called "));
     lines.map(|line| {
@@ -71,8 +71,9 @@ fn called(watched: &Watched) -> impl Iterator<Item = (u64, &str)> {
     })
 }
 
-/// All functions probed: as many calls as the program says, and as many ends but of the functions of which
-/// some end unseen, because they are jumped over or are where a canceled thread began.
+/// Checks with all functions probed that there are as many calls as the program says, and as many ends, except for
+/// `unseen` functions: some of their ends are unseen, because they are jumped over or because a canceled thread began
+/// there.
 #[track_caller]
 fn check_all(job: &Job, unseen: &[&str]) {
     let (watched, passages) = same(job, "*");
@@ -91,7 +92,7 @@ fn check_all(job: &Job, unseen: &[&str]) {
     assert_ne!(n_functions, 0, "the program says what it called: {}", watched.ended.stdout);
 }
 
-/// One function probed: its calls and nothing else.
+/// Checks with one function probed that its calls are counted, and nothing else.
 #[track_caller]
 fn check_one(job: &Job, function: &str) {
     let (watched, passages) = same(job, function);
@@ -119,7 +120,7 @@ fn every_passage_of_a_traced_run_has_a_row() {
         let (n, function) = called(&watched).find(|it| it.1 == "fibonacci").expect("it says so");
         let expected = Passages::from([(function.to_owned(), [n, n])]);
         assert_eq!((rows(&watched), passages(&watched.summary)), (expected.clone(), expected));
-        // Time inside of a call of the same function counts once.
+        // The time of a recursive call counts once.
         let whole_s: f64 = watched.summary.ranks.iter().map(|rank| rank.elapsed_s).sum();
         let function_s = watched.summary.functions[0].total.time_s;
         assert!(0.0 < function_s && function_s < whole_s, "{function_s} of {whole_s}");
@@ -139,7 +140,7 @@ fn cpp_with_exceptions_and_virtual_functions() {
 #[test]
 fn fortran_with_a_module() {
     for library in Library::SYSTEM {
-        // Else copies of `factorial` are put into it and into the program.
+        // Otherwise copies of `factorial` are inlined into itself and into the program.
         for flags in [&["-O0"][..], &["-O2", "-fno-inline"]] {
             let program = Program::f90("calls", library).flags(flags).built(library);
             let job = library.launch(2, &program);
@@ -159,7 +160,7 @@ fn openmp_threads_that_call_mpi_at_the_same_time() {
     }
 }
 
-/// What these call they do not say: they are here for what they do between their calls.
+/// Checks programs that do not print their calls: they are here for what they do between these.
 #[track_caller]
 fn check_same_everywhere(program: &Program, arguments: &[&str]) {
     for library in Library::SYSTEM {
@@ -190,7 +191,7 @@ fn a_program_that_forks_and_executes() {
     check_same_everywhere(&Program::c("forks"), &[]);
 }
 
-/// The plug-in comes and goes while the program's own functions have probes.
+/// The plug-in is loaded and unloaded while the program's own functions have probes.
 #[test]
 fn a_program_that_loads_and_unloads_a_plug_in() {
     for library in [OpenMpi4, Mpich4] {

@@ -1,4 +1,4 @@
-//! What is seen of programs that are unusual: threads, forks, plug-ins, other tools, no MPI at all.
+//! Tests of unusual programs: threads, forks, plug-ins, other tools, no MPI at all.
 
 use crate::bit_equality::python;
 use run_record::Summary;
@@ -15,7 +15,7 @@ fn calls(summary: &Summary, operation: &str) -> u64 {
 fn every_thread_is_counted() {
     for library in Library::ALL {
         let watched = watch(&library.launch(2, &Program::cpp("particles").built(library)));
-        // Three threads of 50 rounds on two ranks; each also sums once.
+        // Three threads of 50 rounds on two ranks; each rank also sums once.
         assert_eq!(calls(&watched.summary, "MPI_Sendrecv"), 3 * 50 * 2);
         for rank in &watched.summary.ranks {
             assert_eq!(
@@ -82,7 +82,7 @@ fn python_is_seen() {
     }
 }
 
-/// Both tools see all calls, whichever way the other one forwards them.
+/// Both tools see all calls, however the other one forwards them.
 #[test]
 fn another_preloaded_tool_sees_the_same() {
     for library in Library::SYSTEM {
@@ -103,7 +103,7 @@ fn another_preloaded_tool_sees_the_same() {
     }
 }
 
-/// The tool is preloaded into the launcher as well, where it has nothing to do.
+/// Preloads the other tool, also into the launcher, where it has nothing to do.
 fn with_other_tool(job: Job, library: Library, counts: &Path) -> Job {
     let tool = Program::shared("other_tool").built(library);
     job.variable("LD_PRELOAD", tool).variable("OTHER_TOOL_OUT", counts)

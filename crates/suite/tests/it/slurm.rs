@@ -1,10 +1,10 @@
-//! Ranks that Slurm starts, on two nodes.
+//! Tests of ranks that Slurm starts on two nodes.
 
 use suite::library::Library;
 use suite::tool::Scene;
 use suite::{Job, Program, Slurm, Watched, watch};
 
-/// The times that the ranks of both nodes are useful in an iteration.
+/// Times, in ms, that the ranks of both nodes are useful in an iteration.
 const ARGUMENTS: [&str; 5] = ["10", "40", "40", "20", "20"];
 
 #[track_caller]
@@ -36,7 +36,7 @@ fn srun_starts_mpich_by_pmi2() {
     check(Library::Mpich4, "pmi2");
 }
 
-/// `sintonia run` in a batch script, on the first node of the job.
+/// Runs `sintonia run` in a batch script, on the first node of the job.
 #[track_caller]
 fn check_batch(slurm: &Slurm, step: &Job) {
     let scene = Scene::new();
@@ -56,7 +56,7 @@ fn a_batch_script_watches_its_own_steps() {
     check_batch(&slurm, &slurm.srun("pmi2", 2, &program).args(ARGUMENTS));
 }
 
-/// Slurm starts Open MPI's daemons, and these the ranks.
+/// Slurm starts Open MPI's daemons, and these start the ranks.
 #[test]
 fn a_batch_script_watches_mpirun() {
     let program = Program::c("imbalance").built(Library::OpenMpi4);

@@ -1,9 +1,9 @@
-//! The traffic matrix against messages that are known.
+//! Tests of the traffic matrix with known messages.
 
 use suite::library::Library;
 use suite::{Program, watch};
 
-/// Rank i sends j + 1 messages of 100 (i + 1) bytes to rank j.
+/// Runs a program in which rank i sends j + 1 messages of 100 (i + 1) bytes to rank j.
 #[track_caller]
 fn check(library: Library, n_ranks: u32) {
     let n = usize::try_from(n_ranks).expect("a few ranks");

@@ -1,4 +1,4 @@
-//! Everything that a tunlet may change, changed in real programs through the command line.
+//! Tests of everything that a tunlet may change, in real programs through the command line.
 
 use run_record::RunRecord;
 use run_record::tuning::{Number, Outcome, TuningEvent};
@@ -9,7 +9,7 @@ use suite::{Job, Program};
 
 const N_RANKS: usize = 2;
 
-/// The description of `actions.c` without tuning points.
+/// Description of `actions.c` without tuning points.
 const ACTIONS: &str = "
 format = 1
 program = 'actions'
@@ -21,7 +21,7 @@ function = 'mark'
 at = 'entry'
 ";
 
-/// Iterations are measured, so that changes are tried.
+/// Part of a description that has iterations measured, so that changes are tried.
 const MEASURED: &str = "
 [iteration]
 start = 'begun'
@@ -38,7 +38,7 @@ function = 'iterate'
 at = 'exit'
 ";
 
-/// A tuning point of all ranks, changed where an iteration begins.
+/// Tuning point of all ranks that is changed where an iteration begins.
 fn point(name: &str, rest: &str) -> String {
     format!(
         "[[tuning_point]]\nname = '{name}'\nactor = 'all'\nat = {{ function = 'mark', at = 'entry' }}\n{rest}\n"
@@ -49,7 +49,7 @@ fn plan(text: &str) -> String {
     format!("[tunlet.script]\nplan = '{text}'\n")
 }
 
-/// The tunlet that follows a plan.
+/// Path of the tunlet that follows a plan.
 fn script() -> String {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tunlet-abi/include");
     let include = format!("-I{}", include.display());
@@ -77,7 +77,7 @@ fn actions(library: Library, n_iterations: u32) -> Job {
     library.launch(N_RANKS, &program).arg(n_iterations.to_string())
 }
 
-/// What a number was at each iteration, each value once in a row.
+/// Values of a number over the iterations, without repetitions in a row.
 fn course(watched: &Watched, name: &str) -> Vec<String> {
     let key = format!("{name}=");
     let lines = watched.ended.stdout.lines();
@@ -89,7 +89,7 @@ fn course(watched: &Watched, name: &str) -> Vec<String> {
     values
 }
 
-/// What became of the decisions about a point, in their order.
+/// Outcomes of the decisions about a point, in order.
 fn outcomes(watched: &Watched, point: &str) -> Vec<Outcome> {
     let tuning = watched.summary.tuning.as_ref().expect("it was tuned");
     let own = tuning.decisions.iter().filter(|decision| decision.point == point);
@@ -100,7 +100,7 @@ fn lines(watched: &Watched) -> String {
     std::fs::read_to_string(watched.record().join("tuning.jsonl")).expect("it was tuned")
 }
 
-/// Every kind of action, each on all ranks at the same iteration.
+/// Checks every kind of action, each on all ranks at the same iteration.
 #[track_caller]
 fn check_kinds(library: Library) {
     let description = [
@@ -119,7 +119,7 @@ fn check_kinds(library: Library) {
     for (name, expected) in [
         ("columns", &["3", "7"][..]),
         ("level", &["1", "4"]),
-        // Set at every passage, against what the program does.
+        // Set at every passage, since the program resets it.
         ("reset", &["5", "8", "6"]),
         ("solve", &["10", "20", "10"]),
         ("loaded", &["0", "1"]),
@@ -137,7 +137,7 @@ fn check_kinds(library: Library) {
     let refused =
         lines(&watched).contains("`12` is outside the range of `columns`; choose from 1 to 9");
     assert!(refused, "{}", told());
-    // An acknowledgement has old, new, rank, how many, and when.
+    // An acknowledgment has the old value, the new one, the rank, the number of ranks, and the passage.
     let parsed = lines(&watched);
     let applied = parsed.lines().find_map(|line| match serde_json::from_str(line) {
         Ok(run_record::tuning::TuningLine {
@@ -149,7 +149,7 @@ fn check_kinds(library: Library) {
     let (old, new, rank, n_ranks, hit) = applied.expect("it was carried out");
     assert_eq!((old, new, rank, n_ranks), (Number::Int(3), Number::Int(7), 0, 2), "{}", told());
     assert!(10 < hit, "{}", told());
-    // Values at the start are known, but that of a call.
+    // Values at the start are known, except that of a call.
     for said in ["columns=3", "level=?", "reset=5", "solve=0", "load=0"] {
         assert!(lines(&watched).contains(said), "{said}:\n{}", told());
     }
@@ -179,7 +179,7 @@ fn a_function_of_a_library_takes_the_place_of_one_of_the_program() {
     }
 }
 
-/// Variables of C++ and Fortran by the names of their sources.
+/// Checks that variables of C++ and Fortran are found by the names in their sources.
 #[track_caller]
 fn check_members(
     program: &Path,
@@ -253,7 +253,7 @@ fn an_argument_of_fortran_is_the_number_that_it_leads_to() {
     }
 }
 
-/// Another build of the program under the same name, for one of the ranks.
+/// Builds the program in another way under the same name, for one of the ranks.
 fn other_build(library: Library) -> PathBuf {
     let built = Program::c("actions").flags(&["-DOTHER"]).named("actions-other").built(library);
     let folder = built.with_file_name("other");
@@ -304,7 +304,7 @@ fn what_cannot_be_taken_back_is_said_to_stay() {
     assert!(told.contains("but what the program called it with before is not known"), "{told}");
 }
 
-/// Tunlets that may only look, or only say what they would do.
+/// Checks that tunlets that may only observe, or only say what they would do, change nothing.
 #[track_caller]
 fn check_nothing_done(option: &str, expected: &[Outcome]) {
     let points = [

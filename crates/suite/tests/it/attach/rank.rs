@@ -1,15 +1,15 @@
-//! What may not change in a rank that was attached to and left.
+//! State of a rank that must not differ after it was attached to and left.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
 use suite::Running;
 
-/// What can be seen of a rank from outside.
+/// State of a rank as seen from outside.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct State {
-    /// What the program and its MPI library have mapped and may not write: code, and where calls are bound.
+    /// Memory that the program and its MPI library have mapped and may not write: code, and the tables that bind calls.
     fixed: Vec<Vec<u8>>,
-    /// Names of its threads.
+    /// Names of the rank's threads.
     threads: Vec<String>,
     /// Signals that are blocked, ignored and handled.
     signals: Vec<String>,
@@ -17,7 +17,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Of a rank now.
+    /// Reads the present state of a rank.
     pub(super) fn of(pid: u32) -> Self {
         Self {
             fixed: fixed(pid),
@@ -28,17 +28,17 @@ impl State {
     }
 }
 
-/// Whether shared memory of ours is mapped.
+/// Returns whether shared memory of `sintonia` is mapped.
 pub(super) fn is_watched(pid: u32) -> bool {
     text(pid, "maps").lines().any(|line| line.contains(".segment") && line.contains("sintonia-"))
 }
 
-/// How far entering a rank has come.
+/// Stage of entering a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// The process that does it is there.
+    /// The process that enters the rank has started.
     Started,
-    /// It traces the rank.
+    /// That process traces the rank.
     Traced,
     /// The rank has memory for the call.
     Mapped,
@@ -46,7 +46,7 @@ pub(super) enum Stage {
     Loading,
 }
 
-/// Kills the process of an attach that enters a rank when it has come so far; whether that was in time.
+/// Kills the process of an attach that enters a rank when it reaches a stage; returns whether that was in time.
 pub(super) fn kill_entrance(attach: &Running, rank: u32, stage: Stage) -> bool {
     let is_alive = |pid| !text(pid, "cmdline").is_empty();
     let looks = std::iter::from_fn(|| is_alive(attach.pid()).then(|| entrance_of(attach.pid())));
@@ -66,7 +66,7 @@ pub(super) fn kill_entrance(attach: &Running, rank: u32, stage: Stage) -> bool {
     is_in_time
 }
 
-/// Its child that enters a rank, if there is one now.
+/// Child of an attach that enters a rank, if there is one now.
 fn entrance_of(attach: u32) -> Option<u32> {
     let threads = fs::read_dir(format!("/proc/{attach}/task")).into_iter().flatten().flatten();
     let children = threads.filter_map(|it| fs::read_to_string(it.path().join("children")).ok());
@@ -77,7 +77,7 @@ fn entrance_of(attach: u32) -> Option<u32> {
 }
 
 fn text(pid: u32, file: &str) -> String {
-    // One that has ended has nothing.
+    // For a process that has ended, the text is empty.
     fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default()
 }
 
@@ -92,7 +92,7 @@ fn fixed(pid: u32) -> Vec<Vec<u8>> {
         let (start, end) = line.split(' ').next()?.split_once('-')?;
         let [start, end] = [start, end].map(|text| u64::from_str_radix(text, 16).unwrap_or(0));
         let mut bytes = vec![0; usize::try_from(end - start).ok()?];
-        // Parts that nobody may read stay zero.
+        // Unreadable parts stay zero.
         memory.read_exact_at(&mut bytes, start).unwrap_or_default();
         Some(bytes)
     };

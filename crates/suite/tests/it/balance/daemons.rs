@@ -1,7 +1,7 @@
-//! A daemon on each of some nodes, as people start them.
+//! Daemons on some nodes, started as users start them.
 //!
 //! # Invariants
-//! - Nothing is left of it, also when the test fails: what runs on a node ends with the cluster.
+//! - Nothing is left, also when the test fails: processes on a node end with the cluster.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -18,36 +18,36 @@ use suite::tool::sintonia;
 use tempfile::TempDir;
 
 pub(super) const N_NODES: usize = 3;
-/// How long a node may go on with a task of another one that it does not hear.
+/// Time for which a node may go on with a task of another node that it does not hear, in s.
 const LEASE_S: &str = "2";
-/// Much longer than anything takes.
+/// Deadline, much longer than any wait takes.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 pub(super) struct Daemons {
-    // Namespaces are removed first: with them what runs there.
+    // First, so that the namespaces are removed first, with the processes in them.
     pub(super) cluster: Cluster,
     daemons: Vec<Option<Child>>,
     folder: TempDir,
 }
 
-/// What tasks have written.
+/// Diary that tasks have written.
 #[derive(Debug)]
 pub(super) struct Seen(String);
 
 impl Seen {
-    /// How often something happened.
+    /// Number of entries of this kind.
     pub(super) fn n(&self, what: &str) -> usize {
         self.0.lines().filter(|line| line.split(' ').next() == Some(what)).count()
     }
 
-    /// Whether it happened to this task.
+    /// Returns whether there is such an entry for this task.
     pub(super) fn has(&self, what: &str, task: &str) -> bool {
         self.0.lines().any(|line| line.starts_with(&format!("{what} {task} ")))
     }
 }
 
 impl Daemons {
-    /// All of them; they know each other.
+    /// Starts all daemons; they know each other.
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("locks")).unwrap();
@@ -70,7 +70,7 @@ impl Daemons {
         self.folder.path().join(self.cluster.node(node))
     }
 
-    /// Starts the daemon of a node, or starts it anew.
+    /// Starts the daemon of a node, possibly again.
     pub(super) fn start(&mut self, node: usize) {
         let folder = self.folder.path();
         let log = File::options().create(true).append(true).open(self.log(node)).unwrap();
@@ -83,7 +83,7 @@ impl Daemons {
         self.daemons[node - 1] = Some(daemon.unwrap());
     }
 
-    /// Kills the daemon of a node, and nothing else.
+    /// Kills the daemon of a node, and no other process.
     pub(super) fn kill(&mut self, node: usize) {
         if let Some(mut daemon) = self.daemons[node - 1].take() {
             daemon.kill().unwrap();
@@ -98,19 +98,19 @@ impl Daemons {
             words.split('\0').skip(1).take(2).eq(["node", "keeper"])
         };
         for pid in self.cluster.processes(node).into_iter().filter(is_keeper) {
-            // It may have ended by itself.
+            // The process may have ended by itself.
             Command::new("kill").args(["-KILL", &pid.to_string()]).output().unwrap();
         }
     }
 
-    /// An array of tasks for a node.
+    /// Submits an array of tasks to a node.
     pub(super) fn submit(&self, node: usize, n_tasks: usize, words: &[&str]) {
         let array = format!("1-{n_tasks}");
         let submitted = self.ask(node, &[&["submit", "--array", &array], words].concat());
         assert!(submitted.is_some(), "node {node} takes no tasks");
     }
 
-    /// How a node's tasks have ended, by their names; waits until all have.
+    /// Outcomes of a node's tasks, with their names; waits until all have ended.
     pub(super) fn outcomes(&self, node: usize, n_tasks: usize) -> Vec<(String, String)> {
         let mut ended = Vec::new();
         eventually("the end of all tasks", || {
@@ -124,19 +124,19 @@ impl Daemons {
         ended.iter().map(|task| (name(task), task["outcome"].to_string())).collect()
     }
 
-    /// How many nodes a node sees that answer.
+    /// Number of nodes that answer, as seen by a node.
     pub(super) fn n_up(&self, node: usize) -> usize {
         let nodes = self.ask(node, &["nodes", "--json"]).unwrap_or_default();
         let nodes: Vec<Value> = serde_json::from_str(&nodes).unwrap_or_default();
         nodes.iter().filter(|node| node["presence"] == "up").count()
     }
 
-    /// What the tasks have written so far.
+    /// Diary of the tasks so far.
     pub(super) fn seen(&self) -> Seen {
         Seen(fs::read_to_string(self.folder.path().join("diary")).unwrap_or_default())
     }
 
-    /// What a client of a node's daemon prints; nothing when it fails.
+    /// Output of a command that asks a node's daemon; `None` if it fails.
     fn ask(&self, node: usize, words: &[&str]) -> Option<String> {
         let mut command = Command::new(sintonia());
         command.arg(words[0]).arg("--node").arg(self.state(node)).args(&words[1..]);

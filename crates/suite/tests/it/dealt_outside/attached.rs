@@ -1,4 +1,4 @@
-//! A program that runs already is attached to: it tells what became of its work so far, and is tuned.
+//! Tests of attaching to a running program: it reports its work so far, and is tuned.
 
 use super::N_RANKS;
 use launch::Running;
@@ -7,10 +7,10 @@ use run_record::Summary;
 use suite::library::Library;
 use suite::tool::Scene;
 
-/// More than anybody waits for.
+/// More frames than the test lasts.
 const N_FRAMES: &str = "1000000";
 
-/// How often a program is attached to until a decision was carried out: busy machines need longer for it.
+/// Most attaches until a decision is carried out: busy machines need longer.
 const N_TIMES: usize = 6;
 
 #[track_caller]
@@ -18,7 +18,7 @@ fn check(library: Library) {
     let job = library.launch(N_RANKS, &example("mandelbrot"));
     let running = job.args(["200", N_FRAMES, "--policy", "static"]).start();
     let is_rank = |words: &[String]| words.first().is_some_and(|word| word.contains("/mandelbrot"));
-    // They find their MPI library by themselves, and are not known as ranks before.
+    // The program finds its MPI library at run time; before that, its processes are not recognized as ranks.
     let has_mpi = |pid: &u32| {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
         maps.is_ok_and(|maps| maps.contains("libmpi"))
@@ -31,7 +31,7 @@ fn check(library: Library) {
     assert_ne!(running.finish().code, 0);
 }
 
-/// Attaches for some seconds; how many decisions were carried out.
+/// Attaches for some seconds; returns the number of decisions that were carried out.
 #[track_caller]
 fn n_applied(running: &Running) -> usize {
     let scene = Scene::new();

@@ -1,4 +1,4 @@
-//! A program that does something: the bodies are where they are without us, whatever tunes them.
+//! Tests of a program with bodies: they end where they end without `sintonia`, whatever tunes the program.
 
 use super::{stripped, summary, watched};
 use launch::place::built;
@@ -31,8 +31,8 @@ fn the_number_of_workers_and_the_factors_are_tuned_together() {
     bodies(Library::OpenMpi4, SMALL, &["worker-count", "factoring"]);
 }
 
-/// Messages cost more than what there is to compute: fewer workers are faster, unless the machine is so busy that
-/// times say nothing, and the tunlet nothing either.
+/// Messages cost more than the computation: fewer workers are faster, unless the machine is so busy that times mean
+/// nothing and the tunlet decides nothing.
 #[test]
 fn the_number_of_workers_is_set_while_it_runs() {
     for library in Library::SYSTEM {
@@ -45,7 +45,7 @@ fn the_number_of_workers_is_set_while_it_runs() {
     }
 }
 
-/// The first one that set the number of workers.
+/// First decision that set the number of workers.
 fn decision(watched: &Watched) -> Option<&DecisionStory> {
     let is_it = |one: &&DecisionStory| one.point == "NW" && one.applied_s.is_some();
     summary(watched).decisions.iter().find(is_it)

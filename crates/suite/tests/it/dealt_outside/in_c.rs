@@ -1,4 +1,4 @@
-//! Programs in C and C++: the description lies in the program, or in the library that it loads.
+//! Tests of programs in C and C++: the description lies in the program, or in the library that it loads.
 
 use super::{N_RANKS, check_applied, drawing, watched};
 use launch::place::{built as library_file, programs};
@@ -10,7 +10,7 @@ use suite::tool::Scene;
 
 const FACTORS: [&str; 3] = ["F0", "F1", "F2"];
 
-/// Builds the example of the library in C with these further words, without symbols.
+/// Builds the library's example in C with these further arguments, without symbols.
 #[track_caller]
 fn built(compiler: &[&str], words: &[&str], folder: &Path) -> PathBuf {
     let crate_for_c = Path::new(env!("CARGO_MANIFEST_DIR")).join("../master-worker-c");
@@ -33,7 +33,7 @@ fn the_library_is_in_the_program() {
     check_applied(&watched(scene, job, &["factoring"], ("master-worker", &program)), &FACTORS);
 }
 
-/// A program that finds the library by itself (`at`), or where the launcher says.
+/// Checks a program that finds the library by itself (`rpath`), or where the launcher says.
 #[track_caller]
 fn check_shared(compiler: &[&str], rpath: bool, job: impl Fn(&Path, &Path) -> Job) {
     let scene = Scene::new();
@@ -69,7 +69,7 @@ fn a_library_that_is_not_found_is_named() {
     let words = ["-L", folder.to_str().expect("text"), "-lmaster_worker"];
     let program = built(&["gcc"], &words, scene.folder());
     let job = Library::Mpich4.launch(2, &program);
-    // The test runner's own setting leads to the library, too.
+    // The test runner's own setting would lead to the library, too.
     let job = scene.job(&job, &["--tunlet", "factoring"]).without("LD_LIBRARY_PATH");
     let ended = job.run();
     let said = "and `libmaster_worker.so` is not found here (set `LD_LIBRARY_PATH`)";

@@ -1,10 +1,11 @@
-//! Workers that are started while the program runs are worlds of their own: nobody tunes them, and nothing breaks.
+//! Tests of workers that are started while the program runs: they are separate worlds, which are not tuned, and nothing
+//! breaks.
 
 use launch::place::example;
 use suite::library::Library;
 use suite::tool::Scene;
 
-/// Grows from 1 worker to 3 and shrinks again.
+/// Arguments with which the program grows from 1 worker to 3 and shrinks again.
 const SCRIPT: [&str; 6] = ["20", "200", "set=2:3", "set=7:1", "--max-workers", "4"];
 
 fn digest(said: &str) -> Option<&str> {

@@ -1,4 +1,4 @@
-//! What ranks do when a collector is killed, or late.
+//! Tests of ranks whose collector is killed or late.
 
 use super::ranks::Ranks;
 use super::{
@@ -11,7 +11,7 @@ use suite::library::Library;
 use suite::tool::Scene;
 use wire::Order;
 
-/// What a collector that died had said before is said again by the next one.
+/// A new collector repeats what the killed one had said.
 #[test]
 fn orders_that_come_twice_are_carried_out_once() {
     let tuned = Tuned::new(Library::Mpich4);
@@ -31,7 +31,7 @@ fn orders_that_come_twice_are_carried_out_once() {
     }
 }
 
-/// The next collector repeats orders of an action that is over, and forgotten for others that came since.
+/// The next collector repeats orders of an action that is over, and that the rank has forgotten because of later ones.
 #[test]
 fn orders_of_actions_that_are_over_change_nothing() {
     let tuned = Tuned::new(Library::OpenMpi4);
@@ -49,7 +49,7 @@ fn orders_of_actions_that_are_over_change_nothing() {
         });
     }
     check_refused(&ranks.ask(&set(1)), "action 1 is over already");
-    // Not answered: its record is there.
+    // There is no answer: the record of the action is there already.
     ranks.tell(&Order::Commit { action: 1, at_hit: 0 });
     check_withdrawn(&ranks.ask(&Order::Withdraw { action: 1 }), 1);
     std::fs::write(&file, "").expect("the folder is ours");
@@ -61,7 +61,7 @@ fn orders_of_actions_that_are_over_change_nothing() {
     }
 }
 
-/// Somebody who has the collector's lock but is late, as an analyzer with much to do makes it.
+/// A process has the collector's lock but is late, as when the analyzer is busy.
 #[test]
 fn ranks_wait_longer_where_there_is_a_collector() {
     let tuned = Tuned::new(Library::Mpich4);

@@ -1,4 +1,4 @@
-//! A library comes into running ranks, and its function takes the place of one of theirs.
+//! Tests of loading a library into running ranks, where its function replaces one of theirs.
 
 use super::ranks::Ranks;
 use super::{
@@ -12,7 +12,7 @@ use suite::{Job, Program};
 use wire::Order;
 use wire::control::{Change, Replacement};
 
-/// Prepares a change, and waits until all ranks have carried it out: their `n_actions`th.
+/// Prepares and commits a change, and waits until all ranks have carried it out as their `n_actions`th.
 #[track_caller]
 fn carry_out(ranks: &Ranks, n_actions: usize, change: Change) {
     let action = n_actions as u64;
@@ -54,7 +54,7 @@ fn a_function_of_a_loaded_library_takes_the_place_of_another() {
     }
 }
 
-/// Whether a rank has mapped a file.
+/// Returns whether a rank has mapped a file.
 #[track_caller]
 fn has_loaded(ranks: &Ranks, rank: usize, library: &Path) -> bool {
     let maps = format!("/proc/{}/maps", ranks.pid(rank));
@@ -62,7 +62,7 @@ fn has_loaded(ranks: &Ranks, rank: usize, library: &Path) -> bool {
     maps.contains(&*library.to_string_lossy())
 }
 
-/// Loading runs code of the library, and another rank may refuse: until all can, it is looked at as a file.
+/// Loading runs code of the library, and another rank may refuse: until all ranks can load it, it is only read as a file.
 #[test]
 fn a_library_is_loaded_only_when_all_ranks_can() {
     let library = Library::Mpich4;
@@ -81,7 +81,7 @@ fn a_library_is_loaded_only_when_all_ranks_can() {
     check_refused(&ranks.ask(&prepare(1, by(&text, "better_step"))), "cannot be loaded here");
     check_refused(&ranks.ask(&prepare(1, by(&tuned.path, "step"))), "exports no `step`");
     check_refused(&ranks.ask(&prepare(1, by(&replacement, "none"))), "exports no `none`");
-    // What it needs, not what it has.
+    // A function that the library needs, but does not have.
     check_refused(&ranks.ask(&prepare(1, by(&replacement, "MPI_Barrier"))), "exports no");
     let load = Change::Load { path: text.display().to_string() };
     check_refused(&ranks.ask(&prepare(1, load)), "cannot be loaded here");

@@ -1,9 +1,9 @@
-//! What running ranks have in memory.
+//! Reads the memory of running ranks.
 
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// Bytes at an address of the program's file, in a running rank.
+/// Reads bytes at an address of the program's file, in a running rank.
 pub(super) fn memory(pid: u32, address: u64, n_bytes: usize) -> Vec<u8> {
     let parts = parts(pid);
     let base = parts.first().expect("the program is mapped").start;
@@ -17,7 +17,7 @@ fn read(pid: u32, address: u64, n_bytes: usize) -> Vec<u8> {
     bytes
 }
 
-/// Where a running rank has the program, part by part; none can be written but the last.
+/// Address ranges of the program in a running rank, part by part; only the last one can be written.
 fn parts(pid: u32) -> Vec<Range<u64>> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).expect("the rank lives");
     let lines = maps.lines().filter(|line| line.ends_with("/tuned"));
@@ -26,7 +26,7 @@ fn parts(pid: u32) -> Vec<Range<u64>> {
     bounds.map(|(start, end)| hex(start)..hex(end)).collect()
 }
 
-/// What is mapped of the program's file and not its own to write: code, and where calls are bound.
+/// Memory that is mapped from the program's file and not writable: code, and the tables that bind calls.
 pub(super) fn fixed_memory(pid: u32) -> Vec<Vec<u8>> {
     let mut parts = parts(pid);
     parts.pop();

@@ -1,4 +1,4 @@
-//! A job whose ranks listen to the test instead of a collector: orders go in, answers and records come out.
+//! Job whose ranks listen to the test instead of a collector: it sends orders and reads answers and records.
 
 use events::{ActionRecord, CallRecord, EventRecord};
 use ring::SegmentReader;
@@ -13,22 +13,22 @@ use tempfile::TempDir;
 use wire::control::{Location, Module};
 use wire::{Answer, Order};
 
-/// A started job.
+/// Job that was started, with the segments of its ranks.
 pub(super) struct Ranks {
     shared_memory: TempDir,
     running: Running,
     segments: Vec<SegmentReader>,
 }
 
-/// What the rings of a process hold.
+/// Records in the rings of a process.
 pub(super) struct Recorded {
     pub(super) events: Vec<EventRecord>,
     pub(super) actions: Vec<ActionRecord>,
-    /// Rings with events in them.
+    /// Number of rings with events in them.
     pub(super) n_rings: usize,
 }
 
-/// The library that is preloaded.
+/// Path of the preloaded library.
 pub(super) fn library() -> PathBuf {
     sintonia().with_file_name("libsintonia.so")
 }
@@ -45,7 +45,7 @@ impl Ranks {
         Self::find(shared_memory, running, n_ranks)
     }
 
-    /// Waits for the segments of ranks that are running.
+    /// Waits for the segments of running ranks.
     #[track_caller]
     pub(super) fn find(shared_memory: TempDir, running: Running, n_ranks: usize) -> Self {
         let mut segments = Vec::new();
@@ -57,7 +57,7 @@ impl Ranks {
         Self { shared_memory, running, segments }
     }
 
-    /// Tells all ranks.
+    /// Sends an order to all ranks.
     #[track_caller]
     pub(super) fn tell(&self, order: &Order) {
         let bytes = wire::to_bytes(order).expect("an order has bytes");
@@ -67,7 +67,7 @@ impl Ranks {
         }
     }
 
-    /// Tells all ranks, and waits for an answer of each.
+    /// Sends an order to all ranks, and waits for the answer of each.
     #[track_caller]
     pub(super) fn ask(&self, order: &Order) -> Vec<Answer> {
         self.tell(order);
@@ -83,7 +83,7 @@ impl Ranks {
         self.segments.iter().map(answer).collect()
     }
 
-    /// What has been recorded so far by a rank.
+    /// Records of a rank so far.
     pub(super) fn recorded(&self, rank: usize) -> Recorded {
         recorded_in(&self.segments[rank])
     }
@@ -92,12 +92,12 @@ impl Ranks {
         &mut self.running
     }
 
-    /// Process id of a rank.
+    /// Process ID of a rank.
     pub(super) fn pid(&self, rank: usize) -> u32 {
         self.segments[rank].process().key.pid
     }
 
-    /// Holds what the collector of the launcher would hold.
+    /// Takes the lock that the launcher's collector would hold.
     #[track_caller]
     pub(super) fn hold_collector_lock(&self) -> File {
         let folder = segment_files(self.shared_memory.path());
@@ -112,13 +112,13 @@ impl Ranks {
         &self.segments[rank]
     }
 
-    /// Waits until it holds.
+    /// Waits until a condition holds.
     #[track_caller]
     pub(super) fn wait_until(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
         self.running.wait_until(what, |_| holds(self));
     }
 
-    /// Waits for the end; what was recorded can still be read.
+    /// Waits for the end of the job; the records can still be read.
     #[track_caller]
     pub(super) fn finish(self) -> (Ended, Vec<Recorded>) {
         let Self { shared_memory, running, segments } = self;
@@ -150,7 +150,7 @@ pub(super) fn shared_memory() -> TempDir {
     folder.expect("`/dev/shm` is writable")
 }
 
-/// What the launcher would tell the probe.
+/// Variables that the launcher would set for the probe.
 pub(super) fn variables(shared_memory: &Path) -> [(&'static str, String); 3] {
     [
         ("SINTONIA_RUN", "suite".to_owned()),
@@ -159,7 +159,7 @@ pub(super) fn variables(shared_memory: &Path) -> [(&'static str, String); 3] {
     ]
 }
 
-/// The same as the text that a running process is given; the file is there as a whole or not at all.
+/// Writes the variables as the text that a running process is given; the file appears only when it is complete.
 pub(super) fn write_options(file: &Path, shared_memory: &Path) {
     let lines = variables(shared_memory);
     let lines: String = lines.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
@@ -211,7 +211,7 @@ impl Symbols {
     }
 }
 
-/// The program itself, whichever build.
+/// The program itself as a module, whatever its build.
 pub(super) fn program() -> Vec<Module> {
     vec![Module { name: String::new(), build_id: Vec::new() }]
 }

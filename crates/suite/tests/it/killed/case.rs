@@ -1,4 +1,4 @@
-//! One tuned run in which one process is killed.
+//! Tuned run in which one process is killed.
 
 use super::evidence::{Counts, Evidence};
 use std::ffi::OsString;
@@ -11,26 +11,26 @@ use suite::{Ended, Job, Program, Running};
 
 pub(crate) const N_RANKS: u32 = 3;
 
-/// The longest time from the start to the victim's death, and to the program's end.
+/// Longest time from the start to the victim's death, and to the program's end, in ms.
 const LATEST_MS: u64 = 800;
-/// One case in so many begins when the victim appears, the others when all ranks are at work.
+/// One case in so many begins when the victim appears, the others when all ranks are working.
 const EARLY_ONE_IN: u64 = 4;
 
 /// Exit code of a run whose description or tunlet is wrong: the command was not started.
 const NOT_STARTED: i32 = 103;
 
-/// Who is killed.
+/// Process that is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Victim {
     /// `sintonia run`.
     Analyzer,
     /// The collector of the node.
     Collector,
-    /// The process that keeps the tunlet.
+    /// The process that runs the tunlet.
     Tunlet,
     /// One of the ranks.
     Rank,
-    /// `sintonia run`, and then the collector, which nobody replaces.
+    /// `sintonia run`, and then the collector, which is not replaced.
     AnalyzerAndCollector,
 }
 
@@ -57,14 +57,14 @@ impl Victim {
     }
 }
 
-/// What happens in a run, and when.
+/// Events of a run, and their times.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     library: Library,
     victim: Victim,
     #[expect(dead_code, reason = "said when the case fails")]
     seed: u64,
-    /// Which of several victims.
+    /// Index of the victim among several.
     choice: usize,
     is_early: bool,
     kill_after: Duration,
@@ -82,7 +82,7 @@ impl Case {
         Self { library, victim, seed, choice, is_early, kill_after, end_after }
     }
 
-    /// Runs it and checks everything; false when the victim was gone before it was killed.
+    /// Runs the case and checks everything; returns false if the victim had ended before it was killed.
     #[track_caller]
     pub(crate) fn run(&self) -> bool {
         let scene = Scene::new();
@@ -93,13 +93,13 @@ impl Case {
         let options = [options.as_slice(), &["--tunlet", &tunlet]].concat();
         let running = scene.start(&self.job(scene.folder()), &options);
         let moment = self.act(&running, scene.folder());
-        // Also what the analyzer leaves behind when it is killed goes on to its own end.
+        // Processes that a killed analyzer leaves behind go on to their own end, too.
         running.wait_until("all has ended", |running| running.processes(|_| true).is_empty());
         let ended = running.finish();
         moment.is_some_and(|was_ready| self.check(scene, &ended, was_ready))
     }
 
-    /// The launcher's exit code is printed after what the program printed: the analyzer may be gone.
+    /// Job that prints the launcher's exit code after the output of the program, since the analyzer may be gone.
     fn job(&self, folder: &Path) -> Job {
         let program = Program::c("killed").built(self.library);
         let script = r#""$@"; code=$?; echo "code $code"; exit $code"#;
@@ -107,8 +107,8 @@ impl Case {
         self.library.launch(N_RANKS as usize, &program).arg(folder).after(shell.to_vec())
     }
 
-    /// Kills the victim and lets the program end, in the order of their times. Whether all ranks were at
-    /// work when the victim was killed; none when it was gone.
+    /// Kills the victim and lets the program end, each at its time. Returns whether all ranks were working when the
+    /// victim was killed; `None` if it had ended.
     fn act(&self, running: &Running, folder: &Path) -> Option<bool> {
         let is_at_work = || Counts::of_all(folder).iter().all(Option::is_some);
         running.wait_until("the victim is there", |running| {
@@ -137,7 +137,7 @@ impl Case {
         self.end_after < self.kill_after
     }
 
-    /// False when it turns out that the victim had ended before.
+    /// Checks the run; returns false if it turns out that the victim had ended before.
     #[track_caller]
     fn check(&self, scene: Scene, ended: &Ended, was_ready: bool) -> bool {
         let counts = Counts::of_all(scene.folder());
@@ -164,7 +164,7 @@ impl Case {
         let stderr = format!("{}{}", ended.stderr, report.stderr);
         let evidence = Evidence::read(scene.finish(Ended { stderr, ..report }));
         evidence.check(&counts, was_ready);
-        // One that dies with the run has not ended before it.
+        // A tunlet that is killed as the run ends has not ended before it.
         if self.victim == Victim::Tunlet && !self.is_ended_first() {
             evidence.check_tunlet_ended();
         }
@@ -172,7 +172,7 @@ impl Case {
     }
 }
 
-/// The tunlet, built for one test.
+/// Builds the tunlet for a test.
 pub(crate) fn tunlet(flags: &[&str]) -> PathBuf {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tunlet-abi/include");
     let include = format!("-I{}", include.display());
@@ -183,7 +183,7 @@ pub(crate) fn tunlet(flags: &[&str]) -> PathBuf {
         .built_without_mpi()
 }
 
-/// The last line without its end, and what comes before.
+/// Splits a text into its last line, without the line end, and the text before.
 fn split_last_line(text: &str) -> (&str, &str) {
     let text = text.trim_end_matches('\n');
     let start = text.rfind('\n').map_or(0, |at| at + 1);

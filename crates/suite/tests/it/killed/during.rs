@@ -1,4 +1,4 @@
-//! Parts of a tuned run that are killed, stopped or told to end at a certain moment: the run goes on.
+//! Tests in which parts of a tuned run are killed, stopped or told to end at a certain moment: the run goes on.
 
 use super::case::{N_RANKS, tunlet};
 use run_record::TuningSummary;
@@ -9,10 +9,10 @@ use suite::program::source_folder;
 use suite::tool::{Scene, sintonia};
 use suite::{Ended, Job, Program, Running, Watched};
 
-/// Collectors that are killed one after the other: each has something else on its way.
+/// Number of collectors that are killed one after the other, each with something else in progress.
 const N_KILLS: usize = 3;
 
-/// Lines of `tuning.jsonl` so far that are of this kind.
+/// Number of lines of this kind in `tuning.jsonl` so far.
 fn n_lines(scene: &Scene, kind: &str) -> usize {
     let text = std::fs::read_to_string(scene.record().join("tuning.jsonl")).unwrap_or_default();
     let wanted = format!("\"kind\":\"{kind}\"");
@@ -46,12 +46,12 @@ fn collectors(running: &Running) -> Vec<u32> {
     running.processes(|words| words.iter().any(|word| word == "collector"))
 }
 
-/// Decisions that came to an end so far, well or not.
+/// Number of decisions that have come to an end so far, whatever their outcome.
 fn n_settled(scene: &Scene) -> usize {
     ["applied", "declined", "lost"].into_iter().map(|kind| n_lines(scene, kind)).sum()
 }
 
-/// Nothing stays pending and nothing is lost: what was on its way through a collector comes to its end through
+/// Checks that nothing stays pending and nothing is lost: what passed through a killed collector is completed through
 /// the next one, and the tuning point is changed as before.
 #[track_caller]
 fn check_killed_collector(library: Library) {
@@ -64,14 +64,14 @@ fn check_killed_collector(library: Library) {
         before.iter().for_each(|pid| running.kill(*pid));
         let (n_settled_before, n_seen) = (n_settled(&scene), n_lines(&scene, "iteration"));
         running.wait_until("a decision comes to its end", |_| n_settled_before < n_settled(&scene));
-        // One was under way; those after it were made without the one that was killed.
+        // One decision was in progress; those after it were made without the killed collector.
         wait_for_lines(&running, &scene, "applied", n_lines(&scene, "applied") + 3);
         wait_for_lines(&running, &scene, "iteration", n_seen + 20);
     }
     let_end(&scene);
     let tuning = well(scene, running.finish());
     assert_eq!(tuning.tunlets[0].ended, None);
-    // What the end of the run interrupts is not known to hold, either.
+    // Changes that the end of the run interrupts are not known to be in effect, either.
     let is_lost = |decision: &&DecisionStory| {
         decision.outcome == Outcome::Lost && !decision.outcome_reason.contains("the run ended")
     };
@@ -84,7 +84,7 @@ fn a_collector_that_is_killed_while_it_has_orders() {
     check_killed_collector(Mpich4);
 }
 
-/// Ranks wait in `MPI_Init` for an analyzer that stands still, and then is killed: they go on without.
+/// Ranks wait in `MPI_Init` for an analyzer that is stopped and then killed: they go on without it.
 #[track_caller]
 fn check_killed_while_ranks_wait(library: Library) {
     let scene = Scene::new();
@@ -110,7 +110,7 @@ fn an_analyzer_that_is_killed_while_ranks_wait_for_it() {
     check_killed_while_ranks_wait(Mpich4);
 }
 
-/// A tunlet that never answers is ended; the program is watched to its own end.
+/// Checks that a tunlet that never answers is ended, and the program is watched to its own end.
 #[track_caller]
 fn check_hanging_tunlet(library: Library) {
     let scene = Scene::new();
@@ -130,7 +130,7 @@ fn a_tunlet_that_hangs() {
     check_hanging_tunlet(Mpich4);
 }
 
-/// The command is interrupted, and the record is whole.
+/// Checks that the record of an interrupted command is complete.
 #[track_caller]
 fn check_interrupted(library: Library) {
     let scene = Scene::new();
@@ -138,7 +138,7 @@ fn check_interrupted(library: Library) {
     wait_for_lines(&running, &scene, "applied", 2);
     running.interrupt(running.pid());
     let ended = running.finish();
-    // MPICH 4 answers an interrupt with 0 now and then, also without us.
+    // MPICH 4 returns 0 on an interrupt now and then, also without `sintonia`.
     assert!(library == Mpich4 || ended.code != 0);
     let watched = scene.finish(ended);
     assert!(watched.summary.outcome.complete);

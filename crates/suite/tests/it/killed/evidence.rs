@@ -1,4 +1,4 @@
-//! What a rank counted itself, against what the record of its run holds.
+//! Compares what a rank counted itself with the record of its run.
 
 use super::case::N_RANKS;
 use run_record::tuning::TuningEvent;
@@ -6,7 +6,7 @@ use run_record::{RunRecord, RunState};
 use std::path::Path;
 use suite::Watched;
 
-/// What `killed.c` counted on one rank.
+/// Counts that `killed.c` made on one rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counts {
     pub(crate) notes_begun: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Of all ranks; none of a rank that did not begin.
+    /// Reads the counts of all ranks; `None` for a rank that did not begin.
     pub(crate) fn of_all(folder: &Path) -> Vec<Option<Self>> {
         (0..N_RANKS).map(|rank| Self::read(&folder.join(format!("counts-{rank}")))).collect()
     }
@@ -32,13 +32,13 @@ impl Counts {
     }
 }
 
-/// What the record of a run holds.
+/// Contents of the record of a run.
 pub(crate) struct Evidence {
     watched: Watched,
     record: RunRecord,
-    /// The numbers that each rank gave to `note`, in their order.
+    /// Numbers that each rank passed to `note`, in order.
     notes: Vec<Vec<u64>>,
-    /// Reductions of each rank.
+    /// Number of reductions of each rank.
     n_sums: Vec<u64>,
 }
 
@@ -65,8 +65,8 @@ impl Evidence {
         Self { watched, record, notes, n_sums }
     }
 
-    /// Everything that ranks began before their ends is there once; only of the last thing that was under way
-    /// nobody knows.
+    /// Checks that everything that ranks began before their ends is there once; only the last thing in progress may be
+    /// missing.
     #[track_caller]
     pub(crate) fn check(&self, counts: &[Option<Counts>], was_ready: bool) {
         assert_eq!(self.record.state(), RunState::Finished);
@@ -86,7 +86,7 @@ impl Evidence {
         self.check_nothing_left();
     }
 
-    /// Without a gap; a rank that went on before it had its probes has them later, or never.
+    /// Checks that notes have no gap; a rank that went on before it had its probes has them later, or never.
     #[track_caller]
     fn check_notes(&self, rank: usize, counts: &Counts, was_ready: bool) {
         let notes = &self.notes[rank];

@@ -1,4 +1,4 @@
-//! The commands of the guide, by an ordinary user, on three nodes that know each other by the network only.
+//! Tests of the guide's commands, by an ordinary user, on three nodes that are connected only by the network.
 
 use super::home::Home;
 use super::ssh::Sshd;
@@ -11,7 +11,7 @@ use suite::cluster::Cluster;
 
 const NODES: [&str; 3] = ["snt-n1", "snt-n2", "snt-n3"];
 
-/// Lines `nodeN$ COMMAND` of a block of the guide's section: the node, and the command.
+/// Lines `nodeN$ COMMAND` of a block in the guide's section: the node, and the command.
 fn lines_of_the_guide(block: usize) -> Vec<(usize, String)> {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide.md");
     let guide = fs::read_to_string(guide).expect("the guide is there");
@@ -24,12 +24,12 @@ fn lines_of_the_guide(block: usize) -> Vec<(usize, String)> {
     lines.filter_map(|(number, line)| Some((number.parse().ok()?, named(line)))).collect()
 }
 
-/// Also where it is the beginning of a task's name.
+/// Replaces the name of a node in a line, also where it begins the name of a task.
 fn with_real_name(line: String, number: usize) -> String {
     line.replace(&format!("node{number}"), NODES[number - 1])
 }
 
-/// What commands said, to be shown when one fails.
+/// Output of commands, to be shown when one fails.
 struct Session<'a> {
     home: &'a Home,
     said: String,
@@ -40,10 +40,10 @@ impl<'a> Session<'a> {
         Self { home, said: String::new() }
     }
 
-    /// Runs a line as the user would; `command` brings it to its node.
+    /// Runs a line as the user would; `command` takes it to its node.
     ///
-    /// It writes into a file, so that one who keeps that open does not keep us: what does not come back is to be the
-    /// command itself.
+    /// The output goes into a file, so that a process that keeps it open does not block the test: only the command
+    /// itself is waited for.
     #[track_caller]
     fn run(&mut self, mut command: Command, node: usize, line: &str) {
         if line.contains("--wait") {

@@ -1,7 +1,7 @@
-//! A home that nodes share, with the states of their daemons.
+//! Home that nodes share, with the states of their daemons.
 //!
 //! # Invariants
-//! - No daemon of it is left, also when the test fails, which says what those in the background said.
+//! - No daemon is left, also when the test fails, which then prints the logs of those in the background.
 #![expect(clippy::print_stderr, reason = "a part of a test, which says why it fails")]
 
 use serde_json::Value;
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use suite::tool;
 
-/// An ordinary user.
+/// User ID of an ordinary user.
 pub(super) const USER: u32 = 65_534;
 
-/// A folder that stands for a home that nodes share.
+/// Folder that stands for a home shared by nodes.
 pub(super) struct Home {
     folder: tempfile::TempDir,
-    /// Words before each command of another user.
+    /// Words before each command that run it as another user.
     pub(super) before: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ impl Home {
         Self { folder, before: Vec::new() }
     }
 
-    /// Of an ordinary user, with the program in `bin`.
+    /// Makes the home of an ordinary user, with the program in `bin`.
     pub(super) fn of_user() -> Self {
         let mut home = Self::new();
         fs::create_dir(home.path().join("bin")).expect("the folder is ours");
@@ -45,7 +45,7 @@ impl Home {
         self.folder.path()
     }
 
-    /// `sintonia` as the user of this home.
+    /// Command `sintonia`, run as the user of this home.
     pub(super) fn sintonia(&self) -> Command {
         let own = self.path().join("bin/sintonia");
         let program = if own.exists() { own } else { tool::sintonia() };
@@ -56,7 +56,7 @@ impl Home {
         command
     }
 
-    /// The folder of a node's daemon.
+    /// Folder of a node's daemon.
     pub(super) fn state(&self, node: &str) -> PathBuf {
         self.path().join(".local/state/sintonia").join(node)
     }
@@ -66,14 +66,14 @@ impl Home {
         [("XDG_STATE_HOME", folder(".local/state")), ("XDG_CONFIG_HOME", folder(".config"))]
     }
 
-    /// What the daemon of a node answers.
+    /// Output of a command that asks the daemon of a node.
     pub(super) fn ask(&self, node: &str, words: &[&str]) -> Output {
         let mut command = self.sintonia();
         let command = command.args(words).env("SINTONIA_NODE", self.state(node));
         command.output().expect("`sintonia` is built")
     }
 
-    /// How many nodes are up as one of them sees it; 0 while it does not answer.
+    /// Number of nodes that are up, as seen by a node; 0 while it does not answer.
     pub(super) fn n_up(&self, node: &str) -> usize {
         let output = self.ask(node, &["nodes", "--json"]);
         let nodes: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
@@ -81,7 +81,7 @@ impl Home {
         nodes.iter().filter(|node| node["presence"] == "up").count()
     }
 
-    /// Nodes on which tasks of one of them ran.
+    /// Nodes on which tasks of one node ran.
     pub(super) fn used(&self, node: &str) -> Result<BTreeSet<String>, String> {
         let words = ["submit", "--wait", "--json", "--array", "1-24", "--", "sleep", "0.3"];
         let text = self.told(node, &words)?;
@@ -93,7 +93,7 @@ impl Home {
         self.told(node, &["node", "stop"]).map(drop)
     }
 
-    /// What the daemon of a node answers, or what is said instead.
+    /// Standard output of a command that asks the daemon of a node, or its standard error if it fails.
     pub(super) fn told(&self, node: &str, words: &[&str]) -> Result<String, String> {
         let output = self.ask(node, words);
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
@@ -111,7 +111,7 @@ impl Drop for Home {
             }
             let mut command = self.sintonia();
             command.args(["node", "stop", "--now", "--state"]).arg(entry.path());
-            // Most have left before.
+            // Most daemons have left before.
             let _output = command.output();
         }
     }

@@ -1,7 +1,7 @@
-//! `sshd` on each node of a cluster, for a user whose home nodes share.
+//! Runs `sshd` on each node of a cluster, for a user whose home the nodes share.
 //!
 //! # Invariants
-//! - Of this machine's own `ssh` nothing is used but the programs: keys, settings and the list of users are made here.
+//! - Only the programs of this machine's `ssh` are used: keys, settings and the list of users are made here.
 
 use super::home::{Home, USER};
 use super::wait;
@@ -15,11 +15,12 @@ use suite::library::on_path;
 use tempfile::TempDir;
 
 const PORT: u16 = 22;
-/// A list of users and a `/run` of its own, with the folder into which `sshd` locks those that are not known yet.
+/// Script that mounts a list of users and a `/run` of its own, with the folder into which `sshd` confines
+/// unauthenticated users.
 const OWN_USERS: &str = r#"mount --bind "$0" /etc/passwd && mount -t tmpfs none /run &&
     mkdir -m 755 /run/sshd && exec "$@""#;
 
-/// A running one on each node.
+/// `sshd` running on each node.
 pub(super) struct Sshd<'a> {
     cluster: &'a Cluster,
     folder: TempDir,
@@ -27,7 +28,7 @@ pub(super) struct Sshd<'a> {
 }
 
 impl<'a> Sshd<'a> {
-    /// On all nodes, for the user of `home`, who has a key.
+    /// Starts `sshd` on all nodes, for the user of `home`, who gets a key.
     #[track_caller]
     pub(super) fn new(cluster: &'a Cluster, home: &Home) -> Self {
         let folder = tempfile::tempdir().expect("there is a folder for temporary files");
@@ -46,18 +47,18 @@ impl<'a> Sshd<'a> {
         sshd
     }
 
-    /// As [`Cluster::on_node`], where the user has a home.
+    /// As [`Cluster::on_node`], with a home for the user.
     pub(super) fn on_node(&self, number: usize) -> Command {
         let mut command = self.cluster.on_node(number);
         command.args(["sh", "-c", OWN_USERS]).arg(self.users());
         command
     }
 
-    /// How many have come by `ssh` and are still connected.
+    /// Number of connections by `ssh`.
     pub(super) fn n_connections(&self) -> usize {
         let pids = (1..=self.cluster.n_nodes()).flat_map(|number| self.cluster.processes(number));
         let words = pids.map(|pid| fs::read_to_string(format!("/proc/{pid}/cmdline")));
-        // That which listens says so in its name.
+        // The listening process says so in its name.
         words
             .flatten()
             .filter(|words| words.starts_with("sshd: ") && !words.contains("[listener]"))
@@ -77,13 +78,13 @@ impl<'a> Sshd<'a> {
         fs::write(&settings, text).expect("the folder is ours");
         let log = File::create(self.folder.path().join(format!("log-{number}")));
         let mut command = self.on_node(number);
-        // It wants its own path, by which it starts itself anew for each connection.
+        // `sshd` needs its absolute path, by which it starts itself again for each connection.
         command.arg(program()).args(["-D", "-e", "-f"]).arg(settings).stdin(Stdio::null());
         let daemon = command.stdout(Stdio::null()).stderr(log.expect("the folder is ours")).spawn();
         self.daemons.push(daemon.expect("`nsenter` is installed"));
     }
 
-    /// Users of this machine, but one has a home and a shell.
+    /// Writes the list of users of this machine, in which the test's user has a home and a shell.
     fn make_users(&self, home: &Home) {
         let users = fs::read_to_string("/etc/passwd").expect("there are users");
         let is_other = |line: &&str| line.split(':').nth(2) != Some(&USER.to_string());
@@ -95,7 +96,7 @@ impl<'a> Sshd<'a> {
         fs::set_permissions(self.folder.path(), readable).expect("it is ours");
     }
 
-    /// They open all nodes, which are known.
+    /// Makes keys that open all nodes, and a list of known hosts.
     fn make_keys_of_user(&self, home: &Home) {
         let folder = home.path().join(".ssh");
         fs::create_dir(&folder).expect("the folder is ours");

@@ -1,4 +1,4 @@
-//! Programs with very many functions, all of them probed.
+//! Tests of programs with very many functions, all of them probed.
 
 use super::{check_all, passages};
 use std::fmt::Write;
@@ -30,7 +30,7 @@ static int n_total;
 KEPT int total(struct six six) { n_total++; return six.words[0] + 2 * six.words[5]; }
 ";
 
-/// Every function is called twice by `main`, and by the next one where that calls it.
+/// Text of a program in which `main` calls every function twice, and some functions call the one before them.
 fn many() -> String {
     let mut text = HEAD.to_owned();
     let mut add = |line: String| writeln!(text, "{line}").expect("text grows");
@@ -62,7 +62,7 @@ fn five_thousand_functions_at_once() {
     }
 }
 
-/// The example program as `make` builds it: what it computes lies in files.
+/// Tests the example program as `make` builds it: its results lie in files.
 #[test]
 fn the_example_program() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
