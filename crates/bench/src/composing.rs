@@ -1,7 +1,7 @@
-//! The time of large runs: our composition beside SimGrid's replay of the same trace on the same network.
+//! Times the evaluation of large runs: our composition beside SimGrid's replay of the same trace on the same network.
 //!
 //! # Not here
-//! How the two evaluate: `graph::compose`, and `predict/engine` of the command line.
+//! The evaluations: `graph::compose`, and `predict/engine` of the command line.
 
 use crate::error::BenchError;
 use crate::place::Place;
@@ -14,23 +14,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Seconds in which a run of 1024 ranks must be evaluated, its trace read included.
+/// Most time to evaluate a run of 1024 ranks, including reading its trace, in s.
 const BAR_S: f64 = 1.0;
-/// SimGrid is given up after this.
+/// Time after which SimGrid is given up, in s.
 const AT_MOST_S: &str = "120";
-/// The network of both.
+/// Machine of both, as a description of its network.
 const MACHINE: &str = "latency_us = 10\nper_byte_ns = 0.8\neager_bytes = 65536\n";
 
-/// A program of ranks that all do the same.
+/// Program whose ranks all do the same.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     name: &'static str,
-    /// Ranks on a side of a square.
+    /// Number of ranks on a side of the square of ranks.
     side: u32,
     n_times: u32,
-    /// The lines of a rank in each iteration.
+    /// Lines of a rank in each iteration.
     lines: fn(u32, u32) -> String,
-    /// Whether SimGrid replays it, too.
+    /// True if SimGrid replays it, too.
     is_replayed: bool,
 }
 
@@ -41,7 +41,7 @@ const CASES: [Case; 4] = [
     Case { name: "alltoall", side: 32, n_times: 20, lines: alltoall, is_replayed: false },
 ];
 
-/// What an engine said.
+/// Result of one evaluation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Said {
     took_s: f64,
@@ -101,7 +101,7 @@ fn row(case: &Case, ours: Said, peer: Option<Said>) -> Vec<String> {
     ]
 }
 
-/// The median of turns.
+/// Median of the turns.
 fn composed(sintonia: &Path, dir: &Path, n_turns: usize) -> Result<Said, BenchError> {
     let mut times_s = Vec::new();
     let mut total_s = 0.0;
@@ -113,7 +113,7 @@ fn composed(sintonia: &Path, dir: &Path, n_turns: usize) -> Result<Said, BenchEr
     Ok(Said { took_s: median(times_s), total_s })
 }
 
-/// One replay: what it takes is far from what ours does.
+/// Result of a single replay: its time differs so much from ours that one is enough.
 fn replayed(sintonia: &Path, dir: &Path) -> Result<Said, BenchError> {
     said(sintonia, dir, "smpi")
 }
@@ -138,7 +138,7 @@ fn said(sintonia: &Path, dir: &Path, engine: &str) -> Result<Said, BenchError> {
     })
 }
 
-/// Writes the trace of all ranks, and the machine.
+/// Writes the trace of all ranks, and the machine; returns their folder.
 fn written(place: &Place, case: &Case) -> Result<PathBuf, BenchError> {
     let dir = place.scratch().join(format!("{}-{}", case.name, case.n_ranks()));
     let write = |name: &str, text: &str| {
@@ -164,7 +164,7 @@ impl Case {
     }
 }
 
-/// Rows and columns with four neighbors each, 8 KiB to each of them, then an allreduce of one number.
+/// Stencil: four neighbors on a torus, 8 KiB to each of them, then an allreduce of one number.
 fn stencil(rank: u32, side: u32) -> String {
     let (x, y) = (rank % side, rank / side);
     let (right, left) = ((x + 1) % side, (x + side - 1) % side);
@@ -179,7 +179,7 @@ fn stencil(rank: u32, side: u32) -> String {
         + &format!("{rank} compute {flops}\n{rank} allreduce 8 0\n")
 }
 
-/// A millisecond, then 64 KiB to every rank.
+/// A millisecond of computation, then 64 KiB to every rank.
 fn alltoall(rank: u32, _side: u32) -> String {
     format!("{rank} compute 1000000\n{rank} alltoall 65536 65536\n")
 }

@@ -1,4 +1,4 @@
-//! Chunks of nothing that a master deals to two workers in a second, beside raw MPI calls and `mpi4py.futures`.
+//! Measures how many empty chunks a master deals to two workers per second, beside raw MPI calls and `mpi4py.futures`.
 
 use crate::error::BenchError;
 use crate::library::Library;
@@ -11,26 +11,26 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Chunks in a run.
+/// Number of chunks in a run.
 const N_CHUNKS: &str = "100000";
-/// Tasks in a run of `mpi4py.futures`, which is much slower.
+/// Number of tasks in a run of `mpi4py.futures`, which is much slower.
 const N_TASKS_PYTHON: &str = "5000";
-/// Chunks per second that the library must deal with one and with two in flight per worker.
+/// Fewest chunks per second that the library must deal with one and with two in flight per worker.
 const BARS: [f64; 2] = [150e3, 400e3];
-/// The program that the bars are for, and the one that it is compared with.
+/// Name of the program that the bars are for, and of the one that it is compared with.
 const OURS: &str = "master-worker";
 const PEER: &str = "C";
 
-/// A program with its words for one, and for two chunks in flight.
+/// Program, with its words for one and for two chunks in flight.
 #[derive(Debug)]
 struct Dealer {
     name: &'static str,
     ways: Vec<Vec<OsString>>,
-    /// A variable that it needs.
+    /// Environment variable that it needs.
     variable: Option<(&'static str, PathBuf)>,
 }
 
-/// What a program made of one way: a figure for each turn.
+/// Chunks per second of a program in one way, a figure for each turn.
 #[derive(Debug)]
 struct Figure {
     name: &'static str,
@@ -99,7 +99,7 @@ fn turns(library: &Library, dealers: &[Dealer], n_turns: usize) -> Result<Vec<Fi
     Ok(figures)
 }
 
-/// Chunks per second of one run: the last whole number of the line that has one.
+/// Chunks per second of one run, from the line that has the figure.
 fn run(library: &Library, dealer: &Dealer, words: &[OsString]) -> Result<f64, BenchError> {
     let launcher = library.launch_shared(3);
     let mut command = Command::new(&launcher[0]);
@@ -111,7 +111,7 @@ fn run(library: &Library, dealer: &Dealer, words: &[OsString]) -> Result<f64, Be
         .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
 }
 
-/// `dealing IN_FLIGHT FIGURE`, or `FIGURE chunks per second`.
+/// Parses `dealing IN_FLIGHT FIGURE`, or `FIGURE chunks per second`.
 fn figure_in(output: &str) -> Option<f64> {
     output.lines().find_map(|line| {
         let word = match line.strip_prefix("dealing ") {
@@ -145,7 +145,7 @@ fn dealer(name: &'static str, program: &Path, ways: [&[&str]; 2]) -> Dealer {
     Dealer { name, ways: ways.into_iter().map(words).collect(), variable: None }
 }
 
-/// `mpi4py.futures`, where `scripts/setup.sh test` has installed it; it keeps one task in flight.
+/// Program of `mpi4py.futures`, if `scripts/setup.sh test` has installed it; it keeps one task in flight.
 fn futures(place: &Place, library: &Library) -> Option<Dealer> {
     let environment = place.root.join("target/venv-mpi4py");
     let python = environment.join("bin/python");

@@ -1,8 +1,8 @@
-//! Why a measurement could not be made.
+//! Errors of measurements.
 
 use std::path::PathBuf;
 
-/// A measurement failed.
+/// Error of a measurement.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum BenchError {
@@ -12,43 +12,43 @@ pub(crate) enum BenchError {
     /// A file or folder could not be used.
     #[error("cannot use `{}`", path.display())]
     File {
-        /// Which.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// A command could not be started.
     #[error("cannot start `{command}`")]
     Start {
-        /// Which.
+        /// Command in words.
         command: String,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// A command failed.
     #[error("`{command}` failed ({status}): {output}")]
     Failed {
-        /// Which.
+        /// Command in words.
         command: String,
-        /// How it ended.
+        /// Status with which it ended.
         status: std::process::ExitStatus,
-        /// What it said last.
+        /// Last lines of its output.
         output: String,
     },
     /// A command ran past its limit.
     #[error("`{command}` did not end within {limit_s} s: is the machine too busy?")]
     Late {
-        /// Which.
+        /// Command in words.
         command: String,
-        /// Its limit.
+        /// Limit, in s.
         limit_s: u64,
     },
     /// A command did not print a figure.
     #[error("`{command}` printed no figure: {output}")]
     NoFigure {
-        /// Which.
+        /// Command in words.
         command: String,
-        /// What it said last.
+        /// Last lines of its output.
         output: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Figures of programs that print `case fastest median` lines, under each tool in turn.
+//! Reads the figures of programs that print `case fastest median` lines, under each tool in turn.
 
 use crate::error::BenchError;
 use crate::library::Library;
@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::Command;
 
-/// What each tool made of each case, turn by turn.
+/// Figures of each tool for each case, turn by turn.
 #[derive(Debug)]
 pub(crate) struct Figures {
-    /// In the order of the turns.
+    /// Tools in the order of a turn.
     pub(crate) tools: Vec<Tool>,
-    /// In the order in which the program names them.
+    /// Cases in the order in which the program names them.
     pub(crate) cases: Vec<String>,
-    /// Nanoseconds of the fastest batch by tool and case, one per turn.
+    /// Time of the fastest batch in ns, by tool and case, one per turn.
     ns: BTreeMap<(&'static str, String), Vec<f64>>,
 }
 
-/// A program of ours and how it is started.
+/// Program of this crate, and how it is started.
 #[derive(Debug)]
 pub(crate) struct Program<'a> {
     pub(crate) source: &'a str,
@@ -68,7 +68,7 @@ impl Figures {
                         self.ns.entry((tool.name, case)).or_default().push(fastest_ns);
                     }
                 }
-                // A peer that cannot watch this library is left out, not a reason to stop.
+                // A peer that cannot watch this library is left out instead of stopping all.
                 Err(_) if tool.role == Role::Peer => failed.push(tool.name),
                 Err(error) => return Err(error),
             }
@@ -77,17 +77,17 @@ impl Figures {
         Ok(())
     }
 
-    /// Nanoseconds of a case without a tool.
+    /// Time of a case without a tool, in ns.
     pub(crate) fn bare_ns(&self, case: &str) -> f64 {
         median(self.turns("bare", case).iter().copied())
     }
 
-    /// Nanoseconds that a tool adds: the median of the differences to the bare run of the same turn.
+    /// Time that a tool adds, in ns: the median of the differences to the bare run of the same turn.
     pub(crate) fn added_ns(&self, tool: &str, case: &str) -> Option<f64> {
         self.paired(tool, case, |watched, bare| watched - bare)
     }
 
-    /// How many times longer a case takes: the median of the ratios to the bare run of the same turn.
+    /// Ratio by which a case takes longer: the median of the ratios to the bare run of the same turn.
     pub(crate) fn ratio(&self, tool: &str, case: &str) -> Option<f64> {
         self.paired(tool, case, |watched, bare| watched / bare)
     }
@@ -104,7 +104,7 @@ impl Figures {
         found.map(|(_, turns)| turns.as_slice()).unwrap_or_default()
     }
 
-    /// All figures, for other programs.
+    /// All figures as JSON.
     pub(crate) fn json(&self, library: &Library) -> Value {
         let rows = self.ns.iter().map(|((tool, case), turns)| {
             json!({
@@ -128,14 +128,14 @@ fn run(command: Command) -> Result<Vec<Figure>, BenchError> {
     Ok(figures)
 }
 
-/// A line of a program: a case and two times, often of the fastest and of the median batch.
+/// Line of a program: a case and two times, often of the fastest and of the median batch.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Figure {
     pub(crate) case: String,
     pub(crate) ns: [f64; 2],
 }
 
-/// The lines `case ns ns` of an output; tools may have printed between them.
+/// Parses the lines `case ns ns` of an output; tools may have printed between them.
 pub(crate) fn figures_in(output: &str) -> Vec<Figure> {
     let line = |line: &str| {
         let mut words = line.split_whitespace();

@@ -1,7 +1,7 @@
-//! What a probe at a function costs, beside what others ask for the same.
+//! Measures the cost of a probe at a function, beside other tools that do the same.
 //!
 //! # Not here
-//! The loops that are timed: the example `price` of `instrument`, and `programs/`.
+//! The timed loops: the example `price` of `instrument`, and `programs/`.
 
 mod children;
 
@@ -11,19 +11,19 @@ use crate::{Report, table};
 use children::Turns;
 use serde_json::{Value, json};
 
-/// Most that a change of one site may take while threads run.
+/// Most time for a change of one site while threads run, in ns.
 const INSERTION_NS_MAX: f64 = 1e6;
-/// What a ratio is to.
+/// Case that ratios refer to.
 const PAIR: &str = "pair";
-/// Sites of `insert-many`.
+/// Number of sites of `insert-many`.
 const N_MANY: f64 = 5_000.0;
 
-/// A row of the first table.
+/// Row of the first table.
 struct Row {
     who: &'static str,
     what: &'static str,
     case: &'static str,
-    /// Most that it may add.
+    /// Most time that it may add, in ns.
     ns_max: Option<f64>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchErro
     Ok(report)
 }
 
-/// Whether all bars are met.
+/// Adds the costs of passages; returns whether all bars are met.
 fn add_passages(text: &mut String, turns: &Turns) -> bool {
     let (mut rows, mut all_met) = (Vec::new(), true);
     for row in &ROWS {
@@ -94,7 +94,7 @@ fn add_passages(text: &mut String, turns: &Turns) -> bool {
     all_met
 }
 
-/// Whether the bar is met.
+/// Adds the costs of changes; returns whether the bar is met.
 fn add_changes(text: &mut String, turns: &Turns) -> bool {
     let (mut rows, mut all_met) = (Vec::new(), true);
     let beside = [("insert-0", "remove-0"), ("insert-1", "remove-1"), ("insert-2", "remove-2")];

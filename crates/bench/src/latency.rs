@@ -1,4 +1,4 @@
-//! Latency of 8 bytes between two ranks on cores of their own.
+//! Measures the latency of 8 bytes between two ranks on cores of their own.
 
 use crate::error::BenchError;
 use crate::figures::{Figures, Program};
@@ -8,10 +8,10 @@ use crate::tool::Role;
 use crate::{Report, table};
 use serde_json::{Value, json};
 
-/// Most that statistics may lengthen a message.
+/// Largest ratio by which statistics may lengthen a message.
 const RATIO_MAX: f64 = 1.02;
 
-// Many short batches: the fastest is one in which neither core did anything else.
+// Many short batches: in the fastest one, neither core did anything else.
 const PROGRAM: Program<'_> =
     Program { source: "pingpong.c", arguments: &["401", "1000"], n_ranks: 2 };
 

@@ -1,4 +1,4 @@
-//! The MPI libraries of this machine, and how ranks are started under each.
+//! MPI libraries of this machine, and the commands that start ranks under each.
 
 use crate::error::BenchError;
 use crate::place::{Place, in_path, make_folder};
@@ -10,21 +10,21 @@ use std::process::Command;
 /// An MPI library with its compiler and launcher.
 #[derive(Clone, Debug)]
 pub(crate) struct Library {
-    /// For people.
+    /// Name for people.
     pub(crate) name: &'static str,
-    /// In file names and in names of environment variables.
+    /// Name in file names and in names of environment variables.
     pub(crate) key: &'static str,
     mpicc: PathBuf,
     mpirun: PathBuf,
     alone_on_cores: &'static [&'static str],
     sharing_cores: &'static [&'static str],
-    /// Variables that its programs need.
+    /// Environment variables that its programs need.
     pub(crate) settings: &'static [(&'static str, &'static str)],
 }
 
-/// Those found in `PATH`.
+/// Libraries found in `PATH`.
 pub(crate) fn installed() -> Vec<Library> {
-    // Each rank waits busily on a core of its own.
+    // Each rank polls on a core of its own.
     let open_mpi: &[&str] = &["--bind-to", "core", "--mca", "mpi_yield_when_idle", "0"];
     let giving_way: &[&str] = &["--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"];
     [
@@ -41,17 +41,17 @@ pub(crate) fn installed() -> Vec<Library> {
     .collect()
 }
 
-/// Those installed by `scripts/setup.sh bench` in which a running program can start processes.
+/// Libraries installed by `scripts/setup.sh bench`, under which a running program can start processes.
 pub(crate) fn dynamic(place: &Place) -> Vec<Library> {
     let giving_way: &[&str] = &["--oversubscribe", "--bind-to", "none"];
-    // Without these it sleeps at its start, and may hang in collectives of merged groups.
+    // Without these variables Open MPI sleeps at its start, and may hang in collectives of merged groups.
     let open_mpi: &[_] = &[
         ("OMPI_MCA_mpi_yield_when_idle", "1"),
         ("OMPI_MCA_pml", "ob1"),
         ("OMPI_MCA_btl", "self,sm,tcp"),
         ("OMPI_MCA_coll", "^han"),
     ];
-    // Connections between worlds hold; ranks that wait give way to those that compute.
+    // With these variables connections between worlds hold, and ranks that wait yield to those that compute.
     let mpich: &[_] = &[
         ("MPIR_CVAR_CH4_NETMOD", "ofi"),
         ("FI_PROVIDER", "tcp;ofi_rxm"),
@@ -59,7 +59,7 @@ pub(crate) fn dynamic(place: &Place) -> Vec<Library> {
     ];
     let libraries = [
         ("Open MPI 5", "openmpi5", giving_way, open_mpi),
-        // Its launcher fails at a spawn when it was told how to bind.
+        // Its launcher fails at a spawn if it was given options for binding.
         ("MPICH 5", "mpich5", &[], mpich),
     ];
     let installed = libraries.into_iter().map(|(name, key, options, settings)| {
@@ -72,12 +72,12 @@ pub(crate) fn dynamic(place: &Place) -> Vec<Library> {
 }
 
 impl Library {
-    /// The words that start `n_ranks` ranks, each on a core of its own.
+    /// Words that start `n_ranks` ranks, each on a core of its own.
     pub(crate) fn launch(&self, n_ranks: usize) -> Vec<OsString> {
         self.launch_with(self.alone_on_cores, n_ranks)
     }
 
-    /// The words that start `n_ranks` ranks which may be more than there are cores.
+    /// Words that start `n_ranks` ranks, which may be more than there are cores.
     pub(crate) fn launch_shared(&self, n_ranks: usize) -> Vec<OsString> {
         self.launch_with(self.sharing_cores, n_ranks)
     }
@@ -89,7 +89,7 @@ impl Library {
         words
     }
 
-    /// Compiles one of our programs; a name that ends in `.so` makes a library to preload.
+    /// Compiles a program of this crate; a name that ends in `.so` makes a library to preload.
     pub(crate) fn compile(
         &self,
         place: &Place,

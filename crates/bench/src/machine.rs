@@ -1,4 +1,4 @@
-//! The machine in one line, without its name.
+//! Describes the machine in one line, without its name.
 
 use std::fs::read_to_string;
 

@@ -1,12 +1,12 @@
-//! What watching, dealing, predicting and sharing out cost, measured: `make bench`, or `bench [PART...] [--turns N]`.
+//! Measures the costs of watching, dealing, predicting and sharing out: `make bench`, or `bench [PART...] [--turns N]`.
 //!
-//! Every figure is a median over turns; in a turn each tool runs once, one after another, so that a
-//! busier machine is busier for all. Tables go to the terminal, numbers to `target/bench/*.json`.
+//! Every figure is a median over turns. In a turn each tool runs once, one after another, so that a busier machine
+//! affects all of them. Tables go to the terminal, numbers to `target/bench/*.json`.
 //!
 //! Exit codes: 0 all bars met, 1 a measurement failed, 2 the command line is wrong, 3 a bar missed.
 //!
 //! # Not here
-//! How to read the tables: `docs/benchmarks.md`. Tests: no test is timed.
+//! Reading the tables: `docs/benchmarks.md`. Tests: no test is timed.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose result is printed")]
 
 mod composing;
@@ -34,7 +34,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [dealing] [models] [composing] [resizing] [tasks] [--turns N]";
 
-/// What is measured.
+/// Part of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Price,
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures; whether all bars are met.
+/// Measures the parts; returns whether all bars are met.
 fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
     let place = Place::find()?;
     let libraries = library::installed();
@@ -103,7 +103,7 @@ fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
     Ok(all_met)
 }
 
-/// What a part has to say.
+/// Result of a part.
 #[derive(Debug)]
 struct Report {
     text: String,

@@ -1,7 +1,7 @@
-//! Models of 200 regions, made up with noise and outliers, fitted by `sintonia fit` and by Extra-P from PyPI.
+//! Fits models of 200 synthetic regions with noise and outliers, by `sintonia fit` and by Extra-P from PyPI.
 //!
-//! What both are asked for are times on more processes than were measured. Extra-P is measured where
-//! `scripts/setup.sh bench` could install it.
+//! Both predict times for more processes than were measured. Extra-P is measured if `scripts/setup.sh bench` could
+//! install it.
 
 use crate::error::BenchError;
 use crate::place::Place;
@@ -15,17 +15,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// Bars: error over regions in percent, median and mean; processor time; start-up.
+/// Bars: median and mean of the errors of regions, in percent; processor time, in s; start-up, in ms.
 const MEDIAN_MAX: f64 = 3.0;
 const MEAN_MAX: f64 = 4.0;
 const CPU_S_MAX: f64 = 0.2;
 const START_MS_MAX: f64 = 10.0;
-/// Start-ups that are timed; the fastest counts.
+/// Number of start-ups that are timed; the fastest counts.
 const N_STARTS: usize = 21;
-/// Points that were kept back.
+/// Options that name the points kept back.
 const UNSEEN: [&str; 4] = ["--set", "p=64,128", "--set", "n=100,200,400,800,1600"];
 
-/// What one tool made of it.
+/// Results of one tool.
 #[derive(Debug)]
 struct Fitted {
     name: String,
@@ -55,7 +55,7 @@ struct Prediction {
     value: f64,
 }
 
-/// Fits the set by both.
+/// Fits the set by both tools.
 pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
     let folder = place.scratch().join("models");
     crate::place::make_folder(&folder)?;
@@ -168,7 +168,7 @@ fn ours(sintonia: &Path, folder: &Path, n_turns: usize) -> Result<Fitted, BenchE
     })
 }
 
-/// The error of each region in percent, and how many predictions are not positive.
+/// Error of each region in percent, and number of predictions that are not positive.
 fn errors(said: &[Prediction], unseen: &[Unseen]) -> (Vec<f64>, usize) {
     let key = |region: &str, p: f64, n: f64| (region.to_owned(), p.to_bits(), n.to_bits());
     let by_point: BTreeMap<_, f64> = said
@@ -190,7 +190,7 @@ fn errors(said: &[Prediction], unseen: &[Unseen]) -> (Vec<f64>, usize) {
     (regions.values().map(mean).collect(), n_not_positive)
 }
 
-/// The fastest start of a program that ends at once.
+/// Time of the fastest start of a program that ends at once, in ms.
 fn start_ms(command: impl Fn() -> Command) -> Result<f64, BenchError> {
     let mut fastest_s = f64::INFINITY;
     for _ in 0..N_STARTS {
@@ -203,7 +203,7 @@ fn start_ms(command: impl Fn() -> Command) -> Result<f64, BenchError> {
     Ok(1e3 * fastest_s)
 }
 
-/// Both settings of Extra-P; nothing where it is not installed.
+/// Results of both settings of Extra-P; empty if it is not installed.
 fn extrap(place: &Place, folder: &Path, n_turns: usize) -> Result<Vec<Fitted>, BenchError> {
     let python: PathBuf = place.root.join("target/venv-extrap/bin/python");
     if !python.exists() {
@@ -211,7 +211,7 @@ fn extrap(place: &Place, folder: &Path, n_turns: usize) -> Result<Vec<Fitted>, B
     }
     let script = place.root.join("experiments/common/extrap_errors.py");
     let mut by_name: BTreeMap<String, Vec<Fitted>> = BTreeMap::new();
-    // It is slow, and says the same each time.
+    // Extra-P is slow, and gives the same results each time.
     for _ in 0..n_turns.min(2) {
         let output = sample::output_of(command(&python, [script.as_os_str(), folder.as_os_str()]))?;
         for fitted in output.lines().filter_map(fitted_in) {
@@ -228,7 +228,7 @@ fn extrap(place: &Place, folder: &Path, n_turns: usize) -> Result<Vec<Fitted>, B
     Ok(by_name.into_iter().map(one).collect())
 }
 
-/// `SETTING  median 1.0 %  mean 2.0 %  not positive 3  cpu 4.0 s`.
+/// Parses `SETTING  median 1.0 %  mean 2.0 %  not positive 3  cpu 4.0 s`.
 fn fitted_in(line: &str) -> Option<Fitted> {
     let (name, rest) = line.split_once(" median ")?;
     let number = |after: &str| {

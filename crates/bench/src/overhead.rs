@@ -1,4 +1,4 @@
-//! How much longer whole programs take: pairs of runs, bare and watched.
+//! Measures how much longer whole programs take when they are watched, by pairs of runs.
 
 use crate::error::BenchError;
 use crate::place::{Place, in_path};
@@ -10,30 +10,29 @@ use serde_json::json;
 use std::ffi::OsString;
 use std::process::Command;
 
-/// Most that watching may lengthen a program.
+/// Largest ratio by which watching may lengthen a program.
 const RATIO_MAX: f64 = 1.01;
 
-/// A real program with its input, and how it is watched.
+/// Real program with its input, and the tool that watches it.
 #[derive(Debug)]
 struct Workload {
     name: &'static str,
     n_ranks: usize,
-    /// Program and arguments.
+    /// Program with its arguments.
     words: Vec<OsString>,
     watched: Tool,
     has_bar: bool,
 }
 
-/// What the pairs of runs of a workload say.
+/// Results of the pairs of runs of a workload.
 #[derive(Debug)]
 struct Outcome {
     pairs: Vec<[Sample; 2]>,
-    /// What the record says of it.
+    /// Share of time that the record gives for watching.
     share: Option<f64>,
 }
 
-/// Runs every program that is there, `n_turns` times bare and watched, first the one and then the
-/// other.
+/// Runs every program that is installed, `n_turns` times bare and watched, in alternating order.
 pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
     let text = "Overhead: whole programs, median of the ratios of paired runs (watched / bare)\n";
     let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
@@ -119,14 +118,14 @@ fn pairs(place: &Place, workload: &Workload, n_turns: usize) -> Result<Outcome, 
     let launcher = ["mpirun.openmpi", "-np", &n_ranks].map(OsString::from);
     let run = |tool: &Tool| {
         let mut command = tool.command(place, &launcher, &workload.words);
-        // Ranks that wait give their core away: ours is not the only program on the machine.
+        // Ranks that wait yield their core: other programs run on the machine, too.
         command.env("OMPI_MCA_mpi_yield_when_idle", "1").env("OMP_NUM_THREADS", "1");
         sample::take(command)
     };
-    // Files in the page cache, and what a program makes at its first run.
+    // Fills the page cache, and makes the files that a program makes at its first run.
     run(&Tool::bare())?;
     let pair = |turn: usize| {
-        // What runs second finds a machine that the first has warmed: each is first in turn.
+        // The second run finds a machine that the first one has warmed, so each is first in turn.
         if turn.is_multiple_of(2) {
             let bare = run(&Tool::bare())?;
             Ok([bare, run(watched)?])
@@ -136,14 +135,14 @@ fn pairs(place: &Place, workload: &Workload, n_turns: usize) -> Result<Outcome, 
         }
     };
     let pairs = (0..n_turns).map(pair).collect::<Result<_, _>>()?;
-    // A last one for its record, which the bare run of a pair may have removed.
+    // One more run for its record, since the bare run of a pair may have removed the last one.
     run(watched)?;
     let share = share_of_time(place);
     tool::clean_up(place);
     Ok(Outcome { pairs, share })
 }
 
-/// What the record of the last watched run says: calls times price of a call, over the ranks' time.
+/// Share in the record of the last watched run: calls times cost of a call, over the ranks' time.
 fn share_of_time(place: &Place) -> Option<f64> {
     let text = std::fs::read_to_string(place.scratch().join("record/summary.json")).ok()?;
     let summary: serde_json::Value = serde_json::from_str(&text).ok()?;
@@ -171,7 +170,7 @@ fn workloads(place: &Place) -> Result<Vec<Workload>, BenchError> {
     Ok(workloads)
 }
 
-/// The one program here whose functions have names: Debian's packages are stripped.
+/// Workloads of the only program here whose functions have names: Debian's packages are stripped.
 fn xfire(place: &Place, plain: &Tool) -> Vec<Workload> {
     let xfire = place.root.join("target/xfire-openmpi/xfire");
     if !xfire.exists() {
@@ -190,7 +189,7 @@ fn xfire(place: &Place, plain: &Tool) -> Vec<Workload> {
     let all: [(Option<Tool>, &[&str], bool); 3] = [
         (Some(plain.clone()), &[], true),
         (with("sintonia --app --observe", &observe), &[], true),
-        // Most passages are of functions of a few instructions: the dearest that can be asked for.
+        // Most passages are of functions of a few instructions, the most expensive case.
         (with("sintonia --probe '*'", &["--probe", "*"]), &["--end_min", "100"], false),
     ];
     let workload = |(watched, options, has_bar): (Option<Tool>, &[&str], bool)| {
@@ -205,7 +204,7 @@ fn xfire(place: &Place, plain: &Tool) -> Vec<Workload> {
     all.into_iter().filter_map(workload).collect()
 }
 
-/// Debian ships no pseudopotential: the package's own program makes one of silicon.
+/// Makes a pseudopotential of silicon by the package's own program, since Debian ships none.
 fn make_pseudopotential(place: &Place, ld1: OsString) -> Result<(), BenchError> {
     if place.scratch().join("Si.UPF").exists() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Where things lie: this repository, what was built, where results go.
+//! Paths of this repository, of what was built, and of results.
 
 use crate::error::BenchError;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 /// Folders and programs of this build.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// The repository.
+    /// Root of the repository.
     pub(crate) root: PathBuf,
-    /// `target/bench`: results, compiled programs, scratch.
+    /// Folder `target/bench`: results, compiled programs, scratch.
     pub(crate) results: PathBuf,
-    /// The probe.
+    /// Probe.
     pub(crate) probe: PathBuf,
-    /// The launcher; `None` when it is not built.
+    /// Launcher; `None` if it is not built.
     pub(crate) sintonia: Option<PathBuf>,
 }
 
 impl Place {
-    /// Everything beside this program.
+    /// Finds everything beside this program.
     pub(crate) fn find() -> Result<Self, BenchError> {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = root.canonicalize().map_err(|source| BenchError::File { path: root, source })?;
@@ -33,28 +33,28 @@ impl Place {
         Ok(Self { root, results, probe, sintonia })
     }
 
-    /// The program that times probes at functions.
+    /// Path of the program that times probes at functions.
     pub(crate) fn price(&self) -> Result<PathBuf, BenchError> {
         let price = self.probe.with_file_name("examples/price");
         if price.exists() { Ok(price) } else { Err(BenchError::NotBuilt(price)) }
     }
 
-    /// One of our C programs.
+    /// Path of a C program of this crate.
     pub(crate) fn source(&self, name: &str) -> PathBuf {
         self.root.join("crates/bench/programs").join(name)
     }
 
-    /// One of our input files.
+    /// Path of an input file of this crate.
     pub(crate) fn input(&self, name: &str) -> PathBuf {
         self.root.join("crates/bench/inputs").join(name)
     }
 
-    /// A folder in which a program may leave files.
+    /// Folder in which a program may leave files.
     pub(crate) fn scratch(&self) -> PathBuf {
         self.results.join("scratch")
     }
 
-    /// Keeps figures for other programs.
+    /// Writes figures for other programs.
     pub(crate) fn write_json(
         &self,
         name: &str,
@@ -72,7 +72,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), BenchError> {
         .map_err(|source| BenchError::File { path: path.to_owned(), source })
 }
 
-/// The file of this name in the folders of `PATH`.
+/// Path of the file of this name in the folders of `PATH`.
 pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())

@@ -1,4 +1,4 @@
-//! Nanoseconds added to an MPI call on a single rank.
+//! Measures the time added to an MPI call on a single rank.
 
 use crate::error::BenchError;
 use crate::figures::{Figures, Program};
@@ -8,9 +8,9 @@ use crate::tool::Role;
 use crate::{Report, table};
 use serde_json::{Value, json};
 
-/// Most that statistics may add to a call.
+/// Most time that statistics may add to a call, in ns.
 const STATISTICS_NS_MAX: f64 = 25.0;
-/// Most that recording may add to a call.
+/// Most time that recording may add to a call, in ns.
 const TRACE_NS_MAX: f64 = 40.0;
 
 const PROGRAM: Program<'_> = Program { source: "calls.c", arguments: &["15", "30000"], n_ranks: 1 };
@@ -44,7 +44,7 @@ pub(crate) fn measure(
 fn text(figures: &Figures) -> String {
     let watching = || figures.tools.iter().filter(|tool| tool.role != Role::Bare);
     let peer = watching().find(|tool| tool.role == Role::Peer);
-    // All of Sintonia where it is built, else its probe alone.
+    // All of Sintonia if it is built, else its probe alone.
     let ours = watching().rfind(|tool| tool.role == Role::Statistics);
     let ours = ours.map_or("probe", |tool| tool.name);
     let mut header = vec!["calls".to_owned(), "bare".to_owned()];
@@ -66,7 +66,7 @@ fn text(figures: &Figures) -> String {
     table::render(&header, &figures.cases.iter().map(row).collect::<Vec<_>>())
 }
 
-/// Tools of ours and cases above their bar.
+/// Tools of ours, with the cases above their bar.
 fn misses(figures: &Figures) -> Vec<(&'static str, &str, f64)> {
     let bar = |role| match role {
         Role::Statistics => Some(STATISTICS_NS_MAX),

@@ -1,12 +1,12 @@
-//! How long a program stands still when its number of ranks changes, beside what MPI itself needs: one spawn, and one
-//! `MPI_Alltoallv` of the bytes that moved.
+//! Measures how long a program waits when its number of ranks changes, beside the least that MPI itself needs: one
+//! spawn, and one `MPI_Alltoallv` of the bytes that moved.
 //!
-//! The bars are for a conjugate gradient that grows from 4 to 8 ranks and shrinks back: it waits at most 1.25 times that
-//! `MPI_Alltoallv`, and 50 ms more with Open MPI, which starts processes beside the program; with MPICH, whose calls
-//! stand still meanwhile, a spawn more.
+//! The bars are for a conjugate gradient that grows from 4 to 8 ranks and shrinks back. It may wait 1.25 times the
+//! first such `MPI_Alltoallv`, and 50 ms more: with Open MPI, which starts processes beside the program, and when it
+//! shrinks. When it grows with MPICH, whose calls block meanwhile, the time of a spawn takes the place of the 50 ms.
 //!
 //! # Not here
-//! Where the time of a resize went: the record of the program (`resizes.jsonl`).
+//! Times of the parts of a resize: the record of the program (`resizes.jsonl`).
 
 use crate::error::BenchError;
 use crate::library::{self, Library};
@@ -20,7 +20,7 @@ use std::process::Command;
 
 /// Numbers of ranks before and after.
 const CHANGES: [(u32, u32); 2] = [(4, 8), (8, 4)];
-/// What is solved meanwhile, and before which of its iterations the number changes: there are enough of them that both
+/// Arguments of the program, with the iterations before which the number changes: there are enough iterations that both
 /// changes are over on a busy machine, too.
 const PROGRAM: [&str; 10] = [
     "--generate",
@@ -34,27 +34,27 @@ const PROGRAM: [&str; 10] = [
     "--schedule",
     "20:8,300:4",
 ];
-/// Bytes in all that the peer cuts where the program is missing.
+/// Bytes in all that the peer distributes if the program is missing.
 const BYTES: u64 = 100_000_000;
-/// Repetitions of the peer's `MPI_Alltoallv`.
+/// Number of repetitions of the peer's `MPI_Alltoallv`.
 const N_TIMES: &str = "9";
-/// Said in place of the table where no library can start processes.
+/// Text in place of the table if no library can start processes.
 const NOTHING: &str = "not measured: there is neither Open MPI 5 nor MPICH 5 in `target/venv-openmpi5` and \
     `target/venv-mpich5`; `scripts/setup.sh bench` installs them\n";
-/// What a program that starts processes beside itself may wait more.
+/// Time that a resize without a blocking spawn may take beyond the exchange.
 const GRACE_S: f64 = 0.05;
 
-/// What MPI needs.
+/// Times that MPI needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bare {
     spawn_s: f64,
-    /// The first exchange, in which connections are made.
+    /// Time of the first exchange, in which connections are made.
     first_s: f64,
     exchange_s: f64,
     n_bytes: u64,
 }
 
-/// What a resize took.
+/// Wait of a program for a resize, and bytes that moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Resized {
     wait_s: f64,
@@ -68,7 +68,7 @@ struct Turns {
     ours: Vec<Resized>,
 }
 
-/// Runs both under all libraries that can start processes.
+/// Runs the program and the peer under all libraries that can start processes.
 pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
     let text = "Resizing: milliseconds that a program stands still, beside bare MPI\n";
     let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
@@ -95,7 +95,7 @@ pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchErro
     Ok(report)
 }
 
-/// The turns of each change.
+/// Takes the turns of each change.
 fn take_turns(place: &Place, library: &Library, n_turns: usize) -> Result<[Turns; 2], BenchError> {
     let raw = library.compile(place, "resizing.c", "resizing")?;
     let program = place.probe.with_file_name("cg");
@@ -104,7 +104,7 @@ fn take_turns(place: &Place, library: &Library, n_turns: usize) -> Result<[Turns
         let ours = if program.exists() { resized(place, library, &program)? } else { Vec::new() };
         for (place, (change, turns)) in CHANGES.into_iter().zip(&mut turns).enumerate() {
             turns.ours.extend(ours.get(place));
-            // Half of what is cut moves, when the number doubles or is halved.
+            // Half of the data moves when the number of ranks is doubled or halved.
             let n_bytes = turns.ours.last().map_or(BYTES, |ours| 2 * ours.n_bytes);
             turns.bare.push(bare(library, &raw, change, n_bytes)?);
         }
@@ -127,7 +127,7 @@ fn bare(
         .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
 }
 
-/// `resizing SPAWN FIRST EXCHANGE BYTES`.
+/// Parses `resizing SPAWN FIRST EXCHANGE BYTES`.
 fn figures_in(output: &str) -> Option<Bare> {
     let words = output.lines().find_map(|line| line.strip_prefix("resizing "))?;
     let mut words = words.split(' ');
@@ -136,7 +136,7 @@ fn figures_in(output: &str) -> Option<Bare> {
     Some(Bare { spawn_s, first_s, exchange_s, n_bytes: words.next()?.parse().ok()? })
 }
 
-/// One run of the program, with all changes.
+/// Runs the program once, with all changes.
 fn resized(place: &Place, library: &Library, program: &Path) -> Result<Vec<Resized>, BenchError> {
     let record = place.scratch().join("resizing");
     if record.exists() {
@@ -157,7 +157,7 @@ fn resized(place: &Place, library: &Library, program: &Path) -> Result<Vec<Resiz
         .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
 }
 
-/// A line of a record, when that resize was done.
+/// Parses a line of a record; `None` if that resize was not done.
 fn resize_in(line: &str) -> Option<Resized> {
     let resize: Value = serde_json::from_str(line).ok()?;
     let wait_s = resize["seconds"]["wait"].as_f64()?;

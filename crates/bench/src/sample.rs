@@ -1,17 +1,17 @@
-//! One run of a command: what it printed, how long it took, how much processor time it used.
+//! Runs a command once: its output, its elapsed time, and its processor time.
 
 use crate::error::BenchError;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A finished run.
+/// Run that has finished.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     /// Standard output, then standard error.
     pub(crate) output: String,
-    /// From start to end.
+    /// Time from start to end, in s.
     pub(crate) elapsed_s: f64,
-    /// Processor time of the command and of all it started and waited for.
+    /// Processor time of the command and of all processes that it started and waited for, in s.
     pub(crate) cpu_s: f64,
 }
 
@@ -36,12 +36,12 @@ pub(crate) fn take(mut command: Command) -> Result<Sample, BenchError> {
     Ok(Sample { output, elapsed_s, cpu_s: children_cpu_s() - cpu_before_s })
 }
 
-/// What a command printed.
+/// Runs a command; returns its output.
 pub(crate) fn output_of(command: Command) -> Result<String, BenchError> {
     take(command).map(|sample| sample.output)
 }
 
-/// The command in words, for messages.
+/// Words of the command, for messages.
 pub(crate) fn name_of(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -75,7 +75,7 @@ fn finish(mut child: Child, words: &str) -> Result<(std::process::ExitStatus, St
     Ok((status, texts.collect()))
 }
 
-/// Processor time of all children that have ended, from `/proc/self/stat` (in hundredths).
+/// Processor time of all children that have ended, in s, from `/proc/self/stat` (in hundredths).
 fn children_cpu_s() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = text.rsplit(')').next().unwrap_or_default();

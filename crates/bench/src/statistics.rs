@@ -1,6 +1,6 @@
-//! Medians.
+//! Median of values.
 
-/// The median; of an even number of values, the mean of the middle two; 0 of none.
+/// Median; the mean of the middle two of an even number of values; 0 of none.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);

@@ -1,6 +1,6 @@
-//! Tables as text.
+//! Formats tables as text.
 
-/// Rows under a header; numbers to the right, the first two columns to the left.
+/// Renders rows under a header; the first two columns are aligned to the left, the others to the right.
 pub(crate) fn render(header: &[String], rows: &[Vec<String>]) -> String {
     let all = || std::iter::once(header).chain(rows.iter().map(Vec::as_slice));
     let width = |column: usize| {

@@ -1,5 +1,5 @@
-//! Tasks of nothing that a node runs in a second, from `sintonia submit --array 1-N --wait -- true` to its end, beside
-//! HyperQueue, `xargs -P2 -n1`, and starting them one at a time.
+//! Measures how many empty tasks a node runs per second, from `sintonia submit --array 1-N --wait -- true` to its end,
+//! beside HyperQueue, `xargs -P2 -n1`, and starting them one at a time.
 
 mod daemon;
 
@@ -13,30 +13,30 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Tasks of a turn.
+/// Number of tasks in a turn.
 const N_TASKS: u32 = 5000;
-/// Tasks per second from end to end that a node must run.
+/// Fewest tasks per second, from end to end, that a node must run.
 const PER_S_MIN: f64 = 1500.0;
-/// What deciding about a task takes, at most.
+/// Most time for the decisions about a task, in us.
 const DECIDING_US_MAX: f64 = 20.0;
-/// Tasks that are decided about, in memory, to time that.
+/// Number of tasks that are decided about in memory, to time that.
 const N_DECIDED: &str = "20000";
 const OURS: &str = "sintonia submit";
 
-/// Tasks per second of one way, a figure for each turn.
+/// Tasks per second in one way, a figure for each turn.
 #[derive(Debug)]
 struct Way {
     name: &'static str,
     per_s: Vec<f64>,
 }
 
-/// Processor time for a task in microseconds, a figure for each turn.
+/// Processor time per task, in us, a figure for each turn.
 #[derive(Debug, Default)]
 struct Costs {
     daemon_us: Vec<f64>,
-    /// Of the thread that decides, hands to the journal, and tells clients and nodes.
+    /// Time of the thread that decides, passes records to the journal, and answers clients and nodes.
     thread_us: Vec<f64>,
-    /// Of deciding alone.
+    /// Time of deciding alone.
     deciding_us: Vec<f64>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchErro
     let mut ways: Vec<Way> =
         names.into_iter().map(|name| Way { name, per_s: Vec::new() }).collect();
     let mut costs = Costs::default();
-    // The first tasks find nothing in the caches.
+    // Warms the caches.
     daemon.run(N_TASKS / 10)?;
     for _ in 0..n_turns {
         costs.deciding_us.push(deciding_us(place)?);
@@ -105,7 +105,7 @@ fn ours(daemon: &Daemon, costs: &mut Costs) -> Result<f64, BenchError> {
     Ok(f64::from(N_TASKS) / elapsed_s)
 }
 
-/// What a node by itself decides about a task from its submission to its end, without processes and files.
+/// Time that a single node needs to decide about a task from its submission to its end, without processes and files.
 fn deciding_us(place: &Place) -> Result<f64, BenchError> {
     let think = place.probe.with_file_name("examples/think");
     if !think.exists() {
@@ -120,7 +120,7 @@ fn deciding_us(place: &Place) -> Result<f64, BenchError> {
         .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
 }
 
-/// `...: FIGURE ns for each`.
+/// Parses `...: FIGURE ns for each`.
 fn nanoseconds_in(output: &str) -> Option<f64> {
     let line = output.lines().find_map(|line| line.strip_suffix(" ns for each"))?;
     line.rsplit(' ').next()?.parse().ok()
@@ -142,7 +142,7 @@ fn one_at_a_time() -> Result<f64, BenchError> {
     Ok(f64::from(N_TASKS) / began.elapsed().as_secs_f64())
 }
 
-/// The interpreter that `scripts/setup.sh bench` has given HyperQueue to.
+/// Python interpreter for which `scripts/setup.sh bench` has installed HyperQueue.
 fn hyperqueue(place: &Place) -> Option<PathBuf> {
     Some(place.root.join("target/venv-hyperqueue/bin/python")).filter(|path| path.exists())
 }
@@ -158,7 +158,7 @@ fn peer(place: &Place, python: &PathBuf) -> Result<f64, BenchError> {
         .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
 }
 
-/// `FIGURE tasks per second`.
+/// Parses `FIGURE tasks per second`.
 fn figure_in(output: &str) -> Option<f64> {
     output.lines().find_map(|line| line.split_once(" tasks per second")?.0.parse().ok())
 }

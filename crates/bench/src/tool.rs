@@ -1,4 +1,4 @@
-//! The tools that are compared: how a command is run under each.
+//! Tools that are compared, and the command that runs a program under each.
 
 use crate::error::BenchError;
 use crate::library::Library;
@@ -7,38 +7,38 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A way to watch a program, or none.
+/// Way to watch a program, or the bare run.
 #[derive(Clone, Debug)]
 pub(crate) struct Tool {
-    /// In tables.
+    /// Name in tables.
     pub(crate) name: &'static str,
-    /// Ours, a peer, or neither.
+    /// Sintonia, a peer, or neither.
     pub(crate) role: Role,
     environment: Vec<(&'static str, OsString)>,
     /// Words in front of the command.
     before: Vec<OsString>,
 }
 
-/// What a figure is compared with.
+/// Role of a tool in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Nothing watches.
+    /// No tool watches.
     Bare,
-    /// The least that watching can cost.
+    /// Least that watching can cost.
     Bound,
     /// Another tool.
     Peer,
-    /// Sintonia, statistics.
+    /// Sintonia with statistics.
     Statistics,
-    /// Sintonia, every call recorded.
+    /// Sintonia with every call recorded.
     Trace,
 }
 
-/// Number of a run whose shared memory is ours to remove.
+/// Run ID of shared memory that this program may remove.
 const RUN: &str = "00000000000bench";
 
 impl Tool {
-    /// Nothing watches.
+    /// Runs without a tool.
     pub(crate) fn bare() -> Self {
         Self { name: "bare", role: Role::Bare, environment: Vec::new(), before: Vec::new() }
     }
@@ -48,14 +48,14 @@ impl Tool {
         Self { name, role, environment, before: Vec::new() }
     }
 
-    /// The probe without launcher and collector: its price alone.
+    /// Probe without launcher and collector, for its cost alone.
     fn probe(place: &Place) -> Self {
         let mut tool = Self::preloaded("probe", Role::Statistics, &place.probe);
         tool.environment.push(("SINTONIA_RUN", RUN.into()));
         tool
     }
 
-    /// All of Sintonia; `None` when it is not built.
+    /// All of Sintonia; `None` if it is not built.
     pub(crate) fn sintonia(place: &Place, role: Role) -> Option<Self> {
         let options: &[&str] = if role == Role::Trace { &["--trace"] } else { &[] };
         let name = if role == Role::Trace { "sintonia --trace" } else { "sintonia" };
@@ -75,9 +75,9 @@ impl Tool {
         Some(Self { name, role: Role::Statistics, environment: Vec::new(), before })
     }
 
-    /// A program started by `launcher` under this tool, in the scratch folder.
+    /// Command of a program started by `launcher` under this tool, in the scratch folder.
     ///
-    /// The environment is the ranks' alone: some peers cannot be loaded into a launcher.
+    /// Only the ranks get the environment: some peers cannot be loaded into a launcher.
     pub(crate) fn command(
         &self,
         place: &Place,
@@ -104,7 +104,7 @@ impl Tool {
     }
 }
 
-/// Every tool that this machine offers for programs of this MPI library.
+/// All tools on this machine for programs of this MPI library.
 pub(crate) fn all(place: &Place, library: &Library) -> Result<Vec<Tool>, BenchError> {
     let shim = library.compile(place, "shim.c", "shim.so")?;
     let mut tools =
@@ -133,8 +133,8 @@ fn mpip(library: &Library) -> Option<PathBuf> {
     installation("MPIP_HOME", library, "libmpiP.so")
 }
 
-/// A library below the folder that `<variable>_<LIBRARY>` or `<variable>` names: a peer is built for
-/// one MPI library only.
+/// Path of a library below the folder that `<variable>_<LIBRARY>` or `<variable>` names: a peer is built for one MPI
+/// library only.
 fn installation(variable: &str, library: &Library, file: &str) -> Option<PathBuf> {
     let special = format!("{variable}_{}", library.key.to_uppercase());
     let home = std::env::var_os(special).or_else(|| std::env::var_os(variable))?;
@@ -145,7 +145,7 @@ fn installation(variable: &str, library: &Library, file: &str) -> Option<PathBuf
         .find(|path| path.exists())
 }
 
-/// Removes what runs of ours have left: the record, and the shared memory of the probe alone.
+/// Removes the files of runs: the record, and the shared memory of the probe alone.
 pub(crate) fn clean_up(place: &Place) {
     let _record = std::fs::remove_dir_all(place.scratch().join("record"));
     let folders = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();

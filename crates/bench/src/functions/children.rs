@@ -1,4 +1,4 @@
-//! The programs that time calls of functions, and what they say.
+//! Runs the programs that time calls of functions, and reads their figures.
 
 use crate::error::BenchError;
 use crate::figures::{Figure, figures_in};
@@ -10,24 +10,24 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A call without any probe, in each of the programs.
+/// Case of a call without any probe, in each of the programs.
 const PLAIN: &str = "plain";
 
-/// A program that prints figures.
+/// Program that prints figures.
 struct Child {
     name: &'static str,
     words: Vec<OsString>,
 }
 
-/// A case in a turn.
+/// Figures of a case in a turn.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     figure: [f64; 2],
-    /// A plain call in the same run of the same program.
+    /// Time of a plain call in the same run of the same program, in ns.
     plain_ns: f64,
 }
 
-/// What the programs made of each case, turn by turn.
+/// Figures of each case, turn by turn.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     measured: BTreeMap<String, Vec<Measured>>,
@@ -45,7 +45,7 @@ impl Turns {
             for peer in &peers {
                 match sample::output_of(peer.command()) {
                     Ok(output) => turns.add(peer, &output),
-                    // A peer that does not run here is left out, not a reason to stop.
+                    // A peer that does not run here is left out instead of stopping all.
                     Err(error) => turns.miss(peer, &error.to_string()),
                 }
             }
@@ -80,7 +80,7 @@ impl Turns {
             return self.miss(child, &sample::last_lines(output));
         };
         for Figure { case, ns } in &figures {
-            // The plain call of the table is the one beside our own cases.
+            // The plain call in the table is the one measured beside our own cases.
             if case == PLAIN && child.name != "price" {
                 continue;
             }
@@ -94,37 +94,37 @@ impl Turns {
         self.reasons.insert(format!("{}: {reason}", child.name));
     }
 
-    /// Why something is not measured.
+    /// Reasons why something is not measured.
     pub(crate) fn reasons(&self) -> impl Iterator<Item = &str> {
         self.reasons.iter().map(String::as_str)
     }
 
-    /// All that was measured.
+    /// Names of all cases that were measured.
     pub(crate) fn cases(&self) -> impl Iterator<Item = &str> {
         self.measured.keys().map(String::as_str)
     }
 
-    /// The first figure of a case in all turns.
+    /// First figure of a case in all turns, in ns.
     pub(crate) fn all_ns(&self, case: &str) -> Vec<f64> {
         self.turns(case).iter().map(|turn| turn.figure[0]).collect()
     }
 
-    /// The median of the first figure of a case.
+    /// Median of the first figure of a case, in ns.
     pub(crate) fn ns(&self, case: &str) -> Option<f64> {
         self.middle(case, |turn| turn.figure[0])
     }
 
-    /// The median of the second.
+    /// Median of the second figure, in ns.
     pub(crate) fn second_ns(&self, case: &str) -> Option<f64> {
         self.middle(case, |turn| turn.figure[1])
     }
 
-    /// What a case adds to a plain call: the median of the differences within a run.
+    /// Time that a case adds to a plain call, in ns: the median of the differences within a run.
     pub(crate) fn added_ns(&self, case: &str) -> Option<f64> {
         self.middle(case, Measured::added_ns)
     }
 
-    /// How many times as much a case adds as another: the median of the ratios within a turn.
+    /// Ratio of what two cases add: the median of the ratios within a turn.
     pub(crate) fn ratio(&self, case: &str, to: &str) -> Option<f64> {
         let pairs = self.turns(case).iter().zip(self.turns(to));
         let ratios: Vec<_> = pairs.map(|(case, to)| case.added_ns() / to.added_ns()).collect();
@@ -166,7 +166,7 @@ fn compile(place: &Place, source: &str, options: &[&str]) -> Result<PathBuf, Ben
     Ok(program)
 }
 
-/// A breakpoint that stops and goes on again.
+/// Command of a program under `gdb`, with a breakpoint that stops and goes on.
 fn under_gdb(gdb: PathBuf, program: PathBuf) -> Vec<OsString> {
     let mut words = vec![gdb.into_os_string(), "--batch".into(), "-nx".into()];
     for order in ["set startup-with-shell off", "break *small_stopped", "ignore 1 1000000", "run"] {

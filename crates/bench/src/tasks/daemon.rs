@@ -1,4 +1,4 @@
-//! The daemon of a node by itself, with a journal on disk, and what its threads use.
+//! Daemon of a single node, with a journal on disk, and the processor time of its threads.
 
 use crate::error::BenchError;
 use crate::place::Place;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a daemon may take until it answers.
+/// Longest time until a daemon answers, in s.
 const ANSWERS_WITHIN_S: u64 = 30;
 
-/// A daemon; it ends with this value.
+/// Running daemon; ends with this value.
 #[derive(Debug)]
 pub(super) struct Daemon {
     sintonia: PathBuf,
@@ -18,12 +18,12 @@ pub(super) struct Daemon {
     process: Child,
 }
 
-/// Processor time.
+/// Processor time of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cpu {
-    /// Of all threads.
+    /// Time of all threads, in s.
     pub(super) all_s: f64,
-    /// Of the first thread, which decides.
+    /// Time of the first thread, which decides, in s.
     pub(super) thinking_s: f64,
 }
 
@@ -39,7 +39,7 @@ impl Daemon {
         let sintonia =
             sintonia.ok_or_else(|| BenchError::NotBuilt(place.probe.with_file_name("sintonia")))?;
         let state = place.scratch().join("node");
-        // What an earlier run has left there; mostly nothing.
+        // An earlier run may have left a folder; mostly there is none.
         let _state = std::fs::remove_dir_all(&state);
         let mut command = Command::new(&sintonia);
         command.args(["node", "start", "--name", "bench", "--speed", "1", "--state"]).arg(&state);
@@ -59,14 +59,14 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Runs an array of nothing to its end; how many seconds that took.
+    /// Runs an array of empty tasks to its end; returns the time that took, in s.
     pub(super) fn run(&self, n_tasks: u32) -> Result<f64, BenchError> {
         let mut command = self.client("submit");
         command.args(["--wait", "--quiet", "--array", &format!("1-{n_tasks}"), "--", "true"]);
         Ok(sample::take(command)?.elapsed_s)
     }
 
-    /// What it has used since it started.
+    /// Processor time used since the daemon started.
     pub(super) fn cpu(&self) -> Cpu {
         let process = PathBuf::from(format!("/proc/{}", self.process.id()));
         let thinking = process.join("task").join(self.process.id().to_string());
@@ -85,20 +85,20 @@ impl Drop for Daemon {
         let mut stop = Command::new(&self.sintonia);
         stop.args(["node", "stop", "--now", "--state"]).arg(&self.state);
         if sample::take(stop).is_err() {
-            // It does not answer: then its keeper ends by itself soon.
+            // The daemon does not answer; when it is killed, its keeper ends by itself soon.
             let _ended = self.process.kill();
         }
         let _status = self.process.wait();
     }
 }
 
-/// Processor time of a process or thread, from `stat` of its folder in `/proc` (in hundredths).
+/// Processor time of a process or thread, in s, from `stat` in its folder in `/proc` (in hundredths).
 fn seconds(folder: &Path) -> f64 {
     let text = std::fs::read_to_string(folder.join("stat")).unwrap_or_default();
     seconds_in(&text)
 }
 
-/// Fields 14 and 15 of proc(5), utime and stime; the third is the first after the name.
+/// Parses fields 14 and 15 of proc(5), utime and stime; the third field is the first one after the name.
 fn seconds_in(text: &str) -> f64 {
     let after_name = text.rsplit(')').next().unwrap_or_default();
     let fields = after_name.split_whitespace().skip(11).take(2);
