@@ -1,10 +1,10 @@
-//! Readers of bytes that strangers, faults and other versions hand us, each as a function of bytes.
+//! Fuzz targets: the readers of bytes that strangers, faults and other versions send, each as a function of bytes.
 //!
-//! A *target* takes any bytes and must return: no panic, no endless loop, no memory beyond its bound; where
-//! there is a law (what was written reads back the same), it panics when the law is broken. Each target has a folder
-//! `seeds/NAME` with at least one good input, from which both runs start:
+//! A *target* takes any bytes and must return: no panic, no endless loop, no memory beyond its bound. If there is a law
+//! (what was written reads back the same), it panics when the law is broken. Each target has a folder `seeds/NAME` with
+//! at least one valid input, from which both runs start:
 //!
-//! - `tests/it` runs every target on its seeds and on a fixed number of mutations of them, the same each time;
+//! - `tests/it` runs every target on its seeds and on a fixed number of their mutations, the same each time;
 //! - `make fuzz` searches with libFuzzer, guided by coverage. An input that it finds becomes a seed.
 //!
 //! A new target is one file in `targets/`, one line in [`TARGETS`], and a folder of seeds.
@@ -14,14 +14,14 @@ mod targets;
 
 pub use mutate::Mutations;
 
-/// A reader that is tried with any bytes.
+/// Reader that is tried with any bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, and that of its folder of seeds.
+    /// Name of the target, and of its folder of seeds.
     pub name: &'static str,
-    /// Reads the bytes; panics where that breaks a promise.
+    /// Reads the bytes; panics if a promise is broken.
     pub run: fn(&[u8]),
-    /// Bytes of the longest input worth trying.
+    /// Length of the longest input worth trying, in bytes.
     pub bytes_max: usize,
 }
 
@@ -56,7 +56,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "wire", run: targets::wire::run, bytes_max: 4096 },
 ];
 
-/// The target of that name.
+/// Target of this name.
 #[must_use]
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)

@@ -1,12 +1,12 @@
-//! The search for inputs that break a target: libFuzzer, guided by coverage. `make fuzz` builds and runs it.
+//! Searches for inputs that break a target: libFuzzer, guided by coverage. `make fuzz` builds and runs it.
 //!
-//! The environment variable `FUZZ_TARGET` names the target; arguments are libFuzzer's.
+//! The environment variable `FUZZ_TARGET` names the target; the arguments are those of libFuzzer.
 #![no_main]
 
 use std::sync::LazyLock;
 
 static TARGET: LazyLock<fuzz::Target> = LazyLock::new(|| {
-    // libFuzzer's ends the process at once, also where a panic is to become an error.
+    // The hook of libFuzzer ends the process at once, even if a panic is about to be turned into an error.
     let end = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !run_record::is_panic_caught() {

@@ -1,4 +1,4 @@
-//! Mutations of an input that are the same each time: no clock and no luck, so that a failure can be repeated.
+//! Mutations of inputs that are the same each time, without clock and chance, so that a failure can be repeated.
 
 /// Endless sequence of inputs made from seeds.
 #[derive(Debug)]
@@ -8,11 +8,11 @@ pub struct Mutations<'a> {
     state: u64,
 }
 
-/// Values at which counts and lengths go wrong.
+/// Values at which counts and lengths tend to go wrong.
 const TELLING: [u64; 8] = [0, 1, 0x7f, 0x80, 0xff, 0x7fff_ffff, 0xffff_ffff, u64::MAX];
 
 impl<'a> Mutations<'a> {
-    /// Mutations of `seeds`, none longer than `bytes_max`; another `number` gives other ones.
+    /// Makes mutations of `seeds`, none longer than `bytes_max`; another `number` gives other mutations.
     #[must_use]
     pub fn new(seeds: &'a [Vec<u8>], bytes_max: usize, number: u64) -> Self {
         Self { seeds, bytes_max, state: number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 }
@@ -26,7 +26,7 @@ impl<'a> Mutations<'a> {
         self.state.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number below `n`, 0 where there is none.
+    /// Number below `n`; 0 if `n` is 0.
     fn below(&mut self, n: usize) -> usize {
         let n = u64::try_from(n).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.random() % n).unwrap_or(0)
@@ -60,7 +60,7 @@ impl<'a> Mutations<'a> {
         }
     }
 
-    /// Repeats a part of the input, which deepens what is nested.
+    /// Repeats a part of the input, which makes nested parts deeper.
     fn insert_part(&mut self, input: &mut Vec<u8>, at: usize) {
         let end = (at + 1 + self.below(32)).min(input.len());
         let part = input.get(at..end).unwrap_or_default().to_vec();
@@ -74,14 +74,14 @@ impl<'a> Mutations<'a> {
         input.drain(at.min(end)..end);
     }
 
-    /// Goes on with another seed from here.
+    /// Replaces the rest of the input by that of another seed.
     fn splice(&mut self, input: &mut Vec<u8>, at: usize) {
         let other = &self.seeds[self.below(self.seeds.len())];
         input.truncate(at);
         input.extend(other.iter().skip(at));
     }
 
-    /// Another number in text: longer, negative, none.
+    /// Replaces a number in text by another one: longer, negative, none.
     fn replace_digit(&mut self, input: &mut Vec<u8>, at: usize) {
         let Some(digit) = (at..input.len()).find(|at| input[*at].is_ascii_digit()) else { return };
         let words: [&[u8]; 6] = [b"", b"-1", b"0", b"18446744073709551616", b"1e999", b"nan"];

@@ -1,4 +1,4 @@
-//! The targets, one file each.
+//! Targets, one file each.
 
 pub(crate) mod application;
 pub(crate) mod c_source;

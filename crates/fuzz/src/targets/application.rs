@@ -1,6 +1,6 @@
-//! An application description, `APP.toml`, as its author may have mistyped it.
+//! Target: an application description, `APP.toml`, as its author may have mistyped it.
 
-/// Reads it and renders each problem that it has.
+/// Reads the text and renders each of its problems.
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (_, problems) = application::read(&text);

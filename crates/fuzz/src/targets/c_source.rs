@@ -1,8 +1,8 @@
-//! A program in C, as `graph` reads it: of anybody, half written, or no program at all.
+//! Target: a C program as `graph` reads it: by any author, incomplete, or no program at all.
 
 use graph::{Source, View, draw, json, read};
 
-/// Reads it as C and as C++, and draws what becomes of it.
+/// Reads the text as C and as C++, and draws the graph.
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for name in ["program.c", "program.cpp"] {

@@ -1,12 +1,12 @@
-//! The two files of a malleable program's checkpoint, as a fault or another version may have left them.
+//! Target: the two files of a malleable program's checkpoint, as a fault or another version may have left them.
 
 use malleable::reading::{are_checkpoint, is_checkpoint_index};
 
 /// Bytes of variable and of constant data in the seed's index.
 const BYTES: [u64; 2] = [104, 112];
 
-/// Splits the bytes at a zero length, as a seed has them: length of the first file, first file, second file; and reads them
-/// as an index besides, which a checksum keeps from being reached otherwise.
+/// Splits the bytes into two files, as a seed has them (length of the first file, first file, second file), and reads
+/// these; also reads all bytes as an index, which a checksum would otherwise keep from being reached.
 pub(crate) fn run(bytes: &[u8]) {
     if let Some((length, files)) = bytes.split_first_chunk() {
         let n_bytes = usize::from(u16::from_le_bytes(*length)).min(files.len());

@@ -1,11 +1,11 @@
-//! What is said to and by a malleable job: wishes, status, records of resizes, and messages between its ranks.
+//! Target: messages to and from a malleable job: wishes, status, records of resizes, and messages between its ranks.
 
 use malleable::reading::read_again;
 use resized::{JobStatus, Resize, Wish};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Reads the bytes as each of them.
+/// Reads the bytes as each kind of message.
 pub(crate) fn run(bytes: &[u8]) {
     if let Ok(wish) = serde_json::from_slice::<Wish>(bytes) {
         let again =
@@ -17,7 +17,7 @@ pub(crate) fn run(bytes: &[u8]) {
     assert!(read_again(bytes), "a message is read as it was written");
 }
 
-/// What was read can be written and read again; numbers with a point may differ in the last place.
+/// Checks that what was read can be written and read again; numbers with a point may differ in the last place.
 fn check<T: Serialize + DeserializeOwned>(bytes: &[u8]) {
     if let Ok(read) = serde_json::from_slice::<T>(bytes) {
         let text = serde_json::to_vec(&read);

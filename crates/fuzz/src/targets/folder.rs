@@ -1,12 +1,12 @@
-//! A folder of its own for the files of one input: in memory, and emptied for the next.
+//! Folder for the files of one input, in memory and emptied for the next input.
 
 use std::path::{Path, PathBuf};
 
-/// The folder; what is in it goes with this value.
+/// Folder that is removed with this value.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// That of a target in this process.
+    /// Makes the folder of a target in this process.
     pub(super) fn new(target: &str) -> Self {
         let name = format!("sintonia-fuzz-{target}-{}", std::process::id());
         let path = Path::new("/dev/shm").join(name);

@@ -1,11 +1,11 @@
-//! The first bytes of a connection, from whomever: to the analyzer, to a collector, and on a connection whose peer lies.
+//! Target: the first bytes of a connection from anyone: to the analyzer, to a collector, and from a peer that lies.
 
 use ::wire::hello::{Hello, Verdict, earlier_version, unversioned, versioned};
 use channel::{ChannelError, KEY_BYTES, Shake, read_record};
 
 const KEY: [u8; KEY_BYTES] = [7; KEY_BYTES];
 
-/// Reads the bytes as records of the handshake, as what such records hold, and as what follows them.
+/// Reads the bytes as records of the handshake, as the contents of such records, and as what follows them.
 pub(crate) fn run(bytes: &[u8]) {
     let version = earlier_version(bytes);
     assert!(
@@ -24,7 +24,7 @@ pub(crate) fn run(bytes: &[u8]) {
     follow(bytes);
 }
 
-/// The bytes after a good handshake, in pieces of a length that the first one says.
+/// Reads the bytes after a good handshake, in pieces whose length is the first byte.
 fn follow(bytes: &[u8]) {
     let Some((piece, stream)) = bytes.split_first() else { return };
     let (mut near, mut far) = (Shake::dialing(b"fuzz", &KEY), Shake::answering(b"fuzz", &KEY));

@@ -1,4 +1,4 @@
-//! Lists of nodes, as a command line, a host file or Slurm's environment may have them.
+//! Target: lists of nodes, as in a command line, a host file or Slurm's environment.
 
 use node_list::{N_NODES_MAX, NAME_BYTES_MAX};
 

@@ -1,13 +1,13 @@
-//! What a browser, or anybody, sends to the server of a node's pages.
+//! Target: requests that a browser, or anyone, sends to the server of a node's pages.
 
 use balancer::web::Request;
 use std::io::{Cursor, Read};
 
-/// Reads the bytes as a head, whole and in small pieces: what is understood must not depend on that.
+/// Reads the bytes as a head, whole and in small pieces; the result must be the same.
 pub(crate) fn run(bytes: &[u8]) {
     let whole = read(&mut Cursor::new(bytes));
     let pieces = read(&mut Slow(bytes));
-    // A head that is too long is refused as soon as that shows, which may be before its end is seen.
+    // A head that is too long is refused as soon as possible, which may be before its end is seen.
     if bytes.len() < 4096 {
         assert_eq!(whole, pieces, "a head is understood in another way when it comes in pieces");
     }
@@ -23,7 +23,7 @@ fn read(reader: &mut impl Read) -> Option<Result<Vec<String>, &'static str>> {
     }))
 }
 
-/// Gives three bytes at a time.
+/// Reader that gives three bytes at a time.
 struct Slow<'a>(&'a [u8]);
 
 impl Read for Slow<'_> {

@@ -1,11 +1,11 @@
-//! The journal of a node, as a fault of its disk may leave it.
+//! Target: the journal of a node, as a fault of its disk may leave it.
 
 use balancer::book::{Book, BookLimits, Record};
 use balancer::core::words::node_id;
 use balancer::journal::{Encoder, Entry, read};
 
-/// Reads the bytes into a book, which must be the same when it is written anew: as a journal, and as records without
-/// their checksums, which no change would pass.
+/// Reads the bytes into a book, which must be the same after it is written and read again: as a journal, and as records
+/// without checksums, which no mutation would pass.
 pub(crate) fn run(bytes: &[u8]) {
     let mut records = Vec::new();
     let contents = read(bytes, "alpha", |entry| records.push(entry));
@@ -26,7 +26,7 @@ fn check(entries: Vec<Entry>) {
     let mut book = Book::new(node_id("alpha"), limits);
     for entry in entries {
         match entry {
-            // A record of a million tasks is none to be tried thousands of times.
+            // A record of a million tasks would take too long to be tried thousands of times.
             Entry::Record(record) if n_tasks(&record) < 100 => book.apply(&record),
             Entry::Record(_) => {}
             Entry::Hole => book.apply(&Record::Doubted { first: 1, last: u64::MAX }),

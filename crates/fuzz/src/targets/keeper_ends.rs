@@ -1,4 +1,4 @@
-//! Ends of tasks that a keeper has left on disk, as a fault may leave them.
+//! Target: ends of tasks that a keeper has left on disk, as a fault may leave them.
 
 use balancer::keeper::ends_in;
 

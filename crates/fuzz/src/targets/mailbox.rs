@@ -1,4 +1,4 @@
-//! The mailboxes between a process and its collector, as the program may overwrite them.
+//! Target: the mailboxes between a process and its collector, as the program may overwrite them.
 
 use super::folder::Folder;
 use events::{Value, ValueType};
@@ -11,8 +11,8 @@ use wire::control::{Change, Location};
 use wire::{Answer, Order};
 
 /// Sends orders and answers and overwrites parts of the mailboxes in between. The bytes are steps: `0` sends an order,
-/// `1` takes one, `2` sends an answer, `3` takes one, `4` puts another collector in the place of this one; others are
-/// writes: a place (two bytes: which part, and where in it), how many bytes (one), and these.
+/// `1` receives one, `2` sends an answer, `3` receives one, `4` replaces the collector by another one; others are
+/// writes: a place (two bytes: the part, and the offset in it), the number of bytes (one), and these bytes.
 pub(crate) fn run(bytes: &[u8]) {
     let folder = Folder::new("mailbox");
     let path = folder.path().join("1-2.segment");
@@ -21,7 +21,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let segment = SegmentWriter::create(&path, capacity, 2).expect("room for a segment");
     segment.publish();
     step_by_step(bytes, &segment);
-    // A writer's memory is never unmapped; this gives it back.
+    // A writer never unmaps its memory; this gives it back.
     segment.leave();
 }
 
@@ -41,7 +41,8 @@ fn step_by_step(bytes: &[u8], segment: &SegmentWriter) {
             1 => down.take(orders.pop()),
             2 => up.send(answer, |answer| answers.push(answer)),
             3 => up.take(collector.answers().and_then(|mut mailbox| mailbox.pop())),
-            // What is overwritten between two collectors may come twice: who takes its place knows it from there.
+            // After this, a message overwritten in between could arrive twice: the new collector starts from what it
+            // finds.
             4 if down.is_true && up.is_true => collector = open(),
             _ => {
                 let [part, at, n_bytes, value @ ..] = rest else { return };
@@ -57,7 +58,7 @@ fn step_by_step(bytes: &[u8], segment: &SegmentWriter) {
     up.take_all(|| collector.answers().and_then(|mut mailbox| mailbox.pop()));
 }
 
-/// The numbers, and where orders and answers begin, end and are.
+/// Offsets of the numbers, and of the beginnings, ends and contents of orders and answers.
 fn start_of(part: u8) -> u64 {
     let offset = match part {
         0..64 => CONTROL_OFFSET,
@@ -68,11 +69,11 @@ fn start_of(part: u8) -> u64 {
     offset as u64
 }
 
-/// What was sent in one direction and not heard yet.
+/// Messages that were sent in one direction and not yet received.
 struct Sent {
     waiting: VecDeque<Vec<u8>>,
     n: u64,
-    /// Nothing was overwritten.
+    /// True while nothing was overwritten.
     is_true: bool,
 }
 
@@ -91,7 +92,7 @@ impl Sent {
         }
     }
 
-    /// Each is heard as it was sent, once and in order.
+    /// Checks that each message is received as it was sent, once and in order.
     fn take(&mut self, heard: Option<Vec<u8>>) {
         let Some(heard) = heard else {
             assert!(!self.is_true || self.waiting.is_empty(), "what was sent is heard");

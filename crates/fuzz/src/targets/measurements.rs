@@ -1,22 +1,22 @@
-//! Measurements in any format that is known by how it begins: CSV, Extra-P's JSON and JSON Lines, the lines of Talpas.
+//! Target: measurements in any format that is recognized by its beginning: CSV, Extra-P's JSON and JSON Lines, Talpas.
 
 use fitting::formats::csv::{self, Columns};
 use fitting::formats::{Format, Reading, extrap_json};
 use fitting::{Measurements, ModelFile, Settings};
 
-/// Regions that are fitted, and points of one.
+/// Most regions that are fitted, and most points of one.
 const N_FITTED_MAX: usize = 2;
 const N_POINTS_MAX: usize = 30;
-/// Parameters of what is fitted.
+/// Most parameters of measurements that are fitted.
 const N_PARAMETERS_MAX: usize = 3;
 
-/// Reads it; what was understood is written and read back, and fitted.
+/// Reads the text; what was understood is written, read back, and fitted.
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     check(&Format::of(&text).read(&text));
 }
 
-/// What holds of all measurements that were read.
+/// Checks what holds for all measurements that were read.
 pub(super) fn check(reading: &Reading) {
     for problem in &reading.problems {
         assert!(!problem.to_string().is_empty(), "a problem has words");
@@ -39,7 +39,7 @@ fn n_values(measured: &Measurements) -> usize {
     points.map(|point| point.values.len()).sum()
 }
 
-/// A model that was found is written, read back, and predicts what it was made of.
+/// Fits models, which are written, read back, and predict the points they were fitted to.
 fn fit(measured: &Measurements) {
     if N_PARAMETERS_MAX < measured.parameters.len() {
         return;

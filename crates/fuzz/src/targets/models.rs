@@ -1,11 +1,11 @@
-//! A file of models, as `predict` and running tunlets read it: damaged, made by hand, or by somebody who wants to break it.
+//! Target: a file of models, as `predict` and running tunlets read it: damaged, made by hand, or malicious.
 
 use fitting::{FittedModel, ModelFile};
 
-/// Points asked for are so many times the ends of what was measured.
+/// Points that are predicted, as multiples of the middle of each measured range.
 const FACTORS: [f64; 6] = [0.0, 0.5, 1.0, 1.7, 100.0, 1e100];
 
-/// Reads it and asks it for points inside and outside of what was measured.
+/// Reads the file and predicts points inside and outside of what was measured.
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     ModelFile::is_meant(&text);
@@ -28,7 +28,7 @@ pub(crate) fn run(bytes: &[u8]) {
     }
 }
 
-/// What is said is finite and lies in its interval, or an error names the reason.
+/// Checks that a prediction is finite and lies in its interval, or is an error that names the reason.
 pub(super) fn check_interval(model: &FittedModel) {
     for factor in FACTORS {
         let at: Vec<f64> = model

@@ -1,12 +1,12 @@
-//! The plan of an experiment, `PLAN.toml`, with its expressions.
+//! Target: the plan of an experiment, `PLAN.toml`, with its expressions.
 
 use experiment::{Expression, Plan};
 use std::collections::BTreeMap;
 
-/// Points whose command is made.
+/// Most points whose command is made.
 const N_POINTS_MAX: usize = 20;
 
-/// Reads it, makes the commands of its points, and reads its text as an expression.
+/// Reads the text as a plan, makes the commands of its points, and reads the text as an expression.
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match Plan::read(&text) {

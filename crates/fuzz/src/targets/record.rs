@@ -1,9 +1,9 @@
-//! A run record that is damaged, or was never ours.
+//! Target: a run record that is damaged, or was never one.
 
 use super::folder::Folder;
 use run_record::RunRecord;
 
-/// Files of a record, by the byte that stands for them.
+/// Files of a record, in the order of the bytes that stand for them.
 const FILES: [&str; 7] = [
     "summary.json",
     "regions.parquet",
@@ -14,11 +14,11 @@ const FILES: [&str; 7] = [
     "dealt.json",
 ];
 
-/// The header of a record as the first version wrote it: without checksums, so that all that follows is read.
+/// Header of a record as the first version wrote it: without checksums, so that everything behind them is reached.
 const HEADER: &str = r#"{"format_version":1,"sintonia_version":"0.1.0","run_id":"0","command":[],
 "started_s":0.0,"host":"","pid":1,"state":"finished"}"#;
 
-/// Reads everything of a record whose one file has these bytes; the first one says which, 7 is `run.json`.
+/// Reads everything of a record with one file of these bytes; the first byte says which file, 7 is `run.json`.
 pub(crate) fn run(bytes: &[u8]) {
     let Some((kind, content)) = bytes.split_first() else { return };
     let folder = Folder::new("record");
@@ -30,7 +30,7 @@ pub(crate) fn run(bytes: &[u8]) {
     }
 }
 
-/// Each file is read or refused with a sentence.
+/// Reads each file, which succeeds or fails with a sentence.
 fn read(record: &RunRecord) {
     record.read_summary().map_err(|error| error.to_string()).ok();
     record.read_regions().map_err(|error| error.to_string()).ok();

@@ -1,10 +1,10 @@
-//! What `simulate` plays through: descriptions of clusters, tasks and machines, each a key and a value in a line.
+//! Target: scenarios of `simulate`: clusters, tasks and machines, each a key and a value in a line.
 
 use balancing::Policy;
 use simulator::balance::{self, Arrivals, Detection, Durations, Scenario};
 use simulator::chunking::{self as dealing, Machine, Workload};
 
-/// Simulated are only scenarios of this size: larger ones take longer, and nothing else.
+/// Limits of the scenarios that are simulated: larger ones only take longer.
 const N_NODES_MAX: u32 = 16;
 const N_TASKS_MAX: u64 = 60;
 const TIME_S_MAX: f64 = 50.0;
@@ -60,7 +60,8 @@ fn balance(scenario: &Scenario) {
     }
 }
 
-/// Nodes look and talk all the time, so it is simulated time that costs time.
+/// Returns whether little time is simulated: nodes measure and communicate all the time, so that simulated time costs
+/// time.
 fn is_short(scenario: &Scenario) -> bool {
     let (Arrivals::Every { gap_s } | Arrivals::Random { gap_s }) = scenario.arrivals;
     let task_s = match scenario.durations {

@@ -1,4 +1,4 @@
-//! The memory in which a program is observed, as that program may leave it.
+//! Target: the shared memory in which a program is observed, as that program may leave it.
 
 use super::folder::Folder;
 use analyzer::{Measured, RunFacts, place, recover, summarize};
@@ -11,7 +11,7 @@ use symbols::Resolver;
 
 const RUN: u64 = 0xf0;
 
-/// A segment of a process with two threads, counters, records and a communicator.
+/// Segment of a process with two threads, counters, records and a communicator.
 static SEGMENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = Folder::new("segment-made");
     let path = folder.path().join("1-2.segment");
@@ -48,7 +48,7 @@ static SEGMENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
 });
 
 /// Overwrites parts of a segment, then recovers the run from it as `sintonia report` does. The bytes are writes: a
-/// place (two bytes: which part, and where in it in units of 8 bytes), how many bytes (one), and these.
+/// place (two bytes: the part, and the offset in it in units of 8 bytes), the number of bytes (one), and these bytes.
 pub(crate) fn run(bytes: &[u8]) {
     let mut segment = SEGMENT.clone();
     let mut rest = bytes;
@@ -62,7 +62,7 @@ pub(crate) fn run(bytes: &[u8]) {
     recover(&segment);
 }
 
-/// Starts of the parts in which numbers are, then places all over the segment.
+/// Starts of the parts that hold numbers, then places all over the segment.
 fn start_of(part: u8) -> usize {
     let capacity =
         Capacity { n_threads: 3, n_regions: N_RESERVED_REGIONS + 8, n_peers: 4, n_records: 64 };

@@ -1,13 +1,12 @@
-//! Files that collectors and analyzer left in a record's spool, as a full disk, a killed writer or a stranger may
-//! leave them.
+//! Target: files in a record's spool, as a full disk, a killed writer or a stranger may leave them.
 
 use super::folder::Folder;
 use analyzer::{recover, summarize};
 use run_record::{RunRecord, SpoolReader, SpoolWriter};
 use symbols::Resolver;
 
-/// Reads the bytes as the one file of a run that was cut off: after the first byte, which says what kind of file.
-/// What can be read is written again and reads back the same.
+/// Reads the bytes as the one file of a run that was cut off; the first byte says what kind of file. What can be read
+/// is written again and reads back the same.
 pub(crate) fn run(bytes: &[u8]) {
     let Some((kind, content)) = bytes.split_first() else { return };
     let folder = Folder::new("spool");

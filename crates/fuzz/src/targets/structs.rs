@@ -1,6 +1,6 @@
-//! A header of C, as `messages` reads it.
+//! Target: a C header, as `messages` reads it.
 
-/// Reads it; of a good one the code is made, of a bad one the problems are shown.
+/// Reads the text; generates the code of a valid header, and shows the problems of an invalid one.
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (header, problems) = structures::read(&text);

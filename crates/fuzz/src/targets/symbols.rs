@@ -1,10 +1,10 @@
-//! A program's file, damaged or made to harm, as `sintonia functions FILE` and `sintonia run --app` read it.
+//! Target: a program's file, damaged or malicious, as `sintonia functions FILE` and `sintonia run --app` read it.
 
 use ::symbols::{CodeAddress, Program, Resolver};
 use std::panic::{catch_unwind, resume_unwind};
 use std::path::Path;
 
-/// Reads everything that a command asks of a program: all functions, some names, the places of some addresses.
+/// Reads everything that a command looks up in a program: all functions, some names, the places of some addresses.
 pub(crate) fn run(bytes: &[u8]) {
     let path = std::env::temp_dir().join(format!("fuzz-program-{}", std::process::id()));
     std::fs::write(&path, bytes).expect("a folder for temporary files");
@@ -24,7 +24,7 @@ fn read(path: &Path) {
     let _is_profiled = program.is_profiled();
     let _description = program.description();
     let _n_missing = program.missing_libraries().len();
-    // Names of the seeds, and one that is nowhere; what is said of them has words.
+    // Names in the seeds, and one that is in none; no error may be empty.
     for name in ["step", "half", "fire::Front::advance", "nothing"] {
         let sentence = program.function(name).err().map(|error| error.to_string());
         assert_ne!(sentence.as_deref(), Some(""), "{name}");

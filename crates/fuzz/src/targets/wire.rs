@@ -1,12 +1,12 @@
-//! The stream between a collector and the analyzer, as a stranger or a cut connection may leave it.
+//! Target: the stream between a collector and the analyzer, as a stranger or a cut connection may leave it.
 
 use ::wire::{FrameBuffer, ToAnalyzer, ToCollector};
 use serde::de::DeserializeOwned;
 
-/// Limit of a frame, of the order of what strangers are granted.
+/// Limit of a frame, in bytes, about as much as strangers are allowed.
 const FRAME_BYTES_MAX: usize = 64 * 1024;
 
-/// Reads the bytes as what either side hears, in pieces of a length that the first byte says.
+/// Reads the bytes as the messages to either side, in pieces whose length is the first byte.
 pub(crate) fn run(bytes: &[u8]) {
     let Some((piece, stream)) = bytes.split_first() else { return };
     hear::<ToAnalyzer>(usize::from(*piece).max(1), stream);

@@ -1,14 +1,14 @@
-//! Every target on its seeds, on each of their beginnings, and on a fixed number of mutations of them.
+//! Runs every target on its seeds, on prefixes of each, and on a fixed number of mutations.
 //!
-//! A failure prints the number of the mutation; the input lies in a file then, ready to become a seed.
+//! A failure prints the number of the mutation; the input is then in a file, ready to become a seed.
 #![expect(clippy::panic, reason = "a helper of tests fails by panicking")]
 
 use fuzz::{Mutations, TARGETS, Target};
 use std::path::{Path, PathBuf};
 
-/// Mutations tried of each target: some seconds in all.
+/// Number of mutations tried for each target: some seconds in all.
 const N_MUTATIONS: usize = 2_000;
-/// Beginnings tried of each seed: all of a short one.
+/// Number of prefixes tried for each seed: all of a short one.
 const N_BEGINNINGS: usize = 500;
 
 #[test]
@@ -57,7 +57,7 @@ fn check(target: &Target) {
     }
 }
 
-/// Keeps the input where the target fails.
+/// Runs the target, and keeps the input if it fails.
 #[track_caller]
 fn run(target: &Target, input: &[u8], what: &str) {
     if std::panic::catch_unwind(|| (target.run)(input)).is_ok() {
