@@ -1,16 +1,16 @@
-//! Aligned accesses of compiled code to its stack that must fault.
+//! Finds aligned accesses of compiled code to its stack that must fault.
 //!
-//! A function begins with a stack pointer of 8 modulo 16 (System V ABI). From there on, what each register is
-//! modulo a power of two is followed along all ways through the function; an instruction that faults unless its
-//! operand is aligned, at a place known not to be, is what a compiler got wrong. Record 0022 has the case that it was
-//! written for: one such instruction, in release builds only, on a way that is taken when a rank died.
+//! A function begins with a stack pointer of 8 modulo 16 (System V ABI). From there on, the remainder of each register
+//! modulo a power of two is tracked along all paths through the function. An instruction that requires an aligned
+//! operand, but whose operand is known to be misaligned, is a mistake of the compiler. Record 0022 has the case for
+//! which this was written: one such instruction, in release builds only, on a path taken when a rank died.
 //!
 //! # Invariants
-//! - What is reported faults wherever it is executed, given the ABI: places that are not known for sure pass.
+//! - Every reported instruction faults wherever it is executed, given the ABI: addresses that are not known pass.
 //! - Pure: bytes in, findings out.
 //!
 //! # Not here
-//! Data on the heap and behind pointers that were handed in: nothing is known of them.
+//! Data on the heap and behind pointers that are passed in: nothing is known of their addresses.
 
 mod flow;
 mod frame;
@@ -21,35 +21,35 @@ mod residue;
 use iced_x86::Instruction;
 use std::fmt;
 
-/// A file of code could not be looked at.
+/// Error of reading a file of code.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodeError {
-    /// It is no ELF file or archive, or a damaged one.
+    /// The file is no ELF file or archive, or a damaged one.
     #[error(
         "it is no ELF file and no archive of some, or a damaged one: name what the linker wrote"
     )]
     Format(#[from] object::Error),
-    /// It is for another processor.
+    /// The file is for another processor.
     #[error("it is for `{0:?}`: name a file for x86-64")]
     Processor(object::Architecture),
-    /// Nothing says where functions begin.
+    /// The file does not tell where functions begin.
     #[error("it names no function: look at it before `strip`")]
     NoFunctions,
 }
 
-/// An instruction that faults.
+/// Instruction that faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misaligned {
     /// Symbol of the function.
     pub function: String,
-    /// Address of its first such instruction, in the file's own terms.
+    /// Address of the first such instruction of the function, as the file has it.
     pub address: u64,
-    /// Name of the instruction.
+    /// Mnemonic of the instruction.
     pub instruction: String,
-    /// How many bytes too far its operand begins.
+    /// Bytes by which the operand begins too late.
     pub off_by: u64,
-    /// The alignment it wants, in bytes.
+    /// Alignment that the instruction requires, in bytes.
     pub wanted: u64,
 }
 
@@ -64,19 +64,19 @@ impl fmt::Display for Misaligned {
     }
 }
 
-/// What was found in a file.
+/// Results for a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Findings {
-    /// Functions that were looked at.
+    /// Number of functions that were examined.
     pub n_functions: usize,
-    /// The first fault of each that has one.
+    /// First fault of each function that has one.
     pub misaligned: Vec<Misaligned>,
 }
 
-/// Looks at all functions of an ELF file, or of all those in an archive.
+/// Examines all functions of an ELF file, or of all ELF files in an archive.
 ///
 /// # Errors
-/// When it cannot be read, is for another processor, or names no function.
+/// If the file cannot be read, is for another processor, or names no function.
 pub fn findings(file: &[u8]) -> Result<Findings, CodeError> {
     let mut findings = Findings { n_functions: 0, misaligned: Vec::new() };
     functions::each(file, |function| {
@@ -87,7 +87,7 @@ pub fn findings(file: &[u8]) -> Result<Findings, CodeError> {
     if findings.n_functions == 0 { Err(CodeError::NoFunctions) } else { Ok(findings) }
 }
 
-/// How a function is entered.
+/// Way in which a function is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     /// By `call`.
@@ -112,10 +112,10 @@ impl Fault {
     }
 }
 
-/// The first fault of a function by its address.
+/// First fault of a function, by address.
 fn first_fault(code: &[u8], address: u64, entry: Entry) -> Option<Fault> {
     let instructions = flow::decode(code, address);
-    // Few functions have such instructions at all.
+    // Few functions have such instructions.
     if !instructions.iter().any(|instruction| operand::wanted(instruction).is_some()) {
         return None;
     }

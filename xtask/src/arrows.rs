@@ -1,4 +1,4 @@
-//! Which crate may depend on which: `arrows.toml` against the manifests.
+//! Rules for dependencies between crates: compares `arrows.toml` with the manifests.
 
 use std::collections::BTreeMap;
 
@@ -6,36 +6,36 @@ use serde::Deserialize;
 
 use crate::{Problem, manifest::Manifest};
 
-/// Where the arrows are written, from the root of the repository.
+/// Path of the rules from the root of the repository.
 pub const FILE: &str = "arrows.toml";
 
-/// The contents of `arrows.toml`.
+/// Contents of `arrows.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arrows {
     /// Every crate of the workspace, by package name.
     pub crates: BTreeMap<String, CrateRules>,
-    /// Files whose length is free.
+    /// Files whose length is not limited.
     #[serde(default)]
     pub length: LengthRules,
 }
 
-/// What one crate may do.
+/// Rules of one crate.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrateRules {
-    /// Its place in the order of the layers.
+    /// Layer of the crate.
     pub layer: Layer,
-    /// It never names the world outside its arguments.
+    /// True if the crate uses nothing outside of its arguments.
     #[serde(default)]
     pub pure: bool,
-    /// It may contain `unsafe`.
+    /// True if the crate may contain `unsafe`.
     #[serde(default)]
     pub edge: bool,
-    /// Our crates it may depend on.
+    /// Crates of this workspace that it may depend on.
     #[serde(default)]
     pub may_use: Vec<String>,
-    /// Further ones that only its tests may depend on, of any layer.
+    /// Further crates, of any layer, that only its tests may depend on.
     #[serde(default)]
     pub tests_use: Vec<String>,
 }
@@ -44,23 +44,23 @@ pub struct CrateRules {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
-    /// What is measured, and how it is called.
+    /// Types and formats of what is measured and exchanged.
     Words,
-    /// Values in, values out.
+    /// Pure computation: values in, values out.
     Rules,
-    /// What touches memory and programs that are not ours.
+    /// Code that touches memory and programs of others.
     Edges,
-    /// What a person starts.
+    /// Programs that users start.
     Programs,
-    /// What holds the rest to its word.
+    /// Tests of all the others.
     Tests,
 }
 
-/// Which files may be long.
+/// Rules about the length of files.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LengthRules {
-    /// Tables of data, a row to a line.
+    /// Tables of data with a row to a line, which may be long.
     pub tables: Vec<String>,
 }
 
@@ -68,12 +68,12 @@ impl Arrows {
     /// Reads the text of `arrows.toml`.
     ///
     /// # Errors
-    /// When the text has another shape than [`Arrows`].
+    /// If the text does not have the shape of [`Arrows`].
     pub fn read(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text)
     }
 
-    /// The rules of the crate that the file at `path` belongs to.
+    /// Rules of the crate that the file at `path` belongs to.
     #[must_use]
     pub fn crate_of(&self, path: &str) -> Option<&CrateRules> {
         let crates = ["crates/", "apps/"].into_iter().find_map(|roof| path.strip_prefix(roof));
@@ -81,7 +81,7 @@ impl Arrows {
         self.crates.get(folder.split('/').next()?)
     }
 
-    /// Every manifest that strays from the arrows, and every arrow without a crate.
+    /// Problems of manifests that break the rules, and of rules without a crate.
     #[must_use]
     pub fn check(&self, manifests: &[Manifest]) -> Vec<Problem> {
         let mut problems: Vec<Problem> =
@@ -125,7 +125,7 @@ impl Arrows {
             for used in all.filter(|used| !self.crates.contains_key(*used)) {
                 problems.push(format!("`{name}` may use `{used}`, which is no crate"));
             }
-            // Tests start what they need.
+            // Tests may start programs of any layer.
             for (used, above) in
                 rules.may_use.iter().filter_map(|used| self.crates.get_key_value(used))
             {

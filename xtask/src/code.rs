@@ -1,12 +1,12 @@
-//! Rust text without its comments and literals, so that a rule about code reads code only.
+//! Removes comments and literals from Rust text, so that rules about code see only code.
 //!
 //! # Invariants
-//! - The result has as many lines as the text, and each word of code stays on its line.
+//! - The result has as many lines as the text, and each word of code remains on its line.
 //!
 //! # Not here
-//! A parser: the rules look for words and paths, which this is enough for.
+//! A parser: the rules look for words and paths, for which this is enough.
 
-/// `text` with every comment and literal blanked out.
+/// Returns `text` with every comment and literal blanked out.
 #[must_use]
 pub fn code_only(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
@@ -25,7 +25,7 @@ pub fn code_only(text: &str) -> String {
     code
 }
 
-/// The lines before the tests of a file: all where it has none.
+/// Lines before the tests of a file; all lines if it has none.
 #[must_use]
 pub fn before_tests(text: &str) -> &str {
     let mut n_bytes = 0;
@@ -38,7 +38,7 @@ pub fn before_tests(text: &str) -> &str {
     text
 }
 
-/// Length in bytes of the comment or literal that `rest` starts with; zero where it starts with code.
+/// Length in bytes of the comment or literal that `rest` starts with; zero if it starts with code.
 fn literal_or_comment(rest: &str, before: Option<char>) -> usize {
     if rest.starts_with("//") {
         return rest.find('\n').unwrap_or(rest.len());
@@ -90,7 +90,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// A character literal; a lifetime (`'a` without a closing quote) is code.
+/// Length of a character literal; a lifetime (`'a` without a closing quote) is code.
 fn character(rest: &str) -> usize {
     let mut chars = rest.chars().skip(1);
     match (chars.next(), chars.next()) {

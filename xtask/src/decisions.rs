@@ -1,4 +1,4 @@
-//! Decision records are numbered without holes and answer the same four questions.
+//! Rules for decision records: numbered without gaps, with the same four headings.
 
 use crate::Problem;
 
@@ -8,7 +8,7 @@ pub const FOLDER: &str = "docs/decisions";
 const HEADINGS: [&str; 4] =
     ["## Problem", "## Decision", "## Consequences", "## What would change our mind"];
 
-/// Problems of the numbering; `paths` are all records, in any order.
+/// Problems of the numbering; `paths` has all records, in any order.
 #[must_use]
 pub fn numbering(paths: &[&str]) -> Vec<Problem> {
     let mut names: Vec<&str> =
@@ -26,7 +26,7 @@ pub fn numbering(paths: &[&str]) -> Vec<Problem> {
         .collect()
 }
 
-/// The questions a record leaves open.
+/// Problems of missing headings in a record.
 #[must_use]
 pub fn headings(path: &str, text: &str) -> Vec<Problem> {
     let missing = HEADINGS.iter().filter(|heading| !text.lines().any(|line| line == **heading));

@@ -1,15 +1,15 @@
-//! The chores of this repository, as a library so that they run as tests too.
+//! Checks of this repository, as a library so that they run as tests, too.
 //!
-//! [`tidy`](tidy::tidy) holds the tree against `arrows.toml` and the rules of CONTRIBUTING.md;
-//! [`alignment`] holds what the compiler made of it against the processor's rules.
+//! [`tidy`](tidy::tidy) compares the tree with `arrows.toml` and the rules of CONTRIBUTING.md; [`alignment`] checks
+//! compiled code against the processor's rules.
 //!
 //! # Invariants
-//! - The rules ([`alignment`], [`arrows`], [`rules`], [`decisions`], [`threats`]) are pure: text or bytes in,
-//!   problems out.
+//! - The rules ([`alignment`], [`arrows`], [`rules`], [`decisions`], [`threats`]) are pure: text or bytes in, problems
+//!   out.
 //! - Only [`tree`] reads files and starts `git`.
 //!
 //! # Not here
-//! Formatting and lints of the language: `cargo fmt` and `cargo clippy`; `make lint` runs all.
+//! Formatting and lints of Rust: `cargo fmt` and `cargo clippy`; `make lint` runs all.
 
 pub mod alignment;
 pub mod arrows;

@@ -1,7 +1,7 @@
-//! `cargo xtask tidy` holds the tree against its own rules, `cargo xtask alignment FILE...` looks for accesses in
-//! compiled programs and libraries that must fault.
+//! `cargo xtask tidy` checks the tree against its own rules; `cargo xtask alignment FILE...` looks in compiled programs
+//! and libraries for accesses that must fault.
 //!
-//! Exit codes: 0 nothing found, 1 problems found, 2 wrong usage, or something cannot be read.
+//! Exit codes: 0 nothing found, 1 problems found, 2 wrong usage or an unreadable file.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of the command line")]
 
 use std::{error::Error, path::Path, process::ExitCode};

@@ -1,4 +1,4 @@
-//! What a crate's `Cargo.toml` says that the rules ask about.
+//! Parts of a crate's `Cargo.toml` that the rules are about.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::Problem;
 
-/// One crate of the workspace.
+/// Crate of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// Path of the file from the root of the repository.
@@ -17,7 +17,7 @@ pub struct Manifest {
     pub dependencies: Vec<String>,
     /// Packages that only its tests, examples and benchmarks depend on.
     pub test_dependencies: Vec<String>,
-    /// It takes the lints of the workspace.
+    /// True if it inherits the lints of the workspace.
     pub inherits_lints: bool,
 }
 
@@ -54,7 +54,7 @@ struct Dependencies {
 /// Reads the manifest at `path`.
 ///
 /// # Errors
-/// When `text` is no manifest of a package.
+/// If `text` is no manifest of a package.
 pub fn read_manifest(path: &str, text: &str) -> Result<Manifest, toml::de::Error> {
     let cargo: CargoToml = toml::from_str(text)?;
     let everywhere = || cargo.target.values().chain([&cargo.anywhere]);
@@ -70,13 +70,13 @@ pub fn read_manifest(path: &str, text: &str) -> Result<Manifest, toml::de::Error
     })
 }
 
-/// The package behind a dependency, which may be renamed.
+/// Package of a dependency, which may be renamed.
 fn package((key, value): (&String, &toml::Value)) -> String {
     let renamed = value.get("package").and_then(toml::Value::as_str);
     renamed.unwrap_or(key).to_owned()
 }
 
-/// A crate that keeps its own list of lints escapes the rules of the others.
+/// Checks that a crate inherits the lints: with its own list it would escape the common rules.
 #[must_use]
 pub fn lints(manifest: &Manifest) -> Vec<Problem> {
     if manifest.inherits_lints {
@@ -86,7 +86,7 @@ pub fn lints(manifest: &Manifest) -> Vec<Problem> {
     vec![Problem::of_file(&manifest.path, sentence)]
 }
 
-/// Rules find a crate by the folder of a file, so that its name must be the folder's.
+/// Checks that a crate is named like its folder, by which the rules find the crate of a file.
 #[must_use]
 pub fn folder(manifest: &Manifest) -> Vec<Problem> {
     if manifest.path.rsplit('/').nth(1) == Some(manifest.name.as_str()) {

@@ -1,25 +1,25 @@
-//! What a rule says about a place in the tree.
+//! Broken rule at a place in the tree.
 
 use std::fmt;
 
-/// A broken rule, with its place and what to do about it.
+/// Broken rule, with its place and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// Path from the root of the repository.
     pub path: String,
-    /// Line, counted from one; nothing where the whole file is meant.
+    /// Line, counted from one; `None` for the whole file.
     pub line: Option<usize>,
-    /// What is wrong and what to do, as a sentence.
+    /// Sentence that says what is wrong and what to do.
     pub sentence: String,
 }
 
 impl Problem {
-    /// A problem of a whole file.
+    /// Makes a problem of a whole file.
     pub fn of_file(path: &str, sentence: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line: None, sentence: sentence.into() }
     }
 
-    /// A problem of one line, counted from one.
+    /// Makes a problem of one line, counted from one.
     pub fn of_line(path: &str, line: usize, sentence: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line: Some(line), sentence: sentence.into() }
     }

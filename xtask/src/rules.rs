@@ -2,32 +2,32 @@
 //!
 //! # Invariants
 //! - Pure: a path and a text in, problems out.
-//! - The words that a rule forbids are put together from halves here, so that this file passes.
+//! - Forbidden words are put together from halves here, so that this file passes.
 
 use crate::{Problem, code};
 
-/// Lines a file may have before its tests.
+/// Most lines of a file before its tests.
 pub const N_LINES_MAX: usize = 400;
 
-/// Modules of the standard library that are the world, not a value.
+/// Modules of the standard library that give access to the outside world.
 const WORLD_MODULES: [&str; 5] = ["env", "fs", "net", "process", "thread"];
 
-/// Clocks, however they are reached.
+/// Clocks, by whatever path they are named.
 const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
 
-/// Numbers that are aligned beyond a word.
+/// Integer types that are aligned beyond a word.
 const WIDE: [&str; 2] = ["u128", "i128"];
 
-/// Words of unfinished work.
+/// Words that mark unfinished work.
 const UNFINISHED: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
 
-/// Places that exist on one machine only.
+/// Paths that exist on one machine only.
 const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 
-/// A folder that no clone of this repository has.
+/// Folder that no clone of this repository has.
 const OUTSIDE: &str = concat!("../", "shared");
 
-/// A file begins with what it is.
+/// Checks that a file begins with a module doc.
 #[must_use]
 pub fn module_doc(path: &str, text: &str) -> Vec<Problem> {
     if text.starts_with("//!") {
@@ -36,7 +36,7 @@ pub fn module_doc(path: &str, text: &str) -> Vec<Problem> {
     vec![Problem::of_line(path, 1, "say in a first line `//! ...` what this file is")]
 }
 
-/// A module with children is `foo.rs` beside `foo/`.
+/// Checks that a module with children is `foo.rs` beside `foo/`.
 #[must_use]
 pub fn module_name(path: &str) -> Vec<Problem> {
     if !path.ends_with("/mod.rs") {
@@ -45,7 +45,7 @@ pub fn module_name(path: &str) -> Vec<Problem> {
     vec![Problem::of_file(path, "name it after its folder, beside the folder")]
 }
 
-/// A long file holds a second concept.
+/// Checks the length of a file: a long one holds a second concept.
 #[must_use]
 pub fn length(path: &str, text: &str) -> Vec<Problem> {
     let n_lines = code::before_tests(text).lines().count();
@@ -56,7 +56,7 @@ pub fn length(path: &str, text: &str) -> Vec<Problem> {
     vec![Problem::of_file(path, sentence)]
 }
 
-/// Pure crates take time and data as arguments; their tests may do as they like.
+/// Checks that a pure crate takes time and data as arguments; its tests may do as they like.
 #[must_use]
 pub fn purity(path: &str, text: &str) -> Vec<Problem> {
     let code = code::code_only(code::before_tests(text));
@@ -69,7 +69,7 @@ pub fn purity(path: &str, text: &str) -> Vec<Problem> {
         .collect()
 }
 
-/// `unsafe` stays where the edges are.
+/// Checks that there is no `unsafe` outside of the edge crates.
 #[must_use]
 pub fn no_unsafe(path: &str, text: &str) -> Vec<Problem> {
     let code = code::code_only(text);
@@ -79,7 +79,7 @@ pub fn no_unsafe(path: &str, text: &str) -> Vec<Problem> {
         .collect()
 }
 
-/// No variant is aligned beyond a word: compilers on LLVM up to 22 take slots of less for slots of more (record 0022).
+/// Checks that no variant is aligned beyond a word: LLVM up to 22 uses slots of smaller alignment for it (record 0022).
 #[must_use]
 pub fn variants(path: &str, text: &str) -> Vec<Problem> {
     let code = code::code_only(code::before_tests(text));
@@ -104,7 +104,8 @@ pub fn variants(path: &str, text: &str) -> Vec<Problem> {
     problems
 }
 
-/// Threads are asked for by calls that return when there is none (`ulimit -u`): the short forms panic.
+/// Checks that threads are started by calls that return an error if there is none left (`ulimit -u`): the short forms
+/// panic.
 #[must_use]
 pub fn threads(path: &str, text: &str) -> Vec<Problem> {
     let code = code::code_only(code::before_tests(text));
@@ -121,7 +122,7 @@ pub fn threads(path: &str, text: &str) -> Vec<Problem> {
         .collect()
 }
 
-/// No unfinished work, and nothing that only this machine or checkout has.
+/// Checks that there is no unfinished work, and no path that only this machine or checkout has.
 #[must_use]
 pub fn words(path: &str, text: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -142,7 +143,7 @@ pub fn words(path: &str, text: &str) -> Vec<Problem> {
     problems
 }
 
-/// A word or a sign of the code, with its line.
+/// Word or punctuation of the code, with its line.
 #[derive(Clone, Copy)]
 struct Token<'a> {
     word: &'a str,
@@ -164,7 +165,7 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The world's name that starts at a token: a clock, or a module of `std`, alone or in a group.
+/// Clock, or module of `std` alone or in a group, that is named at a token; with its line.
 fn world_at(tokens: &[Token<'_>], at: usize) -> Option<(usize, String)> {
     let Token { word, line } = tokens[at];
     if CLOCKS.contains(&word) {
@@ -214,7 +215,7 @@ fn has_word(line: &str, word: &str) -> bool {
     line.split(|c| !is_word(c)).any(|candidate| candidate == word)
 }
 
-/// Whether an absolute path starts with `place`: `there/wo...` does not.
+/// Returns whether an absolute path starts with `place`, not in the middle as in `there/wo...`.
 fn has_path(line: &str, place: &str) -> bool {
     line.match_indices(place).any(|(at, _)| {
         let before = line[..at].chars().next_back();

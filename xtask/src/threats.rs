@@ -1,13 +1,13 @@
-//! `docs/threats.md` is true: each promise names tests, and they exist.
+//! Rule for `docs/threats.md`: each promise names tests, and these exist.
 //!
-//! A row of its tables ends with the tests that hold it, each written `crate::name` in backquotes.
+//! A row of its tables ends with the tests that check it, each written `crate::name` in backquotes.
 
 use crate::{Problem, tree::TextFile};
 
-/// The page, from the root of the repository.
+/// Path of the page from the root of the repository.
 pub const FILE: &str = "docs/threats.md";
 
-/// Rows without a test, and names of tests that do not exist.
+/// Problems of rows without a test, and of tests that do not exist.
 #[must_use]
 pub fn promises(files: &[TextFile]) -> Vec<Problem> {
     let Some(page) = files.iter().find(|file| file.path == FILE) else { return Vec::new() };
@@ -26,7 +26,7 @@ fn problems_of_row(files: &[TextFile], line: &str, number: usize) -> Vec<Problem
         .collect()
 }
 
-/// What stands in backquotes in the last cell; nothing where the line is no row of promises.
+/// Names in backquotes in the last cell; `None` if the line is no row of promises.
 fn tests_of_row(line: &str) -> Option<Vec<&str>> {
     let is_heading = line.trim_end().ends_with("| test |") || line.starts_with("|-");
     let row = line.strip_prefix("| ").filter(|_| !is_heading)?;
@@ -34,7 +34,7 @@ fn tests_of_row(line: &str) -> Option<Vec<&str>> {
     Some(last.split('`').skip(1).step_by(2).collect())
 }
 
-/// Whether a crate of that name has a test function of that name.
+/// Returns whether a crate of this name has a test function of this name.
 fn exists(files: &[TextFile], test: &str) -> bool {
     let Some((krate, name)) = test.split_once("::") else { return false };
     let folders = [format!("crates/{krate}/"), format!("apps/{krate}/"), format!("{krate}/")];
@@ -48,7 +48,7 @@ fn exists(files: &[TextFile], test: &str) -> bool {
     })
 }
 
-/// Whether the last attributes before a function make it a test.
+/// Returns whether the last attributes before a function make it a test.
 fn follows_test(before: &str) -> bool {
     let mut lines = before.lines().rev().skip_while(|line| line.trim().is_empty());
     lines

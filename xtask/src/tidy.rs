@@ -1,4 +1,4 @@
-//! Every rule over the whole tree.
+//! Applies every rule to the whole tree.
 
 use std::{
     io,
@@ -12,28 +12,28 @@ use crate::{
     tree::{self, TextFile},
 };
 
-/// Endings of files that people write and read as code.
+/// Extensions of files that people write and read as code.
 const CODE_ENDINGS: [&str; 7] = [".rs", ".c", ".h", ".cpp", ".f90", ".py", ".js"];
 
-/// A crate that only tests depend on.
+/// Crate that only tests depend on.
 const OF_TESTS: &str = "crates/launch/";
 
-/// The tree could not be looked at.
+/// Error of reading the tree.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TidyError {
-    /// There is no `git` to ask.
+    /// `git` is not installed.
     #[error("`git` could not be started: install it")]
     NoGit {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// `git` does not know the folder.
     #[error("`{}` is no checkout: run this in a clone (git: {words})", root.display())]
     NoRepository {
-        /// The folder.
+        /// Folder.
         root: PathBuf,
-        /// What `git` said.
+        /// Message of `git`.
         words: String,
     },
     /// A listed file cannot be read.
@@ -41,34 +41,34 @@ pub enum TidyError {
     Unreadable {
         /// Path from the root of the repository.
         path: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The arrows are missing.
+    /// The file of dependency rules is missing.
     #[error("`{}` is missing: it says which crate may depend on which", arrows::FILE)]
     NoArrows,
-    /// A file of rules has the wrong shape.
+    /// A TOML file has the wrong shape.
     #[error("`{path}` cannot be understood: mend it where the cause says")]
     BadToml {
         /// Path from the root of the repository.
         path: String,
-        /// Where and why.
+        /// Place and cause.
         source: Box<toml::de::Error>,
     },
 }
 
-/// All problems of the checkout at `root`, sorted by place.
+/// Finds all problems of the checkout at `root`, sorted by place.
 ///
 /// # Errors
-/// When the tree, `arrows.toml` or a manifest cannot be read.
+/// If the tree, `arrows.toml` or a manifest cannot be read.
 pub fn tidy(root: &Path) -> Result<Vec<Problem>, TidyError> {
     problems_of(&tree::text_files(root)?)
 }
 
-/// All problems of a tree of files, sorted by place.
+/// Finds all problems of a tree of files, sorted by place.
 ///
 /// # Errors
-/// When `arrows.toml` is missing, or it or a manifest has the wrong shape.
+/// If `arrows.toml` is missing, or it or a manifest has the wrong shape.
 pub fn problems_of(files: &[TextFile]) -> Result<Vec<Problem>, TidyError> {
     let arrows_file = files.iter().find(|file| file.path == arrows::FILE);
     let arrows_text = &arrows_file.ok_or(TidyError::NoArrows)?.text;
@@ -95,13 +95,13 @@ fn bad_toml(path: &str, source: toml::de::Error) -> TidyError {
     TidyError::BadToml { path: path.to_owned(), source: Box::new(source) }
 }
 
-/// The manifest of a crate, not of a fixture inside one.
+/// Returns whether a path is the manifest of a crate, and not that of a fixture inside one.
 fn is_manifest(path: &str) -> bool {
     let steps: Vec<&str> = path.split('/').collect();
     matches!(steps[..], ["crates" | "apps", _, "Cargo.toml"] | ["xtask", "Cargo.toml"])
 }
 
-/// Whether a file is compiled into the crate: a build script and a file of tests are not.
+/// Returns whether a file is compiled into the crate: build scripts and files of tests are not.
 fn ships(path: &str) -> bool {
     path.contains("/src/") && !path.ends_with("/tests.rs")
 }
@@ -131,7 +131,7 @@ fn problems_of_file(arrows: &Arrows, TextFile { path, text }: &TextFile) -> Vec<
     problems
 }
 
-/// Rules that differ from crate to crate.
+/// Applies the rules that differ from crate to crate.
 fn problems_of_crate_code(arrows: &Arrows, path: &str, text: &str) -> Vec<Problem> {
     let Some(rules_of_crate) = arrows.crate_of(path) else { return Vec::new() };
     let mut problems = Vec::new();
@@ -173,7 +173,7 @@ mod tests {
         ]
     }
 
-    /// The one place that is a problem when `path` has `text`.
+    /// Checks that a tree in which `path` has `text` has one problem, at `expected_path`.
     #[track_caller]
     fn check(path: &str, text: &str, expected_path: &str) {
         let mut files = clean_tree();

@@ -1,24 +1,24 @@
-//! The files of the repository, as `git` knows them.
+//! Files of the repository, as `git` knows them.
 
 use std::{fs, io, path::Path, process::Command};
 
 use crate::TidyError;
 
-/// One file of text.
+/// Text file of the repository.
 #[derive(Clone, Debug)]
 pub struct TextFile {
     /// Path from the root of the repository, with forward slashes.
     pub path: String,
-    /// What is in it.
+    /// Text of the file.
     pub text: String,
 }
 
-/// All files of text below `root` that are tracked, or would be after `git add`.
+/// Reads all text files below `root` that are tracked, or would be after `git add`.
 ///
-/// Files deleted but not yet committed, links and files that are no UTF-8 are passed over.
+/// Files deleted but not yet committed, links, and files that are not UTF-8 are skipped.
 ///
 /// # Errors
-/// When `git` cannot be started or refuses, or a file cannot be read.
+/// If `git` cannot be started or fails, or a file cannot be read.
 pub fn text_files(root: &Path) -> Result<Vec<TextFile>, TidyError> {
     let mut files = Vec::new();
     for path in listed(root)? {

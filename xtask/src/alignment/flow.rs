@@ -1,15 +1,15 @@
-//! All ways through a function.
+//! Follows all paths through a function.
 
 use super::Entry;
 use super::frame::Frame;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory};
 
-/// The instructions of a function, in the order of their addresses.
+/// Decodes the instructions of a function, in the order of their addresses.
 pub(super) fn decode(code: &[u8], address: u64) -> Vec<Instruction> {
     Decoder::with_ip(64, code, address, DecoderOptions::NONE).into_iter().collect()
 }
 
-/// What is known at each instruction; `None` where none leads.
+/// State of the registers before each instruction; `None` if no path leads there.
 pub(super) fn frames(instructions: &[Instruction], entry: Entry) -> Vec<Option<Frame>> {
     let mut flow = Flow {
         instructions,
@@ -27,11 +27,11 @@ pub(super) fn frames(instructions: &[Instruction], entry: Entry) -> Vec<Option<F
 struct Flow<'a> {
     instructions: &'a [Instruction],
     frames: Vec<Option<Frame>>,
-    /// Instructions to go on from.
+    /// Instructions from which paths are still to be followed.
     open: Vec<usize>,
-    /// Instructions that no other leads to visibly: cases of a `match`, or ends after a panic.
+    /// Instructions to which no visible path leads: cases of a `match`, or landing pads after a panic.
     hidden: Vec<usize>,
-    /// What holds there: at every jump to a place that was reckoned, and after every call.
+    /// State that holds at these: joined from all jumps to computed addresses and all calls.
     elsewhere: Option<Frame>,
     info: InstructionInfoFactory,
 }

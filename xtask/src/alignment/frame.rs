@@ -1,4 +1,4 @@
-//! The registers at one instruction.
+//! State of the registers at one instruction.
 
 use super::Entry;
 use super::residue::Residue;
@@ -26,7 +26,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// At the first instruction of a function.
+    /// State at the first instruction of a function.
     pub(super) fn at(entry: Entry) -> Self {
         let mut frame = Self { registers: [Residue::UNKNOWN; 16] };
         let rsp = match entry {
@@ -37,7 +37,7 @@ impl Frame {
         frame
     }
 
-    /// What holds on both ways to an instruction.
+    /// State that holds on both paths to an instruction.
     pub(super) fn join(mut self, other: Self) -> Self {
         for (own, other) in self.registers.iter_mut().zip(other.registers) {
             *own = own.join(other);
@@ -45,10 +45,10 @@ impl Frame {
         self
     }
 
-    /// Where the operand in memory begins.
+    /// Address of the operand in memory.
     pub(super) fn operand(&self, instruction: &Instruction) -> Residue {
         let base = match instruction.memory_base() {
-            // Where code and constants will lie is for the linker.
+            // The linker decides where code and constants will lie.
             Register::RIP | Register::EIP => return Residue::UNKNOWN,
             Register::None => Residue::exact(0),
             base => self.get(base),
@@ -64,7 +64,7 @@ impl Frame {
         base.plus(index).plus(displacement)
     }
 
-    /// After an instruction; of a call, when it has returned.
+    /// State after an instruction; after a call, when it has returned.
     pub(super) fn step(
         mut self,
         instruction: &Instruction,
@@ -99,7 +99,7 @@ impl Frame {
         self
     }
 
-    /// What an instruction puts into its first operand, where that can be said.
+    /// First operand of an instruction, and the value written to it, if that is known.
     fn result(&self, instruction: &Instruction) -> Option<(Register, Residue)> {
         if instruction.code() == Code::Leaveq {
             return Some((Register::RSP, self.get(Register::RBP).moved(8)));
@@ -111,7 +111,7 @@ impl Frame {
         let residue = match instruction.mnemonic() {
             Mnemonic::Xor if self.is_same(instruction) => Residue::exact(0),
             Mnemonic::Mov => self.source(instruction)?,
-            // Addresses in 32 bits are none of the stack.
+            // An address of 32 bits is not on the stack.
             _ if !to.is_gpr64() => return None,
             Mnemonic::Lea => self.operand(instruction),
             Mnemonic::Add => self.get(to).plus(self.source(instruction)?),
@@ -149,13 +149,13 @@ impl Frame {
     }
 }
 
-/// The second operand, when it is a number.
+/// Second operand, if it is a number.
 fn immediate(instruction: &Instruction) -> Option<i64> {
     let value = instruction.try_immediate(1).ok()?;
     Some(value.cast_signed())
 }
 
-/// The number of the general register that a register is, or is a part of.
+/// Index of the general register that a register is, or is a part of.
 fn place(register: Register) -> Option<usize> {
     register.is_gpr().then(|| register.full_register().number())
 }

@@ -1,11 +1,11 @@
-//! The functions of an ELF file, or of an archive of some.
+//! Functions of an ELF file, or of all ELF files in an archive.
 
 use super::{CodeError, Entry};
 use object::read::archive::ArchiveFile;
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionIndex, SymbolKind};
 use std::collections::BTreeMap;
 
-/// A function with its code.
+/// Function with its code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Function<'a> {
     pub(super) name: &'a str,
@@ -14,12 +14,12 @@ pub(super) struct Function<'a> {
     pub(super) entry: Entry,
 }
 
-/// Calls `look` with each function, once where it has several names.
+/// Calls `look` with each function; a function with several names comes once.
 pub(super) fn each(file: &[u8], mut look: impl FnMut(Function<'_>)) -> Result<(), CodeError> {
     let Ok(archive) = ArchiveFile::parse(file) else { return each_of_elf(file, &mut look) };
     for member in archive.members() {
         let data = member?.data(file)?;
-        // Rust keeps its metadata beside the objects.
+        // Rust puts its metadata beside the objects.
         if data.starts_with(b"\x7fELF") {
             each_of_elf(data, &mut look)?;
         }

@@ -2,7 +2,7 @@
 
 use iced_x86::{EncodingKind, Instruction, Mnemonic, OpKind};
 
-/// The alignment that an instruction wants of its operand in memory, in bytes.
+/// Alignment that an instruction requires of its operand in memory, in bytes.
 pub(super) fn wanted(instruction: &Instruction) -> Option<u64> {
     let has_memory = instruction.op_kinds().any(|kind| kind == OpKind::Memory);
     if !has_memory || !is_strict(instruction) {
@@ -19,7 +19,7 @@ fn is_strict(instruction: &Instruction) -> bool {
     };
     let mnemonic = instruction.mnemonic();
     if instruction.encoding() == EncodingKind::Legacy {
-        // All of SSE is strict with 16 bytes, but for these.
+        // All instructions of SSE are strict with 16 bytes, except for these.
         let lenient = [Lddqu, Movdqu, Movupd, Movups, Pcmpestri, Pcmpestrm, Pcmpistri, Pcmpistrm];
         return instruction.memory_size().size() == 16 && !lenient.contains(&mnemonic);
     }

@@ -1,9 +1,9 @@
-//! What is known of a number: its remainder modulo a power of two.
+//! Partly known number: its remainder modulo a power of two.
 
-/// Beyond the widest operand nothing is wanted.
+/// Largest alignment that an operand can require, in bytes.
 const MODULUS_MAX: u64 = 64;
 
-/// `value` modulo `modulus`, a power of two up to 64; modulo 1 nothing is known.
+/// Number that is `value` modulo `modulus`, a power of two up to 64; modulo 1, nothing is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Residue {
     value: u64,
@@ -18,12 +18,12 @@ impl Residue {
         Self { value: value % modulus, modulus }
     }
 
-    /// A number that is known.
+    /// Number that is fully known.
     pub(super) fn exact(value: u64) -> Self {
         Self::of(value, MODULUS_MAX)
     }
 
-    /// What holds of both.
+    /// What holds for both numbers.
     pub(super) fn join(self, other: Self) -> Self {
         let differs = (self.value ^ other.value) | MODULUS_MAX;
         let equal_below = 1 << differs.trailing_zeros();
@@ -38,19 +38,19 @@ impl Residue {
         self.plus(Self::exact(by.cast_unsigned()))
     }
 
-    /// Times a power of two.
+    /// Product with a power of two.
     pub(super) fn scaled(self, by: u64) -> Self {
         Self::of(self.value.wrapping_mul(by), self.modulus.saturating_mul(by))
     }
 
-    /// After `and` with a mask.
+    /// Result of `and` with a mask.
     pub(super) fn masked(self, mask: u64) -> Self {
-        // Below the lowest bit of the mask, all bits are zero, whatever they were.
+        // Below the lowest bit of the mask, all bits of the result are zero.
         let cleared = 1_u64.checked_shl(mask.trailing_zeros()).unwrap_or(MODULUS_MAX);
         Self::of(self.value & mask, self.modulus.max(cleared))
     }
 
-    /// The remainder modulo `wanted`, as far as it is known not to be zero.
+    /// Remainder modulo `wanted`, as far as it is known not to be zero.
     pub(super) fn off_by(self, wanted: u64) -> u64 {
         self.value % self.modulus.min(wanted)
     }

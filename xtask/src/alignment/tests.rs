@@ -1,8 +1,8 @@
-//! Code of x86-64, as an assembler writes it.
+//! Tests with x86-64 code as an assembler writes it.
 
 use super::*;
 
-/// Where `code`, that of a called function, faults first, and by how much.
+/// Checks the first fault of `code`, that of a called function: its instruction, offset and alignment.
 #[track_caller]
 fn check(code: &str, expected: Option<(&str, u64, u64)>) {
     let lines = code.lines().map(|line| line.split("//").next().unwrap());
@@ -14,7 +14,7 @@ fn check(code: &str, expected: Option<(&str, u64, u64)>) {
     assert_eq!(found, expected, "{code}");
 }
 
-/// As `MpiTransport::find` was compiled: one slot of the frame is aligned to 8 bytes and written as if to 16.
+/// Code as `MpiTransport::find` was compiled: one slot of the frame is aligned to 8 bytes and written as if to 16.
 #[test]
 fn a_slot_that_is_written_more_aligned_than_it_lies_is_found() {
     let save_all = "55 4157 4156 4155 4154 53 // push rbp, r15, r14, r13, r12, rbx\n";
@@ -26,7 +26,7 @@ fn a_slot_that_is_written_more_aligned_than_it_lies_is_found() {
     let code = format!("{save_all}{flawed}\n{restore_all}");
     check(&code, Some(("movaps", 8, 16)));
     check(&code.replace("0f298c2408", "0f298c2400"), None);
-    // As `movups`, it may lie anywhere.
+    // An operand of `movups` may lie anywhere.
     check(&code.replace("0f298c", "0f118c"), None);
 }
 
@@ -69,7 +69,7 @@ fn every_instruction_of_sse_is_strict_but_moves_that_are_named_so() {
     check("660ffe0424 c3 // paddd xmm0, [rsp]", Some(("paddd", 8, 16)));
     check("0f100424 c5fc100424 c5fc580c24 f20f580424 c3 // movups, vmovups, vaddps, addsd", None);
     check("c5f96f0424 c3 // vmovdqa xmm0, [rsp]", Some(("vmovdqa", 8, 16)));
-    // Only 16 is promised of the stack, so that nobody can tell what lies at 32.
+    // The stack is only aligned to 16, so that it is unknown what lies at 32.
     check("c5fc29442408 c3 // vmovaps [rsp+8], ymm0", None);
     check("c5fc290424 c3 // vmovaps [rsp], ymm0", Some(("vmovaps", 8, 32)));
 }
@@ -114,7 +114,7 @@ fn a_stack_of_unknown_size_is_not_known_until_it_is_left() {
     check(&code.replace("0f28442408", "0f280424"), Some(("movaps", 8, 16)));
 }
 
-/// The program of the test itself is an ELF file with symbols.
+/// The program of this test is an ELF file with symbols.
 #[test]
 fn a_program_is_read() {
     let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();

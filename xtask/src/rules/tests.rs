@@ -1,4 +1,4 @@
-//! Each rule passes what it should and catches what it should.
+//! Tests that each rule passes and catches what it should.
 
 use super::*;
 
@@ -51,7 +51,7 @@ fn no_variant_is_aligned_beyond_a_word() {
     );
 }
 
-/// Programs ended by a panic where the system gave them no more threads.
+/// Programs panicked when the system had no more threads for them.
 #[test]
 fn a_thread_may_be_refused() {
     check(&threads("a.rs", "thread::spawn(f);\nstd::thread::spawn(f);\n"), &[1, 2]);

@@ -1,4 +1,4 @@
-//! This repository keeps its own rules.
+//! Test that this repository keeps its own rules.
 
 use std::path::Path;
 
