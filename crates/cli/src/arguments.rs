@@ -1,4 +1,4 @@
-//! The command line.
+//! Command line of `sintonia`: its subcommands and most of their options.
 
 use clap::{Args, Parser, Subcommand as ClapSubcommand, ValueEnum};
 use std::ffi::OsString;
@@ -17,14 +17,14 @@ pub(crate) struct Arguments {
     pub(crate) subcommand: Subcommand,
 }
 
-/// The arguments of the process; what is wrong with them is said, as is help, and then the exit code is returned.
+/// Parses the arguments of the process. Prints help, version and errors itself; an error gives the exit code.
 pub(crate) fn read() -> Result<Arguments, ExitCode> {
     let error = match Arguments::try_parse() {
         Ok(arguments) => return Ok(arguments),
         Err(error) => error,
     };
     if !error.use_stderr() {
-        // Help and version hold nothing foreign; clap colors them and pages.
+        // Help and version repeat no argument, so nothing needs escaping; clap colors and pages them.
         error.exit();
     }
     let exit_code = error.exit_code();
@@ -38,7 +38,7 @@ pub(crate) fn read() -> Result<Arguments, ExitCode> {
     Err(ExitCode::from(u8::try_from(exit_code).unwrap_or(1)))
 }
 
-/// What is wrong with arguments, said of them as they are shown: each in its line.
+/// Makes the error again from arguments with control characters escaped, so that each stays in its line.
 fn shown(error: clap::Error, arguments: impl Iterator<Item = OsString>) -> clap::Error {
     let visible = |argument: OsString| match argument.to_str() {
         Some(text) => OsString::from(crate::print::line(text).as_ref()),
@@ -47,7 +47,7 @@ fn shown(error: clap::Error, arguments: impl Iterator<Item = OsString>) -> clap:
     Arguments::try_parse_from(arguments.map(visible)).err().unwrap_or(error)
 }
 
-/// When to color.
+/// Choice of colored output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal.
@@ -125,7 +125,7 @@ pub(crate) struct RunOptions {
     pub(crate) command: Vec<OsString>,
 }
 
-/// How a program is watched, whether we start it or attach to it.
+/// Options for watching a program, whether it is started or attached to.
 #[derive(Args, Debug)]
 pub(crate) struct WatchOptions {
     /// Folder for the record; by default `sintonia-runs/PROGRAM-DATE-TIME`
@@ -138,10 +138,10 @@ pub(crate) struct WatchOptions {
     /// Show the numbers while the program runs
     #[arg(long)]
     pub(crate) live: bool,
-    /// What is measured in functions and changed, and by whom
+    /// Options for measuring functions and for tuning
     #[command(flatten)]
     pub(crate) tuned: Tuned,
-    /// What is shown at the end
+    /// Options for the output at the end
     #[command(flatten)]
     pub(crate) shown: Shown,
     /// Address at which collectors reach us; by default this node alone, or all addresses where the command or the
@@ -159,7 +159,7 @@ pub(crate) struct WatchOptions {
     pub(crate) threads: u32,
 }
 
-/// What a program is tuned with.
+/// Options for measuring functions and for tuning.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Tuned {
     /// Description of the program: actors, events, tuning points; not needed for programs that carry one, as all
@@ -188,7 +188,7 @@ pub(crate) struct Tuned {
 }
 
 impl Tuned {
-    /// Whether something is asked for that only a description makes possible.
+    /// Returns whether an option was given that needs a description of the program.
     pub(crate) fn needs_description(&self) -> bool {
         self.observe || !self.tunlet.is_empty()
     }
@@ -199,7 +199,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| "write a number of seconds from 0.001 to 86400".to_owned())
 }
 
-/// What is shown at the end of a run.
+/// Options for the output at the end of a run.
 #[derive(Args, Debug)]
 pub(crate) struct Shown {
     /// Print the summary as JSON on standard output instead of the report
@@ -309,7 +309,7 @@ pub(crate) struct CollectorOptions {
 mod tests {
     use super::*;
 
-    /// A newline in an argument made a message of its own, and an escape sequence went to the terminal.
+    /// A newline in an argument started a message of its own, and an escape sequence reached the terminal.
     #[test]
     fn a_wrong_argument_stays_in_its_line() {
         let words = ["sintonia", "fit", "x", "--rate=1\nsintonia: all is well\u{1b}[2J"];

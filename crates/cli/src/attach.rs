@@ -2,10 +2,10 @@
 //!
 //! # Invariants
 //! - All ranks on this node are attached to, or none.
-//! - Whatever ends this program, the job goes on; when it ends in order, so has the watch.
+//! - However this program ends, the job goes on; when it ends in order, it has left all ranks before.
 //!
 //! # Not here
-//! How a library comes into a process (`inject`), what it does there (`probe`).
+//! Loading a library into a process (`inject`), and what that library does there (`probe`).
 
 pub(crate) mod entrance;
 mod job;
@@ -59,7 +59,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
-/// Attaches, watches, leaves, reports.
+/// Attaches to the ranks, watches them, leaves them, and shows the report.
 pub(crate) fn attach(options: &AttachOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let ranks = Ranks::find(&options.pids).context(NotAttached)?;
     let tuning = Tuning::prepare(&options.watch.tuned, &ranks.programs());
@@ -95,7 +95,7 @@ pub(crate) fn attach(options: &AttachOptions, terminal: Terminal) -> anyhow::Res
     Ok(ExitCode::SUCCESS)
 }
 
-/// Until the job ends, or somebody or the clock ends the watch.
+/// Watches until the job ends, or until a signal or `--for` ends the watch.
 fn watch(
     attached: &mut Attached,
     mut show: live::Show<'_>,

@@ -1,4 +1,4 @@
-//! `sintonia cancel`: ends tasks, wherever they are.
+//! `sintonia cancel`: ends tasks, on whatever node they are.
 
 use crate::exit::NotTaken;
 use crate::node::place::{NodeOption, Place};
@@ -73,7 +73,7 @@ fn all(client: &Client, options: &CancelOptions) -> TaskRange {
     TaskRange { home, first: 1, last: u64::MAX }
 }
 
-/// Tasks of a name that are not over, as few ranges as hold exactly these.
+/// Tasks of this name that are not over, as the fewest ranges that hold exactly these tasks.
 fn of_name(
     name: &str,
     (client, place): (&mut Client, &Place),

@@ -1,18 +1,18 @@
-//! Lines, bands and points over one parameter, as pictures: one panel or several.
+//! Draws lines, bands and points over one parameter as SVG, in one panel or several.
 
 use std::fmt::Write;
 
-/// Size of a panel, with what stands around it.
+/// Size of a panel with its title, labels and legend, in SVG units.
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 340.0;
-/// Where the axes begin and end in it.
+/// Ends of the axes within the panel.
 const LEFT: f64 = 76.0;
 const RIGHT: f64 = 400.0;
 const TOP: f64 = 36.0;
 const BOTTOM: f64 = 284.0;
-/// Values whose largest is so many times the smallest are drawn on a logarithmic axis.
+/// Ratio of the largest to the smallest value from which an axis is logarithmic.
 const LOGARITHMIC_FROM: f64 = 16.0;
-/// Ticks on an axis, about.
+/// Approximate number of ticks on an axis.
 const N_TICKS: f64 = 5.0;
 
 const COLORS: [&str; 8] =
@@ -20,17 +20,17 @@ const COLORS: [&str; 8] =
 const STYLE: &str = "text{font:12px system-ui,sans-serif;fill:#24292f}.title{font-weight:600}\
 .axis{stroke:#6e7781;fill:none}.grid{stroke:#e3e6e9}.line{fill:none;stroke-width:1.6}.band{opacity:.16}";
 
-/// One thing over the parameter.
+/// One quantity over the parameter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
     pub(crate) name: String,
-    /// Where it goes.
+    /// Points that the line joins.
     pub(crate) line: Vec<[f64; 2]>,
-    /// Between which values it may be: position, low, high.
+    /// Band between two values: position, low, high.
     pub(crate) band: Vec<[f64; 3]>,
     /// Single points, filled.
     pub(crate) points: Vec<[f64; 2]>,
-    /// Single points, hollow: what was kept back.
+    /// Single points, hollow: measurements that were kept back.
     pub(crate) hollow: Vec<[f64; 2]>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Panel {
     pub(crate) lines: Vec<Line>,
 }
 
-/// A picture of panels, in rows of so many.
+/// Draws the panels as SVG, in rows of `n_columns`.
 pub(crate) fn picture(panels: &[Panel], n_columns: usize) -> String {
     let n_columns = n_columns.clamp(1, panels.len().max(1));
     let n_rows = panels.len().div_ceil(n_columns);
@@ -173,7 +173,7 @@ impl Line {
     }
 }
 
-/// What lies where between two ends.
+/// Maps values to positions between two ends of an axis.
 struct Axis {
     low: f64,
     high: f64,
@@ -182,7 +182,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// An axis for these values, from 0 where that is asked for and the axis is linear.
+    /// Makes an axis for these values; a linear axis begins at 0 if `from_zero` is set.
     fn over(values: impl Iterator<Item = f64>, ends: [f64; 2], from_zero: bool) -> Self {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| value.is_finite()) {
@@ -210,7 +210,7 @@ impl Axis {
         self.ends[0] + (self.ends[1] - self.ends[0]) * share.clamp(-0.1, 1.1)
     }
 
-    /// Round values within.
+    /// Round values within the axis.
     fn ticks(&self) -> Vec<f64> {
         if self.is_logarithmic { self.powers() } else { self.steps() }
     }
@@ -226,7 +226,7 @@ impl Axis {
     }
 
     fn powers(&self) -> Vec<f64> {
-        // Powers of two are what processes are measured at.
+        // Process counts are usually powers of two.
         let base = if self.high / self.low < 300.0 { 2.0_f64 } else { 10.0 };
         let (first, last) = (self.low.log(base).ceil(), self.high.log(base).floor());
         let every = ((last - first) / N_TICKS).ceil().max(1.0);
@@ -235,7 +235,7 @@ impl Axis {
     }
 }
 
-/// A number of an axis, short.
+/// Formats the number at a tick in few characters.
 fn number(value: f64) -> String {
     let size = value.abs();
     if value != 0.0 && !(1e-3..1e6).contains(&size) {

@@ -1,22 +1,22 @@
-//! `sintonia collector`: a node's collector as a process of its own.
+//! `sintonia collector`: the collector of a node as a process of its own.
 
 use crate::arguments::CollectorOptions;
 use crate::exit::code_of;
 use analyzer::{Collector, Place};
 use std::process::{Command, ExitCode, Stdio};
 
-/// The collector's answer to its supervisor: another one has the node.
+/// Exit code that tells the supervisor that another collector serves this node.
 pub(crate) const ANOTHER_COLLECTS: u8 = 3;
-/// Politeness towards ranks on a full node.
+/// Niceness of the collector, so that ranks on a fully used node come first.
 const NICENESS: i32 = 5;
 
-/// Collects until nobody needs it, or starts who does.
+/// Collects until no rank needs it, or, with `--detach`, starts a collector that does.
 pub(crate) fn collect(options: &CollectorOptions) -> ExitCode {
     let outcome = if options.detach { detach() } else { collect_here() };
     outcome.unwrap_or_else(|error| code_of(&error))
 }
 
-/// Starts the collector without parent: the one who called us waits only for us.
+/// Starts the collector as an orphan: the caller waits for the present process only.
 fn detach() -> anyhow::Result<ExitCode> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("collector").current_dir("/");
@@ -26,9 +26,9 @@ fn detach() -> anyhow::Result<ExitCode> {
 }
 
 fn collect_here() -> anyhow::Result<ExitCode> {
-    // Fails for the leader of a process group, who then is out of a terminal's reach already.
+    // Fails for the leader of a process group, which the terminal does not reach anyway.
     rustix::process::setsid().ok();
-    // Without it, it only competes more.
+    // On failure the collector only competes more with the ranks.
     rustix::process::nice(NICENESS).ok();
     let place = Place::from_variables(|name| std::env::var_os(name))?;
     match Collector::take(&place, analyzer::CollectorOptions::default())? {

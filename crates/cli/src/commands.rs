@@ -1,4 +1,4 @@
-//! What commands of others answer.
+//! Runs commands of other tools and reads what they print.
 
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// What a command prints on standard output; else why there is nothing, in words.
+/// Returns what a command prints on standard output, or a sentence that says why there is nothing.
 pub(crate) fn answer(program: &str, arguments: &[&str], limit: Duration) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // We may be watched ourselves; what we ask is not.
+    // This program may be watched itself; the command should not be.
     let child = command.env_remove("LD_PRELOAD").spawn();
     let mut child = child.map_err(|error| format!("`{program}` cannot be started: {error}"))?;
     let (output, errors) = match read(&mut child) {
@@ -45,10 +45,10 @@ pub(crate) fn answer(program: &str, arguments: &[&str], limit: Duration) -> Resu
 /// A thread that reads a pipe to its end.
 pub(crate) type Reader = JoinHandle<io::Result<String>>;
 
-/// Reads both pipes of a child meanwhile: a long answer would fill them.
+/// Reads both pipes of a child while it runs: a long output would fill a pipe and block the child.
 ///
 /// # Errors
-/// When the system gives no thread.
+/// If no thread can be started.
 pub(crate) fn read(child: &mut Child) -> io::Result<(Reader, Reader)> {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     Ok((reader(stdout)?, reader(stderr)?))
@@ -57,13 +57,13 @@ pub(crate) fn read(child: &mut Child) -> io::Result<(Reader, Reader)> {
 /// Reads a pipe to its end, if there is one.
 ///
 /// # Errors
-/// When the system gives no thread.
+/// If no thread can be started.
 pub(crate) fn reader(pipe: Option<impl Read + Send + 'static>) -> io::Result<Reader> {
     let read = || pipe.map_or(Ok(String::new()), io::read_to_string);
     Builder::new().name("answer".to_owned()).spawn(read)
 }
 
-/// Ends a child that is not waited for any longer; it may just have ended.
+/// Kills a child that is no longer waited for; it may just have ended.
 pub(crate) fn end(child: &mut Child) {
     child.kill().and_then(|()| child.wait()).map(drop).unwrap_or_default();
 }

@@ -1,7 +1,7 @@
-//! The folder in which malleable programs say how they are and are told what is wished of them.
+//! Control folder: malleable programs write their status there and read wishes for another size.
 //!
 //! # Not here
-//! The other side (`malleable`), and the words of the files (`resized`).
+//! The program's side (`malleable`), and the format of the files (`resized`).
 
 use crate::files;
 use anyhow::Context;
@@ -12,25 +12,25 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A status has some hundred bytes, and a few for each companion.
+/// Largest status that is read, in bytes; it has some hundred, and a few for each companion job.
 const STATUS_BYTES_MAX: u64 = 1 << 20;
 
-/// The folder.
+/// Control folder of a user.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     folder: PathBuf,
 }
 
-/// What is said of a job.
+/// Status found for a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) status: JobStatus,
-    /// True where the program is certainly gone.
+    /// True if the program is certainly gone.
     pub(crate) is_stale: bool,
 }
 
 impl Control {
-    /// This one, or the user's own.
+    /// Opens the named folder, or the default one in the user's home.
     pub(crate) fn of(folder: Option<&Path>) -> anyhow::Result<Self> {
         let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".sintonia/jobs"));
         let folder = folder.map(Path::to_owned).or_else(home);
@@ -41,7 +41,7 @@ impl Control {
         &self.folder
     }
 
-    /// All jobs, by name. Files that are no status are passed over.
+    /// All jobs, sorted by name. Files that hold no status are skipped.
     pub(crate) fn jobs(&self) -> Vec<Found> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
@@ -51,24 +51,24 @@ impl Control {
         jobs
     }
 
-    /// One job.
+    /// Job of this name.
     pub(crate) fn job(&self, name: &str) -> Option<Found> {
         read(&self.file(name, "json"))
     }
 
-    /// What a job's program left when it was killed is removed.
+    /// Removes the files that a killed program left.
     pub(crate) fn forget(&self, name: &str) {
         for ending in ["json", "wish"] {
             fs::remove_file(self.file(name, ending)).ok();
         }
     }
 
-    /// True where a wish has not been taken yet.
+    /// True if there is a wish that the program has not taken yet.
     pub(crate) fn has_wish(&self, name: &str) -> bool {
         self.file(name, "wish").exists()
     }
 
-    /// Takes a wish back that nobody took.
+    /// Removes this wish if the program has not taken it.
     pub(crate) fn take_back(&self, name: &str, wish: &Wish) {
         let path = self.file(name, "wish");
         let ours = files::read(&path, files::WRITTEN_BYTES_MAX)
@@ -79,7 +79,7 @@ impl Control {
         }
     }
 
-    /// Tells a program's wish; it appears when it is whole.
+    /// Writes a wish for a program; the file appears only when it is complete.
     pub(crate) fn wish(&self, name: &str, wish: &Wish) -> anyhow::Result<()> {
         let path = self.file(name, "wish");
         let partial = self.file(name, &format!("wish.{}", wish.id));
@@ -90,7 +90,7 @@ impl Control {
             .create(&self.folder)
             .with_context(said)?;
         let found = fs::metadata(&self.folder).with_context(said)?;
-        // Links in somebody else's folder could lead what we write there to files of ours.
+        // In a folder of another user, links could redirect what is written here to files of this user.
         let is_ours = own_folder::is_ours_alone(&found);
         anyhow::ensure!(is_ours, "`{}` is not ours alone; name another", self.folder.display());
         fs::write(&partial, serde_json::to_vec(wish)?).with_context(said)?;
@@ -105,11 +105,11 @@ impl Control {
 fn read(path: &Path) -> Option<Found> {
     let status: JobStatus =
         serde_json::from_slice(&files::read(path, STATUS_BYTES_MAX).ok()?).ok()?;
-    // Its name says which files are removed when the program is gone.
+    // The job's name decides which files are removed once the program is gone.
     if path.file_stem() != Some(OsStr::new(&status.job)) {
         return None;
     }
-    // Of other hosts nothing is known from here.
+    // A process of another host cannot be looked up from here.
     let is_stale =
         status.host == host() && !Path::new("/proc").join(status.pid.to_string()).exists();
     Some(Found { status, is_stale })
@@ -119,7 +119,7 @@ fn host() -> String {
     fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 
-/// A number that no other wish has.
+/// Number that no other wish has: the time in us.
 pub(crate) fn wish_id() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_micros()).unwrap_or_default()
@@ -129,8 +129,8 @@ pub(crate) fn wish_id() -> u64 {
 mod tests {
     use super::*;
 
-    /// The name in a status, not that of its file, said which files of a dead program are removed: one that was damaged, or
-    /// copied, named those of another job, or files outside of the folder.
+    /// The name in a status, not that of its file, decided which files of a dead program are removed: a damaged or
+    /// copied status named those of another job, or files outside of the folder.
     #[test]
     fn a_status_speaks_for_its_own_file_only() {
         let folder = tempfile::tempdir().unwrap();
@@ -145,7 +145,7 @@ mod tests {
         assert!(control.job("b").is_none());
     }
 
-    /// Whatever a fault makes of a status, it is read as one of this job or passed over.
+    /// However a status is damaged, it is read as one of this job or skipped.
     #[test]
     fn a_damaged_status_is_passed_over() {
         let folder = tempfile::tempdir().unwrap();

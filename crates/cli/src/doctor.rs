@@ -1,7 +1,7 @@
-//! `sintonia doctor`: what this machine offers, what is missing, what that costs and what to do.
+//! `sintonia doctor`: says what this machine offers, what is missing, what that costs and what to do.
 //!
-//! Each check looks at one thing and judges it in a pure function of the text it found, so that a
-//! judgment is tested without the machine it is about.
+//! Each check looks at one thing and judges it in a pure function of the text it found, so that judgments are tested on
+//! any machine.
 //!
 //! # Not here
 //! Whether a given program can be watched: `sintonia run` says it.
@@ -57,10 +57,10 @@ fn try_launchers(options: &DoctorOptions) -> anyhow::Result<Vec<dynamic::Tried>>
     Ok(vec![dynamic::attempt(launcher, words)?])
 }
 
-/// How a thing stands.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// All that is wanted.
+    /// Everything wanted is there.
     Ok,
     /// There, but not all of it works.
     Limited,
@@ -68,13 +68,13 @@ pub(crate) enum State {
     Missing,
 }
 
-/// One thing looked at.
+/// Check of one thing on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Check {
     pub(crate) name: &'static str,
     pub(crate) found: String,
     pub(crate) state: State,
-    /// What one cannot do, or pays; empty when all is well.
+    /// What does not work, or works less well; empty when all is well.
     pub(crate) costs: String,
     /// What to do about it; empty when all is well.
     pub(crate) remedy: String,
@@ -104,10 +104,10 @@ impl Check {
     }
 }
 
-/// What something costs, and the remedy.
+/// Costs and remedy of a check, in this order.
 pub(crate) type Advice<'a> = [&'a str; 2];
 
-/// Looks at everything.
+/// Runs all checks.
 pub(crate) fn examine() -> Vec<Check> {
     let mut checks = vec![tools::probe()];
     checks.extend(mpi::libraries());
@@ -120,7 +120,7 @@ pub(crate) fn examine() -> Vec<Check> {
     checks
 }
 
-/// For people: a line per check, and below it what is amiss.
+/// Renders the checks for people: a line for each, and below it what is amiss.
 pub(crate) fn render(checks: &[Check], style: Style) -> String {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let block = |check: &Check| {
@@ -143,7 +143,7 @@ pub(crate) fn render(checks: &[Check], style: Style) -> String {
     checks.iter().map(block).collect::<String>() + &format!("\n{last}\n")
 }
 
-/// For programs.
+/// One check as JSON.
 fn one_json(check: &Check) -> Value {
     json!({
         "name": check.name, "found": check.found, "state": word(check.state),
@@ -151,7 +151,7 @@ fn one_json(check: &Check) -> Value {
     })
 }
 
-/// Whether words are colored.
+/// Whether output is colored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     pub(crate) color: bool,

@@ -3,7 +3,7 @@
 use run_record::{RecordError, TableError};
 use std::process::ExitCode;
 
-/// An option is wrong, as clap says it.
+/// Wrong option; clap uses this code, too.
 const WRONG_OPTION: u8 = 2;
 /// Something else failed; the message says what.
 const FAILED: u8 = 100;
@@ -11,28 +11,28 @@ const FAILED: u8 = 100;
 const NO_RECORD: u8 = 101;
 /// A result could not be written.
 const NOT_WRITTEN: u8 = 102;
-/// The description of the application is wrong, or a tunlet.
+/// The description of the application, or a tunlet, is wrong.
 pub(crate) const BAD_DESCRIPTION: u8 = 103;
-/// The program that runs already cannot be attached to.
+/// The running program cannot be attached to.
 const NOT_ATTACHED: u8 = 104;
 /// Measurements or models are not there, damaged, or of a newer version.
 const NOT_READ: u8 = 105;
-/// A program keeps its size.
+/// A program was not resized.
 const NOT_RESIZED: u8 = 106;
 /// There is no such job.
 const NO_JOB: u8 = 107;
 /// No daemon answers.
 const NO_DAEMON: u8 = 108;
-/// The daemon does not do it.
+/// The daemon refuses what was asked.
 const NOT_TAKEN: u8 = 109;
-/// This program has a mistake.
+/// Bug in this program.
 pub(crate) const MISTAKE: u8 = 110;
-/// The command is there but cannot be started, as shells say it.
+/// The command is there but cannot be started; shells use this code, too.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
-/// There is no such command, as shells say it.
+/// There is no such command; shells use this code, too.
 pub(crate) const NOT_FOUND: u8 = 127;
 
-/// For `--help`.
+/// Exit codes for `--help`.
 pub(crate) const HELP: &str = "\
 Exit codes:
   of `run`   the command's own; 128 + N when signal N ended it;
@@ -57,7 +57,7 @@ Exit codes:
              ended with 0, else 1
   110        a mistake in Sintonia itself; the message says where";
 
-/// A result could not be written to its place.
+/// Marks a result that could not be written to its place.
 #[derive(Debug)]
 pub(crate) struct NotWritten;
 
@@ -67,7 +67,7 @@ impl std::fmt::Display for NotWritten {
     }
 }
 
-/// Options that cannot be meant together.
+/// Marks options that do not go together.
 #[derive(Debug)]
 pub(crate) struct BadOption;
 
@@ -77,12 +77,12 @@ impl std::fmt::Display for BadOption {
     }
 }
 
-/// Measurements or models cannot be read: the file, and why.
+/// Measurements or models cannot be read: names the file and the reason.
 #[derive(Debug)]
 pub(crate) struct NotRead(String);
 
 impl NotRead {
-    /// Of this file, for this reason.
+    /// Makes the error for this file and reason.
     pub(crate) fn of(name: &str, why: impl std::fmt::Display) -> Self {
         Self(format!("{name}: {why}"))
     }
@@ -96,12 +96,12 @@ impl std::fmt::Display for NotRead {
 
 impl std::error::Error for NotRead {}
 
-/// A program keeps its size: why.
+/// A program was not resized: the reason.
 #[derive(Debug)]
 pub(crate) struct NotResized(String);
 
 impl NotResized {
-    /// For this reason.
+    /// Makes the error for this reason.
     pub(crate) fn because(why: String) -> Self {
         Self(why)
     }
@@ -115,12 +115,12 @@ impl std::fmt::Display for NotResized {
 
 impl std::error::Error for NotResized {}
 
-/// There is no such job: why.
+/// There is no such job: the reason.
 #[derive(Debug)]
 pub(crate) struct NoJob(String);
 
 impl NoJob {
-    /// For this reason.
+    /// Makes the error for this reason.
     pub(crate) fn because(why: String) -> Self {
         Self(why)
     }
@@ -134,12 +134,12 @@ impl std::fmt::Display for NoJob {
 
 impl std::error::Error for NoJob {}
 
-/// No daemon answers, or none can be started: why, and what to do.
+/// No daemon answers, or none can be started: the reason, and what to do.
 #[derive(Debug)]
 pub(crate) struct NoDaemon(String);
 
 impl NoDaemon {
-    /// For this reason.
+    /// Makes the error for this reason.
     pub(crate) fn because(why: String) -> Self {
         Self(why)
     }
@@ -153,12 +153,12 @@ impl std::fmt::Display for NoDaemon {
 
 impl std::error::Error for NoDaemon {}
 
-/// The daemon does not do what was asked: why.
+/// The daemon refuses what was asked: the reason.
 #[derive(Debug)]
 pub(crate) struct NotTaken(String);
 
 impl NotTaken {
-    /// For this reason.
+    /// Makes the error for this reason.
     pub(crate) fn because(why: String) -> Self {
         Self(why)
     }
@@ -172,7 +172,7 @@ impl std::fmt::Display for NotTaken {
 
 impl std::error::Error for NotTaken {}
 
-/// A program cannot be attached to.
+/// Marks a program that cannot be attached to.
 #[derive(Debug)]
 pub(crate) struct NotAttached;
 
@@ -182,7 +182,7 @@ impl std::fmt::Display for NotAttached {
     }
 }
 
-/// A program cannot be tuned as it was asked.
+/// Marks a program that cannot be tuned as was asked.
 #[derive(Debug)]
 pub(crate) struct BadDescription;
 
@@ -192,7 +192,7 @@ impl std::fmt::Display for BadDescription {
     }
 }
 
-/// Whether a record cannot be read, or a file of it.
+/// Returns whether a record, or a file of it, cannot be read.
 fn is_of_record(cause: &(dyn std::error::Error + 'static)) -> bool {
     use export::ExportError::{Events, Record};
     let in_export = cause.downcast_ref::<export::ExportError>();
@@ -206,7 +206,7 @@ fn is_of_output(cause: &(dyn std::error::Error + 'static)) -> bool {
     matches!(cause.downcast_ref(), Some(Write(_) | File(_)))
 }
 
-/// The exit code for a failure of ours.
+/// Exit code for an error of this program.
 pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(if error.is::<NotWritten>() || error.chain().any(is_of_output) {
         NOT_WRITTEN
@@ -237,7 +237,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
 mod tests {
     use super::*;
 
-    /// An export to a disk that is full had the code of any failure.
+    /// An export to a full disk ended with the code for any failure.
     #[test]
     fn an_export_that_cannot_be_written_has_its_code() {
         let full = export::ExportError::from(std::io::Error::other("full"));

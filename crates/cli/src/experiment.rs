@@ -1,10 +1,10 @@
 //! `sintonia experiment`: runs a program over a grid of its parameters, and keeps the times of its regions.
 //!
-//! Each run is one of `sintonia run`, in a process of its own, so that a run that goes wrong costs nothing but itself.
+//! Each run is one of `sintonia run`, in a process of its own, so that a run that goes wrong does not harm the others.
 //!
 //! # Invariants
-//! - What a run measured is in the folder whole or not at all, also after `kill -9`.
-//! - A run that failed, or was interrupted, never counts.
+//! - The folder holds the measurements of a run completely or not at all, also after `kill -9`.
+//! - A run that failed, or was interrupted, is never counted.
 //!
 //! # Not here
 //! Plans, the order of runs, and what regions are: crate `experiment`. Models: `sintonia fit`.
@@ -83,12 +83,12 @@ struct Prepared {
     plan: Plan,
     points: Vec<Point>,
     runs: Vec<Run>,
-    /// Folder of the plan: commands run there.
+    /// Folder of the plan, in which commands run.
     home: PathBuf,
 }
 
 impl Prepared {
-    /// What runs took so far.
+    /// Pace of the runs so far, by point.
     fn pace(&self, runs: &[Done]) -> Pace {
         let mut pace = Pace::new(&self.plan, &self.points);
         for done in runs {
@@ -101,7 +101,7 @@ impl Prepared {
     }
 }
 
-/// Does what is left of an experiment.
+/// Does the remaining runs of an experiment.
 pub(crate) fn experiment(options: &ExperimentOptions) -> anyhow::Result<ExitCode> {
     let Some(path) = options.plan.as_deref().filter(|_| !options.example) else {
         print(EXAMPLE)?;
@@ -140,7 +140,7 @@ fn prepare(path: &Path) -> anyhow::Result<Prepared> {
     Ok(Prepared { plan, points, runs, home })
 }
 
-/// Beside us, named after the plan.
+/// Default folder: in the current one, named after the plan.
 fn default_folder(plan: &Path) -> PathBuf {
     let mut name = plan.file_stem().unwrap_or_default().to_owned();
     name.push("-measured");

@@ -1,4 +1,4 @@
-//! `sintonia explain`: why a task is where it is.
+//! `sintonia explain`: says why a task is where it is.
 
 use crate::node::place::NodeOption;
 use crate::node::talk;
@@ -30,7 +30,7 @@ pub(crate) struct ExplainOptions {
     node: NodeOption,
 }
 
-/// Explains.
+/// Asks the daemon for the explanation and prints it.
 pub(crate) fn explain(options: &ExplainOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let place = options.node.place();
     let mut client = talk::connect(&place)?;

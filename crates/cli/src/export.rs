@@ -1,4 +1,4 @@
-//! `sintonia export`: a traced run for other tools.
+//! `sintonia export`: writes a traced run in the formats of other tools.
 
 use crate::arguments::{ExportOptions, Format};
 use crate::exit::NotWritten;
@@ -27,7 +27,7 @@ pub(crate) fn export(options: &ExportOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The file appears when it is whole; `-` is standard output.
+/// Writes a file that appears only when it is complete; `-` is standard output.
 fn chrome(record: &RunRecord, path: &Path) -> anyhow::Result<Vec<String>> {
     let place = if path == Path::new("-") { Path::new("/dev/stdout") } else { path };
     picture::write_with(place, |file| write_chrome(record, file))
@@ -41,7 +41,7 @@ fn write_chrome(record: &RunRecord, file: File) -> anyhow::Result<Vec<String>> {
     Ok(sentences)
 }
 
-/// `DIR/NAME.prv`, with the other two files beside it.
+/// Writes `DIR/NAME.prv`, with the other two files beside it.
 fn paraver(record: &RunRecord, path: &Path) -> anyhow::Result<Vec<String>> {
     let name = path.file_stem().and_then(|name| name.to_str());
     let name = name.context("the name of the `.prv` file has to be text")?;

@@ -1,9 +1,9 @@
-//! Files that users name, read into memory: no file is so long, or so endless, that it takes all of it.
+//! Reads files that users name into memory, up to a limit: no file takes all of the memory, however long or endless.
 //!
-//! What was read is remembered, so that no result is written over it.
+//! The files that were read are remembered, so that no result is written over them.
 //!
 //! # Not here
-//! Files below a folder of ours that are read piece by piece (`run_record`), and those of the system.
+//! Files in folders of `sintonia` that are read piece by piece (`run_record`), and files of the system.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Most bytes of a file that a person writes: a description, a plan, a header, a list of hosts.
+/// Most bytes of a file that a user writes: a description, a plan, a header, a list of hosts.
 pub(crate) const WRITTEN_BYTES_MAX: u64 = 16 << 20;
 /// Most bytes of a file that programs write: measurements, models, journals, reports.
 pub(crate) const MEASURED_BYTES_MAX: u64 = 256 << 20;
@@ -19,20 +19,20 @@ pub(crate) const MEASURED_BYTES_MAX: u64 = 256 << 20;
 /// Bytes at the end of a file that are read for its last lines.
 const END_BYTES: u64 = 64 << 10;
 
-/// Device and number of each file that [`read`] has read.
+/// Device and inode of each file that [`read`] has read.
 static INPUTS: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
-/// Whether this file, by whatever name, was read as an input.
+/// Returns whether this file, by whatever name, was read as an input.
 pub(crate) fn was_read(path: &Path) -> bool {
     let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
     let inputs = INPUTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     found.is_some_and(|found| inputs.contains(&(found.dev(), found.ino())))
 }
 
-/// The bytes of a file, if they are no more than this.
+/// Reads a file that has at most this many bytes.
 ///
 /// # Errors
-/// When it cannot be read, or is longer.
+/// If it cannot be read, or is longer.
 pub(crate) fn read(path: &Path, n_bytes_max: u64) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let found = file.metadata()?;
@@ -45,16 +45,16 @@ pub(crate) fn read(path: &Path, n_bytes_max: u64) -> io::Result<Vec<u8>> {
     read_from(file, n_bytes_max)
 }
 
-/// The text of a file, as [`read`].
+/// Reads the text of a file, as [`read`].
 ///
 /// # Errors
-/// When it cannot be read, is longer, or is no text.
+/// If it cannot be read, is longer, or is no text.
 pub(crate) fn read_text(path: &Path, n_bytes_max: u64) -> io::Result<String> {
     let no_text = || io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8");
     text(&read(path, n_bytes_max)?).ok_or_else(no_text)
 }
 
-/// Bytes as text, as editors of all systems save it: in UTF-8 or marked as UTF-16, with any ends of lines.
+/// Decodes text as editors of all systems save it: in UTF-8 or marked as UTF-16, with any line endings.
 pub(crate) fn text(bytes: &[u8]) -> Option<String> {
     let text = match bytes {
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
@@ -71,10 +71,10 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
     letters.collect::<Result<String, _>>().ok().filter(|_| rest.is_empty())
 }
 
-/// The last bytes of a file that others wrote, enough for its last lines.
+/// Reads the last bytes of a file that a command wrote, enough for its last lines.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be read.
 pub(crate) fn read_end(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let n_bytes = file.metadata()?.len();
@@ -84,7 +84,7 @@ pub(crate) fn read_end(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The bytes of an open file or a pipe, if they are no more than this.
+/// Reads an open file or a pipe that has at most this many bytes.
 ///
 /// # Errors
 /// As [`read`].
@@ -104,7 +104,7 @@ pub(crate) fn read_from(input: impl Read, n_bytes_max: u64) -> io::Result<Vec<u8
 mod tests {
     use super::*;
 
-    /// A byte order mark, UTF-16 and lone carriage returns made a file of nothing or of one line.
+    /// A byte order mark, UTF-16 or lone carriage returns made a file seem empty or one line long.
     #[test]
     fn text_is_read_as_editors_save_it() {
         let units = |text: &str| text.encode_utf16().collect::<Vec<_>>();

@@ -1,7 +1,7 @@
-//! `sintonia fit`: models of regions from measurements.
+//! `sintonia fit`: fits models of regions to measurements.
 //!
 //! # Not here
-//! How models are found (`fitting`); taking measurements (`sintonia experiment`).
+//! Finding models (`fitting`); taking measurements (`sintonia experiment`).
 
 pub(crate) mod input;
 mod list;
@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 pub(crate) use table::wrapped;
 
-/// A person who waits longer than this is told how far it is.
+/// Time after which progress is shown.
 const SILENT: Duration = Duration::from_millis(500);
 
 const EXAMPLES: &str = "\
@@ -71,7 +71,7 @@ pub(crate) struct FitOptions {
     fitting: FittingOptions,
 }
 
-/// What is made of the models.
+/// Options for the results.
 #[derive(Args, Debug)]
 struct Results {
     /// Write the models as a file, for `sintonia predict` and `validate`, and tunlets
@@ -91,13 +91,13 @@ struct Results {
     write_extrap: Option<PathBuf>,
 }
 
-/// What became of one region.
+/// Result for one region.
 struct Fitted {
     region: String,
     metric: String,
     n_points: usize,
     model: Result<FittedModel, FitError>,
-    /// How well points were foretold that were kept back.
+    /// Errors of the predictions at points that were kept back.
     unseen: Option<fitting::Summary>,
 }
 
@@ -156,7 +156,7 @@ fn write(
     Ok(())
 }
 
-/// The regions and metrics that are asked for.
+/// Keeps the regions and metrics that were asked for.
 fn wanted(mut measured: Measurements, options: &FitOptions) -> anyhow::Result<Measurements> {
     let metrics = |measured: &Measurements| {
         let mut metrics: Vec<String> =
@@ -183,7 +183,7 @@ fn wanted(mut measured: Measurements, options: &FitOptions) -> anyhow::Result<Me
     Ok(measured)
 }
 
-/// Points that are used, and those that are kept back: each named parameter has one of its named values.
+/// Splits points into those used and those kept back, where each named parameter has one of its named values.
 fn split(measured: Measurements, held: &[Values]) -> anyhow::Result<(Measurements, Measurements)> {
     if held.is_empty() {
         let none = Measurements::of(measured.parameters.clone());
@@ -235,7 +235,7 @@ fn fit_all(measured: &Measurements, settings: &Settings) -> Vec<Fitted> {
     fitted
 }
 
-/// Adds how well the points that were kept back are foretold.
+/// Adds the errors of the predictions at points that were kept back.
 fn judge(all: &mut [Fitted], unseen: &Measurements, rule: SampleRule) -> anyhow::Result<()> {
     for one in all {
         let Ok(model) = &one.model else { continue };

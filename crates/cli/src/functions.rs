@@ -1,7 +1,7 @@
-//! `sintonia functions`: what can be measured in a program, and where its names lead.
+//! `sintonia functions`: lists what can be measured in a program, and where its names lie in the source.
 //!
 //! # Not here
-//! Variables: a name that leads nowhere is explained by `sintonia run --app`.
+//! Variables: `sintonia run --app` explains a name that is not found.
 
 use anyhow::Context;
 use clap::Args;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use symbols::{Function, Parameter, Passing, Program};
 
-/// Columns of the table are not made wider than this for a few long names.
+/// Widest column of the table; a few long names do not widen it further.
 const N_COLUMNS_MAX: usize = 48;
 
 const EXAMPLES: &str = "\
@@ -74,7 +74,7 @@ pub(crate) fn functions(options: &FunctionsOptions) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what the program says of itself.
+/// Prints the description that the program carries.
 fn print_description(program: &Program) -> anyhow::Result<ExitCode> {
     let (_, text) = program.description().with_context(|| {
         format!(
@@ -112,7 +112,7 @@ fn contains(function: &Function, text: &str) -> bool {
     file || function.symbol.contains(text) || function.signature().contains(text)
 }
 
-/// Whether probes can be put into it, in a few words.
+/// Says in a few words whether probes can be put into a function.
 fn verdict(function: &Function) -> String {
     let holders = || {
         let names = function.inlined.iter().take(3).map(|inlined| inlined.function.as_str());

@@ -1,7 +1,7 @@
 //! `sintonia graph`: draws what a program does, from its sources, a run, or both.
 //!
 //! # Not here
-//! Reading sources, and drawing: crate `graph`.
+//! Reading C and C++, and drawing: crate `graph`.
 
 mod measured;
 mod sources;
@@ -28,7 +28,7 @@ an MPI operation, or the computation between two of them. A click shows regions 
 
 Compile with `-g` so that a run knows the lines of its calls, which `--overlay` needs.";
 
-/// Warnings that are printed; further ones are counted.
+/// Number of warnings that are printed; further ones are counted.
 const N_WARNINGS_MAX: usize = 20;
 
 /// Draw what a program does: roles, loops, branches, MPI operations
@@ -83,7 +83,7 @@ pub(crate) fn graph(options: &GraphOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The graph of sources, or of a folder with them.
+/// Reads the graph from sources, or from a folder with them.
 pub(crate) fn of_sources(inputs: &[PathBuf]) -> anyhow::Result<Graph> {
     let files = sources::read(inputs)?;
     let texts: Vec<graph::Source<'_>> =
@@ -134,7 +134,7 @@ fn write(options: &GraphOptions, graph: &Graph) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the picture is called: the first source, or the folder, without its ending.
+/// Title of the picture: the first source or folder, without its extension.
 fn name(inputs: &[PathBuf]) -> String {
     let first = inputs.first().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
     let first = first.unwrap_or_default();
@@ -144,7 +144,7 @@ fn name(inputs: &[PathBuf]) -> String {
     stem.map_or_else(|| "graph".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// `master with 8 regions`.
+/// Sentence about a role: `master with 8 regions`.
 fn said(role: &Role) -> String {
     fn highest(nodes: &[Node]) -> u32 {
         let of = |node: &Node| {

@@ -1,7 +1,7 @@
-//! Limits of this process (`ulimit`): the command has them as they are, and what watches it lives with them.
+//! Resource limits of this process (`ulimit`): the command gets them unchanged, and the watching copes with them.
 //!
-//! Nothing here changes a limit. Handlers, which end with `exec`, keep signals of limits from ending us; the command
-//! finds them as they were.
+//! Nothing here changes a limit. Signal handlers, which `exec` resets, keep signals of limits from ending this process;
+//! the command finds the signals as they were.
 //!
 //! # Not here
 //! Limits inside a rank (`ring::mapping`).
@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 
-/// Stack for our own work, which needs much less in release builds.
+/// Stack of this program's own work, which needs much less in release builds.
 const STACK_BYTES: u64 = 8 << 20;
 
-/// Limits below which nothing is watched: an allocation that fails, or the end of the time, would end us before
-/// the command, whose exit code would be lost.
+/// Limits below which nothing is watched: a failed allocation, or the end of the CPU time, would end this process
+/// before the command, whose exit code would be lost.
 const LEAST: [Least; 5] = [
     Least { resource: Resource::As, amount: 3 << 30, option: "-v", unit: Unit::Bytes },
     Least { resource: Resource::Data, amount: 1 << 30, option: "-d", unit: Unit::Bytes },
@@ -27,12 +27,12 @@ const LEAST: [Least; 5] = [
     Least { resource: Resource::Cpu, amount: 60, option: "-t", unit: Unit::Seconds },
 ];
 
-/// What watching needs of a resource at least.
+/// Least amount of a resource that watching needs.
 #[derive(Clone, Copy, Debug)]
 struct Least {
     resource: Resource,
     amount: u64,
-    /// The option of `ulimit`.
+    /// Option of `ulimit`.
     option: &'static str,
     unit: Unit,
 }
@@ -55,7 +55,7 @@ impl Unit {
     }
 }
 
-/// Why nothing can be watched under the limits of this process; none when they leave room.
+/// Sentence that says why nothing can be watched under the limits of this process; `None` if they leave room.
 pub(crate) fn too_low() -> Option<String> {
     too_low_of(|resource| getrlimit(resource).current)
 }
@@ -71,28 +71,28 @@ fn too_low_of(limit: impl Fn(Resource) -> Option<u64>) -> Option<String> {
     })
 }
 
-/// Whether `SIGCHLD` was ignored when this process was started.
+/// True if `SIGCHLD` was ignored when this process was started.
 static IGNORED_CHILDREN: AtomicBool = AtomicBool::new(false);
 
-/// Lets this process live on when a file or its time reaches a limit: what is written then fails instead. What it starts
-/// leaves an exit code, also where whoever started us ignores `SIGCHLD`.
+/// Keeps this process alive when a file or its CPU time reaches a limit: the write then fails instead. Also makes
+/// children leave an exit code when the parent of this process ignores `SIGCHLD`.
 pub(crate) fn survive_signals() {
     if is_ignored(SIGCHLD) {
         IGNORED_CHILDREN.store(true, Ordering::Relaxed);
         signal_hook::flag::register(SIGCHLD, Arc::new(AtomicBool::new(false))).ok();
     }
     for signal in [SIGXFSZ, SIGXCPU].into_iter().filter(|signal| !is_ignored(*signal)) {
-        // Without a handler the command is ended by it less often than we are.
+        // If this fails, the signal may end this process before the command.
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).ok();
     }
 }
 
-/// Whether `SIGCHLD` was ignored when this process was started.
+/// Returns whether `SIGCHLD` was ignored when this process was started.
 pub(crate) fn ignored_children() -> bool {
     IGNORED_CHILDREN.load(Ordering::Relaxed)
 }
 
-/// Whether this process ignores a signal, as those do that it starts.
+/// Returns whether this process, and so the processes it starts, ignore a signal.
 pub(crate) fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     is_ignored_by(&status, signal)
@@ -104,13 +104,13 @@ fn is_ignored_by(status: &str, signal: i32) -> bool {
     u32::try_from(signal - 1).is_ok_and(|bit| set.checked_shr(bit).unwrap_or(0) & 1 == 1)
 }
 
-/// Does the work of this program with a stack that is large enough, whatever `ulimit -s` says.
+/// Runs the work of this program on a stack that is large enough, whatever `ulimit -s` says.
 pub(crate) fn with_stack(work: fn() -> ExitCode) -> ExitCode {
     let is_small = getrlimit(Resource::Stack).current.is_some_and(|bytes| bytes < STACK_BYTES);
     let bytes = usize::try_from(STACK_BYTES).unwrap_or(usize::MAX);
     let thread = || Builder::new().name("sintonia".to_owned()).stack_size(bytes).spawn(work).ok();
     match is_small.then(thread).flatten() {
-        // The hook printed a panic.
+        // The panic hook has already printed the error.
         Some(thread) => thread.join().unwrap_or(ExitCode::from(MISTAKE)),
         None => work(),
     }

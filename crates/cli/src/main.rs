@@ -1,14 +1,14 @@
 //! The program `sintonia`: the only part of the suite that reads arguments, prints and exits.
 //!
 //! # Invariants
-//! - `sintonia run` ends as the command it ran ended, whatever became of watching it.
-//! - The program's standard output stays its own; ours goes to standard error, except what was asked for
+//! - `sintonia run` ends as the command it ran ended, whether or not watching it worked.
+//! - The program's standard output remains its own; `sintonia` writes to standard error, except for what was asked for
 //!   with `--json`.
 //!
 //! # Not here
-//! Numbers (`analyzer`, `models`), pictures of runs (`dashboard`), the library in the ranks (`probe`).
+//! Analysis (`analyzer`, `models`), pictures of runs (`dashboard`), the library in the ranks (`probe`).
 
-// First: its macros stand in for the standard ones everywhere below.
+// First, because its macros replace the standard ones in all modules below.
 #[macro_use]
 mod print;
 
@@ -57,12 +57,12 @@ mod watch;
 use arguments::{Arguments, Subcommand};
 use std::process::ExitCode;
 
-/// A daemon and what it starts are started through `/proc/self/exe`, since the program's file may have been replaced;
-/// `ps` and `top` would show that name.
+/// Restores the name of a process that was started through `/proc/self/exe`, as daemons and their children are, since
+/// the program's file may have been replaced; `ps` and `top` would show `exe`.
 fn name_process() {
     let name = std::fs::read_to_string("/proc/self/comm");
     if name.is_ok_and(|name| name.trim_end() == "exe") {
-        // It runs under the other name as well.
+        // On failure the process only keeps the other name.
         rustix::thread::set_name(c"sintonia").ok();
     }
 }

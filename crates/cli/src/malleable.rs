@@ -40,15 +40,15 @@ pub(crate) struct MalleableOptions {
     command: Vec<OsString>,
 }
 
-/// By its name the library knows that the launcher reaches nodes that come later.
+/// Name by which the library recognizes that the launcher reaches nodes that join later.
 const AGENT_NAME: &str = "sintonia-on-node";
 
-/// Without it, Open MPI's launcher hears processes of its own node only.
+/// Variable without which Open MPI's launcher accepts connections of its own node only.
 const LISTENING: &str = "PMIX_MCA_ptl_tcp_if_include";
 
-/// What MPICH's launcher calls for each node, as it would call `ssh`: options, node, command.
+/// Script that MPICH's launcher calls for each node as it would call `ssh`: options, node, command.
 ///
-/// A node of a companion job is known by that job's name; others belong to the job itself.
+/// A node of a companion job is found by that job's name; others belong to the job itself.
 const AGENT: &str = r#"#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 node=$1
@@ -58,12 +58,12 @@ exec srun --jobid="${job:-$SLURM_JOB_ID}" --nodelist="$node" --overlap --quiet -
   --input=none --export=ALL sh -c "$*"
 "#;
 
-/// Whether a variable says something; an empty one is to programs as none.
+/// Returns whether a variable is set and not empty; programs treat an empty one as unset.
 fn is_set(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|value| !value.is_empty())
 }
 
-/// Becomes the command.
+/// Replaces this process by the command.
 pub(crate) fn malleable(options: &MalleableOptions) -> anyhow::Result<ExitCode> {
     let is_slurm = std::env::var_os("SLURM_JOB_ID").is_some();
     let agent = if is_slurm { Some(write_agent()?) } else { None };
@@ -75,7 +75,7 @@ pub(crate) fn malleable(options: &MalleableOptions) -> anyhow::Result<ExitCode> 
         );
     }
     let variables = variables(agent.as_deref(), network);
-    // Who names networks to leave out must not name others to take as well.
+    // If the user names networks to exclude, networks to include must not be set as well.
     let is_decided = |name: &str| {
         [name.to_owned(), name.replace("_include", "_exclude")].iter().any(|name| is_set(name))
     };
@@ -109,7 +109,8 @@ fn variables(agent: Option<&Path>, network: Option<String>) -> Vec<(&'static str
     variables
 }
 
-/// Beside the control folder, where all nodes see it. Written again each time, by renaming: another launcher may run it.
+/// Writes the agent beside the control folder, which all nodes see. Done each time, by renaming: another launcher may
+/// be running it.
 fn write_agent() -> anyhow::Result<PathBuf> {
     let control = Control::of(None)?;
     let folder = control.folder().parent().unwrap_or(control.folder()).to_owned();
@@ -137,7 +138,8 @@ mod tests {
         };
         assert_eq!(names(None), ["OMPI_MCA_coll"]);
         let all = names(Some("/home/me/.sintonia/sintonia-on-node"));
-        // Only tests set the network, and growth under Slurm waited for processes that the launcher did not hear.
+        // Only tests set the network, and growth under Slurm waited for processes whose connections the launcher did
+        // not accept.
         for name in
             ["HYDRA_LAUNCHER_EXEC", "PMIX_MCA_gds", LISTENING, "OMPI_MCA_btl_tcp_if_include"]
         {

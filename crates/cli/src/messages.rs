@@ -1,7 +1,7 @@
-//! `sintonia messages`: the code that sends the structs of a C header.
+//! `sintonia messages`: generates code that sends the structs of a C header.
 //!
 //! # Not here
-//! What headers say, and the code: `structures`.
+//! Reading headers, and the generated code: `structures`.
 
 use crate::files;
 use crate::print::counted;
@@ -73,7 +73,7 @@ pub(crate) fn messages(options: &MessagesOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the code goes.
+/// Path of the generated code.
 fn place(header: &Path, out: Option<&Path>) -> PathBuf {
     let stem = header.file_stem().unwrap_or_default().to_string_lossy();
     let name = format!("{stem}_messages.h");

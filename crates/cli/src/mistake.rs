@@ -1,6 +1,6 @@
-//! What becomes of a mistake in this program: one sentence and an exit code of its own.
+//! Handles a bug in this program: one sentence and an exit code of its own.
 //!
-//! A panic otherwise ends a program with 101, which scripts know as "there is no such record".
+//! A panic otherwise ends a program with 101, which here means "there is no such record".
 
 use crate::exit::MISTAKE;
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -35,7 +35,7 @@ fn sentence(panic: &PanicHookInfo<'_>) -> String {
 mod tests {
     use super::*;
 
-    /// A panic ended with the code that says that there is no record.
+    /// A panic ended with the exit code for a missing record.
     #[test]
     fn a_mistake_has_its_own_exit_code() {
         let code = or(|| panic!("on purpose"));

@@ -1,10 +1,10 @@
-//! `sintonia netbench`: how long messages take between the ranks of a launcher.
+//! `sintonia netbench`: measures how long messages take between the ranks of a launcher.
 //!
 //! The launcher starts this program again, as ranks that measure (`netbench-rank`). Rank 0 prints the result as one
-//! line of JSON behind a mark, so that what a launcher prints itself does no harm.
+//! line of JSON behind a mark, so that output of the launcher itself does not disturb it.
 //!
 //! # Not here
-//! Measuring and the lines through the times: `comm::netbench` and `models::network`.
+//! Measuring (`comm::netbench`), and fitting lines to the times (`models::network`).
 
 mod pairs;
 mod plot;
@@ -24,7 +24,7 @@ use std::time::Duration;
 
 pub(crate) use rank::{NetbenchRankOptions, be_rank};
 
-/// What stands before the result in the output of rank 0.
+/// Prefix of the result in the output of rank 0.
 const MARK: &str = "sintonia-netbench ";
 
 const EXAMPLES: &str = "\
@@ -64,13 +64,13 @@ pub(crate) struct NetbenchOptions {
     launcher: Vec<OsString>,
 }
 
-/// A time that people wait for.
+/// Parses a time, in s, that users may reasonably wait.
 fn seconds(text: &str) -> Result<f64, String> {
     let time_s = text.parse().ok().filter(|time_s| (1e-3..=1e5).contains(time_s));
     time_s.ok_or_else(|| "write a number from 0.001 to 100000".to_owned())
 }
 
-/// Measures and shows what came of it.
+/// Measures and shows the result.
 pub(crate) fn netbench(options: &NetbenchOptions) -> anyhow::Result<ExitCode> {
     let output = run(options)?;
     let Some(line) = output.lines().find_map(|line| Some(line.split_once(MARK)?.1)) else {
@@ -89,7 +89,7 @@ pub(crate) fn netbench(options: &NetbenchOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Starts the ranks; what they print.
+/// Starts the ranks; returns what they print.
 fn run(options: &NetbenchOptions) -> anyhow::Result<String> {
     let own = std::env::current_exe().context("the path of this program is unknown")?;
     let (launcher, words) = options.launcher.split_first().context("a launcher is missing")?;
@@ -107,7 +107,7 @@ fn run(options: &NetbenchOptions) -> anyhow::Result<String> {
     };
     let at_most = Duration::try_from_secs_f64(options.at_most).context("`--at-most` is no time")?;
     let Ok(output) = output.recv_timeout(at_most) else {
-        // A launcher ends its ranks when it is asked to.
+        // On `SIGTERM` a launcher ends its ranks.
         end(&mut child)?;
         bail!("the ranks did not end within {} s; allow more with `--at-most`", options.at_most);
     };
@@ -118,14 +118,14 @@ fn run(options: &NetbenchOptions) -> anyhow::Result<String> {
     Ok(output)
 }
 
-/// Everything that the child prints, when it has closed its output.
+/// Reads everything that the child prints, until it closes its output.
 fn reader(child: &mut Child) -> std::io::Result<Receiver<String>> {
     let (tell, output) = channel();
     if let Some(mut pipe) = child.stdout.take() {
         let read = move || {
             let mut bytes = Vec::new();
             if pipe.read_to_end(&mut bytes).is_ok() {
-                // Nobody listens any more when it took too long.
+                // After the time limit the receiver is gone.
                 tell.send(String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
             }
         };
@@ -134,7 +134,7 @@ fn reader(child: &mut Child) -> std::io::Result<Receiver<String>> {
     Ok(output)
 }
 
-/// Asks the launcher to end, then makes it.
+/// Sends `SIGTERM` to the launcher, and kills it if it goes on.
 fn end(child: &mut Child) -> anyhow::Result<()> {
     if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;

@@ -1,6 +1,6 @@
-//! `sintonia new`: a program of a master and workers that builds, runs and has a test, for the user to fill.
+//! `sintonia new`: makes a program of a master and workers that builds, runs and has a test, for the user to fill in.
 //!
-//! The projects are `examples/programs/` of this repository under another name, with the path to the library put in.
+//! Projects are copies of `examples/programs/` of this repository with another name and the path to the library.
 //!
 //! # Not here
 //! Projects with tunlets: `new_tunlet`.
@@ -66,7 +66,7 @@ pub(crate) fn make(options: &NewOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What builds it and tries it, and what runs it on ranks, in its folder.
+/// Commands that build and test the project, run it, and run it on ranks, in its folder.
 fn commands(options: &NewOptions) -> [String; 3] {
     let name = &options.name;
     match options.lang {

@@ -1,7 +1,7 @@
-//! `sintonia new-tunlet`: a project with a tunlet that builds and whose test runs.
+//! `sintonia new-tunlet`: makes a project with a tunlet that builds and whose test runs.
 //!
-//! The projects are `examples/tunlets/` of this repository under another name, with the interface copied
-//! in: whoever has only this program has all that a tunlet needs.
+//! Projects are copies of `examples/tunlets/` of this repository with another name, and contain the interface: this
+//! program alone is enough to write a tunlet.
 
 mod template;
 

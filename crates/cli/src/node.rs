@@ -1,4 +1,4 @@
-//! `sintonia node`: the daemon of a node, its key, and its end.
+//! `sintonia node`: starts and stops the daemon of a node, and makes the key of a cluster.
 
 mod background;
 mod keeper;
@@ -45,7 +45,7 @@ enum NodeSubcommand {
     Guard(keeper::KeeperOptions),
 }
 
-/// Starts, stops, or makes a key.
+/// Starts or stops a daemon, or makes a key; also runs the processes beside a daemon.
 pub(crate) fn node(options: NodeOptions) -> anyhow::Result<ExitCode> {
     match options.subcommand {
         NodeSubcommand::Start(options) => start::start(&options),

@@ -1,4 +1,4 @@
-//! `sintonia nodes`: the nodes of the cluster, once or live, and where the web page is.
+//! `sintonia nodes`: shows the nodes of the cluster once or live, or prints the address of the web page.
 
 mod live;
 
@@ -40,7 +40,7 @@ pub(crate) struct NodesOptions {
     node: NodeOption,
 }
 
-/// Shows nodes.
+/// Shows the nodes.
 pub(crate) fn nodes(options: &NodesOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let place = options.node.place();
     if options.web {

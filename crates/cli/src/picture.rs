@@ -1,9 +1,9 @@
-//! Results as files.
+//! Writes results into files.
 //!
 //! # Invariants
-//! - A file appears when it is whole; behind a link the file is replaced, and not the link.
-//! - What this command has read is not written over.
-//! - What is no file is written into and stays what it is: a device, a pipe, what a shell put at `/dev/stdout`.
+//! - A file appears only when it is complete; where the path is a link, the file behind it is replaced, not the link.
+//! - A file that this command has read is not overwritten.
+//! - Anything but a file is written into and stays what it is: a device, a pipe, what a shell put at `/dev/stdout`.
 
 use crate::exit::NotWritten;
 use anyhow::{Context, anyhow};
@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-/// Names below these are of the system: what is behind them is open somewhere else.
+/// Folders of the system: a name below these stands for something that is open elsewhere.
 const OF_THE_SYSTEM: [&str; 2] = ["/dev", "/proc"];
 
 /// Writes a picture or a table.
@@ -20,7 +20,7 @@ pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(|| format!("`{}`", path.display()))
 }
 
-/// Writes a file as `content` does.
+/// Writes a file with the content that `content` writes.
 pub(crate) fn write_with<T>(
     path: &Path,
     content: impl FnOnce(File) -> anyhow::Result<T>,
@@ -51,8 +51,8 @@ mod tests {
     use std::io::Read;
     use std::process::Command;
 
-    /// `sintonia fit -o /dev/null` by root made a file of the device, for the whole machine; so did every other option that
-    /// names a file to write.
+    /// `sintonia fit -o /dev/null` by root turned the device into a file, for the whole machine; so did every other
+    /// option that names a file to write.
     #[test]
     fn what_is_no_file_is_written_into_and_stays() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,7 +1,7 @@
-//! `sintonia predict`: what models say about points that were not measured.
+//! `sintonia predict`: predicts points that were not measured, from models.
 //!
 //! # Not here
-//! What models come to (`fitting::total`); finding them (`sintonia fit`).
+//! Totals of models (`fitting::total`); finding models (`sintonia fit`).
 
 mod best;
 mod engine;
@@ -65,7 +65,7 @@ pub(crate) struct PredictOptions {
     graph: unfolded::GraphOptions,
 }
 
-/// How predictions are shown.
+/// Options for showing predictions.
 #[derive(Args, Debug)]
 struct Shown {
     /// Print an object with a list of predictions as JSON
@@ -85,28 +85,28 @@ struct Shown {
     processes: Option<String>,
 }
 
-/// What is said about a point.
+/// Prediction for one point.
 struct Row<'a> {
     at: Point<'a>,
     total: Prediction,
-    /// The role that takes longest.
+    /// Role that takes longest.
     role: Option<String>,
-    /// Regions that are wanted.
+    /// Regions that were asked for.
     regions: Vec<Region>,
     warnings: Vec<Warning>,
     core_hours: Option<f64>,
 }
 
-/// What is said about a region.
+/// Prediction for one region.
 struct Region {
     name: String,
     said: Prediction,
-    /// Of the whole program; nothing for one that is the whole program itself.
+    /// Share of the whole program; `None` for a region that is the whole program itself.
     share: Option<f64>,
     warnings: Vec<String>,
 }
 
-/// What is asked, of which models.
+/// What is to be predicted, and the models for it.
 struct Question<'a> {
     options: &'a PredictOptions,
     file: &'a ModelFile,
@@ -128,7 +128,7 @@ pub(crate) fn predict(options: &PredictOptions, terminal: Terminal) -> anyhow::R
     let question = Question::new(options, &file)?;
     check_names(options, &file)?;
     let points = values::points(&options.set)?;
-    // Where the best value of a parameter is looked for in values of our choice, only that is shown.
+    // Where this program chooses the values among which the best is looked for, only the best is shown.
     let asked = if best::is_free(&options.wish, &options.set) { &[][..] } else { &points[..] };
     let rows = asked.iter().map(|point| question.row(point)).collect::<anyhow::Result<Vec<_>>>()?;
     let best = best::best(&question, &options.set)?;
@@ -151,7 +151,7 @@ pub(crate) fn predict(options: &PredictOptions, terminal: Terminal) -> anyhow::R
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every parameter of the models has a value, and nothing else has.
+/// Checks that every parameter of the models has a value, and no other name has one.
 fn check_names(options: &PredictOptions, file: &ModelFile) -> anyhow::Result<()> {
     let known = file.parameters();
     let wished = options.wish.parameter();
@@ -209,7 +209,7 @@ impl<'a> Question<'a> {
         Ok(Self { options, file, metric, processes })
     }
 
-    /// The whole program at a point.
+    /// Prediction for the whole program at a point.
     fn total(&self, point: &[(&str, f64)]) -> anyhow::Result<Prediction> {
         let said = self.file.say(self.metric, point)?;
         said.total.context("no region of this metric has a model")
@@ -236,21 +236,21 @@ impl<'a> Question<'a> {
         Ok(Row { at: point.clone(), total, role: said.role, regions, warnings, core_hours })
     }
 
-    /// What it costs, where that is asked for.
+    /// Cost in core-hours, if it was asked for.
     fn core_hours(&self, point: &[(&str, f64)], time_s: f64) -> Option<f64> {
         let processes = self.processes.as_deref().filter(|_| self.options.shown.cost)?;
         let (_, n_processes) = point.iter().find(|(name, _)| *name == processes)?;
         Some(n_processes * time_s / 3600.0)
     }
 
-    /// A value with its unit, where that is known.
+    /// Value with its unit, if that is known.
     fn with_unit(&self, value: f64) -> String {
         let number = short(value);
         if is_in_seconds(self.metric) { format!("{number} s") } else { number }
     }
 }
 
-/// Whether a metric is a time in seconds, as its name says.
+/// Returns whether a metric is a time in seconds, judging by its name.
 pub(crate) fn is_in_seconds(metric: &str) -> bool {
     let metric = metric.to_lowercase();
     ["time", "seconds"].contains(&metric.as_str())
@@ -258,7 +258,7 @@ pub(crate) fn is_in_seconds(metric: &str) -> bool {
         || metric.ends_with("(s)")
 }
 
-/// A number with four significant digits.
+/// Number with four significant digits.
 pub(crate) fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");

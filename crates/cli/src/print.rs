@@ -1,16 +1,16 @@
-//! Everything that this program prints: one place, so that nothing foreign reaches a terminal as it is.
+//! Prints everything that this program prints, so that no outside text reaches a terminal unescaped.
 //!
-//! Arguments, names of files, hosts and functions, and what other programs said may hold anything: a newline makes a
-//! second message that is not ours, an escape sequence changes the terminal, a mark of writing direction turns a name
-//! around. Here they become visible: `\n`, `\u001b`.
+//! Arguments, names of files, hosts and functions, and output of other programs may contain anything: a newline starts
+//! a second message that seems to be ours, an escape sequence changes the terminal, a mark of writing direction turns a
+//! name around. Such characters are made visible here: `\n`, `\u001b`.
 //!
 //! # Invariants
-//! - A message is one line; a text keeps its lines, and the colors that `dashboard` puts in.
-//! - JSON stays JSON: what becomes visible is written as JSON writes it.
-//! - A closed output is no reason to fail in the middle of a message.
+//! - A message is one line; a text keeps its lines, and the colors that `dashboard` sets.
+//! - JSON remains JSON: characters are made visible as JSON escapes them.
+//! - A closed output does not make a message fail.
 //!
 //! # Not here
-//! What the program itself prints that is watched or was submitted (`watch::live::capture`, `tasks::wait`): that passes as it is.
+//! Output of watched programs and submitted tasks (`watch::live::capture`, `tasks::wait`): it is passed on unchanged.
 
 use crate::exit::NotWritten;
 use anyhow::Context;
@@ -18,36 +18,36 @@ use std::borrow::Cow;
 use std::fmt::{Arguments, Write as _};
 use std::io::Write;
 
-/// In place of the standard one, so that no message can leave it out: a message of ours, which begins with
+/// Replaces the standard macro, so that no message avoids this module: a message of ours, which begins with
 /// `sintonia: `, stays in its line.
 macro_rules! eprintln {
     ($($words:tt)*) => { $crate::print::message(format_args!($($words)*)) };
 }
 
-/// In place of the standard one: a part of a line, or lines.
+/// Replaces the standard macro: a part of a line, or lines.
 macro_rules! eprint {
     ($($words:tt)*) => { $crate::print::note(&format!($($words)*)) };
 }
 
-/// How a message of ours begins.
+/// Prefix of messages of this program.
 const OURS: &str = "sintonia: ";
-/// Begin of a further line of a message.
+/// Start of a further line of a message.
 const INDENTED: &str = "\n  ";
-/// How what replaces the line of a terminal begins.
+/// Starts of a text that replaces the line of a terminal.
 const ANEW_CLEARED: &str = "\r\u{1b}[K";
 const ANEW: &str = "\r";
-/// Bytes of the longest sequence that sets a color.
+/// Most bytes of the parameters of a sequence that sets a color.
 const COLOR_BYTES_MAX: usize = 12;
 
-/// A message on standard error.
+/// Prints a message on standard error.
 pub(crate) fn message(words: Arguments<'_>) {
     let words = words.to_string();
     let shown = if words.starts_with(OURS) { paragraph(&words) } else { text(&words) };
-    // Whoever closed standard error does not want to hear it.
+    // If standard error is closed, the user does not want messages.
     writeln!(std::io::stderr().lock(), "{shown}").ok();
 }
 
-/// A part of a line on standard error, or lines. Where one begins anew with `\r`, it replaces what the line says.
+/// Prints a part of a line, or lines, on standard error. A part that starts with `\r` replaces the line.
 pub(crate) fn note(words: &str) {
     let (begin, rest) = match words.strip_prefix(ANEW_CLEARED).or_else(|| words.strip_prefix(ANEW))
     {
@@ -57,17 +57,17 @@ pub(crate) fn note(words: &str) {
     write!(std::io::stderr().lock(), "{begin}{rest}").ok();
 }
 
-/// What was asked for, on standard output.
+/// Prints the result that was asked for on standard output.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub(crate) fn result(words: &str) -> anyhow::Result<()> {
     let mut output = std::io::stdout().lock();
     let written = output.write_all(text(words).as_bytes()).and_then(|()| output.flush());
     written.context(NotWritten)
 }
 
-/// A message in its line, and further lines that are indented: they cannot be taken for messages of ours.
+/// Message in its line, with further lines indented: these cannot be taken for messages of this program.
 fn paragraph(words: &str) -> Cow<'_, str> {
     if !words.contains(INDENTED) {
         return line(words);
@@ -76,13 +76,13 @@ fn paragraph(words: &str) -> Cow<'_, str> {
     Cow::Owned(lines.join(INDENTED))
 }
 
-/// So many of something, whose plural ends in `s`: `1 run`, `2 runs`.
+/// Number of things whose plural ends in `s`: `1 run`, `2 runs`.
 pub(crate) fn counted(n: impl Into<u128>, what: &str) -> String {
     let n: u128 = n.into();
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
-/// A text in one line, with what would not stay in it made visible: a name in a table, an argument in a message.
+/// Text in one line, with characters that would leave it made visible: a name in a table, an argument in a message.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
@@ -94,7 +94,7 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A text of several lines, which may have colors.
+/// Text of several lines, which may have colors.
 pub(crate) fn text(words: &str) -> Cow<'_, str> {
     let is_plain = |letter: char| !is_hidden(letter) || matches!(letter, '\n' | '\t');
     if words.chars().all(is_plain) {
@@ -113,7 +113,7 @@ pub(crate) fn text(words: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Bytes of the sequence at the beginning that sets a color or ends it, if there is one.
+/// Bytes of the sequence at the beginning that sets or resets a color, if there is one.
 fn color(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;
     let is_parameter = |byte: &u8| byte.is_ascii_digit() || *byte == b';';
@@ -122,7 +122,7 @@ fn color(text: &str) -> Option<usize> {
     is_color.then_some(2 + n_parameters + 1)
 }
 
-/// Whether a terminal does something else with it than to show it.
+/// Returns whether a terminal does something else with a character than to show it.
 fn is_hidden(letter: char) -> bool {
     // Line and paragraph separators, and marks that turn the direction of writing.
     letter.is_control()
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!((line(foreign).as_ref(), text(foreign).as_ref()), (in_a_line, in_a_text));
     }
 
-    /// Arguments, names and words of others were printed as they came, with all that a terminal obeys.
+    /// Arguments, names and output of others were printed unescaped, with all that a terminal obeys.
     #[test]
     fn what_a_terminal_would_obey_is_shown() {
         check("plain größe", "plain größe", "plain größe");

@@ -1,4 +1,4 @@
-//! Projects that are made for the user: their names, and their files.
+//! Projects that are made for the user: their names and files.
 
 mod name;
 
@@ -18,10 +18,10 @@ pub(crate) enum Language {
     Rust,
 }
 
-/// A file of a project: its path inside it, and its text.
+/// File of a project: its path inside the project, and its text.
 pub(crate) type File = (String, String);
 
-/// The folder of a project: the one that was asked for, or its name.
+/// Folder of a project: the one asked for, or its name.
 pub(crate) fn folder(name: &str, asked: Option<&Path>) -> PathBuf {
     asked.map_or_else(|| PathBuf::from(name), Path::to_owned)
 }

@@ -1,4 +1,4 @@
-//! `sintonia report`: the report of an earlier run, finished first when it was cut off.
+//! `sintonia report`: shows the report of an earlier run, and finishes it first if it was cut off.
 
 mod dealt;
 mod hindrance;
@@ -44,7 +44,7 @@ pub(crate) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes the record whole from what is left of the run, unless the summary that is there knows more than that.
+/// Completes the record from what is left of the run, unless the summary in it holds more than that.
 fn finish_first(record: &mut RunRecord) -> Report {
     let (facts, measured) = recover::unfinished(record);
     if let Ok(kept) = record.read_summary()
@@ -58,7 +58,7 @@ fn finish_first(record: &mut RunRecord) -> Report {
     report
 }
 
-/// What `kept` knows and `early` does not, which was made of statistics alone.
+/// What `kept` holds and `early`, which was made of statistics alone, does not.
 fn lost_by(kept: &Summary, early: &Summary) -> Option<String> {
     let mut whole = kept.clone();
     whole.n_ranks = early.n_ranks;
@@ -66,14 +66,14 @@ fn lost_by(kept: &Summary, early: &Summary) -> Option<String> {
     knowledge::lost(kept, &whole)
 }
 
-/// A run added up, and what could not be kept of it.
+/// Summary of a run, and what could not be kept of the run.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) summary: Summary,
     /// Sentences about files that could not be written.
     pub(crate) problems: Vec<String>,
     html: Option<PathBuf>,
-    /// Why something is in the spool and nowhere else.
+    /// Reason why something is in the spool and nowhere else.
     hindrance: Option<Hindrance>,
 }
 
@@ -82,7 +82,7 @@ impl Report {
         Self { summary, problems: Vec::new(), html: None, hindrance: None }
     }
 
-    /// The summary that is there, which is better than what can be made now.
+    /// Makes a report of the summary in the record, which holds more than one made now.
     fn kept(summary: Summary, what: &str) -> Self {
         let problem = format!(
             "the summary in the record is kept as it is: what is left of the run knows less ({what})"
@@ -91,7 +91,7 @@ impl Report {
         Self { problems: vec![problem], hindrance, ..Self::of(summary) }
     }
 
-    /// Adds everything up and writes it to the record.
+    /// Summarizes the run and writes the summary to the record.
     pub(crate) fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> Self {
         let assembled = assemble(measured, facts, record);
         let mut report = Self::of(assembled.summary);
@@ -120,8 +120,8 @@ impl Report {
         }
     }
 
-    /// Declares the record whole, unless something of it is only in the spool: then it keeps there what
-    /// `sintonia report` needs to make it whole later.
+    /// Marks the record as complete, unless something of it is only in the spool: then the record keeps what
+    /// `sintonia report` needs to complete it later.
     pub(crate) fn close(&mut self, record: &mut RunRecord, measured: &Measured, facts: &RunFacts) {
         if let Some(hindrance) = self.hindrance {
             self.problems.push(match recover::keep(measured, facts, record) {
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use run_record::RunStart;
 
-    /// "Free room on its disk" was said whatever was the cause, also where the disk had room.
+    /// "Free room on its disk" was said whatever the cause was, even if the disk had room.
     #[test]
     fn a_remedy_is_one_of_its_cause() {
         let folder = tempfile::tempdir().unwrap();

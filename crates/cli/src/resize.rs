@@ -1,4 +1,4 @@
-//! `sintonia resize`: which programs may be resized, and another size for one of them.
+//! `sintonia resize`: lists the programs that may be resized, or gives one of them another size.
 
 mod list;
 
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Time between looks at the status.
+/// Time between two reads of the status.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
@@ -124,7 +124,7 @@ fn unknown(control: &Control, name: &str) -> NoJob {
     })
 }
 
-/// The status with the answer; tells each step on standard error.
+/// Waits for the status that answers the wish; reports each step on standard error.
 fn wait(
     control: &Control,
     name: &str,

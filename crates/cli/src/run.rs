@@ -1,12 +1,12 @@
-//! `sintonia run`: starts the command under observation, and says afterwards where its time went.
+//! `sintonia run`: starts a command, watches it, and shows afterwards where its time went.
 //!
 //! # Invariants
-//! - The command is started and ends as it would without us; when a part of ours fails it runs unwatched,
-//!   with a sentence about it. Only with a description or a tunlet that is wrong it is not started.
-//! - What ends the command (Ctrl-C, a signal) does not end us: the report of what was seen follows.
-//! - Whatever the limits of this process forbid us (threads, files, memory, time), the command runs with them as
-//!   they are, and its exit code is ours: also when we panic, or have no memory to go on. No panic of ours ends the
-//!   waiting for it.
+//! - The command is started and ends as it would without `sintonia`; when a part of `sintonia` fails, it runs
+//!   unwatched, with a sentence about it. Only a wrong description or tunlet keeps it from being started.
+//! - What ends the command (Ctrl-C, a signal) does not end this process: the report of what was seen follows.
+//! - Whatever the limits of this process forbid it (threads, files, memory, time), the command runs with them as they
+//!   are, and this process ends with its exit code, also after a panic or when memory runs out. A panic does not end
+//!   the wait for the command.
 
 mod command;
 mod program;
@@ -28,7 +28,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// Runs the command, reports, and ends as it ended.
+/// Runs the command, reports, and ends with its exit code.
 pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
     if let Some(reason) = limits::too_low() {
         warn(&format!("the command runs unwatched: {reason}"));
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
     exit_code(&ending)
 }
 
-/// Runs the command as if we were not there.
+/// Runs the command without watching it.
 fn run_unwatched(command: &[OsString]) -> ExitCode {
     match start_and_wait(command, &[]) {
         Ok(ending) => exit_code(&ending),
@@ -100,13 +100,13 @@ fn start_and_wait(command: &[OsString], variables: &[(String, OsString)]) -> io:
     Running::start(command, variables, Output::Ours).map(Running::wait)
 }
 
-/// A bug of ours is no reason to lose the command or its exit code.
+/// Turns a panic into an error, so that a bug does not lose the command or its exit code.
 fn unless_it_panics<T>(act: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let panicked = |_| Err(anyhow::anyhow!("a part of Sintonia failed, as said above"));
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(panicked)
 }
 
-/// Runs the command, showing numbers until it ends.
+/// Runs the command and shows numbers until it ends.
 fn show(
     observation: &Observation,
     facts: &RunFacts,
@@ -136,7 +136,7 @@ fn show(
     Ok(ending)
 }
 
-/// Shows what runs, as long as showing it works.
+/// Shows the running command, as long as showing it works.
 fn accompany(running: &mut Running, show: impl FnOnce(&mut Running)) {
     let shown = || {
         show(running);
@@ -147,8 +147,8 @@ fn accompany(running: &mut Running, show: impl FnOnce(&mut Running)) {
     }
 }
 
-/// The command could not be started beside us. Where that may be for want of room, it takes our place: with the
-/// same limits there is room for one.
+/// Handles a command that could not be started as a child. If memory or processes may be lacking, the command replaces
+/// this process: within the same limits there is room for one.
 fn not_started(command: &[OsString], error: &io::Error) -> ExitCode {
     const WANT_OF_ROOM: [Errno; 5] =
         [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::TOOBIG];
@@ -185,7 +185,7 @@ fn exit_code(ending: &Ending) -> ExitCode {
 mod tests {
     use super::*;
 
-    /// A mistake in the live view ended us, and the command's exit code was lost.
+    /// A panic in the live view ended this process, and the command's exit code was lost.
     #[test]
     fn a_panic_while_it_is_shown_costs_no_exit_code() {
         let command = ["sh", "-c", "exit 7"].map(OsString::from);

@@ -1,4 +1,4 @@
-//! `sintonia simulate`: rules in simulated time, before a program runs by them.
+//! `sintonia simulate`: runs policies in simulated time, before a program uses them.
 
 mod balance;
 mod chunking;
@@ -23,7 +23,7 @@ enum What {
     Chunking(chunking::ChunkingOptions),
 }
 
-/// Simulates and shows what came of it.
+/// Simulates and shows the results.
 pub(crate) fn simulate(options: &SimulateOptions) -> anyhow::Result<ExitCode> {
     match &options.what {
         What::Balance(options) => balance::balance(options),

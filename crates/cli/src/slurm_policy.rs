@@ -1,11 +1,11 @@
 //! `sintonia slurm-policy`: shrinks malleable jobs when others wait, and grows them when nodes are idle.
 //!
-//! Reads Slurm's queue and the control folder, lets `resizing::queue` decide, and writes wishes. It changes nothing in Slurm:
-//! programs get and give back nodes themselves.
+//! Reads Slurm's queue and the control folder, lets `resizing::queue` decide, and writes wishes. It changes nothing in
+//! Slurm: programs request and return nodes themselves.
 //!
 //! # Invariants
-//! - Slurm's controller may go away and come back; meanwhile nothing is decided.
-//! - It may be ended and started at any time: what programs were told, they do or refuse without it.
+//! - Slurm's controller may be unreachable for a while; meanwhile nothing is decided.
+//! - It may be ended and started at any time: programs carry out or refuse earlier wishes without it.
 
 mod queue;
 mod said;
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use view::{Decision, Memory};
 
 const FROM: &str = "slurm-policy";
-/// Time between looks whether it shall end.
+/// Time between two checks of the signals that end it.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 const EXAMPLES: &str = "\
@@ -80,7 +80,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| "a number of seconds is wanted".to_owned())
 }
 
-/// Decides until it is ended.
+/// Decides until a signal ends it.
 pub(crate) fn slurm_policy(options: &SlurmPolicyOptions) -> anyhow::Result<ExitCode> {
     let end = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGTERM] {
@@ -109,12 +109,12 @@ struct Policy<'a> {
     control: Control,
     rules: QueueRules,
     memory: Memory,
-    /// Slurm did not answer last time.
+    /// True if Slurm did not answer last time.
     is_away: bool,
 }
 
 impl Policy<'_> {
-    /// Looks and decides. False where Slurm did not answer.
+    /// Reads the queue and decides. Returns false if Slurm did not answer.
     fn look(&mut self, now_s: f64) -> anyhow::Result<bool> {
         let programs = self.programs();
         for answered in self.memory.hear(&programs, now_s) {
@@ -138,7 +138,7 @@ impl Policy<'_> {
         Ok(true)
     }
 
-    /// Programs under Slurm that look alive.
+    /// Programs under Slurm that seem to be alive.
     fn programs(&self) -> Vec<JobStatus> {
         let jobs = self.control.jobs().into_iter().filter(|found| !found.is_stale);
         jobs.map(|found| found.status).filter(|status| status.slurm_job.is_some()).collect()
@@ -146,7 +146,7 @@ impl Policy<'_> {
 
     fn decide(&mut self, queue: &Queue, programs: &[JobStatus], now_s: f64) -> anyhow::Result<()> {
         for decision in self.memory.decide(queue, programs, &self.rules, now_s) {
-            // Somebody else's wish comes first.
+            // A wish that is already there comes first.
             if self.control.has_wish(&decision.name) {
                 continue;
             }

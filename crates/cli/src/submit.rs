@@ -75,7 +75,7 @@ pub(crate) struct SubmitOptions {
     command: Vec<OsString>,
 }
 
-/// Hands over, and waits if that is wished.
+/// Submits the command, and waits if that is asked for.
 pub(crate) fn submit(options: &SubmitOptions) -> anyhow::Result<ExitCode> {
     let submission = submission(options).context(BadOption)?;
     submission.check().map_err(|error| anyhow!(error).context(BadOption))?;
@@ -95,7 +95,7 @@ pub(crate) fn submit(options: &SubmitOptions) -> anyhow::Result<ExitCode> {
     Wait { tasks, shown, place: &place }.run(client)
 }
 
-/// On standard output, unless that is for what the tasks write.
+/// Prints the names on standard output, unless that is reserved for the tasks' output.
 fn say_names(tasks: &TaskRange, options: &SubmitOptions) -> anyhow::Result<()> {
     let text = if options.json {
         serde_json::json!({"tasks": tasks, "n_tasks": tasks.n_tasks()}).to_string()
@@ -127,7 +127,7 @@ fn submission(options: &SubmitOptions) -> anyhow::Result<Submission> {
     })
 }
 
-/// Variables that mean a job or a node in which this command happens to run, and not the task's own.
+/// Variables that describe a job or node in which this command happens to run, and not those of the task.
 const FOREIGN: [&str; 9] = [
     "SINTONIA_TASK",
     "SINTONIA_ARRAY_INDEX",
@@ -139,10 +139,10 @@ const FOREIGN: [&str; 9] = [
     "PWD",
     "SHLVL",
 ];
-/// What a command without variables of its shell still needs.
+/// Variables that a command needs even without those of its shell.
 const NEEDED: [&str; 7] = ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TMPDIR", "USER"];
 
-/// The shell's variables that are text, with those that were named.
+/// Variables of the shell that are text, and those given by `--env`.
 fn environment(options: &SubmitOptions) -> Vec<(String, String)> {
     let is_wanted = |name: &str| {
         let is_needed = !options.clean_env || NEEDED.contains(&name);
@@ -175,7 +175,7 @@ fn folder(path: &Path, option: &str) -> anyhow::Result<PathBuf> {
     found.with_context(|| format!("there is no folder `{}` for `{option}`", path.display()))
 }
 
-/// A folder for output, made where there is none.
+/// Makes a folder for output, if it does not exist.
 fn made(path: &Path) -> anyhow::Result<String> {
     let failed = || format!("the folder `{}` for `--output` cannot be made", path.display());
     std::fs::create_dir_all(path).with_context(failed)?;

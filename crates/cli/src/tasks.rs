@@ -1,4 +1,4 @@
-//! `sintonia tasks`: tasks as they stand, and what became of one.
+//! `sintonia tasks`: lists tasks, shows one, or waits for some.
 
 pub(crate) mod wait;
 
@@ -59,7 +59,7 @@ pub(crate) struct TasksOptions {
     node: NodeOption,
 }
 
-/// States, as they are written.
+/// States of a task, as they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum State {
     Queued,
@@ -81,10 +81,10 @@ impl From<State> for TaskState {
     }
 }
 
-/// Rows of a table where nothing is said.
+/// Default number of rows of the table.
 const N_ROWS: usize = 100;
 
-/// Lists, shows or waits.
+/// Lists tasks, shows one, or waits.
 pub(crate) fn tasks(options: &TasksOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let place = options.node.place();
     let client = talk::connect(&place)?;
@@ -180,7 +180,7 @@ fn show(
     Ok(ExitCode::SUCCESS)
 }
 
-/// One that ended so long ago that only how is kept.
+/// Shows a task that ended so long ago that only its outcome is kept.
 fn show_brief(
     name: &TaskName,
     result: Option<&EndedTask>,
@@ -230,7 +230,7 @@ fn result(
     }
 }
 
-/// A line for each range of tasks that ended alike, and one for those of which only counts are kept.
+/// Prints a line for each range of tasks that ended alike, and one for those of which only counts are kept.
 fn write_past(past: &Past, home: &str) -> anyhow::Result<()> {
     let mut n_tasks = past.n_tasks;
     for EndedRun { first, last, outcome } in &past.runs {
@@ -258,7 +258,7 @@ fn write(text: &str) -> anyhow::Result<()> {
     crate::print::result(text)
 }
 
-/// Milliseconds since 1970.
+/// Time since 1970, in ms.
 pub(crate) fn now_ms() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)

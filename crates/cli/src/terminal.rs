@@ -1,14 +1,14 @@
-//! What is known of the terminal: whether there is one, its width, and whether it wants color.
+//! The terminal: whether there is one, its width, and whether it is colored.
 
 use crate::arguments::Color;
 use dashboard::terminal::Style;
 use std::env;
 use std::io::IsTerminal;
 
-/// Columns when nothing says how many there are.
+/// Width if nothing tells it, in columns.
 const COLUMNS: usize = 100;
 
-/// Where messages for people go: standard error.
+/// Terminal that messages for people go to: standard error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terminal {
     color: Color,
@@ -19,13 +19,13 @@ impl Terminal {
         Self { color }
     }
 
-    /// How to draw on standard error.
+    /// Style for standard error.
     pub(crate) fn style(self) -> Style {
         let is_terminal = std::io::stderr().is_terminal();
         Style { color: self.has_color(is_terminal), width: columns(std::io::stderr()) }
     }
 
-    /// How to draw on standard output.
+    /// Style for standard output.
     pub(crate) fn stdout_style(self) -> Style {
         let is_terminal = std::io::stdout().is_terminal();
         Style { color: self.has_color(is_terminal), width: columns(std::io::stdout()) }

@@ -1,4 +1,4 @@
-//! `sintonia tunlet-host`: the process in which a run keeps a tunlet of a shared library.
+//! `sintonia tunlet-host`: process in which `sintonia run` loads a tunlet from a shared library.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub(crate) struct TunletHostOptions {
     library: PathBuf,
 }
 
-/// Serves the run at the other ends of standard input and output.
+/// Serves the run that is connected to standard input and output.
 pub(crate) fn serve(options: &TunletHostOptions) -> anyhow::Result<ExitCode> {
     tunlet_abi::child::serve(&options.library)?;
     Ok(ExitCode::SUCCESS)

@@ -1,7 +1,7 @@
-//! `sintonia tunlets`: what the built-in tunlets do, and what they need from a description.
+//! `sintonia tunlets`: says what the built-in tunlets do, and what they need in a description.
 //!
 //! # Not here
-//! What is said of them (`tunlets`), and tunlets in libraries: each comes with its own text.
+//! Texts about tunlets (`tunlets`), and tunlets in libraries: each comes with its own text.
 
 use anyhow::bail;
 use clap::Args;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 use tunlets::{EventNeed, Guide, TunletSpec, built_in_guides};
 
-/// Lines are not longer than this.
+/// Longest line, in columns.
 const N_COLUMNS_MAX: usize = 100;
 
 const EXAMPLES: &str = "\
@@ -58,7 +58,7 @@ pub(crate) fn tunlets(options: &TunletsOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The whole sentence.
+/// Sentence about a tunlet: its problem and its remedy.
 fn sentence(spec: &TunletSpec, guide: &Guide) -> String {
     format!("{}: it {}", spec.problem, guide.remedy)
 }
@@ -79,7 +79,7 @@ fn list(all: &[(TunletSpec, Guide)]) -> String {
     format!("{}\n`sintonia tunlets NAME` says all about one.\n", all.join("\n"))
 }
 
-/// What has to be described, by name.
+/// Names of the events and tuning points that have to be described.
 fn needs(guide: &Guide) -> String {
     let events = guide.events.iter().map(|event| {
         let note = if event.is_needed { "" } else { " (better with it)" };
@@ -109,7 +109,7 @@ fn details(spec: &TunletSpec, guide: &Guide) -> String {
     format!("{text}\nsintonia run --app APP.toml --tunlet {name} -- COMMAND\n")
 }
 
-/// Where an event is, and its attributes.
+/// Place of an event, and its attributes.
 fn about(event: &EventNeed) -> String {
     let attributes = [(event.attributes, "attributes"), (event.more_attributes, "better with")];
     let named = attributes.iter().filter(|(names, _)| !names.is_empty());
@@ -118,7 +118,7 @@ fn about(event: &EventNeed) -> String {
     format!("{}{}{note}", event.place, named.collect::<String>())
 }
 
-/// A title and its rows; nothing without rows.
+/// Title with its rows; empty without rows.
 fn section(title: &str, rows: &[(String, String)]) -> String {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     let one = |(name, text): &(String, String)| {
@@ -129,7 +129,7 @@ fn section(title: &str, rows: &[(String, String)]) -> String {
     if rows.is_empty() { rows } else { format!("\n{title}:\n{rows}") }
 }
 
-/// A name and a text beside it, in lines of at most [`N_COLUMNS_MAX`].
+/// Name with a text beside it, in lines of at most [`N_COLUMNS_MAX`].
 fn row(name: &str, width: usize, text: &str) -> String {
     let gap = if name.trim().is_empty() && width <= 2 { "" } else { "  " };
     let mut lines = vec![format!("{name:<width$}{gap}")];

@@ -1,7 +1,7 @@
-//! `sintonia validate`: predictions beside new measurements.
+//! `sintonia validate`: compares predictions with new measurements.
 //!
 //! # Not here
-//! What is compared, and errors (`fitting::comparison`).
+//! Comparison and errors (`fitting::comparison`).
 
 mod table;
 
@@ -60,17 +60,17 @@ pub(crate) struct ValidateOptions {
     reading: InputOptions,
 }
 
-/// What came of the comparison.
+/// Result of the comparison.
 struct Outcome {
     parameters: Vec<String>,
     metric: String,
-    /// The share of measurements that intervals are meant to hold.
+    /// Share of measurements that intervals are meant to hold.
     rate: f64,
     compared: Vec<Compared>,
 }
 
 impl Outcome {
-    /// The whole program, or where that was not measured, the regions.
+    /// Points of the whole program, or, if that was not measured, of the regions.
     fn summed(&self) -> impl Iterator<Item = &Compared> {
         let has_program = self.compared.iter().any(|one| one.region.is_none());
         self.compared.iter().filter(move |one| one.region.is_none() == has_program)
@@ -81,7 +81,7 @@ impl Outcome {
     }
 }
 
-/// Compares and shows it.
+/// Compares, and shows the result.
 pub(crate) fn validate(options: &ValidateOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let text = input::open_new(&options.input)?;
     let file = input::models(&options.models, &[])?;
@@ -134,7 +134,7 @@ pub(crate) fn validate(options: &ValidateOptions, terminal: Terminal) -> anyhow:
     Ok(ExitCode::SUCCESS)
 }
 
-/// A file with one metric holds what is compared, however it calls it: `time_s` beside `time`.
+/// Renames the metric of a file that has only one, since its name may differ: `time_s` for `time`.
 fn alike(mut measured: Measurements, metric: &str) -> Measurements {
     let is_one = measured.series.windows(2).all(|pair| pair[0].metric == pair[1].metric);
     if is_one {

@@ -1,13 +1,13 @@
-//! Values of parameters as people write them: `n=1200`, `p=2,4,8`, `p=2:64:*2`, `n=100:1000:100`.
+//! Parses values of parameters as users write them: `n=1200`, `p=2,4,8`, `p=2:64:*2`, `n=100:1000:100`.
 
 use crate::exit::BadOption;
 use anyhow::{anyhow, ensure};
 use std::str::FromStr;
 
-/// Values of one range, and points of all, at most.
+/// Most values of one range, and most points of all ranges.
 const N_POINTS_MAX: usize = 1_000_000;
 
-/// A parameter and its values.
+/// Parameter and its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Values {
     pub(crate) name: String,
@@ -32,7 +32,7 @@ impl FromStr for Values {
     }
 }
 
-/// A number, or the numbers of `LOW:HIGH`, `LOW:HIGH:STEP` or `LOW:HIGH:*FACTOR`.
+/// Number, or the numbers of `LOW:HIGH`, `LOW:HIGH:STEP` or `LOW:HIGH:*FACTOR`.
 fn range(text: &str) -> Option<Vec<f64>> {
     let number = |text: &str| text.trim().parse().ok().filter(|number: &f64| number.is_finite());
     let parts: Vec<&str> = text.split(':').collect();
@@ -50,7 +50,7 @@ fn range(text: &str) -> Option<Vec<f64>> {
     if !grows || high < low {
         return None;
     }
-    // The last value is one in spite of rounding.
+    // `HIGH` is included in spite of rounding.
     let end = high + 1e-9 * (high.abs() + step);
     let mut values = Vec::new();
     let mut k = 0.0;
@@ -64,18 +64,18 @@ fn range(text: &str) -> Option<Vec<f64>> {
     }
 }
 
-/// A point: each parameter with a value.
+/// Point: each parameter with a value.
 pub(crate) type Point<'a> = Vec<(&'a str, f64)>;
 
-/// All combinations, the last parameter changing first.
+/// All combinations of values; the last parameter changes first.
 ///
 /// # Errors
-/// When a parameter is named twice, or these are too many.
+/// If a parameter is named twice, or there are too many combinations.
 pub(crate) fn points(all: &[Values]) -> anyhow::Result<Vec<Point<'_>>> {
     points_of(&all.iter().collect::<Vec<_>>())
 }
 
-/// The same of values from several places.
+/// As [`points`], for values from several places.
 ///
 /// # Errors
 /// As [`points`].

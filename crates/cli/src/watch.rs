@@ -1,4 +1,4 @@
-//! What runs beside a program that is watched, whether we start it (`run`) or attach to it (`attach`).
+//! Everything that runs beside a watched program, whether `sintonia` starts it (`run`) or attaches to it (`attach`).
 
 pub(crate) mod environment;
 mod finish;
@@ -19,39 +19,39 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use symbols::{Program, ProgramError};
 
-/// What a program is, and whether it is there already.
+/// Program that is watched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject<'a> {
-    /// A short name for files.
+    /// Short name for files.
     pub(crate) name: &'a str,
     pub(crate) way: Way,
 }
 
-/// The programs of a job, as far as they are known.
+/// Programs of a job, as far as they are known.
 #[derive(Debug, Default)]
 pub(crate) struct Programs {
-    /// The one that is watched.
+    /// Program that is watched.
     pub(crate) observed: Option<PathBuf>,
-    /// All, such as those of the words of a command, in order.
+    /// All programs, such as those that the words of a command name, in order.
     pub(crate) all: Vec<PathBuf>,
-    /// Their `LD_LIBRARY_PATH`.
+    /// `LD_LIBRARY_PATH` of the programs.
     pub(crate) library_path: Option<OsString>,
 }
 
 impl Programs {
-    /// The one that is watched, then the others.
+    /// The watched program, then the others.
     pub(crate) fn nearest_first(&self) -> impl Iterator<Item = &Path> {
         let others = self.all.iter().filter(|path| Some(*path) != self.observed.as_ref());
         self.observed.iter().chain(others).map(PathBuf::as_path)
     }
 
-    /// One of them, whose libraries are looked for where it will look.
+    /// Opens a program; its libraries are looked for where it will look for them.
     pub(crate) fn open(&self, path: &Path) -> Result<Program, ProgramError> {
         Program::open_with(path, self.library_path.as_deref())
     }
 }
 
-/// What is known when the watch begins.
+/// Facts known when the watch begins.
 pub(crate) fn facts(command: Vec<String>, traced: bool) -> RunFacts {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     RunFacts {
@@ -63,14 +63,14 @@ pub(crate) fn facts(command: Vec<String>, traced: bool) -> RunFacts {
     }
 }
 
-/// The name of a program as files may have it.
+/// Name of a program, with the characters that are safe in file names.
 pub(crate) fn plain_name(program: Option<&Path>) -> String {
     let name = program.and_then(Path::file_name).unwrap_or_else(|| "run".as_ref());
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_.".contains(*c);
     name.to_string_lossy().chars().filter(is_plain).collect()
 }
 
-/// Says what went wrong, to the person.
+/// Prints a warning for the user.
 pub(crate) fn warn(text: &str) {
     eprintln!("sintonia: {text}");
 }

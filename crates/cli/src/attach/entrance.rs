@@ -1,5 +1,6 @@
-//! Entering one process, in a process of its own, out of the terminal's reach: Ctrl-C in the middle is for
-//! `sintonia attach`, which then leaves in order. Killed, it leaves the process to go on by itself (`inject`).
+//! Loads the probe into one process, from a child process that the terminal does not reach: Ctrl-C meanwhile goes to
+//! `sintonia attach`, which then leaves in order. If the child is killed, the process it was entering goes on by itself
+//! (`inject`).
 
 use crate::exit::NotAttached;
 use anyhow::{Context, anyhow};
@@ -10,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// The probe's entrance.
+/// Function of the probe that is called in the entered process.
 const ENTRANCE: &str = "sintonia_attach";
 
 /// Load the probe into a process; started by `sintonia attach`
@@ -20,20 +21,20 @@ pub(crate) struct EnterOptions {
     library: PathBuf,
 }
 
-/// Enters a process with the options on standard input; what its entrance returned goes to standard output.
+/// Enters a process with the options read from standard input; prints what the probe's entrance returned.
 pub(crate) fn serve(options: &EnterOptions) -> anyhow::Result<ExitCode> {
-    // Fails for the leader of a group, who then is out of a terminal's reach already.
+    // Fails for the leader of a process group, which the terminal does not reach anyway.
     rustix::process::setsid().ok();
     let mut argument = String::new();
     std::io::stdin().read_to_string(&mut argument)?;
     let call = Call { library: &options.library, function: ENTRANCE, argument: &argument };
     let returned = inject(options.pid, call).context(NotAttached)?;
-    // Nobody may be left to read it.
+    // The reader, `sintonia attach`, may have ended.
     writeln!(std::io::stdout(), "{returned}").ok();
     Ok(ExitCode::SUCCESS)
 }
 
-/// Has process `pid` entered; what its entrance returned.
+/// Enters process `pid` by way of a child process; returns what the probe's entrance returned.
 pub(super) fn enter(pid: i32, library: &Path, options: &str) -> anyhow::Result<i32> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("enter").arg(pid.to_string()).arg(library).process_group(0);

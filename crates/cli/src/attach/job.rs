@@ -1,4 +1,4 @@
-//! Ranks while they are watched: entered together, left together.
+//! Ranks that are attached to: entered together, left together.
 
 use super::entrance::enter;
 use super::numbers::{self, Asked};
@@ -21,20 +21,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::ProcessReport;
 
-/// Time for all ranks to show up.
+/// Longest time until all ranks have reported.
 const ARRIVAL: Duration = Duration::from_secs(10);
-/// Time for probes to be taken out of all ranks.
+/// Longest time until probes are taken out of all ranks.
 const DEPARTURE: Duration = Duration::from_secs(15);
-/// Time for our threads to end, and for collectors to notice.
+/// Longest time until the probe's threads have ended and collectors have noticed.
 const END: Duration = Duration::from_secs(5);
 
-/// The ranks.
+/// Ranks that are attached to, of one or several jobs.
 #[derive(Debug)]
 pub(super) struct Attached {
     ranks: Vec<Rank>,
-    /// Masters that leave their numbers in the record.
+    /// Masters that were asked to write their own numbers into the record.
     asked: Vec<Asked>,
-    /// Set by Ctrl-C and the like.
+    /// Set by `SIGINT`, `SIGTERM` and `SIGHUP`.
     interrupted: Arc<AtomicBool>,
     until: Option<Instant>,
 }
@@ -43,13 +43,13 @@ pub(super) struct Attached {
 struct Rank {
     pid: i32,
     name: String,
-    /// Readable once it has ended.
+    /// Readable once the process has ended.
     pidfd: OwnedFd,
     is_entered: bool,
 }
 
 impl Attached {
-    /// Enters all ranks; on an error those that were entered are left again.
+    /// Enters all ranks; on an error, leaves those already entered.
     pub(super) fn to(ranks: Ranks, observation: &Observation) -> anyhow::Result<Self> {
         let interrupted = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -114,21 +114,21 @@ impl Attached {
         }
     }
 
-    /// Ends the watch after this time.
+    /// Sets the time after which the watch ends.
     pub(super) fn end_after(&mut self, at_most: Option<Duration>) {
         self.until = at_most.and_then(|at_most| Instant::now().checked_add(at_most));
     }
 
-    /// Whether any rank lives.
+    /// Returns whether any rank is still alive.
     pub(super) fn is_alive(&self) -> bool {
         !self.ranks.iter().all(Rank::has_ended)
     }
 
-    /// Leaves all ranks as they were; sentences about those that did not answer.
+    /// Leaves all ranks as they were; returns sentences about those that did not answer.
     pub(super) fn leave(&self, observation: &Observation) -> Vec<String> {
         self.asked.iter().for_each(Asked::withdraw);
         let entered: Vec<&Rank> = self.ranks.iter().filter(|rank| rank.is_entered).collect();
-        // One that was entered only now tells of itself first.
+        // A rank that was entered only just now reports first.
         let is_known = |rank: &&&Rank| report_of(rank, observation).is_some() || rank.has_ended();
         wait_until(Instant::now() + END, || entered.iter().all(|rank| is_known(&rank)));
         observation.server.detach();
@@ -186,7 +186,7 @@ impl Rank {
         poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|n_ready| n_ready != 0)
     }
 
-    /// Whether the probe's own thread is there.
+    /// Returns whether the probe's own thread runs in the process.
     fn has_our_thread(&self) -> bool {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.pid));
         tasks.into_iter().flatten().flatten().any(|task| {
@@ -201,7 +201,7 @@ fn open(pid: i32) -> anyhow::Result<OwnedFd> {
         .with_context(|| format!("there is no process {}", pid.as_raw_nonzero()))
 }
 
-/// What is known of a rank in this run.
+/// Latest report of a rank in this run.
 fn report_of(rank: &Rank, observation: &Observation) -> Option<ProcessReport> {
     let reports = observation.server.processes();
     reports.into_iter().find(|report| i32::try_from(report.key.pid) == Ok(rank.pid))

@@ -1,8 +1,8 @@
-//! The own numbers of a master that runs already: a program of the master/worker library leaves them in the record,
-//! once it was told where that is.
+//! Asks a master that runs already for its own numbers: a program of the master/worker library writes them into the
+//! record once it knows the folder.
 //!
 //! # Not here
-//! What the program does with the folder (`master-worker/src/written.rs`).
+//! Writing the numbers into the folder (`master-worker/src/written.rs`).
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -11,10 +11,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use symbols::{ModuleMap, carried_variable};
 
-/// Holds the folder, and a zero.
+/// Variable of the program that holds the path of the folder, terminated by a zero byte.
 const VARIABLE: &str = "mw_report_folder";
 
-/// A process that was asked.
+/// Process that was asked, and where the path lies in its memory.
 #[derive(Debug)]
 pub(super) struct Asked {
     pid: i32,
@@ -22,7 +22,7 @@ pub(super) struct Asked {
     n_bytes: usize,
 }
 
-/// Asks a process to leave its numbers in `folder`; none where it is of another kind, or cannot be asked.
+/// Asks a process to write its numbers into `folder`; `None` if its program has no such variable or cannot be written to.
 pub(super) fn ask(pid: i32, folder: &Path) -> Option<Asked> {
     let folder = folder.canonicalize().ok()?;
     let path = folder.as_os_str().as_bytes();
@@ -38,13 +38,13 @@ pub(super) fn ask(pid: i32, folder: &Path) -> Option<Asked> {
 }
 
 impl Asked {
-    /// The process has zeros again.
+    /// Sets the variable in the process to zeros again.
     pub(super) fn withdraw(&self) {
-        // It may have ended.
+        // The process may have ended.
         self.write_at(0, &vec![0; self.n_bytes]).ok();
     }
 
-    /// The first byte last: the process reads nothing before that.
+    /// Writes the path, its first byte last: the process reads nothing before that byte is set.
     fn write(&self, path: &[u8]) -> io::Result<()> {
         let Some((first, rest)) = path.split_first() else { return Ok(()) };
         self.write_at(1, &[rest, &[0]].concat())?;

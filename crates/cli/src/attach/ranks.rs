@@ -1,4 +1,4 @@
-//! The ranks that the processes of the command line stand for.
+//! Finds the ranks of the jobs to which the processes on the command line belong.
 
 use crate::watch::{Programs, plain_name};
 use anyhow::{Context, bail};
@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// All ranks on this node of one job or several.
+/// All ranks on this node of one or several jobs.
 #[derive(Debug)]
 pub(super) struct Ranks {
     found: Found,
@@ -17,7 +17,7 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    /// The ranks of the jobs that the processes belong to.
+    /// Finds the ranks of the jobs that these processes belong to.
     pub(super) fn find(pids: &[i32]) -> anyhow::Result<Self> {
         let found = ranks_of(pids);
         if let Some(pid) = found.strangers.first().copied() {
@@ -28,12 +28,12 @@ impl Ranks {
         Ok(Self { found, first })
     }
 
-    /// Jobs, each with its ranks in order.
+    /// Jobs, each as its ranks in order.
     pub(super) fn jobs(&self) -> impl Iterator<Item = &[RunningRank]> {
         self.found.jobs()
     }
 
-    /// Their programs.
+    /// Programs of the ranks.
     pub(super) fn programs(&self) -> Programs {
         let all = self.found.ranks.iter().filter_map(|rank| program_of(rank.pid).ok());
         let mut all: Vec<PathBuf> = all.collect();
@@ -42,12 +42,12 @@ impl Ranks {
         Programs { observed: all.first().cloned(), all, library_path }
     }
 
-    /// The first rank's name for files.
+    /// Name of the first rank's program, for names of files.
     pub(super) fn name(&self) -> String {
         plain_name(Some(&self.first))
     }
 
-    /// The first rank's words.
+    /// Command line of the first rank, as words.
     pub(super) fn command(&self) -> Vec<String> {
         let pid = self.found.ranks.first().map_or(0, |rank| rank.pid);
         let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -55,7 +55,7 @@ impl Ranks {
         words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
     }
 
-    /// What is attached to, and what is on other nodes.
+    /// Sentences that say which ranks are attached to, and which run on other nodes.
     pub(super) fn sentences(&self) -> Vec<String> {
         let of_job = |job: &[RunningRank]| {
             let first = job.first()?;
@@ -81,7 +81,7 @@ fn sentences(program: &str, here: &[u32], elsewhere: &[u32]) -> Vec<String> {
     sentences
 }
 
-/// `rank 3`, `ranks 0-3 and 7`.
+/// Ranks in words: `rank 3`, `ranks 0-3 and 7`.
 fn in_words(ranks: &[u32]) -> String {
     let consecutive = ranks.chunk_by(|a, b| a + 1 == *b);
     let spans: Vec<String> = consecutive
@@ -112,7 +112,7 @@ fn stranger(pid: i32) -> anyhow::Error {
     )
 }
 
-/// What it was started with.
+/// `LD_LIBRARY_PATH` with which a process was started.
 fn library_path(pid: i32) -> Option<OsString> {
     let variables = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut variables = variables.split(|byte| *byte == 0);

@@ -1,24 +1,24 @@
-//! Commands of this machine: where they are, and what they say of themselves.
+//! Finds commands of this machine and reads what they print.
 
 use crate::commands::{end, read};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A command that does not answer by then is given up.
+/// Time after which a command that has not ended is killed.
 const LIMIT: Duration = Duration::from_secs(3);
 
-/// The program of this name in `PATH`.
+/// Path of the program of this name in `PATH`.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// What a command prints, on either stream; `None` when it does not start or does not answer.
+/// Returns what a command prints on both streams; `None` if it does not start or does not end in time.
 pub(crate) fn say(program: &str, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // We may be watched ourselves; what we ask is not.
+    // This program may be watched itself; the command should not be.
     let mut child = command.env_remove("LD_PRELOAD").spawn().ok()?;
     let Ok((output, errors)) = read(&mut child) else {
         end(&mut child);

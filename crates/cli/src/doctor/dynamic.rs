@@ -1,10 +1,10 @@
-//! Programs that change their size while they run: what each MPI library can, tried, and what is known of it.
+//! Dynamic processes: tries what each MPI library can do for programs that change their size, and adds known defects.
 //!
-//! A tiny job of this program itself is started with each launcher, under a watchdog: whatever hangs is ended, with all that
-//! it started, and nothing of it stays.
+//! A tiny job of this program itself is started with each launcher, under a watchdog: whatever hangs is ended, with all
+//! that it started, and leaves nothing behind.
 //!
 //! # Not here
-//! Programs with a size that stays; every library that starts at all does for them.
+//! Programs of fixed size: every library that starts ranks at all can run them.
 
 mod job;
 mod known;
@@ -20,16 +20,16 @@ use std::ffi::OsString;
 use std::time::Duration;
 use trial::{Limits, Outcome, Start};
 
-/// Slow machines, and Open MPI's second of sleep, are no hanging.
+/// Long enough that slow machines, and Open MPI's sleep of a second, do not count as hanging.
 const LIMITS: Limits = Limits { start: Duration::from_secs(20), step: Duration::from_secs(10) };
-/// What programs need that change their size.
+/// Steps that a program needs to change its size.
 const NEEDED: [Step; 6] =
     [Step::Start, Step::SpawnOne, Step::Merge, Step::Release, Step::AnySource, Step::Split];
 
-/// Letters of a detail in a line for people.
+/// Longest detail in a line for people, in characters.
 const DETAIL_MAX: usize = 70;
 
-/// What came of one launcher.
+/// Results for one launcher.
 #[derive(Clone, Debug)]
 pub(crate) struct Tried {
     launcher: Launcher,
@@ -37,7 +37,7 @@ pub(crate) struct Tried {
     settings: Vec<known::Setting>,
 }
 
-/// Tries the library of a launcher; further words are options of the launcher.
+/// Tries the library of a launcher; `words` are further options of the launcher.
 pub(crate) fn attempt(launcher: Launcher, words: &[OsString]) -> anyhow::Result<Tried> {
     let is_root = rustix::process::geteuid().is_root();
     let settings = known::settings(&launcher, is_root);
@@ -48,14 +48,14 @@ pub(crate) fn attempt(launcher: Launcher, words: &[OsString]) -> anyhow::Result<
             .chain(words.iter().cloned())
             .collect(),
         program: vec![std::env::current_exe()?.into(), "doctor-rank".into()],
-        // What somebody has set is what programs get.
+        // A variable that the user has set stays, since programs get it, too.
         variables: settings
             .iter()
             .copied()
             .filter(|(name, _)| std::env::var_os(name).is_none())
             .collect(),
     };
-    // That Open MPI does not connect programs of two launchers is known, and would take all of the time.
+    // Open MPI is known not to connect programs of two launchers; trying it would take all of the time.
     let is_open = |step: &Step| *step != Step::Connect || !launcher.is_open_mpi;
     let steps: Vec<Step> = Step::ALL.into_iter().filter(is_open).collect();
     let steps = trial::conduct(&start, &steps, LIMITS);
@@ -67,7 +67,7 @@ impl Tried {
         self.steps.iter().any(|(one, outcome)| *one == step && matches!(outcome, Outcome::Works(_)))
     }
 
-    /// The same as one check among others.
+    /// Sums the results up as one check.
     pub(crate) fn check(&self) -> Check {
         let found = format!("{}, {}", self.launcher.name(), self.launcher.path.display());
         let way = known::way(&self.launcher, NEEDED.iter().all(|step| self.works(*step)));
@@ -81,7 +81,7 @@ impl Tried {
         Check::limited("dynamic processes", found, [&costs, remedy])
     }
 
-    /// For people: a line per step, what is known, and what to set.
+    /// Renders the results for people: a line per step, known defects, and what to set.
     pub(crate) fn render(&self, style: Style) -> String {
         let header = format!(
             "\nProcesses started while a program runs: {}, {}\n",
@@ -113,7 +113,7 @@ impl Tried {
         format!("{header}{steps}{defects}{set}  so: {way}\n")
     }
 
-    /// For programs: the check, with what came of each step.
+    /// Results as JSON: the check, with the outcome of each step.
     pub(crate) fn json(&self, check: Value) -> Value {
         let step = |(step, outcome): &(Step, Outcome)| {
             let (_, word, detail) = said(outcome);
@@ -129,7 +129,7 @@ impl Tried {
     }
 }
 
-/// Libraries say much; JSON has all of it.
+/// Shortens a detail, since libraries print much; JSON has all of it.
 fn shortened(detail: &str) -> String {
     match detail.char_indices().nth(DETAIL_MAX) {
         Some((end, _)) => format!("{} ...", &detail[..end]),
@@ -137,7 +137,7 @@ fn shortened(detail: &str) -> String {
     }
 }
 
-/// How an outcome is shown.
+/// State, word and detail that show an outcome.
 fn said(outcome: &Outcome) -> (State, &'static str, &str) {
     match outcome {
         Outcome::Works(detail) => (State::Ok, "ok", detail),
@@ -148,7 +148,7 @@ fn said(outcome: &Outcome) -> (State, &'static str, &str) {
     }
 }
 
-/// The value as shells take it.
+/// Quotes a value where a shell needs it.
 fn for_shells(value: &str) -> String {
     if value.contains(';') { format!("'{value}'") } else { value.to_owned() }
 }

@@ -1,9 +1,9 @@
-//! Room: shared memory, open files, locked memory, core files.
+//! Checks of room: shared memory, open files, locked memory, core files.
 
 use super::Check;
 use rustix::process::{Resource, getrlimit};
 
-/// Everything that has a size.
+/// Checks all of these.
 pub(crate) fn checks() -> Vec<Check> {
     let limit = |resource| getrlimit(resource).current;
     vec![
@@ -28,7 +28,7 @@ fn shared_memory() -> Check {
     }
 }
 
-/// A rank needs some 1 MiB, with tracing 4 MiB more per thread.
+/// A rank needs about 1 MiB, with tracing 4 MiB more per thread.
 fn room_in(path: &str, total_bytes: u64, free_bytes: u64) -> Check {
     let found = format!("{} of {} MiB free in {path}", free_bytes / MIB, total_bytes / MIB);
     if 64 * MIB <= free_bytes {

@@ -1,4 +1,4 @@
-//! The MPI libraries whose launchers are in `PATH`.
+//! Checks of the MPI libraries whose launchers are in `PATH`.
 
 use super::{Check, commands};
 use std::path::{Path, PathBuf};
@@ -18,16 +18,16 @@ const NAMES: [&str; 8] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Launcher {
     pub(crate) path: PathBuf,
-    /// Open MPI, or MPICH.
+    /// True for Open MPI, false for MPICH.
     pub(crate) is_open_mpi: bool,
     /// Major and minor number.
     pub(crate) version: (u32, u32),
-    /// The version as it is written.
+    /// Version as the launcher prints it.
     pub(crate) text: String,
 }
 
 impl Launcher {
-    /// The launcher at this path; nothing where it is of unknown make.
+    /// Launcher at this path; `None` if its make is unknown.
     pub(crate) fn at(path: &Path) -> Option<Self> {
         Self::that_says(&commands::say(&path.to_string_lossy(), &["--version"])?, path)
     }
@@ -40,13 +40,13 @@ impl Launcher {
         Some(Self { path: path.to_owned(), is_open_mpi, version, text })
     }
 
-    /// The library and its version.
+    /// Name of the library, with its version.
     pub(crate) fn name(&self) -> String {
         format!("{} {}", if self.is_open_mpi { "Open MPI" } else { "MPICH" }, self.text)
     }
 }
 
-/// The launchers in `PATH`, one for each library and version, what programs type first.
+/// Launchers in `PATH`, one for each library and version, most usual names first.
 pub(crate) fn launchers() -> Vec<Launcher> {
     let mut launchers: Vec<Launcher> = Vec::new();
     for launcher in distinct().iter().filter_map(|path| Launcher::at(path)) {
@@ -77,7 +77,7 @@ pub(crate) fn libraries() -> Vec<Check> {
     checks
 }
 
-/// Launchers in `PATH`, those that are the same file once.
+/// Paths of launchers in `PATH`, each file once.
 fn distinct() -> Vec<PathBuf> {
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut paths: Vec<PathBuf> = Vec::new();
@@ -99,7 +99,7 @@ fn same_library(one: &Check, other: &Check) -> bool {
 const SPAWN_WITH: &str =
     "for programs that start processes while they run, use MPICH 5 or Open MPI 5";
 
-/// What a launcher says of itself; the defects of versions were met with programs that spawn.
+/// Judges what a launcher prints about itself; the defects of versions were met with programs that spawn.
 fn judge(said: &str, path: &Path) -> Check {
     let Some(launcher) = Launcher::that_says(said, path) else {
         let advice = [
@@ -123,7 +123,7 @@ fn judge(said: &str, path: &Path) -> Check {
     Check::limited("MPI", found, [costs, SPAWN_WITH])
 }
 
-/// The first word that looks like a version: as it is written, and major and minor number.
+/// First word that looks like a version: as it is written, and its major and minor number.
 fn version(said: &str) -> Option<(String, (u32, u32))> {
     let parse = |word: &str| {
         let mut parts = word.split('.');

@@ -1,9 +1,9 @@
-//! What the kernel lets this user do to processes.
+//! Checks of what the kernel lets this user do to processes.
 
 use super::Check;
 use std::fs::read_to_string;
 
-/// Attaching, counters, core files.
+/// Checks attaching and hardware counters.
 pub(crate) fn checks() -> Vec<Check> {
     let is_root = rustix::process::geteuid().is_root();
     let scope = read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok();
@@ -11,7 +11,7 @@ pub(crate) fn checks() -> Vec<Check> {
     vec![attach(scope.as_deref(), is_root), counters(paranoid.as_deref(), is_root)]
 }
 
-/// Whether a running process may be entered; without Yama there is no restriction.
+/// Judges whether a running process may be entered; without Yama there is no restriction.
 fn attach(scope: Option<&str>, is_root: bool) -> Check {
     let level: u8 = scope.and_then(|text| text.trim().parse().ok()).unwrap_or(0);
     let found = format!("ptrace scope {level}");
@@ -33,7 +33,7 @@ fn attach(scope: Option<&str>, is_root: bool) -> Check {
     }
 }
 
-/// Whether hardware counters of our own processes can be read.
+/// Judges whether hardware counters of this user's processes can be read.
 fn counters(paranoid: Option<&str>, is_root: bool) -> Check {
     let level: Option<i32> = paranoid.and_then(|text| text.trim().parse().ok());
     let costs = "why a computation is slow (cache, instructions) cannot be counted; all times can";

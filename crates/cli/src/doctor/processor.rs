@@ -1,16 +1,16 @@
-//! The processor: its clock, and how much of it is ours.
+//! Checks of the processor: its clock, and how many cores this process may use.
 
 use super::Check;
 use std::fs::read_to_string;
 
-/// Clock and cores.
+/// Checks clock and cores.
 pub(crate) fn checks() -> Vec<Check> {
     let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
     let n_cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     vec![clock(&cpuinfo), cores(n_cores, quota().as_deref())]
 }
 
-/// Whether time stamps may be compared across cores and time.
+/// Judges whether time stamps may be compared across cores and time.
 fn clock(cpuinfo: &str) -> Check {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
@@ -25,7 +25,7 @@ fn clock(cpuinfo: &str) -> Check {
     Check::limited("clock", "the time-stamp counter changes its rate or stops", advice)
 }
 
-/// Cores this process may use, and the quota on them: `cpu.max` as `<used> <period>` or `max <period>`.
+/// Judges the cores this process may use, and the quota on them: `cpu.max` as `<used> <period>` or `max <period>`.
 fn cores(n_cores: usize, quota: Option<&str>) -> Check {
     let found = if n_cores == 1 { "1 core".to_owned() } else { format!("{n_cores} cores") };
     let quota = quota.and_then(|text| {
@@ -46,7 +46,7 @@ fn cores(n_cores: usize, quota: Option<&str>) -> Check {
     }
 }
 
-/// The quota of our control group, version 2.
+/// CPU quota of this process's control group, version 2.
 fn quota() -> Option<String> {
     let groups = read_to_string("/proc/self/cgroup").ok()?;
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;

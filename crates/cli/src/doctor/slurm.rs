@@ -1,8 +1,8 @@
-//! Slurm: whether `srun` is there, and by which plugins it starts MPI programs.
+//! Check of Slurm: whether `srun` is there, and by which plugins it starts MPI programs.
 
 use super::{Check, commands};
 
-/// One check.
+/// Checks Slurm.
 pub(crate) fn checks() -> Vec<Check> {
     if commands::find("srun").is_none() {
         let advice = [
@@ -14,13 +14,13 @@ pub(crate) fn checks() -> Vec<Check> {
     let version = commands::say("srun", &["--version"]).unwrap_or_default();
     let list = commands::say("srun", &["--mpi=list"]).unwrap_or_default();
     let state = commands::say("sinfo", &["--noheader", "--format=%D"]).unwrap_or_default();
-    // Without a controller it says why it has none, and not its version.
+    // Without a controller, `srun` says why there is none instead of its version.
     let version =
         version.lines().find(|line| line.starts_with("slurm")).unwrap_or("`srun` is there");
     vec![judge(version, &list, &state)]
 }
 
-/// What `srun --version`, `srun --mpi=list` and `sinfo --format=%D` said.
+/// Judges the output of `srun --version`, `srun --mpi=list` and `sinfo --format=%D`.
 fn judge(version: &str, list: &str, nodes: &str) -> Check {
     let n_nodes: Option<u32> = nodes.lines().map(|line| line.trim().parse::<u32>().ok()).sum();
     let Some(n_nodes) = n_nodes.filter(|n| 0 < *n) else {

@@ -1,9 +1,9 @@
-//! Our own library, and programs of others that we work with.
+//! Checks of the probe, and of programs of other projects that work with this one.
 
 use super::{Check, commands};
 use crate::watch::environment::find_library;
 
-/// The preloaded library.
+/// Checks the preloaded library.
 pub(crate) fn probe() -> Check {
     let program = std::env::current_exe().unwrap_or_default();
     match find_library(&program, std::env::var_os("SINTONIA_LIB")) {
@@ -16,7 +16,7 @@ pub(crate) fn probe() -> Check {
     }
 }
 
-/// Programs that open or replay what we write.
+/// Checks programs that open or replay what `sintonia` writes.
 pub(crate) fn checks() -> Vec<Check> {
     let browsers = ["chromium", "google-chrome", "firefox"];
     let replay = [
@@ -41,7 +41,7 @@ fn any(name: &'static str, programs: &[&str], advice: super::Advice) -> Check {
     }
 }
 
-/// Debug information of packages: separate files, or a server that is asked for them.
+/// Checks debug information of packages: separate files, or a server that provides them.
 fn debug_files() -> Check {
     let folder = std::path::Path::new("/usr/lib/debug/.build-id");
     if folder.is_dir() {

@@ -1,18 +1,18 @@
-//! A fixed piece of work on all cores, timed between the runs: how much longer it takes than at best is noise.
+//! Fixed piece of work on all cores, timed between the runs: the time beyond the shortest one is noise.
 
 use std::hint::black_box;
 use std::thread::Builder;
 use std::time::Instant;
 
-/// Time that the work takes about.
+/// Approximate time of the work, in s.
 const ABOUT_S: f64 = 0.01;
-/// The work whose time says how much makes that.
+/// Rounds that are timed to find out how many take [`ABOUT_S`].
 const FIRST_ROUNDS: u64 = 200_000;
 const N_TRIES: u32 = 5;
-/// More cores than this say nothing more.
+/// Most threads: more cores give no further information.
 const N_THREADS_MAX: usize = 64;
 
-/// Rounds that take about a hundredth of a second on this machine.
+/// Number of rounds that take about [`ABOUT_S`] on this machine.
 pub(super) fn rounds() -> u64 {
     let fastest_s = (0..N_TRIES).map(|_| work_s(FIRST_ROUNDS)).fold(f64::INFINITY, f64::min);
     let share = (ABOUT_S / fastest_s.max(1e-6)).clamp(0.01, 1e4);
@@ -26,11 +26,11 @@ pub(super) fn rounds() -> u64 {
     }
 }
 
-/// Time for the work on every core at once: that of the slowest.
+/// Time of the work when every core does it at once, that of the slowest core, in s.
 pub(super) fn time_s(n_rounds: u64) -> f64 {
     let n_threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     std::thread::scope(|scope| {
-        // Where the system gives fewer, fewer work; this thread does at any rate.
+        // Where the system gives fewer threads, fewer work; this thread always does.
         let start = |_| Builder::new().spawn_scoped(scope, move || work_s(n_rounds)).ok();
         let threads: Vec<_> = (1..n_threads.min(N_THREADS_MAX)).filter_map(start).collect();
         let own_s = work_s(n_rounds);

@@ -1,4 +1,4 @@
-//! What the runs ran on and under, as far as this node tells.
+//! Environment of the runs: machine, system and program, as far as this node tells.
 
 use analyzer::place::host_name;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Facts about this node, and the program that a command names.
+/// Facts about this node and the program that a command names.
 pub(super) fn facts(words: &[String], home: &Path) -> BTreeMap<String, String> {
     let n_cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let facts = [
@@ -26,13 +26,13 @@ pub(super) fn facts(words: &[String], home: &Path) -> BTreeMap<String, String> {
     facts.into_iter().filter_map(known).collect()
 }
 
-/// Processes that want to run, as the mean of a minute.
+/// Mean number of runnable processes in the last minute.
 pub(super) fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0.0)
 }
 
-/// Sentences about what differs from when the experiment began.
+/// Sentences about what has changed since the experiment began.
 pub(super) fn changes(
     before: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
@@ -56,7 +56,7 @@ fn governor() -> Option<String> {
     fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").ok()
 }
 
-/// Size and time of the last change of the last file that the words name: the program, or a script.
+/// Size and modification time of the last file that the words name: the program, or a script.
 fn program(words: &[String], home: &Path) -> Option<String> {
     let with_path = words.iter().rev().filter(|word| word.contains('/'));
     let mut files = with_path.filter_map(|word| Some((word, fs::metadata(home.join(word)).ok()?)));

@@ -1,4 +1,4 @@
-//! The folder of an experiment: its journal, and files of measurements that are valid up to what the journal says.
+//! Folder of an experiment: its journal, and files of measurements that are valid up to the length in the journal.
 
 use crate::exit::NotWritten;
 use crate::files;
@@ -12,25 +12,25 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 const JOURNAL: &str = "experiment.json";
-/// What is fitted.
+/// File of measurements that are fitted.
 pub(super) const MEASURED: &str = "measurements.jsonl";
-/// What predictions are compared with.
+/// File of measurements that predictions are compared with.
 pub(super) const HOLDOUT: &str = "holdout.jsonl";
 const RUNS: &str = "runs";
-/// Begin of the name of a run that goes on.
+/// Prefix of the name of the run in progress.
 const NOW: &str = "now-";
 const LOCK: &str = "lock";
 
-/// The folder of an experiment that goes on.
+/// Folder of an experiment in progress.
 pub(super) struct Folder {
     pub(super) dir: PathBuf,
     pub(super) journal: Journal,
-    /// Nobody else works in the folder while it is open.
+    /// Keeps other processes out while the folder is open.
     _lock: File,
 }
 
 impl Folder {
-    /// What is in the folder of an earlier experiment with this plan; none where there was none.
+    /// Reads the journal of an earlier experiment with this plan; `None` if there was none.
     pub(super) fn look(dir: &Path, plan: &Plan) -> anyhow::Result<Option<Journal>> {
         let path = dir.join(JOURNAL);
         let text = match files::read_text(&path, files::MEASURED_BYTES_MAX) {
@@ -51,7 +51,7 @@ impl Folder {
         Ok(Some(journal))
     }
 
-    /// Opens or makes the folder; what belongs to a run that was not done is removed.
+    /// Opens or makes the folder; removes the files of runs that were not finished.
     pub(super) fn open(dir: &Path, plan: &Plan, fresh: bool) -> anyhow::Result<Self> {
         let dir = std::path::absolute(dir)?;
         let name = format!("`{}`", dir.display());
@@ -71,7 +71,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Removes what a killed experiment left of its last run.
+    /// Removes the files that a killed experiment left of its last run.
     fn remove_cut_off(&self) {
         for entry in fs::read_dir(self.dir.join(RUNS)).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(NOW) {
@@ -80,9 +80,9 @@ impl Folder {
         }
     }
 
-    /// Where the run that goes on has its record, its script and its output.
+    /// Folder of the run in progress: its record, script and output.
     ///
-    /// Our own: what a killed experiment left behind may still be writing.
+    /// Named after this process: what a killed experiment left behind may still be writing.
     pub(super) fn of_now(&self) -> PathBuf {
         self.dir.join(RUNS).join(format!("{NOW}{}", std::process::id()))
     }
@@ -100,13 +100,13 @@ impl Folder {
         }
     }
 
-    /// Removes the folder of all runs when no run is in it.
+    /// Removes the folder of all runs if it is empty.
     pub(super) fn tidy(&self) {
-        // Fails when anything is in it.
+        // Fails when it is not empty.
         fs::remove_dir(self.dir.join(RUNS)).ok();
     }
 
-    /// Keeps what a run measured: whole, or not at all.
+    /// Adds the measurements of a run: completely, or not at all.
     pub(super) fn add(&mut self, done: Done, measured: &[Measurement]) -> anyhow::Result<()> {
         let name = if done.is_holdout { HOLDOUT } else { MEASURED };
         let text: String = measured.iter().map(|one| line(&done, one)).collect();
@@ -126,7 +126,7 @@ impl Folder {
         self.save()
     }
 
-    /// Writes the journal; the file is there whole at any time.
+    /// Writes the journal; its file is complete at any time.
     pub(super) fn save(&self) -> anyhow::Result<()> {
         let path = self.dir.join(JOURNAL);
         let text = format!("{:#}\n", serde_json::to_value(&self.journal)?);
@@ -140,7 +140,7 @@ impl Folder {
         write().context(NotWritten).with_context(|| format!("`{}`", path.display()))
     }
 
-    /// Cuts off what is not valid: nothing where the journal does not name an end of a line, as it always does.
+    /// Truncates a file to its valid length; an error unless that is the end of a line, as it always should be.
     fn cut(&self, name: &str) -> io::Result<()> {
         let n_bytes = self.journal.valid_bytes.get(name).copied().unwrap_or(0);
         match OpenOptions::new().read(true).write(true).open(self.dir.join(name)) {
@@ -157,7 +157,7 @@ impl Folder {
     }
 }
 
-/// Whether a line ends after so many bytes.
+/// Returns whether a line ends after so many bytes.
 fn ends_line(file: &File, n_bytes: u64) -> io::Result<bool> {
     let Some(last) = n_bytes.checked_sub(1) else { return Ok(true) };
     let mut byte = [0];
@@ -165,7 +165,7 @@ fn ends_line(file: &File, n_bytes: u64) -> io::Result<bool> {
     Ok(byte == *b"\n")
 }
 
-/// A line as Extra-P reads it.
+/// Line in the format that Extra-P reads.
 fn line(done: &Done, measured: &Measurement) -> String {
     let params = done.params.iter().map(|(name, value)| (name.clone(), number(*value)));
     let params: Map<String, Value> = params.collect();
@@ -174,7 +174,7 @@ fn line(done: &Done, measured: &Measurement) -> String {
     format!("{line}\n")
 }
 
-/// Whole numbers without a point.
+/// Number as JSON; whole numbers without a decimal point.
 fn number(value: f64) -> Value {
     const EXACT: f64 = 9e15;
     if value.fract() == 0.0 && value.abs() < EXACT {
@@ -184,7 +184,7 @@ fn number(value: f64) -> Value {
     Number::from_f64(value).map_or(Value::Null, Value::from)
 }
 
-/// Whether the folder is empty or that of an experiment.
+/// Checks that the folder is empty or that of an experiment.
 fn check_ours(dir: &Path) -> anyhow::Result<()> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut foreign = entries.filter(|entry| entry.file_name() != LOCK);
@@ -206,12 +206,12 @@ fn lock(dir: &Path) -> anyhow::Result<File> {
         Err(TryLockError::WouldBlock) => {
             bail!("another `sintonia experiment` works in `{}`; wait for its end", dir.display())
         }
-        // Some network file systems have no locks; then people have to take care themselves.
+        // Some network file systems have no locks; then users must not start two experiments in a folder.
         Err(TryLockError::Error(_)) => Ok(file),
     }
 }
 
-/// Removes what is of an experiment, and nothing else.
+/// Removes the files of an experiment, and nothing else.
 fn remove(dir: &Path) -> io::Result<()> {
     let gone = |removed: io::Result<()>| match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -251,7 +251,7 @@ mod tests {
         }
     }
 
-    /// A flipped bit in the number of valid bytes cut off what was measured.
+    /// A flipped bit in the number of valid bytes cut off measurements.
     #[test]
     fn a_journal_with_a_flipped_bit_cuts_nothing_off_within_a_line() {
         let measured = include_str!("../../tests/samples/experiment-v1/measurements.jsonl");

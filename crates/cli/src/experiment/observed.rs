@@ -1,4 +1,4 @@
-//! What the record of a run says of its regions.
+//! Reads the regions of a run from its record.
 
 mod functions;
 
@@ -10,25 +10,25 @@ use run_record::{RunRecord, Summary};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// The thread that initialized MPI: its time is that of the rank.
+/// Thread that initialized MPI: its time counts as that of the rank.
 const FIRST_THREAD: u32 = 0;
-/// Calls whose place is not known are together.
+/// Name for all calls whose place is unknown.
 const PLACE_UNKNOWN: &str = "place unknown";
-/// Nothing is measured before its end.
+/// Call before whose end nothing is measured.
 const BEFORE: &str = " MPI_Init";
-/// What is computed after the last other call comes before this one.
+/// Call that ends the computation after the last other call.
 const LAST: &str = " MPI_Finalize";
 
-/// What a run came to.
+/// Measurements of one run.
 #[derive(Debug)]
 pub(super) struct Observed {
     pub(super) elapsed_s: f64,
-    /// The MPI library as it calls itself.
+    /// Version of the MPI library in its own words.
     pub(super) mpi: String,
     pub(super) measurements: Vec<Measurement>,
 }
 
-/// Reads the record; a run of which something is missing is an error.
+/// Reads the record; an incomplete run is an error.
 pub(super) fn observed(record: &Path, with_functions: bool) -> anyhow::Result<Observed> {
     let record = RunRecord::open(record)?;
     let summary = record.read_summary()?;
@@ -46,7 +46,7 @@ pub(super) fn observed(record: &Path, with_functions: bool) -> anyhow::Result<Ob
     })
 }
 
-/// A run that was not seen whole would be a wrong measurement.
+/// Checks that the run was observed completely; otherwise its measurements would be wrong.
 fn check(summary: &Summary, with_functions: bool) -> anyhow::Result<()> {
     if summary.ranks.is_empty() {
         let why = summary.tool.warnings.first().map_or("", String::as_str);
@@ -68,7 +68,7 @@ fn check(summary: &Summary, with_functions: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Names of places by call site, and ranks by their position.
+/// Names of places by call site, and positions of ranks.
 struct Places {
     labels: BTreeMap<u32, String>,
     ranks: HashMap<(u32, u32), usize>,
@@ -92,7 +92,7 @@ impl Places {
     }
 }
 
-/// Places in the order of their lines, so that regions come as in the source.
+/// Key that sorts places by file and line, so that regions come as in the source.
 fn order(place: &str) -> (String, u32, String) {
     let (location, operation) = place.split_once(' ').unwrap_or((place, ""));
     let (file, line) = location.rsplit_once(':').unwrap_or((location, ""));

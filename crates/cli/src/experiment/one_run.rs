@@ -1,4 +1,4 @@
-//! One run: a process of our own that watches the command, and ends when we do.
+//! One run: a process of `sintonia` that watches the command and ends with the experiment.
 
 use crate::arguments::RunOptions;
 use crate::terminal::Terminal;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Time for a command to end in order when it is asked to.
+/// Time for a command to end in order after it was asked to.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A run of an experiment; started by `sintonia experiment`
@@ -27,17 +27,17 @@ pub(crate) struct RunOfExperiment {
 
 /// Runs and watches a command, and ends it when the experiment is killed.
 pub(crate) fn be_run(options: &RunOfExperiment, terminal: Terminal) -> ExitCode {
-    // Without it the command would go on alone, which harms nothing but the next run.
+    // If this fails, the command of a killed experiment goes on and harms only the next run.
     set_parent_process_death_signal(Some(Signal::TERM)).ok();
     crate::run::run(&options.run, terminal)
 }
 
-/// What is started.
+/// Run that is to be started.
 #[derive(Debug)]
 pub(super) struct OneRun {
     pub(super) words: Vec<String>,
     pub(super) variables: Vec<(String, String)>,
-    /// Where the command runs.
+    /// Folder in which the command runs.
     pub(super) home: PathBuf,
     /// Folder for the record.
     pub(super) record: PathBuf,
@@ -47,19 +47,19 @@ pub(super) struct OneRun {
     pub(super) timeout: Duration,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// By itself.
+    /// The command ended by itself.
     Itself(ExitStatus),
-    /// It took too long.
+    /// The command took too long.
     TooLong,
-    /// A person ended it.
+    /// A signal to this process ended it.
     Interrupted,
 }
 
 impl OneRun {
-    /// Runs it; `signal` is what came for us, or 0.
+    /// Runs the command; `signal` holds the signal that this process received, or 0.
     pub(super) fn run(&self, signal: &AtomicUsize) -> io::Result<Ended> {
         let mut child = self.start()?;
         let (started, mut asked) = (Instant::now(), None);
@@ -85,13 +85,13 @@ impl OneRun {
         }
     }
 
-    /// In a group of its own: Ctrl-C comes to us alone, and is passed on once.
+    /// Starts it in a process group of its own: Ctrl-C reaches this process alone, which passes it on once.
     fn start(&self) -> io::Result<Child> {
         let output = File::create(&self.output)?;
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("experiment-run").arg("--out").arg(&self.record).args(["--quiet", "--no-html"]);
         if !self.functions.is_empty() {
-            // Only every passage by itself tells in which region a function ran.
+            // Only single passages tell in which region a function ran.
             command.arg("--trace");
             self.functions.iter().for_each(|name| {
                 command.arg(format!("--probe={name}"));
@@ -106,7 +106,7 @@ impl OneRun {
     }
 }
 
-/// `exit code 3`, `signal 9`.
+/// Status in words: `exit code 3`, `signal 9`.
 pub(super) fn in_words(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit code {code}"),

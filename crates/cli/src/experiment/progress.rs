@@ -1,12 +1,12 @@
-//! How far an experiment is: a line on a terminal that is replaced, or a line now and then in a pipe.
+//! Progress of an experiment: one line that is replaced on a terminal, or a line now and then in a pipe.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Time between lines that stay.
+/// Time between lines in a pipe.
 const LINES_EVERY: Duration = Duration::from_secs(30);
 
-/// Tells on standard error how far it is.
+/// Shows the progress on standard error.
 pub(super) struct Progress {
     is_terminal: bool,
     is_shown: bool,
@@ -18,7 +18,7 @@ impl Progress {
         Self { is_terminal: std::io::stderr().is_terminal(), is_shown: false, last_line: None }
     }
 
-    /// A run begins.
+    /// Shows that a run begins.
     pub(super) fn show(&mut self, number: usize, n: usize, point: &str, left_s: Option<f64>) {
         let left = left_s
             .map_or_else(|| "time left unknown".to_owned(), |s| format!("{} left", duration(s)));
@@ -32,13 +32,13 @@ impl Progress {
         }
     }
 
-    /// A sentence that stays.
+    /// Prints a sentence that stays.
     pub(super) fn warn(&mut self, text: &str) {
         self.clear();
         crate::watch::warn(text);
     }
 
-    /// Removes the line.
+    /// Removes the line from the terminal.
     pub(super) fn clear(&mut self) {
         if std::mem::take(&mut self.is_shown) {
             eprint!("\r\x1b[K");
@@ -46,7 +46,7 @@ impl Progress {
     }
 }
 
-/// `45 s`, `12 min`, `3.5 h`.
+/// Time in words: `45 s`, `12 min`, `3.5 h`.
 pub(super) fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 10.0 => format!("{s:.1} s"),

@@ -1,4 +1,4 @@
-//! What is printed: the runs of a plan, and what was done.
+//! Texts that are printed: the runs of a plan, and the result.
 
 use super::Prepared;
 use super::folder::{Folder, HOLDOUT, MEASURED};
@@ -8,7 +8,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The runs that are left, in their order, and how long they take.
+/// Lists the runs that are left, in their order, and how long they take.
 pub(super) fn dry_run(
     prepared: &Prepared,
     journal: &Journal,
@@ -49,7 +49,7 @@ pub(super) fn dry_run(
     Ok(text)
 }
 
-/// What was done, and how to go on.
+/// Says what was done, and how to go on.
 pub(super) fn result(
     prepared: &Prepared,
     folder: &Folder,

@@ -1,4 +1,4 @@
-//! One run after the other, until all are done or somebody ends it.
+//! Does one run after the other, until all are done or a signal arrives.
 
 use super::Prepared;
 use super::calibration;
@@ -21,22 +21,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Runs that failed for good before any succeeded: then it is the command.
+/// Number of failed runs, with none that succeeded, from which the command is taken to be wrong.
 const N_FAILED_FIRST: usize = 3;
-/// What a command printed is shown so far when it failed.
+/// Last lines of its output that are shown when a command failed.
 const N_LINES_SHOWN: usize = 10;
 
-/// Why a run does not count.
+/// Reason why a run does not count.
 enum Failure {
     /// Another try may succeed.
     ThisTime(String),
-    /// It is the plan: nothing can succeed.
+    /// The plan is wrong: no run can succeed.
     Always(String),
-    /// A person ended it.
+    /// The user interrupted the run.
     Interrupted,
 }
 
-/// Does the runs that are left; the signal that ended it, if one did.
+/// Does the runs that are left; returns the signal that ended them, if one did.
 pub(super) fn run(
     prepared: &Prepared,
     folder: &mut Folder,
@@ -69,7 +69,7 @@ pub(super) fn run(
     Ok(Some(signal).filter(|signal| *signal != 0))
 }
 
-/// The signal that came, once one did; no longer ends this process.
+/// Registers handlers that store a signal instead of ending this process.
 fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGINT, SIGTERM, SIGHUP] {
@@ -79,7 +79,7 @@ fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
     Ok(signal)
 }
 
-/// Writes down where this is, and says what changed since an earlier part of the experiment.
+/// Writes the environment into the journal, and warns of changes since an earlier part of the experiment.
 fn note_environment(
     prepared: &Prepared,
     folder: &mut Folder,
@@ -96,7 +96,7 @@ fn note_environment(
     folder.save()
 }
 
-/// Starts a run until it succeeds or has failed for good; whether to go on.
+/// Starts a run until it succeeds or has failed for good; returns whether to go on.
 fn tries(
     prepared: &Prepared,
     folder: &mut Folder,
@@ -121,7 +121,7 @@ fn tries(
         let place = folder.of_now();
         match once(prepared, point, &place, (&mut done, signal))? {
             Ok(seen) => {
-                // Before it counts, so that nothing is left of it when we are killed in between.
+                // Before the run counts, so that nothing is left of it if this process is killed in between.
                 folder.put_away(keep_records.then_some(&name));
                 keep(folder, done, &seen)?;
                 return Ok(true);
@@ -133,7 +133,7 @@ fn tries(
             Err(Failure::Always(why)) => bail!("nothing can be measured: {why}"),
             Err(Failure::ThisTime(text)) => {
                 let (number, tries) = (try_idx + 1, prepared.plan.tries);
-                // What it printed is shown once.
+                // Only the last try shows the command's output.
                 let shown = if number < tries { first_line(&text) } else { &text };
                 let at = point.in_words();
                 progress.warn(&format!(
@@ -148,7 +148,7 @@ fn tries(
     Ok(true)
 }
 
-/// Takes note of a run that failed for good.
+/// Records a run that failed for good.
 fn give_up(folder: &mut Folder, point: &Point, run: Run, why: &str) -> anyhow::Result<()> {
     let (params, repetition) = (point.parameters.clone(), run.repetition);
     let why = first_line(why).to_owned();
@@ -201,7 +201,7 @@ fn once(
     Ok(seen)
 }
 
-/// What a run came to, if it counts.
+/// Returns what a run measured, if it counts.
 fn judge(ended: Ended, one: &OneRun) -> Result<Observed, Failure> {
     let status = match ended {
         Ended::Itself(status) => status,
@@ -228,7 +228,7 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// What a command said last, as further lines.
+/// Last lines of a command's output, indented.
 fn last_lines(output: &Path) -> String {
     let bytes = files::read_end(output).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -237,7 +237,7 @@ fn last_lines(output: &Path) -> String {
     shown.iter().map(|line| format!("\n  {line}")).collect()
 }
 
-/// A name for files: `n200-p4-0`.
+/// Name of a run for files: `n200-p4-0`.
 fn name_of(point: &Point, run: Run) -> String {
     let each = point.parameters.iter().map(|(name, value)| format!("{name}{value}-"));
     each.collect::<String>() + &run.repetition.to_string()

@@ -1,7 +1,7 @@
-//! Measurements and models as files: which is which, and what is wrong with them, in a sentence.
+//! Reads files of measurements and models: recognizes them, and says in a sentence what is wrong with them.
 //!
 //! # Not here
-//! Their formats (`fitting::formats`, `fitting::model_file`).
+//! Formats of the files (`fitting::formats`, `fitting::model_file`).
 
 use crate::exit::{BadOption, NotRead};
 use crate::files;
@@ -12,13 +12,13 @@ use fitting::formats::{self, Reading};
 use fitting::{Measurements, ModelFile};
 use std::path::Path;
 
-/// What `sintonia experiment` writes into its folder to be fitted, and to be compared with.
+/// Files that `sintonia experiment` writes: measurements to be fitted, and to be compared with.
 const OF_EXPERIMENT: &str = "measurements.jsonl";
 const KEPT_BACK: &str = "holdout.jsonl";
-/// Bad lines that are shown; the rest is counted.
+/// Number of bad lines that are shown; further ones are counted.
 const N_SHOWN: usize = 8;
 
-/// How a file of measurements is read, where it does not say so itself.
+/// Options for reading a file of measurements that does not tell how.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "How INPUT is read")]
 pub(crate) struct InputOptions {
@@ -67,7 +67,7 @@ impl Format {
 }
 
 impl InputOptions {
-    /// Takes these columns for the parameters, where none were named.
+    /// Takes these columns as parameters unless some were named.
     pub(crate) fn with_parameters(mut self, names: &[&str]) -> Self {
         if self.parameter.is_empty() {
             self.parameter = names.iter().map(|name| (*name).to_owned()).collect();
@@ -85,20 +85,20 @@ impl InputOptions {
     }
 }
 
-/// A file as it was read.
+/// File that was read.
 #[derive(Debug)]
 pub(crate) struct Text {
-    /// Its name, for messages.
+    /// Name for messages.
     pub(crate) name: String,
     text: String,
-    /// The folder of `sintonia experiment` that it belongs to.
+    /// True if it lies in the folder of an experiment (`sintonia experiment`).
     is_of_experiment: bool,
 }
 
-/// Reads a file; `-` is standard input, and a folder that of `sintonia experiment`.
+/// Reads a file; `-` is standard input, and a folder is that of `sintonia experiment`.
 ///
 /// # Errors
-/// When it is not there, or holds no text.
+/// If there is none, or it holds no text.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Text> {
     if path == Path::new("-") {
         let name = "standard input".to_owned();
@@ -120,7 +120,7 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Text> {
     Ok(Text { text: text_of(&name, &bytes)?, name, is_of_experiment })
 }
 
-/// Reads a file of new measurements: of a folder, those that were kept back, if there are such.
+/// Reads a file of new measurements: in a folder, those that were kept back, if any.
 ///
 /// # Errors
 /// As [`open`].
@@ -129,7 +129,7 @@ pub(crate) fn open_new(path: &Path) -> anyhow::Result<Text> {
     open(if kept_back.is_file() { &kept_back } else { path })
 }
 
-/// Bytes as text; what is none is named by how it begins.
+/// Decodes bytes as text; an error names what the file seems to be instead.
 fn text_of(name: &str, bytes: &[u8]) -> anyhow::Result<String> {
     let what = match bytes {
         [0x1f, 0x8b, ..] => {
@@ -147,15 +147,15 @@ fn text_of(name: &str, bytes: &[u8]) -> anyhow::Result<String> {
 }
 
 impl Text {
-    /// Whether it is meant to hold models.
+    /// True if the file is meant to hold models.
     pub(crate) fn is_of_models(&self) -> bool {
         ModelFile::is_meant(&self.text)
     }
 
-    /// Its models.
+    /// Models of the file.
     ///
     /// # Errors
-    /// When it has none, or was cut off.
+    /// If it has none, or was cut off.
     pub(crate) fn models(&self) -> anyhow::Result<ModelFile> {
         let file =
             ModelFile::read(&self.text).map_err(|error| anyhow!(NotRead::of(&self.name, error)))?;
@@ -166,10 +166,10 @@ impl Text {
         Ok(file)
     }
 
-    /// Its measurements; what cannot be used of it is told.
+    /// Measurements of the file; warns of lines that cannot be used.
     ///
     /// # Errors
-    /// When nothing of it can be used, or options do not belong to its format.
+    /// If nothing of it can be used, or options do not belong to its format.
     pub(crate) fn measured(&self, options: &InputOptions) -> anyhow::Result<Measurements> {
         if self.is_of_models() {
             let remedy = "these are models: name the measurements that they were made of";
@@ -215,7 +215,7 @@ impl Text {
         Ok(measured)
     }
 
-    /// The program that was measured, as the folder of `sintonia experiment` says.
+    /// Program that was measured, from the folder of `sintonia experiment`.
     pub(crate) fn program(&self, path: &Path) -> Option<String> {
         let text = files::read_text(&path.join("experiment.json"), files::MEASURED_BYTES_MAX).ok();
         let text = text.filter(|_| self.is_of_experiment)?;
@@ -224,12 +224,12 @@ impl Text {
     }
 }
 
-/// Models from a file of models; or of measurements, fitted as `sintonia fit` does without options.
+/// Reads models from a file of models; or fits them to a file of measurements as `sintonia fit` does without options.
 ///
-/// `names` are parameters that will be asked for: of a table they are the columns, if it has them.
+/// `names` are parameters that will be asked for: they are the parameter columns of a table that has them.
 ///
 /// # Errors
-/// When the file is neither, or no region can be modeled.
+/// If the file is neither, or no region can be modeled.
 pub(crate) fn models(path: &Path, names: &[&str]) -> anyhow::Result<ModelFile> {
     let text = open(path)?;
     if text.is_of_models() {

@@ -1,13 +1,13 @@
-//! Models as lists for other programs: JSON and CSV.
+//! Writes models as lists for other programs: JSON and CSV.
 
 use super::Fitted;
 use fitting::formats::csv::quoted;
 use serde_json::{Value, json};
 
-/// An object for each region.
+/// JSON object for each region.
 ///
 /// # Errors
-/// When a number of a model is not finite.
+/// If a number of a model is not finite.
 pub(super) fn as_json(all: &[Fitted]) -> anyhow::Result<Value> {
     let list = all.iter().map(|one| {
         let model = one.model.as_ref().ok();
@@ -43,7 +43,7 @@ pub(super) fn as_json(all: &[Fitted]) -> anyhow::Result<Value> {
     Ok(Value::from(list.collect::<anyhow::Result<Vec<_>>>()?))
 }
 
-/// What is to be known of a model, or why there is none.
+/// Warnings of a model, or the reason why there is none.
 pub(super) fn warnings(one: &Fitted) -> Vec<String> {
     match &one.model {
         Ok(model) => model.warnings.iter().map(ToString::to_string).collect(),
@@ -51,7 +51,7 @@ pub(super) fn warnings(one: &Fitted) -> Vec<String> {
     }
 }
 
-/// A row for each region.
+/// CSV row for each region.
 pub(super) fn as_csv(all: &[Fitted]) -> String {
     let mut text =
         "region,metric,model,held_out_error,n_points,n_samples,n_dropped,warnings\n".to_owned();

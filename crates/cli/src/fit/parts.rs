@@ -1,6 +1,6 @@
-//! Which regions and metrics are wanted.
+//! Selects regions and metrics by patterns.
 
-/// Whether a name matches a pattern, in which `*` stands for anything.
+/// Returns whether a name matches a pattern, in which `*` stands for anything.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(first) else { return false };
@@ -15,7 +15,7 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     name.ends_with(last)
 }
 
-/// Whether one of the patterns matches, or there is none.
+/// Returns whether one of the patterns matches, or there is none.
 pub(crate) fn is_wanted(patterns: &[String], name: &str) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern, name))
 }

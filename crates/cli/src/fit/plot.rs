@@ -1,16 +1,16 @@
-//! Measurements and models as a picture: a panel for each of the largest regions.
+//! Draws measurements and models: a panel for each of the largest regions.
 
 use crate::chart::{self, Line, Panel};
 use fitting::{FittedModel, Measurements, ModelFile, SampleRule};
 
-/// Panels at most; further regions, of less time, are not drawn.
+/// Most panels; further regions, of less time, are not drawn.
 const N_PANELS_MAX: usize = 12;
-/// Lines in a panel at most.
+/// Most lines in a panel.
 const N_LINES_MAX: usize = 6;
-/// Steps of a line, which may be a curve.
+/// Steps of a line, which may be curved.
 const N_STEPS: u32 = 60;
 
-/// The picture, as SVG.
+/// Draws the picture as SVG.
 pub(super) fn picture(file: &ModelFile, seen: &Measurements, unseen: &Measurements) -> String {
     let mut models: Vec<&FittedModel> = file.models.iter().collect();
     models.sort_by(|a, b| largest(b, seen).total_cmp(&largest(a, seen)));
@@ -57,7 +57,7 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
         }
     }
     combinations.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-    // Where there are many, the ones between are left out.
+    // Of too many combinations, only every n-th is drawn.
     let every = combinations.len().div_ceil(N_LINES_MAX).max(1);
     let all = seen.iter().chain(&unseen).map(|(at, _)| at[x_idx]);
     let (low, high) =
@@ -93,7 +93,7 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
     }
 }
 
-/// The parameter with the most values.
+/// Index of the parameter with the most values.
 fn across(model: &FittedModel, seen: &Levels) -> usize {
     let n_values = |idx: &usize| {
         let mut values: Vec<f64> = seen.iter().map(|(at, _)| at[*idx]).collect();
@@ -105,7 +105,7 @@ fn across(model: &FittedModel, seen: &Levels) -> usize {
     rev.max_by_key(n_values).unwrap_or(0)
 }
 
-/// Positions along an axis, nearer to each other where values are small.
+/// Positions along an axis, closer to each other where values are small.
 pub(crate) fn steps(low: f64, high: f64) -> Vec<f64> {
     let share = |k: u32| f64::from(k) / f64::from(N_STEPS);
     let at = |k: u32| {

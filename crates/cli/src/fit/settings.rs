@@ -1,11 +1,11 @@
-//! How models are fitted, as options.
+//! Options that say how models are fitted.
 
 use crate::exit::BadOption;
 use anyhow::{Context, anyhow, ensure};
 use clap::{Args, ValueEnum};
 use fitting::{Cache, Method, N_TERMS_MAX, Role, SampleRule, Settings, Term};
 
-/// How models are fitted.
+/// Options for fitting models.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "How models are fitted")]
 pub(crate) struct FittingOptions {
@@ -46,10 +46,10 @@ enum MethodName {
 }
 
 impl FittingOptions {
-    /// The settings for measurements over these parameters.
+    /// Settings for measurements over these parameters.
     ///
     /// # Errors
-    /// When a term is none, or options do not go together.
+    /// If a term cannot be read, or options do not go together.
     pub(crate) fn settings(&self, parameters: &[String]) -> anyhow::Result<Settings> {
         let method = self.method(parameters).context(BadOption)?;
         for name in

@@ -1,17 +1,17 @@
-//! Models for people: a row for each region, and below it what is to be known.
+//! Prints models for people: a row for each region, and warnings below it.
 
 use super::{Fitted, list};
 use crate::print::{counted, line};
 use fitting::Measurements;
 
-/// Columns that a name of a region takes at most before its row is broken.
+/// Widest name of a region, in columns, before its row is broken.
 const N_REGION_MAX: usize = 36;
 /// Columns between the region and the model.
 const N_FIGURES: usize = 30;
-/// A line is at least so long.
+/// Shortest line length, in columns.
 const N_COLUMNS_MIN: usize = 72;
 
-/// All models.
+/// Table of all models.
 pub(super) fn table(measured: &Measurements, all: &[Fitted], n_columns: usize) -> String {
     let n_columns = n_columns.max(N_COLUMNS_MIN);
     let names: Vec<String> = all.iter().map(name).collect();
@@ -28,7 +28,7 @@ pub(super) fn table(measured: &Measurements, all: &[Fitted], n_columns: usize) -
     text + &unseen(all)
 }
 
-/// What was measured, in a sentence.
+/// Sentence about what was measured.
 fn heading(measured: &Measurements, all: &[Fitted]) -> String {
     let n_points: usize = all.iter().map(|one| one.n_points).max().unwrap_or(0);
     let regions = if all.len() == 1 { "model" } else { "models" };
@@ -77,7 +77,7 @@ fn row(one: &Fitted, name: &str, width: usize, n_columns: usize) -> String {
     text
 }
 
-/// How well what was kept back was foretold.
+/// Lines about how well the points that were kept back were predicted.
 fn unseen(all: &[Fitted]) -> String {
     let mut text = String::new();
     for one in all {
@@ -97,7 +97,7 @@ fn unseen(all: &[Fitted]) -> String {
     text
 }
 
-/// A text in lines that are not longer, where it has blanks.
+/// Wraps a text at blanks, so that lines are no longer than this.
 pub(crate) fn wrapped(text: &str, n_columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split(' ') {

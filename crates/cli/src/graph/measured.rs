@@ -1,4 +1,4 @@
-//! What the record of a run says of call sites.
+//! Reads the call sites of a run from its record.
 
 use anyhow::Context;
 use graph::{Passage, Place, Run, Site};
@@ -7,12 +7,12 @@ use run_record::{RegionRow, RunRecord};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Whether this is the folder of a run.
+/// Returns whether this is the folder of a run.
 pub(super) fn is_record(path: &Path) -> bool {
     path.join("run.json").is_file()
 }
 
-/// The call sites of a run, and how they follow each other, in the world with most ranks.
+/// Reads the call sites of a run, and how they follow each other, in the world with most ranks.
 pub(super) fn read(folder: &Path) -> anyhow::Result<Run> {
     let record = RunRecord::open(folder)?;
     let summary = record.read_summary()?;
@@ -43,7 +43,7 @@ fn site(site: &CallSite) -> Option<Site> {
     Some(Site { id, operation: site.operation.clone(), place })
 }
 
-/// Threads of a rank as one.
+/// Passages of each rank, with its threads added up.
 fn passages(rows: &[RegionRow]) -> Vec<Passage> {
     let mut all: BTreeMap<(u32, Option<u32>, u32), Passage> = BTreeMap::new();
     for row in rows {

@@ -1,15 +1,15 @@
-//! Sources of a program: those that are named, those of a folder, and headers that they include with quotes.
+//! Reads the sources of a program: those named, those of a folder, and headers that they include with quotes.
 
 use anyhow::{Context, bail};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Endings of C and C++.
+/// Extensions of C and C++ sources.
 const ENDINGS: [&str; 8] = ["c", "cc", "cpp", "cxx", "C", "c++", "cu", "hip"];
-/// Further headers are left out.
+/// Most files; further headers are left out.
 const N_FILES_MAX: usize = 2000;
 
-/// Names and texts, in the order in which they were given, headers last.
+/// Reads names and texts in the order given, headers last.
 pub(super) fn read(inputs: &[PathBuf]) -> anyhow::Result<Vec<(String, String)>> {
     let mut left: Vec<PathBuf> = Vec::new();
     for input in inputs {
@@ -64,7 +64,7 @@ fn of_folder(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Headers beside a source.
+/// Headers beside a source that it includes.
 fn included(text: &str, of: &Path) -> Vec<PathBuf> {
     let folder = of.parent().unwrap_or(Path::new(""));
     let names = text.lines().filter_map(|line| {

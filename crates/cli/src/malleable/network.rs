@@ -1,14 +1,14 @@
-//! The network on which the nodes of a Slurm job know each other, as launchers want to hear it: `10.1.0.0/16`.
+//! Network that the nodes of a Slurm job share, in the form that launchers take: `10.1.0.0/16`.
 //!
-//! It is that of the address which this node's name has, where all nodes of the job have one in it: what is set counts
-//! for all of them, and a login node or nodes of several subnets would find no network.
+//! It is the network of the address of this node's name, provided that all nodes of the job have an address in it: the
+//! setting applies to all of them, and a login node or nodes of several subnets would find no network.
 
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 
 /// A subnet: network and mask.
 type Subnet = (u32, u32);
 
-/// The subnet of this node's name, if all nodes of the job are in it.
+/// Subnet of this node's name, if all nodes of the job are in it.
 pub(super) fn of_this_job() -> Option<String> {
     let name =
         std::env::var("SLURMD_NODENAME").ok().filter(|name| !name.is_empty()).or_else(own_name)?;
@@ -37,7 +37,7 @@ fn own_name() -> Option<String> {
     Some(name.trim().to_owned())
 }
 
-/// The subnet at which this node is directly, with the address in it; of several the smallest.
+/// Subnet to which this node is directly connected and that holds the address; the smallest of several.
 fn subnet(routes: &str, address: IpAddr) -> Option<Subnet> {
     let IpAddr::V4(address) = address else { return None };
     let found = routes.lines().filter_map(direct).filter(|(network, mask)| {
@@ -46,8 +46,8 @@ fn subnet(routes: &str, address: IpAddr) -> Option<Subnet> {
     found.max_by_key(|(_, mask)| mask.count_ones())
 }
 
-/// Network and mask of a line of the kernel's table, where no gateway stands between: `eth0 0000000A 00000000 ...`, in
-/// the order of this machine's bytes.
+/// Network and mask of a line of the kernel's routing table, if the route has no gateway: `eth0 0000000A 00000000 ...`,
+/// in this machine's byte order.
 fn direct(line: &str) -> Option<Subnet> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let number = |at: usize| {

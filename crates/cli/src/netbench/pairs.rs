@@ -1,9 +1,9 @@
-//! Which ranks measure with each other.
+//! Chooses the pairs of ranks that measure.
 
 use std::collections::BTreeMap;
 
-/// Rank 0 with each of the others, as a master talks to its workers; then, on every node without rank 0, the first two
-/// ranks, so that messages inside a node are known wherever two ranks share one.
+/// Pairs of rank 0 with each other rank, as a master talks to its workers; then, on every node without rank 0, its
+/// first two ranks, so that messages inside a node are known wherever two ranks share one.
 pub(super) fn to_measure(nodes: &[String]) -> Vec<(u32, u32)> {
     let mut on_node: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for (rank, node) in (0..).zip(nodes) {
@@ -23,7 +23,7 @@ pub(super) fn to_measure(nodes: &[String]) -> Vec<(u32, u32)> {
 mod tests {
     use super::*;
 
-    /// Ranks on nodes whose names are letters.
+    /// `nodes` has a letter for each rank: the name of its node.
     #[track_caller]
     fn check(nodes: &str, expected: &[(u32, u32)]) {
         let nodes: Vec<String> = nodes.chars().map(String::from).collect();

@@ -1,25 +1,25 @@
-//! Times of messages over their length as a picture, with the lines through them; both axes logarithmic.
+//! Draws the times of messages over their length, with the lines through them; both axes are logarithmic.
 
 use models::network::Pair;
 use std::fmt::Write;
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 420.0;
-/// Where the axes begin and end.
+/// Ends of the axes.
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 372.0;
-/// Pairs at most; further ones are not drawn.
+/// Most pairs; further ones are not drawn.
 const N_PAIRS_MAX: usize = 12;
-/// Steps of a line, which is a curve here.
+/// Steps of a line, which is curved on these axes.
 const N_STEPS: u32 = 120;
 
 const COLORS: [&str; 6] = ["#3b6ea8", "#2d8a5f", "#b35a1f", "#7a4fa3", "#a83b4c", "#6e7781"];
 const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#24292f}\
 .axis{stroke:#6e7781}.grid{stroke:#e3e6e9}.fit{fill:none;stroke-width:1.5}";
 
-/// The picture, as SVG.
+/// Draws the picture as SVG.
 pub(super) fn picture(pairs: &[Pair]) -> String {
     let pairs = &pairs[..pairs.len().min(N_PAIRS_MAX)];
     let axes = Axes::of(pairs);
@@ -57,7 +57,7 @@ impl Axes {
         Self { bytes: [0.0, (longest as f64).log10().max(1.0)], times }
     }
 
-    /// A message without bytes stands where one of a byte does.
+    /// Position for a length; a message of 0 bytes is drawn where one of 1 byte is.
     fn x(&self, n_bytes: f64) -> f64 {
         LEFT + (RIGHT - LEFT) * part(self.bytes, n_bytes.max(1.0).log10())
     }
@@ -108,7 +108,7 @@ impl Axes {
         );
     }
 
-    /// Medians with their intervals, and the lines.
+    /// Draws medians with their intervals, and the lines.
     fn draw_pair(&self, drawn: &mut String, pair: &Pair, color: &str) {
         for sample in &pair.model.samples {
             let x = self.x(sample.n_bytes as f64);

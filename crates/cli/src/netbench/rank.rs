@@ -1,4 +1,4 @@
-//! One of the ranks that measure.
+//! Rank that measures: `sintonia netbench-rank`.
 
 use super::MARK;
 use super::pairs::to_measure;
@@ -19,16 +19,16 @@ pub(crate) struct NetbenchRankOptions {
     seconds: f64,
 }
 
-/// What ranks tell rank 0.
+/// Tag of messages to rank 0.
 const NEWS: Tag = Tag(0);
 
-/// One pair measures after the other; rank 0 has the results in the end.
+/// Lets one pair after the other measure; rank 0 prints the results at the end.
 pub(crate) fn be_rank(options: &NetbenchRankOptions) -> anyhow::Result<ExitCode> {
     let at_most = Duration::try_from_secs_f64(options.seconds)?;
     let plan = Plan { at_most, n_rounds: u32::MAX - 1, ..Plan::default() };
     let mut end = MpiTransport::init()?;
     anyhow::ensure!(1 < end.n_ranks(), "one rank has nobody to talk to; start at least two");
-    // A pair may take longer than it is allowed, by the slowest of its rounds.
+    // A pair may exceed its time by the slowest of its rounds.
     let patience = Duration::from_mins(1) + at_most * end.n_ranks().saturating_mul(2);
     let nodes = nodes(&mut end, patience)?;
     let mut pairs = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn be_rank(options: &NetbenchRankOptions) -> anyhow::Result<ExitCode>
         let model = take_part(&mut end, (from, to), &plan, patience)?;
         let [one, other] = [from, to].map(|rank| nodes[rank as usize].as_str());
         pairs.extend(model.map(|model| Pair::new((from, to), [one, other], model)));
-        // The others must not disturb, and sleep as they wait.
+        // The other ranks sleep as they wait, so that they do not disturb the pair.
         end.barrier(patience)?;
     }
     if end.rank() == 0 {
@@ -47,7 +47,7 @@ pub(crate) fn be_rank(options: &NetbenchRankOptions) -> anyhow::Result<ExitCode>
     Ok(ExitCode::SUCCESS)
 }
 
-/// The names of the nodes of all ranks, by rank.
+/// Names of the nodes of all ranks, by rank.
 fn nodes(end: &mut MpiTransport, patience: Duration) -> anyhow::Result<Vec<String>> {
     let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let mut bytes = Vec::new();
@@ -66,7 +66,7 @@ fn nodes(end: &mut MpiTransport, patience: Duration) -> anyhow::Result<Vec<Strin
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-/// Measures, answers or looks on; what was measured, on rank 0.
+/// Measures, answers or does nothing, by this rank's part in the pair; returns the model where this rank is 0.
 fn take_part(
     end: &mut MpiTransport,
     (from, to): (u32, u32),

@@ -1,10 +1,10 @@
-//! The lines between pairs of ranks, for people.
+//! Prints the lines between pairs of ranks for people.
 
 use models::network::{NetModel, Networks, Pair, Piece, Place};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// A table for every pair; where ranks lie on several nodes, also one for messages inside nodes and one for those
+/// Table for every pair; where ranks lie on several nodes, also one for messages inside nodes and one for messages
 /// between nodes.
 pub(super) fn table(pairs: &[Pair]) -> String {
     let nodes: BTreeSet<&String> = pairs.iter().flat_map(|pair| &pair.nodes).flatten().collect();

@@ -1,4 +1,4 @@
-//! Where the library is that a project is built with.
+//! Finds the library with which a project is built.
 //!
 //! `make install` puts the sources of the crates below `share/sintonia` of its prefix, and the C library into `lib`. In
 //! a working copy they are in `crates` and `target`.
@@ -6,22 +6,22 @@
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 
-/// The crate that Rust projects depend on, below the sources.
+/// Crate that Rust projects depend on, below the sources.
 const CRATE: &str = "crates/master-worker";
-/// The folder of the header, below the sources.
+/// Folder of the header, below the sources.
 const INCLUDE: &str = "crates/master-worker-c/include";
-/// The library for C.
+/// Library for C.
 const LIBRARY: &str = "libmaster_worker.so";
 
-/// What a working copy has and an installation has not.
+/// File that a working copy has and an installation does not.
 const OF_WORKING_COPY: &str = "crates/cli/Cargo.toml";
 
-/// The sources of the library.
+/// Folder with the sources of the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sources(PathBuf);
 
 impl Sources {
-    /// Those below `asked`; otherwise those installed with this program; otherwise those that it was built from.
+    /// Looks below `asked`; otherwise beside this program's installation; otherwise where it was built.
     pub(super) fn find(asked: Option<&Path>) -> anyhow::Result<Self> {
         let places: Vec<PathBuf> = match asked {
             Some(dir) => vec![dir.to_owned(), dir.join("share/sintonia")],
@@ -40,33 +40,33 @@ impl Sources {
         Ok(Self(found))
     }
 
-    /// The crate of the library.
+    /// Folder of the library's crate.
     pub(super) fn krate(&self) -> anyhow::Result<String> {
         text(&self.0.join(CRATE))
     }
 
-    /// The versions of other people's crates that it was built with.
+    /// Versions of dependencies with which the library was built, as the text of `Cargo.lock`.
     pub(super) fn lock(&self) -> anyhow::Result<String> {
         let path = self.0.join("Cargo.lock");
         std::fs::read_to_string(&path).with_context(|| format!("`{}`", path.display()))
     }
 
-    /// The folder of the header.
+    /// Folder of the header.
     pub(super) fn include(&self) -> anyhow::Result<String> {
         text(&self.0.join(INCLUDE))
     }
 
-    /// Their folder.
+    /// Folder of the sources.
     pub(super) fn root(&self) -> anyhow::Result<String> {
         text(&self.0)
     }
 
-    /// The folder of the library for C. In a working copy that has not built it, where its build puts it: the `Makefile`
-    /// of a project builds it first.
+    /// Folder of the library for C. In a working copy that has not built it, the folder into which a build puts it: the
+    /// `Makefile` of a project builds it first.
     pub(super) fn library(&self) -> anyhow::Result<String> {
         let installed = self.0.to_str().and_then(|path| path.strip_suffix("share/sintonia"));
         let own = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.to_owned()));
-        // The build that this program belongs to comes first, wherever it is.
+        // The build of this program comes first, wherever it is.
         let own = own.filter(|_| built_from().canonicalize().is_ok_and(|from| from == self.0));
         let built = ["target/release", "target/debug"].map(|dir| self.0.join(dir));
         let places = installed.map(|prefix| Path::new(prefix).join("lib"));
@@ -88,24 +88,24 @@ impl Sources {
     }
 }
 
-/// Where this program is installed with its library.
+/// Sources installed beside this program.
 fn installed() -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?.canonicalize().ok()?;
     Some(own.parent()?.parent()?.join("share/sintonia"))
 }
 
-/// The working copy that this program was built from.
+/// Working copy that this program was built from.
 fn built_from() -> PathBuf {
     let krate = Path::new(env!("CARGO_MANIFEST_DIR"));
     krate.ancestors().nth(2).unwrap_or(krate).to_owned()
 }
 
-/// The program that writes messages for a project.
+/// Path of this program, which generates messages for a project.
 pub(super) fn this_program() -> anyhow::Result<String> {
     text(&std::env::current_exe().context("the path of this program is unknown")?)
 }
 
-/// As it is written into a file of a project.
+/// Path as text that can be written into a file of a project.
 fn text(path: &Path) -> anyhow::Result<String> {
     let text = path.to_str().filter(|text| !text.contains(['"', '\'', '\\', '$', '#', '\n']));
     let problem = || {
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(Sources::find(Some(place.path())).unwrap(), Sources(installed));
     }
 
-    /// After `make demo`, which builds no library for C, no project in C could be made.
+    /// After `make demo`, which does not build the library for C, no project in C could be made.
     #[test]
     fn a_working_copy_may_build_its_library_later() {
         let place = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
-//! The files of a project, from `examples/programs/`.
+//! Makes the files of a project from `examples/programs/`.
 
 use super::sources::{self, Sources};
 use crate::project::File;
 
-/// The name that the examples have.
+/// Name that the examples have.
 const EXAMPLE: &str = "integral";
 
 macro_rules! example {
@@ -22,11 +22,11 @@ const RUST: &[(&str, &str)] = &[
     example!("src/main.rs"),
 ];
 
-/// A project in Rust.
+/// Files of a project in Rust.
 pub(super) fn rust(name: &str, sources: &Sources) -> anyhow::Result<Vec<File>> {
     let krate = sources.krate()?;
     let mut files = named(RUST, name, &[("../../../crates/master-worker", &krate)]);
-    // The versions with which the library was tested; `cargo` drops those that are not needed.
+    // Versions with which the library was tested; `cargo` drops the ones that are not needed.
     files.push(("Cargo.lock".to_owned(), sources.lock()?));
     Ok(files)
 }
@@ -42,7 +42,7 @@ const C: &[(&str, &str)] = &[
     example!(c "test.c"),
 ];
 
-/// A project in C.
+/// Files of a project in C.
 pub(super) fn c(name: &str, sources: &Sources) -> anyhow::Result<Vec<File>> {
     let (include, library, root) = (sources.include()?, sources.library()?, sources.root()?);
     let own = sources::this_program()?;
@@ -55,7 +55,7 @@ pub(super) fn c(name: &str, sources: &Sources) -> anyhow::Result<Vec<File>> {
     Ok(named(C, name, &paths))
 }
 
-/// The files for the project `name`, with paths put in.
+/// Files for the project `name`, with its paths.
 fn named(files: &[(&str, &str)], name: &str, paths: &[(&str, &str)]) -> Vec<File> {
     let filled = |text: &str| {
         let named = text.replace(EXAMPLE, name);

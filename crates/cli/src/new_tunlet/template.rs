@@ -1,14 +1,14 @@
-//! The files of a project, from `examples/tunlets/`.
+//! Makes the files of a project from `examples/tunlets/`.
 
-/// The name that the examples have.
+/// Name that the examples have.
 const EXAMPLE: &str = "damping";
 
-/// Paths inside the project with their texts.
+/// Paths inside the project, with their texts.
 #[derive(Clone, Copy)]
 pub(super) struct Template {
-    /// Files in which the name is put.
+    /// Files that contain the name.
     named: &'static [(&'static str, &'static str)],
-    /// Files of the interface, copied as they are.
+    /// Files of the interface, copied unchanged.
     interface: &'static [(&'static str, &'static str)],
 }
 
@@ -18,7 +18,7 @@ macro_rules! example {
     };
 }
 
-/// A project in C.
+/// Project in C.
 pub(super) const C: Template = Template {
     named: &[
         (".gitignore", "/damping.so\n/test_damping\n"),
@@ -30,7 +30,7 @@ pub(super) const C: Template = Template {
     interface: &[("sintonia_tunlet.h", example!("damping-c/sintonia_tunlet.h"))],
 };
 
-/// A project in Rust.
+/// Project in Rust.
 pub(super) const RUST: Template = Template {
     named: &[
         (".gitignore", "/target\n"),
@@ -46,7 +46,7 @@ pub(super) const RUST: Template = Template {
 };
 
 impl Template {
-    /// The files of the project `name`.
+    /// Files of the project `name`.
     pub(super) fn files(&self, name: &str) -> Vec<(String, String)> {
         let library = format!("lib{}", name.replace('-', "_"));
         let rename =

@@ -1,4 +1,4 @@
-//! The daemon in the background: started as a process of its own, and waited for until it answers.
+//! Starts the daemon in the background, as a process of its own, and waits until it answers.
 
 use crate::exit::NoDaemon;
 use anyhow::Context;
@@ -12,15 +12,16 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time for a daemon to answer: a long journal takes a while.
+/// Longest time until a daemon answers: reading a long journal takes a while.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// What a daemon in the background says.
+/// File with the messages of a daemon in the background.
+/// Most bytes of the log that are shown when the daemon does not start.
 pub(super) const LOG: &str = "node.log";
 /// Most of the log that is shown when it does not start.
 const SHOWN_BYTES_MAX: usize = 4096;
 
-/// Starts it; returns when it answers.
+/// Starts the daemon; returns when it answers.
 pub(super) fn start(folder: &Path) -> anyhow::Result<ExitCode> {
     let mut log = OpenOptions::new()
         .create(true)
@@ -41,16 +42,16 @@ pub(super) fn start(folder: &Path) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Nobody reads the log of a daemon that has started.
+/// Prints the troubles of the daemon: no user reads its log once it has started.
 fn say_troubles(client: &mut Client) {
     let own = client.node().to_owned();
-    // One that ends at once is noticed by whoever asks it next.
+    // If the daemon has just ended, the next command notices.
     let Ok(Answer::Nodes { nodes }) = client.ask(&Request::Nodes) else { return };
     let troubles = nodes.iter().filter(|node| node.node == own).flat_map(|node| &node.troubles);
     troubles.for_each(|sentence| eprintln!("sintonia: {sentence}"));
 }
 
-/// The same command without `--background`.
+/// Starts the same command without `--background`.
 fn spawn(log: &File) -> anyhow::Result<Child> {
     let words = std::env::args_os().skip(1).filter(|word| word != "--background");
     let mut command = Command::new("/proc/self/exe");
@@ -59,7 +60,7 @@ fn spawn(log: &File) -> anyhow::Result<Child> {
     command.spawn().context("the daemon cannot be started")
 }
 
-/// A connection, when it answers.
+/// Connects to the daemon when it answers.
 fn wait(mut child: Child, folder: &Path, log: (File, u64)) -> anyhow::Result<Client> {
     let until = Instant::now() + ANSWERS_WITHIN;
     loop {
@@ -76,7 +77,7 @@ fn wait(mut child: Child, folder: &Path, log: (File, u64)) -> anyhow::Result<Cli
     }
 }
 
-/// What it wrote since it was started, as a sentence.
+/// Text that the daemon has written since it was started, in one sentence.
 fn said((mut log, begins): (File, u64)) -> String {
     let mut text = String::new();
     let read = log.seek(SeekFrom::Start(begins)).and_then(|_| log.read_to_string(&mut text));

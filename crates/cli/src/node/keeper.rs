@@ -1,4 +1,4 @@
-//! The processes beside a daemon that hold its tasks; started by the daemon.
+//! Processes beside a daemon that hold its tasks; the daemon starts them.
 
 use balancer::keeper;
 use clap::Args;
@@ -14,20 +14,20 @@ pub(crate) struct KeeperOptions {
     state: PathBuf,
 }
 
-/// Keeps tasks until nobody needs that.
+/// Keeps tasks until the keeper is no longer needed.
 pub(super) fn serve(options: &KeeperOptions) -> anyhow::Result<ExitCode> {
     let guard = words("guard", &options.state);
     keeper::serve(keeper::KeeperOptions::new(options.state.clone(), guard))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Kills what a keeper that was killed has left.
+/// Waits for the end of a keeper; kills the tasks of one that was killed.
 pub(super) fn guard(options: &KeeperOptions) -> anyhow::Result<ExitCode> {
     keeper::guard(&options.state);
     Ok(ExitCode::SUCCESS)
 }
 
-/// The words behind this program's name that make it one of these.
+/// Arguments of this program that start a keeper or a guard.
 pub(super) fn words(name: &str, state: &Path) -> Vec<OsString> {
     ["node", name, "--state"].map(OsString::from).into_iter().chain([state.into()]).collect()
 }

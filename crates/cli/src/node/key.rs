@@ -27,7 +27,7 @@ pub(crate) struct KeyOptions {
     file: Option<PathBuf>,
 }
 
-/// Makes it, and prints where.
+/// Makes the key, and prints its path.
 pub(super) fn make(options: &KeyOptions) -> anyhow::Result<ExitCode> {
     let path = options.file.clone().map_or_else(default_path, Ok)?;
     create(&path).context(NotWritten)?;
@@ -35,11 +35,11 @@ pub(super) fn make(options: &KeyOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The key in a file that was named, or in the usual one, which is made where there is none.
+/// Reads the key from the named file, or from the default one, which is made if it does not exist.
 pub(super) fn read(file: Option<&Path>) -> anyhow::Result<Key> {
     let path = file.map_or_else(default_path, |path| Ok(path.to_owned()))?;
     if file.is_none() && !path.exists() {
-        // Another node of a shared home may be faster: then its key is read.
+        // Another node with the same home may have just made one: then that key is read.
         if let Ok(key) = create(&path) {
             return Ok(key);
         }
@@ -49,7 +49,7 @@ pub(super) fn read(file: Option<&Path>) -> anyhow::Result<Key> {
 
 fn create(path: &Path) -> Result<Key, KeyError> {
     if let Some(folder) = path.parent() {
-        // What is wrong with it is said when the file is made.
+        // An error shows when the file is made.
         DirBuilder::new().recursive(true).mode(0o700).create(folder).ok();
     }
     Key::create(path)

@@ -1,8 +1,8 @@
-//! What a daemon says while it runs: each sentence once in a while, and not much in all.
+//! Log of a daemon: writes each sentence once in a while, and limits the whole.
 //!
-//! Strangers and faults make a daemon speak; its log lies beside the journal, whose disk it must not fill. So a sentence
-//! that was just said is counted instead, as is everything beyond so many sentences in a minute; and a log in a file
-//! begins anew when it is long, and keeps the part before.
+//! Strangers and faults cause messages, and the log lies beside the journal, whose disk it must not fill. So a sentence
+//! that was written recently is counted instead, as is everything beyond [`N_SAID_MAX`] sentences in a minute. A log in
+//! a file is started anew when it is long; the previous part is kept.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -12,49 +12,49 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time in which a sentence is said once, and of which it is counted how much is said.
+/// Time in which a sentence is written once, and for which sentences are counted.
 const WINDOW: Duration = Duration::from_secs(60);
-/// Sentences said in such a time.
+/// Most sentences written in a [`WINDOW`].
 const N_SAID_MAX: u64 = 50;
-/// Bytes of a sentence; its end is left out.
+/// Most bytes of a sentence; the rest is cut off.
 const SENTENCE_BYTES_MAX: usize = 2048;
-/// Bytes of a log in a file, as of the part before.
+/// Most bytes of a log in a file, and of its previous part.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// The part before, beside the file.
+/// Extension of the previous part of the log.
 const BEFORE: &str = "1";
 
-/// The log of a daemon.
+/// Log of a daemon.
 #[derive(Debug)]
 pub(super) struct Log {
-    /// The file that standard error goes to, when it is ours.
+    /// File that standard error goes to, if it is the daemon's own.
     file: Option<PathBuf>,
     pace: Mutex<Pace>,
 }
 
 impl Log {
-    /// A log on standard error; `file` is where that goes, if it is a file of this daemon alone.
+    /// Makes a log on standard error; `file` is where that goes, if it is a file of this daemon alone.
     pub(super) fn new(file: Option<PathBuf>) -> Self {
         Self { file, pace: Mutex::default() }
     }
 
-    /// Says a sentence, or counts it.
+    /// Writes a sentence, or counts it.
     pub(super) fn say(&self, sentence: &str) {
         let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = pace.take(sentence, Instant::now());
         if !lines.is_empty()
             && let Some(path) = &self.file
         {
-            // Without a new file the old one goes on.
+            // Without a new file the old one is continued.
             begin_anew(path).ok();
         }
         for line in lines {
-            // Who started us may be gone, and nobody reads it.
+            // The reader of standard error may be gone.
             writeln!(std::io::stderr(), "sintonia: {line}").ok();
         }
     }
 }
 
-/// Standard output and error go into a new file when the log is long.
+/// Redirects standard output and error into a new file when the log is long.
 fn begin_anew(path: &Path) -> std::io::Result<()> {
     if let Some(file) = put_aside(path)? {
         rustix::stdio::dup2_stdout(&file)?;
@@ -63,7 +63,7 @@ fn begin_anew(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Puts a log that is long aside; the new one.
+/// Renames a log that is long, and opens a new one.
 fn put_aside(path: &Path) -> std::io::Result<Option<File>> {
     if fs::metadata(path)?.len() < FILE_BYTES_MAX {
         return Ok(None);
@@ -79,18 +79,18 @@ fn before(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// What was said, and how often; time is an argument.
+/// Sentences written, and how often; time is an argument.
 #[derive(Debug, Default)]
 struct Pace {
     began: Option<Instant>,
     n_said: u64,
-    /// Sentences of this time, and how often each was not said.
+    /// Sentences of this window, and how often each was counted instead of written.
     repeats: HashMap<String, u64>,
     n_left_out: u64,
 }
 
 impl Pace {
-    /// The lines to be written now that `sentence` is to be said.
+    /// Lines to write when `sentence` is logged.
     fn take(&mut self, sentence: &str, now: Instant) -> Vec<String> {
         let mut lines = Vec::new();
         if self.began.is_none_or(|began| WINDOW <= now - began) {
@@ -110,7 +110,7 @@ impl Pace {
         lines
     }
 
-    /// What was counted instead of being said.
+    /// Lines about what was counted instead of written.
     fn counts(&self) -> Vec<String> {
         let repeated = self.repeats.iter().filter(|(_, n_more)| 0 < **n_more);
         let mut lines: Vec<_> =
@@ -123,7 +123,7 @@ impl Pace {
     }
 }
 
-/// One line, not too long.
+/// Sentence in one line and cut to [`SENTENCE_BYTES_MAX`].
 fn shortened(sentence: &str) -> String {
     let sentence = sentence.replace(['\n', '\r'], " ");
     let end = sentence.floor_char_boundary(SENTENCE_BYTES_MAX);
@@ -134,7 +134,7 @@ fn shortened(sentence: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What is written when these are said at so many seconds.
+    /// `said` has sentences and the seconds at which they are logged.
     #[track_caller]
     fn check(said: &[(u64, &str)], expected: &[&str]) {
         let (mut pace, start) = (Pace::default(), Instant::now());

@@ -1,4 +1,4 @@
-//! How a daemon finds the others of its cluster: options become addresses.
+//! Turns options into the addresses of a daemon and of the other nodes of its cluster.
 
 use super::key;
 use super::place::host;
@@ -13,10 +13,10 @@ use std::env;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
-/// Where Slurm says which nodes a job has.
+/// Variable in which Slurm lists the nodes of a job.
 const SLURM_LIST: &str = "SLURM_JOB_NODELIST";
 
-/// How nodes find and reach each other. Without any of these, the node is alone and listens to nobody.
+/// Options for finding and reaching other nodes. Without any of these, the node is alone and accepts no connection.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Cluster")]
 pub(super) struct NetworkOptions {
@@ -47,7 +47,7 @@ pub(super) struct NetworkOptions {
 }
 
 impl NetworkOptions {
-    /// How the daemon takes part in a cluster; nothing if it is alone.
+    /// Network settings of the daemon; `None` if it is alone.
     pub(super) fn network(&self) -> anyhow::Result<Option<Network>> {
         if !self.is_wanted() {
             return Ok(None);
@@ -71,7 +71,7 @@ impl NetworkOptions {
         is_joined || self.port.is_some() || self.bind.is_some() || self.advertise.is_some()
     }
 
-    /// By what others reach this node.
+    /// Host or address by which other nodes reach this one.
     fn host(&self, bind: IpAddr) -> String {
         match (&self.advertise, bind) {
             (Some(host), _) => host.clone(),
@@ -102,7 +102,7 @@ impl NetworkOptions {
     }
 }
 
-/// A seed as it is dialed.
+/// Address of a seed, with its port.
 fn with_port(seed: &str) -> anyhow::Result<String> {
     peer_address(seed, PORT).ok_or_else(|| {
         anyhow!("`--seed {seed}` is no address: write HOST:PORT, an address of IPv6 in brackets")

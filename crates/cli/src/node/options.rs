@@ -32,7 +32,7 @@ pub(crate) struct StartOptions {
     /// Go on in the background; returns when the daemon answers. What it says is in `node.log` of its folder
     #[arg(long)]
     pub(super) background: bool,
-    /// We are what goes on in the background.
+    /// Set in the process that runs in the background.
     #[arg(long, hide = true, conflicts_with = "background")]
     pub(super) detached: bool,
     /// The node's name in the cluster; by default the host's, with the number of the rank where a launcher starts
@@ -53,7 +53,7 @@ pub(crate) struct StartOptions {
     pub(super) web: Option<SocketAddr>,
 }
 
-/// When tasks move.
+/// Options for balancing tasks.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Balancing")]
 pub(super) struct RuleOptions {
@@ -70,7 +70,7 @@ pub(super) struct RuleOptions {
     pub(super) lease: f64,
 }
 
-/// What the node can do, and how safely it writes.
+/// Options for the node's capacity and the safety of its journal.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Node")]
 pub(super) struct CapacityOptions {
@@ -104,7 +104,7 @@ pub(super) enum SpeedBy {
     Bogomips,
 }
 
-/// When the journal is forced to disk.
+/// Times at which the journal is forced to disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Fsync {
     /// Each record.

@@ -1,4 +1,4 @@
-//! Where the daemon of this node has its files.
+//! Finds the folder of a daemon of this node.
 
 use anyhow::Context;
 use balancer::door::{SOCKET, default_state};
@@ -8,9 +8,9 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Where people beside a daemon with a folder of its own find it.
+/// Variable in which users name a daemon that has a folder of its own.
 const VARIABLE: &str = "SINTONIA_NODE";
-/// Where a task finds the daemon of the node that it runs on.
+/// Variable in which a task finds the daemon of the node that it runs on.
 const OF_TASK: &str = "SINTONIA_KEEPER";
 
 /// Which daemon is asked.
@@ -30,15 +30,15 @@ pub(crate) struct StateOption {
     state: Option<PathBuf>,
 }
 
-/// Where a daemon is.
+/// Place of a daemon.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// What was said, by an option or the variable.
+    /// Path that an option or a variable names.
     path: Option<PathBuf>,
 }
 
 impl NodeOption {
-    /// Where it is.
+    /// Place of the daemon that is asked.
     pub(crate) fn place(&self) -> Place {
         let said = || variable(VARIABLE).or_else(|| variable(OF_TASK));
         Place { path: self.node.clone().or_else(said) }
@@ -46,22 +46,22 @@ impl NodeOption {
 }
 
 impl StateOption {
-    /// Where it is to be.
+    /// Place of a daemon that is started.
     pub(crate) fn place(&self) -> Place {
         Place { path: self.state.clone() }
     }
 
-    /// Where it is.
+    /// Place of a daemon that runs.
     pub(crate) fn running(&self) -> Place {
         Place { path: self.state.clone().or_else(|| variable(VARIABLE)) }
     }
 }
 
 impl Place {
-    /// The folder of the daemon's state.
+    /// Folder of the daemon's state.
     pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
         let Some(path) = &self.path else {
-            // A home may be shared by nodes.
+            // Nodes may share a home, so the folder is named after the node.
             return Ok(default_state(&own_name(|name| env::var(name).ok()), |name| {
                 env::var_os(name)
             })?);
@@ -71,12 +71,12 @@ impl Place {
         Ok(if is_socket { path.with_file_name("") } else { path })
     }
 
-    /// The socket at which the daemon hears clients.
+    /// Socket at which the daemon accepts clients.
     pub(crate) fn door(&self) -> anyhow::Result<PathBuf> {
         Ok(self.folder()?.join(SOCKET))
     }
 
-    /// The words behind a command that name the same daemon, to be shown to people.
+    /// Option behind a command that names the same daemon, to be shown to users.
     pub(crate) fn words(&self, option: &str) -> String {
         let path = self.path.as_deref();
         path.map_or_else(String::new, |path| format!(" {option} {}", shown(path)))
@@ -93,19 +93,19 @@ fn variable(name: &str) -> Option<PathBuf> {
     env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-/// This machine's name up to its first dot.
+/// Name of this machine up to its first dot.
 pub(crate) fn host() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
-/// What tells the number of a rank on its host, and how many there are: Open MPI, MPICH.
+/// Variables with the number of a rank on its host, and how many there are: Open MPI, MPICH.
 const RANKS: [[&str; 2]; 2] = [
     ["OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"],
     ["MPI_LOCALRANKID", "MPI_LOCALNRANKS"],
 ];
 
-/// What a daemon is called that was given no name. A launcher may have started several on this host, as a trial.
+/// Default name of a daemon. A launcher may have started several on this host, as a trial.
 pub(crate) fn own_name(variable: impl Fn(&str) -> Option<String>) -> String {
     let rank = RANKS.iter().find_map(|[rank, n_ranks]| {
         let (rank, n_ranks) = (variable(rank)?, variable(n_ranks)?);

@@ -1,4 +1,4 @@
-//! `sintonia node start`: options become a daemon, which runs here until it leaves.
+//! `sintonia node start`: makes a daemon from options and runs it until it leaves.
 
 use super::log::Log;
 use super::options::{CapacityOptions, Fsync, SpeedBy, StartOptions};
@@ -30,7 +30,7 @@ pub(super) fn start(options: &StartOptions) -> anyhow::Result<ExitCode> {
         return background::start(&folder);
     }
     if options.detached {
-        // Fails for the leader of a process group, who then is out of a terminal's reach already.
+        // Fails for the leader of a process group, which the terminal does not reach anyway.
         rustix::process::setsid().ok();
     }
     let name = options.name.clone().unwrap_or_else(|| own_name(|name| env::var(name).ok()));
@@ -46,7 +46,7 @@ pub(super) fn start(options: &StartOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One daemon serves a folder.
+/// Returns an error if a daemon already serves the folder.
 fn refuse_second(folder: &Path) -> anyhow::Result<()> {
     let Ok(client) = Client::connect(folder) else { return Ok(()) };
     let why = format!(
@@ -69,7 +69,7 @@ fn daemon_options(
 ) -> Options {
     let rules = &options.rules;
     let measurement = measure(&measure_options(&options.node));
-    // In the background what it says goes into its file, else to whom the person chose.
+    // In the background, messages go into a file of the daemon's own, else to where the user sent standard error.
     let log = Log::new(options.detached.then(|| state.join(background::LOG)));
     Options {
         policy: Policy { rule: rules.policy, domain: rules.domain },
@@ -90,7 +90,7 @@ fn daemon_options(
     }
 }
 
-/// This program's own file, also when it was replaced meanwhile.
+/// Command that starts the keeper: this program's own file, even if it was replaced meanwhile.
 fn keeper_command(state: &Path) -> Vec<OsString> {
     std::iter::once("/proc/self/exe".into()).chain(keeper::words("keeper", state)).collect()
 }
@@ -109,7 +109,7 @@ fn lease_ms(seconds: f64) -> u64 {
     ms
 }
 
-/// The first signal lets tasks end that run, the second ends them.
+/// Makes the first signal wait for the running tasks, and the second one end them.
 fn leave_by_signals(stopper: Stopper) -> anyhow::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {

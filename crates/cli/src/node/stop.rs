@@ -1,4 +1,4 @@
-//! `sintonia node stop`: the daemon leaves the cluster and ends.
+//! `sintonia node stop`: makes the daemon leave the cluster and end.
 
 use super::place::StateOption;
 use super::talk;
@@ -26,7 +26,7 @@ pub(crate) struct StopOptions {
     state: StateOption,
 }
 
-/// Stops, and waits until it has.
+/// Stops the daemon, and waits until it has ended.
 pub(super) fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
     let place = options.state.running();
     let mut client = talk::connect(&place)?;
@@ -49,7 +49,7 @@ pub(super) fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The connection ends when the daemon does.
+/// Waits for the end of the connection, which ends with the daemon.
 fn wait_for_end(mut client: Client) {
     while client.next_answer().is_ok() {}
 }

@@ -1,4 +1,4 @@
-//! What commands say to the daemon, with failures as sentences for people.
+//! Sends requests of commands to the daemon, and turns failures into sentences for users.
 
 use super::place::Place;
 use crate::exit::{NoDaemon, NotTaken};
@@ -6,15 +6,15 @@ use balanced::{Answer, Past, Request, TaskFilter, TaskStatus};
 use balancer::door::{Client, ClientError};
 use std::io::ErrorKind;
 
-/// Tasks asked for at once.
+/// Number of tasks that are asked for at once.
 const N_AT_ONCE: u32 = 1000;
 
-/// A connection to the daemon of this node.
+/// Connects to the daemon of this node.
 pub(crate) fn connect(place: &Place) -> anyhow::Result<Client> {
     Client::connect(&place.door()?).map_err(|error| failure(error, place))
 }
 
-/// The answer to a request.
+/// Sends a request and returns the answer.
 pub(crate) fn ask(client: &mut Client, request: &Request, place: &Place) -> anyhow::Result<Answer> {
     match client.ask(request) {
         Ok(Answer::Refused { sentence }) => Err(NotTaken::because(sentence).into()),
@@ -23,8 +23,8 @@ pub(crate) fn ask(client: &mut Client, request: &Request, place: &Place) -> anyh
     }
 }
 
-/// All tasks that a filter lets through, piece by piece, until `each` says that it has enough. Returns what is kept of
-/// those that ended long ago.
+/// Passes all tasks that a filter selects to `each`, in parts, until it returns that it has enough. Returns what is
+/// kept of tasks that ended long ago.
 pub(crate) fn tasks(
     (client, place): (&mut Client, &Place),
     filter: &TaskFilter,
@@ -47,7 +47,7 @@ pub(crate) fn tasks(
     }
 }
 
-/// An answer that belongs to another question.
+/// Error for an answer to another question.
 pub(crate) fn unexpected(answer: &Answer) -> anyhow::Error {
     let name = serde_json::to_value(answer).ok();
     let name = name.as_ref().and_then(|json| json["answer"].as_str()).unwrap_or("nonsense");
@@ -57,7 +57,7 @@ pub(crate) fn unexpected(answer: &Answer) -> anyhow::Error {
     NoDaemon::because(why).into()
 }
 
-/// Why there is no answer, and what to do.
+/// Error that says why there is no answer, and what to do.
 pub(crate) fn failure(error: ClientError, place: &Place) -> anyhow::Error {
     let words = place.words("--state");
     let why = match error {

@@ -1,7 +1,7 @@
-//! The pages of a daemon: asks it as any client does, and makes pages of what it says.
+//! Web pages of a daemon: asks it as any client does, and makes pages of the answers.
 //!
 //! # Invariants
-//! - The daemon is asked for nodes once a second, whoever looks; for tasks only when somebody does.
+//! - The daemon is asked for nodes once a second, however many browsers look; for tasks only when a page is asked for.
 
 use crate::nodes::queues;
 use crate::tasks::now_ms;
@@ -17,12 +17,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Time between looks at the nodes.
+/// Time between two requests for the nodes.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Where a daemon's pages are, in its folder.
+/// File in the daemon's folder that holds the address of its pages.
 const FILE: &str = "web";
 
-/// What was seen last, and before.
+/// Nodes as they were last, and their history.
 #[derive(Default)]
 struct Seen {
     node: String,
@@ -30,7 +30,7 @@ struct Seen {
     history: History,
 }
 
-/// Serves the pages of the daemon that has this folder; their address without the key.
+/// Serves the pages of the daemon that has this folder; returns their address without the key.
 pub(super) fn serve(address: SocketAddr, folder: &Path) -> anyhow::Result<String> {
     let key = WebKey::in_folder(folder)?;
     let seen = Arc::new(Mutex::new(Seen::default()));
@@ -50,13 +50,13 @@ pub(super) fn serve(address: SocketAddr, folder: &Path) -> anyhow::Result<String
     Ok(address)
 }
 
-/// Says that the daemon of this folder serves no page.
+/// Removes the address of a page that an earlier daemon of this folder served.
 pub(super) fn forget(folder: &Path) {
-    // It is mostly not there.
+    // Mostly there is no such file.
     fs::remove_file(folder.join(FILE)).ok();
 }
 
-/// The address of a daemon's page with its key.
+/// Address of a daemon's page with its key.
 pub(crate) fn address(folder: &Path) -> Option<String> {
     let address = fs::read_to_string(folder.join(FILE)).ok()?;
     let key = fs::read_to_string(WebKey::path(folder)).ok()?;
@@ -66,7 +66,7 @@ pub(crate) fn address(folder: &Path) -> Option<String> {
 fn look(folder: &Path, seen: &Mutex<Seen>) {
     let mut client = None;
     loop {
-        // A daemon that begins or ends is asked again.
+        // After an error, as when the daemon starts or ends, the next turn connects again.
         client = ask(client, folder, seen).ok();
         std::thread::sleep(LOOK_EVERY);
     }
@@ -89,7 +89,7 @@ fn page(
     value: &dyn Fn(&str) -> Option<String>,
 ) -> Option<Page> {
     let state = |after_ms| {
-        // Asked before the lock is taken: others may go on looking meanwhile.
+        // Asked before the lock is taken, so that other pages are not held up.
         let tasks = Client::connect(folder).and_then(|mut client| queues(&mut client));
         let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         let state = PageState::new(&seen.node, seen.nodes.clone(), &seen.history, after_ms);

@@ -1,4 +1,4 @@
-//! `sintonia nodes --live`: asks the daemon again and again, and shows what it says.
+//! `sintonia nodes --live`: asks the daemon again and again, and shows its answers.
 
 use crate::node::place::Place;
 use crate::node::talk;
@@ -13,14 +13,14 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Time between questions.
+/// Time between two requests.
 const ASK_EVERY: Duration = Duration::from_millis(500);
 /// Time between lines in a pipe.
 const LINE_EVERY: Duration = Duration::from_secs(1);
-/// Time to wait for a key.
+/// Longest wait for a key.
 const KEY_PATIENCE: Duration = Duration::from_millis(50);
 
-/// Shows nodes until somebody has seen enough.
+/// Shows the nodes until the user ends it.
 pub(super) fn show(place: &Place, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let client = talk::connect(place)?;
     if std::io::stdout().is_terminal() {
@@ -63,7 +63,7 @@ fn view(client: Client, place: &Place, terminal: Terminal) -> anyhow::Result<Exi
     }
 }
 
-/// What there is to see; a daemon that has gone may have come back.
+/// Nodes and queues; connects again to a daemon that was restarted.
 fn look(
     client: Option<Client>,
     place: &Place,
@@ -85,7 +85,7 @@ fn nodes(client: &mut Client) -> Result<Vec<NodeStatus>, ClientError> {
     }
 }
 
-/// Some tasks of the daemon's own that are not over.
+/// Some tasks of this node that are not over.
 pub(crate) fn queues(client: &mut Client) -> Result<Queues, ClientError> {
     Ok(Queues {
         running: in_state(client, TaskState::Running)?,

@@ -1,4 +1,4 @@
-//! The best number of processes: the fastest, the smallest that is fast enough, or the largest that is efficient.
+//! Finds the best number of processes: the fastest, the smallest that is fast enough, or the largest that is efficient.
 
 use super::Question;
 use crate::exit::BadOption;
@@ -7,12 +7,12 @@ use anyhow::{anyhow, ensure};
 use clap::Args;
 use fitting::Prediction;
 
-/// Values that are tried where none were given, at most.
+/// Most values that are tried where none were given.
 const N_TRIED_MAX: usize = 100_000;
-/// They reach from 1 to so many times the largest measured value.
+/// Largest value tried where none were given, as a multiple of the largest measured one.
 const BEYOND: f64 = 4.0;
 
-/// What is looked for.
+/// Options for the best value of a parameter.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "The best value of a parameter")]
 pub(crate) struct Wish {
@@ -34,12 +34,12 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 impl Wish {
-    /// The parameter whose best value is looked for.
+    /// Parameter whose best value is looked for.
     pub(crate) fn parameter(&self) -> Option<&str> {
         self.best.as_deref()
     }
 
-    /// In words, for a title.
+    /// Description for a title.
     pub(super) fn in_words(&self) -> String {
         match (self.target_time, self.efficiency) {
             (Some(time_s), _) => format!("smallest with at most {time_s} s"),
@@ -49,29 +49,29 @@ impl Wish {
     }
 }
 
-/// Whether the values to choose from are ours to choose.
+/// Returns whether this program chooses the values to be tried.
 pub(super) fn is_free(wish: &Wish, set: &[Values]) -> bool {
     wish.parameter().is_some_and(|name| set.iter().all(|values| values.name != name))
 }
 
-/// The best value for one combination of the other parameters.
+/// Best value for one combination of the other parameters.
 pub(super) struct Best<'a> {
     pub(super) others: Point<'a>,
-    /// Nothing where no value will do.
+    /// `None` if no value meets the condition.
     pub(super) found: Option<Found>,
 }
 
-/// A value that will do.
+/// Value that meets the condition.
 pub(super) struct Found {
     pub(super) value: f64,
     pub(super) said: Prediction,
-    /// Against the smallest value tried.
+    /// Efficiency against the smallest value tried.
     pub(super) efficiency: f64,
     pub(super) core_hours: Option<f64>,
     pub(super) warnings: Vec<String>,
 }
 
-/// The best value for each combination of the other parameters; nothing where none is asked for.
+/// Finds the best value for each combination of the other parameters; empty if none was asked for.
 pub(super) fn best<'a>(
     question: &Question<'_>,
     set: &'a [Values],
@@ -105,7 +105,7 @@ pub(super) fn best<'a>(
     Ok(all)
 }
 
-/// From 1 to some times the largest measured value.
+/// Whole numbers from 1 to [`BEYOND`] times the largest measured value.
 fn whole_numbers(question: &Question<'_>, name: &str) -> anyhow::Result<Vec<f64>> {
     let ranges =
         question.file.models.iter().flat_map(|model| model.parameters.iter().zip(&model.ranges));
@@ -133,7 +133,7 @@ fn found(
         said.push((*value, question.total(&at(*value))?));
     }
     let Some((first, at_first)) = said.first().copied() else { return Ok(None) };
-    // What takes no time is not made worse.
+    // A program that takes no time is fully efficient.
     let efficiency = |(value, said): &(f64, Prediction)| {
         let efficiency = first * at_first.value / (value * said.value);
         if efficiency.is_finite() { efficiency } else { 1.0 }

@@ -1,6 +1,6 @@
-//! `sintonia predict RUN --engine`: a recorded run on another machine, by our composition and by SimGrid.
+//! `sintonia predict RUN --engine`: evaluates a recorded run on another machine, by max-plus composition and by SimGrid.
 //!
-//! Both eat the same: the time-independent trace that `sintonia export --format simgrid` writes, and one machine.
+//! Both take the same input: the time-independent trace that `sintonia export --format simgrid` writes, and one machine.
 //!
 //! # Not here
 //! The evaluation (`graph::compose`); models over size and processes (`predict`).
@@ -22,7 +22,7 @@ use smpi::Replay;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What a run is evaluated by.
+/// Engines that evaluate a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Engine {
@@ -59,26 +59,26 @@ fn seconds(text: &str) -> Result<f64, String> {
     time_s.ok_or_else(|| "write a number from 0.001 to 10000000".to_owned())
 }
 
-/// What is known in the end.
+/// Results of an evaluation.
 struct Answer<'a> {
     run: &'a Path,
     machine_name: &'a str,
     input: Input,
     engine: Engine,
     composed: Outcome,
-    /// The total at the ends of the network's intervals, where it was measured.
+    /// Total at either end of the network's intervals, where the network was measured, in s.
     limits_s: Option<[f64; 2]>,
     replay: Option<Replay>,
 }
 
 impl EngineOptions {
-    /// Whether a run is meant instead of models.
+    /// True if a run is given instead of models.
     pub(super) fn is_wanted(&self) -> bool {
         self.engine.is_some() || self.machine.is_some()
     }
 }
 
-/// Evaluates the run and shows what came of it.
+/// Evaluates the run and shows the result.
 pub(super) fn predict(
     run: &Path,
     options: &EngineOptions,
@@ -110,7 +110,7 @@ pub(super) fn predict(
     Ok(ExitCode::SUCCESS)
 }
 
-/// A run has no parameters and no models.
+/// Checks that no option for models is given: a run has no parameters and no models.
 pub(super) fn check_alone(options: &PredictOptions) -> anyhow::Result<()> {
     let shown = &options.shown;
     let wishes = [
@@ -133,12 +133,12 @@ pub(super) fn check_alone(options: &PredictOptions) -> anyhow::Result<()> {
     })
 }
 
-/// The machine that was asked for and its name.
+/// Name of the machine that was asked for, and the machine.
 pub(super) fn machine_of(wish: Option<&str>) -> anyhow::Result<(&str, Machine)> {
     wish.map_or_else(|| Ok(default_machine(1)), |name| Ok((name, machine(name)?)))
 }
 
-/// A file, or else a name.
+/// Reads a machine from a file; without such a file, takes the described machine of this name.
 fn machine(name: &str) -> anyhow::Result<Machine> {
     let text = match crate::files::read_text(name.as_ref(), crate::files::WRITTEN_BYTES_MAX) {
         Ok(text) => text,
@@ -157,7 +157,7 @@ fn machine(name: &str) -> anyhow::Result<Machine> {
     })
 }
 
-/// What a run is evaluated on when nothing is said.
+/// Machine on which a run is evaluated by default.
 fn default_machine(n_nodes: usize) -> (&'static str, Machine) {
     let name = if n_nodes <= 1 { "shared-memory" } else { "ethernet-10g" };
     (name, Machine::named(name).expect("it is one of the described machines"))

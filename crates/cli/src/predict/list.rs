@@ -1,4 +1,4 @@
-//! Predictions as lists for other programs: JSON and CSV.
+//! Writes predictions as lists for other programs: JSON and CSV.
 
 use super::best::Best;
 use super::{Question, Row};
@@ -6,7 +6,7 @@ use fitting::Prediction;
 use fitting::formats::csv::quoted;
 use serde_json::{Map, Value, json};
 
-/// An object with `predictions`: for each point the whole program, whose region is null, then its regions.
+/// JSON object with `predictions`: for each point the whole program, with region null, then its regions.
 pub(super) fn as_json(question: &Question<'_>, rows: &[Row<'_>], best: &[Best<'_>]) -> Value {
     let mut predictions = Vec::new();
     for row in rows {
@@ -41,7 +41,7 @@ fn parameters(at: &[(&str, f64)]) -> Value {
     )
 }
 
-/// A whole number as one.
+/// Number as JSON; whole numbers without a decimal point.
 fn number(value: f64) -> Value {
     #[expect(clippy::cast_possible_truncation, reason = "a whole number that fits")]
     if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
@@ -78,7 +78,7 @@ fn of_best(name: &str, best: &Best<'_>) -> Value {
     })
 }
 
-/// A row for each point and region; the whole program has an empty one.
+/// CSV row for each point and region; the region of the whole program is empty.
 pub(super) fn as_csv(question: &Question<'_>, rows: &[Row<'_>]) -> String {
     let names: Vec<&str> =
         rows.first().map_or(Vec::new(), |row| row.at.iter().map(|(name, _)| *name).collect());

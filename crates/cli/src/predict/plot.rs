@@ -1,12 +1,12 @@
-//! The whole program over the parameter with the most values, as a picture.
+//! Draws the predictions for the whole program over the parameter with the most values.
 
 use super::{Question, Row};
 use crate::chart::{self, Line, Panel};
 
-/// Lines at most; further combinations are not drawn.
+/// Most lines; further combinations are not drawn.
 const N_LINES_MAX: usize = 8;
 
-/// The picture, as SVG: a line with its interval for each combination of the other parameters.
+/// Draws the picture as SVG: a line with its interval for each combination of the other parameters.
 pub(super) fn picture(question: &Question<'_>, rows: &[Row<'_>]) -> String {
     let x_idx = super::table::across(rows);
     let mut lines: Vec<Line> = Vec::new();

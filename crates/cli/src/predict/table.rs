@@ -1,18 +1,18 @@
-//! Predictions for people: one point region by region, many points as rows with a plot beside them.
+//! Prints predictions for people: one point region by region, or many points as rows with a plot beside them.
 
 use super::best::Best;
 use super::{Question, Row, short};
 use crate::fit::wrapped;
 use fitting::Warning;
 
-/// Columns of the plot beside the rows.
+/// Width of the plot beside the rows, in columns.
 const N_PLOT: usize = 32;
-/// Warnings that are shown; the rest is counted.
+/// Number of warnings that are shown; further ones are counted.
 const N_SHOWN: usize = 6;
-/// A name is cut to this.
+/// Longest name, in characters; longer ones are cut.
 const N_NAME_MAX: usize = 44;
 
-/// All that was asked.
+/// Text of all predictions that were asked for.
 pub(super) fn table(
     question: &Question<'_>,
     rows: &[Row<'_>],
@@ -38,7 +38,7 @@ pub(super) fn table(
     text
 }
 
-/// The position of the parameter with the most values.
+/// Index of the parameter with the most values.
 pub(super) fn across(rows: &[Row<'_>]) -> usize {
     let n_values = |idx: &usize| {
         let mut values: Vec<f64> =
@@ -55,7 +55,7 @@ fn percent(rate: f64) -> String {
     format!("{} %", (1000.0 * rate).round() / 10.0)
 }
 
-/// One point, with all its regions.
+/// Table of one point, with all its regions.
 fn point(question: &Question<'_>, row: &Row<'_>) -> String {
     let at: Vec<String> = row.at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let names = row.regions.iter().map(|region| region.name.chars().count().min(N_NAME_MAX));
@@ -96,7 +96,7 @@ fn cut(name: &str) -> String {
     format!("…{}", name.chars().skip(n_cut).collect::<String>())
 }
 
-/// The whole program at many points.
+/// Table of the whole program at many points.
 fn points(question: &Question<'_>, rows: &[Row<'_>]) -> String {
     let names: Vec<&str> = rows[0].at.iter().map(|(name, _)| *name).collect();
     let cell = |row: &Row<'_>, idx: usize| row.at[idx].1.to_string();
@@ -130,7 +130,7 @@ fn points(question: &Question<'_>, rows: &[Row<'_>]) -> String {
     text
 }
 
-/// The value as a mark in its interval, on a line from 0 to `high`.
+/// Draws the value as a mark in its interval, on a line from 0 to `high`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -177,7 +177,7 @@ fn of_best(question: &Question<'_>, best: &[Best<'_>]) -> String {
     text
 }
 
-/// Each sentence once.
+/// Keeps each sentence once.
 fn unique(all: Vec<String>) -> Vec<String> {
     let mut unique: Vec<String> = Vec::new();
     for one in all {
@@ -188,7 +188,7 @@ fn unique(all: Vec<String>) -> Vec<String> {
     unique
 }
 
-/// Warnings as sentences, each once; all points outside of what was measured in one for each parameter.
+/// Warnings as sentences, each once; one sentence per parameter for all points outside of the measured range.
 fn sentences(all: &[Warning]) -> Vec<String> {
     let mut outside: Vec<(String, [f64; 2], [f64; 2])> = Vec::new();
     let mut others = Vec::new();

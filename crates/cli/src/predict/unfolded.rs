@@ -1,10 +1,10 @@
-//! `sintonia predict MODELS --graph SOURCE`: models of regions composed along the graph of the program.
+//! `sintonia predict MODELS --graph SOURCE`: composes models of regions along the graph of the program.
 //!
-//! The graph says who sends what to whom and how often, models say what regions compute and how many bytes they move, and the
-//! machine says how long messages take.
+//! The graph gives the messages, with their peers and counts; models give the computation and the bytes of regions; the
+//! machine gives the times of messages.
 //!
 //! # Not here
-//! How a graph becomes steps of ranks (`graph::compose::unfold`).
+//! Unfolding a graph into steps of ranks (`graph::compose::unfold`).
 
 use super::{PredictOptions, engine, short};
 use crate::exit::BadOption;
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-/// Regions that the table shows.
+/// Number of regions that the table shows.
 const N_SHOWN: usize = 12;
 
 /// Models along a graph.
@@ -50,7 +50,7 @@ pub(crate) struct GraphOptions {
     draws: u64,
 }
 
-/// A name with what it is worth.
+/// Name of the sources with its value.
 #[derive(Clone, Debug)]
 struct Named {
     name: String,
@@ -67,10 +67,10 @@ impl FromStr for Named {
     }
 }
 
-/// What models say, by metric and region.
+/// Predictions of the models, by metric and region.
 type Amounts = BTreeMap<(&'static str, String), Prediction>;
 
-/// What is asked.
+/// What is to be predicted, and from what.
 struct Question<'a> {
     options: &'a GraphOptions,
     graph: Graph,
@@ -79,22 +79,22 @@ struct Question<'a> {
     ranks: Expression,
 }
 
-/// One evaluation.
+/// Input of one evaluation.
 struct Asked<'a> {
     parameters: &'a BTreeMap<String, f64>,
     n_ranks: usize,
     amounts: &'a Amounts,
-    /// What of a model's interval counts.
+    /// Value of a model's interval to use.
     end: fn(&Prediction) -> f64,
     seed: Option<u64>,
 }
 
-/// A point and what it comes to.
+/// Result at one point.
 struct Row<'a> {
     at: Point<'a>,
     n_ranks: usize,
     composed: Outcome,
-    /// The mean of the draws.
+    /// Mean of the draws.
     total_s: f64,
     low_s: f64,
     high_s: f64,
@@ -102,13 +102,13 @@ struct Row<'a> {
 }
 
 impl GraphOptions {
-    /// Whether a graph is given.
+    /// True if a graph is given.
     pub(super) fn is_wanted(&self) -> bool {
         !self.graph.is_empty()
     }
 }
 
-/// Composes every point and shows it.
+/// Composes the program at every point and shows the results.
 pub(super) fn predict(options: &PredictOptions) -> anyhow::Result<ExitCode> {
     let names: Vec<&str> = options.set.iter().map(|values| values.name.as_str()).collect();
     let its = &options.graph;
@@ -160,15 +160,15 @@ impl Question<'_> {
             totals_s.push(at(|said| said.value, seed)?.0.total_s);
         }
         let drawn = Drawn::of(totals_s);
-        // The interval of the models goes on at the ends of that of the draws.
+        // The intervals of the models extend that of the draws at its ends.
         let low_s = drawn.low_s * (low.total_s / composed.total_s).min(1.0);
         let high_s = drawn.high_s * (high.total_s / composed.total_s).max(1.0);
         let total_s = drawn.mean_s;
         Ok(Row { at: point.clone(), n_ranks, composed, total_s, low_s, high_s, notes })
     }
 
-    /// What the models say of each region, by metric and region; functions that are measured by themselves count for
-    /// the region that they are in.
+    /// Predictions of the models, by metric and region; functions that are measured by themselves count for the region
+    /// that contains them.
     fn amounts(&self, point: &Point<'_>) -> anyhow::Result<Amounts> {
         let mut amounts = Amounts::new();
         for model in &self.file.models {
@@ -188,7 +188,7 @@ impl Question<'_> {
         Ok(amounts)
     }
 
-    /// The program at a point.
+    /// Evaluates the program at a point.
     fn composed(&self, asked: &Asked<'_>) -> anyhow::Result<(Outcome, Vec<String>)> {
         let Asked { parameters, n_ranks, amounts, end, seed } = *asked;
         let value_of = |name: &str, rank: u32| {
@@ -224,7 +224,7 @@ impl Question<'_> {
     }
 }
 
-/// Times of several draws.
+/// Mean and interval of the times of several draws.
 struct Drawn {
     mean_s: f64,
     low_s: f64,
@@ -235,14 +235,14 @@ impl Drawn {
     fn of(mut totals_s: Vec<f64>) -> Self {
         totals_s.sort_by(f64::total_cmp);
         let last = totals_s.len() - 1;
-        // Of few draws the outermost ones.
+        // The interval of less than 40 draws is from the smallest to the largest one.
         let outside = totals_s.len() / 40;
         let mean_s = totals_s.iter().sum::<f64>() / totals_s.len() as f64;
         Self { mean_s, low_s: totals_s[outside], high_s: totals_s[last - outside] }
     }
 }
 
-/// Whether measurements know the operation: they begin behind `MPI_Init`.
+/// Returns whether measurements contain the operation: they begin behind `MPI_Init`.
 fn is_timed(node: &Node) -> bool {
     let graph::Kind::Mpi(mpi) = &node.kind else { return false };
     matches!(mpi.class, "point-to-point" | "collective" | "completion")

@@ -1,18 +1,18 @@
-//! Names for projects: of a crate, of a file, and of a table in a description.
+//! Checks the name of a project: it names a crate, a file, and a table in a description.
 
 use anyhow::bail;
 
-/// Bytes of a name.
+/// Most bytes of a name.
 const N_BYTES_MAX: usize = 40;
 
-/// Names that `cargo`, `make` or a compiler keep for themselves.
+/// Names that `cargo`, `make` or a compiler reserve.
 const RESERVED: &str = "
     abstract all alloc as async await become box break build check clean const continue core
     crate deps do dyn else enum examples extern false final fn for gen if impl in incremental
     let loop macro main makefile master-worker match mod move mut pub ref return self src static std
     struct super test trait true try type unsafe use where while yield";
 
-/// Whether `what`, such as a tunlet, may have this name.
+/// Checks that `what`, such as a tunlet, may have this name.
 pub(crate) fn check(name: &str, what: &str) -> anyhow::Result<()> {
     let is_letter = |byte: u8| byte.is_ascii_lowercase();
     let is_plain =

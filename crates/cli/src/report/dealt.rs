@@ -1,4 +1,4 @@
-//! The report of a file that a program of the master/worker library wrote (`--report FILE`).
+//! Shows the file that a program of the master/worker library wrote (`--report FILE`).
 
 use crate::arguments::ReportOptions;
 use crate::terminal::Terminal;
@@ -16,7 +16,7 @@ pub(super) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
         "`{}` was changed after it was written; run the program again, or remove its `checksum` to read it as it is",
         path.display()
     );
-    // All fields have defaults: other JSON would be a report of nothing.
+    // All fields have defaults: any other JSON object would be read as an empty report.
     let is_report = |dealt: &Dealt| !dealt.policy.is_empty();
     let dealt = serde_json::from_slice(&text).context("it is no JSON of that kind");
     let dealt = dealt.and_then(|dealt: Dealt| {

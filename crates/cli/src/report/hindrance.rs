@@ -1,14 +1,14 @@
-//! Why a part of a run could not be put into its record, and what helps.
+//! Reasons why a part of a run could not be put into its record, and remedies.
 
 use analyzer::AssembleError;
 use run_record::{RecordError, TableError};
 use std::path::Path;
 
-/// Why a part of a run is in the spool and nowhere else. Of several the last one is to be mended first: it may be
-/// the cause of the others.
+/// Reason why a part of a run is in the spool and nowhere else. Of several, the last one is to be removed first, since
+/// it may be the cause of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Hindrance {
-    /// What is in the record knows more.
+    /// The record already holds more.
     KnowsMore,
     /// A file cannot be written, though there is room.
     Unwritable,
@@ -33,7 +33,7 @@ impl Hindrance {
         }
     }
 
-    /// What makes the record in the folder `record` whole.
+    /// Sentence that says how the record in the folder `record` can be completed.
     pub(super) fn remedy(self, record: &Path) -> String {
         let record = record.display();
         match self {

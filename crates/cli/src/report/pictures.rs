@@ -1,13 +1,13 @@
-//! The HTML report: the summary, and the timeline of a traced run.
+//! Makes the HTML report: the summary, and the timeline of a traced run.
 
 use dashboard::timeline::{Event as Drawn, Role, Timeline, TimelineBuilder};
 use events::{RecordKind, call::NO_PEER};
 use run_record::{Event, RunRecord, Summary};
 
-/// The page.
+/// HTML page of a run.
 ///
 /// # Errors
-/// When the event file cannot be read.
+/// If the event file cannot be read.
 pub(crate) fn page(record: &RunRecord, summary: &Summary) -> anyhow::Result<String> {
     let timeline = timeline(record)?;
     Ok(dashboard::html::page(summary, timeline.as_ref()))

@@ -1,4 +1,4 @@
-//! The report of a folder that a malleable program wrote alone (`--record DIR`).
+//! Shows the folder that a malleable program wrote without `sintonia run` (`--record DIR`).
 
 use crate::arguments::ReportOptions;
 use crate::terminal::Terminal;
@@ -6,7 +6,7 @@ use run_record::resize_file::{NAME, ResizeLines};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The folder in which such a program wrote, if `path` is one that is no record of a run, or the file in it.
+/// Folder that such a program wrote: `path` if it is no record of a run, or the folder of the file at `path`.
 pub(super) fn folder(path: &Path) -> Option<&Path> {
     if path.is_file() {
         return path.parent().filter(|_| path.ends_with(NAME));
@@ -14,7 +14,7 @@ pub(super) fn folder(path: &Path) -> Option<&Path> {
     (path.join(NAME).is_file() && !path.join("run.json").exists()).then_some(path)
 }
 
-/// Shows what is in the folder.
+/// Shows the resizes in the folder.
 pub(super) fn report(
     options: &ReportOptions,
     folder: &Path,

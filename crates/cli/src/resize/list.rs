@@ -1,9 +1,9 @@
-//! Malleable programs, and what became of a resize, as text.
+//! Malleable programs, and the result of a resize, as text.
 
 use resized::{JobStatus, Resize, Sizes, State};
 use std::path::Path;
 
-/// A line for each job.
+/// Table with a line for each job.
 pub(super) fn table(jobs: &[JobStatus], folder: &Path) -> String {
     if jobs.is_empty() {
         let folder = folder.display();
@@ -37,7 +37,7 @@ fn range(sizes: Sizes) -> String {
     }
 }
 
-/// Where the time of a resize went.
+/// Text about the times of the parts of a resize.
 pub(super) fn breakdown(resize: &Resize) -> String {
     let Resize { iteration, from, to, seconds: times, bytes, .. } = resize;
     let parts = [
@@ -63,7 +63,7 @@ fn seconds(time_s: f64) -> String {
     if time_s < 1.0 { format!("{:.1} ms", time_s * 1e3) } else { format!("{time_s:.2} s") }
 }
 
-/// A state in words.
+/// State in words.
 pub(super) fn words(state: State) -> &'static str {
     match state {
         State::Idle => "computes",

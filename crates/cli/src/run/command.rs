@@ -1,9 +1,9 @@
-//! The command: started with our own input and output, told what we are told, waited for.
+//! Command of `sintonia run`: started with this process's input and output, sent its signals, and waited for.
 //!
 //! # Invariants
-//! - Signals that were ignored when we were started (`nohup`) are ignored by the command, too.
-//! - Where the system gives no thread or file for passing signals on, the command runs without.
-//! - A command that was started has an end, if an unknown one: it is never taken for one that was not.
+//! - Signals that this process ignored when it was started (`nohup`) are ignored by the command, too.
+//! - If the system has no thread or file left for passing signals on, the command runs without.
+//! - A command that was started has an end, even if an unknown one: it is never mistaken for one that was not started.
 
 use super::signals;
 use crate::limits::is_ignored;
@@ -22,15 +22,15 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-/// How the command ended.
+/// End of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
-    /// None when the system does not tell.
+    /// `None` if the system does not tell the status.
     status: Option<ExitStatus>,
 }
 
 impl Ending {
-    /// The exit code that says the same, as shells have it.
+    /// Exit code that shells would report.
     pub(crate) fn code(&self) -> u8 {
         let of = |status: ExitStatus| {
             status.code().or_else(|| status.signal().map(|signal| 128 + signal))
@@ -38,7 +38,7 @@ impl Ending {
         self.status.and_then(of).and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
     }
 
-    /// The same for the record.
+    /// Outcome for the record.
     pub(crate) fn outcome(&self) -> Outcome {
         Outcome {
             exit_code: self.status.and_then(|status| status.code()),
@@ -49,19 +49,19 @@ impl Ending {
     }
 }
 
-/// Where the command's output goes.
+/// Destination of the command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// Where ours goes.
+    /// That of this process.
     Ours,
-    /// Into pipes, and nothing is typed to it: a view has the terminal.
+    /// Pipes, with nothing typed to the command, since a view has the terminal.
     Piped,
 }
 
-/// The command while it runs.
+/// Running command.
 ///
-/// SIGINT, SIGTERM and SIGHUP no longer end this process: they are passed on, unless they came from the
-/// terminal, which sends them to the command as well.
+/// SIGINT, SIGTERM and SIGHUP no longer end this process: they are passed on, unless they came from the terminal, which
+/// sends them to the command as well.
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
@@ -92,12 +92,12 @@ impl Running {
         Ok(Self { child, passing_on })
     }
 
-    /// The ends of its pipes, for `Output::Piped`.
+    /// Reading ends of the command's pipes, for `Output::Piped`.
     pub(crate) fn take_pipes(&mut self) -> Option<(ChildStdout, ChildStderr)> {
         Some((self.child.stdout.take()?, self.child.stderr.take()?))
     }
 
-    /// Waits for its end.
+    /// Waits for the command's end.
     pub(crate) fn wait(mut self) -> Ending {
         let status = self.child.wait();
         if let Err(error) = &status {
@@ -112,7 +112,7 @@ impl Running {
     }
 }
 
-/// A thread that hands signals on to the command.
+/// Thread that passes signals on to the command.
 #[derive(Debug)]
 struct PassingOn {
     signals: Handle,
@@ -121,7 +121,7 @@ struct PassingOn {
 }
 
 impl PassingOn {
-    /// Takes the signals, once it is sure that somebody hands them on.
+    /// Catches the signals, once a thread is there to pass them on.
     fn prepare() -> io::Result<Self> {
         let (hand_over, taken) = sync_channel(1);
         let (to, command) = sync_channel(1);
@@ -133,12 +133,12 @@ impl PassingOn {
         let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
         let signals = SignalsInfo::<WithOrigin>::new(heard)?;
         let handle = signals.handle();
-        // It waits for them.
+        // The thread waits for the signals.
         hand_over.send(signals).ok();
         Ok(Self { signals: handle, to, thread })
     }
 
-    /// The command is there.
+    /// Begins to pass signals on to the command.
     fn begin(&self, command: Pid) {
         self.to.send(command).ok();
     }
@@ -153,7 +153,7 @@ fn pass_on(mut signals: SignalsInfo<WithOrigin>, command: &Receiver<Pid>) {
     let Ok(pid) = command.recv() else { return };
     for origin in signals.forever().filter(is_for_us_alone) {
         if let Some(signal) = Signal::from_named_raw(origin.signal) {
-            // It may just have ended.
+            // The command may just have ended.
             kill_process(pid, signal).ok();
         }
     }
@@ -161,12 +161,12 @@ fn pass_on(mut signals: SignalsInfo<WithOrigin>, command: &Receiver<Pid>) {
 
 impl Watched for Running {
     fn interrupt(&self) {
-        // It may just have ended.
+        // The command may just have ended.
         kill_process(Pid::from_child(&self.child), Signal::INT).ok();
     }
 
     fn has_ended(&mut self) -> bool {
-        // A failure shows in `wait`.
+        // An error shows in `wait`.
         let status = self.child.try_wait();
         if let Ok(Some(status)) = status {
             signals::command_ended(Ending { status: Some(status) }.code());
@@ -175,8 +175,8 @@ impl Watched for Running {
     }
 }
 
-/// Whether a process sent it: what the terminal sends goes to the whole group, and a launcher that hears
-/// Ctrl-C twice ends its ranks at once instead of in order.
+/// Returns whether a process sent the signal to this process alone: the terminal sends signals to the whole group, and
+/// a launcher that gets Ctrl-C twice ends its ranks at once instead of in order.
 fn is_for_us_alone(origin: &Origin) -> bool {
     matches!(origin.cause, Cause::Sent(_) | Cause::Unknown)
 }
@@ -202,7 +202,7 @@ mod tests {
         check("kill -15 $$", 143);
     }
 
-    /// It was taken for a command that had not started, and its record was removed.
+    /// Such a command was taken for one that had not started, and its record was removed.
     #[test]
     fn an_end_that_the_system_does_not_tell_is_an_unknown_one() {
         let running = Running::start(&["true".into()], &[], Output::Ours).unwrap();

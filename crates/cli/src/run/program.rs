@@ -1,4 +1,4 @@
-//! What the command runs, as far as its words tell: programs that cannot be watched are named before.
+//! Finds the programs that a command runs, as far as its words tell, and warns of those that cannot be watched.
 
 use crate::watch::Programs;
 use std::ffi::{OsStr, OsString};
@@ -12,7 +12,7 @@ const SETUID_SETGID: u32 = 0o6000;
 const ELF_HEADER_BYTES: usize = 64;
 const PROGRAM_HEADER_BYTES: usize = 56;
 const N_PROGRAM_HEADERS_MAX: usize = 256;
-/// The program asks for a dynamic linker, which is what preloads libraries.
+/// Type of the program header that asks for a dynamic linker, which preloads libraries.
 const PT_INTERP: u32 = 3;
 
 /// Sentences about programs of `command` that cannot be watched.
@@ -32,19 +32,20 @@ pub(crate) fn warnings(command: &[OsString]) -> Vec<String> {
     }
 }
 
-/// A short name for the run: the program's, not the launcher's.
+/// Short name of the run: that of the program, not of the launcher.
 pub(crate) fn name(command: &[OsString]) -> String {
     let program = observed_program(command).or_else(|| command.first().map(PathBuf::from));
     crate::watch::plain_name(program.as_deref())
 }
 
-/// The programs that the words of the command name.
+/// Programs that the words of the command name.
 pub(crate) fn programs(command: &[OsString]) -> Programs {
     let all = command.iter().filter_map(|word| executable(word)).collect();
     Programs { observed: observed_program(command), all, library_path: library_path(command) }
 }
 
-/// What the command sets this variable to (`env NAME=VALUE`, `-x NAME=VALUE`, `-genv NAME VALUE`), or has from us.
+/// Value that the command gives to `LD_LIBRARY_PATH` (`env NAME=VALUE`, `-x NAME=VALUE`, `-genv NAME VALUE`), or
+/// inherits.
 fn library_path(command: &[OsString]) -> Option<OsString> {
     const NAME: &str = "LD_LIBRARY_PATH";
     let set_at = |idx: usize| match command.get(idx.checked_sub(1)?)?.to_str()? {
@@ -58,18 +59,18 @@ fn library_path(command: &[OsString]) -> Option<OsString> {
     set.or_else(|| std::env::var_os(NAME))
 }
 
-/// The program that the launcher's words lead to; the command itself when they lead to none.
+/// Program that the launcher's words name, or the command itself.
 fn observed_program(command: &[OsString]) -> Option<PathBuf> {
     let (first, rest) = command.split_first()?;
     let launched = rest.iter().filter(|word| !word.as_encoded_bytes().starts_with(b"-"));
     let program = |word: &&OsString| executable(word).filter(|path| is_elf(path));
     let has_path = |word: &&OsString| word.as_encoded_bytes().contains(&b'/');
-    // The value of an option may have the name of a command, such as that of `--map-by node`.
+    // An option's value may be the name of a command, as in `--map-by node`.
     let named = launched.clone().filter(has_path).find_map(|word| program(&word));
     named.or_else(|| launched.clone().find_map(|word| program(&word))).or_else(|| executable(first))
 }
 
-/// The file that running `word` would execute.
+/// File that running `word` would execute.
 fn executable(word: &OsStr) -> Option<PathBuf> {
     let is_executable = |path: &PathBuf| {
         std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.mode() & 0o111 != 0)
@@ -87,7 +88,7 @@ fn is_elf(path: &Path) -> bool {
         && magic == *b"\x7fELF"
 }
 
-/// Whether a program has no dynamic linker; false when its file cannot be read.
+/// Returns whether a program has no dynamic linker; false if its file cannot be read.
 fn is_static(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let mut header = [0; ELF_HEADER_BYTES];
@@ -100,7 +101,7 @@ fn is_static(path: &Path) -> bool {
     is_read && !has_interpreter(&headers)
 }
 
-/// Where the program headers of a 64-bit little-endian ELF file start, and how many there are.
+/// Offset of the program headers of a 64-bit little-endian ELF file, and their number.
 fn program_headers(header: &[u8; ELF_HEADER_BYTES]) -> Option<(u64, usize)> {
     let is_64_bit_little_endian = header.starts_with(b"\x7fELF\x02\x01");
     let offset = u64::from_le_bytes(header[32..40].try_into().ok()?);

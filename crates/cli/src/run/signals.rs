@@ -1,13 +1,14 @@
-//! Signals around the command: it finds them as we did, and the one that ends us leaves it alone.
+//! Signals around the command: it gets them as this process did, and the signal that ends this process leaves it alone.
 //!
-//! Having no memory, and a panic in the midst of another, end a process by `SIGABRT`. While the command runs, the thread
-//! that this happens to waits for the command instead, and ends us with its exit code: the report is lost, and no more.
+//! Running out of memory, and a panic during another one, end a process by `SIGABRT`. While the command runs, the
+//! thread that gets this signal waits for the command instead, and ends this process with its exit code: only the
+//! report is lost.
 //!
 //! # Invariants
-//! - The handler reads atomics and calls the system, and nothing else: it may run anywhere.
+//! - The handler reads atomics and makes system calls, and nothing else: it may run at any point.
 //!
 //! # Not here
-//! Signals of limits (`limits`), and those that are passed on (`command`).
+//! Signals of limits (`limits`), and signals that are passed on (`command`).
 
 #![expect(
     unsafe_code,
@@ -25,40 +26,40 @@ use std::process::Command;
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The command's process while it runs; afterwards its exit code, as `-1 - code`.
+/// Process ID of the command while it runs; afterwards its exit code, as `-1 - code`.
 static COMMAND: AtomicI32 = AtomicI32::new(NONE);
 const NONE: i32 = 0;
-/// Looks for the code that another thread has got, and one when it never says.
+/// Most waits for the code that another thread has got and may never store.
 const N_LOOKS: u32 = 1000;
 const UNKNOWN: i32 = 255;
 const WORDS: &[u8] = b"sintonia: failed while the command ran, as said above: there is no report now; `sintonia report` makes one of \
 what is on disk\n";
 
-/// Lets a command ignore what we ignored when we were started, and do not now.
+/// Makes a command ignore the signals that this process ignored when it was started, but does not now.
 pub(crate) fn as_found(command: &mut Command) {
     if !ignored_children() {
         return;
     }
     let ignore = || {
-        // SAFETY: no code of ours is left that a handler would be needed for.
+        // SAFETY: after `fork`, no code of this program is left that needs a handler.
         let done = unsafe { signal(Signal::SIGCHLD, SigHandler::SigIgn) };
         done.map(drop).map_err(io::Error::from)
     };
-    // SAFETY: it only calls the system.
+    // SAFETY: the closure only makes system calls.
     unsafe { command.pre_exec(ignore) };
 }
 
-/// From here on we end with its code.
+/// Makes this process end with the exit code of the command from here on.
 pub(crate) fn command_runs(command: Pid) {
     static IS_SET: Once = Once::new();
     COMMAND.store(command.as_raw_nonzero().get(), Ordering::SeqCst);
     IS_SET.call_once(|| {
-        // SAFETY: it reads atomics and calls the system only. Without it, only the code would be lost.
+        // SAFETY: the handler only reads atomics and makes system calls. If this fails, only the code may be lost.
         unsafe { signal_hook::low_level::register(SIGABRT, on_abort) }.ok();
     });
 }
 
-/// It ended with this code.
+/// Stores the code with which the command ended.
 pub(crate) fn command_ended(code: u8) {
     COMMAND.store(-1 - i32::from(code), Ordering::SeqCst);
 }
@@ -75,7 +76,7 @@ fn on_abort() {
     signal_hook::low_level::exit(code());
 }
 
-/// Waits for its end, and leaves it to whoever asks for it.
+/// Waits for the end of the command, without reaping it.
 fn wait_for(pid: Pid) {
     loop {
         match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
@@ -86,13 +87,13 @@ fn wait_for(pid: Pid) {
                 COMMAND.store(-1 - code, Ordering::SeqCst);
                 return;
             }
-            // Another thread has asked for it.
+            // Another thread has reaped it.
             Ok(None) | Err(_) => return,
         }
     }
 }
 
-/// The code that is known, or will be in a moment.
+/// Code that is stored, or will be in a moment.
 fn code() -> i32 {
     const A_MOMENT: rustix::thread::Timespec =
         rustix::thread::Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
@@ -101,7 +102,7 @@ fn code() -> i32 {
         if ended < NONE {
             return -1 - ended;
         }
-        // Woken early, it looks early.
+        // If woken early, the loop only looks sooner.
         drop(rustix::thread::nanosleep(&A_MOMENT));
     }
     UNKNOWN

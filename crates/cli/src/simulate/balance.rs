@@ -1,4 +1,4 @@
-//! `sintonia simulate balance`: tasks over the nodes of a described cluster, by the rules of the node daemon.
+//! `sintonia simulate balance`: shares out tasks over the nodes of a described cluster, by the code of the node daemon.
 
 mod described;
 mod plot;
@@ -60,7 +60,7 @@ pub(crate) struct BalanceOptions {
     plot: Option<PathBuf>,
 }
 
-/// A policy and what came of it.
+/// Policy and its outcome.
 struct Row {
     policy: Policy,
     outcome: Outcome,
@@ -102,7 +102,7 @@ fn rows(
     let mut shown = Shown::new(policies.len());
     let row = |policy: &Policy| {
         let mut policy = *policy;
-        // `--domain` is that of policies that name none.
+        // `--domain` applies to policies that name none.
         if let (Some(domain), Domain::Global) = (domain, policy.domain) {
             policy.domain = domain;
         }

@@ -1,4 +1,4 @@
-//! `sintonia simulate chunking`: how long each policy would take for described tasks.
+//! `sintonia simulate chunking`: simulates how long each policy would take for described tasks.
 
 use crate::exit::BadOption;
 use crate::files;
@@ -17,9 +17,9 @@ use simulator::chunking::{
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// All policies instead of one.
+/// Name that stands for all policies.
 const ALL: &str = "all";
-/// Tasks of all iterations that one policy may deal one by one.
+/// Most tasks, summed over all iterations, for a policy that deals tasks one by one.
 const N_TASKS_MAX: u64 = 1_000_000_000;
 
 const EXAMPLES: &str = "\
@@ -131,7 +131,7 @@ fn number(text: &str, is_allowed: impl Fn(f64) -> bool) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite() && is_allowed(*number))
 }
 
-/// Simulates the policies and shows how near to the ideal they come.
+/// Simulates the policies and shows how close to the ideal they come.
 pub(crate) fn chunking(options: &ChunkingOptions) -> anyhow::Result<ExitCode> {
     let scenario = scenario(options)?;
     let specs = specs(&options.policy);
@@ -187,9 +187,9 @@ fn workload(tasks: &Tasks) -> anyhow::Result<Workload> {
     drawn.map_err(|error: WorkloadError| anyhow::Error::new(error).context(BadOption))
 }
 
-/// Tasks of a report that a program wrote, those of its slowest iteration, or a line for each.
+/// Tasks of the slowest iteration in a report that a program wrote, or tasks given one to a line.
 ///
-/// A report may leave chunks out; that is said, and the other tasks are taken to be like those that are there.
+/// A report may leave chunks out; this is printed, and the missing tasks are assumed to be like the others.
 fn measured(text: &str, name: &str) -> anyhow::Result<Workload> {
     #[derive(Deserialize)]
     struct Report {

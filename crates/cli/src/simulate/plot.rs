@@ -1,18 +1,18 @@
-//! Policies as a picture: what each loses against the ideal, and who computes what when.
+//! Draws policies: the loss of each against the ideal, and the chunks of each worker over time.
 //!
 //! # Invariants
-//! - Chunks too narrow to be seen fold into their neighbors: a picture has a bound.
+//! - Chunks too narrow to be seen are merged with their neighbors, so that the size of a picture is bounded.
 
 use simulator::chunking::{Outcome, Span};
 use std::fmt::Write;
 
 const WIDTH: f64 = 760.0;
-/// Where bars begin and end.
+/// Ends of the bars.
 const LEFT: f64 = 80.0;
 const RIGHT: f64 = 640.0;
 const ROW: f64 = 24.0;
 const TOP: f64 = 56.0;
-/// Lanes at most; further workers are not drawn.
+/// Most lanes; further workers are not drawn.
 const N_LANES_MAX: usize = 64;
 
 const STYLE: &str = "\
@@ -20,7 +20,7 @@ text{font:13px system-ui,sans-serif;fill:#24292f}\
 .muted{fill:#6e7781}.bar{fill:#3b6ea8}.best{fill:#2d8a5f}.even{fill:#3b6ea8}.odd{fill:#7fa6d0}\
 line{stroke:#6e7781;stroke-dasharray:4 3}";
 
-/// The picture, as SVG. Lanes are drawn where there are chunks.
+/// Draws the picture as SVG, with lanes if there are spans.
 pub(super) fn picture(heading: &str, outcomes: &[Outcome], spans: &[Span]) -> String {
     let lanes_top = TOP + ROW * outcomes.len() as f64 + 48.0;
     let lanes = lanes(spans, outcomes, lanes_top);
@@ -35,7 +35,7 @@ pub(super) fn picture(heading: &str, outcomes: &[Outcome], spans: &[Span]) -> St
     )
 }
 
-/// One bar for each policy, its makespan over the ideal.
+/// Draws a bar for each policy: its makespan over the ideal.
 fn bars(outcomes: &[Outcome]) -> String {
     let ratio = |outcome: &Outcome| outcome.makespan_over_ideal();
     let largest = outcomes.iter().map(ratio).fold(1.0, f64::max);
@@ -70,7 +70,7 @@ fn n_lanes(spans: &[Span]) -> usize {
     n_workers.min(N_LANES_MAX)
 }
 
-/// A lane for each worker, with its chunks in two shades by turns.
+/// Draws a lane for each worker, with its chunks in two alternating shades.
 fn lanes(spans: &[Span], outcomes: &[Outcome], top: f64) -> String {
     let Some(outcome) = outcomes.first().filter(|_| !spans.is_empty()) else {
         return String::new();

@@ -1,14 +1,14 @@
-//! Policies as lines of text, the fastest first.
+//! Prints policies as lines of text, the fastest first.
 
 use crate::print::counted;
 use ::chunking::by_name;
 use simulator::chunking::{Outcome, Scenario};
 
-/// Columns of the longest bar.
+/// Length of the longest bar, in columns.
 const N_COLUMNS: f64 = 24.0;
 const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// What is simulated, in a sentence.
+/// Sentence about the scenario.
 pub(super) fn heading(scenario: &Scenario) -> String {
     let (n_tasks, work_s) = (scenario.workload.n_tasks(), scenario.workload.work_s());
     let times = match scenario.n_iterations {
@@ -21,7 +21,7 @@ pub(super) fn heading(scenario: &Scenario) -> String {
     format!("{times}{tasks}, {work_s:.3} s, on {workers}: ideally {ideal_s:.3} s")
 }
 
-/// A line for each policy. Bars show what is lost against the ideal.
+/// Table with a line for each policy, and bars for the loss against the ideal.
 pub(super) fn table(scenario: &Scenario, outcomes: &[Outcome]) -> String {
     let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
     sorted.sort_by(|some, other| some.makespan_s.total_cmp(&other.makespan_s));

@@ -1,45 +1,45 @@
-//! The jobs and nodes of a partition, as Slurm's commands print them.
+//! Reads the jobs and nodes of a partition from the output of Slurm's commands.
 
 use crate::commands::answer;
 use std::time::Duration;
 
-/// A controller that does not answer by then is away.
+/// Time after which a controller that has not answered counts as unreachable.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Jobs and nodes at one moment.
+/// Jobs and nodes of a partition at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Queue {
-    /// In the order in which they shall start.
+    /// Jobs in the order in which they are to start.
     pub(super) jobs: Vec<QueuedJob>,
     pub(super) n_idle: u32,
 }
 
-/// A job.
+/// Job in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct QueuedJob {
     pub(super) job: u64,
-    /// In Slurm's words.
+    /// State as Slurm prints it.
     pub(super) state: String,
     pub(super) n_nodes: u32,
-    /// Why it waits, in Slurm's words.
+    /// Reason why it waits, as Slurm prints it.
     pub(super) reason: String,
     priority: u64,
     pub(super) name: String,
 }
 
 impl QueuedJob {
-    /// True where it waits for nodes and nothing else.
+    /// True if the job waits for nodes and nothing else.
     pub(super) fn is_waiting(&self) -> bool {
         self.state == "PENDING" && ["None", "Resources", "Priority"].contains(&self.reason.as_str())
     }
 
-    /// The job for which this one holds a node.
+    /// Job for which this companion job holds a node.
     pub(super) fn companion_of(&self) -> Option<u64> {
         self.name.strip_prefix("sintonia-")?.parse().ok()
     }
 }
 
-/// Asks Slurm.
+/// Asks Slurm for the queue.
 pub(super) fn ask(partition: Option<&str>) -> Result<Queue, String> {
     let nodes = answer("sinfo", &["--noheader", "--Node", "--format=%P|%N|%T"], LIMIT)?;
     let partition = match partition {
@@ -57,7 +57,7 @@ fn default_partition(nodes: &str) -> Option<String> {
     names.filter_map(|name| name.strip_suffix('*')).map(str::to_owned).next()
 }
 
-/// Lines that are not understood are passed over: they belong to jobs that nobody can act upon.
+/// Parses the output. Lines that are not understood are skipped: nothing can be done about their jobs.
 pub(super) fn read(partition: &str, nodes: &str, jobs: &str) -> Queue {
     let is_idle = |line: &&str| {
         let fields: Vec<&str> = line.trim().split('|').collect();

@@ -1,11 +1,11 @@
-//! A decision, and what became of it, as a line.
+//! Formats a decision, and the answer to a wish, as a line.
 
 use super::view::{Answered, Decision};
 use resized::Outcome;
 use resizing::queue::ChangeReason;
 use serde_json::{Value, json};
 
-/// What is wished, and why.
+/// Line about a decision and its reason.
 pub(super) fn decision(decision: &Decision) -> (String, Value) {
     let Decision { change, name, program, from_size, size } = decision;
     let (why, waiting) = match change.reason {
@@ -23,7 +23,7 @@ pub(super) fn decision(decision: &Decision) -> (String, Value) {
     (sentence, value)
 }
 
-/// What became of a wish.
+/// Line about a program's answer to a wish.
 pub(super) fn answered(answered: &Answered) -> (String, Value) {
     let Answered { name, program, size, outcome, sentence } = answered;
     let verb = if *outcome == Outcome::Done { "has" } else { "keeps" };

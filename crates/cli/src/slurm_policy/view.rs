@@ -1,15 +1,15 @@
-//! Queue and programs put together: which jobs have how many nodes, and may have how many.
+//! Combines the queue with the programs: the nodes that each job has, and those that it may have.
 //!
 //! # Invariants
 //! - Pure: time is an argument.
-//! - A program that has not answered a wish is not wished anything; one that refused has its peace for a while.
+//! - A program that has not answered a wish gets no other; one that refused is left alone for a while.
 
 use super::queue::{Queue, QueuedJob};
 use resized::{JobStatus, Outcome, State};
 use resizing::queue::{Change, NodeRange, QueueRules, RunningJob, WaitingJob, rearrange};
 use std::collections::BTreeMap;
 
-/// What is remembered of the programs from look to look.
+/// State of the programs that is kept between decisions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     programs: BTreeMap<u64, Program>,
@@ -17,9 +17,9 @@ pub(super) struct Memory {
 
 #[derive(Clone, Debug, Default)]
 struct Program {
-    /// What it was wished and has not answered.
+    /// Wish that it has not answered.
     wished: Option<Wished>,
-    /// When it last changed its size, and when it refused to.
+    /// Times of its last change of size, and of its last refusal.
     changed_s: Option<f64>,
     refused_s: Option<f64>,
 }
@@ -31,7 +31,7 @@ struct Wished {
     at_s: f64,
 }
 
-/// A wish for a job, in nodes and in ranks.
+/// Wish for a job, in nodes and in ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Decision {
     pub(super) change: Change,
@@ -41,7 +41,7 @@ pub(super) struct Decision {
     pub(super) size: u32,
 }
 
-/// What a program answered to a wish of ours.
+/// Program's answer to a wish of this policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answered {
     pub(super) name: String,
@@ -51,11 +51,11 @@ pub(super) struct Answered {
     pub(super) sentence: String,
 }
 
-/// A wish that nobody answers is forgotten after this time.
+/// Time after which an unanswered wish is forgotten.
 const FORGET_S: f64 = 600.0;
 
 impl Memory {
-    /// Takes note of answers; those that are new.
+    /// Records the answers of programs; returns the new ones.
     pub(super) fn hear(&mut self, programs: &[JobStatus], now_s: f64) -> Vec<Answered> {
         let jobs: Vec<u64> = programs.iter().filter_map(|status| status.slurm_job).collect();
         self.programs.retain(|job, _| jobs.contains(job));
@@ -80,14 +80,14 @@ impl Memory {
         Some(Answered { name, program, size: status.size, outcome, sentence })
     }
 
-    /// A program was told.
+    /// Records that a program was sent a wish.
     pub(super) fn note(&mut self, decision: &Decision, id: u64, now_s: f64) {
         let (job, n_nodes) = (decision.change.job, decision.change.to);
         let program = self.programs.entry(job).or_default();
         program.wished = Some(Wished { id, n_nodes, at_s: now_s });
     }
 
-    /// What is to change now.
+    /// Decides which changes to wish now.
     pub(super) fn decide(
         &self,
         queue: &Queue,
@@ -131,7 +131,7 @@ impl Memory {
                     let range = malleable.range.filter(|_| !program.is_at_peace(rules, now_s));
                     Some(RunningJob { range, ..malleable })
                 }
-                // Their nodes are nearly there.
+                // Its nodes are about to be free.
                 ("COMPLETING", _) => Some(RunningJob { n_nodes_soon: Some(0), ..rigid(job) }),
                 ("RUNNING" | "SUSPENDED", None) => Some(rigid(job)),
                 _ => None,
@@ -147,7 +147,7 @@ impl Memory {
 }
 
 impl Program {
-    /// `n_lent` nodes are those of companions.
+    /// `n_lent` is the number of nodes of its companion jobs.
     fn malleable(
         &self,
         job: &QueuedJob,
@@ -156,7 +156,7 @@ impl Program {
         now_s: f64,
     ) -> RunningJob {
         let n_nodes = job.n_nodes + n_lent;
-        // What its ranks need now: a node that they have left is about to be given back.
+        // Nodes that its ranks need now: a node that they have left is about to be given back.
         let n_needed = status.size.div_ceil(slots(status)).max(job.n_nodes);
         let n_nodes_soon = match (self.wished, status.state) {
             (Some(wished), _) => Some(wished.n_nodes),
@@ -173,13 +173,13 @@ impl Program {
         }
     }
 
-    /// True while nothing is asked of it, because it refused.
+    /// True while the program is left alone, because it refused.
     fn is_at_peace(&self, rules: &QueueRules, now_s: f64) -> bool {
         self.refused_s.is_some_and(|at_s| now_s - at_s < rules.calm_s)
     }
 }
 
-/// Nodes of the companions of a job.
+/// Number of nodes of the companions of a job.
 fn lent(queue: &Queue, job: u64) -> u32 {
     let lent = queue.jobs.iter().filter(|other| other.companion_of() == Some(job));
     lent.filter(|other| other.state == "RUNNING").map(|other| other.n_nodes).sum()
@@ -201,7 +201,7 @@ fn slots(status: &JobStatus) -> u32 {
     status.slots_per_node.unwrap_or(1).max(1)
 }
 
-/// The nodes that a program agrees to; it never gives away those that its own job began with.
+/// Range of nodes that a program agrees to; it never gives away those that its own job began with.
 fn nodes(status: &JobStatus, n_own: u32) -> Option<NodeRange> {
     let (sizes, slots) = (status.sizes, slots(status));
     let min = sizes.min.div_ceil(slots).max(n_own);

@@ -1,8 +1,8 @@
-//! Waiting for tasks: what they wrote as they end, how far it is, and how it all ended.
+//! Waits for tasks: prints their output as they end, the progress, and a sentence about all.
 //!
 //! # Invariants
-//! - Leaving the wait leaves the tasks as they are.
-//! - A daemon that is started anew meanwhile is asked again; each task is told of once.
+//! - Ending the wait leaves the tasks as they are.
+//! - If the daemon is restarted meanwhile, it is asked again; the end of each task is printed once.
 
 use crate::exit::NotWritten;
 use crate::node::place::Place;
@@ -16,20 +16,20 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Time for a daemon to come back.
+/// Longest time for a daemon to come back.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Time between two lines of progress.
 const TELL_EVERY: Duration = Duration::from_millis(100);
-/// Failures that are told of one by one.
+/// Number of failures that are printed one by one.
 const N_FAILURES_TOLD: u64 = 10;
 
-/// What is printed of tasks that end.
+/// Output about tasks that end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// What they wrote.
+    /// What the tasks wrote.
     Output,
-    /// A line of JSON for each.
+    /// A line of JSON for each task.
     Json,
     /// Nothing.
     Nothing,
@@ -44,7 +44,7 @@ pub(crate) struct Wait<'a> {
 }
 
 impl Wait<'_> {
-    /// Waits until all have ended; their exit code.
+    /// Waits until all have ended; returns their exit code.
     pub(crate) fn run(&self, mut client: Client) -> anyhow::Result<ExitCode> {
         self.say_how_to_go_on()?;
         let mut tally = Tally::new(&self.tasks);
@@ -64,7 +64,7 @@ impl Wait<'_> {
         Ok(tally.code())
     }
 
-    /// Hears of all tasks, or why that ended before.
+    /// Receives the ends of all tasks; returns the error if the connection ended before.
     fn hear_all(
         &self,
         client: &mut Client,
@@ -126,7 +126,7 @@ impl Wait<'_> {
         Ok(())
     }
 
-    /// Ctrl-C ends only this program.
+    /// Makes Ctrl-C end only this program, and print how to go on waiting.
     fn say_how_to_go_on(&self) -> anyhow::Result<()> {
         let (tasks, words) = (self.tasks.clone(), self.place.words("--node"));
         let (hand_over, taken) = std::sync::mpsc::sync_channel::<Signals>(1);
@@ -139,9 +139,9 @@ impl Wait<'_> {
                 signal_hook::low_level::emulate_default_handler(SIGINT).ok();
             }
         };
-        // Where the system gives no thread, Ctrl-C ends this program without a word.
+        // If no thread can be started, Ctrl-C ends this program without that message.
         if std::thread::Builder::new().name("signals".to_owned()).spawn(wait).is_ok() {
-            // It waits for them.
+            // The thread waits for the signals.
             hand_over.send(Signals::new([SIGINT])?).ok();
         }
         Ok(())
@@ -167,7 +167,7 @@ impl Wait<'_> {
     }
 }
 
-/// An end that needs no word: the exit code of the only task is ours.
+/// Returns whether an end needs no message: the exit code of a single task becomes that of this program.
 fn is_plain(task: &EndedTask, tasks: &TaskRange) -> bool {
     match task.outcome {
         Outcome::Exit(code) => code == 0 || tasks.n_tasks() == 1,
@@ -193,7 +193,7 @@ fn println_to_stdout(line: &str) -> anyhow::Result<()> {
     crate::print::result(&format!("{line}\n"))
 }
 
-/// Which tasks have ended, and how.
+/// Tasks that have ended, and their outcomes.
 #[derive(Debug)]
 struct Tally {
     first: u64,
@@ -202,9 +202,9 @@ struct Tally {
     seen: Vec<u64>,
     n_ended: u64,
     n_failed: u64,
-    /// Those of which only how they ended is kept.
+    /// Tasks of which only the outcome is kept.
     n_brief: u64,
-    /// The code of the last that ended.
+    /// Exit code of the task that ended last.
     code: i32,
     is_terminal: bool,
     told: Option<Instant>,
@@ -251,7 +251,7 @@ impl Tally {
         let is_all = self.n_ended == self.n_tasks;
         let is_fine = is_all && self.n_failed == 0;
         let code = if self.n_tasks == 1 && is_all { self.code } else { i32::from(!is_fine) };
-        // What does not fit is a failure all the same.
+        // A code that does not fit is a failure as well.
         ExitCode::from(u8::try_from(code).unwrap_or(1))
     }
 
@@ -334,7 +334,7 @@ mod tests {
         check("alpha.7-8", &[(7, Outcome::Exit(0)), (8, Outcome::Exit(0))], 0, "2 of 2 tasks");
     }
 
-    /// Fault: what was dropped was not said.
+    /// Dropped output of tasks was not mentioned.
     #[test]
     fn what_is_no_longer_kept_is_said() {
         let mut tally = Tally::new(&"alpha.7-9".parse().unwrap());

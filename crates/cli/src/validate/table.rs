@@ -1,19 +1,19 @@
-//! The comparison for people: a row for each point, as in the tables of the source.
+//! Prints the comparison for people: a row for each point, as in the tables of the source.
 
 use super::Outcome;
 use fitting::{Compared, Summary};
 
-/// A name of a region is cut to this.
+/// Longest name of a region, in characters; longer ones are cut.
 const N_NAME_MAX: usize = 40;
 
-/// All points that are shown, and the summary of the whole program, or of all regions.
+/// Table of all points that are shown, and the summary of the whole program, or of all regions.
 pub(super) fn table(
     outcome: &Outcome,
     is_shown: impl Fn(&Compared) -> bool,
     n_columns: usize,
 ) -> String {
     let has_program = outcome.compared.iter().any(|one| one.region.is_none());
-    // Without the whole program its regions are all there is.
+    // Without the whole program, all regions are shown.
     let shown: Vec<&Compared> =
         outcome.compared.iter().filter(|one| !has_program || is_shown(one)).collect();
     let mut text = String::new();

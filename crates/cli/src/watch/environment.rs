@@ -1,4 +1,4 @@
-//! The environment variables by which ranks find us, on this node and on others.
+//! Environment variables by which ranks find the analyzer, on this node and on others.
 
 use analyzer::place;
 use nix::sys::socket::SockaddrStorage;
@@ -6,16 +6,15 @@ use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-/// Names of all these variables, for the probe in Open MPI's launcher: it carries to other nodes only what
-/// is named to it.
+/// Names of all these variables, for the probe in Open MPI's launcher, which carries only named variables to other nodes.
 const FORWARD: &str = "SINTONIA_FORWARD";
 
-/// Options of programs that are compiled with `-fsanitize=address`: their runtime ends a program in which
-/// another library comes before it, as a preloaded one does.
+/// Options of programs compiled with `-fsanitize=address`: their runtime ends a program if another library comes before
+/// it, as a preloaded one does.
 const SANITIZER: &str = "ASAN_OPTIONS";
 const LATER_IS_FINE: &str = "verify_asan_link_order=0";
 
-/// What ranks have to know.
+/// Settings that ranks need.
 #[derive(Clone, Debug)]
 pub(crate) struct Environment {
     pub(crate) library: PathBuf,
@@ -26,12 +25,12 @@ pub(crate) struct Environment {
     pub(crate) secret: String,
     pub(crate) out: PathBuf,
     pub(crate) trace: bool,
-    /// Ranks listen to orders.
+    /// True if ranks are to listen for orders.
     pub(crate) tune: bool,
     pub(crate) capacity: Capacity,
 }
 
-/// How much is kept of a rank.
+/// Amount of data that is kept of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
     pub(crate) ring_records: u32,
@@ -40,7 +39,7 @@ pub(crate) struct Capacity {
 }
 
 impl Environment {
-    /// The variables for the command, given those that are there `before`.
+    /// Variables for the command, given those that are there `before`.
     pub(crate) fn variables(
         &self,
         before: impl Fn(&str) -> Option<OsString>,
@@ -69,8 +68,8 @@ impl Environment {
     }
 }
 
-/// Those of the variables that a process is told that runs already, as lines. Secret and collector are not
-/// among them: such a process starts nothing of ours.
+/// Variables that a running process is told, one to a line. Secret and collector are not among them, since such a
+/// process starts no collector.
 pub(crate) fn told(variables: &[(String, OsString)]) -> String {
     const TOLD: [&str; 7] = [
         place::RUN,
@@ -85,8 +84,8 @@ pub(crate) fn told(variables: &[(String, OsString)]) -> String {
     told.map(|(name, value)| format!("{name}={}\n", value.to_string_lossy())).collect()
 }
 
-/// Ours before what the user has: other preloaded tools are called by us, as the chain goes on, and of
-/// options the last one counts.
+/// Puts our value before the user's: the preloaded probe calls the user's preloaded tools, as the chain goes on, and
+/// the last one of several options counts.
 fn joined(ours: &OsStr, before: Option<OsString>) -> OsString {
     let mut list = ours.to_owned();
     if let Some(before) = before.filter(|list| !list.is_empty()) {
@@ -96,7 +95,7 @@ fn joined(ours: &OsStr, before: Option<OsString>) -> OsString {
     list
 }
 
-/// The preloaded library: where a variable says, beside the program, or in an installation's `lib`.
+/// Path of the preloaded library: named by a variable, beside the program, or in the `lib` of an installation.
 pub(crate) fn find_library(program: &Path, variable: Option<OsString>) -> Option<PathBuf> {
     const NAME: &str = "libsintonia.so";
     let folder = program.parent()?;
@@ -109,16 +108,16 @@ pub(crate) fn find_library(program: &Path, variable: Option<OsString>) -> Option
     }
 }
 
-/// Addresses at which a listener on `listening` can be reached: this node's own first.
+/// Addresses at which a listener on `listening` can be reached, this node's own first.
 pub(crate) fn reachable(listening: SocketAddr, interfaces: &[IpAddr]) -> Vec<SocketAddr> {
     if !listening.ip().is_unspecified() {
         return vec![listening];
     }
     let own = IpAddr::from(Ipv4Addr::LOCALHOST);
-    // One that listens at all addresses of IPv6 listens at those of IPv4 as well.
+    // A listener on all IPv6 addresses accepts IPv4 connections as well.
     let is_reached = |address: &&IpAddr| match address {
         IpAddr::V4(address) => !address.is_loopback(),
-        // An address of one link means another host on each of them.
+        // A link-local address means another host on each link.
         IpAddr::V6(address) => {
             listening.is_ipv6() && !address.is_loopback() && !address.is_unicast_link_local()
         }

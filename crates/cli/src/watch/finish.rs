@@ -1,4 +1,4 @@
-//! After the program: everything is fetched, added up, written and shown.
+//! End of a watch: fetches what is left, summarizes it, writes it and shows it.
 
 use super::observation::Observation;
 use super::warn;
@@ -15,16 +15,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Collectors from whom nothing comes for so long are not waited for.
+/// Time after which a collector that has sent nothing is no longer waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Nor longer than this in all, whatever comes, or a tenth of the program's own time where that is more: by then
-/// what is missing costs more than it is worth.
+/// Longest wait in all, or a tenth of the program's own time if that is more: after that, what is missing costs more
+/// than it is worth.
 const PATIENCE_IN_ALL: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// A person who waits longer is told for what.
+/// Time after which the user is told what is waited for.
 const SILENCE: Duration = Duration::from_millis(700);
 
-/// Ends the observation and shows what it saw.
+/// Ends the observation and shows its results.
 pub(crate) fn finish(
     observation: Observation,
     facts: &RunFacts,
@@ -65,10 +65,11 @@ fn fetch(server: Server, in_all: Duration) -> Measured {
     server.close()
 }
 
-/// Set by a signal that asks us to end, from here on: nothing more is waited for. The next one ends this program.
+/// Returns a flag that a signal to end sets from here on: then nothing more is waited for. A second signal ends this
+/// program.
 fn interrupted() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
-    // Without them these signals have no effect, as while the command ran.
+    // If this fails, the signals have no effect, as while the command ran.
     for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)) {
         register_conditional_shutdown(signal, 128 + signal, Arc::clone(&flag)).ok();
         register(signal, Arc::clone(&flag)).ok();
@@ -76,7 +77,7 @@ fn interrupted() -> Arc<AtomicBool> {
     flag
 }
 
-/// A line on a terminal, replaced as things go on; nothing in a pipe.
+/// Line on a terminal that is replaced as the work goes on; nothing in a pipe.
 #[derive(Default)]
 struct Progress {
     shown: String,
@@ -126,7 +127,7 @@ fn show(
 mod tests {
     use super::*;
 
-    /// SIGTERM had no effect after the program's end: a batch system that wanted its node back had to kill us.
+    /// SIGTERM had no effect after the program's end: a batch system that wanted its node back had to kill this process.
     #[test]
     fn signals_that_ask_us_to_end_end_the_waiting() {
         let flag = interrupted();

@@ -1,6 +1,6 @@
-//! Where the analyzer listens: on this node alone, unless anything suggests that ranks run on other ones.
+//! Chooses where the analyzer listens: on this node alone, unless anything suggests that ranks run on other nodes.
 //!
-//! In doubt it listens everywhere: a rank that is not heard is worse than a port that strangers find, since they
+//! In doubt it listens everywhere: a rank that cannot connect is worse than a port that strangers find, since they
 //! learn nothing there.
 
 use std::ffi::{OsStr, OsString};
@@ -22,7 +22,7 @@ const LAUNCHERS: [&str; 12] = [
     "hydra_mpiexec",
     "oshrun",
 ];
-/// Beginnings of the variables of systems that give a job its nodes.
+/// Prefixes of the variables set by systems that give a job its nodes.
 const BATCH: [&str; 11] = [
     "SLURM_JOB",
     "SLURM_NODELIST",
@@ -36,10 +36,10 @@ const BATCH: [&str; 11] = [
     "LOADL_",
     "PJM_",
 ];
-/// Beginnings of the variables that set a launcher's options.
+/// Prefixes of the variables that set a launcher's options.
 const OF_LAUNCHERS: [&str; 7] =
     ["OMPI_", "PRTE_", "PMIX_", "HYDRA_", "MPIEXEC_", "I_MPI_", "MPICH_"];
-/// What such a variable is about when it may name hosts, or a file in which they or further options are.
+/// Parts of such names that suggest hosts, or a file with hosts or further options.
 const OF_VARIABLES: [&str; 9] = [
     "HOST",
     "RSH",
@@ -51,9 +51,9 @@ const OF_VARIABLES: [&str; 9] = [
     "CONFIG_FILE",
     "PARAM_FILES",
 ];
-/// Options that name hosts, another job, or a file in which they or further options are; without their dashes.
+/// Options, without dashes, that name hosts, another job, or a file with hosts or further options.
 ///
-/// Hydra takes any number of dashes, large and small letters, and `=`; Open MPI 5 takes the beginnings of names.
+/// Hydra takes any number of dashes, upper and lower case, and `=`; Open MPI 5 takes prefixes of names.
 const OPTIONS: [&str; 14] = [
     "f",
     "rf",
@@ -70,9 +70,9 @@ const OPTIONS: [&str; 14] = [
     "machinefile",
     "rankfile",
 ];
-/// Words that tell the same inside of an argument, as in `--mca orte_default_hostfile f`.
+/// Words within an argument that suggest the same, as in `--mca orte_default_hostfile f`.
 const WORDS: [&str; 4] = ["host", "machine", "rankfile", "param_files"];
-/// Files in which launchers find hosts without being told to, below a folder of settings.
+/// Files in which launchers find hosts without an option, below a folder of settings.
 const FILES: [&str; 7] = [
     "openmpi-default-hostfile",
     "openmpi-mca-params.conf",
@@ -82,34 +82,34 @@ const FILES: [&str; 7] = [
     "mpiexec.conf",
     "mpiexec.hydra.conf",
 ];
-/// Beginnings of the folders in `etc` that are of a launcher: Debian has `openmpi`, Fedora `openmpi-x86_64`.
+/// Prefixes of the folders in `etc` that belong to a launcher: Debian has `openmpi`, Fedora `openmpi-x86_64`.
 const FOLDERS: [&str; 4] = ["openmpi", "mpich", "prte", "pmix"];
-/// The same below a person's folder.
+/// Such files below the user's home.
 const FILES_OF_PERSON: [&str; 4] = [
     ".openmpi/mca-params.conf",
     ".prte/mca-params.conf",
     ".pmix/mca-params.conf",
     ".mpiexec.hydra.conf",
 ];
-/// Bytes of a program in which its libraries are named.
+/// Bytes of a program within which its libraries are named.
 const PROGRAM_BYTES_MAX: u64 = 8 << 20;
 
-/// What is known before a command starts.
+/// Facts about a command before it starts.
 #[derive(Clone, Copy)]
 pub(crate) struct Start<'a> {
-    /// The command and its arguments; empty where the program is there already.
+    /// Command and its arguments; empty if the program runs already.
     pub(crate) command: &'a [String],
     /// Names of the environment variables.
     pub(crate) variables: &'a [OsString],
-    /// Folder that all others are in.
+    /// Root folder, below which all others are looked for.
     pub(crate) root: &'a Path,
-    /// Folder of the person.
+    /// Home of the user.
     pub(crate) home: Option<&'a Path>,
-    /// The file of the command, when it was found.
+    /// File of the command, if it was found.
     pub(crate) program: Option<&'a Path>,
 }
 
-/// The address to listen at: the one that was asked for, else that of this node alone or all.
+/// Address to listen at: the one asked for, else that of this node alone or all.
 pub(crate) fn address(asked: Option<SocketAddr>, start: &Start<'_>) -> SocketAddr {
     asked.unwrap_or_else(|| match suggests_others(start) {
         true => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
@@ -117,7 +117,7 @@ pub(crate) fn address(asked: Option<SocketAddr>, start: &Start<'_>) -> SocketAdd
     })
 }
 
-/// The file of a command: itself, or found in the folders of `PATH`.
+/// File of a command: itself, or found in the folders of `PATH`.
 pub(crate) fn program(command: &str, path: Option<&OsStr>) -> Option<PathBuf> {
     if command.contains('/') {
         return Some(PathBuf::from(command)).filter(|path| path.is_file());
@@ -130,7 +130,7 @@ fn suggests_others(start: &Start<'_>) -> bool {
     let Some((program, arguments)) = start.command.split_first() else { return false };
     let name = Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default();
     let is_launcher = LAUNCHERS.contains(&name);
-    // A program of MPI by itself starts here, but its library starts others where a launcher would.
+    // A bare MPI program starts on this node, but its library starts further ranks where a launcher would.
     start.variables.iter().any(|name| is_of_nodes(name))
         || names_hosts(arguments)
         || has_host_file(start)
@@ -146,7 +146,7 @@ fn is_of_nodes(variable: &OsStr) -> bool {
         || OF_LAUNCHERS.iter().any(begins) && OF_VARIABLES.iter().any(says_where)
 }
 
-/// Whether an argument, of the launcher or of the program, is about other hosts than this one.
+/// Returns whether an argument, of the launcher or of the program, is about other hosts than this one.
 fn names_hosts(arguments: &[String]) -> bool {
     let mut arguments = arguments.iter().peekable();
     while let Some(argument) = arguments.next() {
@@ -169,20 +169,20 @@ fn names_hosts(arguments: &[String]) -> bool {
     false
 }
 
-/// Whether an option is one of [`OPTIONS`], or the beginning of one that is long enough to be understood.
+/// Returns whether an option is one of [`OPTIONS`], or a prefix that is long enough to be understood as one.
 fn is_of_hosts(option: &str) -> bool {
     let name = option.trim_start_matches('-');
     let is_begun = |known: &&str| *known == name || 2 <= name.len() && known.starts_with(name);
     name.len() < option.len() && OPTIONS.iter().any(is_begun)
 }
 
-/// Whether a list of hosts names this one only, by a name that it has everywhere.
+/// Returns whether a list of hosts names only this one, by a name that means it on every host.
 fn are_this(hosts: &str) -> bool {
     let name = |host: &str| host.split(':').next().unwrap_or_default().to_owned();
     hosts.split(',').map(name).all(|host| host == "localhost" || host.starts_with("127."))
 }
 
-/// Whether the launcher finds hosts in a file of its installation or of this person.
+/// Returns whether the launcher finds hosts in a file of its installation or of this user.
 fn has_host_file(start: &Start<'_>) -> bool {
     let real = start.program.and_then(|program| program.canonicalize().ok());
     let installation = real.as_deref().and_then(Path::parent).and_then(Path::parent);
@@ -195,7 +195,7 @@ fn has_host_file(start: &Start<'_>) -> bool {
         || start.home.is_some_and(|folder| below(folder, &FILES_OF_PERSON))
 }
 
-/// A folder of settings, and those in it that are of a launcher.
+/// Folder of settings, and the folders in it that belong to a launcher.
 fn of_launchers(settings: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(settings).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name());
@@ -206,7 +206,8 @@ fn of_launchers(settings: &Path) -> Vec<PathBuf> {
     std::iter::once(settings.to_owned()).chain(inner).collect()
 }
 
-/// Whether a file has a line about hosts: any in a list of hosts or of options, else one that sets where they are.
+/// Returns whether a file has a line about hosts: any line of a list of hosts or options, else one that sets a place of
+/// hosts.
 fn names_other_hosts(path: &Path) -> bool {
     let Ok(text) = std::fs::read_to_string(path) else { return false };
     let name = path.to_string_lossy();
@@ -220,8 +221,8 @@ fn names_other_hosts(path: &Path) -> bool {
     })
 }
 
-/// Whether the file is a program that uses MPI by itself: it starts on this node. Scripts and other launchers may do
-/// anything.
+/// Returns whether the file is a program that uses MPI itself, and so starts on this node. Scripts and other launchers
+/// may do anything.
 fn is_of_mpi(program: &Path) -> bool {
     use std::io::Read;
     let mut bytes = Vec::new();
@@ -235,7 +236,7 @@ fn is_of_mpi(program: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// The start of nothing, on a machine that has no folders.
+    /// Start without a command, on a machine without folders.
     fn nothing() -> Start<'static> {
         let root = Path::new("/nonexistent");
         Start { command: &[], variables: &[], root, home: None, program: None }
@@ -308,7 +309,7 @@ mod tests {
         check(b"#!/bin/sh\nmpirun libmpi\n", true);
     }
 
-    /// A port on loopback only, while ranks ran on other nodes, was what options of Hydra and of Open MPI 5 led to.
+    /// With these options of Hydra and Open MPI 5, the port was on loopback only while ranks ran on other nodes.
     #[test]
     fn options_are_known_however_a_launcher_takes_them() {
         for hosts in [
@@ -346,8 +347,8 @@ mod tests {
         }
     }
 
-    /// Places of Debian, Fedora and of a person where launchers find hosts by themselves; the machine's own are not
-    /// looked at, since a test must not depend on them.
+    /// Places of Debian, Fedora and a user where launchers find hosts by themselves; those of the test machine are not
+    /// used, since a test must not depend on them.
     #[test]
     fn a_host_file_of_the_installation_the_system_or_the_person_counts() {
         let folder = tempfile::tempdir().unwrap();
@@ -367,7 +368,7 @@ mod tests {
         std::fs::write(&program, b"\x7fELF..libmpi.so.40..").unwrap();
         let check = |file: &str, content: &str, others: bool| {
             check_by("mpirun", file, content, others);
-            // What a program of MPI starts by itself goes there as well.
+            // Ranks that an MPI program starts by itself use these hosts as well.
             check_by("./a.out", file, content, others);
         };
         check("opt/etc/openmpi-default-hostfile", "# none\n\n", false);

@@ -1,8 +1,8 @@
-//! `--live`: the numbers while the program runs, on the whole terminal or as a line a second.
+//! `--live`: shows numbers while the program runs, on the whole terminal or as a line a second.
 //!
 //! # Invariants
-//! - What the command writes is shown in the view and, when the view is left or the command ended, is on
-//!   the terminal as if there had been no view; meanwhile it is in a file of the record.
+//! - The command's output is shown in the view; when the view is left or the command has ended, it is on the terminal
+//!   as if there had been no view; meanwhile it is kept in a file of the record.
 //! - Without a terminal on standard output the command's output is not touched.
 
 mod capture;
@@ -21,22 +21,22 @@ use moment::Moments;
 use std::io::{self, Stdout};
 use std::time::{Duration, Instant};
 
-/// Time between views, and between plain lines.
+/// Time between two drawings of the view, and between plain lines.
 const DRAW_EVERY: Duration = Duration::from_millis(500);
 const LINE_EVERY: Duration = Duration::from_secs(1);
-/// Time to wait for a key.
+/// Longest wait for a key.
 const KEY_PATIENCE: Duration = Duration::from_millis(50);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What is shown while it lasts.
+/// Program that is shown while it runs.
 pub(crate) trait Watched {
-    /// Whether it is over.
+    /// Returns whether the program has ended.
     fn has_ended(&mut self) -> bool;
-    /// Somebody wants it to end.
+    /// Interrupts the program, as the user asks.
     fn interrupt(&self);
 }
 
-/// Shows numbers.
+/// Live display of a run.
 pub(crate) struct Show<'a> {
     moments: Moments,
     decisions: Decisions,
@@ -45,15 +45,15 @@ pub(crate) struct Show<'a> {
 }
 
 impl<'a> Show<'a> {
-    /// Of what is observed.
+    /// Makes a display of this observation.
     pub(crate) fn new(observation: &'a Observation, facts: &RunFacts) -> Self {
         let command = facts.command.join(" ");
         let decisions = Decisions::of(observation.record.tuning_path());
         Self { moments: Moments::new(facts), decisions, server: &observation.server, command }
     }
 
-    /// Shows the view on the terminal until it is over, somebody leaves the view, or the captured output has
-    /// no room any more.
+    /// Shows the view on the terminal until the program ends, the user leaves the view, or the file of the captured
+    /// output is full.
     pub(crate) fn view(
         &mut self,
         watched: &mut impl Watched,
@@ -95,11 +95,11 @@ impl<'a> Show<'a> {
                 Ok(Some(KeyEffect::Redraw | KeyEffect::Nothing) | None) => {}
             }
         }
-        // What is left to say is said without it.
+        // Further messages are printed without the view.
         screen.stop().ok();
     }
 
-    /// Prints a line a second until it is over.
+    /// Prints a line a second until the program ends.
     pub(crate) fn print_lines(&mut self, watched: &mut impl Watched) {
         let mut next_line = Instant::now() + LINE_EVERY;
         while !watched.has_ended() {

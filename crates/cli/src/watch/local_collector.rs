@@ -1,4 +1,4 @@
-//! This node's collector, a process of its own that is started again when it is killed.
+//! Collector of this node: a process of its own that is started again when it is killed.
 
 use crate::collector::ANOTHER_COLLECTS;
 use analyzer::place;
@@ -12,14 +12,14 @@ use std::sync::mpsc::sync_channel;
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Starts at most; a collector that cannot live is given up.
+/// Most starts; a collector that ends each time is given up.
 const N_STARTS_MAX: u32 = 8;
 /// Time before a killed collector is replaced.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Time for the collector to end after the run.
+/// Longest wait for the collector to end after the run.
 const PARTING: Duration = Duration::from_secs(2);
 
-/// The collector and who looks after it.
+/// Collector and the thread that restarts it.
 #[derive(Debug)]
 pub(crate) struct LocalCollector {
     run_is_over: Arc<AtomicBool>,
@@ -35,20 +35,20 @@ impl LocalCollector {
         let run_is_over = Arc::new(AtomicBool::new(false));
         let (is_over, of_thread) = (Arc::clone(&run_is_over), variables.to_vec());
         let (hand_over, first) = sync_channel(1);
-        // Before there is a collector that nobody would look after.
+        // First, so that no collector is without a supervising thread.
         let thread = Builder::new().name("collector".to_owned());
         let looking_after = thread.spawn(move || {
             if let Ok(child) = first.recv() {
                 look_after(child, &of_thread, (starter, &is_over));
             }
         })?;
-        // The thread waits for it.
+        // The thread waits for the collector.
         hand_over.send(spawn(variables, starter)?).ok();
         Ok(Self { run_is_over, looking_after })
     }
 
-    /// The run is over: waits for the collector's end, but not for long. One that lost its connection
-    /// stays until its processes ended, and no longer concerns us.
+    /// Waits a short time for the collector's end after the run. A collector that lost its connection stays until its
+    /// processes have ended, and is left alone.
     pub(crate) fn part(self) {
         self.run_is_over.store(true, Ordering::SeqCst);
         wait_until(Instant::now() + PARTING, || self.looking_after.is_finished());
@@ -84,7 +84,7 @@ fn spawn(variables: &[(String, OsString)], starter: &str) -> io::Result<Child> {
         .spawn()
 }
 
-/// Waits for the collector's end; whether another one is wanted then.
+/// Waits for the collector's end; returns whether another one is needed then.
 fn ends_too_early(child: &mut Child, run_is_over: &AtomicBool) -> bool {
     let Ok(status) = child.wait() else { return false };
     let is_done = status.success() || status.code() == Some(ANOTHER_COLLECTS.into());

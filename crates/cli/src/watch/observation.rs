@@ -1,4 +1,4 @@
-//! Everything of ours that runs beside the program.
+//! Observation of a program: its record, server, collector and variables.
 
 use super::Subject;
 use super::environment::{Capacity, Environment, find_library, interface_addresses, reachable};
@@ -20,31 +20,31 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use wire::Secret;
 
-/// Time for this node's collector to be ready before the program is watched.
+/// Longest wait for this node's collector before the program is watched.
 const COLLECTOR_PATIENCE: Duration = Duration::from_secs(2);
 /// Time between snapshots on disk.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 
-/// Time between reports when tunlets hear of efficiencies every second.
+/// Time between two reports when tunlets are given efficiencies every second.
 const REPORTS_FOR_TUNLETS: Duration = Duration::from_millis(900);
 
-/// Records in a ring where nothing is recorded but what became of actions.
+/// Records in a ring that holds nothing but the outcomes of actions.
 const N_RECORDS_MIN: u32 = 64;
 
 /// Environment variables.
 pub(crate) type Variables = Vec<(String, OsString)>;
 
-/// How a program comes to be watched.
+/// Way in which a program comes to be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// We start it.
+    /// `sintonia` starts it.
     Started,
-    /// It is there already.
+    /// The program runs already.
     Attached,
 }
 
 impl Way {
-    /// What the collector says of who started it.
+    /// Name of the starter, for the collector.
     fn starter(self) -> &'static str {
         match self {
             Self::Started => place::STARTED_BY_LAUNCHER,
@@ -53,7 +53,7 @@ impl Way {
     }
 }
 
-/// A run under observation.
+/// Run under observation.
 #[derive(Debug)]
 pub(crate) struct Observation {
     pub(crate) server: Server,
@@ -105,14 +105,14 @@ impl Observation {
                 Ok(Self { server, record, collector, library, variables })
             }
             Err(error) => {
-                // It would hold nothing.
+                // The record would be empty.
                 remove(&record);
                 Err(error)
             }
         }
     }
 
-    /// Starts what runs beside the program.
+    /// Starts the server and the collector.
     fn beside(
         record: &RunRecord,
         (library, program, run): (PathBuf, PathBuf, u64),
@@ -122,7 +122,7 @@ impl Observation {
         let secret = Secret::from_bytes(place::random()?);
         let has_records = options.trace || tuning.is_some();
         let n_records = if has_records { options.ring_records } else { N_RECORDS_MIN };
-        // Without listening nobody could be told to be as before.
+        // Attached ranks must listen, too: otherwise they could not be told to detach.
         let tune = tuning.is_some() || subject.way == Way::Attached;
         let tuning = tuning.map(|tuning| tuning.for_record(record, options.trace));
         let server = serve((options, tuning), (run, secret.clone()), record, (facts, subject.way))
@@ -148,17 +148,17 @@ impl Observation {
             .context("cannot start the collector")?;
         let node = place::node_name();
         let deadline = Instant::now() + COLLECTOR_PATIENCE;
-        // One that comes later finds everything in shared memory.
+        // A collector that comes later finds everything in shared memory.
         wait_until(deadline, || server.is_connected(&node));
         Ok((server, collector, variables))
     }
 
-    /// What the command's environment needs.
+    /// Environment variables for the command.
     pub(crate) fn variables(&self) -> Variables {
         self.variables.clone()
     }
 
-    /// The program was never watched: leaves nothing behind.
+    /// Ends the observation of a program that was never watched, and leaves nothing behind.
     pub(crate) fn abandon(self) {
         drop(self.server.close());
         self.collector.part();
@@ -166,16 +166,16 @@ impl Observation {
     }
 }
 
-/// Removes a record in which nothing is, and the folder of all records when it was the first.
+/// Removes an empty record, and the folder of all records if it was the first one.
 fn remove(record: &RunRecord) {
     std::fs::remove_dir_all(record.dir()).ok();
     if let Some(folder) = record.dir().parent() {
-        // Fails when anything else is in it.
+        // Fails if the folder is not empty.
         std::fs::remove_dir(folder).ok();
     }
 }
 
-/// Who attaches watches what is on this node.
+/// Address to listen at; an attached job is watched on this node only.
 fn listen_at(asked: Option<SocketAddr>, facts: &RunFacts, way: Way) -> SocketAddr {
     let command = if way == Way::Started { facts.command.as_slice() } else { &[] };
     let variables: Vec<_> = std::env::vars_os().map(|(name, _)| name).collect();

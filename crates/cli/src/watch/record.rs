@@ -1,4 +1,4 @@
-//! Where the record of a run goes: where it was asked for, or as near as possible.
+//! Makes the record of a run where it was asked for, or as near as possible.
 
 use super::warn;
 use analyzer::RunFacts;
@@ -9,10 +9,10 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Tries for a name that is free.
+/// Most tries for a name that is free.
 const N_TRIES: u32 = 100;
 
-/// Makes the record in `out`, else beside it, else where temporary files go, with a sentence about it.
+/// Makes the record in `out`, else beside it, else in the folder of temporary files, with a sentence about it.
 pub(crate) fn create(
     out: Option<&Path>,
     name: &str,
@@ -38,7 +38,7 @@ pub(crate) fn create(
     }
 }
 
-/// Where everybody may make folders: one that is there already is somebody's, empty or not.
+/// Makes a record in a folder that all users can write; an existing folder belongs to another user, empty or not.
 fn create_private(dir: &Path, start: RunStart) -> Result<RunRecord, RecordError> {
     match DirBuilder::new().mode(0o700).create(dir) {
         Ok(()) => RunRecord::create(dir, start),
@@ -89,8 +89,8 @@ fn default_name(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// An empty folder that another user had made in `/tmp` was taken over: links that its owner made there
-    /// afterwards led what we wrote to files of ours.
+    /// An empty folder that another user had made in `/tmp` was taken over: links that its owner put there afterwards
+    /// redirected writes to files of this user.
     #[test]
     fn a_folder_that_is_there_is_not_taken_where_everybody_makes_some() {
         let dir = tempfile::tempdir().unwrap();

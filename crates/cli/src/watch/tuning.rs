@@ -1,4 +1,4 @@
-//! What a run is tuned with: description, program and tunlets, all checked before the command starts.
+//! Tuning of a run: its description, program and tunlets, all checked before the command starts.
 
 mod description;
 mod libraries;
@@ -21,11 +21,11 @@ use tunlets::Tunlet;
 use tunlets::conductor::{Mode, Options};
 use tunlets::rehearsal::{check_needs, rehearse};
 
-/// What a run is tuned with.
+/// Description, program and tunlets with which a run is tuned.
 pub(crate) struct Tuning {
     application: Application,
     pub(crate) plan: Plan,
-    /// Which description was found, in a sentence; none when one was named.
+    /// Sentence about which description was found; `None` if one was named.
     pub(crate) origin: Option<String>,
     tunlets: Vec<Box<dyn Tunlet>>,
     mode: Mode,
@@ -33,7 +33,7 @@ pub(crate) struct Tuning {
 }
 
 impl Tuning {
-    /// Reads and checks everything; none when nothing of it was asked for.
+    /// Reads and checks everything; `None` if no tuning was asked for.
     pub(crate) fn prepare(tuned: &Tuned, programs: &Programs) -> anyhow::Result<Option<Self>> {
         if tuned.app.is_none() && tuned.probe.is_empty() && !tuned.needs_description() {
             return Ok(None);
@@ -56,9 +56,9 @@ impl Tuning {
         Ok(Some(Self { application, plan, origin, tunlets, mode, options }))
     }
 
-    /// The same for the server that keeps this record.
+    /// Options for the server that keeps this record.
     ///
-    /// `every_passage` of functions named on the command line is kept, or only their sums.
+    /// If `every_passage` is set, single passages of functions named on the command line are kept, else only their sums.
     pub(crate) fn for_record(self, record: &RunRecord, every_passage: bool) -> TuningOptions {
         let Self { application, plan, tunlets, mode, options, origin: _ } = self;
         let lines = record.tuning_path();
@@ -82,7 +82,7 @@ fn trial_options(tuned: &Tuned) -> Options {
     }
 }
 
-/// Why nothing matches: a program without names, or one that is only the launcher of the one that was meant.
+/// Explains why nothing matches: the program has no names, or is only the launcher of the one that was meant.
 fn explained(error: ResolveError, program: &Program) -> anyhow::Error {
     let path = program.path().display();
     match error {
@@ -99,7 +99,7 @@ fn explained(error: ResolveError, program: &Program) -> anyhow::Error {
     }
 }
 
-/// What a tunlet changes belongs to it: another one of its name would have nothing to do.
+/// Checks that no tunlet is named twice: points belong to one tunlet, so that the second one would have none.
 fn check_once(tunlets: &[Box<dyn Tunlet>]) -> anyhow::Result<()> {
     let mut names = BTreeSet::new();
     match tunlets.iter().map(|tunlet| tunlet.spec().name).find(|name| !names.insert(name.clone())) {
@@ -108,8 +108,8 @@ fn check_once(tunlets: &[Box<dyn Tunlet>]) -> anyhow::Result<()> {
     }
 }
 
-/// The built-in tunlet of this name, or the one in the library at this path, for which the description has
-/// all that it needs.
+/// Opens the built-in tunlet of this name, or the one in the library at this path; checks that the description has all
+/// that it needs.
 fn open_tunlet(name: &str, application: &Application) -> anyhow::Result<Box<dyn Tunlet>> {
     if let Some(tunlet) = tunlets::built_in(name) {
         rehearse(name, application)?;

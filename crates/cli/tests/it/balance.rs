@@ -1,4 +1,4 @@
-//! The commands of a cluster, with real daemons on this machine.
+//! Tests of the commands of a cluster, with real daemons on this machine.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,10 +1,10 @@
-//! `sintonia doctor` with the installed launchers.
+//! Tests of `sintonia doctor` with the installed launchers.
 
 use crate::sintonia::{Place, Said};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What came of each step with a launcher.
+/// Outcome of each step with a launcher.
 #[track_caller]
 fn outcomes(launcher: &Path) -> Vec<(String, String)> {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! `sintonia experiment` without ranks: plans, lists of runs, and folders that it refuses.
+//! Tests of `sintonia experiment` without ranks: plans, lists of runs, and folders that it refuses.
 
 use crate::sintonia::{Place, Said};
 use std::fs;

@@ -1,4 +1,4 @@
-//! `sintonia export`.
+//! Tests of `sintonia export`.
 
 use crate::sintonia::Place;
 

@@ -1,4 +1,4 @@
-//! `sintonia fit`, and the file that it writes.
+//! Tests of `sintonia fit` and the file that it writes.
 
 use crate::sintonia::{Place, Said};
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(crate) fn extrap_text(names: [&str; 2], region: &str) -> String {
     )
 }
 
-/// The same as rows of a table.
+/// The same measurements as rows of a table.
 pub(crate) fn table(heading: &str, separator: char) -> String {
     let mut text = heading.to_owned() + "\n";
     for n in [100.0_f64, 200.0, 300.0, 400.0, 500.0] {
@@ -108,7 +108,7 @@ fn a_folder_of_an_experiment_is_read() {
     let predicted: Value = serde_json::from_str(&predicted.output).expect("it works");
     assert_eq!(predicted["predictions"][0]["role"], "ranks 1-");
     assert!((predicted["predictions"][0]["value"].as_f64().expect("a number") - 4.0).abs() < 1e-6);
-    // What was kept back is what is compared with.
+    // Measurements that were kept back are compared with.
     std::fs::write(place.path("out/holdout.jsonl"), line(32, "total", 2.0)).expect("written");
     let compared = said(&place, "validate models.json out --json");
     let compared: Value = serde_json::from_str(&compared.output).expect("an object");

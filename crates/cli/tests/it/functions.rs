@@ -1,4 +1,4 @@
-//! `sintonia functions` on a program compiled here.
+//! Tests of `sintonia functions` on a program compiled here.
 
 use crate::sintonia::{Place, Said};
 use std::process::Command;
@@ -10,7 +10,7 @@ int easy(int n) { return n + 1; }
 int main(int argc, char **argv) { (void)argv; return exchange(argc, 0.5) + easy(argc) == 0; }
 ";
 
-/// What is said of the program, compiled with these flags.
+/// Output about the program, compiled with these flags.
 #[track_caller]
 fn said(flags: &[&str], words: &[&str]) -> Said {
     let place = Place::new();
@@ -23,7 +23,7 @@ fn said(flags: &[&str], words: &[&str]) -> Said {
     place.sintonia(&[&["functions", program][..], words].concat())
 }
 
-/// The line of the table for a function.
+/// Checks the line of the table for a function.
 #[track_caller]
 fn check(said: &Said, name: &str, source: &str, probe: &str) {
     let lines = said.output.lines();

@@ -1,4 +1,4 @@
-//! `sintonia graph`: where pictures go, and what it says.
+//! Tests of `sintonia graph`: the files of its pictures, and its output.
 
 use crate::sintonia::Place;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The help texts, as they are printed.
+//! Tests of the help texts as they are printed.
 
 use crate::sintonia::{Place, Said};
 
@@ -49,7 +49,7 @@ fn a_wrong_option_is_named() {
     assert!(said.errors.contains("--qiet") && said.errors.contains("--quiet"), "{}", said.errors);
 }
 
-/// Whoever reads may go away (`| head -1`): that is no mistake of ours.
+/// A reader that closes the pipe (`| head -1`) is not an error.
 #[test]
 fn nobody_has_to_read_what_is_printed() {
     let place = Place::new();

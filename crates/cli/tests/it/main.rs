@@ -1,4 +1,4 @@
-//! The program `sintonia` from outside, mostly on commands without MPI.
+//! Tests of the program `sintonia` from outside, mostly of commands without MPI.
 
 mod balance;
 mod doctor;

@@ -1,4 +1,4 @@
-//! `sintonia messages`: what it writes, and what it refuses.
+//! Tests of `sintonia messages`: the code that it writes, and headers that it refuses.
 
 use crate::sintonia::Place;
 use serde_json::Value;

@@ -1,11 +1,11 @@
-//! `sintonia netbench` with the installed launchers.
+//! Tests of `sintonia netbench` with the installed launchers.
 
 use crate::sintonia::{Place, Said};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A launcher, with what root and few cores need.
+/// Launcher with the options that it needs as root and on few cores.
 struct Launcher {
     path: PathBuf,
     words: &'static [&'static str],
@@ -14,7 +14,7 @@ struct Launcher {
 
 const OPEN_MPI: &[&str] = &["--oversubscribe", "--bind-to", "none"];
 
-/// Those of the four libraries that are installed.
+/// Launchers of the libraries, out of four, that are installed.
 fn launchers() -> Vec<Launcher> {
     let target = launch::place::target();
     let installed = |folder: &str| target.join(folder).join("bin/mpiexec");
@@ -32,7 +32,8 @@ fn launchers() -> Vec<Launcher> {
     all.into_iter().filter(is_there).collect()
 }
 
-/// `words` are the number of ranks, and what starts each of them if it is not the program itself.
+/// Runs `sintonia netbench`; `words` are the number of ranks, and what starts each of them if it is not the program
+/// itself.
 fn netbench(place: &Place, options: &[&str], launcher: &Launcher, words: &[&str]) -> Said {
     let mut command =
         place.command(&[&["netbench", "--seconds", "0.1"], options, &["--"]].concat());
@@ -72,7 +73,7 @@ fn every_rank_is_measured_with_the_first() {
     }
 }
 
-/// Starts a rank under the host name of its node, two ranks on each: the names are all that is seen of nodes.
+/// Starts a rank with the host name of its node, two ranks on each node: only the names tell nodes apart.
 const ON_NODES: &str = r#"
 rank=${PMI_RANK:-$OMPI_COMM_WORLD_RANK}
 [ "$(id -u)" = 0 ] || map=--map-root-user

@@ -1,9 +1,9 @@
-//! `sintonia new`: what it makes, and what it refuses.
+//! Tests of `sintonia new`: the projects that it makes, and names that it refuses.
 
 use crate::sintonia::Place;
 use serde_json::Value;
 
-/// What is said when no project is made.
+/// Checks the error when no project is made.
 #[track_caller]
 fn check(place: &Place, words: &[&str], code: i32, expected: &str) {
     let said = place.sintonia(&[&["new"], words].concat());

@@ -1,4 +1,4 @@
-//! Projects made by `sintonia new-tunlet`: they build, their tests run, and runs can host them.
+//! Tests of projects made by `sintonia new-tunlet`: they build, their tests pass, and runs can host them.
 
 use crate::sintonia::Place;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn make(place: &Place, name: &str, lang: &str) -> PathBuf {
     place.path(name)
 }
 
-/// The library is a tunlet of this name, which works in a process of `sintonia`.
+/// Checks that the library is a tunlet of this name that works in a process of `sintonia`.
 #[track_caller]
 fn check_hosted(library: &Path, name: &str) {
     use tunlet_abi::{ForeignTunlet, ForeignTunletError};
@@ -59,7 +59,7 @@ fn a_project_in_rust_builds_and_its_test_runs() {
     check_hosted(&dir.join("target/release/libmy_tunlet.so"), "my-tunlet");
 }
 
-/// What is said when no project is made.
+/// Checks the error when no project is made.
 #[track_caller]
 fn check(place: &Place, words: &[&str], code: i32, expected: &str) {
     let said = place.sintonia(words);

@@ -1,11 +1,11 @@
-//! Projects made by `sintonia new`: they build, their tests pass, and ranks give what threads give.
+//! Tests of projects made by `sintonia new`: they build, their tests pass, and ranks give the same results as threads.
 
 use crate::sintonia::Place;
 use launch::{Job, Library};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Building a project and all that the library is made of.
+/// Longest time to build a project and all that the library consists of.
 const BUILD: Duration = Duration::from_secs(500);
 
 #[track_caller]
@@ -20,7 +20,7 @@ fn make(place: &Place, name: &str, lang: &str) -> PathBuf {
     place.path(name)
 }
 
-/// Runs a command that has to succeed without a warning; what it prints.
+/// Runs a command that has to succeed without a warning; returns its output.
 #[track_caller]
 fn run(job: Job) -> String {
     let ended = job.run();
@@ -28,7 +28,7 @@ fn run(job: Job) -> String {
     ended.stdout
 }
 
-/// Threads, ranks, and a run that goes on from its last checkpoint say the same.
+/// Checks that threads, ranks, and a run that goes on from its last checkpoint give the same results.
 #[track_caller]
 fn check_runs(program: &Path, dir: &Path) {
     let alone = run(Job::new(program).args(["--threads", "1"]).folder(dir));
@@ -46,7 +46,7 @@ fn check_runs(program: &Path, dir: &Path) {
     check_arguments(program, dir);
 }
 
-/// A slip of the pen was taken without a word, and the program ran with another policy than its user thought.
+/// A misspelled option was accepted silently, and the program ran with another policy than its user thought.
 #[track_caller]
 fn check_arguments(program: &Path, dir: &Path) {
     let refused = Job::new(program).args(["--threads", "1", "--polcy", "gss"]).folder(dir).run();
@@ -69,7 +69,7 @@ fn a_project_in_c_builds_and_runs_as_it_is() {
     check_runs(&dir.join("my-program"), &dir);
 }
 
-/// As users run it. It is built where the library was built, so that little is compiled again.
+/// Builds the project where the library was built, so that little is compiled again, and runs it as users do.
 #[test]
 fn a_project_in_rust_builds_and_runs_as_it_is() {
     let place = Place::new();

@@ -1,10 +1,10 @@
-//! `sintonia predict` and `sintonia validate`.
+//! Tests of `sintonia predict` and `sintonia validate`.
 
 use crate::fit::{extrap_text, said, table};
 use crate::sintonia::Place;
 use serde_json::{Value, json};
 
-/// A place with models of `2e-6 * n^3 / p + 5`.
+/// Place with models of `2e-6 * n^3 / p + 5`.
 fn place() -> Place {
     let place = Place::new();
     std::fs::write(place.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
@@ -126,7 +126,7 @@ fn new_measurements_are_compared() {
         table("region,n,p,time", ',').replace("\n", "\nmain->solve,"),
     )
     .expect("written");
-    // Rows without a region are of no region that has a model.
+    // Rows without a region match no region that has a model.
     let said_of = said(&place, "validate models.json later.csv");
     assert_eq!(said_of.code, Some(100), "{}", said_of.errors);
     let of_region = rows.replace("\n1000", "\nmain->solve,1000").replacen("n,p", "region,n,p", 1);
@@ -154,7 +154,7 @@ fn check(words: &str, code: i32, part: &str) {
     assert_eq!(said.output, "");
 }
 
-/// A parameter of 0 gave an interval from no number to no number.
+/// With a parameter of 0 the ends of the interval were not numbers.
 #[test]
 fn what_lies_outside_of_the_domain_is_said() {
     let sentence = "lies outside of what the model of `main->solve` can say: give a number above 0";
@@ -173,7 +173,7 @@ fn an_endless_file_is_refused() {
     check("fit /dev/zero", 105, "`/dev/zero`: it is longer than 256 MiB, the most that is read");
 }
 
-/// Arguments were printed as they came, newlines and escape sequences too.
+/// Arguments were printed unescaped, with newlines and escape sequences.
 #[test]
 fn arguments_are_shown_in_their_line() {
     let said = place().sintonia(&["predict", "no\nsintonia: all is well\u{1b}[2J", "--set", "n=1"]);

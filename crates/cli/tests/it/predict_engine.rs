@@ -1,10 +1,10 @@
-//! `sintonia predict --engine` on traces that are written here.
+//! Tests of `sintonia predict --engine` on traces that are written here.
 
 use crate::sintonia::{Place, Said};
 use serde_json::{Value, json};
 use std::fs;
 
-/// Rank 0 computes a second and sends 1000 bytes to rank 1, which computes half a second after it.
+/// Place with a trace: rank 0 computes a second and sends 1000 bytes to rank 1, which then computes half a second.
 fn place() -> Place {
     let place = Place::new();
     let dir = place.path("trace");
@@ -124,6 +124,6 @@ fn simgrid_says_the_same_where_it_is_installed() {
         ["composed", "smpi"].map(|engine| all["engines"][engine]["value"].as_f64().expect(engine));
     assert!((ours / its - 1.0).abs() < 0.01, "{ours} and {its}");
     assert_eq!(all["predictions"][0]["engine"], "smpi");
-    // The folder of the trace is left as it was.
+    // Nothing is added to the folder of the trace.
     assert_eq!(fs::read_dir(place.path("trace")).expect("ours").count(), 3);
 }

@@ -1,11 +1,11 @@
-//! `sintonia predict MODELS --graph`: models of regions along the graph of a program.
+//! Tests of `sintonia predict MODELS --graph`: models of regions along the graph of a program.
 
 use crate::sintonia::{Place, Said};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
 
-/// The master sends to every worker and waits for what each of them answers.
+/// Program in which the master sends to every worker and waits for the answers.
 const PROGRAM: &str = "\
 #include <mpi.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ int main(int argc, char **argv)
 }
 ";
 
-/// Workers compute `1e-3 * n^2 / p`, half of it in a function, the master `1e-4 * n` before it sends.
+/// Place with measurements: workers compute `1e-3 * n^2 / p`, half of it in a function, the master `1e-4 * n` before it
+/// sends.
 fn place() -> Place {
     let place = Place::new();
     fs::write(place.path("program.c"), PROGRAM).expect("written");
@@ -59,7 +60,7 @@ fn said(words: &str) -> Said {
     place().sintonia(&words)
 }
 
-/// The time of the whole program and where it stands, at each point.
+/// Checks the time of the whole program at each point.
 #[track_caller]
 fn check(words: &str, expected_s: &[f64]) {
     let said = said(&format!("predict measured.jsonl --graph program.c --json {words}"));
@@ -76,7 +77,7 @@ fn check(words: &str, expected_s: &[f64]) {
 
 #[test]
 fn a_program_takes_what_its_graph_makes_of_its_regions() {
-    // The master computes, then every worker does; nothing else takes time.
+    // The master computes, then all workers do; nothing else takes time.
     check("--set n=1000 --set p=4 --ranks p+1 --machine ideal", &[0.1 + 250.0]);
     check("--set n=1000 --set p=4,8 --machine ideal", &[0.1 + 250.0, 0.1 + 125.0]);
 }
@@ -84,7 +85,7 @@ fn a_program_takes_what_its_graph_makes_of_its_regions() {
 #[test]
 fn another_network_makes_another_time() {
     let place = place();
-    // Messages of a second: the master hands out four, one after the other, and gets back four.
+    // Each message takes a second: the master sends four, one after the other, and receives four.
     fs::write(place.path("slow.toml"), "latency_us = 1e6\nper_byte_ns = 0\neager_bytes = 0\n")
         .expect("written");
     let words = "predict measured.jsonl --graph program.c --json --set n=1000 --set p=4 --ranks p+1 \
@@ -92,7 +93,7 @@ fn another_network_makes_another_time() {
     let said = place.sintonia(&words.split(' ').collect::<Vec<_>>());
     let all: Value = serde_json::from_str(&said.output).expect("an object");
     let value = all["predictions"][0]["value"].as_f64().expect("a time");
-    // The last worker ends a second after the one before, when the master is there for it.
+    // The last worker ends a second after the one before it, when the master is ready to receive.
     assert!((value - (0.1 + 4.0 + 250.0 + 1.0)).abs() < 0.3, "{value}");
 }
 
@@ -113,7 +114,7 @@ fn draws_have_a_mean_and_an_interval() {
     let all: Value = serde_json::from_str(&said.output).expect("an object");
     let [low, value, high] =
         ["low", "value", "high"].map(|key| all["predictions"][0][key].as_f64().expect(key));
-    // Half of a hundred barriers of a second, give or take two deviations of five, two messages and 5 s of work.
+    // Half of a hundred barriers of a second, with a tolerance of two deviations of five, two messages and 5 s of work.
     assert!((value - 57.0).abs() < 3.0, "{value}");
     assert!((5.0..15.0).contains(&(value - low)) && (5.0..15.0).contains(&(high - value)));
 }

@@ -1,4 +1,4 @@
-//! `sintonia report` on records made by `sintonia run`.
+//! Tests of `sintonia report` on records made by `sintonia run`.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
 use crate::sintonia::Place;
@@ -61,12 +61,12 @@ fn the_record_of_a_run_that_is_cut_off_is_finished() {
     assert!(place.path("record/summary.json").is_file() && !place.path("record/spool").exists());
 }
 
-/// A traced run of two ranks whose launcher was killed, as the first version left it.
+/// Traced run of two ranks whose launcher was killed, as the first version left it.
 const CUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../run-record/tests/samples/run-v1/cut");
-/// MPI calls of it, and records of them.
+/// Number of MPI calls in it, and of records of them.
 const N_CALLS: u64 = 84;
 
-/// A copy of it.
+/// Place with a copy of it.
 fn place_with_cut_run() -> Place {
     let place = Place::new();
     copy(Path::new(CUT), &place.path("record"));
@@ -108,8 +108,8 @@ fn what_the_first_version_left_of_a_killed_run_is_finished() {
     check_whole(&place.path("record"));
 }
 
-/// A full disk had kept the processes' last reports from the spool: what was left knew of no rank, its summary
-/// replaced the one of two ranks, and the spool was deleted after it.
+/// A full disk had kept the last reports of the processes out of the spool: what was left contained no rank, but its
+/// summary replaced the one of two ranks, and the spool was deleted.
 #[test]
 fn a_report_does_not_replace_a_summary_that_knows_more() {
     let place = place_with_cut_run();
@@ -133,8 +133,8 @@ fn a_report_does_not_replace_a_summary_that_knows_more() {
     assert_ne!(std::fs::read_dir(record.join("spool")).unwrap().count(), 0);
 }
 
-/// Each time a disk with some more pages free: whatever cannot be written, nothing is lost, and with room the record
-/// becomes whole.
+/// Tries disks with more and more free pages: whatever cannot be written, nothing is lost, and with room the record is
+/// completed.
 #[test]
 fn a_disk_that_is_full_at_any_step_of_finishing_costs_nothing() {
     const STEPS: &str = r#"
@@ -176,7 +176,7 @@ done"#;
     assert!((2..12).contains(&n_full), "{n_full} of 12 disks were full");
 }
 
-/// 9 of 36 damages of an event file were exported without a word.
+/// 9 of 36 damaged event files were exported without a message.
 #[test]
 fn a_damaged_event_file_is_not_exported() {
     let place = place_with_cut_run();

@@ -1,4 +1,4 @@
-//! `sintonia resize`, with a program that is only its files.
+//! Tests of `sintonia resize` with a program that consists of its files only.
 
 use crate::sintonia::{Place, Said};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// A control folder with the status of a program that is this test.
+/// Control folder with the status of a program whose process is this test.
 struct Folder {
     place: Place,
 }
@@ -42,7 +42,7 @@ impl Folder {
         self.place.start(&self.words(words))
     }
 
-    /// The next wish for a job; takes it as the program would.
+    /// Takes the next wish for a job as its program would.
     #[track_caller]
     fn take_wish(&self, job: &str) -> Value {
         let path = self.path(&format!("{job}.wish"));
@@ -66,7 +66,7 @@ fn status(size: u32, pid: u32) -> Value {
     })
 }
 
-/// No process has the largest number.
+/// Status of a killed program: no process has the largest process ID.
 fn killed() -> Value {
     let mut status = status(4, u32::MAX);
     status["job"] = json!("14");

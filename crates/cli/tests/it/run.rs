@@ -1,9 +1,9 @@
-//! `sintonia run`: whatever becomes of watching, the command runs and ends as it would.
+//! Tests of `sintonia run`: whatever happens to the watching, the command runs and ends as it would.
 
 use crate::sintonia::{Place, Said};
 use std::process::Command;
 
-/// Runs a shell script under `sintonia run` with more options.
+/// Runs a shell script under `sintonia run` with these options.
 fn run(place: &Place, options: &[&str], script: &str) -> Said {
     let words = [&["run"], options, &["--", "sh", "-c", script]].concat();
     place.sintonia(&words)
@@ -25,11 +25,11 @@ fn the_exit_code_is_the_commands() {
     check_code("kill -KILL $$", 137);
 }
 
-/// Whoever starts us may ignore `SIGCHLD`: the command was taken for one that had not started, and its record was removed.
+/// With `SIGCHLD` ignored by the parent, the command was taken for one that had not started, and its record was removed.
 #[test]
 fn a_command_ends_as_alone_where_ends_of_children_are_ignored() {
     let place = Place::new();
-    // No shell, which would set the signal back; and a code that is no success.
+    // No shell, which would reset the signal; and a code that is no success.
     let tell = "grep SigIgn /proc/self/status /nowhere";
     for before in ["", "$0 run --quiet --out record --", "$0 run --listen 192.0.2.1:9 --"] {
         let said = place.shell(&format!("exec env --ignore-signal=CHLD {before} {tell}"));
@@ -42,12 +42,12 @@ fn a_command_ends_as_alone_where_ends_of_children_are_ignored() {
     place.check_clean();
 }
 
-/// Having no memory ends a process by this signal: the exit code was lost, and the command went on alone.
+/// A process out of memory ends by this signal: the exit code was lost, and the command went on alone.
 #[test]
 fn a_command_is_waited_for_by_what_fails_meanwhile() {
     for options in ["", "--live"] {
         let place = Place::new();
-        // As soon as it is handled: the last digit but one of the set that the system shows.
+        // Waits until the signal is handled: the last digit but one of the set that the system shows.
         let handled = "grep -q \"SigCgt.*[2367abef].$\" /proc/$PPID/status";
         let script =
             format!("until {handled}; do :; done; kill -ABRT $PPID; sleep 0.2; echo ran; exit 9");
@@ -124,7 +124,7 @@ fn a_record_has_a_folder_of_its_own_by_default() {
     assert!(name.starts_with("sh-2"), "{name}");
 }
 
-/// The command runs although a part of ours cannot.
+/// Checks that the command runs although a part of `sintonia` cannot.
 #[track_caller]
 fn check_unwatched(
     change: impl Fn(&mut Command) -> &mut Command,
@@ -174,7 +174,7 @@ fn a_command_that_cannot_be_started_is_told_as_shells_do() {
     check_not_started("/proc/version", 126, "`/proc/version` cannot be started");
 }
 
-/// A signal for us alone reaches the command, and the report follows.
+/// Checks that a signal to `sintonia` alone reaches the command, and that the report follows.
 #[track_caller]
 fn check_signal(signal: &str, expected_code: i32) {
     let place = Place::new();

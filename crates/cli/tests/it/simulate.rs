@@ -1,4 +1,4 @@
-//! `sintonia simulate`.
+//! Tests of `sintonia simulate chunking`.
 
 use crate::sintonia::{Place, Said};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ fn a_report_of_a_program_is_a_trace() {
     assert!((list[0]["makespan_s"].as_f64().unwrap() - 0.007).abs() < 1e-12, "{}", said.output);
 }
 
-/// A report that lists some of its chunks was simulated as if these were all.
+/// A report that lists only some of its chunks was simulated as if these were all.
 #[test]
 fn chunks_that_a_report_leaves_out_are_said_and_made_up_for() {
     let place = Place::new();
@@ -92,7 +92,7 @@ fn what_is_learned_from_iteration_to_iteration_is_shown() {
     let list = list_of(words);
     let [first_s, last_s] =
         ["first_iteration_s", "last_iteration_s"].map(|key| list[0][key].as_f64());
-    // Five rounds of chunks of 50 us each while no time is known, then one.
+    // Five rounds of chunks, 50 us each, while no time is known; then one.
     assert!((first_s.unwrap() - 10.25e-3).abs() < 1e-9, "{list:?}");
     assert!((last_s.unwrap() - 10.05e-3).abs() < 1e-9, "{list:?}");
     let table = said(&Place::new(), words).output;

@@ -1,4 +1,4 @@
-//! `sintonia simulate balance`.
+//! Tests of `sintonia simulate balance`.
 
 use crate::sintonia::{Place, Said};
 use serde_json::Value;

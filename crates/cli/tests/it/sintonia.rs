@@ -1,4 +1,4 @@
-//! Starting the program in folders of its own.
+//! Starts the program in folders of its own.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub(crate) struct Place {
     dir: TempDir,
 }
 
-/// What a call of the program left.
+/// Output and exit code of a call of the program.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -42,12 +42,12 @@ impl Place {
         self.dir.path().join(name)
     }
 
-    /// The program with these words, in this place.
+    /// Command of `sintonia` with these words, in this place.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
         self.command_of(launch::place::built("sintonia").as_ref(), words)
     }
 
-    /// What a shell makes of a script in this place, in which `$0` is the program.
+    /// Runs a shell script in this place, in which `$0` is the program.
     pub(crate) fn shell(&self, script: &str) -> Said {
         let program = launch::place::built("sintonia");
         let words = ["-c".as_ref(), script.as_ref(), program.as_os_str()];
@@ -66,14 +66,14 @@ impl Place {
         self.command(words).output().expect("it can be started").into()
     }
 
-    /// The program, to be written to until the test ends.
+    /// Starts the program with pipes; its input stays open until the test ends.
     pub(crate) fn start<S: AsRef<OsStr>>(&self, words: &[S]) -> Child {
         let mut command = self.command(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().expect("it can be started")
     }
 
-    /// Nothing is left in shared memory or among temporary files.
+    /// Checks that nothing is left in shared memory or among temporary files.
     #[track_caller]
     pub(crate) fn check_clean(&self) {
         for name in ["shm", "tmp"] {
@@ -83,7 +83,7 @@ impl Place {
     }
 }
 
-/// A library that may be preloaded into anything: these tests are about the launcher, not the probe.
+/// Library that may be preloaded into any program: these tests are about the launcher, not the probe.
 fn harmless_library() -> PathBuf {
     let maps = std::fs::read_to_string("/proc/self/maps").expect("our own");
     let paths = maps.lines().filter_map(|line| line.split_ascii_whitespace().nth(5));

@@ -1,4 +1,4 @@
-//! `sintonia slurm-policy`, with commands that only seem to be Slurm's.
+//! Tests of `sintonia slurm-policy` with fake commands of Slurm.
 
 use crate::sintonia::{Place, Said};
 use rustix::process::{Pid, Signal, kill_process};
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A queue in files: `jobs` and `nodes` are what `squeue` and `sinfo` print, until there is a file `away`.
+/// Queue in files: `jobs` and `nodes` are the output of `squeue` and `sinfo`, as long as there is no file `away`.
 struct Fake {
     place: Place,
 }
@@ -38,7 +38,7 @@ impl Fake {
         std::fs::write(self.place.path("slurm").join(name), text).expect("the folder is ours");
     }
 
-    /// Job 12 runs this test, with two ranks on each node, and may have eight.
+    /// Writes the status of job 12, whose process is this test: two ranks on each node, eight at most.
     fn say(&self, size: u32) {
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
         let status = json!({
@@ -84,7 +84,7 @@ fn a_job_that_waits_gets_room() {
     assert_eq!(said.output, expected);
     let wish = fake.wish().expect("a wish");
     assert_eq!((wish["size"].as_u64(), wish["from"].as_str()), (Some(2), Some("slurm-policy")));
-    // What was wished is not wished again, by whoever looks next.
+    // A wish is not repeated, not even by another process of the policy.
     assert_eq!(fake.run(&["--once"]).output, "");
 }
 

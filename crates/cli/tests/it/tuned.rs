@@ -1,12 +1,12 @@
-//! `sintonia run --app`: what is wrong is said before the command starts.
+//! Tests of `sintonia run --app`: errors are shown before the command starts.
 
 use crate::sintonia::Place;
 
 const BAD_DESCRIPTION: i32 = 103;
 const GOOD: &str = "format = 1\nprogram = \"sh\"\n[actors]\nmaster = \"0\"\n";
 
-/// Runs a command that leaves a file, with this description and these options; expects that it is not
-/// started, and words of what is said.
+/// Runs a command that leaves a file, with this description and these options; checks that it is not started, and words
+/// of the error.
 #[track_caller]
 fn check(description: &str, options: &[&str], expected: &str) {
     let place = Place::new();

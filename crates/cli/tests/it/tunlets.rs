@@ -1,4 +1,4 @@
-//! `sintonia tunlets`: what is printed about the built-in tunlets.
+//! Tests of `sintonia tunlets`: what is printed about the built-in tunlets.
 
 use crate::sintonia::Place;
 

@@ -1,9 +1,9 @@
-//! A job that may hang: it is heard line by line, ended when it is silent, and nothing of it stays.
+//! Job that may hang: its output is read line by line, it is ended when it is silent, and it leaves nothing behind.
 //!
 //! # Invariants
-//! - It ends: with its last line, with the deadline, or killed; so do the processes that it started, in whatever group
+//! - It ends: after its last line, at the deadline, or killed; so do the processes that it started, in whatever group
 //!   or session they are.
-//! - Its files are gone with the value: MPI libraries are told to keep them in a folder of ours.
+//! - Its files are removed when the value is dropped: MPI libraries are told to keep them in a folder of ours.
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeSet;
@@ -18,20 +18,20 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// By this variable the processes of a job are known.
+/// Environment variable that marks the processes of a job.
 const VARIABLE: &str = "SINTONIA_DOCTOR_JOB";
-/// How long processes may take to be gone when they were killed, or were asked to end.
+/// Longest time for processes to be gone after they were killed or asked to end.
 const GRACE: Duration = Duration::from_secs(3);
-/// What a job may print at most.
+/// Most bytes that are kept of each output of a job.
 const PRINTED_MAX: usize = 1 << 16;
 
-/// What is heard of a job.
+/// Result of waiting for a line of a job.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     Line(String),
-    /// It has closed its output.
+    /// The job closed its output.
     End,
-    /// Nothing, for too long.
+    /// No line came in time.
     Silence,
 }
 
@@ -41,9 +41,9 @@ pub(super) struct Job {
     lines: Receiver<String>,
     errors: Receiver<String>,
     mark: String,
-    /// Ends with the job.
+    /// Temporary folder; removed with the job.
     _folder: TempDir,
-    /// Files of libraries that others had made before.
+    /// Files of MPI libraries that were there before the job.
     before: BTreeSet<PathBuf>,
 }
 
@@ -58,7 +58,7 @@ impl Job {
         let (launcher, words) = words.split_first().ok_or_else(nobody)?;
         let mut command = Command::new(launcher);
         command.args(words).env(VARIABLE, &mark).envs(variables.iter().copied());
-        // Where Open MPI keeps its sessions and shared memory; we may be watched ourselves, the job is not.
+        // Open MPI keeps its sessions and shared memory there. This program may be watched itself; the job should not be.
         command.env("TMPDIR", folder.path()).env_remove("LD_PRELOAD");
         for library in ["sm", "vader"] {
             command.env(format!("OMPI_MCA_btl_{library}_backing_directory"), folder.path());
@@ -69,7 +69,7 @@ impl Job {
         let (tell_line, lines) = channel();
         let (tell_error, errors) = channel();
         let pipes = (child.stdout.take(), child.stderr.take());
-        // From here on, its end is the child's.
+        // From here on, dropping `job` ends the child.
         let job = Self { child, lines, errors, mark, _folder: folder, before };
         if let (Some(output), Some(said)) = pipes {
             let listener = || Builder::new().name("listener".to_owned());
@@ -79,7 +79,7 @@ impl Job {
         Ok(job)
     }
 
-    /// The next line, when there is one within this time.
+    /// Waits for the next line, at most this long.
     pub(super) fn hear(&self, within: Duration) -> Heard {
         match self.lines.recv_timeout(within) {
             Ok(line) => Heard::Line(line),
@@ -88,7 +88,7 @@ impl Job {
         }
     }
 
-    /// How it ended by itself, when it does so soon.
+    /// Exit status of the job, if it ends by itself within [`GRACE`].
     pub(super) fn ended(&mut self) -> Option<ExitStatus> {
         let until = Instant::now() + GRACE;
         while Instant::now() < until {
@@ -100,8 +100,8 @@ impl Job {
         None
     }
 
-    /// What it has complained about, once it has ended: what is still on its way is waited for, but not for ever, since
-    /// somebody it started may have its standard error.
+    /// Returns what the job wrote to standard error, once it has ended. Waits for the rest, but not for ever: a process
+    /// that the job started may still hold the stream open.
     pub(super) fn complaints(&self) -> String {
         let until = Instant::now() + GRACE;
         let left = || until.saturating_duration_since(Instant::now());
@@ -111,12 +111,12 @@ impl Job {
 
     fn kill(&mut self) {
         if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
-            // It may have ended already.
+            // The group may have ended already.
             kill_process_group(group, Signal::KILL).unwrap_or_default();
         }
         let until = Instant::now() + GRACE;
         loop {
-            // Further ones may have been about to start.
+            // Further processes may have been about to start.
             let alive = processes(&self.mark);
             for pid in &alive {
                 kill_process(*pid, Signal::KILL).unwrap_or_default();
@@ -129,7 +129,7 @@ impl Job {
         }
     }
 
-    /// Removes shared memory that killed ranks of this job left and that nobody has.
+    /// Removes shared memory that killed ranks of this job left and that no process maps.
     fn sweep(&self) {
         let left: Vec<PathBuf> =
             library_files().filter(|path| !self.before.contains(path)).collect();
@@ -152,7 +152,7 @@ impl Drop for Job {
     }
 }
 
-/// The living processes of a job, but not those that wait to be reaped.
+/// Living processes of a job, without zombies.
 fn processes(mark: &str) -> Vec<Pid> {
     let wanted = format!("{VARIABLE}={mark}");
     let is_marked = |pid: &Pid| {
@@ -169,14 +169,14 @@ fn listen(output: impl Read, tell: &Sender<String>) {
     for line in BufReader::new(output).split(b'\n') {
         let Ok(line) = line else { return };
         n_bytes += line.len() + 1;
-        // What nobody will read is taken all the same, so that the job is not held up.
+        // Output beyond the limit is read as well, so that the job does not block.
         if n_bytes <= PRINTED_MAX {
             tell.send(String::from_utf8_lossy(&line).into_owned()).unwrap_or_default();
         }
     }
 }
 
-/// Shared memory of MPICH, which cannot be told where to keep it.
+/// Shared memory files of MPICH, which cannot be told where to keep them.
 fn library_files() -> impl Iterator<Item = PathBuf> {
     names(Path::new("/dev/shm")).filter(|path| {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_hangs_is_ended_with_all_it_started() {
-        // One of them ignores what can be ignored, and another one is in a session of its own.
+        // One process ignores signals that can be ignored, and another one is in a session of its own.
         let script =
             "trap '' TERM HUP; setsid sleep 1000 & touch $TMPDIR/file; echo up; sleep 1000";
         let job = shell(script);

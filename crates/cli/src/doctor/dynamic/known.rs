@@ -1,13 +1,13 @@
-//! What is known of MPI libraries that start processes while they run, by version, and the settings that help.
+//! Known defects of MPI libraries that start processes while they run, by version, and the settings that help.
 //!
 //! Measured on Debian 12 with Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2.
 
 use super::super::mpi::Launcher;
 
-/// A variable of the environment.
+/// Environment variable: name and value.
 pub(super) type Setting = (&'static str, &'static str);
 
-/// What to set for programs that change their size; where one is root, Open MPI wants to hear that this is meant.
+/// Variables to set for programs that change their size; Open MPI runs as root only with two more.
 pub(super) fn settings(launcher: &Launcher, is_root: bool) -> Vec<Setting> {
     let mut settings = Vec::new();
     if launcher.is_open_mpi {
@@ -31,12 +31,12 @@ pub(super) fn settings(launcher: &Launcher, is_root: bool) -> Vec<Setting> {
     settings
 }
 
-/// Options of the launcher that go with them.
+/// Options of the launcher that go with the settings.
 pub(super) fn options(launcher: &Launcher) -> &'static [&'static str] {
     if launcher.is_open_mpi { &["--oversubscribe", "--bind-to", "none"] } else { &[] }
 }
 
-/// Defects that were met, in words.
+/// Known defects of a library, as sentences.
 pub(super) fn defects(launcher: &Launcher) -> &'static [&'static str] {
     match (launcher.is_open_mpi, launcher.version) {
         (true, (..=4, _)) => &[
@@ -63,7 +63,7 @@ pub(super) fn defects(launcher: &Launcher) -> &'static [&'static str] {
     }
 }
 
-/// How a program changes its size there, in words.
+/// Sentence about how a program changes its size with this library.
 pub(super) fn way(launcher: &Launcher, is_spawning: bool) -> &'static str {
     let is_trusted =
         if launcher.is_open_mpi { 5 <= launcher.version.0 } else { (4, 3) <= launcher.version };

@@ -1,10 +1,10 @@
-//! What killed launchers of Open MPI left in the temporary folder: a launcher that gets the number of a dead one later does
-//! not start ("PMIx server's listener thread failed to start").
+//! Files that killed launchers of Open MPI left in the temporary folder: a later launcher that gets the process ID of a
+//! dead one does not start ("PMIx server's listener thread failed to start").
 
 use crate::doctor::Check;
 use std::path::{Path, PathBuf};
 
-/// One check where something is left.
+/// Returns a check if anything is left.
 pub(crate) fn check() -> Option<Check> {
     let is_alive = |pid: u32| Path::new("/proc").join(pid.to_string()).exists();
     judge(&std::env::temp_dir(), is_alive)
@@ -29,7 +29,7 @@ fn judge(folder: &Path, is_alive: impl Fn(u32) -> bool) -> Option<Check> {
     Some(Check::limited("Open MPI sessions", found, [costs, &remedy]))
 }
 
-/// The process in the name of a session folder.
+/// Process ID in the name of a session folder.
 fn launcher_of(path: &Path) -> Option<u32> {
     let pid = path.file_name()?.to_str()?.strip_prefix("ompi.")?;
     if path.is_dir() { pid.parse().ok() } else { None }

@@ -1,7 +1,7 @@
-//! A rank that tries what its MPI library can, and says so on standard output before and after each step.
+//! Rank that tries what its MPI library can do, and reports on standard output before and after each step.
 //!
 //! # Not here
-//! Who waits for the answer, and for how long: `trial`.
+//! Waiting for the reports, and deadlines: `trial`.
 
 mod part;
 
@@ -13,36 +13,36 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What stands before the words for `trial`.
+/// Prefix of lines for `trial`.
 pub(super) const MARK: &str = "sintonia-doctor ";
 
-/// Something that a library can do, or not.
+/// Feature of an MPI library that is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Ranks start.
     Start,
-    /// Several threads call at a time.
+    /// Several threads call MPI at the same time.
     Threads,
-    /// A process is started, and disconnected again.
+    /// A process is started and disconnected.
     SpawnOne,
-    /// Several are started, merged with those that are there, and disconnected again.
+    /// Several processes are started, merged with the ranks, and disconnected.
     Merge,
-    /// Those that were disconnected end while the others go on.
+    /// Disconnected processes end while the others go on.
     Release,
-    /// A process is started by a thread while the other one goes on.
+    /// One thread starts a process while the other one goes on.
     Background,
-    /// Ranks fetch from each other's memory, over worlds.
+    /// Ranks read each other's memory (one-sided), across worlds.
     Window,
-    /// Ranks hear each other from whomever something comes, over worlds.
+    /// Ranks receive from any source, across worlds.
     AnySource,
-    /// Ranks of several worlds are divided, and go on in groups.
+    /// Ranks of several worlds are split into groups and go on in these.
     Split,
     /// A job of another launcher connects.
     Connect,
 }
 
 impl Step {
-    /// All of them; each needs those before it less than those after it.
+    /// All steps, the most basic ones first.
     pub(crate) const ALL: [Self; 10] = [
         Self::Start,
         Self::Threads,
@@ -56,7 +56,7 @@ impl Step {
         Self::Connect,
     ];
 
-    /// As it is written on command lines and in JSON.
+    /// Name on command lines and in JSON.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -72,12 +72,12 @@ impl Step {
         }
     }
 
-    /// Whether processes are started for it.
+    /// Returns whether the step starts processes.
     pub(super) fn starts_processes(self) -> bool {
         !matches!(self, Self::Start | Self::Threads | Self::Connect)
     }
 
-    /// What is tried, for people.
+    /// Description of the step for people.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Start => "start ranks",
@@ -108,7 +108,7 @@ pub(crate) struct DoctorRankOptions {
     started_for: Option<String>,
 }
 
-/// Does what it was started for.
+/// Plays the part that this process was started for.
 pub(crate) fn be_rank(options: &DoctorRankOptions) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let mpi = Mpi::init()?;
@@ -133,13 +133,13 @@ fn try_all(mpi: &Arc<Mpi>, names: &[String], began: Instant) -> anyhow::Result<(
             };
             say(&format!("{verdict} {} {}", step.name(), text.replace('\n', " ")))?;
         }
-        // Whoever takes no part in a step must not begin the next one.
+        // A rank that takes no part in a step must not begin the next one.
         world.barrier()?;
     }
     Ok(())
 }
 
-/// A line for `trial`.
+/// Prints a line for `trial`.
 fn say(words: &str) -> std::io::Result<()> {
     let mut output = std::io::stdout().lock();
     writeln!(output, "{MARK}{words}")?;
@@ -180,11 +180,11 @@ fn attempt(step: Step, world: &Comm, began: Instant) -> anyhow::Result<String> {
     }
 }
 
-/// Waits until processes are gone; `trial` has the deadline.
+/// Waits until these processes are gone; `trial` has the deadline.
 fn wait_until_gone(pids: &[u32]) -> anyhow::Result<()> {
     let is_there = |pid: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // One that waits to be reaped has given everything back.
+        // A zombie has released all its resources.
         stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
     };
     anyhow::ensure!(!pids.is_empty(), "nobody said who he was");
@@ -194,7 +194,7 @@ fn wait_until_gone(pids: &[u32]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lets one process of another launcher connect.
+/// Accepts the connection of one process of another launcher.
 fn receive_guest(mpi: &Arc<Mpi>) -> anyhow::Result<()> {
     let port = mpi.open_port()?;
     say(&format!("port {}", port.name()))?;

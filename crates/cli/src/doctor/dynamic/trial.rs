@@ -1,45 +1,45 @@
-//! Tries what a library can, step by step, in jobs that are ended when they hang.
+//! Tries the features of a library, step by step, in jobs that are ended when they hang.
 //!
-//! The ranks say on standard output what they begin and what came of it. A step without an answer hangs, or has ended the
-//! job; a further job tries those that follow.
+//! The ranks print which step they begin, and its outcome. A step without an outcome hangs, or has ended the job; a
+//! further job tries the steps that follow.
 
 use super::job::{Heard, Job};
 use super::rank::{MARK, Step};
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// What came of a step.
+/// Outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It works; what was seen.
+    /// The feature works; with what was observed.
     Works(String),
-    /// The library, or a rank, says why not.
+    /// The feature fails; with the reason given by the library or a rank.
     Fails(String),
-    /// It did not end.
+    /// The step did not end in time.
     Hangs,
-    /// The job ended in the midst of it.
+    /// The job ended during the step; with its status.
     Dies(String),
-    /// What it needs does not work.
+    /// A step that this one needs does not work.
     NotTried,
 }
 
-/// How long is waited.
+/// Longest waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Until ranks are there.
+    /// Until the ranks have started.
     pub(super) start: Duration,
     /// For each step.
     pub(super) step: Duration,
 }
 
-/// How ranks are started.
+/// Command that starts ranks.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
-    /// The launcher, with its options.
+    /// Launcher with its options.
     pub(super) launcher: Vec<OsString>,
-    /// What it starts, which takes `--steps NAME,...` and `--connect PORT`.
+    /// Program that it starts, which takes `--steps NAME,...` and `--connect PORT`.
     pub(super) program: Vec<OsString>,
-    /// Variables of the environment.
+    /// Environment variables.
     pub(super) variables: Vec<(&'static str, &'static str)>,
 }
 
@@ -52,14 +52,14 @@ impl Start {
     }
 }
 
-/// Tries these steps; the first one is that ranks start.
+/// Tries these steps; the first one must be that ranks start.
 pub(super) fn conduct(start: &Start, steps: &[Step], limits: Limits) -> Vec<(Step, Outcome)> {
     let mut done: Vec<(Step, Outcome)> = Vec::new();
     while done.len() < steps.len() {
         let left = &steps[done.len()..];
         let is_hopeless = |outcome: &Outcome| !matches!(outcome, Outcome::Works(_));
         let is_started = !done.first().is_some_and(|(_, outcome)| is_hopeless(outcome));
-        // Where one process could not be started in time, others would take their time, too.
+        // After a step has hung, steps that start processes would take their time, too.
         let is_hanging = done.iter().any(|(_, outcome)| *outcome == Outcome::Hangs);
         match left[0] {
             step if !is_started || (is_hanging && step.starts_processes()) => {
@@ -71,7 +71,7 @@ pub(super) fn conduct(start: &Start, steps: &[Step], limits: Limits) -> Vec<(Ste
     done
 }
 
-/// One job: adds what came of its steps, up to the first without an answer.
+/// Runs one job; adds the outcomes of its steps, up to the first step without one.
 fn attempt(start: &Start, left: &[Step], limits: Limits, done: &mut Vec<(Step, Outcome)>) {
     let names: Vec<&str> = left.iter().map(|step| step.name()).collect();
     let mut job = match start.job("2", ["--steps", &names.join(",")]) {
@@ -90,7 +90,7 @@ fn attempt(start: &Start, left: &[Step], limits: Limits, done: &mut Vec<(Step, O
                     Some(outcome) => outcome,
                     None => {
                         if let Some(port) = said.strip_prefix("port ") {
-                            // One that does not start is missed by the one that waits for it.
+                            // If it does not start, the step that waits for it reaches its deadline.
                             guest = start.job("1", ["--connect", port]).ok();
                         }
                         continue;
@@ -107,7 +107,7 @@ fn attempt(start: &Start, left: &[Step], limits: Limits, done: &mut Vec<(Step, O
     drop(guest);
 }
 
-/// What a line says of a step: `ok NAME ...` or `failed NAME ...`.
+/// Parses the outcome of a step from a line: `ok NAME ...` or `failed NAME ...`.
 fn answer(said: &str, step: Step) -> Option<Outcome> {
     let mut words = said.splitn(3, ' ');
     let (verdict, name, rest) = (words.next()?, words.next()?, words.next().unwrap_or_default());
@@ -118,7 +118,7 @@ fn answer(said: &str, step: Step) -> Option<Outcome> {
     }
 }
 
-/// Why a job ended before its time.
+/// Reason why a job ended early.
 fn ending(job: &mut Job) -> Outcome {
     let Some(status) = job.ended() else { return Outcome::Hangs };
     let said = job.complaints();
@@ -131,7 +131,7 @@ fn ending(job: &mut Job) -> Outcome {
 mod tests {
     use super::*;
 
-    /// A launcher that is a shell: it has the options `-n 2 rank --steps NAMES` in `$*`.
+    /// Launcher that is a shell script: its `$*` is `-n 2 rank --steps NAMES`.
     fn start(script: &str) -> Start {
         let launcher = ["sh", "-c", script, "launcher"].map(OsString::from).to_vec();
         Start { launcher, program: vec!["rank".into()], variables: Vec::new() }

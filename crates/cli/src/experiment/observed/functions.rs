@@ -1,4 +1,4 @@
-//! Functions that are measured by themselves: their passages divide the computation between calls.
+//! Functions that are measured by themselves: their passages divide the computation between MPI calls.
 
 use super::{FIRST_THREAD, LAST, Places};
 use events::{Place, RecordKind};
@@ -7,7 +7,7 @@ use run_record::{FunctionEvent, RunRecord, TableError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Takes the functions that were recorded out of the computation that they are part of.
+/// Takes the recorded functions out of the computation that they are part of.
 pub(super) fn take(
     parts: &mut [Part],
     record: &RunRecord,
@@ -22,7 +22,7 @@ pub(super) fn take(
     Ok(())
 }
 
-/// A call of MPI and the name of its place.
+/// MPI call and the name of its place.
 type Placed = (Call, String);
 
 fn calls(record: &RunRecord, places: &Places) -> Result<BTreeMap<usize, Vec<Placed>>, TableError> {

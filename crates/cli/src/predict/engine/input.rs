@@ -1,4 +1,4 @@
-//! The run: its trace as a program, and how long it really took.
+//! Input of the engines: the trace of a run as a program, and the time that the run really took.
 
 use super::EngineOptions;
 use crate::exit::NotWritten;
@@ -11,29 +11,29 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The list of the files of a time-independent trace.
+/// File that lists the files of a time-independent trace.
 const INDEX: &str = "trace.txt";
 
-/// A run to evaluate.
+/// Run to evaluate.
 pub(super) struct Input {
     pub(super) program: Program,
-    /// Where `trace.txt` is.
+    /// Folder of `trace.txt`.
     pub(super) dir: PathBuf,
-    /// Where a platform may be written.
+    /// Folder into which a platform may be written.
     pub(super) scratch: PathBuf,
-    /// The rate at which the trace counts computation.
+    /// Rate by which the trace counts computation.
     pub(super) flops_per_s: f64,
     pub(super) n_nodes: usize,
-    /// How long it took, where that is known.
+    /// Time that the run took, where that is known.
     pub(super) measured_s: Option<f64>,
-    /// What the trace does not say.
+    /// Sentences about what the trace does not hold.
     pub(super) notes: Vec<String>,
-    /// Removes the trace in the end.
+    /// Folder of the trace; removed with this value.
     _temporary: Option<TempDir>,
 }
 
 impl Input {
-    /// A record, or a folder with a trace that was exported before.
+    /// Reads a record, or a folder with a trace that was exported before.
     pub(super) fn read(run: &Path, options: &EngineOptions) -> anyhow::Result<Self> {
         let SimgridOptions { flops_per_s, .. } = SimgridOptions::default();
         let (scratch, temporary) = match &options.keep {
@@ -62,7 +62,7 @@ impl Input {
         let record = RunRecord::open(run)?;
         let choice = SimgridOptions { world: options.world, flops_per_s };
         let mut notes = export::simgrid(&record, &scratch, &choice)?;
-        // The first says how to replay it.
+        // The first note says how to replay the trace.
         notes.retain(|note| !note.starts_with("replay it"));
         let summary = record.read_summary()?;
         Ok(Self {

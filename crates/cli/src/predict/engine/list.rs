@@ -1,19 +1,19 @@
-//! The answer for other programs.
+//! Writes the results for other programs.
 
 use super::{Answer, Engine};
 use serde_json::{Value, json};
 
-/// Legs of the critical path that are listed, from its end.
+/// Most legs of the critical path that are listed, from its end.
 const N_LEGS_MAX: usize = 1000;
 
-/// An object with `predictions`: the whole program by the engine that was asked for, whose region is null, then the
-/// regions of the composition.
+/// JSON object with `predictions`: the whole program, with region null, by the chosen engine; then the regions of the
+/// composition.
 pub(super) fn as_json(answer: &Answer<'_>) -> Value {
     let composed = &answer.composed;
     let parameters = json!({ "p": answer.input.program.n_ranks() });
     let total_s = answer.total_s();
     let [low_s, high_s] = answer.limits_s.unwrap_or([composed.total_s; 2]);
-    // How far the ends are from ours holds for the replay as well.
+    // The relative width of the interval is taken over to the replay.
     let scale = if 0.0 < composed.total_s { total_s / composed.total_s } else { 1.0 };
     let mut predictions = vec![json!({
         "region": null, "metric": "time", "engine": answer.engine, "parameters": parameters,

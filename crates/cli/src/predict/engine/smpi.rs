@@ -1,8 +1,8 @@
-//! SimGrid replays the trace on a platform with the same network.
+//! Replays the trace by SimGrid, on a platform with the same network.
 //!
-//! Each rank has a host of its own, and the time of a message alone is that of the machine: the link of a host has half
-//! the latency, and factors by length are those of the machine's lines. Corrections for TCP are switched off, and
-//! algorithms of collectives are those of MPICH where SimGrid 3.32 replays them without a crash.
+//! Each rank has a host of its own. The time of a single message is that of the machine: the link of a host has half
+//! the latency, and factors by length follow the machine's lines. Corrections for TCP are switched off, and collectives
+//! use MPICH's algorithms where SimGrid 3.32 replays them without a crash.
 
 use super::Input;
 use crate::files;
@@ -16,9 +16,9 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the replay.
+/// Time between two checks of whether the replay has ended.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Lines of its output that an error shows.
+/// Lines of the replay's output that an error shows.
 const N_LINES_MAX: usize = 5;
 /// Algorithms of collectives. Those of MPICH for bcast, reduce and allreduce end a replay with an invalid `free`.
 const ALGORITHMS: [&str; 6] = [
@@ -30,10 +30,10 @@ const ALGORITHMS: [&str; 6] = [
     "allreduce:rdb",
 ];
 
-/// What SimGrid says.
+/// Result of a replay.
 pub(super) struct Replay {
     pub(super) total_s: f64,
-    /// How long it took to say so.
+    /// Time that the replay took.
     pub(super) took_s: f64,
 }
 
@@ -76,14 +76,14 @@ fn platform(machine: &Machine, n_ranks: usize, flops_per_s: f64) -> String {
     )
 }
 
-/// The line of the longest messages; SimGrid has no network without any time.
+/// Line of the longest messages; SimGrid does not accept a network without latency or without cost per byte.
 fn base(machine: &Machine) -> Line {
     let last = machine.network.lines().last();
     let last = last.copied().unwrap_or(Line { from_bytes: 0, latency_s: 0.0, s_per_byte: 0.0 });
     Line { latency_s: last.latency_s.max(1e-12), s_per_byte: last.s_per_byte.max(1e-15), ..last }
 }
 
-/// What a length makes of the latency and the bandwidth of the platform.
+/// Factors by length of the platform's bandwidth and latency.
 fn factors(machine: &Machine) -> [String; 2] {
     let base = base(machine);
     let (mut bandwidth, mut latency) = (String::new(), String::new());
@@ -100,7 +100,7 @@ fn factors(machine: &Machine) -> [String; 2] {
 
 fn run(input: &Input, machine: &Machine, at_most: Duration) -> anyhow::Result<String> {
     let program = std::env::var_os("SMPIRUN").unwrap_or_else(|| "smpirun".into());
-    // It runs in the folder of the trace, whose files are named from there.
+    // The replay runs in the folder of the trace, since the names of its files are relative to that.
     let scratch = input.scratch.canonicalize()?;
     let path = scratch.join("smpirun.log");
     let log = File::create(&path).with_context(|| format!("`{}`", path.display()))?;
@@ -137,7 +137,7 @@ fn run(input: &Input, machine: &Machine, at_most: Duration) -> anyhow::Result<St
     }
 }
 
-/// Waits for the replay; ends it, and what it started, when it takes too long.
+/// Waits for the replay; if it takes too long, ends it and the processes it started.
 fn wait(child: &mut Child, at_most: Duration) -> anyhow::Result<Option<ExitStatus>> {
     let began = Instant::now();
     loop {

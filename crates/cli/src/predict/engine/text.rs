@@ -1,16 +1,16 @@
-//! The answer for people.
+//! Writes the results for people.
 
 use super::{Answer, Engine};
 use crate::predict::short;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Ranks of the critical path that are named.
+/// Number of ranks of the critical path that are named.
 const N_RANKS_SHOWN: usize = 4;
-/// A part of the path below this is not worth a line.
+/// Share of the path below which a part gets no line.
 const SHARE_MIN: f64 = 0.005;
 
-/// Both predictions beside the measured time, then where the time goes.
+/// Text with both predictions beside the measured time, and where the time goes.
 pub(super) fn text(answer: &Answer<'_>) -> String {
     let mut text = String::new();
     add(
@@ -49,7 +49,7 @@ pub(super) fn text(answer: &Answer<'_>) -> String {
 }
 
 impl Answer<'_> {
-    /// The total by the engine that was asked for.
+    /// Total by the chosen engine.
     pub(super) fn total_s(&self) -> f64 {
         let replay = self.replay.as_ref().filter(|_| self.engine == Engine::Smpi);
         replay.map_or(self.composed.total_s, |replay| replay.total_s)
@@ -94,7 +94,7 @@ fn regions(text: &mut String, answer: &Answer<'_>) {
     );
 }
 
-/// Which ranks decide about the end.
+/// Adds the ranks that are longest on the critical path.
 fn path(text: &mut String, answer: &Answer<'_>) {
     let composed = &answer.composed;
     let mut stays: BTreeMap<u32, f64> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! A scenario as options, or as a file with the same keys.
+//! Scenario given by options, or by a file with the same keys.
 
 use crate::exit::BadOption;
 use crate::files;
@@ -79,7 +79,7 @@ enum Knowledge {
 }
 
 impl Described {
-    /// What is not given here is taken from there.
+    /// Takes from `other` what is not given here.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             nodes: self.nodes.or(other.nodes),
@@ -136,7 +136,7 @@ impl Described {
     }
 }
 
-/// The keys of a file are read by the code that reads options.
+/// Keys of a file, which are parsed by the code for options.
 #[derive(Debug, Parser)]
 struct File {
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Policies as a picture: how near to the ideal each comes, and what it costs.
+//! Draws policies: the ratio that each reaches against the ideal, and its messages.
 
 use super::Row;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 const WIDTH: f64 = 760.0;
 const ROW: f64 = 24.0;
 const TOP: f64 = 72.0;
-/// Where the bars of ratios and messages begin, and how long the longest are.
+/// Positions of the bars for ratios and messages, and the length of the longest bar.
 const RATIO: f64 = 220.0;
 const MESSAGES: f64 = 500.0;
 const BAR: f64 = 180.0;
@@ -15,7 +15,7 @@ const STYLE: &str = "\
 text{font:13px system-ui,sans-serif;fill:#24292f}.head{font-weight:600}\
 .ratio{fill:#2d8a5f}.messages{fill:#3b6ea8}";
 
-/// The picture, as SVG.
+/// Draws the picture as SVG.
 pub(super) fn picture(heading: &str, rows: &[Row]) -> String {
     let height = TOP + ROW * rows.len() as f64 + 16.0;
     let most = rows.iter().map(per_task).fold(1e-9, f64::max);

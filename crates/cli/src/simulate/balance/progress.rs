@@ -1,11 +1,11 @@
-//! How far a simulation is: a line on a terminal, which goes away; nothing in a pipe.
+//! Progress of a simulation: one line on a terminal, removed at the end; nothing in a pipe.
 
 use ::balancing::Policy;
 use simulator::balance::Progress;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the line.
+/// Time between two updates of the line.
 const SHOWN_EVERY: Duration = Duration::from_millis(200);
 
 pub(super) struct Shown {
@@ -29,7 +29,7 @@ impl Shown {
         }
     }
 
-    /// A policy is done.
+    /// Counts a policy as done and removes the line.
     pub(super) fn next(&mut self) {
         self.n_done += 1;
         if self.last.take().is_some() {

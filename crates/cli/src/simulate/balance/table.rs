@@ -1,10 +1,10 @@
-//! Policies as lines of text, the one with the best ratio first.
+//! Prints policies as lines of text, the one with the best ratio first.
 
 use super::Row;
 use ::balancing::Rule;
 use simulator::balance::{Arrivals, Scenario};
 
-/// What is simulated, in a sentence.
+/// Sentence about the scenario.
 pub(super) fn heading(scenario: &Scenario, rows: &[Row]) -> String {
     let ideal_s = rows.first().map_or(0.0, |row| row.outcome.t_opt_s);
     let come = match scenario.arrivals {
@@ -16,7 +16,7 @@ pub(super) fn heading(scenario: &Scenario, rows: &[Row]) -> String {
     format!("{n_tasks} tasks, {come}, on {n_nodes} nodes: ideally {ideal_s:.1} s")
 }
 
-/// A line for each policy.
+/// Table with a line for each policy.
 pub(super) fn table(scenario: &Scenario, rows: &[Row], central_s: f64) -> String {
     let mut sorted: Vec<&Row> = rows.iter().collect();
     sorted.sort_by(|some, other| other.outcome.ratio().total_cmp(&some.outcome.ratio()));
@@ -54,7 +54,7 @@ pub(super) fn table(scenario: &Scenario, rows: &[Row], central_s: f64) -> String
     format!("{head}{lines}{warnings}")
 }
 
-/// The rules that there are.
+/// List of the rules.
 pub(super) fn rules() -> String {
     let head = format!("{:<20} {:<7} {}\n", "RULE", "FROM", "WHAT IT DOES");
     let line = |spec: &&::balancing::RuleSpec| {

@@ -1,4 +1,4 @@
-//! Queues as Slurm prints them, and what is wished of the programs in them.
+//! Tests with queues as Slurm prints them, and the wishes that are expected.
 
 use super::*;
 use crate::slurm_policy::queue::read;
@@ -6,7 +6,7 @@ use resized::{Answer, Sizes};
 
 const RULES: QueueRules = QueueRules { calm_s: 30.0, calm_per_cost: 20.0 };
 
-/// Program of job 1, two ranks to a node.
+/// Status of the program of job 1, with two ranks on a node.
 fn program(size: u32, (min, max): (u32, u32)) -> JobStatus {
     let sizes = Sizes { min, max, preferred: None };
     let (job, program) = ("1".to_owned(), "rod".to_owned());
@@ -50,9 +50,9 @@ fn nodes_become_ranks() {
 
 #[test]
 fn companions_belong_to_their_job() {
-    // One that waits is no job that waits, and is not counted as a node.
+    // A companion that waits is no waiting job, and does not count as a node.
     check(0, &[OWN, "2|PENDING|1|Resources|9|sintonia-1"], &program(2, (1, 8)), &[]);
-    // One that is ending is nearly there: nobody has to shrink.
+    // The nodes of a job that is ending are about to be free: no program has to shrink.
     let ending = "4|COMPLETING|1|None|9|sintonia-7";
     check(0, &[OWN, LENT, ending, "3|PENDING|1|Resources|5|a"], &program(4, (1, 8)), &[]);
 }
@@ -73,7 +73,7 @@ fn answered(status: &JobStatus, id: u64, outcome: Outcome) -> JobStatus {
     JobStatus { answered: Some(answer), ..status.clone() }
 }
 
-/// Wishes once at 100 s, and lets the program answer so at 110 s.
+/// Memory after one wish at 100 s and an answer with this outcome at 110 s.
 #[track_caller]
 fn after(outcome: Outcome) -> Memory {
     let (mut memory, status) = (Memory::default(), program(2, (1, 4)));

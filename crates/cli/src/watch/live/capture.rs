@@ -1,4 +1,4 @@
-//! The command's output while a view has the terminal: kept in a file, and passed on in its order afterwards.
+//! Captures the command's output while a view has the terminal: kept in a file, and passed on in order afterwards.
 
 use run_record::{SpoolReader, SpoolWriter};
 use std::collections::VecDeque;
@@ -11,11 +11,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Lines kept for the view.
+/// Most lines kept for the view.
 const N_LINES_MAX: usize = 1000;
 const LINE_BYTES_MAX: usize = 4096;
 const READ_BYTES: usize = 16 << 10;
-/// Time for the last bytes after the command's end; a process it left behind may hold the pipe for ever.
+/// Longest wait for the last bytes after the command's end; a process it left behind may hold the pipe for ever.
 const LAST_BYTES: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ enum Stream {
 
 impl Stream {
     fn write(self, bytes: &[u8]) {
-        // Nobody reads it any more: the command would not hear of it from a terminal either.
+        // An error means that no reader is left; on a terminal the command would not learn of that either.
         match self {
             Self::Output => io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()).ok(),
             Self::Errors => io::stderr().write_all(bytes).ok(),
@@ -34,14 +34,14 @@ impl Stream {
     }
 }
 
-/// What happens to output.
+/// Destination of the output.
 #[derive(Debug)]
 enum Way {
-    /// Into the file.
+    /// The file.
     Kept(SpoolWriter),
-    /// The file takes no more: readers wait until the view is gone.
+    /// The file takes no more: readers wait until the view ends.
     Full,
-    /// To where ours goes.
+    /// The output of this process.
     PassedOn,
 }
 
@@ -52,7 +52,7 @@ struct Shared {
     lines: Mutex<VecDeque<String>>,
 }
 
-/// The command's output.
+/// Captured output of a command.
 #[derive(Debug)]
 pub(crate) struct Capture {
     shared: Arc<Shared>,
@@ -63,11 +63,11 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Keeps what will come out of the command's pipes in the file `path`. Called before there is a command: one
-    /// whose pipes nobody reads would wait for ever.
+    /// Starts to keep the output of the command's pipes in the file `path`. Called before the command starts, since a
+    /// command whose pipes are not read would wait for ever.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If no thread can be started.
     pub(crate) fn start(path: &Path) -> io::Result<Self> {
         let way = SpoolWriter::create(path).map_or(Way::Full, Way::Kept);
         let lines = Mutex::default();
@@ -81,14 +81,14 @@ impl Capture {
         Ok(Self { shared, path: path.to_owned(), readers, to_output, to_errors })
     }
 
-    /// The command is there.
+    /// Gives the pipes of the started command to the readers.
     pub(crate) fn read(&self, (output, errors): (ChildStdout, ChildStderr)) {
-        // Fails when a reader panicked, which closes the pipe.
+        // Fails if a reader panicked, which closes the pipe.
         self.to_output.send(output).ok();
         self.to_errors.send(errors).ok();
     }
 
-    /// Whether the file takes no more.
+    /// Returns whether the file takes no more.
     pub(crate) fn is_full(&self) -> bool {
         matches!(*self.shared.way(), Way::Full)
     }
@@ -98,7 +98,7 @@ impl Capture {
         self.shared.lines().drain(..).collect()
     }
 
-    /// The terminal is free: what was kept goes there, and what comes after it.
+    /// Writes what was kept to the terminal, which is free now; later output goes there, too.
     pub(crate) fn pass_on(&mut self) {
         let mut way = self.shared.way();
         if !matches!(*way, Way::PassedOn) {
@@ -108,7 +108,7 @@ impl Capture {
         }
     }
 
-    /// The command ended: waits for what is still in the pipes.
+    /// Waits for the output that is still in the pipes after the command's end.
     pub(crate) fn finish(mut self) {
         self.pass_on();
         let deadline = Instant::now() + LAST_BYTES;
@@ -117,7 +117,7 @@ impl Capture {
     }
 }
 
-/// A thread that reads one pipe, once there is one.
+/// Thread that reads one pipe, once it is handed over.
 fn reader<P: Read + Send + 'static>(
     shared: &Arc<Shared>,
     pipe: Receiver<P>,
@@ -159,7 +159,7 @@ impl Shared {
             let bytes = &bytes[..n_bytes];
             self.take(bytes, stream);
             let add = || self.add_lines(&mut line, bytes);
-            // Else the end of this thread would close the pipe, and end the command.
+            // A panic would end this thread and close the pipe, which ends the command.
             is_shown = is_shown && catch_unwind(AssertUnwindSafe(add)).is_ok();
         }
     }

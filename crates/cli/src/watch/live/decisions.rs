@@ -1,4 +1,4 @@
-//! What tuning did since the last look, for people who watch: read from the record's `tuning.jsonl`.
+//! Reads from the record's `tuning.jsonl` what tuning did since the last look, for users who watch.
 
 use run_record::TuningLine;
 use run_record::tuning::TuningEvent;
@@ -7,19 +7,19 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-/// Bytes read at one look; the rest comes with the next.
+/// Most bytes read at one time; the rest is read the next time.
 const N_BYTES_MAX: u64 = 1 << 18;
-/// Decisions whose points are remembered.
+/// Number of decisions whose points are remembered.
 const N_DECISIONS_MAX: usize = 1000;
 
-/// The end of `tuning.jsonl`, followed while it grows.
+/// Follows the end of `tuning.jsonl` while it grows.
 #[derive(Debug, Default)]
 pub(super) struct Decisions {
     path: PathBuf,
     offset: u64,
-    /// How long the last iteration took.
+    /// Time of the last iteration, in s.
     iteration_s: Option<f64>,
-    /// The newest of the lines.
+    /// Newest of the lines.
     newest: Option<String>,
     changes: BTreeMap<u64, String>,
 }
@@ -29,7 +29,7 @@ impl Decisions {
         Self { path, ..Self::default() }
     }
 
-    /// What is new: one line for each decision, and for each that was not kept.
+    /// New lines: one for each decision, and one for each that was not kept.
     pub(super) fn news(&mut self) -> Vec<String> {
         let text = self.read().unwrap_or_default();
         let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
@@ -40,13 +40,13 @@ impl Decisions {
         news
     }
 
-    /// Behind the state of a run: how long its iterations take, and the newest decision.
+    /// Suffix for the state of a run: the time of its iterations, and the newest decision.
     pub(super) fn in_short(&self) -> String {
         let newest = self.newest.as_ref().map(|line| format!(", {line}"));
         format!("{}{}", self.iteration(), newest.unwrap_or_default())
     }
 
-    /// How long iterations take, behind something else.
+    /// Suffix with the time of iterations.
     pub(super) fn iteration(&self) -> String {
         let text = self.iteration_s.map(|time_s| format!(", iteration {:.1} ms", time_s * 1e3));
         text.unwrap_or_default()
@@ -57,7 +57,7 @@ impl Decisions {
         file.seek(SeekFrom::Start(self.offset))?;
         let mut bytes = Vec::new();
         file.take(N_BYTES_MAX).read_to_end(&mut bytes)?;
-        // Lines are ASCII but for names; a letter that is cut is in the line that is not whole yet.
+        // Lines are ASCII except for names; a letter that is cut is in a line that is not complete yet.
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 

@@ -1,4 +1,4 @@
-//! What a view shows of a moment: the run so far, and what changed since the moment before.
+//! Snapshots for a live view: the run so far, and what changed since the last snapshot.
 
 use analyzer::{Measured, RunFacts, summarize};
 use dashboard::live::{OperationRate, RankNow, Snapshot};
@@ -10,10 +10,10 @@ use std::time::Instant;
 use symbols::Resolver;
 use wire::ProcessReport;
 
-/// Call sites shown.
+/// Number of call sites shown.
 const N_CALL_SITES: usize = 50;
 
-/// The moments of a run, one after the other.
+/// Makes the snapshots of a run, one after the other.
 pub(super) struct Moments {
     facts: RunFacts,
     resolver: Resolver,
@@ -31,7 +31,7 @@ impl Moments {
         }
     }
 
-    /// The moment at which `measured` was taken.
+    /// Snapshot of the moment at which `measured` was taken.
     pub(super) fn next(&mut self, measured: Measured) -> Snapshot {
         let mut facts = self.facts.clone();
         facts.wall_s = self.started.elapsed().as_secs_f64();
@@ -74,7 +74,7 @@ fn state(now: &Summary) -> &'static str {
     }
 }
 
-/// What a rank did since the moment before.
+/// Changes of a rank since the last snapshot.
 struct Change<'a> {
     rank: &'a RankTotals,
     elapsed_s: f64,
@@ -117,7 +117,7 @@ fn rank_now(change: &Change<'_>, processes: &[ProcessReport]) -> RankNow {
     }
 }
 
-/// How long the main thread has been in its call, or computing.
+/// Time for which the main thread has been in its present call or computation, in s.
 fn since_s(report: &ProcessReport) -> f64 {
     let main = report.threads.iter().find(|thread| thread.idx == report.main_thread);
     main.map_or(0.0, |thread| report.clock.seconds(report.now.0.saturating_sub(thread.since.0)))

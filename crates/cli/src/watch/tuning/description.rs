@@ -1,5 +1,5 @@
-//! Which program a run is about, and what describes it: the file that was named, or what a program carries
-//! in its own file.
+//! Chooses the program of a run and its description: the file that was named, or one that a program carries in its own
+//! file.
 
 use crate::arguments::Tuned;
 use crate::watch::Programs;
@@ -8,22 +8,22 @@ use application::{Application, Level, Problem};
 use std::path::{Path, PathBuf};
 use symbols::Program;
 
-/// A description, and the text that problems are shown in.
+/// Description, and the text in which problems are shown.
 #[derive(Default)]
 pub(super) struct Description {
     pub(super) application: Application,
     file: String,
     text: String,
-    /// Where libraries that it names lie.
+    /// Folder of libraries that it names.
     pub(super) folder: PathBuf,
-    /// Where it was found, as a sentence; none for one that was named.
+    /// Sentence about where it was found; `None` if it was named.
     pub(super) origin: Option<String>,
 }
 
-/// The description that is asked for, and its program.
+/// Finds the description that is asked for, and its program.
 ///
 /// # Errors
-/// When there is none, it has errors, or its program is not there.
+/// If there is none, it has errors, or its program is not there.
 pub(super) fn choose(tuned: &Tuned, programs: &Programs) -> anyhow::Result<(Description, Program)> {
     if let Some(path) = &tuned.app {
         let description = Description::read(path)?;
@@ -46,7 +46,7 @@ pub(super) fn choose(tuned: &Tuned, programs: &Programs) -> anyhow::Result<(Desc
     Ok((description.of_program(&program), program))
 }
 
-/// A program that carries a description: the file that has it, and its text.
+/// Opens a program that carries a description; returns the file that has it, its text and the program.
 fn carried(path: &Path, programs: &Programs) -> Option<(String, String, Program)> {
     let program = programs.open(path).ok()?;
     let (file, text) = program.description()?;
@@ -54,8 +54,8 @@ fn carried(path: &Path, programs: &Programs) -> Option<(String, String, Program)
     Some((file, text, program))
 }
 
-/// The program of a description that was named: one of its file name, or one that carries a description of the
-/// same name, whatever its own.
+/// Path of the program that a description is about: one with the name in the description, or one of another name that
+/// carries a description for this name.
 fn described(
     description: &Description,
     path: &Path,
@@ -91,7 +91,7 @@ fn undescribed(programs: &Programs) -> anyhow::Error {
     }
 }
 
-/// A library may carry it that is found only where the program runs.
+/// Sentence about libraries that are not found here: one of them may carry the description.
 fn missing(program: &Path, programs: &Programs) -> String {
     let Ok(program) = programs.open(program) else { return String::new() };
     let names: Vec<&str> = program.missing_libraries().iter().map(String::as_str).collect();
@@ -117,12 +117,12 @@ impl Description {
         Ok(description)
     }
 
-    /// Checks it against its program.
+    /// Checks the description against its program.
     pub(super) fn check(&self, names: &impl application::ProgramNames) -> anyhow::Result<()> {
         self.judge(&application::check(&self.text, &self.application, names))
     }
 
-    /// The same, of a program that may have another name.
+    /// Takes the name of this program, which may be another one.
     fn of_program(mut self, program: &Program) -> Self {
         let path = program.path().canonicalize();
         if let Some(name) = path.ok().as_deref().and_then(Path::file_name) {
@@ -131,7 +131,7 @@ impl Description {
         self
     }
 
-    /// Shows problems; an error when one of them is.
+    /// Shows the problems; returns an error if any of them is one.
     fn judge(&self, problems: &[Problem]) -> anyhow::Result<()> {
         for problem in problems {
             eprint!("{}", problem.render(&self.file, &self.text));

@@ -1,10 +1,10 @@
-//! Libraries that a description names: ranks are told where they lie.
+//! Finds the libraries that a description names, so that ranks can be told their paths.
 
 use anyhow::bail;
 use application::{Application, Change};
 use std::path::{Path, PathBuf};
 
-/// Makes the paths of libraries absolute: those that are not are looked for beside the description, in `dir`.
+/// Makes the paths of libraries absolute; relative ones are looked for beside the description, in `dir`.
 pub(super) fn locate(application: &mut Application, dir: &Path) -> anyhow::Result<()> {
     for point in &mut application.tuning_points {
         match &mut point.change {
@@ -19,7 +19,7 @@ pub(super) fn locate(application: &mut Application, dir: &Path) -> anyhow::Resul
     Ok(())
 }
 
-/// An absolute path is not looked at: it may be there only on the nodes.
+/// Makes a path absolute; one that is absolute is not checked, since it may exist only on the nodes.
 fn located(library: &str, dir: &Path, point: &str) -> anyhow::Result<String> {
     let path = PathBuf::from(library);
     if path.is_absolute() {

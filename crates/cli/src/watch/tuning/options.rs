@@ -1,13 +1,13 @@
-//! Options of tunlets on the command line, `NAME:OPTION=VALUE,OPTION=VALUE`, and files that options name.
+//! Parses options of tunlets on the command line, `NAME:OPTION=VALUE,OPTION=VALUE`, and reads files that they name.
 
 use anyhow::{Context, bail};
 use application::Application;
 use std::path::Path;
 
-/// The option that names a file of models, whose text the tunlet gets.
+/// Option that names a file of models, whose text the tunlet gets.
 const MODEL: &str = "model";
 
-/// The name of a tunlet without options, as it is written with `--tunlet`.
+/// Name of a tunlet in an argument of `--tunlet`, without the options.
 pub(super) fn name(written: &str) -> &str {
     match written.split_once(':') {
         Some((name, options)) if options.contains('=') => name,
@@ -15,11 +15,11 @@ pub(super) fn name(written: &str) -> &str {
     }
 }
 
-/// Adds the options that stand behind names to those of the description, and reads the files that options name: those of
-/// the description beside it, in `dir`.
+/// Adds the options that follow names to those of the description, and reads the files that options name: those of the
+/// description beside it, in `dir`.
 ///
 /// # Errors
-/// When one cannot be read, or the options are of a tunlet in a library, whose name is not known yet.
+/// If one cannot be read, or the options are of a tunlet in a library, whose name is not known yet.
 pub(super) fn add(
     application: &mut Application,
     written: &[String],

@@ -1,4 +1,4 @@
-//! Submitting, looking, canceling, explaining: on one node.
+//! Tests of submitting, listing, canceling and explaining tasks on one node.
 
 use super::daemon::Scene;
 
@@ -111,7 +111,7 @@ fn tasks_are_canceled_by_name_by_number_and_all() {
     assert!(waits.contains("alpha.9") && waits.contains("queued"), "{waits}");
     assert_eq!(node.said(&["cancel", "--name", "b"]), "4 tasks are ended\n");
     assert_eq!(node.said(&["cancel", "alpha.1", "alpha.3-4"]), "3 tasks are ended\n");
-    // One that runs is over only when it has heard of it.
+    // A running task has ended only once the daemon has recorded it.
     node.run(&["tasks", "alpha.1", "--wait"]);
     assert_eq!(node.json(&["cancel", "--all", "--json"])["n_tasks"].as_u64(), Some(2));
     let waited = node.run(&["tasks", "alpha.1-9", "--wait"]);
@@ -126,7 +126,7 @@ fn tasks_are_canceled_by_name_by_number_and_all() {
 fn a_long_task_behind_short_ones_has_its_core_for_itself() {
     let scene = Scene::new();
     let node = scene.start("alpha", &[]);
-    // A third long one beside two of them finds no core.
+    // A third task beside two long ones finds no core.
     let script = "test $SINTONIA_ARRAY_INDEX -le 60 && exit; \
         mkdir a && core=a || { mkdir b && core=b; } || exit 7; sleep 0.3; rmdir $core";
     let words = ["submit", "--wait", "--array", "1-66", "--", "sh", "-c", script];

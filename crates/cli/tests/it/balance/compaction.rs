@@ -1,22 +1,22 @@
-//! A journal that is written anew while tasks run, and a daemon that is killed after it.
+//! Tests that a journal is compacted while tasks run, and that a daemon killed afterwards loses nothing.
 
 use super::daemon::{Daemon, Scene};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-/// Tasks that write and end: more than is kept of what tasks write (64 MiB), and enough for a journal to be written anew
-/// (at 32 MiB, and whenever it is twice as long as after that) more than twice.
+/// Tasks that write and end: more than the output of tasks that is kept (64 MiB), and enough for the journal to be
+/// compacted (at 32 MiB, and whenever it is twice as long as after the last time) more than twice.
 const N_WRITING: usize = 400;
-/// Each of them on both of its outputs, of which so much is kept.
+/// Bytes that each of them writes on both of its outputs, and most that are kept of one.
 const WRITTEN_BYTES: usize = 180_000;
 const OUTPUT_MAX: &str = "196608";
-/// So many fit into what is kept, and one more: two run at a time, so that one may end later than others behind it.
+/// Tasks whose output surely fits into what is kept; two tasks run at a time, so that one may end later than the next.
 const N_KEPT_SURELY: usize = 180;
-/// Tasks behind them that wait for a gate; some of them run.
+/// Tasks after these that wait for a gate; some of them run.
 const N_WAITING: usize = 60;
 
-/// What it is known by: it is another file when it was written anew.
+/// Identity of the journal: compaction makes another file.
 #[derive(Clone, Copy, Debug, Default)]
 struct Journal {
     file: u64,
@@ -39,10 +39,10 @@ fn script() -> String {
     )
 }
 
-/// Everything that the daemon says of the ends of tasks, with what they wrote.
+/// Messages of the daemon about the ends of tasks, with their output.
 fn ends(node: &Daemon<'_>, first: usize, last: usize) -> Vec<Value> {
     let said = node.run(&["tasks", "--wait", "--json", &format!("alpha.{first}-{last}")]);
-    // Not all ended with 0.
+    // Some tasks end with another code than 0.
     assert_eq!(said.code, Some(1), "{}", said.errors);
     let lines = said.output.lines();
     let mut ends: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -54,7 +54,7 @@ fn n_in(node: &Daemon<'_>, state: &str) -> usize {
     node.lines(&["tasks", "--state", state, "--json"]).len()
 }
 
-/// Of the ends of tasks, how many have what they wrote; of those that ended last, all have.
+/// Number of ended tasks whose output is kept; checks that it is for those that ended last.
 #[track_caller]
 fn n_with_output(ended: &[Value], text: &str) -> usize {
     let mut n = 0;
@@ -64,7 +64,7 @@ fn n_with_output(ended: &[Value], text: &str) -> usize {
         let of = |name: &str| end["output"][name].as_str().unwrap();
         let (written, errors) = (of("stdout"), of("stderr"));
         let is_there = !written.is_empty();
-        // Not shown where they differ: they are long.
+        // Texts are not shown when they differ, since they are long.
         assert!(!is_there || written == format!("{text}{index}\n"), "output of task {index}");
         assert!(!is_there || errors == text, "errors of task {index}");
         let is_late = N_WRITING - N_KEPT_SURELY < usize::try_from(index).unwrap();
@@ -116,7 +116,7 @@ fn what_a_killed_daemon_wrote_anew_is_what_it_knew() {
     assert_eq!(arrived().lines().count(), N_WAITING, "each ran once");
 }
 
-/// Those at the gate; the others behind them wait.
+/// Tasks that run and wait at the gate; the tasks after them are queued.
 #[track_caller]
 fn running(node: &Daemon<'_>) -> Vec<String> {
     let mut running = Vec::new();

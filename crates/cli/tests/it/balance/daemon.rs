@@ -1,4 +1,4 @@
-//! Daemons for tests: each with a folder of its own, ended with the value.
+//! Daemons for tests: each has a folder of its own and ends with the value.
 
 use crate::sintonia::Said;
 use serde_json::Value;
@@ -10,16 +10,16 @@ use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A folder for daemons of one cluster, and who runs them.
+/// Folder for the daemons of one cluster, and the user who runs them.
 #[derive(Debug)]
 pub(super) struct Scene {
     folder: TempDir,
     program: PathBuf,
-    /// Words before each command: another user.
+    /// Words before each command that run it as another user.
     before: Vec<String>,
 }
 
-/// A daemon.
+/// Daemon under test.
 #[derive(Debug)]
 pub(super) struct Daemon<'a> {
     scene: &'a Scene,
@@ -28,14 +28,14 @@ pub(super) struct Daemon<'a> {
 }
 
 impl Scene {
-    /// Of this user.
+    /// Makes a scene of this user.
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let program = launch::place::built("sintonia");
         Self { folder, program, before: Vec::new() }
     }
 
-    /// Of another user, who gets the folder and a copy of the program; nothing where this one may not do that.
+    /// Makes a scene of another user, who gets the folder and a copy of the program; `None` if this user is not root.
     pub(super) fn of_user(uid: u32) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             return None;
@@ -49,17 +49,17 @@ impl Scene {
         Some(scene)
     }
 
-    /// A file of it.
+    /// Path of a file in the folder.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The program with these words, as the user of this scene.
+    /// Command of `sintonia` with these words, as the user of this scene.
     pub(super) fn command(&self, words: &[&str]) -> Command {
         self.command_of(&self.before, words)
     }
 
-    /// The same as another user.
+    /// Command of `sintonia` as another user.
     pub(super) fn command_of(&self, before: &[String], words: &[&str]) -> Command {
         let mut line: Vec<String> = before.to_vec();
         line.push(self.program.display().to_string());
@@ -77,7 +77,7 @@ impl Scene {
         self.command(words).output().expect("it can be started").into()
     }
 
-    /// A daemon that answers.
+    /// Starts a daemon and waits until it answers.
     #[track_caller]
     pub(super) fn start(&self, name: &str, words: &[&str]) -> Daemon<'_> {
         let mut daemon = Daemon { scene: self, name: name.to_owned(), child: None };
@@ -87,7 +87,7 @@ impl Scene {
 }
 
 impl Daemon<'_> {
-    /// Starts it, again.
+    /// Starts the daemon, possibly again.
     #[track_caller]
     pub(super) fn start(&mut self, words: &[&str]) {
         let state = self.state().display().to_string();
@@ -99,7 +99,7 @@ impl Daemon<'_> {
         self.wait("it answers", |daemon| daemon.run(&["nodes"]).code == Some(0));
     }
 
-    /// A command that asks this daemon.
+    /// Command that asks this daemon.
     pub(super) fn command(&self, words: &[&str]) -> Command {
         let mut command = self.scene.command(words);
         command.env("SINTONIA_NODE", self.state());
@@ -110,7 +110,7 @@ impl Daemon<'_> {
         self.command(words).output().expect("it can be started").into()
     }
 
-    /// What a command that must succeed prints.
+    /// Output of a command that must succeed.
     #[track_caller]
     pub(super) fn said(&self, words: &[&str]) -> String {
         let said = self.run(words);
@@ -118,20 +118,20 @@ impl Daemon<'_> {
         said.output
     }
 
-    /// The same as JSON, one value for each line.
+    /// Output of such a command as JSON, one value for each line.
     #[track_caller]
     pub(super) fn lines(&self, words: &[&str]) -> Vec<Value> {
         let text = self.said(words);
         text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
     }
 
-    /// The same as one value.
+    /// Output of such a command as one JSON value.
     #[track_caller]
     pub(super) fn json(&self, words: &[&str]) -> Value {
         serde_json::from_str(&self.said(words)).expect("JSON")
     }
 
-    /// Waits for something.
+    /// Waits until a condition holds.
     #[track_caller]
     pub(super) fn wait(&self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
         let until = Instant::now() + PATIENCE;
@@ -141,7 +141,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Kills it as nobody can refuse.
+    /// Kills the daemon with `SIGKILL`.
     pub(super) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().expect("it is ours");
@@ -149,7 +149,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Waits for its end; its exit code.
+    /// Waits for the daemon's end; returns its exit code.
     #[track_caller]
     pub(super) fn ended(&mut self) -> Option<i32> {
         let mut child = self.child.take().expect("it was started");
@@ -167,12 +167,12 @@ impl Daemon<'_> {
         self.child.as_ref().expect("it runs").id()
     }
 
-    /// Its folder.
+    /// Folder of the daemon's state.
     pub(super) fn state(&self) -> PathBuf {
         self.scene.path(&format!("state-{}", self.name))
     }
 
-    /// What it said.
+    /// Log of the daemon.
     pub(super) fn logged(&self) -> String {
         fs::read_to_string(self.log()).unwrap_or_default()
     }
@@ -190,7 +190,7 @@ impl Drop for Daemon<'_> {
     }
 }
 
-/// A keeper outlives a daemon that was killed; this one has nothing left to keep.
+/// Ends the keeper, which outlives a killed daemon and has nothing left to keep.
 fn end_keeper(state: &Path) {
     let is_of_state = |line: &[u8]| {
         let text = String::from_utf8_lossy(line);

@@ -1,9 +1,9 @@
-//! What was lost is said where people look.
+//! Tests that losses are shown where users look.
 
 use super::daemon::Scene;
 use std::fs;
 
-/// Fault: a damaged journal was said in a log that nobody reads, and names were given out twice.
+/// Fault: a damaged journal was only mentioned in a log, and names were given out twice.
 #[test]
 fn a_damaged_journal_is_said_until_the_damaged_file_is_removed() {
     let scene = Scene::new();
@@ -28,7 +28,7 @@ fn a_damaged_journal_is_said_until_the_damaged_file_is_removed() {
     let name = node.said(&["submit", "--", "true"]);
     let number: u64 = name.trim().strip_prefix("alpha.").unwrap().parse().unwrap();
     assert!(3 < number, "{name}");
-    // Fault: it was said until the node was started again.
+    // Fault: it was mentioned until the node was started again.
     fs::remove_file(damaged).unwrap();
     node.wait("nothing to say of the file", |node| {
         let troubles = node.json(&["nodes", "--json"])[0]["troubles"].to_string();
@@ -38,7 +38,7 @@ fn a_damaged_journal_is_said_until_the_damaged_file_is_removed() {
     node.wait("it has left", |node| node.run(&["nodes"]).code != Some(0));
 }
 
-/// Fault: of tasks beyond a bound nothing was known, and nothing said so.
+/// Fault: nothing was known of tasks beyond a bound, and nothing mentioned that.
 #[test]
 fn what_is_no_longer_kept_of_tasks_is_said() {
     let scene = Scene::new();

@@ -1,7 +1,7 @@
-//! A task whose name was answered is there, whatever is killed afterwards.
+//! Tests that a task whose name was returned still exists after the daemon is killed.
 //!
-//! What is killed here is the daemon: the system goes on and holds what was written, so that `--fsync never` loses nothing
-//! either. What it loses with the power of the machine, no test takes away.
+//! Only the daemon is killed: the system goes on and keeps what was written, so that `--fsync never` loses nothing
+//! either. A loss of the machine's power is not tested.
 
 use super::daemon::{Daemon, Scene};
 use serde_json::Value;
@@ -14,10 +14,10 @@ const N_ROUNDS: usize = 4;
 const N_CLIENTS: usize = 6;
 const ARRAY: &str = "1-20";
 const N_TASKS: usize = 20;
-/// Short enough for one write, so that lines do not mix.
+/// Writes little enough for a single write, so that lines do not mix.
 const SCRIPT: &str = "echo $SINTONIA_TASK >> ran";
 
-/// Several clients that submit at the same time.
+/// Starts several clients that submit at the same time.
 fn submit(node: &Daemon<'_>) -> Vec<Child> {
     let words = ["submit", "--json", "--array", ARRAY, "--", "sh", "-c", SCRIPT];
     let start = |_| {
@@ -27,7 +27,7 @@ fn submit(node: &Daemon<'_>) -> Vec<Child> {
     (0..N_CLIENTS).map(start).collect()
 }
 
-/// Tasks that clients were promised when the first of them had its answer and the daemon was killed at once.
+/// Tasks whose names clients got when the daemon is killed right after the first answer.
 fn promised(node: &mut Daemon<'_>) -> Vec<String> {
     let mut clients = submit(node);
     let mut answer = String::new();
@@ -46,7 +46,7 @@ fn promised(node: &mut Daemon<'_>) -> Vec<String> {
     answers.iter().map(tasks).collect()
 }
 
-/// How often each task ran.
+/// Number of times that each task ran.
 fn runs(scene: &Scene) -> BTreeMap<String, usize> {
     let mut runs = BTreeMap::new();
     for task in fs::read_to_string(scene.path("ran")).unwrap().lines() {
@@ -74,7 +74,7 @@ fn check(fsync: &str) {
     for end in &ended {
         assert_eq!(end["outcome"]["exit"], 0, "{end}");
         let task = end["task"].as_str().unwrap();
-        // The keeper outlives the daemon, so that what it has started is known to the next one.
+        // The keeper outlives the daemon, so that the next daemon knows the tasks that were started.
         assert_eq!(runs.get(task), Some(&1), "{task} of {arrays:?} did not run once: {end}");
     }
 }

@@ -1,4 +1,4 @@
-//! How daemons begin and end: in the background, by signals, by force.
+//! Tests of how daemons begin and end: in the background, by signals, by force.
 
 use super::daemon::Scene;
 use rustix::process::{Pid, Signal, kill_process};
@@ -24,7 +24,7 @@ fn processes(scene: &Scene) -> Vec<(String, String)> {
     std::fs::read_dir("/proc").unwrap().flatten().filter_map(process).collect()
 }
 
-/// They were `exe` in the list of processes, by which nobody knew them.
+/// These processes were called `exe` in the list of processes, so that they could not be recognized.
 #[track_caller]
 fn check_names(scene: &Scene) {
     let deadline = Instant::now() + Duration::from_secs(30);
@@ -115,7 +115,7 @@ fn who_waits_hears_of_tasks_that_ended_while_the_daemon_was_dead() {
     let mut wait = node.command(&["submit", "--wait", "--", "sh", "-c", &script]);
     let wait = wait.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     node.wait("it runs", |node| node.lines(&["tasks", "--state", "running", "--json"]).len() == 1);
-    // A task may run before its name is on the disk and told; names are told in order.
+    // A task may run before its name is on disk and returned; names are returned in order.
     node.said(&["submit", "--", "true"]);
     node.kill();
     std::fs::write(&gate, "").unwrap();

@@ -1,11 +1,11 @@
-//! Three daemons that share out tasks.
+//! Tests of three daemons that share out tasks.
 
 use super::daemon::{Daemon, Scene};
 use std::collections::BTreeSet;
 
 const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
 
-/// Daemons that have met.
+/// Starts three daemons that have found each other.
 #[track_caller]
 fn three<'a>(scene: &'a Scene, words: &[&str]) -> Vec<Daemon<'a>> {
     std::fs::create_dir(scene.path("meet")).unwrap();

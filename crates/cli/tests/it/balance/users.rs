@@ -1,4 +1,4 @@
-//! Ordinary users, and what others may not do. These need root, which runs commands as two of them.
+//! Tests of ordinary users and their rights. They need root, which runs commands as two users.
 
 use super::daemon::{Scene, setpriv};
 use std::os::unix::fs::MetadataExt;

@@ -1,11 +1,11 @@
-//! What a terminal shows: the live view, and progress; on a terminal that `script` makes.
+//! Tests of what a terminal made by `script` shows: the live view, and progress.
 
 use super::daemon::{Daemon, Scene};
 use std::io::Write;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-/// A command on a terminal of its own, whose keys come from here.
+/// Runs a command on a terminal of its own, whose input is the child's standard input.
 fn on_terminal(node: &Daemon<'_>, words: &[&str], variables: &[(&str, &str)]) -> Child {
     let command = node.command(words);
     let mut line = vec!["stty cols 100 rows 30; exec".to_owned(), quoted(command.get_program())];
@@ -25,7 +25,7 @@ fn quoted(word: &std::ffi::OsStr) -> String {
     format!("'{}'", word.to_str().unwrap().replace('\'', r"'\''"))
 }
 
-/// What the terminal got when the view is left by `q`, some time after it showed `sign`.
+/// Leaves the view by `q` some time after it showed `sign`; returns the exit code and the terminal's output.
 fn shown(mut child: Child, sign: &str) -> (Option<i32>, String) {
     let mut output = child.stdout.take().unwrap();
     let (sender, pieces) = std::sync::mpsc::channel();

@@ -1,4 +1,4 @@
-//! The page of a daemon, in a browser and by hand.
+//! Tests of a daemon's page, in a browser and by hand.
 
 use super::daemon::Scene;
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The answer of a page.
+/// Fetches a page.
 #[track_caller]
 pub(super) fn get(address: &str) -> String {
     let rest = address.trim().strip_prefix("http://").expect("an address");
@@ -19,7 +19,7 @@ pub(super) fn get(address: &str) -> String {
     answer
 }
 
-/// The document of an address after its scripts ran for a while.
+/// Document of a page after its scripts ran for a while.
 #[track_caller]
 fn document(address: &str, profile: &std::path::Path) -> String {
     let mut browser = Command::new("chromium");
@@ -38,7 +38,7 @@ fn document(address: &str, profile: &std::path::Path) -> String {
     while !reader.is_finished() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
-    // It may have ended by itself, which is no failure.
+    // The browser may have ended by itself, which is no failure.
     browser.kill().ok();
     browser.wait().expect("it is ours");
     reader.join().expect("it reads").expect("text")

@@ -1,17 +1,17 @@
-//! What ranks and the processes that they start do together.
+//! Steps that ranks carry out together with processes that they start.
 
 use super::Step;
 use anyhow::Context;
 use mpi::{Comm, Fetch, Intercomm, Mpi, Op, Spawn, Window};
 use std::sync::Arc;
 
-/// Of all messages here.
+/// Tag of all messages here.
 pub(super) const TAG: u16 = 1;
-/// Processes that are merged with those that are there.
+/// Number of processes that are merged with the ranks.
 const N_STARTED: u32 = 2;
-/// Times that each rank hears all others: over UCX, MPICH loses one of so many for sure.
+/// Times that each rank receives from all others: with UCX, MPICH is sure to lose one message in so many.
 const N_ROUNDS: u32 = 20;
-/// What is fetched over worlds.
+/// Bytes that are fetched across worlds.
 const FETCHED: [u8; 8] = *b"sintonia";
 
 fn start(from: &Comm, step: Step, n: u32) -> anyhow::Result<Intercomm> {
@@ -21,7 +21,7 @@ fn start(from: &Comm, step: Step, n: u32) -> anyhow::Result<Intercomm> {
     Ok(from.spawn(&spawn, 0)?)
 }
 
-/// Starts processes that leave at once, together with all of a group; who they were.
+/// Starts processes that leave at once, together with all of a group; returns their process IDs.
 pub(super) fn start_and_leave(from: &Comm, n: u32) -> anyhow::Result<Vec<u32>> {
     let started = start(from, Step::SpawnOne, n)?;
     let mut pids = vec![0; n as usize];
@@ -32,7 +32,7 @@ pub(super) fn start_and_leave(from: &Comm, n: u32) -> anyhow::Result<Vec<u32>> {
     Ok(pids)
 }
 
-/// Starts some, and adds something up with them; how many ranks these are together.
+/// Starts processes and adds up with them; returns the number of ranks together.
 pub(super) fn merge(world: &Comm) -> anyhow::Result<u32> {
     let started = start(world, Step::Merge, N_STARTED)?;
     let n = add_up(&started, false)?;
@@ -50,7 +50,7 @@ fn add_up(other: &Intercomm, is_high: bool) -> anyhow::Result<u32> {
     Ok(n)
 }
 
-/// Starts some that fetch from rank 0's memory.
+/// Starts processes that fetch from rank 0's memory.
 pub(super) fn window(world: &Comm) -> anyhow::Result<()> {
     let started = start(world, Step::Window, N_STARTED)?;
     let merged = started.merge(false)?;
@@ -72,7 +72,7 @@ fn fetch(mpi: &Arc<Mpi>, parent: &Intercomm) -> anyhow::Result<()> {
         std::thread::yield_now();
     }
     let fetched = fetch.finished().and_then(|memory| memory.into_any().downcast::<Vec<u8>>().ok());
-    // Who is missed here is missed by all.
+    // All ranks wait in the barrier for one that fails here.
     anyhow::ensure!(fetched.is_some_and(|bytes| *bytes == FETCHED), "other bytes were fetched");
     merged.barrier()?;
     window.close()?;
@@ -80,7 +80,7 @@ fn fetch(mpi: &Arc<Mpi>, parent: &Intercomm) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Starts some, and hears them from whomever something comes: all of them, or each half by itself.
+/// Starts processes and receives from any source: among all ranks, or within each half.
 pub(super) fn hear(world: &Comm, step: Step) -> anyhow::Result<()> {
     let started = start(world, step, N_STARTED)?;
     hear_each_other(&started, false, step)?;
@@ -91,7 +91,7 @@ pub(super) fn hear(world: &Comm, step: Step) -> anyhow::Result<()> {
 fn hear_each_other(other: &Intercomm, is_high: bool, step: Step) -> anyhow::Result<()> {
     let merged = other.merge(is_high)?;
     if step == Step::Split {
-        // Halves have ranks of both worlds.
+        // Each half has ranks of both worlds.
         let half = merged.split(Some(merged.rank() % 2), 0)?.context("a group is missing")?;
         hear_all(&half)?;
         half.free()?;
@@ -111,7 +111,7 @@ fn hear_all(comm: &Comm) -> anyhow::Result<()> {
         }
         for _ in 1..n {
             let mut word = [0_u32];
-            // `trial` has the deadline: with one here, the library would not be asked as programs ask it.
+            // `trial` has the deadline: with one here, the library would not be called as programs call it.
             let arrival = comm.receive_any(&mut word, TAG)?;
             anyhow::ensure!(word == [round], "rank {} is heard wrongly", arrival.from);
         }
@@ -120,7 +120,7 @@ fn hear_all(comm: &Comm) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The part of a process that was started.
+/// Plays the part of a process that was started.
 pub(super) fn be_started(mpi: &Arc<Mpi>, step: &str) -> anyhow::Result<()> {
     let parent = mpi.take_parent()?.context("nobody started this process")?;
     if step == Step::Merge.name() {
