@@ -10,7 +10,7 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "sintonia", version, after_help = crate::exit::HELP, max_term_width = 100)]
 pub(crate) struct Arguments {
-    /// Color in the output for people; `NO_COLOR` is respected.
+    /// When to color the output; `NO_COLOR` is respected.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(crate) color: Color,
     #[command(subcommand)]
@@ -111,10 +111,10 @@ Examples:
 
 /// Run a command and watch its MPI processes
 ///
-/// The command is started unchanged, with its own standard input and output, and ends as it would without
-/// us; this program ends with its exit code. Afterwards a report goes to standard error and a record of
-/// the run, with `report.html`, is in a folder. The command may be a launcher (`mpirun`, `mpiexec`, `srun`),
-/// a program, or a script that starts several.
+/// The command is started unchanged, with its own standard input and output, and ends as it would without `sintonia`,
+/// which ends with the same exit code. Afterwards a report is printed on standard error, and a record of the run, with
+/// `report.html`, is kept in a folder. The command may be a launcher (`mpirun`, `mpiexec`, `srun`), a program, or a
+/// script that starts several.
 #[derive(Args, Debug)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunOptions {
@@ -131,11 +131,11 @@ pub(crate) struct WatchOptions {
     /// Folder for the record; by default `sintonia-runs/PROGRAM-DATE-TIME`
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Record every MPI call, for the timeline, exports, and what waits for what; with `--probe` also every
-    /// passage of a function
+    /// Record every MPI call, for the timeline, exports, and the analysis of waits; with `--probe` also every passage
+    /// of a function
     #[arg(long)]
     pub(crate) trace: bool,
-    /// Show the numbers while the program runs
+    /// Show measurements while the program runs
     #[arg(long)]
     pub(crate) live: bool,
     /// Options for measuring functions and for tuning
@@ -144,14 +144,14 @@ pub(crate) struct WatchOptions {
     /// Options for the output at the end
     #[command(flatten)]
     pub(crate) shown: Shown,
-    /// Address at which collectors reach us; by default this node alone, or all addresses where the command or the
+    /// Address to listen at for collectors; by default on this node alone, or at all addresses if the command or the
     /// environment suggests that ranks run on other nodes
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Calls and passages that a thread can record before they are fetched, with `--trace` or `--probe`
+    /// Calls and passages that a thread can record until they are collected, with `--trace` or `--probe`
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(64..=1 << 26))]
     pub(crate) ring_records: u32,
-    /// Pairs of call sites told apart in a thread; the rest is counted by operation
+    /// Pairs of call sites that are distinguished in a thread; the rest is counted by operation
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(16..=1 << 20))]
     pub(crate) regions: u32,
     /// Threads of a rank that may call MPI at the same time; further ones are not observed
@@ -163,23 +163,23 @@ pub(crate) struct WatchOptions {
 #[derive(Args, Debug, Default)]
 pub(crate) struct Tuned {
     /// Description of the program: actors, events, tuning points; not needed for programs that carry one, as all
-    /// of the master-worker library do
+    /// programs of the master-worker library do
     #[arg(long, value_name = "APP.toml")]
     pub(crate) app: Option<PathBuf>,
-    /// A tunlet, built in (`sintonia tunlets` lists them) or from a library; the first one named owns what
-    /// several would change. Options may follow a built-in one: `worker-count:model=MODELS.json`
+    /// Tunlet to use, built in (`sintonia tunlets` lists them) or from a library; may be given several times, and the
+    /// first one owns what several would change. Options may follow a built-in one: `worker-count:model=MODELS.json`
     #[arg(long, value_name = "NAME[:OPTION=VALUE,...]|LIB.so")]
     pub(crate) tunlet: Vec<String>,
-    /// Change nothing: events are recorded, and tunlets only look
+    /// Change nothing: record events, and let tunlets only observe
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) observe: bool,
     /// Change nothing, but say what would be changed
     #[arg(long, requires = "tunlet")]
     pub(crate) dry_run: bool,
-    /// Iterations before and after a change that are compared, one more being left out
+    /// Iterations before and after a change that are compared, without the first one after it
     #[arg(long, value_name = "N", default_value_t = 3, requires = "tunlet", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) trial_iterations: u16,
-    /// Time for all ranks to carry a change out, before it is taken back; at least four iterations
+    /// Time for all ranks to carry out a change before it is taken back; at least four iterations
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "tunlet", value_parser = seconds)]
     pub(crate) action_timeout: f64,
     /// Count and time functions of this name; `*` stands for anything. With `--trace` each passage is recorded
@@ -208,7 +208,7 @@ pub(crate) struct Shown {
     /// Do not write `report.html`
     #[arg(long)]
     pub(crate) no_html: bool,
-    /// Print nothing but what went wrong
+    /// Print errors and warnings only
     #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,
 }
@@ -229,7 +229,7 @@ pub(crate) struct ReportOptions {
     /// Folder of the record; or the file that a program of the master-worker library wrote with `--report FILE`, or the
     /// folder that a malleable program wrote with `--record DIR`
     pub(crate) run: PathBuf,
-    /// Write the report as a self-contained page instead
+    /// Write the report as a self-contained HTML page instead
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Print the summary as JSON
@@ -245,8 +245,8 @@ Examples:
 
 /// Say what this machine offers, what is missing, and what that costs
 ///
-/// Looks at MPI libraries, the clock, permissions, limits, Slurm and tools; changes nothing. With each MPI launcher a
-/// tiny job tries whether processes can be started, joined and released while a program runs; what hangs is ended.
+/// Checks MPI libraries, the clock, permissions, limits, Slurm and tools; changes nothing. With each MPI launcher, a
+/// tiny job tries to start, join and release processes while a program runs; a job that hangs is ended.
 #[derive(Args, Debug)]
 #[command(after_help = DOCTOR_EXAMPLES)]
 pub(crate) struct DoctorOptions {
@@ -269,19 +269,19 @@ Examples:
 
 /// Write a traced run in the format of another tool
 ///
-/// The run has to be recorded with `sintonia run --trace`. What a format cannot hold is said.
+/// The run has to be recorded with `sintonia run --trace`. Messages name what the format cannot hold.
 #[derive(Args, Debug)]
 #[command(after_help = EXPORT_EXAMPLES)]
 pub(crate) struct ExportOptions {
     /// Folder of the record
     pub(crate) run: PathBuf,
-    /// Which tool it is for
+    /// Format of the output
     #[arg(long, value_enum)]
     pub(crate) format: Format,
     /// File to write (`chrome`, `-` for standard output; `paraver`), or folder (`simgrid`)
     #[arg(long, short, value_name = "PATH")]
     pub(crate) output: PathBuf,
-    /// Which `MPI_COMM_WORLD` of the run, with `simgrid`, which holds one; 0 is the first
+    /// Number of the `MPI_COMM_WORLD` to export with `simgrid`, which holds only one; 0 is the first
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) world: u32,
 }
@@ -297,10 +297,10 @@ pub(crate) enum Format {
     Simgrid,
 }
 
-/// Bring what ranks on this node write to the analyzer; started by `sintonia run` and by ranks
+/// Send what ranks on this node record to the analyzer; started by `sintonia run` and by ranks
 #[derive(Args, Debug)]
 pub(crate) struct CollectorOptions {
-    /// Go on in the background, without a parent
+    /// Run in the background, without a parent
     #[arg(long)]
     pub(crate) detach: bool,
 }

@@ -37,16 +37,16 @@ Examples:
 
 /// Watch and tune a job that runs already
 ///
-/// The processes are ranks, or launchers that stand for theirs; all ranks on this node of their jobs are
-/// attached to, or none. The watch lasts until the job ends, Ctrl-C, or `--for`; then the program is as it was
-/// before and goes on, and a report follows as after `sintonia run`. Needs the right to trace the processes:
-/// `sintonia doctor` says whether there is one.
+/// The processes are ranks, or launchers, which stand for all their ranks; all ranks of these jobs on this node are
+/// attached to, or none. The watch lasts until the job ends, Ctrl-C, or `--for`; then the program goes on as it was
+/// before, and a report follows as after `sintonia run`. Needs the right to trace the processes, which
+/// `sintonia doctor` checks.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AttachOptions {
     #[command(flatten)]
     watch: WatchOptions,
-    /// Leave the program after so many seconds
+    /// Time after which the program is left
     #[arg(long = "for", value_name = "SECONDS", value_parser = duration)]
     at_most: Option<Duration>,
     /// Process of the job: a rank, or the launcher

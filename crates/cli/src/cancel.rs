@@ -19,23 +19,23 @@ Tasks that wait are never started; those that run are asked to end (SIGTERM), wi
 group, and killed 2 s later. Exit codes: 0 done, also when a task was over before; 108 no daemon answers;
 109 it refuses, such as a task that there is not.";
 
-/// End tasks, those that wait and those that run
+/// End tasks, whether they wait or run
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CancelOptions {
-    /// The tasks, as `submit` printed them
+    /// Tasks, as `submit` printed them
     #[arg(value_name = "TASK", required_unless_present_any = ["name", "all"], conflicts_with_all = ["name", "all"])]
     tasks: Vec<TaskRange>,
-    /// All of this name that were submitted to this node
+    /// End all tasks of this name that were submitted to this node
     #[arg(long, conflicts_with = "all")]
     name: Option<String>,
-    /// All that were submitted to this node
+    /// End all tasks that were submitted to this node
     #[arg(long)]
     all: bool,
-    /// With `--name` and `--all`: those that were submitted to this node instead
+    /// With `--name` and `--all`: node that the tasks were submitted to, instead of this one
     #[arg(long, value_name = "NODE", conflicts_with = "tasks")]
     home: Option<String>,
-    /// Print how many tasks are ended as JSON
+    /// Print the number of tasks that are ended as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

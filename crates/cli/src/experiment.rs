@@ -55,25 +55,25 @@ result could not be written; 128 + N when signal N came.";
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "options are given or not")]
 pub(crate) struct ExperimentOptions {
-    /// The plan
+    /// Plan of the experiment
     #[arg(required_unless_present = "example", value_name = "PLAN.toml")]
     plan: Option<PathBuf>,
-    /// Folder of what is measured; by default `PLAN-measured`
+    /// Folder for the measurements; by default `PLAN-measured`
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Forget what the folder holds of an experiment, and begin anew
+    /// Discard the experiment that the folder holds, and begin anew
     #[arg(long)]
     fresh: bool,
-    /// List the runs and the time they take; start nothing
+    /// List the runs and the time they will take; start nothing
     #[arg(long, conflicts_with = "fresh")]
     dry_run: bool,
     /// Keep the record of every run in the folder's `runs`
     #[arg(long)]
     keep_records: bool,
-    /// Print what was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// Print a plan with comments, to begin with
+    /// Print a commented plan to start from
     #[arg(long, exclusive = true)]
     example: bool,
 }

@@ -21,7 +21,7 @@ answers; 109 it refuses, such as a task that there is not.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainOptions {
-    /// The task, as `submit` printed it
+    /// Task, as `submit` printed it
     task: TaskName,
     /// Print the explanation as JSON
     #[arg(long)]

@@ -47,8 +47,8 @@ Exit codes: 0 when models were found; 2 when an option is wrong; 100 when no reg
 
 /// Find models of time over any parameters, from measurements
 ///
-/// For each region a formula of the parameters, chosen by how well it foretells what it has not seen, with the error
-/// that it made there, and what was left out.
+/// Finds for each region a formula of the parameters, chosen by how well it predicts measurements that it was not
+/// fitted to, with its error there, and what was left out.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FitOptions {
@@ -56,13 +56,13 @@ pub(crate) struct FitOptions {
     input: PathBuf,
     #[command(flatten)]
     results: Results,
-    /// Only regions that match; `*` stands for anything; may be given several times
+    /// Fit only regions that match; `*` stands for anything; may be given several times
     #[arg(long, value_name = "PATTERN")]
     region: Vec<String>,
-    /// Only this metric; may be given several times
+    /// Fit only this metric; may be given several times
     #[arg(long, value_name = "NAME")]
     metric: Vec<String>,
-    /// Keep points with these values back, and say how well they are foretold; may be given several times
+    /// Keep points with these values back, and show how well they are predicted; may be given several times
     #[arg(long, value_name = "NAME=VALUES")]
     holdout: Vec<Values>,
     #[command(flatten)]

@@ -25,20 +25,19 @@ Compile with `-g` for source lines, inlined copies and parameters.";
 
 /// List the functions of a program that can be measured
 ///
-/// Says for each function where it is, how large, where it is written, and whether probes can be put into it.
-/// Nothing is started.
+/// Shows the address, size and source line of each function, and whether probes can be put into it. Nothing is started.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FunctionsOptions {
-    /// The program
+    /// Program to read
     program: PathBuf,
-    /// Only functions with this text in their name or source file
+    /// List only functions with this text in their name or source file
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// Print them as JSON, with parameters
+    /// Print the functions as JSON, with parameters
     #[arg(long, conflicts_with = "description")]
     json: bool,
-    /// Print the description of the application that the program carries, to change a copy of it
+    /// Print the description of the application that the program carries, as a base for your own
     #[arg(long)]
     description: bool,
 }

@@ -33,22 +33,22 @@ const N_WARNINGS_MAX: usize = 20;
 
 /// Draw what a program does: roles, loops, branches, MPI operations
 ///
-/// Reads sources in C and C++ as they are, with macros, `#if` and errors, and follows the program from `main`: what depends on
-/// the rank becomes roles, and counts, peers and sizes are told in the names of the program. What is not understood is
-/// said with its place; the rest is drawn.
+/// Reads sources in C and C++ as they are, with macros, `#if` and errors, and follows the program from `main`: code
+/// that depends on the rank becomes roles, and counts, peers and sizes are given in the names of the program. What is
+/// not understood is reported with its place; the rest is drawn.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct GraphOptions {
     /// Sources, or a folder with them; or the folder of a recorded run
     #[arg(required = true, value_name = "SOURCE|RUN")]
     inputs: Vec<PathBuf>,
-    /// Show on the graph of the sources what this run measured
+    /// Show the measurements of this run on the graph of the sources
     #[arg(long, value_name = "RUN")]
     overlay: Option<PathBuf>,
     /// File to write, `-` for standard output; by default the name of the first source with `.svg`
     #[arg(long, short, value_name = "FILE.svg")]
     output: Option<PathBuf>,
-    /// What is shown before a click
+    /// View that is shown before a click
     #[arg(long, value_enum, default_value_t = Shown::Full)]
     view: Shown,
     /// Print the graph as JSON; a picture is written only with `--output`

@@ -27,12 +27,12 @@ What is set, unless it is set already:
 
 /// Start a program that may be resized, with the settings that its MPI library needs for that
 ///
-/// The command takes the place of this program. Outside of Slurm it matters little; inside, a program that was started
-/// without it keeps its nodes.
+/// The command replaces this program. Outside of Slurm the settings matter little; under Slurm, a program that was
+/// started without them keeps its nodes.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MalleableOptions {
-    /// Only print what is set
+    /// Only print the settings
     #[arg(long)]
     print: bool,
     /// The command, after `--`

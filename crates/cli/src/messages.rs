@@ -26,18 +26,18 @@ What is written needs no library. For each struct `x` it has:
   mw_unpack_x, mw_free_x         bytes as a struct; 0 when there are too few
   mw_datatype_x                  its MPI datatype, when `mpi.h` is included before";
 
-/// Make the code that sends the structs of a C header
+/// Generate the code that sends the structs of a C header
 ///
-/// Understands numbers, `bool`, `char` arrays, arrays with constant sizes, enums, structs within structs, and
-/// pointers with a comment that says how many elements they lead to. What cannot be sent is said, with its line and
-/// what to write instead; then nothing is written.
+/// Understands numbers, `bool`, `char` arrays, arrays with constant sizes, enums, structs within structs, and pointers
+/// with a comment that says how many elements they point to. What cannot be sent is reported with its line and what to
+/// write instead; then nothing is written.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MessagesOptions {
-    /// The header
+    /// Header to read
     #[arg(value_name = "HEADER.h")]
     header: PathBuf,
-    /// File, or folder, in which the code is written; by default HEADER_messages.h beside the header
+    /// File or folder for the code; by default HEADER_messages.h beside the header
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
     /// Print what was understood and what cannot be sent as JSON, and write nothing

@@ -42,15 +42,15 @@ when it is run with `--network network.json`.";
 /// Measure latency and cost per byte between the ranks of a launcher
 ///
 /// Times messages of 0 bytes to 4 MiB between rank 0 and each of the others, and between two ranks of each further
-/// node, and draws lines through the medians, one
-/// for each way in which the library sends (short messages are copied, long ones are announced first).
+/// node, and fits lines to the medians, one for each protocol of the library (short messages are copied, long ones are
+/// announced first).
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct NetbenchOptions {
     /// Time for each pair of ranks
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = seconds)]
     seconds: f64,
-    /// Time after which everything is given up
+    /// Time after which the measurement is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 120.0, allow_negative_numbers = true, value_parser = seconds)]
     at_most: f64,
     /// Print the times and the lines as JSON
@@ -59,7 +59,7 @@ pub(crate) struct NetbenchOptions {
     /// Write a picture of the times and the lines
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
-    /// The launcher with its options, without a program
+    /// Launcher with its options, without a program
     #[arg(required = true, last = true, value_name = "LAUNCHER")]
     launcher: Vec<OsString>,
 }

@@ -30,7 +30,7 @@ is there already, or the library is not found; 102 when a file could not be writ
 /// Make a program of a master and workers
 ///
 /// The project builds with one command and runs as it is: on threads, or under the `mpirun` of any MPI library. You
-/// replace what its seven functions do by what you compute.
+/// replace the bodies of its seven functions by your own computation.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct NewOptions {
@@ -42,11 +42,10 @@ pub(crate) struct NewOptions {
     /// Folder to make; by default the name
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Where Sintonia is: its sources, or the folder that it was installed below. By default where this program
-    /// comes from
+    /// Folder of Sintonia: its sources, or the prefix of its installation. By default that of this program
     #[arg(long, value_name = "DIR")]
     sintonia: Option<PathBuf>,
-    /// Print what was made as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

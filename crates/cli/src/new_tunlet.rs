@@ -17,8 +17,8 @@ Examples:
 
 /// Make a project with a tunlet of your own
 ///
-/// It builds a shared library for `sintonia run --tunlet LIB.so`, has a test that needs no MPI program,
-/// and needs a compiler and nothing else.
+/// The project builds a shared library for `sintonia run --tunlet LIB.so`, has a test that needs no MPI program, and
+/// needs only a compiler.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct NewTunletOptions {

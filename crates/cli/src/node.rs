@@ -26,7 +26,7 @@ Examples:
 /// Share out independent commands over nodes: the daemon of a node
 ///
 /// With a daemon on each node, commands may be submitted on any of them; they run where there is room.
-/// `sintonia submit` hands them over, `nodes` and `tasks` show what becomes of them.
+/// `sintonia submit` hands them over; `nodes` and `tasks` show how they progress.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct NodeOptions {

@@ -27,10 +27,10 @@ Exit codes: 0 done; 108 no daemon answers.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct NodesOptions {
-    /// Show them again and again, with their past, on the whole terminal; in a pipe a line a second
+    /// Keep showing the nodes, with their history, on the whole terminal; in a pipe, print a line a second
     #[arg(long, conflicts_with_all = ["json", "web"])]
     live: bool,
-    /// Print the address of the web page of this node's daemon; who has it can read everything on it
+    /// Print the address of the web page of this node's daemon; anyone who has it can read everything on the page
     #[arg(long, conflicts_with = "json")]
     web: bool,
     /// Print the nodes as JSON

@@ -39,8 +39,8 @@ no value there; 102 when a result could not be written; 105 when MODELS cannot b
 
 /// Predict the time of a program for sizes and numbers of processes
 ///
-/// The whole program and each region, with the interval that is meant to hold a measurement, and warnings where the
-/// prediction leaves what was measured.
+/// Predicts the whole program and each region, with an interval in which a measurement should lie, and warns where a
+/// prediction goes beyond the measured range.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PredictOptions {
@@ -49,10 +49,10 @@ pub(crate) struct PredictOptions {
     /// Values of a parameter: a list (`p=2,4,8`), a range (`n=100:1000:100`), a range by factors (`p=2:64:*2`)
     #[arg(long, value_name = "NAME=VALUES")]
     set: Vec<Values>,
-    /// Metric that is predicted; by default `time`
+    /// Metric to predict; by default `time`
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// Only regions that match; the whole program is always there; may be given several times
+    /// Show only regions that match, and always the whole program; may be given several times
     #[arg(long, value_name = "PATTERN")]
     region: Vec<String>,
     #[command(flatten)]
@@ -77,10 +77,10 @@ struct Shown {
     /// Write a picture of the whole program over the parameter with the most values
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
-    /// Say what it costs in core-hours
+    /// Show the cost in core-hours
     #[arg(long)]
     cost: bool,
-    /// The parameter that counts processes, where its name does not say it
+    /// Parameter that counts processes, if its name does not tell
     #[arg(long, value_name = "NAME")]
     processes: Option<String>,
 }

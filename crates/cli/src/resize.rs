@@ -27,21 +27,21 @@ message says why; 107 there is no such job, or it has ended.";
 
 /// List the programs that may be resized, or give one another size
 ///
-/// A malleable program takes the wish at its next resize point, gets or gives back nodes, and goes on with the
-/// iteration that comes next. This command waits until that is done and says where the time went.
+/// A malleable program takes the wish at its next resize point, gets or gives back nodes, and goes on with its next
+/// iteration. This command waits until that is done and shows where the time went.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ResizeOptions {
-    /// The job
+    /// Job to resize
     #[arg(requires = "size")]
     job: Option<String>,
-    /// How many ranks it is to have
+    /// Number of ranks that it should have
     #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     size: Option<u32>,
-    /// Time to wait for it
+    /// Longest time to wait
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     at_most: u64,
-    /// Print jobs, or what became of the resize, as JSON
+    /// Print the jobs, or the result of the resize, as JSON
     #[arg(long)]
     json: bool,
     /// Folder of the programs' `--control`; by default `~/.sintonia/jobs`

@@ -8,9 +8,9 @@ mod table;
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
-/// Play rules through in simulated time
+/// Try policies in simulated time
 ///
-/// What runs is the code of the rules themselves, on a machine and a workload that are described.
+/// Runs the code of the policies themselves, on a described machine and workload.
 #[derive(Args, Debug)]
 pub(crate) struct SimulateOptions {
     #[command(subcommand)]

@@ -44,27 +44,26 @@ The first job that waits for nodes gets them from malleable jobs, from those fir
 than they prefer; nobody gets less than it agreed to. Nodes that nobody waits for go to the
 smallest programs.";
 
-/// Share the nodes of Slurm between malleable jobs and those that wait
+/// Share the nodes of Slurm between malleable jobs and jobs that wait
 ///
-/// Shrinks malleable programs when jobs wait, and grows them when nodes are idle, each within its `--sizes`. Each
-/// decision and what became of it is said on one line. Ends with Ctrl-C; programs keep the sizes that they have.
+/// Shrinks malleable programs when jobs wait, and grows them when nodes are idle, each within its `--sizes`. Prints
+/// each decision, and its outcome, on one line. Ends with Ctrl-C; programs keep the sizes that they have.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SlurmPolicyOptions {
-    /// Time between looks at the queue
+    /// Time between two reads of the queue
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     interval: f64,
-    /// Time for which a program is let alone after a resize, before it may grow; 20 times what the resize cost it,
-    /// if that is more
+    /// Time after a resize before a program may grow again; 20 times the cost of the resize, if that is more
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds)]
     calm: f64,
-    /// The partition; by default Slurm's default one
+    /// Partition of Slurm; by default Slurm's default one
     #[arg(long, value_name = "NAME")]
     partition: Option<String>,
-    /// Look and decide once
+    /// Decide once, and end
     #[arg(long)]
     once: bool,
-    /// Say what would be decided, and wish nothing
+    /// Print what would be decided, and resize nothing
     #[arg(long)]
     dry_run: bool,
     /// Print each line as JSON

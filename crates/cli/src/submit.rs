@@ -28,9 +28,9 @@ signal N ended it, 127 when it could not be started, 130 when it was canceled; o
 tasks ended with 0, else 1. Without `--wait`: 0 when the tasks are on disk. 108: no daemon answers;
 109: it refuses, and the message says why.";
 
-/// Hand over a command, which runs on the node that has room
+/// Submit a command, which runs on a node that has room
 ///
-/// Returns when the task is on disk, whatever is killed afterwards; with `--wait`, when it has ended.
+/// Returns when the task is safe on disk, whatever is killed afterwards; with `--wait`, when it has ended.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -38,31 +38,31 @@ pub(crate) struct SubmitOptions {
     /// A task for each index, from the first to the last
     #[arg(long, value_name = "FIRST-LAST", value_parser = array)]
     array: Option<ArrayRange>,
-    /// Wait until all has ended, and print what the tasks wrote as they end
+    /// Wait until all tasks have ended, and print the output of each as it ends
     #[arg(long)]
     wait: bool,
-    /// Print nothing of what the tasks wrote
+    /// Do not print the output of the tasks
     #[arg(long, requires = "wait", conflicts_with = "json")]
     quiet: bool,
-    /// What the tasks are called in lists; by default the command's name
+    /// Name of the tasks in lists; by default the command's name
     #[arg(long)]
     name: Option<String>,
-    /// Folder that the command runs in; by default this one
+    /// Folder in which the command runs; by default this one
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// A variable for the command, beside those of this shell; may be given several times
+    /// Variable for the command, in addition to those of this shell; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
-    /// Hand over none of this shell's variables but `HOME`, `LANG`, `LOGNAME`, `PATH`, `SHELL`, `TMPDIR` and `USER`
+    /// Pass on none of this shell's variables except `HOME`, `LANG`, `LOGNAME`, `PATH`, `SHELL`, `TMPDIR` and `USER`
     #[arg(long)]
     clean_env: bool,
     /// Write all output into files `TASK.out` and `TASK.err` in this folder, on the node that runs the task
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Most bytes kept of each of a task's two outputs; what is beyond is dropped and counted
+    /// Most bytes kept of each of a task's two outputs; the rest is dropped and counted
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 10)]
     output_max: u32,
-    /// How often a task is started again at most when its node is lost
+    /// Most times that a task is started again when its node is lost
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(..1_000_000))]
     retries: u32,
     /// Print JSON: a line with the names, and with `--wait` a line for each task that ends

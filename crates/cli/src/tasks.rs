@@ -30,26 +30,26 @@ that is named, `ended` is over. JSON is one line for each task; of tasks that en
 each range that ended alike (`node start --keep-tasks`). Exit codes of `--wait` are those of
 `submit --wait`; 108: no daemon answers; 109: it refuses, such as a task that there is not.";
 
-/// List tasks, show one with what it wrote, or wait for some
+/// List tasks, show one with its output, or wait for some
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TasksOptions {
-    /// One task or several with numbers that follow each other, as `submit` printed them; by default all of this node
+    /// One task, or several with consecutive numbers, as `submit` printed them; by default all of this node
     #[arg(value_name = "TASK")]
     tasks: Option<TaskRange>,
-    /// Those in this state
+    /// List only tasks in this state
     #[arg(long, value_enum)]
     state: Option<State>,
-    /// Those of this name
+    /// List only tasks of this name
     #[arg(long)]
     name: Option<String>,
-    /// Those that were submitted to this node
+    /// List only tasks that were submitted to this node
     #[arg(long, value_name = "NODE", conflicts_with = "tasks")]
     home: Option<String>,
-    /// Show the last ones of these only [default: 100; all with `--json`]
+    /// List only the last N of these [default: 100; all with `--json`]
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Wait until they have ended, and print what they write as they end
+    /// Wait until the tasks have ended, and print the output of each as it ends
     #[arg(long, requires = "tasks", conflicts_with_all = ["state", "name", "last"])]
     wait: bool,
     /// Print a line of JSON for each task

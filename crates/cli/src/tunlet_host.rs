@@ -7,7 +7,7 @@ use std::process::ExitCode;
 /// Keep the tunlet of a shared library; started by `sintonia run --tunlet LIB.so`
 #[derive(Args, Debug)]
 pub(crate) struct TunletHostOptions {
-    /// The library
+    /// Library of the tunlet
     library: PathBuf,
 }
 

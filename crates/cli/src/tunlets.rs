@@ -22,14 +22,14 @@ A tunlet finds events, attributes and tuning points by these names; APP.toml bin
 functions and variables of your program. A program of the master-worker library carries its
 description. `sintonia new-tunlet` makes a tunlet of your own.";
 
-/// List the built-in tunlets, or say all about one
+/// List the built-in tunlets, or show all about one
 ///
-/// For each: the performance problem it is about, what it does, which events and tuning points APP.toml has
-/// to describe for it, and its options.
+/// Shows for each: the performance problem it is about, what it does, which events and tuning points APP.toml has to
+/// describe for it, and its options.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TunletsOptions {
-    /// Only this one, with everything about it
+    /// Show only this tunlet, with everything about it
     name: Option<String>,
     /// Print everything as JSON
     #[arg(long)]

@@ -31,15 +31,15 @@ model; 102 when a result could not be written; 105 when MODELS or INPUT cannot b
 
 /// Compare predictions with new measurements
 ///
-/// A row for each measured point: measured, predicted, the error, and whether the measured value lies in the interval;
-/// then the error over all points, and how many intervals held.
+/// Prints a row for each measured point: measured, predicted, the error, and whether the measured value lies in the
+/// interval; then the error over all points, and how many intervals held.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ValidateOptions {
     /// File of `sintonia fit -o`; or measurements, which are fitted first
     models: PathBuf,
-    /// New measurements: a file, `-`, or a folder of `sintonia experiment`, of which those are taken that were
-    /// kept back, if there are such
+    /// New measurements: a file, `-`, or a folder of `sintonia experiment`, of which the measurements kept back are
+    /// taken, if there are any
     input: PathBuf,
     /// Print an object with all points and a summary as JSON
     #[arg(long)]
@@ -47,13 +47,13 @@ pub(crate) struct ValidateOptions {
     /// Write all points as a table
     #[arg(long, value_name = "FILE.csv")]
     csv: Option<PathBuf>,
-    /// Metric that is compared; by default `time`
+    /// Metric to compare; by default `time`
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// Show regions that match, too; `*` stands for anything; may be given several times
+    /// Also show regions that match; `*` stands for anything; may be given several times
     #[arg(long, value_name = "PATTERN")]
     region: Vec<String>,
-    /// How one value is made of repetitions, as for `sintonia fit`
+    /// Rule that makes one value of repetitions, as for `sintonia fit`
     #[arg(long, value_name = "RULE", default_value = "near-minimum:0.3", value_parser = sample_rule)]
     samples: SampleRule,
     #[command(flatten)]

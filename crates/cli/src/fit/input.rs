@@ -22,10 +22,10 @@ const N_SHOWN: usize = 8;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "How INPUT is read")]
 pub(crate) struct InputOptions {
-    /// Format of the file; by default what it begins with tells
+    /// Format of the file; by default recognized by its beginning
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Columns that are parameters, with CSV; by default columns of numbers that are nothing else
+    /// Columns that are parameters, with CSV; by default all columns of numbers without another role
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     parameter: Vec<String>,
     /// Column of the measured time, with CSV; by default `time`, `value`, `measured_s` or the like
@@ -48,9 +48,9 @@ enum Format {
     Json,
     /// Extra-P's JSON Lines, as `sintonia experiment` writes them.
     Jsonl,
-    /// The lines of Talpas.
+    /// Lines of Talpas.
     Talpas,
-    /// A table with a heading.
+    /// Table with a heading.
     Csv,
 }
 

@@ -9,37 +9,37 @@ use fitting::{Cache, Method, N_TERMS_MAX, Role, SampleRule, Settings, Term};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "How models are fitted")]
 pub(crate) struct FittingOptions {
-    /// How terms and coefficients are found
+    /// Method that finds terms and coefficients
     #[arg(long, value_enum, default_value_t = MethodName::Chosen)]
     method: MethodName,
-    /// The terms of `--method pseudo-inverse`, separated by commas
+    /// Terms of `--method pseudo-inverse`, separated by commas
     #[arg(long, value_name = "TERM,TERM...", value_delimiter = ',')]
     terms: Vec<String>,
-    /// How one value is made of repetitions: `near-minimum[:SHARE]` drops those more than SHARE (0.3) above the
+    /// Rule that makes one value of repetitions: `near-minimum[:SHARE]` drops values more than SHARE (0.3) above the
     /// smallest and takes the mean; or `mean`, `median`, `minimum`
     #[arg(long, value_name = "RULE", default_value = "near-minimum:0.3", value_parser = sample_rule)]
     samples: SampleRule,
     /// Most terms of a formula
     #[arg(long, value_name = "N", default_value_t = N_TERMS_MAX, value_parser = n_terms)]
     max_terms: usize,
-    /// Most breakpoints, where one formula does not do
+    /// Most breakpoints, if a single formula does not fit
     #[arg(long, value_name = "N", default_value_t = 4)]
     max_breaks: usize,
-    /// Share of measurements that an interval is meant to hold
+    /// Share of measurements that should lie in an interval
     #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
     rate: f64,
-    /// What a parameter stands for, where its name does not say it: `processes`, `size` or `any`
+    /// Role of a parameter, if its name does not tell: `processes`, `size` or `any`
     #[arg(long, value_name = "NAME=WHAT", value_parser = role)]
     role: Vec<(String, Role)>,
-    /// A cache whose size matters: its name and bytes, a parameter, bytes of data per unit of that, and the power
-    /// with which they grow; `L2:2097152:n:24:2` for three matrices of n times n doubles
+    /// Cache whose size matters: its name and size in bytes, a parameter, bytes of data per unit of the parameter, and
+    /// the power with which the data grow; `L2:2097152:n:24:2` for three matrices of n times n doubles
     #[arg(long, value_name = "NAME:BYTES:PARAMETER:PER[:POWER]", value_parser = cache)]
     cache: Vec<Cache>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MethodName {
-    /// Terms are chosen by what they foretell, and weighted by relative error
+    /// Terms chosen by their predictions, and weighted by relative error
     Chosen,
     /// Given terms, plain least squares with the pseudo-inverse
     PseudoInverse,

@@ -19,11 +19,11 @@ Examples:
 Who has the file can run commands as you on all nodes of the cluster. A file that is there is never
 replaced. Exit codes: 0 the file is written; 102 it is not.";
 
-/// Make the key by which the nodes of a cluster know each other
+/// Make the key by which the nodes of a cluster recognize each other
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct KeyOptions {
-    /// The file; by default `sintonia/node.key` in `$XDG_CONFIG_HOME` or `~/.config`
+    /// File for the key; by default `sintonia/node.key` in `$XDG_CONFIG_HOME` or `~/.config`
     file: Option<PathBuf>,
 }
 

@@ -20,19 +20,20 @@ const SLURM_LIST: &str = "SLURM_JOB_NODELIST";
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Cluster")]
 pub(super) struct NetworkOptions {
-    /// The cluster's key; by default `sintonia/node.key` in `$XDG_CONFIG_HOME` or `~/.config`, made where there is none
+    /// File of the cluster's key; by default `sintonia/node.key` in `$XDG_CONFIG_HOME` or `~/.config`, which is made if
+    /// there is none
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// Nodes to join: a line `HOST:PORT` or `HOST` for each; this one may be among them
+    /// File of nodes to join, with a line `HOST:PORT` or `HOST` for each; this one may be among them
     #[arg(long, value_name = "FILE")]
     peers: Option<PathBuf>,
-    /// A node to join, which knows the others; may be given several times
+    /// Node to join, which knows the others; may be given several times
     #[arg(long, value_name = "HOST:PORT")]
     seed: Vec<String>,
     /// Join the nodes of this Slurm job (`SLURM_JOB_NODELIST`), which listen at the same port
     #[arg(long)]
     slurm: bool,
-    /// Join all that use this folder, which the nodes share: each puts its address there
+    /// Join all nodes that use this folder, which they share: each writes its address there
     #[arg(long, value_name = "DIR")]
     meet: Option<PathBuf>,
     /// Port for other nodes, 0 for any free one; by default 7411, with `--meet` any

@@ -25,17 +25,18 @@ same `--state`. Exit codes: 0 it has left; 2 an option is wrong; 108 it could no
 
 /// Run the daemon of this node
 ///
-/// Takes commands from `sintonia submit`, runs them here or on nodes that have room, and runs those of others.
+/// Takes commands from `sintonia submit`, runs them here or on other nodes that have room, and runs commands of other
+/// nodes.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct StartOptions {
-    /// Go on in the background; returns when the daemon answers. What it says is in `node.log` of its folder
+    /// Run in the background; returns when the daemon answers. Its messages are in `node.log` of its folder
     #[arg(long)]
     pub(super) background: bool,
     /// Set in the process that runs in the background.
     #[arg(long, hide = true, conflicts_with = "background")]
     pub(super) detached: bool,
-    /// The node's name in the cluster; by default the host's, with the number of the rank where a launcher starts
+    /// Name of the node in the cluster; by default that of the host, with the number of the rank if a launcher starts
     /// several on a host
     #[arg(long, value_name = "NODE")]
     pub(super) name: Option<String>,
@@ -47,7 +48,7 @@ pub(crate) struct StartOptions {
     pub(super) rules: RuleOptions,
     #[command(flatten)]
     pub(super) node: CapacityOptions,
-    /// Serve a page and Prometheus' `/metrics`; 127.0.0.1 where no address is named, any port where none is.
+    /// Serve a web page and Prometheus' `/metrics`; by default at 127.0.0.1, and at any free port.
     /// `sintonia nodes --web` prints the address with its key
     #[arg(long, value_name = "[ADDRESS:]PORT", num_args = 0..=1, default_missing_value = "0", value_parser = web)]
     pub(super) web: Option<SocketAddr>,
@@ -57,15 +58,15 @@ pub(crate) struct StartOptions {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Balancing")]
 pub(super) struct RuleOptions {
-    /// Who hears of what: periodic:SECONDS, event, on-demand, subscription, forwarding[:HOPS],
-    /// adaptive[:MIN:MAX], power-of-two[:PROBES] or stealing; the same on all nodes
+    /// Rule by which nodes learn of each other's load: periodic:SECONDS, event, on-demand, subscription,
+    /// forwarding[:HOPS], adaptive[:MIN:MAX], power-of-two[:PROBES] or stealing; the same on all nodes
     #[arg(long, value_name = "RULE", default_value = "subscription", value_parser = |text: &str| text.parse::<Rule>())]
     pub(super) policy: Rule,
-    /// Among whom: global, overlapping:SIZE[:OVERLAP] or random:SIZE
+    /// Nodes that balance with each other: global, overlapping:SIZE[:OVERLAP] or random:SIZE
     #[arg(long, value_name = "DOMAIN", default_value = "global", value_parser = |text: &str| text.parse::<Domain>())]
     pub(super) domain: Domain,
-    /// How long another node may go on with a task when its home does not answer any more; when it has run out,
-    /// the task is run elsewhere
+    /// Time for which another node may go on with a task when its home no longer answers; after that, the task is run
+    /// elsewhere
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = lease)]
     pub(super) lease: f64,
 }
@@ -77,20 +78,20 @@ pub(super) struct CapacityOptions {
     /// Tasks that run at the same time; by default the cores that this process may use
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(super) cores: Option<u32>,
-    /// Speed beside 1 for an ordinary core; by default measured at the start
+    /// Speed of a core, with 1 for an ordinary one; by default measured at the start
     #[arg(long, value_name = "X", value_parser = speed)]
     pub(super) speed: Option<f64>,
-    /// By what the speed is measured
+    /// Method that measures the speed
     #[arg(long, value_enum, default_value_t = SpeedBy::Calibration, conflicts_with = "speed")]
     pub(super) speed_by: SpeedBy,
-    /// When the journal is forced to disk before a submission is answered: for each record, for those of some
-    /// milliseconds together, or when the system likes to, which loses tasks when the machine loses power
+    /// When the journal is forced to disk before a submission is answered: for each record, for the records of some
+    /// milliseconds together, or when the system decides, which loses tasks if the machine loses power
     #[arg(long, value_enum, default_value_t = Fsync::Batch)]
     pub(super) fsync: Fsync,
-    /// Ended tasks that are kept with their times and what they wrote; of all others, how they ended is kept
+    /// Ended tasks that are kept with their times and output; of all others, only the outcome is kept
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     pub(super) keep_tasks: usize,
-    /// Most bytes that are kept of what ended tasks wrote; of the oldest it is dropped, and counted
+    /// Most bytes that are kept of the output of ended tasks; the oldest output is dropped, and counted
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     pub(super) keep_output: usize,
 }
@@ -111,7 +112,7 @@ pub(super) enum Fsync {
     Always,
     /// Records of some milliseconds together.
     Batch,
-    /// Never by us.
+    /// When the system decides.
     Never,
 }
 

@@ -16,8 +16,8 @@ const OF_TASK: &str = "SINTONIA_KEEPER";
 /// Which daemon is asked.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct NodeOption {
-    /// Folder of the daemon's state, or its socket; by default what `SINTONIA_NODE` names, for a task the
-    /// daemon of the node that it runs on, else `sintonia/HOST` in `$XDG_STATE_HOME` or `~/.local/state`
+    /// Folder of the daemon's state, or its socket; by default the one that `SINTONIA_NODE` names, in a task that of
+    /// the node it runs on, else `sintonia/HOST` in `$XDG_STATE_HOME` or `~/.local/state`
     #[arg(long, value_name = "DIR")]
     node: Option<PathBuf>,
 }

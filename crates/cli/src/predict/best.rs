@@ -17,13 +17,13 @@ const BEYOND: f64 = 4.0;
 #[command(next_help_heading = "The best value of a parameter")]
 pub(crate) struct Wish {
     /// Find the best value of a parameter, among those of `--set`, or the whole numbers up to four times the largest
-    /// measured one; by default the one with the least time
+    /// measured one; by default the value with the least time
     #[arg(long, value_name = "NAME")]
     best: Option<String>,
-    /// The smallest value of it with which the program takes no longer than this
+    /// Find the smallest value with which the program takes no longer than this
     #[arg(long, value_name = "SECONDS", requires = "best", conflicts_with = "efficiency", value_parser = positive)]
     target_time: Option<f64>,
-    /// The largest value of it whose efficiency, against the smallest value tried, is not below this
+    /// Find the largest value whose efficiency, relative to the smallest value tried, is not below this
     #[arg(long, value_name = "SHARE", requires = "best", value_parser = positive)]
     efficiency: Option<f64>,
 }

@@ -26,9 +26,9 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Engine {
-    /// Our max-plus evaluation
+    /// Sintonia's max-plus evaluation
     Composed,
-    /// SimGrid's replay (`smpirun`), beside ours
+    /// SimGrid's replay (`smpirun`), beside that evaluation
     Smpi,
 }
 
@@ -36,14 +36,15 @@ pub(crate) enum Engine {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "A traced run, on the same or another machine")]
 pub(crate) struct EngineOptions {
-    /// Evaluate the traced run that stands in place of MODELS, or a folder with `trace.txt`; by default `composed`
+    /// Engine that evaluates a traced run, given in place of MODELS, or a folder with `trace.txt`; by default
+    /// `composed`
     #[arg(long, value_name = "ENGINE")]
     engine: Option<Engine>,
-    /// The machine: a file of `sintonia netbench --json`, a description in TOML, or `ethernet-1g`, `ethernet-10g`,
-    /// `infiniband-hdr`, `shared-memory`, `ideal`
+    /// Machine to predict for: a file of `sintonia netbench --json`, a description in TOML, or `ethernet-1g`,
+    /// `ethernet-10g`, `infiniband-hdr`, `shared-memory`, `ideal`
     #[arg(long, value_name = "FILE")]
     pub(super) machine: Option<String>,
-    /// The world of the run, where it has several
+    /// Number of the world, if the run has several
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "engine")]
     world: u32,
     /// Keep the trace and the platform in this folder

@@ -35,16 +35,17 @@ pub(crate) struct GraphOptions {
         "engine", "metric", "region", "csv", "plot", "cost", "processes", "best",
     ])]
     graph: Vec<PathBuf>,
-    /// Ranks, from the parameters: `p + 1` where `p` counts workers
+    /// Number of ranks, from the parameters: `p + 1` if `p` counts workers
     #[arg(long, value_name = "EXPRESSION", default_value = "p", requires = "graph")]
     ranks: String,
-    /// What a name of the sources is worth, from the parameters and `rank`: `dim=n`, `next=rank + 1`; may be given several times
+    /// Value of a name in the sources, from the parameters and `rank`: `dim=n`, `next=rank + 1`; may be given several
+    /// times
     #[arg(long = "let", value_name = "NAME=EXPRESSION", requires = "graph")]
     names: Vec<Named>,
-    /// Draw the arms of branches by chance, instead of each in its share of the passages
+    /// Seed that draws the arms of branches at random, instead of taking each in its share of the passages
     #[arg(long, value_name = "NUMBER", requires = "graph")]
     seed: Option<u64>,
-    /// So many draws: their mean, and the interval that holds 95 percent of them
+    /// Number of draws; shows their mean, and the interval that holds 95 percent of them
     #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "seed",
         value_parser = clap::value_parser!(u64).range(1..=100_000))]
     draws: u64,

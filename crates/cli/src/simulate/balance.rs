@@ -37,22 +37,22 @@ tables, have `--detection measured`.";
 
 /// Compare policies that share out tasks over nodes
 ///
-/// Tasks come at one node or several; what runs is the code of the node daemon, in simulated time.
+/// Tasks arrive at one node or several; the code of the node daemon runs in simulated time.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BalanceOptions {
     #[command(flatten)]
     described: Described,
-    /// Read the scenario from a file; options beside it count more
+    /// Read the scenario from a file; options on the command line override it
     #[arg(long, value_name = "FILE.toml")]
     scenario: Option<PathBuf>,
-    /// Compare these policies, each as `--policy`, separated by commas
+    /// Compare these policies, each as for `--policy`, separated by commas
     #[arg(long, value_name = "POLICY,..", value_delimiter = ',', conflicts_with = "policy")]
     compare: Vec<Policy>,
-    /// List the rules that there are, and simulate nothing
+    /// List the rules, and simulate nothing
     #[arg(long)]
     policies: bool,
-    /// Print an object as JSON, with `--compare` a list of them
+    /// Print the result as a JSON object; with `--compare`, a list of them
     #[arg(long)]
     json: bool,
     /// Write a picture of ratios and messages

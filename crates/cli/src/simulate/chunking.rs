@@ -82,7 +82,8 @@ struct Tasks {
     /// Time of a task
     #[arg(long, value_name = "MS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = positive)]
     task_ms: f64,
-    /// Times of tasks instead: uniform:LOW,HIGH, exponential:MEAN, or normal, gamma or lognormal:MEAN,DEVIATION, in ms
+    /// Distribution of the times of tasks instead: uniform:LOW,HIGH, exponential:MEAN, or normal, gamma or
+    /// lognormal:MEAN,DEVIATION, in ms
     #[arg(long, value_name = "NAME:NUMBERS", conflicts_with = "task_ms")]
     distribution: Option<Distribution>,
     /// Tasks that take FACTOR times as long; START and LENGTH are shares of the tasks; may be given several times
@@ -98,16 +99,17 @@ struct MachineOptions {
     /// Number of workers
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     workers: u32,
-    /// Time that a chunk costs its worker beside computing
+    /// Time that a chunk costs its worker in addition to computing
     #[arg(long, value_name = "US", default_value_t = 50.0, allow_negative_numbers = true, value_parser = not_negative)]
     overhead_us: f64,
     /// Time that a chunk keeps the master busy, which serves one worker at a time
     #[arg(long, value_name = "US", default_value_t = 0.0, allow_negative_numbers = true, value_parser = not_negative)]
     serve_us: f64,
-    /// Workers ask for the next chunk so early that it is there when the present one ends
+    /// Let workers ask for the next chunk so early that it is there when the present one ends
     #[arg(long)]
     prefetch: bool,
-    /// A worker, from 0, that takes FACTOR times as long from a FRACTION of the ideal time on; may be given several times
+    /// Worker, counted from 0, that takes FACTOR times as long from a FRACTION of the ideal time on; may be given
+    /// several times
     #[arg(long, value_name = "WORKER:FACTOR@FRACTION", allow_hyphen_values = true)]
     slow: Vec<Slowdown>,
 }

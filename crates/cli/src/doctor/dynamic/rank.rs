@@ -97,13 +97,13 @@ impl Step {
 /// Try an MPI library as one rank of `sintonia doctor`
 #[derive(Args, Debug)]
 pub(crate) struct DoctorRankOptions {
-    /// What is tried, in this order
+    /// Steps to try, in this order
     #[arg(long, value_delimiter = ',')]
     steps: Vec<String>,
-    /// The port of a job that waits for this one
+    /// Port of a job that waits for this one
     #[arg(long)]
     connect: Option<String>,
-    /// What this process was started for, by another one
+    /// Step for which another process started this one
     #[arg(long)]
     started_for: Option<String>,
 }

@@ -16,31 +16,31 @@ pub(super) struct Described {
     /// Number of nodes [default: 8]
     #[arg(long, value_name = "N")]
     nodes: Option<u32>,
-    /// Cores of the nodes, in turns [default: 1]
+    /// Cores of the nodes, in turn [default: 1]
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
     cores: Option<Vec<u32>>,
-    /// Speeds of their cores, in turns [default: 1]
+    /// Speeds of the nodes' cores, in turn [default: 1]
     #[arg(long, value_name = "S,..", value_delimiter = ',', allow_negative_numbers = true)]
     speeds: Option<Vec<f64>>,
     /// Number of tasks [default: 160]
     #[arg(long, value_name = "N")]
     tasks: Option<u64>,
-    /// Time from one task to the next; 0: all come at once [default: 1]
+    /// Time from one task to the next; 0: all arrive at once [default: 1]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     arrival_s: Option<f64>,
-    /// Tasks come at random, that far apart on average
+    /// Let tasks arrive at random, that far apart on average
     #[arg(long)]
     arrival_random: bool,
     /// Time of a task on a core of speed 1, or exponential:MEAN or uniform:LOW,HIGH [default: 19.8]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     task_s: Option<Durations>,
-    /// Nodes at which tasks come, in turns: 0, 0,4 or every:K [default: 0]
+    /// Nodes at which tasks arrive, in turn: 0, 0,4 or every:K [default: 0]
     #[arg(long, value_name = "NODES")]
     entry: Option<Entries>,
     /// RULE or RULE@DOMAIN; `--policies` lists them [default: subscription]
     #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
-    /// Among whom: global, overlapping:SIZE[:OVERLAP] or random:SIZE [default: global]
+    /// Nodes that balance with each other: global, overlapping:SIZE[:OVERLAP] or random:SIZE [default: global]
     #[arg(long, value_name = "DOMAIN")]
     pub(super) domain: Option<Domain>,
     /// Time of a message or a task from node to node [default: 0.1]
@@ -52,22 +52,22 @@ pub(super) struct Described {
     /// Share of messages that are lost [default: 0]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     loss: Option<f64>,
-    /// Time between two looks of a node at what runs [default: 1]
+    /// Time between two measurements of a node's load [default: 1]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     measure_s: Option<f64>,
-    /// What a node knows between two looks: all that ends, or nothing [default: at-once]
+    /// What a node learns between two measurements: every end of a task, or nothing [default: at-once]
     #[arg(long, value_name = "HOW")]
     detection: Option<Knowledge>,
-    /// Share of looks that count a passing process as a task [default: 0]
+    /// Share of measurements that count a passing process as a task [default: 0]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     stray: Option<f64>,
-    /// A node that fails, and when it is back; may be given several times
+    /// Node that fails, and when it is back; may be given several times
     #[arg(long, value_name = "NODE@S[:S]")]
     fail: Vec<Failure>,
     /// Time after which tasks of a failed node begin again [default: 15]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     lease_s: Option<f64>,
-    /// Seed of all that is random [default: 1]
+    /// Seed of all random numbers [default: 1]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
 }
