@@ -1,4 +1,4 @@
-//! How many chunks of nothing are dealt in a second: `mpirun -n 3 dealing [N_TASKS] [options]`.
+//! Measures how many empty chunks are dealt per second: `mpirun -n 3 dealing [N_TASKS] [options]`.
 
 use master_worker::{BoxError, Error, Iteration, Options, Prefetch, Program, Report};
 use std::io::Write;
@@ -16,7 +16,7 @@ impl Program for Nothing {
     type Output = ();
 
     fn next(&mut self, iteration: u64) -> Option<Iteration<()>> {
-        // The first one warms up.
+        // The first iteration is a warm-up.
         (iteration < 4).then(|| Iteration::new(self.n_tasks, ()))
     }
 

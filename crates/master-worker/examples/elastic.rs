@@ -1,5 +1,5 @@
-//! A rank of the tests of workers that come and go: `elastic N_ITERATIONS [TASK_US] [set=AFTER:N]... [kill=ITERATION]
-//! [stuck=ITERATION] [options]`.
+//! A rank for the tests of workers that come and go: `elastic N_ITERATIONS [TASK_US] [set=AFTER:N]...
+//! [kill=ITERATION] [stuck=ITERATION] [options]`.
 
 #[path = "../tests/it/steps.rs"]
 #[expect(dead_code, reason = "the tests compute what is expected")]

@@ -1,4 +1,4 @@
-//! The Mandelbrot set from ever nearer: rows differ in cost, and the library deals them.
+//! Zoom into the Mandelbrot set: rows differ in cost, and the library balances them.
 //!
 //! `cargo run --release --example mandelbrot -- 800 20 frame.pgm --progress`, or the same under `mpirun -n 4`.
 
@@ -8,13 +8,13 @@ use std::path::PathBuf;
 
 /// Steps after which a point counts as one of the set.
 const N_STEPS_MAX: u16 = 2000;
-/// What the frames draw near to.
+/// Point that the frames zoom in on.
 const CENTER: (f64, f64) = (-0.743_643_887, 0.131_825_904);
 
-/// A square picture, frame by frame.
+/// Square picture, computed frame by frame.
 #[derive(Clone)]
 struct Mandelbrot {
-    /// Points in a row, and rows.
+    /// Width and height, in points.
     width: u32,
     n_frames: u64,
     pixels: Vec<u16>,
@@ -30,7 +30,7 @@ impl Mandelbrot {
     }
 }
 
-/// Steps after which a point is far away.
+/// Steps after which a point has escaped.
 fn n_steps(x: f64, y: f64) -> u16 {
     let (mut a, mut b) = (0.0_f64, 0.0_f64);
     for step in 0..N_STEPS_MAX {

@@ -1,8 +1,8 @@
-//! The file from which a run goes on: what the program saved after an iteration.
+//! Checkpoint file: the program's saved state after an iteration.
 //!
-//! A header of 64 bytes (magic, version, iteration, length, SHA-256 of the two numbers and the content), then
-//! the content. It is written beside the old one and renamed over it, so that there is a whole one at
-//! any moment.
+//! A header of 64 bytes (magic, version, number of iterations, length, SHA-256 of all before it and of the
+//! content), then the content. The file is written beside the old one and renamed over it, so that a complete
+//! one exists at any moment.
 
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
@@ -14,63 +14,63 @@ const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 64;
 const DIGEST_AT: usize = 32;
 
-/// Why a checkpoint could not be written or read.
+/// Error from writing or reading a checkpoint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// The file could not be written.
+    /// The file cannot be written.
     #[error("`{}` cannot be written; give `--checkpoint` a file in a folder that has room", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Cause.
         source: io::Error,
     },
-    /// The file could not be read.
+    /// The file cannot be read.
     #[error("`{}` cannot be read", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Cause.
         source: io::Error,
     },
-    /// It is another file.
+    /// The file is not a checkpoint.
     #[error("`{}` is no checkpoint; name the file that an earlier run wrote, or remove it to begin anew", path.display())]
     Foreign {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// It is one of another version.
+    /// The checkpoint has another version.
     #[error("`{}` is a checkpoint of version `{version}`, not `{VERSION}`; go on with the program that wrote it", path.display())]
     Version {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the file.
         version: u32,
     },
-    /// Its content is not what was written.
+    /// The content does not match its SHA-256.
     #[error("`{}` is damaged; take a copy of it, or remove it to begin anew", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
-/// What was saved.
+/// Saved state of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
-    /// Iterations done.
+    /// Number of iterations done.
     pub(crate) n_iterations: u64,
     pub(crate) content: Vec<u8>,
 }
 
 impl Checkpoint {
-    /// Writes it; a run that is killed meanwhile leaves the old one.
+    /// Writes the checkpoint; a run that is killed meanwhile leaves the old one.
     pub(crate) fn write(&self, path: &Path) -> Result<(), CheckpointError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = path.with_file_name(format!(".{name}.new"));
         let written = self.write_to(&beside).and_then(|()| fs::rename(&beside, path));
-        // The new name is to outlive a crash of the machine; some file systems cannot promise it.
+        // The rename should survive a crash of the machine; some file systems cannot promise it.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let _synced =
             File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
@@ -81,7 +81,7 @@ impl Checkpoint {
         let mut file = File::create(path)?;
         file.write_all(&self.header())?;
         file.write_all(&self.content)?;
-        // A rename may be on the disk before what it names.
+        // Otherwise the rename may reach the disk before the content.
         file.sync_all()
     }
 
@@ -98,7 +98,7 @@ impl Checkpoint {
         header
     }
 
-    /// The one in this file; `None` when there is no such file.
+    /// Reads the checkpoint in this file; `None` when there is no such file.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, CheckpointError> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
@@ -113,7 +113,7 @@ impl Checkpoint {
         })
     }
 
-    /// From the bytes of a file.
+    /// Reads a checkpoint from the bytes of a file.
     fn of_bytes(mut bytes: Vec<u8>) -> Result<Self, Fault> {
         if !bytes.starts_with(&MAGIC) {
             return Err(Fault::Foreign);
@@ -130,7 +130,7 @@ impl Checkpoint {
     }
 }
 
-/// Why bytes are no checkpoint.
+/// Defect of bytes that are not a checkpoint.
 #[derive(Debug, PartialEq, Eq)]
 enum Fault {
     Foreign,
@@ -138,7 +138,8 @@ enum Fault {
     Damaged,
 }
 
-/// The iterations and the content of a checkpoint with these bytes, if they are one.
+/// Returns the number of iterations and the content of a checkpoint with these bytes; `None` if they are not
+/// one.
 pub(crate) fn of_bytes(bytes: &[u8]) -> Option<(u64, Vec<u8>)> {
     Checkpoint::of_bytes(bytes.to_vec()).ok().map(|found| (found.n_iterations, found.content))
 }
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!(Checkpoint::read(&folder.path().join("none")).unwrap(), None);
     }
 
-    /// Whoever is killed leaves a part of the next one, which ends at any byte, beside the one before.
+    /// A killed writer leaves a part of the next checkpoint, of any length, beside the previous one.
     #[test]
     fn a_kill_while_a_checkpoint_is_written_leaves_the_one_before() {
         let (folder, path, before) = written();
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(Checkpoint::read(&path).unwrap(), Some(next));
     }
 
-    /// A process that may write only so many bytes to a file, which is as a disk that is full there.
+    /// Runs in a process that may write only so many bytes to a file, which behaves like a full disk.
     #[test]
     fn a_checkpoint_that_cannot_be_written_to_its_end_leaves_the_one_before() {
         const STEPS: [u64; 6] = [0, 1, 63, 64, 70, 71];
@@ -203,7 +204,7 @@ mod tests {
 
     const WRITER: &str = "checkpoint::tests::writer";
 
-    /// The writer of the test above: it ends by a signal at its limit.
+    /// Writer for the test above: a signal ends it at its limit.
     #[test]
     #[ignore = "run by another test"]
     fn writer() {
@@ -212,7 +213,7 @@ mod tests {
         next.write(&path).unwrap();
     }
 
-    /// What version 1 wrote after 7 iterations.
+    /// Checkpoint that version 1 wrote after 7 iterations.
     const SAMPLE: &[u8] = include_bytes!("../tests/samples/checkpoint-v1/state");
 
     #[test]
@@ -220,7 +221,7 @@ mod tests {
         assert_eq!(of_bytes(SAMPLE), Some((7, b"content".to_vec())));
     }
 
-    /// A checkpoint is read as it was written, or refused.
+    /// Checks that a checkpoint is read as it was written, or refused.
     #[test]
     fn other_files_are_refused() {
         for at in 0..SAMPLE.len() {

@@ -1,9 +1,9 @@
-//! What is sent as it lies in memory, and how it lies there.
+//! Types that are sent as they lie in memory, and descriptions of their layout.
 
 use bytemuck::Pod;
 use comm::{Kind, Number};
 
-/// A number, an array of elements, or a struct of elements: what a [`Plain`](crate::Plain) holds many of.
+/// A number, an array of elements, or a struct of elements: the values of a [`Plain`](crate::Plain).
 ///
 /// Derive it for structs:
 ///
@@ -23,7 +23,7 @@ use comm::{Kind, Number};
 /// assert_eq!(bodies[999].position[1], 2.0);
 /// ```
 ///
-/// What cannot be sent so is refused when it is compiled, with a sentence that names the field and says what to do:
+/// A type that cannot be sent this way is refused at compile time, with a message that names the field and the remedy:
 ///
 /// ```compile_fail
 /// # use master_worker::Element;
@@ -69,8 +69,8 @@ use comm::{Kind, Number};
 ///
 /// # MPI calls of your own
 ///
-/// The derived [`KIND`](Self::KIND) says what lies where. [`Datatype`](crate::Datatype) makes an MPI datatype of it, for
-/// programs that call MPI themselves, too:
+/// The derived [`KIND`](Self::KIND) describes the layout. [`Datatype`](crate::Datatype) makes an MPI datatype of it,
+/// also for programs that call MPI themselves:
 ///
 /// ```no_run
 /// # use master_worker::{Datatype, Element};
@@ -88,9 +88,9 @@ use comm::{Kind, Number};
             `Serialize` and `Deserialize` for the whole message: such a type is sent packed"
 )]
 pub trait Element: Pod {
-    /// What it is made of.
+    /// Layout of one value.
     const KIND: Kind;
-    /// How many of those lie side by side: more than one in an array.
+    /// Number of such values side by side: more than one in an array.
     const N_VALUES: usize;
 }
 
@@ -110,7 +110,7 @@ impl<T: Element, const N: usize> Element for [T; N] {
     const N_VALUES: usize = N * T::N_VALUES;
 }
 
-/// What derived code names.
+/// Names used by derived code.
 #[doc(hidden)]
 pub mod derived {
     pub use bytemuck::{Pod, Zeroable};

@@ -1,4 +1,4 @@
-//! Why a run failed.
+//! Errors of a run.
 
 use crate::checkpoint::CheckpointError;
 use crate::message::MessageError;
@@ -11,51 +11,51 @@ use std::error::Error as _;
 use std::fmt;
 use std::ops::Range;
 
-/// Why a run failed. Where `main` returns it, the program prints it as a sentence.
+/// Error of a run. When `main` returns it, the program prints it as a sentence with its causes.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An option cannot be used.
+    /// An option is not valid.
     #[error("the options of the run are wrong")]
     Options(#[from] OptionsError),
-    /// Ranks could not communicate.
+    /// The ranks cannot communicate.
     #[error("the ranks of the run cannot communicate")]
     Comm(#[from] CommError),
-    /// A value could not be sent.
+    /// A value cannot be sent.
     #[error("a message between master and workers failed")]
     Message(#[from] MessageError),
-    /// A checkpoint could not be written or read.
+    /// The checkpoint cannot be written or read.
     #[error("the checkpoint failed")]
     Checkpoint(#[from] CheckpointError),
-    /// The report could not be written.
+    /// The report cannot be written.
     #[error("the run is done, but its report is not written")]
     Report(#[from] ReportFileError),
     /// The file of `--network` cannot be used.
     #[error("what a network costs is not known")]
     Network(#[from] NetworkFileError),
-    /// The user's code panicked for the same tasks wherever they were tried.
+    /// The user's code panicked for the same tasks at every attempt.
     #[error(
         "tasks `{}` to `{}` of iteration `{iteration}` panicked {n_attempts} times, last on rank `{rank}`: {message}",
         tasks.start, tasks.end - 1
     )]
     Panicked {
-        /// The chunk; the task at fault is one of them.
+        /// Tasks of the chunk; the task at fault is one of them.
         tasks: Range<u64>,
-        /// In which iteration, counted from 0.
+        /// Iteration, counted from 0.
         iteration: u64,
-        /// Where it was tried last.
+        /// Rank of the last attempt.
         rank: u32,
-        /// How often it was tried.
+        /// Number of attempts.
         n_attempts: u32,
-        /// What the panic said.
+        /// Message of the panic.
         message: String,
     },
-    /// A worker cannot do anything more.
+    /// A worker cannot continue.
     #[error("rank `{rank}` cannot go on: {why}")]
     Worker {
-        /// Which one.
+        /// Rank of the worker.
         rank: u32,
-        /// In its own words.
+        /// Error as the worker reported it.
         why: String,
     },
     /// The first iteration has no shared data.
@@ -63,31 +63,31 @@ pub enum Error {
         "iteration `{iteration}` says that its shared data are unchanged, but there are none yet; begin with `Iteration::new`"
     )]
     NothingShared {
-        /// Which one.
+        /// Number of the iteration.
         iteration: u64,
     },
-    /// Somebody canceled the run.
+    /// The run was canceled.
     #[error(
         "the run was canceled in iteration `{iteration}`; `--resume` goes on from its checkpoint, if it has one"
     )]
     Canceled {
-        /// The iteration that was not finished, counted from 0.
+        /// Unfinished iteration, counted from 0.
         iteration: u64,
     },
-    /// The rest of the run ended, or says nothing.
+    /// The master is gone or silent.
     #[error(
         "rank `{rank}` heard nothing of the master for {waited_s:.0} s, or it is gone; see the output of rank 0"
     )]
     NoMaster {
-        /// This worker.
+        /// Rank of the waiting worker.
         rank: u32,
-        /// How long it has waited.
+        /// Time that the worker has waited, in seconds.
         waited_s: f64,
     },
-    /// A message that no master or worker of this version sends.
+    /// A message is not valid in this version.
     #[error("rank `{from}` sent something unknown; run the same program on all ranks")]
     Unknown {
-        /// Who sent it.
+        /// Rank that sent it.
         from: u32,
     },
     /// The thread of a rank could not be started.

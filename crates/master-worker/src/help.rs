@@ -1,9 +1,9 @@
-//! What the arguments are, for people.
+//! Help text of the command line options.
 
 use crate::Options;
 
 impl Options {
-    /// The options as arguments, a line for each, as a program prints them with `--help`.
+    /// The options as arguments, one per line, as a program prints them with `--help`.
     pub const HELP: &'static str = include_str!("help.txt");
 }
 

@@ -1,17 +1,17 @@
-//! Who holds which tasks, and what the master does next.
+//! Ledger of the tasks: which worker holds which tasks, and the master's next step.
 //!
-//! Every task of an iteration lies in the pool, is held by one worker, or is done. A worker without work
-//! gets a chunk whose size the policy says. Its next one leaves *late*: so long before the expected end of the
-//! present one that it arrives in time, and until then anybody may have its tasks. When the pool is empty and
-//! a worker is idle, a chunk that another one will not begin soon is taken back: that one looks for such news
-//! before it begins a chunk. Should they come too late, its results are not counted.
+//! Every task of an iteration lies in the pool, is held by one worker, or is done. A worker without work gets
+//! a chunk of the size that the policy sets. Its next chunk leaves *late*: just early enough to arrive before
+//! the present one ends, so that until then any worker may get those tasks. When the pool is empty and a
+//! worker is idle, a chunk that its holder will not begin soon is taken back; workers look for such messages
+//! before they begin a chunk. If the message comes too late, the results of the chunk are not counted.
 //!
-//! What is sent to a worker and not answered in the time expected plus a patience is dealt again; what it
-//! answers after all is not counted twice, since numbers of chunks are never used again.
+//! A chunk not answered within its expected time plus a patience is dealt again; a late answer is not counted
+//! twice, since chunk numbers are never reused.
 //!
 //! # Invariants
 //! - Pure: time is an argument.
-//! - Every task is done once, whatever is said by whom and in which order.
+//! - Every task is counted as done once, whatever arrives from whom and in which order.
 //!
 //! # Not here
 //! Messages and the user's code (`master`), sizes of chunks (`chunking`).
@@ -33,30 +33,30 @@ use pool::Pool;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What does not change in a run.
+/// Settings that stay the same during a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) prefetch: Prefetch,
-    /// How often a task is tried.
+    /// Largest number of attempts at a task.
     pub(crate) n_attempts: u32,
-    /// How much longer than expected a worker may be silent.
+    /// Silence beyond the expected time after which a worker is missing, in seconds.
     pub(crate) patience_s: f64,
-    /// Whether the master computes when it has nothing else to do.
+    /// Whether the master computes while it has nothing else to do.
     pub(crate) is_master_working: bool,
 }
 
-/// Something for the master to do.
+/// Next action of the master.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
     /// Send a chunk.
     Deal(Chunk),
-    /// Say that a chunk, probably not begun, is somebody else's now.
+    /// Tell a worker to drop a chunk that it has probably not begun, for another worker.
     Retract { worker: u32, chunk: u64 },
-    /// A worker is silent for too long; its work is in the pool again.
+    /// A worker was silent for too long; its tasks are back in the pool.
     Missed { worker: u32, n_tasks: u64 },
 }
 
-/// Tasks for a worker.
+/// Tasks sent to a worker in one message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chunk {
     pub(crate) worker: u32,
@@ -65,37 +65,37 @@ pub(crate) struct Chunk {
     pub(crate) batch: u32,
 }
 
-/// A chunk as its results came back.
+/// A chunk whose results came back.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Done {
     pub(crate) tasks: Range<u64>,
     pub(crate) batch: u32,
-    /// Bytes of the message that it was sent in.
+    /// Bytes of the message that carried the chunk, header included.
     pub(crate) n_bytes: u64,
-    /// Half the way there and back, as the worker's messages take it, in seconds.
+    /// Half the mean round trip of the worker's messages, in seconds.
     pub(crate) way_s: f64,
-    /// The way of this one there and back, where the worker waited for it.
+    /// Round trip of this chunk, in seconds, where the worker waited for it.
     pub(crate) round_trip_s: Option<f64>,
 }
 
-/// What a worker measured.
+/// Times that a worker measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
     pub(crate) compute_s: f64,
     pub(crate) waited_s: f64,
 }
 
-/// See the module.
+/// Ledger of a run; see the module.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     policy: Box<dyn Policy>,
     rules: Rules,
     pool: Pool,
-    /// By rank; the master's own first.
+    /// State of each worker by rank; the master's own is first.
     desks: Vec<Desk>,
     idle: VecDeque<u32>,
     alarms: Alarms,
-    /// The pace of all workers together.
+    /// Speed of all workers together.
     all: Pace,
     n_tasks_open: u64,
     n_chunks_ever: u64,
@@ -123,46 +123,48 @@ impl Ledger {
         }
     }
 
-    /// Numbers chunks from here on, so that answers to an earlier run on the same ranks are told apart.
+    /// Numbers chunks from `first` on, so that answers that belong to an earlier run on the same ranks are not
+    /// mistaken.
     pub(crate) fn number_from(&mut self, first: f64) {
         self.n_chunks_ever = whole(first);
     }
 
-    /// Ranks that were added get a desk.
+    /// Adds a desk for each added rank.
     pub(crate) fn make_room(&mut self, n_ranks: u32) {
         let n_desks = self.desks.len().max(n_ranks as usize);
         self.desks.resize_with(n_desks, Desk::default);
     }
 
-    /// A way there and back should take so long, where none was seen yet.
+    /// Sets the expected round trip of workers of which none was measured, in seconds.
     pub(crate) fn expect_round_trip(&mut self, round_trip_s: f64) {
         self.desks.iter_mut().for_each(|desk| desk.pace.expect_round_trip(round_trip_s));
     }
 
-    /// A worker that waits, if there is one.
+    /// Returns an idle worker, if there is one.
     pub(crate) fn who_waits(&self) -> Option<u32> {
         self.idle.iter().copied().find(|worker| self.desk(*worker).is_some_and(Desk::is_idle))
     }
 
-    /// Workers that are not gone, those that are parked included.
+    /// Workers that are not gone, including parked ones.
     pub(crate) fn present(&self) -> impl Iterator<Item = u32> + '_ {
         let workers = (0..).zip(&self.desks).skip(1);
         workers.filter(|(_, desk)| desk.presence != Presence::Gone).map(|(rank, _)| rank)
     }
 
-    /// Workers that take part.
+    /// Workers that take part in the iteration.
     pub(crate) fn in_use(&self) -> impl Iterator<Item = u32> + '_ {
         let workers = (0..).zip(&self.desks).skip(1);
         workers.filter(|(_, desk)| desk.is_in_use()).map(|(rank, _)| rank)
     }
 
-    /// Workers that are there and hold no work, wanted or not.
+    /// Workers that are present and compute nothing, neither for this iteration nor leftovers of an earlier
+    /// one.
     pub(crate) fn free(&self) -> impl Iterator<Item = u32> + '_ {
         let workers = (0..).zip(&self.desks).skip(1);
         workers.filter(|(_, desk)| desk.is_free()).map(|(rank, _)| rank)
     }
 
-    /// Workers that are missed, and were not heard since.
+    /// Workers that are missing and have not been heard from since.
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> + '_ {
         let workers = (0..).zip(&self.desks).skip(1);
         workers.filter(|(_, desk)| desk.presence == Presence::Away).map(|(rank, _)| rank)
@@ -172,13 +174,13 @@ impl Ledger {
         self.desk(worker).is_some_and(Desk::is_in_use)
     }
 
-    /// Whether nobody but the master can do anything, now and soon.
+    /// Returns whether no worker can compute, now or soon, so that only the master is left.
     pub(crate) fn is_alone(&self) -> bool {
         let mut workers = self.desks.iter().skip(1);
         !workers.any(|desk| desk.is_in_use() || desk.presence == Presence::Busy)
     }
 
-    /// An iteration begins with these tasks and the first `n_workers` of those present; the other ones are
+    /// Begins an iteration with `n_tasks` tasks and the first `n_workers` of those present; the others are
     /// parked.
     pub(crate) fn begin(&mut self, n_tasks: u64, priorities: &[(Range<u64>, i32)], n_workers: u32) {
         self.pool = Pool::new(n_tasks, priorities);
@@ -204,18 +206,18 @@ impl Ledger {
         self.policy.begin(&self.work());
     }
 
-    /// Whether every task is done, or not wanted any more.
+    /// Returns whether every task is done or no longer wanted.
     pub(crate) fn is_done(&self) -> bool {
         self.n_tasks_open == 0
     }
 
-    /// Tasks that are not done.
+    /// Number of tasks that are not done.
     pub(crate) fn n_open(&self) -> u64 {
         self.n_tasks_open
     }
 
-    /// The other tasks are not wanted any more. Workers that compute take part again when they are heard;
-    /// these are the chunks that they need not begin.
+    /// Drops all other tasks. Workers that compute take part again when they answer; returns the chunks that
+    /// they need not begin, with their workers.
     pub(crate) fn settle(&mut self) -> Vec<(u32, u64)> {
         self.pool.clear();
         self.n_tasks_open = 0;
@@ -230,7 +232,7 @@ impl Ledger {
         waiting
     }
 
-    /// What to do now; asked until there is nothing.
+    /// Returns the next step; call until it returns `None`.
     pub(crate) fn next_step(&mut self, now_s: f64) -> Option<Step> {
         let n_idle = if self.pool.n_tasks() == 0 { 0 } else { self.idle.len() };
         for _ in 0..n_idle {
@@ -251,7 +253,7 @@ impl Ledger {
         self.retract(now_s)
     }
 
-    /// A chunk has left, in a message of so many bytes.
+    /// Records that a chunk was sent, in a message of `n_bytes`.
     pub(crate) fn sent(&mut self, (worker, chunk): (u32, u64), n_bytes: u64, now_s: f64) {
         let Some(desk) = self.desks.get_mut(worker as usize) else { return };
         let Some(held) = desk.held.iter_mut().find(|held| held.id == chunk) else { return };
@@ -261,12 +263,12 @@ impl Ledger {
         }
     }
 
-    /// How long nothing is to be done, unless something is heard, in seconds.
+    /// Time until the next step is due unless a message arrives, in seconds.
     pub(crate) fn pause_s(&self, now_s: f64) -> f64 {
         self.alarms.next_s().map_or(f64::INFINITY, |next_s| next_s - now_s).max(0.0)
     }
 
-    /// A chunk for the master itself: so small that it is free again when it is next needed.
+    /// Deals a chunk to the master itself, small enough to end before a worker is expected to need it.
     pub(crate) fn deal_to_master(&mut self, now_s: f64) -> Option<Chunk> {
         let ends = self.desks.iter().filter_map(|desk| desk.expected_end_s(&self.all));
         let next_s = ends.map(|(end_s, _)| end_s).fold(f64::INFINITY, f64::min);
@@ -304,7 +306,7 @@ impl Ledger {
         Some(chunk)
     }
 
-    /// Sees to it that the next chunk leaves in time, and that a worker that is lost is missed.
+    /// Schedules the departure of the next chunk, and the check whether the worker is missing.
     fn expect(&mut self, worker: u32, now_s: f64) {
         let patience_s = self.rules.patience_s;
         let Some(desk) = self.desks.get_mut(worker as usize) else { return };
@@ -345,11 +347,11 @@ impl Ledger {
         if !is_busy && (desk.held.is_empty() || !desk.is_in_use()) {
             return None;
         }
-        // A chunk may be dearer than others by far, without anything being wrong.
+        // A chunk may take far longer than others, without anything being wrong.
         let chunk_s = desk.expected_end_s(&self.all).map_or(0.0, |(_, chunk_s)| chunk_s);
         let late_s = desk.began_s + patience_s + 10.0 * chunk_s;
         if now_s < late_s || !std::mem::replace(&mut desk.is_late, true) {
-            // Where the master itself was away, answers wait to be read.
+            // If the master itself was away, answers wait to be read.
             desk.is_watched = true;
             self.alarms.set(late_s.max(now_s + LOOK_AGAIN_S), Alarm::Watch { worker });
             return None;
@@ -358,7 +360,7 @@ impl Ledger {
         Some(Step::Missed { worker, n_tasks })
     }
 
-    /// Whether somebody who has nothing waits for what is in the pool.
+    /// Returns whether an idle worker waits for tasks in the pool.
     fn is_wanted_by_idle(&self) -> bool {
         let has_work = |worker: &u32| self.pool.has_for(*worker, false);
         self.idle
@@ -366,7 +368,7 @@ impl Ledger {
             .any(|worker| self.desk(*worker).is_some_and(Desk::is_idle) && has_work(worker))
     }
 
-    /// What is left, or who is there, changed.
+    /// Tells the policy that the tasks left or the workers have changed.
     fn restart(&mut self) {
         self.count_workers();
         self.policy.restart(&self.work());
@@ -386,10 +388,10 @@ impl Ledger {
     }
 }
 
-/// A worker that is late is missed when it is so again after this.
+/// Time until the second check of a late worker, which then counts as missing, in seconds.
 const LOOK_AGAIN_S: f64 = 0.5;
 
-/// As many whole tasks, one at least.
+/// Rounds down to whole tasks, at least one.
 #[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
 #[expect(clippy::cast_sign_loss, reason = "a conversion of floats saturates")]
 fn whole(n_tasks: f64) -> u64 {

@@ -1,13 +1,13 @@
-//! Programs of a master and workers that deal themselves well: on the ranks of an MPI launcher, or on threads.
+//! Runs master/worker programs with dynamic load balancing, on the ranks of an MPI launcher or on threads.
 //!
-//! You write what the tasks of an iteration are, how one is computed, and what becomes of its result. The
-//! library sends the tasks out in chunks whose sizes follow what was measured, sends the next chunk just before
-//! the present one ends, computes again elsewhere what panicked or whose worker died, writes checkpoints, and can
-//! be watched and tuned from outside.
+//! You write what the tasks of an iteration are, how one is computed, and what becomes of its result. The library sends
+//! the tasks out in chunks sized by what was measured, prefetches each worker's next chunk just before its present one
+//! ends, recomputes elsewhere the chunks that panicked or whose worker died, writes checkpoints, and can be observed
+//! and tuned from outside.
 //!
-//! # Ten minutes
+//! # In ten minutes
 //!
-//! **A function of many items** needs no more than [`map`]:
+//! **A function applied to many items** needs only [`map`]:
 //!
 //! ```
 //! use master_worker::{Options, map};
@@ -18,8 +18,8 @@
 //! # Ok::<(), master_worker::Error>(())
 //! ```
 //!
-//! **A program with iterations** is a [`Program`]. Here heat spreads along a rod: every iteration the
-//! workers get the whole rod, and return the new values of their parts of it.
+//! **A program with iterations** is a [`Program`]. Here heat spreads along a rod: in every iteration the workers get
+//! the whole rod and return the new values of their parts of it.
 //!
 //! ```
 //! use master_worker::{Error, Iteration, Options, Plain, Program};
@@ -59,44 +59,44 @@
 //! }
 //! ```
 //!
-//! `cargo run -- --progress` runs it on a thread per core, `mpirun -n 4 target/debug/rod --progress` on four
-//! ranks: the same binary, for Open MPI and MPICH. [`Options::from_args`] lists what else can be said there.
+//! `cargo run -- --progress` runs it on one thread per core, `mpirun -n 4 target/debug/rod --progress` on four ranks:
+//! the same binary, for Open MPI and MPICH. [`Options::from_args`] lists the other options.
 //!
-//! **What is sent.** Every type that serde knows can be shared, input and output. For many numbers, or structs of
-//! numbers that derive [`Element`], [`Plain`] sends them from where they lie and reads them where they arrived.
-//! An iteration that needs no new shared data says [`Iteration::unchanged`].
+//! **Data.** Every type that serde supports can be shared data, input and output. For many numbers, or structs of
+//! numbers that derive [`Element`], [`Plain`] sends them from where they lie and reads them where they arrived. An
+//! iteration without new shared data is an [`Iteration::unchanged`].
 //!
-//! **What is the result.** A task's result depends on the task and the shared data only, so it is the same on any
-//! number of ranks. `recover` hears of chunks in any order: put results where their tasks are. If you add them
-//! up instead, sums of floats differ in their last digits from run to run.
+//! **Results.** A task's result depends on the task and the shared data only, so it is the same on any number of ranks.
+//! `recover` gets the chunks in any order: store each result at its task's position. If you add results up instead,
+//! sums of floats differ in their last digits from run to run.
 //!
-//! **Not all of them.** A search says in [`is_settled`](Program::is_settled) that it has found;
-//! [`Iteration::priority`] says what to begin with; a [`Cancel`] stops the run from anywhere.
+//! **Stopping early.** A search returns true from [`is_settled`](Program::is_settled) once it has found its answer;
+//! [`Iteration::priority`] sets which tasks are dealt first; a [`Cancel`] stops the run from anywhere.
 //!
-//! **Nothing is lost.** Implement [`save`](Program::save) and [`restore`](Program::restore), and
-//! `--checkpoint FILE` writes the state after each iteration; `--checkpoint FILE --resume` goes on from it after
-//! whatever happened, to the same result. A task that panics is tried on another worker, then reported with what
-//! it said. When a worker dies and the others can live on, its tasks are dealt again: threads, and workers that were
-//! started later with Open MPI 5 under `mpirun --with-ft ulfm`, which are replaced as well. Any other rank that dies
-//! takes the whole job with it, with a code that is not 0, and the checkpoint remains. Nobody is left to say so when a signal ends
-//! a rank that is alone: under `--with-ft ulfm` its launcher returns 0, so look for the result there.
+//! **Fault tolerance.** Implement [`save`](Program::save) and [`restore`](Program::restore), and `--checkpoint FILE`
+//! writes the state after each iteration; `--checkpoint FILE --resume` continues from it after any failure, to the same
+//! result. A task that panics is retried on another worker, then reported with its panic message. When a worker dies
+//! and the others can live on, its tasks are dealt again: this holds for threads, and for workers started later with
+//! Open MPI 5 under `mpirun --with-ft ulfm`, which are replaced as well. Any other rank that dies ends the whole job
+//! with an exit code that is not 0, and the checkpoint remains. One trap: when a signal ends a rank that is alone under
+//! `--with-ft ulfm`, its launcher returns 0, so look for the result there.
 //!
-//! **Why is a worker idle?** `--explain` says it after each iteration and as a table in the end, `--report FILE` writes
-//! the same as JSON, and [`Program::end_iteration`] gets the numbers as an [`IterationReport`]. Under `sintonia run`
-//! they are a part of the report, with pictures.
+//! **Idle workers.** `--explain` prints why workers were idle, after each iteration and as a table at the end;
+//! `--report FILE` writes the same as JSON, and [`Program::end_iteration`] gets the numbers as an [`IterationReport`].
+//! Under `sintonia run` they are part of the report, with charts.
 //!
-//! **How many workers?** `--workers auto` follows the performance model of the tunlet `worker-count`, fed with
-//! what the program measures of itself, from one iteration to the next. It undoes what makes iterations slower.
-//! Workers that are not needed wait. With Open MPI 5 and MPICH since 4.3 further ones are started when they
-//! gain more than that costs, up to `--max-workers N`, and those that are of no use for long end for good
-//! ([`Spawned`]): `mpirun -n 1 rod --workers auto` begins alone. With other libraries all that there may be are
-//! launched at once.
+//! **Number of workers.** `--workers auto` follows the performance model of the tunlet `worker-count`, fed from one
+//! iteration to the next with what the program measures of itself. It undoes changes that make iterations slower.
+//! Workers that are not needed wait. With Open MPI 5 and MPICH since 4.3, further workers are started when they gain
+//! more than their start costs, up to `--max-workers N`, and workers that stay useless for long are ended for good
+//! ([`Spawned`]): `mpirun -n 1 rod --workers auto` begins alone. With other libraries, launch the largest number of
+//! workers at once.
 //!
-//! **Tuned from outside.** `sintonia run --tunlet factoring -- mpirun ...` knows every program written with
-//! this library: its file carries the description of its events, its shares and its number of workers.
+//! **Tuned from outside.** `sintonia run --tunlet factoring -- mpirun ...` recognizes every program written with this
+//! library: its executable carries the description of its events, its shares and its number of workers.
 //!
 //! # Invariants
-//! - Every task is recovered once, whatever panics, dies or is late.
+//! - Every task is recovered exactly once, whatever panics, dies or is late.
 //! - Every wait has a deadline.
 //! - No `unsafe`.
 //!
@@ -129,10 +129,10 @@ mod protocol;
 mod report;
 mod written;
 
-/// For tests with any bytes: what is read of files that a fault or another version may have made.
+/// Parsers of files that a fault or another version may have made, for tests with arbitrary bytes.
 #[doc(hidden)]
 pub mod reading {
-    /// The iterations and the content of a checkpoint with these bytes, if they are one.
+    /// Returns the number of iterations and the content of a checkpoint with these bytes; `None` if they are not one.
     #[must_use]
     pub fn checkpoint(bytes: &[u8]) -> Option<(u64, Vec<u8>)> {
         crate::checkpoint::of_bytes(bytes)

@@ -1,4 +1,4 @@
-//! The simplest program: one function of many items.
+//! The simplest program: one function applied to many items.
 
 use crate::{Error, Iteration, Options, Program, outcome};
 use serde::Serialize;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// ```
 ///
 /// # Errors
-/// As [`run`](crate::run).
+/// As for [`run`](crate::run).
 pub fn map<I, R, F>(items: Vec<I>, options: Options, function: F) -> Result<Option<Vec<R>>, Error>
 where
     I: Serialize + DeserializeOwned + Clone + Send + Sync,
@@ -28,7 +28,7 @@ where
     let results = vec![None; items.len()];
     let program = Map { items: Arc::new(items), function, results };
     let outcome = outcome(program, options)?;
-    // Every task is recovered before a run ends well.
+    // Every task is recovered before a run ends without an error.
     Ok(outcome.map(|outcome| outcome.program.results.into_iter().flatten().collect()))
 }
 

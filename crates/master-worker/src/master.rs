@@ -1,4 +1,4 @@
-//! The master: iteration after iteration, what the ledger says is done, and what is heard is told to it.
+//! The master: runs iteration after iteration, carries out the ledger's steps and feeds it what workers answer.
 
 mod iteration;
 mod tally;
@@ -23,11 +23,11 @@ use std::sync::Arc;
 use tally::Tally;
 use tuning_points::Claim;
 
-/// Is the master until the program has no more iterations; the workers [`serve`](crate::serve) meanwhile.
+/// Runs the master until the program has no more iterations; meanwhile the workers run [`serve`](crate::serve).
 ///
 /// # Errors
-/// When the user's code fails for good, messages or checkpoints fail, or the run is canceled. Workers are sent
-/// home in any case.
+/// If the user's code fails for good, messages or checkpoints fail, or the run is canceled. Workers are told to end
+/// in any case.
 pub fn lead<P: Program, T: Transport>(
     program: &mut P,
     transport: &mut T,
@@ -36,7 +36,7 @@ pub fn lead<P: Program, T: Transport>(
     lead_staff(program, transport, options, &mut Parked)
 }
 
-/// As [`lead`], with workers that come and go.
+/// Like [`lead`], with a number of workers that changes during the run.
 ///
 /// # Errors
 /// As [`lead`].
@@ -49,7 +49,7 @@ pub fn lead_staff<P: Program, T: Transport>(
     lead_to_end(program, transport, options, staff).0
 }
 
-/// As [`lead_staff`]; also the workers that are missed at the end, who were told to go home but may never hear it.
+/// Like [`lead_staff`]; also returns the workers missing at the end, which were told to end but may never receive it.
 pub(crate) fn lead_to_end<P: Program, T: Transport>(
     program: &mut P,
     transport: &mut T,
@@ -66,14 +66,14 @@ pub(crate) fn lead_to_end<P: Program, T: Transport>(
     (finished, missing)
 }
 
-/// What a worker knows.
+/// State of a worker as far as the master has sent it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    /// The iteration that it was told of, counted from 1.
+    /// Iteration last announced to the worker, counted from 1.
     iteration: u64,
-    /// The shared data that it has, counted from 1.
+    /// Version of the shared data that the worker has, counted from 1.
     shared: u64,
-    /// Bytes of them that are on their way before its next chunk.
+    /// Bytes of shared data in transit ahead of the worker's next chunk.
     n_bytes_before: u64,
 }
 
@@ -86,22 +86,22 @@ struct Master<'a, P: Program, T> {
     claim: Option<Arc<Claim>>,
     headcount: Headcount,
     network: Followed,
-    /// Why the file of the network is of no use.
+    /// Error in the network file, if it cannot be used.
     problem: Option<NetworkFileError>,
-    /// By rank.
+    /// State sent to each worker, by rank.
     known: Vec<Known>,
     shared: Option<P::Shared>,
-    /// How often they were new.
+    /// Number of versions of the shared data so far.
     n_shared: u64,
-    /// The shortest time to a worker and back so far.
+    /// Shortest round trip to a worker so far, in seconds.
     quickest_s: f64,
     tally: Tally,
     report: Report,
     talker: Talker,
     teller: Teller,
-    /// The time as it was read last; a clock costs as much as a short message does.
+    /// Time as last read, in seconds; reading a clock costs as much as a short message.
     now_s: f64,
-    /// Whether the user's code ran since.
+    /// Whether the user's code has run since `now_s` was read.
     is_late: bool,
     buffer: Vec<u8>,
     scratch: Vec<u8>,
@@ -115,7 +115,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         staff: &'a mut dyn Staff<T>,
     ) -> Self {
         let claim = tuning_points::claim(shares_of(&options.policy)).map(Arc::new);
-        // A wrong name is told by `lead`.
+        // `lead` reports an unknown name.
         let spec = by_name(&options.policy).unwrap_or(&chunking::all()[0]);
         let (guess, problem) = guess(options);
         let overhead_s = guess.map(|network| network.latency_s);
@@ -131,7 +131,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             is_master_working: options.is_master_working,
         };
         let mut ledger = Ledger::new(policy, rules, transport.n_ranks());
-        // No run deals a chunk in a nanosecond.
+        // Chunk numbers stay unique across runs, as no run deals a chunk in a nanosecond.
         ledger.number_from(1e9 * transport.now_s());
         let headcount =
             Headcount::new(options.workers, claim.clone()).starting_with(options.n_workers_first);
@@ -182,7 +182,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         Ok(std::mem::take(&mut self.report))
     }
 
-    /// The number of the first iteration.
+    /// Returns the number of the first iteration.
     fn resume(&mut self) -> Result<u64, Error> {
         let Some(path) = &self.options.checkpoint else { return Ok(0) };
         if self.program.save()?.is_none() {
@@ -205,7 +205,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         Ok(Checkpoint { n_iterations, content }.write(path)?)
     }
 
-    /// Workers come and go.
+    /// Adds and removes workers between iterations.
     fn staff(&mut self) -> Result<(), Error> {
         let n_present = self.n_present();
         let n_max = self.staff.n_workers_max(n_present).min(self.n_allowed());
@@ -230,7 +230,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         Ok(())
     }
 
-    /// Workers that the options allow.
+    /// Largest number of workers that the options allow.
     fn n_allowed(&self) -> u32 {
         self.options.n_workers_max.unwrap_or(u32::MAX)
     }
@@ -292,7 +292,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         self.now_s
     }
 
-    /// Says who did not come back: the work of all iterations is done all the same.
+    /// Reports the workers that did not come back; the work of all iterations is done all the same.
     fn remark_missing(&mut self) {
         self.report.missing = self.ledger.missing().collect();
         if self.report.missing.is_empty() {
@@ -308,8 +308,8 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         self.report.remark(remark);
     }
 
-    /// The run is over; whoever cannot be told is gone or will see that the master is. Returns who is missed, of whom
-    /// the others are told.
+    /// Tells the workers that the run is over; a worker that cannot be told is gone or will see that the master is.
+    /// Returns the missing workers; the message tells the others that some are missing.
     fn send_home(&mut self) -> Vec<u32> {
         let workers: Vec<u32> = self.ledger.present().collect();
         let missing: Vec<u32> = self.ledger.missing().collect();
@@ -322,7 +322,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
     }
 }
 
-/// What a file says of the network, when one is given.
+/// Reads the network file, if one is given.
 fn guess(options: &Options) -> (Option<Network>, Option<NetworkFileError>) {
     match options.network.as_deref().map(network::read) {
         Some(Ok(network)) => (Some(network), None),
@@ -331,7 +331,7 @@ fn guess(options: &Options) -> (Option<Network>, Option<NetworkFileError>) {
     }
 }
 
-/// The bytes of a message, which may lie in `scratch`.
+/// Returns the bytes of a message; they may be stored in `scratch`.
 fn bytes_of<'a, M: Message>(message: &'a M, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
     Ok(message.bytes(scratch)?)
 }

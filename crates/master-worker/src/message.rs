@@ -1,4 +1,4 @@
-//! What travels between master and workers as bytes.
+//! Conversion of values to and from the bytes of a message.
 
 use bytemuck::Pod;
 use serde::Serialize;
@@ -8,52 +8,53 @@ use std::ops::Deref;
 
 /// A value that can be sent.
 ///
-/// Every type that serde can write and read is one. [`Plain`] is the one for many numbers: they are sent
-/// from where they lie, and read where they arrived.
+/// Every type that serde can serialize and deserialize is a message. For many numbers use [`Plain`]:
+/// they are sent from where they lie, and read where they arrived.
 pub trait Message: Sized {
-    /// Its bytes; put into `scratch` unless they lie in memory as they are sent.
+    /// Returns the bytes of the value; they are put into `scratch` unless memory holds them as they are
+    /// sent.
     ///
     /// # Errors
-    /// When the type refuses to be written.
+    /// If the type cannot be serialized.
     fn bytes<'a>(&'a self, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], MessageError>;
 
-    /// The value whose bytes lie in `buffer` from `start` on. It may take the buffer and leave another.
+    /// Reads the value whose bytes begin at `start` of `buffer`. May take the buffer and leave another.
     ///
     /// # Errors
-    /// When these are not the bytes of such a value.
+    /// If the bytes are not those of such a value.
     fn from_bytes(buffer: &mut Vec<u8>, start: usize) -> Result<Self, MessageError>;
 }
 
-/// Why a value could not be sent or understood.
+/// Error from sending or reading a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// The type refuses to be written.
+    /// The type cannot be serialized.
     #[error("a message of type `{type_name}` cannot be written; see its `Serialize`")]
     Write {
-        /// Its Rust type.
+        /// Rust type of the value.
         type_name: &'static str,
-        /// What the encoder says.
+        /// Error of the encoder.
         source: postcard::Error,
     },
-    /// The bytes are none of this type.
+    /// The bytes are not a value of this type.
     #[error(
         "a message of type `{type_name}` cannot be read; run the same program on all ranks, and see that `Deserialize` reads what `Serialize` writes"
     )]
     Read {
-        /// Its Rust type.
+        /// Rust type of the value.
         type_name: &'static str,
-        /// What the decoder says.
+        /// Error of the decoder.
         source: postcard::Error,
     },
-    /// The bytes are not whole numbers of this type.
+    /// The length of the bytes is not a multiple of this type's size.
     #[error(
         "a message of {n_bytes} bytes does not hold whole values of type `{type_name}`; run the same program on all ranks"
     )]
     Length {
-        /// Its Rust type.
+        /// Rust type of the value.
         type_name: &'static str,
-        /// Its length.
+        /// Length of the message, in bytes.
         n_bytes: usize,
     },
 }
@@ -78,28 +79,26 @@ impl<T: Serialize + DeserializeOwned> Message for T {
     }
 }
 
-/// A value's bytes, as a checkpoint needs them; see [`crate::Program::save`].
+/// Returns the bytes of a value, as a checkpoint needs them; see [`crate::Program::save`].
 ///
 /// # Errors
-/// When the type refuses to be written.
+/// If the type cannot be serialized.
 pub fn to_bytes<M: Message>(value: &M) -> Result<Vec<u8>, MessageError> {
     let mut scratch = Vec::new();
     Ok(value.bytes(&mut scratch)?.to_vec())
 }
 
-/// The value of bytes that [`to_bytes`] gave.
+/// Reads a value from the bytes that [`to_bytes`] returned.
 ///
 /// # Errors
-/// When these are not the bytes of such a value.
+/// If the bytes are not those of such a value.
 pub fn from_bytes<M: Message>(bytes: &[u8]) -> Result<M, MessageError> {
     M::from_bytes(&mut bytes.to_vec(), 0)
 }
 
-/// Many values of a type that is nothing but its bytes: numbers, arrays of them, structs that are
-/// [`bytemuck::Pod`].
+/// Many values of a plain-old-data type: numbers, arrays of them, structs that are [`bytemuck::Pod`].
 ///
-/// It is a slice to whoever looks at it. A large one that was received stays in the buffer in which it
-/// arrived.
+/// It dereferences to a slice. A large one that was received stays in the buffer in which it arrived.
 ///
 /// ```
 /// use master_worker::Plain;
@@ -114,11 +113,11 @@ pub struct Plain<T>(Storage<T>);
 #[derive(Clone)]
 enum Storage<T> {
     Own(Vec<T>),
-    /// Length and alignment of the bytes from the number on are those of whole values.
+    /// Buffer, and the position in it from which length and alignment are those of whole values.
     Received(Vec<u8>, usize),
 }
 
-/// Below this a copy costs less than a buffer.
+/// Size in bytes below which copying is cheaper than keeping the buffer.
 const TAKEN_BYTES_MIN: usize = 4096;
 
 impl<T: Pod> Message for Plain<T> {
@@ -151,7 +150,7 @@ impl<T: Pod> Deref for Plain<T> {
 }
 
 impl<T: Pod> Plain<T> {
-    /// The values in a vector of their own.
+    /// Returns the values as a vector.
     pub fn into_vec(self) -> Vec<T> {
         match self.0 {
             Storage::Own(values) => values,

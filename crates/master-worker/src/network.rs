@@ -1,16 +1,16 @@
-//! What a message between the master and a worker costs: followed all the time, for nothing.
+//! Cost of a message between the master and a worker: estimated throughout the run at almost no cost.
 //!
-//! A worker that waits for a chunk tells when it was sent, how long it computed and when the results came: what
-//! is left is the way there and back, of as many bytes as were sent and returned. Where all chunks are alike in size,
-//! that does not tell latency and cost per byte apart: so ten times a second at most, before an
-//! iteration, a worker that waits is sent a message of a header, and answers with another one.
+//! For a worker that waits for a chunk it is known when the chunk was sent, how long it computed and when the results
+//! came: the rest is the round trip of the bytes sent and returned. Where all chunks are alike in size, that does not
+//! separate latency from cost per byte: so at most ten times a second, before an iteration, an idle worker is sent a
+//! message of only a header, and answers with another one.
 //!
-//! Disturbances only add time: of ways that are alike in size, the fast quarter of the newest counts. The line
-//! `2 * latency + cost * bytes` through these is drawn with relative errors. Before there are any, it is
-//! that of a file of `sintonia netbench --json`, if one is given.
+//! Disturbances only add time: of round trips alike in size, only the fastest quarter of the newest counts. The line
+//! `2 * latency + cost * bytes` is fitted to them by least squares of relative errors. Before there are any, the line
+//! of a file of `sintonia netbench --json` is used, if one is given.
 //!
 //! # Not here
-//! What follows from it for the number of workers (tunlet `worker-count`) and for chunks (`chunking`).
+//! Consequences for the number of workers (tunlet `worker-count`) and for chunk sizes (`chunking`).
 
 mod file;
 mod ways;
@@ -22,7 +22,7 @@ use ways::Ways;
 pub use file::NetworkFileError;
 pub(crate) use file::read;
 
-/// What a message between the master and a worker costs.
+/// Cost of a message between the master and a worker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Network {
@@ -30,13 +30,14 @@ pub struct Network {
     pub latency_s: f64,
     /// Time of each byte, in seconds.
     pub s_per_byte: f64,
-    /// From 0, where it is what a file says, to 1: enough messages of this run, of sizes that differ.
+    /// Confidence from 0, where the values are those of a file, to 1: enough messages of this run, of sizes that
+    /// differ.
     pub confidence: f64,
-    /// Where it is known from.
+    /// Source of the values.
     pub source: NetworkSource,
 }
 
-/// Where it is known from what a message costs.
+/// Source of the cost of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NetworkSource {
@@ -46,18 +47,18 @@ pub enum NetworkSource {
     Messages,
     /// Messages of one size of this run, and the cost per byte of the file.
     Both,
-    /// Messages of one size of this run: its whole time counts as latency.
+    /// Messages of one size of this run: their whole time counts as latency.
     OneSize,
 }
 
 impl Network {
-    /// Time of a message of so many bytes, in seconds.
+    /// Returns the time of a message of `n_bytes`, in seconds.
     #[must_use]
     pub fn one_way_s(&self, n_bytes: u64) -> f64 {
         self.latency_s + self.s_per_byte * n_bytes as f64
     }
 
-    /// Whether latency and cost per byte are known, and not their sum only.
+    /// Returns whether latency and cost per byte are known separately, and not only their sum.
     pub(crate) fn is_told_apart(&self) -> bool {
         self.source != NetworkSource::OneSize
     }
@@ -84,50 +85,50 @@ impl fmt::Display for Network {
     }
 }
 
-/// Time from one message for measuring to the next, in seconds.
+/// Time between two timing messages, in seconds.
 const BETWEEN_S: f64 = 0.1;
-/// An answer is no longer waited for after this time, in seconds.
+/// Time after which an answer is no longer waited for, in seconds.
 const ANSWER_S: f64 = 10.0;
 
-/// Follows the cost of messages.
+/// Running estimate of the cost of messages.
 #[derive(Debug, Default)]
 pub(crate) struct Followed {
     ways: Ways,
-    /// Whom a message for measuring was sent to last, and when; until it was answered.
+    /// Worker that the last timing message was sent to, and the time, until the worker answers.
     asked: Option<(u32, f64)>,
     asked_s: Option<f64>,
 }
 
 impl Followed {
-    /// Begins with what a file says.
+    /// Starts from the values of a file.
     pub(crate) fn from_guess(guess: Option<Network>) -> Self {
         Self { ways: Ways::new(guess), ..Self::default() }
     }
 
-    /// What is known now; `None` when nothing is.
+    /// Returns the present estimate; `None` before the first measurement without a file.
     pub(crate) fn network(&self) -> Option<Network> {
         self.ways.network()
     }
 
-    /// The way there and back of so many bytes took so long.
+    /// Adds a round trip of `n_bytes`.
     pub(crate) fn traveled(&mut self, n_bytes: u64, round_trip_s: f64) {
         self.ways.add(n_bytes, round_trip_s);
     }
 
-    /// Whether a message for measuring should leave now.
+    /// Returns whether a timing message is due.
     pub(crate) fn is_due(&self, now_s: f64) -> bool {
         let since_s = self.asked_s.map_or(f64::INFINITY, |asked_s| now_s - asked_s);
         let patience_s = if self.asked.is_some() { ANSWER_S } else { BETWEEN_S };
         patience_s <= since_s
     }
 
-    /// It left.
+    /// Records that a timing message was sent.
     pub(crate) fn asked(&mut self, worker: u32, now_s: f64) {
         self.asked = Some((worker, now_s));
         self.asked_s = Some(now_s);
     }
 
-    /// It was answered.
+    /// Records the answer to the timing message.
     pub(crate) fn answered(&mut self, worker: u32, now_s: f64) {
         if let Some((_, sent_s)) = self.asked.take_if(|(asked, _)| *asked == worker) {
             self.ways.add(2 * HEADER_BYTES as u64, now_s - sent_s);

@@ -1,4 +1,4 @@
-//! How a run is done; everything has a default.
+//! Options of a run; each has a default.
 
 mod arguments;
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How a run is done.
+/// Options of a run.
 ///
 /// ```
 /// use master_worker::{Options, Workers};
@@ -39,44 +39,43 @@ pub struct Options {
     pub(crate) talk: Talk,
     pub(crate) report: Option<PathBuf>,
     pub(crate) cancel: Cancel,
-    /// What was wrong with the arguments; the run says it.
+    /// First error in the arguments, which the run returns.
     pub(crate) problem: Option<OptionsError>,
 }
 
-/// When the next chunk is sent to a worker that has one.
+/// Time at which a worker that has a chunk is sent the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prefetch {
-    /// After the results of the present one: every chunk costs the worker a round trip.
+    /// After the results of the present chunk: every chunk costs the worker a round trip.
     Off,
-    /// Just before the expected end of the present one: no worker waits, and few tasks wait for one
-    /// that is late.
+    /// Just before the expected end of the present chunk: no worker waits, and few tasks are stuck behind a late one.
     #[default]
     Late,
-    /// At once: for tasks shorter than a message takes.
+    /// Immediately: for tasks that take less time than a message.
     Always,
 }
 
-/// How many of the workers there are get work.
+/// Number of workers that get work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Workers {
-    /// All.
+    /// All workers.
     #[default]
     All,
-    /// So many at most.
+    /// At most this many.
     Fixed(u32),
-    /// As many as make iterations shortest, by the model of `worker-count`; starting with those that are there.
+    /// As many as make iterations shortest by the model of `worker-count`, starting with those present.
     Tuned,
 }
 
-/// What the master says on standard error.
+/// Messages of the master on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Talk {
-    /// Nothing.
+    /// No messages.
     #[default]
     Nothing,
-    /// Where the run stands: on a terminal one line that is replaced, elsewhere a line every few seconds.
+    /// Progress of the run: on a terminal one line that is replaced, elsewhere a line every few seconds.
     Progress,
-    /// After each iteration why workers were idle and why there were so many, and in the end a table.
+    /// After each iteration, why workers were idle and why their number was chosen; at the end, a table.
     Explain,
 }
 
@@ -90,7 +89,7 @@ impl Cancel {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether somebody stopped it.
+    /// Returns whether the run was stopped.
     pub fn is_canceled(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
@@ -102,48 +101,48 @@ impl PartialEq for Cancel {
     }
 }
 
-/// Why options cannot be used.
+/// Error in the options.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
     /// An option lacks its value.
     #[error("`{option}` has no value; write `{option} {expected}`")]
     NoValue {
-        /// The option.
+        /// Option without a value.
         option: String,
-        /// What it takes.
+        /// Expected form of the value.
         expected: &'static str,
     },
-    /// The value of an option is none.
+    /// The value of an option is not valid.
     #[error("`{option} {value}` is not understood; write `{option} {expected}`")]
     Value {
-        /// The option.
+        /// Option with the value.
         option: String,
-        /// Its value.
+        /// Value as given.
         value: String,
-        /// What it takes.
+        /// Expected form of the value.
         expected: &'static str,
     },
-    /// The hosts are not written as they should be.
+    /// The list of hosts is malformed.
     #[error("`--hosts` is wrong")]
     Hosts(#[from] NodeListError),
-    /// There is no such policy.
+    /// No policy has this name.
     #[error("`--policy` is wrong")]
     Policy(#[from] UnknownPolicy),
-    /// A checkpoint is asked for that the program does not write.
+    /// A checkpoint is requested, but the program does not write checkpoints.
     #[error(
         "the program has no checkpoints; implement `save` and `restore`, or leave out `{option}`"
     )]
     NoCheckpoints {
-        /// The option.
+        /// Option that needs checkpoints.
         option: &'static str,
     },
-    /// There is nothing to go on from.
+    /// `--resume` is given without a checkpoint file.
     #[error("`--resume` needs `--checkpoint FILE`, the file to go on from")]
     NoFile,
 }
 
-/// A silent worker is missed after this, and the time that its chunk takes.
+/// Default of [`Options::patience`].
 const PATIENCE: Duration = Duration::from_secs(600);
 
 impl Default for Options {
@@ -175,101 +174,100 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults.
+    /// Returns the default options.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How chunks are sized: a name that [`chunking::all`] lists; `best` if nothing is said.
+    /// Sets the policy that sizes the chunks: a name that [`chunking::all`] lists; `best` by default.
     #[must_use]
     pub fn policy(mut self, name: &str) -> Self {
         name.clone_into(&mut self.policy);
         self
     }
 
-    /// When the next chunk is sent.
+    /// Sets when the next chunk is sent; [`Prefetch::Late`] by default.
     #[must_use]
     pub fn prefetch(mut self, prefetch: Prefetch) -> Self {
         self.prefetch = prefetch;
         self
     }
 
-    /// The master waits after each chunk until the worker has it.
+    /// Makes the master wait after each chunk until the worker confirms that it has it.
     #[must_use]
     pub fn synchronous(mut self) -> Self {
         self.is_synchronous = true;
         self
     }
 
-    /// The master computes as well while nobody needs it. It does so anyway when there is nobody else.
+    /// Makes the master compute as well while it has nothing else to do. Without any worker it does so anyway.
     #[must_use]
     pub fn master_works(mut self) -> Self {
         self.is_master_working = true;
         self
     }
 
-    /// How many workers get work.
+    /// Sets how many workers get work; all by default.
     #[must_use]
     pub fn workers(mut self, workers: Workers) -> Self {
         self.workers = workers;
         self
     }
 
-    /// How many workers take part in the first iteration when their number is tuned; all that are there if nothing
-    /// is said. Others join as soon as it is seen that they help.
+    /// Sets how many workers take part in the first iteration when their number is tuned; all present ones by default.
+    /// Others join as soon as measurements show that they help.
     #[must_use]
     pub fn workers_first(mut self, n_workers: u32) -> Self {
         self.n_workers_first = Some(n_workers.max(1));
         self
     }
 
-    /// How many workers there may be in use: further ones are started when [`workers`](Self::workers), its model or a tool
-    /// outside asks for more than there are, if the library can. If nothing is said, as many as the allocation
-    /// has room for; on threads, no more than there are.
+    /// Sets the largest number of workers in use: further ones are started when [`workers`](Self::workers), its model
+    /// or an outside tool asks for more than there are, if the MPI library can start processes. By default as many as
+    /// the allocation has room for; on threads, those present.
     #[must_use]
     pub fn workers_max(mut self, n_workers: u32) -> Self {
         self.n_workers_max = Some(n_workers.max(1));
         self
     }
 
-    /// Where workers are started: names of hosts, each with its number of workers after a colon if it is not that
-    /// of its cores; `rack[1-2]n[01-03]:4` are six. If nothing is said, the nodes of the Slurm job, or the launcher's
-    /// choice.
+    /// Sets where workers are started: names of hosts, each followed by a colon and its number of workers unless that
+    /// is its number of cores; `rack[1-2]n[01-03]:4` are six hosts. By default the nodes of the Slurm job, or the
+    /// launcher's choice.
     #[must_use]
     pub fn hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
         self.hosts = hosts.into_iter().map(Into::into).collect();
         self
     }
 
-    /// How many iterations will come: the model starts workers when they gain more in these than starting them
-    /// costs. If nothing is said, as many as were done so far, and ten at least.
+    /// Sets how many more iterations the model counts on: it starts workers when their gain over these iterations
+    /// exceeds the cost of starting them. By default as many as were done so far, and at least ten.
     #[must_use]
     pub fn iterations_to_come(mut self, n_iterations: u64) -> Self {
         self.n_iterations_to_come = Some(n_iterations);
         self
     }
 
-    /// Ranks, the master included, when the program was not started by an MPI launcher; one more than there are
-    /// cores if nothing is said.
+    /// Sets the number of ranks, the master included, when the program was not started by an MPI launcher; by default
+    /// one more than there are cores.
     #[must_use]
     pub fn threads(mut self, n_threads: u32) -> Self {
         self.n_threads = Some(n_threads.max(1));
         self
     }
 
-    /// How often a task that panics is tried, each time elsewhere if there is somebody; twice if
-    /// nothing is said.
+    /// Sets how often a task that panics is tried, each time on another rank if there is one; twice by default.
     #[must_use]
     pub fn attempts(mut self, n_attempts: u32) -> Self {
         self.n_attempts = n_attempts.max(1);
         self
     }
 
-    /// How long a worker may be silent, beyond ten times the time that its chunk should take, before its
-    /// work is dealt again; 600 s if nothing is said. A worker waits a hundred times as long for the master.
+    /// Sets how long a worker may be silent, beyond ten times the expected time of its chunk, before its work is dealt
+    /// again; 600 s by default. A worker waits a hundred times as long for the master.
     ///
-    /// A worker that never comes back does not keep a run on ranks from its end: see
+    /// A worker that never comes back does not keep a run on ranks from ending: see
     /// [`missing`](crate::Report::missing). A thread cannot be ended from outside: on threads the run waits for it.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
@@ -277,64 +275,64 @@ impl Options {
         self
     }
 
-    /// Writes this file after each iteration.
+    /// Writes a checkpoint to this file after each iteration.
     #[must_use]
     pub fn checkpoint(mut self, file: impl AsRef<Path>) -> Self {
         self.checkpoint = Some(file.as_ref().to_owned());
         self
     }
 
-    /// Writes it after every `n`-th iteration only.
+    /// Writes the checkpoint only after every `n`-th iteration.
     #[must_use]
     pub fn checkpoint_every(mut self, n_iterations: u64) -> Self {
         self.n_between_checkpoints = n_iterations.max(1);
         self
     }
 
-    /// Goes on from the checkpoint when there is one, else begins.
+    /// Continues from the checkpoint if it exists, else begins anew.
     #[must_use]
     pub fn resume(mut self) -> Self {
         self.is_resumed = true;
         self
     }
 
-    /// Begins with the latency and cost per byte of a file that `sintonia netbench --json` wrote. They are
-    /// followed in any case; see [`Network`](crate::Network).
+    /// Starts from the latency and cost per byte of a file that `sintonia netbench --json` wrote. Both are measured
+    /// during the run in any case; see [`Network`](crate::Network).
     #[must_use]
     pub fn network(mut self, file: impl AsRef<Path>) -> Self {
         self.network = Some(file.as_ref().to_owned());
         self
     }
 
-    /// How many iterations the report keeps; 100 if nothing is said.
+    /// Sets how many iterations the report keeps; 100 by default.
     #[must_use]
     pub fn history(mut self, n_iterations: usize) -> Self {
         self.n_history = n_iterations;
         self
     }
 
-    /// What the master says on standard error.
+    /// Sets what the master writes to standard error; nothing by default.
     #[must_use]
     pub fn talk(mut self, talk: Talk) -> Self {
         self.talk = talk;
         self
     }
 
-    /// Writes what became of the work into this file, as JSON; `sintonia report FILE` shows it.
+    /// Writes the report of the run to this file, as JSON; `sintonia report FILE` shows it.
     #[must_use]
     pub fn report(mut self, file: impl AsRef<Path>) -> Self {
         self.report = Some(file.as_ref().to_owned());
         self
     }
 
-    /// What stops the run.
+    /// Sets the handle that stops the run.
     #[must_use]
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.cancel = cancel.clone();
         self
     }
 
-    /// When the next chunk is sent, all in all: a worker that computes gives no receipt.
+    /// Prefetch in effect: none for synchronous runs, as a worker that computes confirms nothing.
     pub(crate) fn prefetch_now(&self) -> Prefetch {
         if self.is_synchronous { Prefetch::Off } else { self.prefetch }
     }

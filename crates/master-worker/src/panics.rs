@@ -3,9 +3,10 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What `code` gives, or what its panic said.
+/// Runs `code` and returns its result, or the message of its panic.
 pub(crate) fn caught<R>(code: impl FnOnce() -> R) -> Result<R, String> {
-    // A program is only read while it works, and what it leaves half done lies in its results.
+    // `work` only reads the program, and what a panic leaves half done is in its results, which are
+    // dropped.
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| said(panic.as_ref()))
 }
 

@@ -1,6 +1,6 @@
-//! The messages of master and workers: a header of fixed size, then bytes of the user.
+//! Messages between master and workers: a header of fixed size, then bytes of the user.
 //!
-//! All have one tag, so that those of one sender arrive in the order in which they were sent.
+//! All have one tag, so that messages of one sender arrive in the order in which they were sent.
 
 use comm::Tag;
 use std::ops::Range;
@@ -11,7 +11,7 @@ pub(crate) const TAG: Tag = Tag(77);
 /// Bytes of a header; what follows is aligned for every number.
 pub(crate) const HEADER_BYTES: usize = 64;
 
-/// What a message says.
+/// Kind of a message, with its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -21,19 +21,19 @@ pub(crate) enum Kind {
     BeginBroadcast,
     /// Master: a chunk; its input follows.
     Chunk,
-    /// Master: forget this chunk if it was not begun.
+    /// Master: drop this chunk if it has not begun.
     Retract,
-    /// Master: it is over.
+    /// Master: the run is over.
     End,
-    /// Worker: the chunk, or the ping, is here.
+    /// Worker: receipt for a chunk or a ping.
     Taken,
     /// Worker: the results of a chunk follow.
     Results,
-    /// Worker: the chunk failed; what was said follows.
+    /// Worker: the chunk failed; the panic message follows.
     Failed,
-    /// Worker: it can do nothing more; why follows.
+    /// Worker: it cannot continue; the reason follows.
     Broken,
-    /// Master: answer that this is here.
+    /// Master: reply with `Taken`.
     Ping,
 }
 
@@ -52,25 +52,26 @@ impl Kind {
     ];
 }
 
-/// What stands before the bytes of the user.
+/// Header of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Header {
     pub(crate) kind: Kind,
     pub(crate) batch: u32,
-    /// Number of the chunk, never used again.
+    /// Number of the chunk, never reused.
     pub(crate) chunk: u64,
     pub(crate) tasks: Range<u64>,
     pub(crate) iteration: u64,
-    /// Computing time of the chunk.
+    /// Computing time of the chunk, in seconds.
     pub(crate) compute_s: f64,
-    /// How long the worker had nothing to do before it.
+    /// Time that the worker was idle before the chunk, in seconds.
     pub(crate) waited_s: f64,
-    /// Whether new shared data follow, a receipt is asked for, or somebody is missed at the end.
+    /// Whether new shared data follow (`Begin`), a receipt is requested (`Chunk`), or a worker is
+    /// missing (`End`).
     pub(crate) flag: bool,
 }
 
 impl Header {
-    /// A message of this kind without a chunk.
+    /// Header of a message without a chunk.
     pub(crate) fn of(kind: Kind, iteration: u64) -> Self {
         let (compute_s, waited_s) = (0.0, 0.0);
         Self { kind, batch: 0, chunk: 0, tasks: 0..0, iteration, compute_s, waited_s, flag: false }
@@ -98,7 +99,7 @@ impl Header {
         bytes
     }
 
-    /// The header of a message; none when it is not one of ours.
+    /// Reads the header of a message; `None` when it is not valid.
     pub(crate) fn read(message: &[u8]) -> Option<Self> {
         let mut words = message.get(..HEADER_BYTES)?.as_chunks().0.iter();
         let mut word = || words.next().copied().map(u64::from_le_bytes);

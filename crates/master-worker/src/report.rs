@@ -1,72 +1,71 @@
-//! What a run was like.
+//! Reports of a run and of its iterations.
 
 use crate::network::Network;
 use dealt::{Dealt, Iterated};
 use std::collections::VecDeque;
 use std::fmt;
 
-/// One iteration.
+/// Report of one iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct IterationReport {
-    /// Its number, from 0.
+    /// Number of the iteration, from 0.
     pub iteration: u64,
-    /// Its tasks.
+    /// Number of its tasks.
     pub n_tasks: u64,
-    /// Chunks dealt, those that were dealt again included.
+    /// Chunks dealt, including those dealt again.
     pub n_chunks: u64,
-    /// Chunks taken back before they were begun.
+    /// Chunks taken back before they began.
     pub n_retracted: u64,
-    /// Chunks that panicked and were tried again.
+    /// Chunks that panicked and were retried.
     pub n_retried: u64,
-    /// Workers lost or missed in it.
+    /// Workers lost or missing in the iteration.
     pub n_lost: u64,
-    /// From its start to its last result, in seconds.
+    /// Time from the start of the iteration to its last result, in seconds.
     pub duration_s: f64,
     /// Bytes of the shared data, sent to each worker; 0 when they were unchanged.
     pub shared_bytes: u64,
-    /// Bytes of inputs, of all chunks together.
+    /// Bytes of the inputs of all chunks together.
     pub input_bytes: u64,
-    /// Bytes of results, of all chunks together.
+    /// Bytes of the results of all chunks together.
     pub output_bytes: u64,
-    /// Those who took part, by rank; the master when it computed something.
+    /// Ranks that took part, in order; includes the master if it computed anything.
     pub workers: Vec<WorkerReport>,
-    /// What a message to a worker and back costs, as far as it is known.
+    /// Cost of a message between master and worker, if known.
     pub network: Option<Network>,
-    /// Why there were so many, in words; empty when nobody decided anything.
+    /// Reason for the number of workers, in words; empty unless it was changed.
     pub staffing: String,
-    /// What the number of workers is reckoned with, as the network that was measured, in words; empty when nobody
-    /// reckons.
+    /// Basis of the number of workers, such as the measured network, in words; empty without a model.
     pub reckoning: String,
 }
 
-/// One worker in one iteration.
+/// Report of one worker in one iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WorkerReport {
-    /// Its rank.
+    /// Rank of the worker.
     pub rank: u32,
-    /// Tasks that it did.
+    /// Tasks computed.
     pub n_tasks: u64,
-    /// In so many chunks.
+    /// Chunks computed.
     pub n_chunks: u64,
     /// Time in the user's code, in seconds.
     pub compute_s: f64,
-    /// How long it waited for chunks after its first one, in seconds.
+    /// Time spent waiting for chunks after the first one, in seconds.
     pub waited_s: f64,
-    /// How long it waited for its first chunk, in seconds.
+    /// Time spent waiting for the first chunk, in seconds.
     pub start_s: f64,
-    /// How long nothing was left for it while others computed, in seconds.
+    /// Time without work at the end while others computed, in seconds.
     pub end_s: f64,
 }
 
 impl WorkerReport {
-    /// Time in which it did not compute in an iteration of this duration, in seconds.
+    /// Time in which the worker did not compute in an iteration of this duration, in seconds.
     pub fn idle_s(&self, duration_s: f64) -> f64 {
         (duration_s - self.compute_s).max(0.0)
     }
 
-    /// What it waited for, in words; empty when there was no wait worth a word.
+    /// Describes the worker's waits; empty when all were too short to mention.
     fn why(&self) -> String {
         let waits = [
             (self.start_s, "until its first chunk came"),
@@ -82,18 +81,18 @@ impl WorkerReport {
 const WORTH_A_WORD_S: f64 = 5e-6;
 
 impl IterationReport {
-    /// Time in the user's code of all workers together, in seconds.
+    /// Time in the user's code over all workers, in seconds.
     pub fn compute_s(&self) -> f64 {
         self.workers.iter().map(|worker| worker.compute_s).sum()
     }
 
-    /// Share of the time of all workers in which they computed; 1 when there was nothing to do.
+    /// Share of the workers' time in which they computed; 1 when there was nothing to do.
     pub fn efficiency(&self) -> f64 {
         let available_s = self.duration_s * self.workers.len() as f64;
         if 0.0 < available_s { (self.compute_s() / available_s).min(1.0) } else { 1.0 }
     }
 
-    /// Why workers were idle, in words.
+    /// Explains why workers were idle, in words.
     pub fn explain(&self) -> String {
         let Some(idlest) = self.workers.iter().min_by(|a, b| a.compute_s.total_cmp(&b.compute_s))
         else {
@@ -137,15 +136,15 @@ impl fmt::Display for IterationReport {
     }
 }
 
-/// A run.
+/// Report of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
     /// Iterations computed by this run.
     pub n_iterations: u64,
-    /// The number of the first one: not 0 when the run went on from a checkpoint.
+    /// Number of the first iteration: not 0 when the run continued from a checkpoint.
     pub first_iteration: u64,
-    /// The last ones; as many as [`Options::history`](crate::Options::history) says.
+    /// Reports of the last iterations, as many as [`Options::history`](crate::Options::history) sets.
     pub history: VecDeque<IterationReport>,
     /// Time of all iterations together, in seconds.
     pub iterations_s: f64,
@@ -153,16 +152,16 @@ pub struct Report {
     pub n_chunks: u64,
     /// Tasks of all iterations.
     pub n_tasks: u64,
-    /// The run as a whole: why workers were idle, what chunks were like, what changed.
+    /// Summary of the whole run: why workers were idle, how chunks were sized, what changed.
     pub dealt: Dealt,
-    /// What became of the number of workers: who was started or let go, or why nobody can be. The first 100.
+    /// Remarks on the number of workers: which were started or released, or why none can be. The first 100.
     pub remarks: Vec<String>,
-    /// Workers that did not come back from their last tasks, which others have done. A program that began MPI itself
-    /// cannot end it with `MPI_Finalize` then, which waits for them.
+    /// Workers that did not come back from their last tasks, which others have done. A program that initialized MPI
+    /// itself cannot end with `MPI_Finalize` then, as it would wait for them.
     pub missing: Vec<u32>,
 }
 
-/// Remarks that are kept.
+/// Largest number of remarks kept.
 const N_REMARKS_MAX: usize = 100;
 
 impl Report {
@@ -188,13 +187,13 @@ impl Report {
         }
     }
 
-    /// The last iteration.
+    /// Report of the last iteration.
     pub fn last(&self) -> Option<&IterationReport> {
         self.history.back()
     }
 }
 
-/// An iteration of 2.5 s in which workers computed for so long.
+/// Sample iteration of 2.5 s in which workers computed for `computing_s`.
 #[cfg(test)]
 pub(crate) fn sample(number: u64, computing_s: &[f64]) -> IterationReport {
     let duration_s = 2.5;

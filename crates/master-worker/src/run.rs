@@ -1,4 +1,4 @@
-//! A run from start to end, on whatever ranks there are.
+//! A run from start to end, on the ranks of a launcher or on threads.
 
 use crate::master::lead_to_end;
 use crate::staff::{Elastic, Limits, Source, Spawned, n_cores};
@@ -8,40 +8,40 @@ use comm::{CommError, MpiTransport, ThreadTransport, Transport};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-/// How long a rank waits until it may leave.
+/// Largest time that a rank waits for the others at the end.
 const LEAVE: Duration = Duration::from_secs(30);
-/// The same when somebody is missed, who may just come back.
+/// The same when a worker is missing, which may just come back.
 const LEAVE_WITHOUT: Duration = Duration::from_secs(1);
 
-/// What the master has after a run.
+/// Result of a run, on the master.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome<P> {
-    /// The master's program.
+    /// The master's program at the end.
     pub program: P,
-    /// What the run was like.
+    /// Report of the run.
     pub report: Report,
 }
 
-/// Runs a program: on the ranks of the launcher that started the process, else on threads.
+/// Runs a program: on the ranks of the MPI launcher that started the process, else on threads.
 ///
 /// It returns on every rank.
 ///
 /// # Errors
-/// See [`Error`]; on a worker also when the master is gone.
+/// See [`Error`]; on a worker also if the master is gone.
 pub fn run<P: Program>(program: P, options: Options) -> Result<(), Error> {
     outcome(program, options).map(drop)
 }
 
-/// As [`run`], and gives the master's program back; `None` on the ranks of workers.
+/// Like [`run`], and returns the master's program and the report; `None` on the ranks of workers.
 ///
 /// # Errors
-/// As [`run`].
+/// As for [`run`].
 pub fn outcome<P: Program>(program: P, options: Options) -> Result<Option<Outcome<P>>, Error> {
     let may_grow = options.n_workers_max.is_some() || options.workers == Workers::Tuned;
     match if may_grow { MpiTransport::init_to_grow() } else { MpiTransport::init() } {
         Ok(end) => on_a_rank(program, end, &options),
-        // A worker that was started for another run of this program.
+        // This worker was started for another run of this program.
         Err(CommError::OtherTurn) => Ok(None),
         Err(CommError::NoLauncher) => on_threads(program, &options).map(Some),
         Err(error) => Err(error.into()),
@@ -60,14 +60,14 @@ fn on_a_rank<P: Program>(
     }
     let mut staff = Spawned::new(&end, options);
     let (led, missing) = lead_to_end(&mut program, &mut end, options, &mut staff);
-    // Workers were sent home in any case; an error of the run is worth more than one of the farewell.
+    // Workers were told to end in any case; an error of the run matters more than one while leaving.
     let left = leave(&mut end, !missing.is_empty());
     let report = led?;
     left?;
     Ok(Some(Outcome { program, report }))
 }
 
-/// Leaves together with all others, or without those that do not come.
+/// Leaves together with all other ranks, or alone when a worker is missing.
 fn leave(end: &mut MpiTransport, is_somebody_missed: bool) -> Result<(), CommError> {
     if !is_somebody_missed {
         return end.leave(LEAVE);
@@ -95,7 +95,7 @@ fn on_threads<P: Program>(mut program: P, options: &Options) -> Result<Outcome<P
         let led = lead_staff(&mut program, &mut master, options, &mut staff);
         drop(master);
         for worker in staff.into_source().workers {
-            // What it says was seen by the master, which went on without it.
+            // The master has seen the worker's error, and went on without the worker.
             let _ended = worker.join();
         }
         led
@@ -103,13 +103,13 @@ fn on_threads<P: Program>(mut program: P, options: &Options) -> Result<Outcome<P
     Ok(Outcome { program, report })
 }
 
-/// What starting a thread usually takes, in seconds.
+/// Expected time to start a thread, in seconds.
 const USUAL_START_S: f64 = 100e-6;
 
-/// Workers that are threads.
+/// Workers on threads.
 struct Threads<'scope, 'env, P> {
     scope: &'scope Scope<'scope, 'env>,
-    /// The program as it was at the start.
+    /// Program before the run, cloned for each worker.
     template: P,
     options: &'env Options,
     workers: Vec<ScopedJoinHandle<'scope, Result<(), Error>>>,

@@ -1,8 +1,8 @@
-//! How many workers take part, and where they come from.
+//! Number of workers that take part, and their source.
 //!
-//! Between two iterations the wished number is read: that of a tool outside when it set one, else that of the
-//! run's own model, else what the options say. [`Staff`] then may start or end ranks; workers above
-//! the number are parked, blocked in their receive.
+//! Between two iterations the wanted number is read: the one set by an outside tool, else that of the run's own
+//! model, else that of the options. Then [`Staff`] may start or end ranks; workers beyond the number are parked:
+//! they block in their receive.
 
 mod elastic;
 mod growth;
@@ -21,68 +21,68 @@ pub use spawned::Spawned;
 
 use comm::CommError;
 
-/// Who starts and ends workers. `T` is the transport that they are reached by.
+/// Source that starts and ends workers. `T` is the transport that reaches them.
 pub trait Staff<T> {
-    /// How many workers there can be at most, when `n_present` are there.
+    /// Returns the largest possible number of workers when `n_present` are present.
     fn n_workers_max(&self, n_present: u32) -> u32 {
         n_present
     }
 
-    /// Brings the workers that are there nearer to those wished for; called between iterations. Where it fails it
-    /// leaves things as they are.
+    /// Brings the number of present workers nearer to the wanted one; called between iterations. If starting or
+    /// ending a worker fails, the others stay as they are.
     ///
     /// # Errors
-    /// When the transport can no longer be used.
+    /// If the transport can no longer be used.
     fn follow(&mut self, transport: &mut T, wish: &Wish) -> Result<Change, CommError>;
 }
 
-/// How many workers are wished for, and who is there.
+/// Wanted number of workers, and the workers present.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Wish {
-    /// So many.
+    /// Number of workers wanted.
     pub n_workers: u32,
-    /// What the model expects of them; `None` when somebody simply wants so many.
+    /// Gain expected by the model; `None` when the options or an outside tool set the number.
     pub forecast: Option<Forecast>,
     /// Iterations that this run has done.
     pub n_iterations: u64,
-    /// Ranks of the workers that are there. When there are too many, the first ones take part.
+    /// Ranks of the workers present. When there are too many, the first ones take part.
     pub present: Vec<u32>,
-    /// Those of them that hold no work, and may be let go.
+    /// Ranks among them that hold no work and may be released.
     pub idle: Vec<u32>,
 }
 
-/// What other numbers of workers would gain, as the last iteration was.
+/// Model of the gain of other numbers of workers, from the last iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Forecast {
-    /// Workers that took part in it.
+    /// Number of workers that took part in the iteration.
     pub n_workers: u32,
-    /// Computing of all of them together, in seconds.
+    /// Computing time of all of them together, in seconds.
     pub compute_s: f64,
-    /// What a message to a worker took, in seconds.
+    /// Time of a message to a worker, in seconds.
     pub message_s: f64,
 }
 
 impl Forecast {
-    /// By how much an iteration is shorter with so many: what the computing of each gets less, without the messages
-    /// to the further ones.
+    /// Returns by how many seconds an iteration is shorter with `n_workers`: the computing time saved per worker,
+    /// less the messages to the additional ones.
     pub fn gain_s(&self, n_workers: u32) -> f64 {
         let [now, then] = [self.n_workers, n_workers].map(|n| f64::from(n.max(1)));
         self.compute_s * (1.0 / now - 1.0 / then) - (then - now) * self.message_s
     }
 }
 
-/// What [`Staff::follow`] did.
+/// Result of [`Staff::follow`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Ranks that were let go.
+    /// Ranks that were released.
     pub left: Vec<u32>,
-    /// What a person should know of it; empty when there is nothing.
+    /// Remark for the user; empty when there is none.
     pub remark: String,
 }
 
-/// All workers are there from the start; those not needed are parked.
+/// Fixed set of workers, all present from the start; those not needed are parked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parked;
 
@@ -92,7 +92,7 @@ impl<T> Staff<T> for Parked {
     }
 }
 
-/// Cores of this host.
+/// Number of cores of this host.
 pub(crate) fn n_cores() -> u32 {
     let n_cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     u32::try_from(n_cores).unwrap_or(u32::MAX)

@@ -1,5 +1,5 @@
-//! What the master says while it works: one line that is replaced on a terminal, calm lines elsewhere, and
-//! in the end what became of the work.
+//! Progress messages of the master: on a terminal one line that is replaced, elsewhere a line every few
+//! seconds, and a summary at the end.
 
 mod moment;
 
@@ -8,23 +8,23 @@ use crate::report::{IterationReport, Report};
 use moment::Moment;
 use std::io::{IsTerminal, Write};
 
-/// Lines are not longer than this.
+/// Largest width of a summary line, in columns.
 const N_COLUMNS: usize = 100;
-/// Time between pictures of a line on a terminal.
+/// Time between updates of the line on a terminal, in seconds.
 const PICTURE_S: f64 = 0.1;
-/// Time between lines in a pipe.
+/// Time between lines in a pipe, in seconds.
 const CALM_S: f64 = 5.0;
-/// Iterations explained before only one in a while is.
+/// Iterations that are all explained; later ones are explained once every `EXPLAIN_AGAIN_S` seconds.
 const N_EXPLAINED: u64 = 20;
 const EXPLAIN_AGAIN_S: f64 = 1.0;
 
-/// See the module.
+/// Writer of progress messages; see the module.
 pub(crate) struct Talker {
     talk: Talk,
     is_live: bool,
     out: Box<dyn Write>,
     moment: Moment,
-    /// Whether a line is there that the next one replaces.
+    /// Whether the terminal shows a line that the next one replaces.
     has_line: bool,
     next_s: f64,
     next_explained_s: f64,
@@ -32,7 +32,7 @@ pub(crate) struct Talker {
 }
 
 impl Talker {
-    /// Of the master, on standard error.
+    /// Writes to standard error.
     pub(crate) fn new(talk: Talk, n_iterations: Option<u64>) -> Self {
         let out = std::io::stderr();
         let is_live = out.is_terminal();
@@ -54,12 +54,12 @@ impl Talker {
         }
     }
 
-    /// An iteration begins.
+    /// Notes the begin of an iteration.
     pub(crate) fn begin(&mut self, iteration: u64, n_tasks: u64, n_workers: u32) {
         self.moment.begin(iteration, n_tasks, n_workers);
     }
 
-    /// Time passes; `n_open` tasks are not done.
+    /// Updates the progress when it is due; `n_open` tasks are not done.
     pub(crate) fn tick(&mut self, now_s: f64, n_open: impl FnOnce() -> u64) {
         if self.talk == Talk::Nothing || now_s < self.next_s {
             return;
@@ -68,7 +68,7 @@ impl Talker {
         self.show(now_s);
     }
 
-    /// An iteration ended.
+    /// Notes the end of an iteration, and explains it if asked to.
     pub(crate) fn end(&mut self, report: &IterationReport, now_s: f64) {
         if self.talk == Talk::Nothing {
             return;
@@ -79,7 +79,7 @@ impl Talker {
         }
     }
 
-    /// Something that a person should know.
+    /// Writes a line for the user.
     pub(crate) fn say(&mut self, text: &str) {
         if self.talk != Talk::Nothing {
             self.clear();
@@ -87,7 +87,7 @@ impl Talker {
         }
     }
 
-    /// The run is over.
+    /// Writes the summary of the run.
     pub(crate) fn finish(&mut self, report: &Report) {
         let lines = dealt::lines(&report.dealt, N_COLUMNS);
         match self.talk {
@@ -120,7 +120,7 @@ impl Talker {
             self.write(&line);
             self.has_line = true;
         } else if !is_first && self.talk == Talk::Progress {
-            // Whoever runs for less than that is told in the end.
+            // A run shorter than the interval gets its line at the end.
             let line = format!("{}\n", self.moment.words());
             self.write(&line);
         }
@@ -132,13 +132,13 @@ impl Talker {
         }
     }
 
-    /// Whoever closed standard error does not want to hear it.
+    /// Errors are ignored: a user who closed standard error does not want the text.
     fn write(&mut self, text: &str) {
         let _written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
     }
 }
 
-/// Why chunks are as large as they are.
+/// Explains the sizes of the chunks.
 fn sizing(policy: &str) -> String {
     match chunking::by_name(policy) {
         Ok(spec) => format!("chunks are as large as `{policy}` says: {}", spec.sentence),
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
-    /// Keeps what is written.
+    /// Output that tests can read.
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -191,7 +191,7 @@ mod tests {
         dealt::Iterated { sums, iteration: one.iteration, workers, ..dealt::Iterated::default() }
     }
 
-    /// What is said of a run of six iterations of 2.5 s each.
+    /// Output of a run of six iterations of 2.5 s each.
     fn said(is_live: bool, talk: Talk) -> String {
         let kept = Kept::default();
         let mut talker = Talker::to(Box::new(kept.clone()), is_live, talk, Some(6));

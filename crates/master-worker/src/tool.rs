@@ -1,20 +1,21 @@
-//! The policy as tools outside see it: they hear of batches, and may set shares instead.
+//! The dealing policy as outside tools see it: it reports batches to them, and they may set shares
+//! instead.
 
 use chunking::{Completed, Policy, Request, Work};
 use std::fmt;
 use std::sync::Arc;
 use tuning_points::Claim;
 
-/// A policy under observation.
+/// Policy under observation by tools.
 ///
-/// Once somebody has set a share, batch 0 has the first one of the tasks left, batch 1 the second, and
-/// each later batch the third, in as many equal chunks as there are workers.
+/// Once a tool has set a share, batch 0 gets the first share of the tasks left, batch 1 the second,
+/// and each later batch the third, in as many equal chunks as there are workers.
 pub(crate) struct Observed {
     own: Box<dyn Policy>,
     claim: Arc<Claim>,
     n_workers: u64,
     n_chunks_dealt: u64,
-    /// Tasks in a chunk of this batch, when a tool set its share.
+    /// Tasks per chunk of this batch, when a tool has set its share.
     from_outside: Option<u64>,
 }
 
@@ -73,12 +74,12 @@ impl Policy for Observed {
     }
 }
 
-/// The shares that come nearest to what a policy does.
+/// Shares that come nearest to a policy.
 pub(crate) fn shares_of(policy: &str) -> [f64; 3] {
     if policy == "static" { [1.0; 3] } else { [0.5; 3] }
 }
 
-/// Smallest share of what is left in a batch; what is set from outside may be anything.
+/// Smallest share of the tasks left in a batch; tools may set any value.
 const SHARE_MIN: f64 = 0.001;
 
 #[expect(clippy::cast_possible_truncation, reason = "a share of a whole number lies below it")]

@@ -1,6 +1,6 @@
-//! A worker: takes chunks, computes them, returns the results.
+//! A worker: receives chunks, computes them, returns the results.
 //!
-//! It looks for news before it begins a chunk: one may have been taken back.
+//! It reads new messages before it begins a chunk: the chunk may have been taken back.
 
 use crate::message::Message;
 use crate::options::Options;
@@ -11,17 +11,17 @@ use comm::{CommError, Transport};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Buffers kept for the next chunks.
+/// Largest number of buffers kept for further chunks.
 const N_SPARE_MAX: usize = 4;
-/// A worker's patience with the master, in those of the master with it.
+/// Patience of a worker with the master, in multiples of the master's patience with a worker.
 const PATIENCES: u32 = 100;
-/// The longest wait at a time.
+/// Longest single wait.
 const WAIT: Duration = Duration::from_secs(1);
 
-/// Is a worker until the master says that it is over.
+/// Serves as a worker until the master ends the run.
 ///
 /// # Errors
-/// When the master is gone or silent, or sends what cannot be understood.
+/// If the master is gone or silent, or sends an invalid message.
 pub fn serve<P: Program, T: Transport>(
     program: &mut P,
     transport: &mut T,
@@ -30,7 +30,8 @@ pub fn serve<P: Program, T: Transport>(
     serve_to_end(program, transport, options).map(drop)
 }
 
-/// As [`serve`]; whether somebody is missed at the end, so that it cannot be waited for all.
+/// Like [`serve`]; returns whether a worker is missing at the end, so that not all ranks can be
+/// waited for.
 pub(crate) fn serve_to_end<P: Program, T: Transport>(
     program: &mut P,
     transport: &mut T,
@@ -65,17 +66,17 @@ struct Worker<'a, P: Program, T> {
     program: &'a mut P,
     transport: &'a mut T,
     shared: Option<P::Shared>,
-    /// Chunks that are not begun.
+    /// Chunks that have not begun.
     queue: VecDeque<(Header, Vec<u8>)>,
     buffers: Vec<Vec<u8>>,
     buffer: Vec<u8>,
     scratch: Vec<u8>,
     free_since_s: f64,
-    /// When the master was heard, at the latest.
+    /// Latest time at which the master is known to have been heard, in seconds.
     heard_s: f64,
-    /// Whether it was heard since.
+    /// Whether the master was heard since `heard_s`.
     is_heard: bool,
-    /// Whether the master missed somebody when it ended.
+    /// Whether the master reported a missing worker at the end.
     is_somebody_missed: bool,
     patience: Duration,
 }
@@ -94,7 +95,7 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
         }
     }
 
-    /// Says why it does nothing more, and waits for the end, which then comes.
+    /// Tells the master why this worker can do nothing more, then waits for the end.
     fn give_up(&mut self, why: &Error) -> Result<(), Error> {
         let header = Header::of(Kind::Broken, 0).to_bytes();
         self.transport.send(0, TAG, &[&header, format!("{why:?}").as_bytes()])?;
@@ -108,7 +109,7 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
         }
     }
 
-    /// Takes a message of the master, when one comes in time.
+    /// Handles a message from the master, if one arrives within `wait`.
     fn hear(&mut self, wait: Duration) -> Result<Option<Kind>, Error> {
         let envelope = match self.transport.receive(None, wait, &mut self.buffer) {
             Ok(envelope) => envelope,
@@ -127,7 +128,7 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
         Ok(Some(kind))
     }
 
-    /// Nothing was heard in a wait.
+    /// Handles a wait without a message: an error once the master has been silent for too long.
     fn wait_on(&mut self) -> Result<Option<Kind>, Error> {
         let now_s = self.transport.now_s();
         if std::mem::take(&mut self.is_heard) {

@@ -1,35 +1,34 @@
-//! What became of the work, as a file: for those who asked for it with `--report`, for `sintonia run`, and for
-//! `sintonia attach`.
+//! Writes the report of the run to files: for `--report`, for `sintonia run` and for `sintonia attach`.
 
 use dealt::Dealt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The folder of the record where `sintonia run` watches.
+/// Variable with the folder of the record, set by `sintonia run`.
 const RECORD: &str = "SINTONIA_OUT";
 const FILE: &str = "dealt.json";
-/// In the folder of a record as long as somebody watches.
+/// Subfolder that exists as long as a tool writes the record.
 const OPEN: &str = "spool";
 
-/// Time between what is written while the program runs.
+/// Time between writes while the program runs, in seconds.
 const EVERY_S: f64 = 1.0;
 
-/// The report could not be written.
+/// Error from writing the report.
 #[derive(Debug, thiserror::Error)]
 #[error("the report `{path}` cannot be written; choose another place with `--report FILE`")]
 pub struct ReportFileError {
-    /// The file.
+    /// Path of the file.
     path: PathBuf,
-    /// Why not.
+    /// Cause.
     source: io::Error,
 }
 
-/// Tells what became of the work: now and then, since those who watch may leave at any time and the program may be
-/// killed, and in the end.
+/// Writer of the report: now and then, since tools that watch may leave at any time and the program may be killed,
+/// and at the end.
 #[derive(Debug)]
 pub(crate) struct Teller {
-    /// The record of the run that started the program.
+    /// Record of the `sintonia run` that started the program.
     started_by: Option<PathBuf>,
     told_s: f64,
 }
@@ -37,19 +36,19 @@ pub(crate) struct Teller {
 impl Teller {
     pub(crate) fn new() -> Self {
         let started_by = std::env::var_os(RECORD).map(PathBuf::from).filter(|it| is_open(it));
-        // Whoever came later may not stay for long.
+        // A tool that attached later may leave soon, so it gets the first report at once.
         let told_s = if started_by.is_some() { 0.0 } else { f64::NEG_INFINITY };
         Self { started_by, told_s }
     }
 
-    /// Writes it into the record of whoever watches, when it is time.
+    /// Writes the report into the watching tool's record, when it is due.
     pub(crate) fn tell(&mut self, dealt: &Dealt, now_s: f64) {
         if EVERY_S <= now_s - self.told_s && self.tell_watchers(dealt) {
             self.told_s = now_s;
         }
     }
 
-    /// The same in the end, and where it was asked for.
+    /// Writes the final report into that record, and into the file of `--report`.
     pub(crate) fn finish(
         &self,
         dealt: &Dealt,
@@ -60,7 +59,8 @@ impl Teller {
         replace(dealt, path).map_err(|source| ReportFileError { path: path.to_owned(), source })
     }
 
-    /// Whether anybody watches. They see the rest without it, so that failures are nothing.
+    /// Writes the report for a watching tool; returns whether there is one. Failures are ignored, as the tool
+    /// observes the rest without it.
     fn tell_watchers(&self, dealt: &Dealt) -> bool {
         let asked = tuning_points::asked_for_report().filter(|folder| {
             let is_open = is_open(folder);
@@ -77,12 +77,13 @@ impl Teller {
     }
 }
 
-/// Whether it is a record that somebody still writes.
+/// Returns whether a tool still writes this record.
 fn is_open(record: &Path) -> bool {
     record.join(OPEN).is_dir()
 }
 
-/// Writes a whole file or none. What is no file, such as `/dev/null`, stays what it is.
+/// Replaces the file as a whole or not at all. A target that is not a regular file, such as `/dev/null`, is
+/// written to in place.
 fn replace(dealt: &Dealt, path: &Path) -> io::Result<()> {
     let text = sealed::seal(&serde_json::to_string(dealt)?);
     let is_other = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
@@ -99,7 +100,7 @@ fn replace(dealt: &Dealt, path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A run that is not watched.
+    /// Finishes a run that no tool watches.
     fn finish(dealt: &Dealt, path: &Path) -> Result<(), ReportFileError> {
         Teller { started_by: None, told_s: 0.0 }.finish(dealt, Some(path))
     }
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(folder.path().read_dir().unwrap().count(), 1);
     }
 
-    /// `--report /dev/null` of root made a file of the device.
+    /// Regression: `--report /dev/null` run by root replaced the device with a file.
     #[test]
     fn what_is_no_file_is_written_into_and_stays() {
         use std::os::unix::fs::FileTypeExt;

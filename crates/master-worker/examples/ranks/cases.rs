@@ -1,4 +1,4 @@
-//! Programs as users have them, and with what users do wrong.
+//! Programs as users write them, including their mistakes.
 
 use master_worker::{
     BoxError, Error, Iteration, MessageError, Options, Plain, Program, from_bytes, outcome,
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// What the workers are told of an iteration.
+/// Shared data of an iteration.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Told {
     iteration: u64,
@@ -18,26 +18,27 @@ struct Told {
     values: Vec<f64>,
 }
 
-/// Values whose last bits depend on every iteration before; shared data change every third time.
+/// Values whose last bits depend on every iteration before; the shared data change every third
+/// iteration.
 #[derive(Clone, Debug)]
 struct Chaos {
     values: Vec<f64>,
     n_iterations: u64,
     told: Told,
-    /// What tasks do beside.
+    /// Fault that tasks cause.
     fault: Fault,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     None,
-    /// Task 3 panics everywhere.
+    /// Task 3 panics on every rank.
     Panic,
-    /// Every iteration takes some milliseconds.
+    /// Every iteration takes a few milliseconds.
     Slow,
-    /// Rank 1 never ends what it begins.
+    /// Rank 1 never finishes a chunk.
     Stuck,
-    /// The master panics in the midst of the run.
+    /// The master panics in the middle of the run.
     Master,
 }
 
@@ -49,7 +50,7 @@ impl Chaos {
         Self { values, n_iterations, told, fault }
     }
 
-    /// A number that differs as soon as one bit of the values does.
+    /// Hash that differs as soon as one bit of the values does.
     fn digest(&self) -> u64 {
         let bits = self.values.iter().map(|value| value.to_bits());
         bits.fold(0xcbf2_9ce4_8422_2325, |hash, bits| (hash ^ bits).wrapping_mul(0x100_0000_01b3))
@@ -134,7 +135,7 @@ impl Program for Chaos {
 }
 
 fn say(line: &str) {
-    // A launcher that was killed reads no more.
+    // A killed launcher no longer reads the output.
     let _written = writeln!(std::io::stdout(), "{line}");
 }
 
@@ -172,7 +173,7 @@ pub(crate) fn stuck(options: Options) -> Result<(), Error> {
     run(Chaos::new(100, 10, Fault::Stuck), options)
 }
 
-/// Chunks of one task that are many megabytes both ways.
+/// Program with chunks of one task and many megabytes in both directions.
 #[derive(Clone, Debug)]
 struct Large {
     n_bytes: usize,
@@ -211,7 +212,7 @@ pub(crate) fn large(options: Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sums over ten million tasks, in some iterations.
+/// Program that sums over ten million tasks, in several iterations.
 #[derive(Clone, Debug)]
 struct Many {
     sum: u64,
@@ -244,7 +245,7 @@ pub(crate) fn many(options: Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is written and cannot be read again: postcard does not say what follows.
+/// Type that can be written but not read again: postcard does not store which variant follows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Untagged {

@@ -1,4 +1,4 @@
-//! A program of the tests, on the ranks of a launcher or on threads: `mpirun -n 3 ranks CASE [OPTION...]`.
+//! Test program, on the ranks of a launcher or on threads: `mpirun -n 3 ranks CASE [OPTION...]`.
 #![expect(clippy::print_stdout, reason = "the tests read it")]
 
 #[path = "../../tests/it/bodies.rs"]
@@ -31,7 +31,7 @@ fn main() -> Result<(), master_worker::Error> {
     }
 }
 
-/// The tests that must hold on any ranks.
+/// Runs the tests that must hold on any number of ranks.
 fn every_body() -> Result<(), comm::CommError> {
     let mut end = MpiTransport::init()?;
     for (name, body) in bodies::all::<MpiTransport>() {
@@ -47,10 +47,10 @@ fn every_body() -> Result<(), comm::CommError> {
     end.leave(WAIT)
 }
 
-/// Two runs, one after the other.
+/// Makes two runs, one after the other.
 fn twice(options: Options) -> Result<(), master_worker::Error> {
     let first = map((0..50).collect(), options.clone(), |number: u64| number + 1)?;
-    // Only the master has them.
+    // Only the master has the results.
     let second = map(first.unwrap_or_default(), options, |number: u64| 3 * number)?;
     if let Some(second) = second {
         println!("the sum is {}", second.iter().sum::<u64>());
@@ -58,7 +58,7 @@ fn twice(options: Options) -> Result<(), master_worker::Error> {
     Ok(())
 }
 
-/// A program that uses MPI itself, before the run and after it.
+/// Uses MPI itself, before the run and after it.
 fn inside(options: Options) -> Result<(), master_worker::Error> {
     let mut own = MpiTransport::init()?;
     own.barrier(WAIT)?;

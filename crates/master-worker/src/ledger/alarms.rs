@@ -1,22 +1,22 @@
-//! What is to be looked at when.
+//! Timers of the ledger.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// What to look at.
+/// Check that is due at a set time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alarm {
-    /// Whether a worker that computes this chunk needs the next one.
+    /// Check whether a worker that computes this chunk needs the next one.
     Prefetch { worker: u32, chunk: u64 },
-    /// Whether a worker is silent for too long.
+    /// Check whether a worker has been silent for too long.
     Watch { worker: u32 },
 }
 
-/// Alarms by time.
+/// Alarms in order of time.
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
     timed: BinaryHeap<Reverse<Timed>>,
-    /// When to look whether something can be taken back.
+    /// Time of the next check whether a chunk can be taken back, in seconds.
     look_s: Option<f64>,
 }
 
@@ -31,19 +31,19 @@ impl Alarms {
         self.timed.push(Reverse(Timed { at_s, alarm }));
     }
 
-    /// An alarm whose time has come.
+    /// Removes and returns an alarm whose time has come.
     pub(crate) fn due(&mut self, now_s: f64) -> Option<Alarm> {
         self.look_s = self.look_s.filter(|look_s| now_s < *look_s);
         self.timed.peek().filter(|Reverse(next)| next.at_s <= now_s)?;
         self.timed.pop().map(|Reverse(timed)| timed.alarm)
     }
 
-    /// Sees to it that somebody looks again then.
+    /// Ensures a check for chunks to take back at `at_s`.
     pub(crate) fn look_at(&mut self, at_s: f64) {
         self.look_s = Some(self.look_s.map_or(at_s, |known_s| known_s.min(at_s)));
     }
 
-    /// When something is due next.
+    /// Time of the next check, in seconds.
     pub(crate) fn next_s(&self) -> Option<f64> {
         let next_s = self.timed.peek().map(|Reverse(timed)| timed.at_s);
         [next_s, self.look_s].into_iter().flatten().reduce(f64::min)

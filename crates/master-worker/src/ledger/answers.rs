@@ -1,4 +1,4 @@
-//! What is heard of workers: results, failures, deaths.
+//! Events from workers: results, failures, deaths.
 
 use super::desk::{Held, Presence};
 use super::pool::Part;
@@ -7,7 +7,7 @@ use chunking::Completed;
 use std::ops::Range;
 
 impl Ledger {
-    /// The results of a chunk came; `None` when it was dealt again since.
+    /// Records the results of a chunk; `None` when it has been dealt again since.
     pub(crate) fn finished(
         &mut self,
         worker: u32,
@@ -22,7 +22,7 @@ impl Ledger {
         let round_trip_s = (now_s - held.sent_s - compute_s).max(0.0);
         let overhead_s = match held.is_first {
             false => measured.waited_s.max(0.0),
-            // Before its first message a worker may just be starting.
+            // Before its first message, a worker may still be starting.
             true if desk.pace.chunk_s(1).is_none() => desk.pace.round_trip_s() / 2.0,
             true => round_trip_s / 2.0,
         };
@@ -40,7 +40,8 @@ impl Ledger {
         Some(Done { tasks, batch, n_bytes, way_s, round_trip_s })
     }
 
-    /// A chunk failed; it is dealt again, unless it failed too often: then these are its tasks.
+    /// Records that a chunk failed. It is dealt again, unless it failed too often: then its tasks
+    /// are returned.
     pub(crate) fn failed(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<Range<u64>> {
         let held = self.answer(worker, chunk, now_s)?;
         let n_failed = held.part.n_failed + 1;
@@ -52,14 +53,14 @@ impl Ledger {
         None
     }
 
-    /// A worker is gone; how many tasks it held.
+    /// Removes a worker for good; returns how many tasks it held.
     pub(crate) fn gone(&mut self, worker: u32) -> u64 {
         let n_tasks = self.dismiss(worker, Presence::Gone);
         self.policy.left(worker);
         n_tasks
     }
 
-    /// Takes a worker's chunks from it.
+    /// Puts a worker's chunks back into the pool; returns their number of tasks.
     pub(super) fn dismiss(&mut self, worker: u32, presence: Presence) -> u64 {
         let Some(desk) = self.desks.get_mut(worker as usize) else { return 0 };
         desk.presence = presence;
@@ -71,7 +72,7 @@ impl Ledger {
         n_tasks
     }
 
-    /// A worker answered for a chunk, which is no longer its own.
+    /// Takes an answered chunk off the worker's desk; `None` if the worker no longer held it.
     fn answer(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<Held> {
         let desk = self.desks.get_mut(worker as usize)?;
         desk.is_late = false;

@@ -1,15 +1,16 @@
-//! Workers that join an iteration which has begun.
+//! Workers that join a running iteration.
 
 use super::Ledger;
 use super::desk::Presence;
 
 impl Ledger {
-    /// Tasks that nobody holds.
+    /// Number of tasks that no worker holds.
     pub(crate) fn n_undealt(&self) -> u64 {
         self.pool.n_tasks()
     }
 
-    /// As many workers take part from now on, if there are so many; returns how many do.
+    /// Lets parked workers take part until `n_workers` do, if there are so many; returns how many
+    /// do.
     pub(crate) fn enlist(&mut self, n_workers: u32) -> u32 {
         let mut n_used = u32::try_from(self.in_use().count()).unwrap_or(u32::MAX);
         for (worker, desk) in (0..).zip(&mut self.desks).skip(1) {

@@ -1,23 +1,23 @@
-//! How fast a worker is, as far as it was measured.
+//! Measured speed of a worker.
 
-/// Weight of the newest chunk.
+/// Weight of the newest chunk in the means.
 const NEWEST: f64 = 0.25;
 
-/// Running means of one worker.
+/// Exponential running means of one worker.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
     /// Computing time per task, in seconds.
     task_s: Option<f64>,
-    /// How far predictions of a chunk's time were off, as a share of it.
+    /// Mean relative error of the predicted time of a chunk.
     off: f64,
-    /// Time from the master to the worker and back beside computing, in seconds.
+    /// Round trip between master and worker without computing, in seconds.
     round_trip_s: Option<f64>,
-    /// The same of other workers.
+    /// Round trip expected from other workers' messages, in seconds.
     elsewhere_s: Option<f64>,
 }
 
 impl Pace {
-    /// A chunk took so long.
+    /// Adds the computing time of a chunk.
     pub(crate) fn computed(&mut self, n_tasks: u64, compute_s: f64) {
         if !compute_s.is_finite() {
             return;
@@ -32,7 +32,7 @@ impl Pace {
         self.task_s = Some(blend(self.task_s, task_s));
     }
 
-    /// The way there and back took so long.
+    /// Adds a round trip.
     pub(crate) fn traveled(&mut self, round_trip_s: f64) {
         if round_trip_s.is_finite() {
             self.round_trip_s = Some(blend(self.round_trip_s, round_trip_s.max(0.0)));
@@ -44,13 +44,13 @@ impl Pace {
         Some(self.task_s? * n_tasks as f64)
     }
 
-    /// Tasks computed in a second; `None` before the first chunk, or when they take no time.
+    /// Tasks per second; `None` before the first chunk, or when tasks take no time.
     pub(crate) fn tasks_per_s(&self) -> Option<f64> {
         self.task_s.filter(|task_s| 0.0 < *task_s).map(|task_s| 1.0 / task_s)
     }
 
-    /// How long before the expected end of a chunk that takes `chunk_s` the next one has to leave, so that
-    /// it is there in time, in seconds.
+    /// Lead of the next chunk, in seconds: how long before the expected end of a chunk of `chunk_s` it has
+    /// to leave to arrive in time.
     pub(crate) fn lead_s(&self, chunk_s: f64) -> f64 {
         2.0 * (self.round_trip_s() + self.off * chunk_s)
     }
@@ -59,13 +59,13 @@ impl Pace {
         self.round_trip_s.or(self.elsewhere_s).unwrap_or(USUAL_ROUND_TRIP_S)
     }
 
-    /// The way there and back takes so long for others.
+    /// Sets the round trip that other workers' messages take.
     pub(crate) fn expect_round_trip(&mut self, round_trip_s: f64) {
         self.elsewhere_s = Some(round_trip_s);
     }
 }
 
-/// A way there and back before one was seen.
+/// Assumed round trip before one was measured, in seconds.
 const USUAL_ROUND_TRIP_S: f64 = 20e-6;
 
 fn blend(known: Option<f64>, newest: f64) -> f64 {
@@ -76,7 +76,7 @@ fn blend(known: Option<f64>, newest: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// After chunks of 10 tasks that took so long: expected time of 20 tasks, and lead.
+    /// After chunks of 10 tasks that took `chunks_s`: expected time of 20 tasks, and lead.
     #[track_caller]
     fn check(chunks_s: &[f64], chunk_s: Option<f64>, lead_s: f64) {
         let mut pace = Pace::default();

@@ -1,17 +1,17 @@
-//! The tasks that nobody holds.
+//! Pool of the tasks that no worker holds.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Tasks that are alike in how they are dealt.
+/// Range of tasks with the same priority and history of failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) tasks: Range<u64>,
     pub(crate) priority: i32,
-    /// How often they failed.
+    /// Number of times that these tasks failed.
     pub(crate) n_failed: u32,
-    /// Where they failed last.
+    /// Rank on which they failed last.
     pub(crate) avoid: Option<u32>,
 }
 
@@ -26,15 +26,15 @@ impl Part {
     }
 }
 
-/// What failed before comes first, then by priority, then by number: that of the end, which stays when
-/// chunks are taken from the start.
+/// Order of dealing: tasks that failed first, then by priority, then by number: that of the end, which
+/// stays when chunks are taken from the start.
 type Key = (Reverse<(u32, i32)>, u64);
 
 fn key(part: &Part) -> Key {
     (Reverse((part.n_failed, part.priority)), part.tasks.end)
 }
 
-/// Tasks to deal, in the order of dealing.
+/// Tasks to deal, in order of dealing.
 ///
 /// # Invariants
 /// - Parts do not overlap, and none is empty.
@@ -45,7 +45,8 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Tasks `0..n_tasks` with these priorities; 0 for the others, the first one where two overlap.
+    /// Tasks `0..n_tasks` with these priorities, and 0 for the others; where two ranges overlap, the
+    /// first one counts.
     pub(crate) fn new(n_tasks: u64, priorities: &[(Range<u64>, i32)]) -> Self {
         let mut pool = Self::default();
         let mut others = BTreeMap::from([(0, n_tasks)]);
@@ -72,12 +73,13 @@ impl Pool {
         }
     }
 
-    /// Whether there is something for a worker; what failed on it only when it `may_repeat`.
+    /// Returns whether there are tasks for a worker; tasks that failed on it count only when it
+    /// `may_repeat`.
     pub(crate) fn has_for(&self, worker: u32, may_repeat: bool) -> bool {
         self.parts.values().any(|part| may_repeat || part.avoid != Some(worker))
     }
 
-    /// The next tasks for a worker, at most `n_tasks_max` and at least one.
+    /// Takes the next tasks for a worker, at most `n_tasks_max` and at least one.
     pub(crate) fn take(&mut self, worker: u32, n_tasks_max: u64, may_repeat: bool) -> Option<Part> {
         let mut parts = self.parts.iter_mut();
         let (key, part) = parts.find(|(_, part)| may_repeat || part.avoid != Some(worker))?;
@@ -93,14 +95,14 @@ impl Pool {
         Some(taken)
     }
 
-    /// Takes everything out.
+    /// Removes all tasks.
     pub(crate) fn clear(&mut self) {
         self.parts.clear();
         self.n_tasks = 0;
     }
 }
 
-/// Takes `cut` out of sections given as start and end, and returns what of it was in them.
+/// Cuts `cut` out of sections given as start and end, and returns the parts of it that were in them.
 fn cut_out(sections: &mut BTreeMap<u64, u64>, cut: &Range<u64>) -> Vec<Range<u64>> {
     let from = sections.range(..=cut.start).next_back().map_or(cut.start, |(start, _)| *start);
     if cut.end <= from {
@@ -130,7 +132,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All that is dealt to worker 1, in chunks of 4.
+    /// Deals all tasks to worker 1 in chunks of 4.
     #[track_caller]
     fn check(n_tasks: u64, priorities: &[(Range<u64>, i32)], expected: &[(u64, u64)]) {
         let mut pool = Pool::new(n_tasks, priorities);

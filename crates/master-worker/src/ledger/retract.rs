@@ -1,12 +1,12 @@
-//! Taking back chunks that were sent ahead, when somebody else can begin them at once.
+//! Takes back prefetched chunks that an idle worker can begin at once.
 
 use super::{Desk, Ledger, Step};
 
-/// How much later than expected the end of a chunk is when nothing is known of it any more.
+/// Delay past a chunk's expected end after which the expectation no longer counts, in seconds.
 const LATE_S: f64 = 100e-6;
 
 impl Ledger {
-    /// Takes back the chunk that would have to wait longest, when a worker is idle and the pool is empty.
+    /// Takes back the chunk that would wait longest, when a worker is idle and the pool is empty.
     pub(super) fn retract(&mut self, now_s: f64) -> Option<Step> {
         if self.pool.n_tasks() != 0 || self.is_done() || self.idle.is_empty() {
             return None;
@@ -18,7 +18,7 @@ impl Ledger {
             .max_by(|(_, one_s), (_, other_s)| one_s.total_cmp(other_s))?;
         let desk = self.desks.get_mut(worker as usize)?;
         if wait_s < 2.0 * desk.pace.round_trip_s() {
-            // It is begun in a moment, unless what is before it takes longer than expected.
+            // The chunk begins in a moment, unless the one before it takes longer than expected.
             self.alarms.look_at(now_s + wait_s.max(0.0) + 2.0 * LATE_S);
             return None;
         }
@@ -29,13 +29,14 @@ impl Ledger {
         Some(Step::Retract { worker, chunk: held.id })
     }
 
-    /// How long the chunk behind the present one has to wait; for ever where the present one is overdue.
+    /// Time until the chunk behind the present one begins, in seconds; infinite where the present one is
+    /// overdue.
     fn wait_s(&self, desk: &Desk, now_s: f64) -> f64 {
         let end_s = desk.expected_end_s(&self.all).map(|(end_s, _)| end_s);
         end_s.filter(|end_s| now_s <= end_s + LATE_S).map_or(f64::INFINITY, |end_s| end_s - now_s)
     }
 
-    /// Whether an idle worker may have the chunk that waits at this desk.
+    /// Returns whether an idle worker may get the last chunk at this desk.
     fn can_others(&self, desk: &Desk) -> bool {
         let avoid = desk.held.back().and_then(|held| held.part.avoid);
         let mut idle = self.idle.iter();

@@ -1,4 +1,4 @@
-//! The ledger alone: what it decides, and that every task is done once whatever happens.
+//! Tests of the ledger alone: its decisions, and that every task is done once whatever happens.
 
 use super::*;
 use chunking::{Settings, by_name};
@@ -19,7 +19,7 @@ fn measured(compute_s: f64) -> Measured {
     Measured { compute_s, waited_s: 0.0 }
 }
 
-/// All steps of a moment: who gets which tasks, and what is taken back from whom.
+/// All steps at one time: which worker gets which tasks, and which chunks are taken back (as `0..0`).
 fn steps(ledger: &mut Ledger, now_s: f64) -> Vec<(u32, Range<u64>)> {
     let mut dealt = Vec::new();
     while let Some(step) = ledger.next_step(now_s) {
@@ -32,7 +32,8 @@ fn steps(ledger: &mut Ledger, now_s: f64) -> Vec<(u32, Range<u64>)> {
     dealt
 }
 
-/// One worker with tasks of 1 s; two chunks of one task were measured, with ways of half a second in all.
+/// Ledger of one worker with tasks of 1 s; two chunks of one task were measured, with round trips of 0.5
+/// s.
 fn measured_ledger(prefetch: Prefetch) -> Ledger {
     let mut ledger = ledger("ss", prefetch);
     for chunk in [1, 2] {
@@ -49,7 +50,8 @@ fn the_next_chunk_leaves_just_before_the_present_one_ends() {
     let mut ledger = measured_ledger(Prefetch::Late);
     ledger.begin(3, &[], 1);
     assert_eq!(steps(&mut ledger, 10.0), [(1, 0..1)]);
-    // It arrives after a quarter of a second, takes one, and the way there and back takes half a one.
+    // The chunk arrives after a quarter of a second and takes one; the lead is twice the round trip of
+    // half a second.
     let leave_s = 10.25 + 1.0 - 2.0 * 0.5;
     assert!((ledger.pause_s(10.0) - (leave_s - 10.0)).abs() < 1e-9);
     assert_eq!(steps(&mut ledger, leave_s - 0.01), []);
@@ -72,7 +74,7 @@ fn an_idle_worker_gets_what_another_one_has_not_begun() {
     ledger.begin(3, &[], 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2), (1, 2..3)]);
     ledger.finished(2, 2, measured(10.0), 10.0).unwrap();
-    // What worker 1 computes is overdue only a little later.
+    // The chunk that worker 1 computes is overdue only a little later.
     assert_eq!(steps(&mut ledger, 10.0), []);
     assert_eq!(steps(&mut ledger, 11.0), [(1, 0..0), (2, 2..3)]);
     assert_eq!(ledger.finished(1, 3, measured(1.0), 12.0), None);
@@ -139,7 +141,7 @@ fn workers_above_the_number_are_parked() {
     assert_eq!(ledger.settle(), []);
     assert!(!ledger.is_alone(), "they will be back");
     ledger.begin(6, &[], 3);
-    // The first two are still busy with what nobody wants any more.
+    // The first two workers are still busy with tasks that are no longer wanted.
     assert_eq!(steps(&mut ledger, 1.0), [(3, 0..6)]);
     ledger.gone(3);
     assert!(!ledger.is_alone());
@@ -164,13 +166,13 @@ fn the_master_takes_what_ends_before_it_is_needed() {
     assert_eq!(ledger.deal_to_master(11.0).unwrap().tasks, 0..1);
 }
 
-/// What happens next to one worker.
+/// Next event of one worker.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Finishes,
     Fails,
     Dies,
-    /// Says nothing until it is missed, then goes on.
+    /// Is silent until it is missing, then continues.
     Sleeps,
 }
 
@@ -184,7 +186,7 @@ fn any_fate() -> impl Strategy<Value = (Fate, u32, f64, bool)> {
     (fate, 1..N_RANKS, 0.0..2.0, any::<bool>())
 }
 
-/// Workers of a world without messages.
+/// Workers without real messages.
 struct World {
     ledger: Ledger,
     now_s: f64,
@@ -193,7 +195,7 @@ struct World {
 }
 
 impl World {
-    /// What the master does now; news of what is taken back comes too late or in time.
+    /// Carries out the master's steps; a message that takes a chunk back arrives in time, or too late.
     fn master(&mut self, is_late: bool) {
         while let Some(step) = self.ledger.next_step(self.now_s) {
             match step {

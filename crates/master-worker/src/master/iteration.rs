@@ -1,4 +1,4 @@
-//! One iteration: chunks out, results in.
+//! One iteration: sends chunks out and takes results in.
 
 use super::{Known, Master, bytes_of};
 use crate::Error;
@@ -11,14 +11,14 @@ use crate::staff::Timed;
 use comm::{CommError, Envelope, Transport};
 use std::time::Duration;
 
-/// Shared data go to fewer workers, or are smaller, by one message for each.
+/// Fewest workers and bytes for a broadcast of shared data; below, each worker gets its own message.
 const N_BROADCAST_MIN: usize = 3;
 const BROADCAST_BYTES_MIN: usize = 64 << 10;
-/// The longest wait at a time: somebody may cancel the run.
+/// Longest single wait, in seconds: the run may be canceled meanwhile.
 const WAIT_S: f64 = 0.1;
 
 impl<P: Program, T: Transport> Master<'_, P, T> {
-    /// Until every task is done, or the program says that it is enough.
+    /// Runs until every task is done or the program is settled.
     pub(super) fn compute(&mut self, number: u64) -> Result<(), Error> {
         self.begin_together(number)?;
         self.ping(number)?;
@@ -80,8 +80,8 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         if flag { self.await_receipt(worker, id, number) } else { Ok(()) }
     }
 
-    /// Gives large shared data to all workers by broadcast, when all take part: that needs fewer steps than one
-    /// message for each.
+    /// Broadcasts large shared data to all workers, when all take part: a broadcast needs fewer steps than one
+    /// message to each.
     fn begin_together(&mut self, number: u64) -> Result<(), Error> {
         let workers: Vec<u32> = self.ledger.in_use().collect();
         let n_missing = self.ledger.present().count() - workers.len();
@@ -108,7 +108,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         Ok(self.transport.broadcast(0, &mut bytes, self.options.patience)?)
     }
 
-    /// Tells a worker of the iteration before its first chunk, and sends shared data that it does not have.
+    /// Announces the iteration to a worker before its first chunk, with shared data that it does not have.
     fn begin(&mut self, worker: u32, number: u64) -> Result<(), Error> {
         let Some(known) = self.known.get_mut(worker as usize) else { return Ok(()) };
         if known.iteration == number + 1 {
@@ -132,10 +132,10 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         self.unless_gone(worker, sent)
     }
 
-    /// Asks a worker that waits how long a short message takes, now and then.
+    /// Times a short message to an idle worker, now and then.
     fn ping(&mut self, number: u64) -> Result<(), Error> {
         let now_s = self.look_at_clock();
-        // Who has nothing to do in this iteration would answer in a later one, or never.
+        // A worker without work in this iteration would answer in a later one, or never.
         let is_due = !self.ledger.is_done() && self.network.is_due(now_s);
         let Some(worker) = self.ledger.who_waits().filter(|_| is_due) else { return Ok(()) };
         let sent = self.transport.send(worker, TAG, &[&Header::of(Kind::Ping, number).to_bytes()]);
@@ -149,7 +149,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         self.unless_gone(worker, sent)
     }
 
-    /// Waits until a worker has a chunk.
+    /// Waits until a worker confirms that it has the chunk.
     fn await_receipt(&mut self, worker: u32, chunk: u64, number: u64) -> Result<(), Error> {
         let until_s = self.transport.now_s() + self.options.patience.as_secs_f64();
         while self.ledger.is_in_use(worker) && self.transport.now_s() < until_s {
@@ -167,7 +167,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         Ok(())
     }
 
-    /// Hears what is there; else computes, if it may; else waits until something is to be done.
+    /// Handles a message if one has arrived; else computes, if allowed; else waits until the next step is due.
     fn listen(&mut self, number: u64) -> Result<(), Error> {
         if self.is_late {
             self.look_at_clock();
@@ -281,7 +281,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         Err(Error::Panicked { tasks, iteration: number, rank, n_attempts, message: said })
     }
 
-    /// Parked workers join when much of the iteration is left.
+    /// Lets parked workers join when much of the iteration is left.
     fn reinforce(&mut self) {
         let n_undealt = self.ledger.n_undealt();
         if n_undealt == 0 {
@@ -325,13 +325,13 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         }
     }
 
-    /// A chunk's times on the clock of the master.
+    /// Returns a chunk's times on the master's clock.
     fn timed(&mut self, worker: u32, done: &Done, measured: Measured) -> Timed {
         let known = self.known.get_mut(worker as usize);
         let shared_bytes = known.map_or(0, |known| std::mem::take(&mut known.n_bytes_before));
         let round_trip_s = done.round_trip_s.unwrap_or(f64::INFINITY);
         self.quickest_s = self.quickest_s.min(round_trip_s);
-        // The way back is that of a short message.
+        // The way back takes as long as a short message.
         let back_s = done.way_s.min(self.quickest_s / 2.0);
         let message_s = done.round_trip_s.map(|round_trip_s| round_trip_s - back_s);
         let n_tasks = done.tasks.end - done.tasks.start;
@@ -341,13 +341,13 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     }
 }
 
-/// What the master computes when there is nobody else counts as if a worker had done it, so that the model can
-/// say what workers would gain.
+/// Times of a chunk that the master computed while no worker was there; they count as a worker's, so that the
+/// model can predict what workers would gain.
 fn alone(done: &Done, [began_s, ended_s]: [f64; 2]) -> Timed {
     let (batch, n_tasks) = (done.batch, done.tasks.end - done.tasks.start);
     let (worker, shared_bytes, message_s) = (1, 0, Some(USUAL_MESSAGE_S));
     Timed { worker, batch, n_tasks, shared_bytes, message_s, began_s, ended_s }
 }
 
-/// A message to a worker before there was one.
+/// Assumed time of a message to a worker before one was measured, in seconds.
 const USUAL_MESSAGE_S: f64 = 50e-6;

@@ -1,19 +1,19 @@
-//! What is counted in an iteration.
+//! Counters of an iteration.
 
 use crate::ledger::{Done, Measured};
 use crate::report::{IterationReport, WorkerReport};
 use dealt::{Chunk, Iterated, Sums, Worker};
 use std::collections::BTreeMap;
 
-/// Chunks of an iteration that are kept one by one.
+/// Largest number of chunks of an iteration that are recorded one by one.
 const N_CHUNKS_MAX: usize = 2000;
 
-/// Counts of the iteration that runs.
+/// Counters of the current iteration.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     counted: IterationReport,
     workers: BTreeMap<u32, WorkerReport>,
-    /// When a worker began its first chunk and ended its last one.
+    /// Start of each worker's first chunk and end of its last one, in seconds since the iteration began.
     busy: BTreeMap<u32, [f64; 2]>,
     is_shared_new: bool,
     began_s: f64,
@@ -30,19 +30,19 @@ impl Tally {
         self.is_shared_new = true;
     }
 
-    /// The iteration begins, with what was told of it before.
+    /// Starts the iteration's clock; what was counted before `begin` belongs to the iteration too.
     pub(super) fn begin(&mut self, now_s: f64) {
         self.began_s = now_s;
     }
 
-    /// The shared data were sent to a worker.
+    /// Counts shared data sent to a worker.
     pub(super) fn shared(&mut self, n_bytes: usize) {
         if self.is_shared_new {
             self.counted.shared_bytes = n_bytes as u64;
         }
     }
 
-    /// A worker was told of the iteration, with so many bytes of shared data.
+    /// Counts the announcement of the iteration to a worker, with `n_bytes` of shared data.
     pub(super) fn told(&mut self, n_bytes: usize) {
         self.n_begins += 1;
         self.n_shared_bytes += n_bytes as u64;
@@ -76,7 +76,7 @@ impl Tally {
         counted.compute_s += measured.compute_s;
     }
 
-    /// When a chunk that is done was computed, on the clock of the master.
+    /// Records when a finished chunk was computed, on the master's clock.
     pub(super) fn timed(&mut self, rank: u32, chunk: u64, done: &Done, times_s: [f64; 2]) {
         let [began_s, ended_s] = times_s.map(|at_s| (at_s - self.began_s).max(0.0));
         let busy = self.busy.entry(rank).or_insert([began_s, ended_s]);
@@ -93,8 +93,8 @@ impl Tally {
         self.chunks.push(Chunk { rank, chunk, n_tasks, batch, began_s, ended_s });
     }
 
-    /// All of it; the next iteration begins with nothing counted. Those who took part are listed although
-    /// they got nothing.
+    /// Returns all counts and resets them for the next iteration. Workers that took part are listed even
+    /// if they got nothing.
     pub(super) fn report(
         &mut self,
         iteration: u64,
@@ -119,7 +119,7 @@ impl Tally {
         (report, iterated)
     }
 
-    /// The same for who sees the run as a whole.
+    /// Returns the same counts in the form of the run's report.
     fn iterated(self, report: &IterationReport) -> Iterated {
         let n_workers = report.workers.len() as f64;
         let compute_s = report.compute_s();

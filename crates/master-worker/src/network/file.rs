@@ -1,39 +1,39 @@
-//! What `sintonia netbench --json` wrote, as a first guess.
+//! Reads the output of `sintonia netbench --json` as a first estimate of the network.
 
 use super::{Network, NetworkSource};
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file of the network that cannot be used.
+/// Error from reading a network file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("`{}` cannot be read; write it with `sintonia netbench --json`", .path.display())]
     Read {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// It is something else.
+    /// The file is not a result of `sintonia netbench --json`.
     #[error("`{}` is no result of `sintonia netbench --json`", .path.display())]
     Form {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: serde_json::Error,
     },
-    /// It has no line.
+    /// The file has no pair of ranks with a fitted line.
     #[error("`{}` names no pair of ranks; measure again with `sintonia netbench --json`", .path.display())]
     Empty {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
-/// The time of messages between two ranks, as far as it is needed here.
+/// Model of the time of messages between two ranks, as far as it is needed here.
 #[derive(Debug, Deserialize)]
 struct Pair {
     from: u32,
@@ -51,14 +51,15 @@ struct Piece {
     s_per_byte: f64,
 }
 
-/// The latency of short messages and the cost per byte of long ones: the middle one of all pairs with the master.
+/// Returns the latency of short messages and the cost per byte of long ones: medians over all pairs with the
+/// master.
 pub(crate) fn read(path: &Path) -> Result<Network, NetworkFileError> {
     let name = || path.to_owned();
     let text = fs::read_to_string(path)
         .map_err(|source| NetworkFileError::Read { path: name(), source })?;
     let mut pairs: Vec<Pair> = serde_json::from_str(&text)
         .map_err(|source| NetworkFileError::Form { path: name(), source })?;
-    // The others tell of messages inside nodes, where the master may not be.
+    // Other pairs may be within a node, where the master may not be.
     pairs.retain(|pair| pair.from == 0);
     let first = pairs.iter().filter_map(|pair| Some(pair.model.pieces.first()?.latency_s));
     let last = pairs.iter().filter_map(|pair| Some(pair.model.pieces.last()?.s_per_byte));

@@ -1,21 +1,21 @@
-//! Ways there and back, and the line through them.
+//! Measured round trips, and the line through them.
 
 use super::{Network, NetworkSource};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Ways of a size that are remembered.
+/// Round trips remembered per size.
 const N_NEWEST: usize = 16;
-/// A size that was not seen among so many ways says nothing any more.
+/// Round trips after which a size that did not occur among them is ignored.
 const N_FORGOTTEN: u64 = 512;
-/// Ways for full confidence.
+/// Round trips for full confidence.
 const N_SURE: usize = 32;
-/// Sizes that differ by less than this share of the largest are one size.
+/// Sizes that differ by less than this share of the largest count as one.
 const SIZES_DIFFER: f64 = 0.05;
 
-/// Other times are none of a message.
+/// Plausible round-trip times, in seconds; others are discarded.
 const POSSIBLE_S: std::ops::Range<f64> = 1e-9..1e4;
 
-/// Ways by their size, in doublings.
+/// Round trips grouped by size, one group per power of two.
 #[derive(Debug, Default)]
 pub(super) struct Ways {
     guess: Option<Network>,
@@ -23,17 +23,17 @@ pub(super) struct Ways {
     n_ever: u64,
 }
 
-/// Ways of about one size.
+/// Round trips of about one size.
 #[derive(Debug, Default)]
 struct Size {
-    /// Bytes and seconds.
+    /// Newest round trips: bytes and seconds.
     newest: VecDeque<(f64, f64)>,
-    /// The number of its last way.
+    /// Number of the group's last round trip, counted over all sizes.
     last: u64,
 }
 
 impl Size {
-    /// The fast quarter: its mean bytes, and the time at its end.
+    /// Mean bytes of the round trips, and the first quartile of their times.
     fn point(&self) -> (f64, f64) {
         let mut times_s: Vec<f64> = self.newest.iter().map(|(_, time_s)| *time_s).collect();
         times_s.sort_by(f64::total_cmp);
@@ -85,9 +85,10 @@ fn is_one_size(points: &[(f64, f64)]) -> bool {
     largest - sizes().fold(f64::INFINITY, f64::min) <= SIZES_DIFFER * largest
 }
 
-/// Latency `a` and cost per byte `b`, neither below 0, with the least sum of `((2*a + b*n)/t - 1)^2`.
+/// Fits latency `a` and cost per byte `b`, neither below 0, with the least sum of `((2*a + b*n)/t -
+/// 1)^2`.
 ///
-/// With `u = 2/t` and `v = n/t` that is `a*u + b*v = 1`.
+/// With `u = 2/t` and `v = n/t` the line is `a*u + b*v = 1`.
 fn line(points: &[(f64, f64)]) -> (f64, f64) {
     let sum = |of: fn(f64, f64) -> f64| -> f64 {
         points.iter().map(|(n_bytes, time_s)| of(2.0 / time_s, n_bytes / time_s)).sum()
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Chunks of these bytes in turn over a network, two of five disturbed.
+    /// Adds round trips of these sizes in turn over a network, two of five disturbed.
     fn talk(ways: &mut Ways, sizes: &[u64], n_ways: u64, network: Network) {
         for way in 0..n_ways {
             let n_bytes = sizes[usize::try_from(way).unwrap() % sizes.len()];

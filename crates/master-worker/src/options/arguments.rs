@@ -1,11 +1,11 @@
-//! Options as arguments of the program.
+//! Command line arguments for the options.
 
 use super::{Options, OptionsError, Prefetch, Talk, Workers};
 use std::str::FromStr;
 use std::time::Duration;
 
 impl Options {
-    /// From the arguments of the process:
+    /// Reads the options from the arguments of the process:
     ///
     /// | argument | |
     /// |---|---|
@@ -28,14 +28,14 @@ impl Options {
     /// | `--progress`, `--explain` | [`talk`](Self::talk) |
     /// | `--report FILE` | [`report`](Self::report) |
     ///
-    /// `--option=value` does as well. Other arguments are the program's own. A wrong value is told when the
-    /// run begins.
+    /// `--option=value` works as well. Other arguments are left to the program. The run returns the error
+    /// for a wrong value.
     #[must_use]
     pub fn from_args() -> Self {
         Self::parse(std::env::args().skip(1)).0
     }
 
-    /// From these arguments; those that are none of ours are returned.
+    /// Reads the options from `arguments`; also returns the arguments that are none of these.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> (Self, Vec<String>) {
         let (mut options, mut others) = (Self::default(), Vec::new());
         let mut arguments = arguments.into_iter();
@@ -54,7 +54,7 @@ impl Options {
         (options, others)
     }
 
-    /// Takes an argument with its value; `false` when it is none of ours.
+    /// Reads an argument with its value; `false` when it is not an option of this library.
     fn take(
         &mut self,
         argument: &str,
@@ -96,7 +96,7 @@ impl Options {
     }
 }
 
-/// What was written for an option.
+/// Value given for an option.
 struct Value {
     option: String,
     text: String,
@@ -128,7 +128,7 @@ fn workers(text: &str) -> Option<Workers> {
     }
 }
 
-/// Commas in brackets belong to a name.
+/// Splits a list of hosts; commas in brackets belong to a name.
 fn names(text: &str) -> Result<Vec<String>, OptionsError> {
     Ok(node_list::words(text)?.into_iter().map(str::to_owned).collect())
 }

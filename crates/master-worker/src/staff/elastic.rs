@@ -1,4 +1,4 @@
-//! Workers that are started while the program runs, and leave again: what [`Growth`] says is done.
+//! Starts and ends workers while the program runs, as [`Growth`] decides.
 
 use super::growth::{Growth, Limits, Step};
 use super::{Change, Staff, Wish};
@@ -6,56 +6,56 @@ use crate::protocol::{Header, Kind, TAG};
 use comm::{CommError, Transport};
 use std::time::Duration;
 
-/// How long a worker may take to leave; it has nothing else to do.
+/// Largest time for a worker to leave; it has nothing else to do.
 const LEAVE: Duration = Duration::from_secs(10);
 
-/// Where workers come from.
+/// Source of workers.
 pub(crate) trait Source<T> {
-    /// Starts so many workers; the rank of each, or why it could not be started.
+    /// Starts `n` workers; returns the rank of each, or why it could not be started.
     fn start(
         &mut self,
         transport: &mut T,
         n: u32,
     ) -> Result<Vec<Result<u32, CommError>>, CommError>;
 
-    /// One was let go, or is gone.
+    /// Frees the place of a worker that was released or is gone.
     fn ended(&mut self, rank: u32) {
         let _ = rank;
     }
 }
 
-/// See the module.
+/// Staff that grows and shrinks; see the module.
 #[derive(Debug)]
 pub(crate) struct Elastic<S> {
     source: S,
     growth: Growth,
     added: Vec<u32>,
-    /// Why none can be started.
+    /// Reason why no worker can be started.
     refusal: Option<String>,
-    /// Whether that was said.
+    /// Whether the refusal was reported.
     is_told: bool,
-    /// With how many workers it was said that more do not pay.
+    /// Number of workers at which it was reported that more do not pay.
     dear_with: Option<u32>,
 }
 
 impl<S> Elastic<S> {
-    /// `refusal` says why none can be started, where that is known.
+    /// `refusal` is the reason why no worker can be started, if known.
     pub(crate) fn new(source: S, limits: Limits, refusal: Option<String>) -> Self {
         let (growth, added) = (Growth::new(limits), Vec::new());
         Self { source, growth, added, refusal, is_told: false, dear_with: None }
     }
 
-    /// Says nothing of a refusal: nobody asked for more than there are.
+    /// Suppresses the report of a refusal, when more workers were not requested.
     pub(crate) fn unasked(self) -> Self {
         Self { is_told: true, ..self }
     }
 
-    /// What it was made of.
+    /// Returns the source of the workers.
     pub(crate) fn into_source(self) -> S {
         self.source
     }
 
-    /// Starts so many; how many came.
+    /// Starts `n` workers; returns how many were started.
     fn start<T: Transport>(
         &mut self,
         transport: &mut T,
@@ -85,7 +85,7 @@ impl<S> Elastic<S> {
         Ok(n_started)
     }
 
-    /// Starts so many, and says so.
+    /// Starts `n` workers, and returns the change with a remark.
     fn start_some<T: Transport>(
         &mut self,
         transport: &mut T,
@@ -107,7 +107,7 @@ impl<S> Elastic<S> {
         Ok(Change { left: Vec::new(), remark: remarks.join("; ") })
     }
 
-    /// Lets these go: all are told before the first is waited for.
+    /// Releases workers: all are told to end before the first is waited for.
     fn release<T: Transport>(&mut self, transport: &mut T, ranks: &[u32]) -> Result<(), CommError>
     where
         S: Source<T>,
@@ -124,7 +124,7 @@ impl<S> Elastic<S> {
         Ok(())
     }
 
-    /// Says once why there are no more.
+    /// Returns once the remark that no more workers can be started.
     fn tell(&mut self, n_present: u32) -> Option<String> {
         let why = self.refusal.as_ref()?;
         if self.is_told || self.growth.n_max() <= n_present {
@@ -171,7 +171,7 @@ impl<T: Transport, S: Source<T>> Staff<T> for Elastic<S> {
     }
 }
 
-/// Whoever is gone has left already, and whoever does not answer is left alone.
+/// Ignores a worker that has left already or does not answer.
 fn unless_gone(result: Result<(), CommError>) -> Result<(), CommError> {
     match result {
         Err(CommError::Gone { .. } | CommError::NotPresent { .. } | CommError::Late { .. }) => {
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use comm::ThreadTransport;
 
-    /// Starts ranks that nobody is behind, so many of them.
+    /// Starts at most `n_left` ranks without a worker behind them.
     struct Ends {
         ends: Vec<ThreadTransport>,
         n_left: u32,
@@ -236,14 +236,14 @@ mod tests {
         let change = elastic.follow(&mut master, &wish(9, &[])).unwrap();
         assert!(change.remark.starts_with("workers: 4 started in "), "{}", change.remark);
         assert!(change.remark.ends_with(" because so many are wanted"), "{}", change.remark);
-        // They leave before they are told.
+        // The workers leave before they are told to.
         elastic.source.ends.iter_mut().for_each(|end| end.leave(LEAVE).unwrap());
         for _ in 0..4 {
             let change = elastic.follow(&mut master, &wish(2, &[1, 2, 3, 4])).unwrap();
             assert_eq!(change, Change::default());
         }
         let change = elastic.follow(&mut master, &wish(2, &[1, 2, 3, 4])).unwrap();
-        // Four were wished for within the last iterations.
+        // Four workers were wanted within the last iterations.
         assert_eq!(change.left, [3, 4]);
         assert_eq!((elastic.source.ends.len(), &elastic.added[..]), (2, &[1, 2][..]));
     }

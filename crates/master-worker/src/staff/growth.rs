@@ -1,67 +1,67 @@
-//! When workers are started and when they are let go.
+//! Decides when workers are started and when they are released.
 //!
-//! Starting one costs time, which is measured each time. More are started when what they gain over the
-//! iterations to come is more than that: as many as make the difference greatest. How many iterations will come
-//! nobody says; as many as there were so far, and ten at least, are reckoned with. So a run that ends at
-//! the worst moment has lost no more than it had gained.
+//! Starting a worker costs time, which is measured each time. More are started when their gain over the
+//! iterations to come exceeds that cost: as many as make the difference greatest. The number of iterations to
+//! come is unknown; it is assumed to be that of the iterations done so far, and at least ten. So a run that
+//! ends at the worst moment has lost no more than it had gained.
 //!
-//! What somebody simply wants, in the options or from outside, is started without reckoning.
+//! Workers requested by the options or by an outside tool are started without this calculation.
 //!
-//! Workers are let go when they were not wished for in any of the last iterations.
+//! A worker is released when it was not wanted in any of the last iterations.
 //!
 //! # Invariants
 //! - Pure: times are arguments.
-//! - Nobody who holds work, and nobody who was there from the start, is let go.
-//! - After some are let go, or could not be started, a few iterations pass before others are started.
+//! - A worker that holds work, or was present from the start, is never released.
+//! - After workers were released, or could not be started, a few iterations pass before others are started.
 
 use super::Wish;
 use std::collections::VecDeque;
 
-/// Iterations of which a worker has to be superfluous in each before it is let go.
+/// Consecutive iterations without need for a worker before it is released.
 const N_IDLE: usize = 5;
-/// Iterations after some were let go, or refused, before more are started.
+/// Iterations after a release or a failed start before more workers are started.
 const N_COOL: u64 = 5;
-/// Iterations that are reckoned with at least.
+/// Smallest assumed number of iterations to come.
 const N_TO_COME_MIN: u64 = 10;
-/// Starts that the cost is the mean of.
+/// Number of starts over which the cost is averaged.
 const N_STARTS: usize = 8;
 
-/// What bounds the number of workers.
+/// Limits on starting workers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Limits {
-    /// Workers there may be.
+    /// Largest number of workers.
     pub(crate) n_max: u32,
-    /// Iterations to come that a gain is reckoned over; `None` for the rule of this module.
+    /// Number of iterations to come; `None` for the rule of this module.
     pub(crate) n_to_come: Option<u64>,
-    /// What starting a worker is expected to cost before one was started, in seconds.
+    /// Expected cost of starting a worker before one was started, in seconds.
     pub(crate) start_s: f64,
 }
 
-/// See the module.
+/// Rule for starting and releasing workers; see the module.
 #[derive(Debug)]
 pub(crate) struct Growth {
     limits: Limits,
     starts_s: VecDeque<f64>,
-    /// The numbers wished for in the last iterations.
+    /// Numbers of workers wanted in the last iterations.
     wished: VecDeque<u32>,
-    /// No start before this iteration.
+    /// First iteration at which workers may be started again.
     not_before: u64,
 }
 
-/// What is to be done.
+/// Decision of one iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
     Nothing,
-    /// Start so many.
+    /// Start `n` workers.
     Start {
         n: u32,
         why: String,
     },
-    /// They would gain less than they cost.
+    /// Start none, as they would gain less than they cost.
     TooDear {
         why: String,
     },
-    /// Let these go.
+    /// Release these ranks.
     Release(Vec<u32>),
 }
 
@@ -75,7 +75,7 @@ impl Growth {
         self.limits.n_max
     }
 
-    /// What starting a worker costs, in seconds.
+    /// Mean cost of starting a worker, in seconds.
     pub(crate) fn start_s(&self) -> f64 {
         match self.starts_s.len() {
             0 => self.limits.start_s,
@@ -83,7 +83,7 @@ impl Growth {
         }
     }
 
-    /// A worker was started, in this time.
+    /// Adds the measured cost of starting a worker, in seconds.
     pub(crate) fn started(&mut self, start_s: f64) {
         self.starts_s.push_back(start_s);
         if N_STARTS < self.starts_s.len() {
@@ -91,12 +91,12 @@ impl Growth {
         }
     }
 
-    /// Some were let go or could not be started.
+    /// Blocks starts for a while after workers were released or could not be started.
     pub(crate) fn cool_down(&mut self, n_iterations: u64) {
         self.not_before = n_iterations + N_COOL;
     }
 
-    /// What to do now; `added` are the ranks that were started later. Asked once for each iteration.
+    /// Returns the next step; `added` are the ranks started during the run. Called once for each iteration.
     pub(crate) fn step(&mut self, wish: &Wish, added: &[u32]) -> Step {
         self.wished.push_back(wish.n_workers);
         if N_IDLE < self.wished.len() {
@@ -136,7 +136,7 @@ impl Growth {
         }
     }
 
-    /// Added workers that were beyond every number of the last iterations.
+    /// Added workers that exceeded every number wanted in the last iterations.
     fn superfluous(&self, wish: &Wish, added: &[u32]) -> Vec<u32> {
         if self.wished.len() < N_IDLE {
             return Vec::new();
@@ -162,7 +162,7 @@ mod tests {
         Wish { n_workers, n_iterations, idle: present.clone(), present, forecast: None }
     }
 
-    /// What is started of `n_wished` when 2 are there, by an iteration that computes so long.
+    /// Checks how many of `n_wished` are started when 2 are present and an iteration computes for `compute_s`.
     #[track_caller]
     fn check(n_wished: u32, compute_s: f64, n_iterations: u64, n_started: u32) {
         let forecast = Some(Forecast { n_workers: 2, compute_s, message_s: 0.0 });
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(growth.starts_s.len(), N_STARTS);
     }
 
-    /// Who is let go of ranks 1 to 6, of which 3 to 6 were added, after these wishes.
+    /// Checks which of ranks 1 to 6, of which 3 to 6 were added, are released after these wishes.
     #[track_caller]
     fn check_release(wished: &[u32], idle: &[u32], expected: &[u32]) {
         let mut growth = Growth::new(limits(9));

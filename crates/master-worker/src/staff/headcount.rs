@@ -1,4 +1,4 @@
-//! The wished number of workers.
+//! Wanted number of workers: that of an outside tool, of the model or of the options.
 
 use super::Forecast;
 use super::pulse::Pulse;
@@ -8,40 +8,40 @@ use crate::report::IterationReport;
 use std::sync::Arc;
 use tuning_points::{Claim, Variable};
 
-/// Reads the wishes of all who may have one.
+/// Determines the wanted number of workers from all its sources.
 #[derive(Debug)]
 pub(crate) struct Headcount {
     workers: Workers,
-    /// Workers of the first iteration, when their number is tuned.
+    /// Number of workers in the first iteration, when it is tuned.
     n_first: Option<u32>,
     tuned: Option<Tuned>,
     pulse: Pulse,
-    /// What is heard before the model is there, which needs to know what is sent.
+    /// Measurements from before the model exists, which needs to know what is sent.
     first: First,
-    /// Where the variable that tools see is this run's.
+    /// Claim of this run on the variable that tools see.
     claim: Option<Arc<Claim>>,
-    /// What was written there last.
+    /// Number last written to the variable.
     shown: u32,
-    /// What a tool wrote there.
+    /// Number that a tool wrote to the variable.
     from_outside: Option<u32>,
     reason: String,
 }
 
-/// A chunk as it was measured, on the master's clock.
+/// Times of a chunk, on the master's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timed {
     pub(crate) worker: u32,
     pub(crate) batch: u32,
     pub(crate) n_tasks: u64,
-    /// Bytes that all workers get, if this one got them just before this chunk.
+    /// Bytes of shared data, if this worker got them just before this chunk.
     pub(crate) shared_bytes: u64,
-    /// How long it traveled, when the worker waited for it.
+    /// Transfer time of the chunk in seconds, when the worker waited for it.
     pub(crate) message_s: Option<f64>,
     pub(crate) began_s: f64,
     pub(crate) ended_s: f64,
 }
 
-/// The first iteration.
+/// Measurements of the first iteration.
 #[derive(Debug, Default)]
 struct First {
     number: u64,
@@ -49,7 +49,7 @@ struct First {
     chunks: Vec<Timed>,
 }
 
-/// Chunks of the first iteration that are kept.
+/// Largest number of chunks of the first iteration that are kept.
 const N_FIRST_MAX: usize = 10_000;
 
 impl Headcount {
@@ -59,27 +59,27 @@ impl Headcount {
         Self { workers, n_first, tuned, pulse, first, claim, shown, from_outside, reason }
     }
 
-    /// The first iteration has so many workers, when their number is tuned.
+    /// Sets the number of workers in the first iteration, when it is tuned.
     pub(crate) fn starting_with(self, n_first: Option<u32>) -> Self {
         Self { n_first, ..self }
     }
 
-    /// The number that is wished for when `n_present` are there and there can be `n_max`.
+    /// Returns the wanted number when `n_present` workers are present and there can be `n_max`.
     pub(crate) fn wish(&mut self, n_present: u32, n_max: u32) -> u32 {
-        // A tool may set it at any time.
+        // A tool may set the variable at any time.
         if self.shown != 0 {
             self.wished();
         }
         self.from_outside.unwrap_or_else(|| self.own(n_present)).min(n_max)
     }
 
-    /// What the model expects; `None` when it is not the model that wishes.
+    /// Gain expected by the model; `None` when the number is not the model's.
     pub(crate) fn forecast(&self) -> Option<Forecast> {
         let is_own = self.workers == Workers::Tuned && self.from_outside.is_none();
         self.tuned.as_ref().filter(|_| is_own).map(Tuned::forecast)
     }
 
-    /// The number to begin an iteration with, as tools shall see it, when `n_present` are there.
+    /// Publishes the number for the next iteration to tools, when `n_present` workers are present.
     pub(crate) fn show(&mut self, n_present: u32) {
         let wished = self.from_outside.unwrap_or_else(|| self.own(n_present));
         self.shown = wished.clamp(1, n_present.max(1));
@@ -93,7 +93,7 @@ impl Headcount {
         }
     }
 
-    /// The number for the iteration that has begun: a tool may just have changed it.
+    /// Returns the number for the iteration that has begun: a tool may just have changed it.
     pub(crate) fn wished(&mut self) -> u32 {
         let seen = self.claim.as_ref().map_or(self.shown, |claim| claim.n_workers());
         if seen != self.shown && seen != 0 {
@@ -104,12 +104,12 @@ impl Headcount {
         self.shown
     }
 
-    /// Why it is this number, in words.
+    /// Reason for the present number, in words.
     pub(crate) fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// What it is reckoned with, in words; empty when nobody reckons.
+    /// Basis of the model's number, in words; empty without a model.
     pub(crate) fn reckoning(&self) -> String {
         let is_own = self.from_outside.is_none();
         self.tuned.as_ref().filter(|_| is_own).map_or_else(String::new, Tuned::reckoning)
@@ -134,7 +134,8 @@ impl Headcount {
         }
     }
 
-    /// How many workers shall take part in the rest of the iteration, if more than do, of `n_present`.
+    /// Returns the number of workers for the rest of the iteration, if it exceeds `n_workers`, of at
+    /// most `n_present`.
     pub(crate) fn joining(
         &mut self,
         n_undealt: u64,
@@ -148,7 +149,7 @@ impl Headcount {
         self.pulse.joining(n_undealt, n_workers, n_present)
     }
 
-    /// So many take part in the rest of the iteration.
+    /// Records that `n_workers` take part in the rest of the iteration.
     pub(crate) fn joined(&mut self, n_workers: u32) {
         self.reason = format!(
             "{n_workers} workers instead of {} because much is left of the iteration",
@@ -174,7 +175,7 @@ impl Headcount {
         }
     }
 
-    /// What an iteration was like: the next ones may get another number, `n_max` at most.
+    /// Feeds an iteration to the model: the next ones may get another number, at most `n_max`.
     pub(crate) fn iteration_ended(&mut self, report: &IterationReport, ended_s: f64, n_max: u32) {
         if self.workers != Workers::Tuned || self.from_outside.is_some() {
             return;
@@ -187,7 +188,8 @@ impl Headcount {
         }
     }
 
-    /// What is sent is known after the first iteration, which is told then.
+    /// Creates the model after the first iteration, when it is known what is sent, and feeds it that
+    /// iteration.
     fn begin_tuning(&mut self, report: &IterationReport, n_max: u32) -> Option<Tuned> {
         let First { number, began_s, chunks } = std::mem::take(&mut self.first);
         let mut tuned = Tuned::new(report, self.shown, n_max)?;

@@ -1,6 +1,6 @@
-//! Where workers can be started: the hosts of the allocation, and how many each of them takes.
+//! Hosts of the allocation on which workers can be started, and the number of workers of each.
 //!
-//! | known from | hosts | workers |
+//! | source | hosts | workers |
 //! |---|---|---|
 //! | `--hosts a,n[1-2]:4` | these | after the colon, else as many as this host has cores |
 //! | `SLURM_JOB_NODELIST`, `SLURM_JOB_CPUS_PER_NODE` | the nodes of the job | their processors |
@@ -10,11 +10,11 @@
 use node_list::NodeListError;
 use std::collections::BTreeMap;
 
-/// See the module.
+/// Hosts for workers; see the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hosts {
     hosts: Vec<Host>,
-    /// Where the workers are that were started, by rank.
+    /// Index of the host of each worker that was started, by rank.
     workers: BTreeMap<u32, usize>,
     n_slots: u32,
 }
@@ -27,10 +27,10 @@ struct Host {
 }
 
 impl Hosts {
-    /// From the option, else from the variables of the launcher.
+    /// Reads the hosts from the option, else from the variables of the launcher.
     ///
     /// # Errors
-    /// A list of nodes is not written as Slurm writes them.
+    /// If a list of nodes is not in Slurm's syntax.
     pub(crate) fn find(
         option: &[String],
         n_cores: u32,
@@ -53,17 +53,17 @@ impl Hosts {
         Ok(Self { hosts: hosts.collect(), workers: BTreeMap::new(), n_slots })
     }
 
-    /// Wherever the launcher likes.
+    /// Leaves the choice of hosts to the launcher.
     pub(crate) fn anywhere(n_slots: u32) -> Self {
         Self { n_slots, ..Self::default() }
     }
 
-    /// Workers that there is room for.
+    /// Number of workers that fit.
     pub(crate) fn n_slots(&self) -> u32 {
         self.n_slots
     }
 
-    /// The workers that were launched fill the hosts one after the other, as launchers do unless told otherwise.
+    /// Counts the launched workers: they fill the hosts one after the other, as launchers do by default.
     pub(crate) fn launched(&mut self, n_workers: u32) {
         let mut n_left = n_workers;
         for host in &mut self.hosts {
@@ -72,12 +72,12 @@ impl Hosts {
         }
     }
 
-    /// The hosts for so many workers, each the one with most room left; `None` where the launcher is to choose.
+    /// Reserves hosts for `n` workers, each on the host with most room left; `None` where the launcher is to choose.
     pub(crate) fn reserve(&mut self, n: u32) -> Vec<Option<String>> {
         let mut names = Vec::new();
         for _ in 0..n {
             let room = |host: &&mut Host| i64::from(host.n_slots) - i64::from(host.n_used);
-            // The first of those that are as good.
+            // Among equals the first host.
             let best = self.hosts.iter_mut().rev().max_by_key(room);
             names.push(best.map(|host| {
                 host.n_used += 1;
@@ -87,7 +87,7 @@ impl Hosts {
         names
     }
 
-    /// What became of a reservation: this worker, or nothing.
+    /// Settles a reservation: `rank` was started on `host`, or nothing was.
     pub(crate) fn settle(&mut self, rank: Option<u32>, host: Option<&str>) {
         let at = self.hosts.iter().position(|known| Some(known.name.as_str()) == host);
         match (rank, at) {
@@ -97,7 +97,7 @@ impl Hosts {
         }
     }
 
-    /// It ended.
+    /// Frees the place of a worker that ended.
     pub(crate) fn ended(&mut self, rank: u32) {
         if let Some(at) = self.workers.remove(&rank) {
             self.hosts[at].n_used -= 1;
@@ -105,9 +105,9 @@ impl Hosts {
     }
 }
 
-/// The nodes of the Slurm job, and their processors.
+/// Nodes of the Slurm job, with their numbers of processors.
 fn slurm(variable: impl Fn(&str) -> Option<String>) -> Result<Vec<(String, u32)>, NodeListError> {
-    // An empty variable says as much as none.
+    // An empty variable counts as unset.
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     let Some(list) = variable("SLURM_JOB_NODELIST") else { return Ok(Vec::new()) };
     let counts = variable("SLURM_JOB_CPUS_PER_NODE").map(|text| node_list::counts(&text));
@@ -145,7 +145,7 @@ mod tests {
         check(&[], &[nodes, slots], &expected, 16);
         check(&["a:1"], &[nodes, slots], &[("a", 1)], 1);
         check(&[], &[("SLURM_JOB_NODELIST", "n1")], &[("n1", 1)], 1);
-        // Set, but empty: no allocation, and no node without a name.
+        // Set but empty: neither an allocation nor a node without a name.
         check(&[], &[("SLURM_JOB_NODELIST", ""), ("SLURM_JOB_CPUS_PER_NODE", "")], &[], 8);
     }
 

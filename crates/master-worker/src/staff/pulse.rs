@@ -1,9 +1,9 @@
-//! Whether workers that are parked shall join an iteration that has begun.
+//! Decides whether parked workers join an iteration that has begun.
 //!
-//! The computing that is left is known from the tasks that nobody holds and the pace so far, the cost of a further
-//! worker from how long the first ones waited for their first chunks. While messages are on their way to
-//! further workers, those that are there go on: with `R` the computing left, `n` workers, `m` further ones and
-//! `s` the cost of each, what is left takes `m*s + (R - n*m*s)/(n + m)` instead of `R/n`.
+//! The computing time left follows from the tasks that no worker holds and the speed so far, the cost of a further
+//! worker from how long the first ones waited for their first chunks. While messages are on their way to further
+//! workers, the present ones go on: with `R` the computing left, `n` workers, `m` further ones and `s` the cost of
+//! each, what is left takes `m*s + (R - n*m*s)/(n + m)` instead of `R/n`.
 //!
 //! # Invariants
 //! - Pure: times are arguments.
@@ -11,19 +11,19 @@
 use super::Timed;
 use std::collections::BTreeSet;
 
-/// What the gain has to be, of what is left.
+/// Smallest gain for which workers join, as a share of the time left.
 const GAIN_MIN: f64 = 0.25;
 
-/// What is seen of an iteration while it runs.
+/// Measurements of the running iteration.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
     began_s: f64,
     begun: BTreeSet<u32>,
-    /// When the last worker began with its first chunk, after the start.
+    /// Latest start of a worker's first chunk, in seconds after the start of the iteration.
     last_begun_s: f64,
     n_tasks: u64,
     compute_s: f64,
-    /// Whether somebody joined already: what was sent to them is not seen yet.
+    /// Whether workers have joined already: what was sent to them is not measured yet.
     is_joined: bool,
 }
 
@@ -40,7 +40,7 @@ impl Pulse {
         self.compute_s += chunk.ended_s - chunk.began_s;
     }
 
-    /// How many workers shall take part from now on, of `n_max`, if more than the `n_workers` that do.
+    /// Returns the number of workers for the rest of the iteration, of at most `n_max`, if it exceeds `n_workers`.
     pub(crate) fn joining(&mut self, n_undealt: u64, n_workers: u32, n_max: u32) -> Option<u32> {
         if self.is_joined || self.n_tasks == 0 || n_workers == 0 {
             return None;
@@ -53,7 +53,7 @@ impl Pulse {
     }
 }
 
-/// How many further workers end the work soonest, if that gains enough.
+/// Number of further workers that ends the work soonest, if it gains enough.
 fn reinforcements(left_s: f64, each_s: f64, n_workers: u32, n_more_max: u32) -> Option<u32> {
     let time_s = |n_more: u32| {
         let (n, m) = (f64::from(n_workers), f64::from(n_more));

@@ -1,4 +1,4 @@
-//! Workers as further MPI processes, each a world of its own.
+//! Workers as further MPI processes, each with its own `MPI_COMM_WORLD`.
 
 use super::elastic::{Elastic, Source};
 use super::growth::Limits;
@@ -8,18 +8,18 @@ use crate::{Options, Workers};
 use comm::{CommError, MpiTransport, Start, Transport};
 use std::time::Duration;
 
-/// How long a process may take to be there.
+/// Largest time for processes to start and connect.
 const START: Duration = Duration::from_secs(30);
 
 /// Workers that are started with [`MpiTransport::spawn_all`] and released for good, as many as the options allow.
 ///
-/// They start between two iterations, several side by side, and the master waits for them: two took 0.2 s with Open MPI
-/// 5.0.11 and 0.4 s with MPICH 5.0.2, four 0.3 s and 0.6 s (on 2 busy cores). One that dies is replaced, and its
+/// They start between two iterations, several in parallel, and the master waits for them: two took 0.2 s with Open MPI
+/// 5.0.11 and 0.4 s with MPICH 5.0.2, four 0.3 s and 0.6 s (on 2 busy cores). A worker that dies is replaced, and its
 /// work dealt again, with Open MPI 5 under `mpirun --with-ft ulfm`; without that, and with MPICH, it takes the job
-/// with it.
+/// down.
 ///
-/// Where the library is not to be trusted with it, the workers that were launched are all there are; those that are
-/// not needed are parked: asleep, but for a look at their messages now and then.
+/// Where the MPI library cannot be trusted to start processes, there are only the launched workers; those not needed
+/// are parked: asleep, except for a look at their messages now and then.
 #[derive(Debug)]
 pub struct Spawned(Elastic<Processes>);
 
@@ -30,7 +30,7 @@ struct Processes {
 }
 
 impl Spawned {
-    /// Starts this program again, with its arguments.
+    /// Starts this program again, with its own arguments.
     pub fn new(transport: &MpiTransport, options: &Options) -> Self {
         match Start::this_program() {
             Ok(start) => Self::of(start, transport, options),
@@ -111,8 +111,8 @@ impl Source<MpiTransport> for Processes {
     }
 }
 
-/// What starting a process takes with this library before it is measured here: on one node of 2 cores with Debian 12, 4
-/// of them one after the other took 0.549 s with MPICH 5.0.2 and 0.304 s with Open MPI 5.0.11.
+/// Expected time to start a process with this library, in seconds, before it is measured: on one node of 2 cores with
+/// Debian 12, starting 4 one after the other took 0.549 s with MPICH 5.0.2 and 0.304 s with Open MPI 5.0.11.
 fn usual_start_s(version: &str) -> f64 {
     if version.contains("Open MPI") { 0.304 / 4.0 } else { 0.549 / 4.0 }
 }

@@ -1,34 +1,34 @@
-//! Whether another number of workers paid, judged by the iterations that follow.
+//! Trials: judge a changed number of workers by the iterations that follow.
 //!
-//! A change is judged against the iteration that it was decided on: that one has seen the same load from
-//! outside. It is undone when every one of the next iterations is slower than that; the same step is then
-//! not tried again for a while, as long as the computing is about what it was. A load that changes is followed
-//! at once, and what it adds after the first of these iterations is not held against the change.
+//! A change is compared with the iteration that it was decided on, which had the same load from outside. It is
+//! undone when every one of the next iterations is slower than that; the same step is then not tried again for a
+//! while, as long as the computing time stays about the same. A load that changes is followed at once, and load
+//! added after the first of these iterations is not blamed on the change.
 //!
 //! # Invariants
 //! - Pure: times are arguments.
-//! - Nothing waits for a judgment: the next change may come before it. It begins the next trial, unless all that
-//!   was seen of this one is bad.
+//! - Nothing waits for a judgment: the next change may come before it. It begins the next trial, unless all
+//!   iterations of this one were bad.
 
-/// Iterations that a change is judged by.
+/// Iterations by which a change is judged.
 const N_JUDGED: usize = 3;
-/// How much slower they may be, as a factor.
+/// Factor by which they may be slower.
 const SLOWER: f64 = 1.05;
-/// The computing is about what it was within this factor.
+/// Factor within which computing times count as the same.
 const ALIKE: f64 = 1.1;
 /// Iterations after which a step that did not pay may be tried again.
 const N_REMEMBERED: u32 = 50;
 
-/// An iteration, by what one of its tasks took.
+/// Times per task of an iteration, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    /// Of the iteration.
+    /// Duration of the iteration, per task.
     pub(crate) task_s: f64,
-    /// In the user's code.
+    /// Time in the user's code, per task.
     pub(crate) compute_task_s: f64,
 }
 
-/// See the module.
+/// Trials of changed numbers of workers; see the module.
 #[derive(Debug, Default)]
 pub(crate) struct Trials {
     last: Option<Seen>,
@@ -36,37 +36,37 @@ pub(crate) struct Trials {
     refusal: Option<Refusal>,
 }
 
-/// A change that is not proven yet.
+/// Change that is on trial.
 #[derive(Debug)]
 struct Trial {
     n_before: u32,
     before: Seen,
-    /// Times per task, each as if the computing had been that of the first.
+    /// Times per task, each scaled as if computing had taken as long as in the first iteration of the trial.
     since_s: Vec<f64>,
     first_compute_s: f64,
 }
 
-/// A change that did not pay.
+/// Change that did not pay.
 #[derive(Debug)]
 struct Refusal {
     n_kept: u32,
     n_tried: u32,
-    /// With the number that is kept.
+    /// Computing time per task with the number that is kept.
     compute_task_s: f64,
     n_left: u32,
 }
 
-/// A change that is to be undone.
+/// Change to undo.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Undo {
-    /// The number before it.
+    /// Number of workers before the change.
     pub(crate) n_before: u32,
-    /// What a task took then, and takes now, in seconds.
+    /// Time per task before and after the change, in seconds.
     pub(crate) task_s: [f64; 2],
 }
 
 impl Trials {
-    /// An iteration with `n_workers` ended.
+    /// Adds an iteration with `n_workers`; returns the change to undo, if it has failed.
     pub(crate) fn iteration(&mut self, n_workers: u32, seen: Seen) -> Option<Undo> {
         self.last = Some(seen);
         self.refusal = self.refusal.take().and_then(Refusal::aged);
@@ -84,7 +84,7 @@ impl Trials {
         Some(Undo { n_before: n_kept, task_s: [before_s, best_s] })
     }
 
-    /// The number is another one from now on, and was `n_before`.
+    /// Records that the number of workers changes from `n_before`.
     pub(crate) fn changed(&mut self, n_before: u32) {
         if self.trial.as_ref().is_some_and(Trial::is_bad) {
             return;
@@ -93,7 +93,7 @@ impl Trials {
         self.trial = self.last.map(|before| Trial { n_before, before, since_s, first_compute_s });
     }
 
-    /// Whether this step was tried in vain a short time ago.
+    /// Returns whether a step in this direction failed a short time ago.
     pub(crate) fn is_refused(&self, n_wished: u32) -> bool {
         let (Some(refusal), Some(last)) = (&self.refusal, self.last) else { return false };
         let is_like = |a: f64, b: f64| a <= ALIKE * b && b <= ALIKE * a;
@@ -115,12 +115,12 @@ impl Trial {
         self.since_s.push(seen.task_s / more.max(1.0));
     }
 
-    /// Disturbances only add time.
+    /// Shortest time per task of the trial, in seconds, since disturbances only add time.
     fn best_s(&self) -> f64 {
         self.since_s.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// Whether every iteration since was slower.
+    /// Returns whether every iteration of the trial was slower.
     fn is_bad(&self) -> bool {
         !self.since_s.is_empty() && SLOWER * self.before.task_s < self.best_s()
     }
@@ -141,7 +141,8 @@ mod tests {
         Seen { task_s, compute_task_s: 1.0 }
     }
 
-    /// What becomes of the step from 4 to 7 after an iteration of 1 s per task, when the next ones take so long.
+    /// Checks the step from 4 to 7 workers after an iteration of 1 s per task, when the next ones take
+    /// `after_s`.
     #[track_caller]
     fn check(after_s: &[f64], expected: Option<f64>) {
         let mut trials = Trials::default();
@@ -159,7 +160,7 @@ mod tests {
         check(&[0.9, 1.5, 1.5, 1.5], None);
     }
 
-    /// After 4 to 7 was undone.
+    /// Checks a wish after the step from 4 to 7 was undone.
     #[track_caller]
     fn check_refused(n_wished: u32, compute_task_s: f64, n_passed: u32, expected: bool) {
         let mut trials = Trials::default();
@@ -183,7 +184,7 @@ mod tests {
         check_refused(7, 1.0, N_REMEMBERED + 1, false);
     }
 
-    /// When the number changes once more after iterations of this time, which one it goes back to.
+    /// Checks which number is restored, when the number changes once more after iterations of these times.
     #[track_caller]
     fn check_again(between_s: &[f64], expected: u32) {
         let mut trials = Trials::default();

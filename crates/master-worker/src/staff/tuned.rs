@@ -1,12 +1,12 @@
 //! The tunlet `worker-count` inside the program: the same rule as from outside, fed with the same events.
 //!
-//! It decides after every iteration, on what that one has shown (a window of one): when the load changes in an
+//! It decides after every iteration, by that iteration alone (a window of one): when the load changes in an
 //! iteration, the next one has the number that suits it. [`Trials`] undoes what makes iterations slower.
 //!
-//! What a message costs is what the run has measured of the network, or what a file says of it: [`Network`]. Where
-//! that does not tell latency from cost per byte, the tunlet's own messages do, as from outside.
+//! The cost of a message is the one measured in this run, or that of a file: [`Network`]. Where that does not
+//! separate latency from cost per byte, the tunlet's own measurement of messages is used, as from outside.
 //!
-//! The unit of the work is a byte here, so that data which all workers get count with the first chunk.
+//! The unit of work is a byte here, so that shared data count with the first chunk.
 
 use super::trials::{Seen, Trials, Undo};
 use super::{Forecast, Timed};
@@ -21,10 +21,10 @@ use tunlets::{Applied, Decision, EventNews, IterationNews, News, Tunlet, World};
 
 const TUNLET: &str = "worker-count";
 
-/// See the module.
+/// Model of the number of workers; see the module.
 pub(crate) struct Tuned {
     tunlet: WorkerCount,
-    /// What the tunlet reckons with.
+    /// Cost of messages that the tunlet calculates with.
     network: Option<Network>,
     places: Places,
     n_workers: u32,
@@ -32,40 +32,40 @@ pub(crate) struct Tuned {
     bytes: Bytes,
     trials: Trials,
     messages: Messages,
-    /// Computing of the last iteration.
+    /// Computing time of the last iteration, in seconds.
     compute_s: f64,
-    /// Tasks that were heard of in this iteration.
+    /// Tasks whose results came in this iteration.
     n_tasks: u64,
     ended_s: f64,
     decisions: Vec<Decision>,
 }
 
-/// Another number, from the next iteration on.
+/// Different number of workers for the next iteration.
 struct Wanted {
     n_workers: u32,
     reason: String,
     is_undo: bool,
 }
 
-/// What is sent in an iteration.
+/// Bytes sent in an iteration.
 struct Bytes {
-    /// To all workers together, or to each when all get the same.
+    /// Bytes to all workers together, or to each when all get the same.
     total: u64,
     is_same: bool,
-    /// As input of a task.
+    /// Input bytes per task.
     of_task: f64,
 }
 
-/// The messages of an iteration that were timed.
+/// Timed messages of an iteration.
 #[derive(Default)]
 struct Messages {
     n: u32,
     sum_s: f64,
-    /// Of the last iteration in which there were any.
+    /// Mean time of the last iteration that had any, in seconds.
     mean_s: f64,
 }
 
-/// Positions in the description.
+/// Positions of events and variables in the description.
 struct Places {
     iteration_start: usize,
     send: usize,
@@ -81,7 +81,7 @@ impl fmt::Debug for Tuned {
 }
 
 impl Tuned {
-    /// After the first iteration: it says what is sent. Never more than `n_max` are asked for.
+    /// Creates the model after the first iteration, which shows what is sent. It never asks for more than `n_max`.
     pub(crate) fn new(first: &IterationReport, n_workers: u32, n_max: u32) -> Option<Self> {
         let (application, _) = application::read(DESCRIPTION);
         let mut application = application?;
@@ -118,12 +118,12 @@ impl Tuned {
         })
     }
 
-    /// The number for the next iteration.
+    /// Number of workers for the next iteration.
     pub(crate) fn n_wished(&self) -> u32 {
         self.wanted.as_ref().map_or(self.n_workers, |wanted| wanted.n_workers)
     }
 
-    /// What the number is reckoned with, in words.
+    /// Basis of the number, in words.
     pub(crate) fn reckoning(&self) -> String {
         match (self.bytes.is_same, self.network) {
             (false, Some(network)) => format!("reckoned with {network}"),
@@ -138,13 +138,14 @@ impl Tuned {
         }
     }
 
-    /// What other numbers would gain.
+    /// Gain expected from other numbers.
     pub(crate) fn forecast(&self) -> Forecast {
         let (n_workers, compute_s) = (self.n_workers, self.compute_s);
         Forecast { n_workers, compute_s, message_s: self.messages.mean_s }
     }
 
-    /// So many take part in the next iteration, wished or not; the reason when they are others than before.
+    /// Fixes the number of the next iteration, wanted or not; returns the reason when it differs from the last
+    /// one.
     pub(crate) fn settle(&mut self, n_workers: u32) -> Option<String> {
         let old = self.n_workers;
         let wanted = self.wanted.take();
@@ -172,7 +173,7 @@ impl Tuned {
         })
     }
 
-    /// So many take part in the rest of an iteration: what it is like says nothing of either number.
+    /// Notes that workers joined during an iteration, which therefore says nothing of either number.
     pub(crate) fn joined(&mut self, n_workers: u32) {
         self.trials = Trials::default();
         let [old, new] = [self.n_workers, n_workers].map(|n| Value::Int(i64::from(n)));
@@ -203,7 +204,7 @@ impl Tuned {
         self.hear_event(self.places.compute_end, worker, chunk.ended_s, computed);
     }
 
-    /// Hears of an iteration, after which another number may be wished for.
+    /// Feeds an iteration to the tunlet, which may then want another number.
     pub(crate) fn iteration_ended(&mut self, report: &IterationReport, ended_s: f64) {
         self.ended_s = ended_s;
         self.compute_s = report.compute_s();
@@ -230,7 +231,7 @@ impl Tuned {
 
     fn decided(&self, decision: &Decision) -> Option<Wanted> {
         let n_workers = count(decision.value)?;
-        // What is refused is settled with the number there is: the tunlet hears that nothing came of it.
+        // A refused number is settled with the present one: the tunlet hears that nothing came of its decision.
         let is_refused = self.trials.is_refused(n_workers);
         let n_workers = if is_refused { self.n_workers } else { n_workers };
         Some(Wanted { n_workers, reason: decision.reason.clone(), is_undo: false })
@@ -259,7 +260,7 @@ impl Bytes {
         Self { total, is_same, of_task: report.input_bytes as f64 / report.n_tasks.max(1) as f64 }
     }
 
-    /// With a chunk, and before it.
+    /// Bytes sent with a chunk and just before it.
     #[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
     #[expect(clippy::cast_sign_loss, reason = "a conversion of floats saturates")]
     fn of_chunk(&self, chunk: &Timed) -> u64 {

@@ -1,25 +1,25 @@
-//! Where a run stands, in words.
+//! Progress of a run, in words.
 
 use crate::report::IterationReport;
 
-/// Iterations from which the time that is left is guessed.
+/// Weight of the newest iteration in the mean time of an iteration.
 const WEIGHT: f64 = 0.25;
 const N_COLUMNS: usize = 20;
 const EIGHTHS: [char; 8] = ['·', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// Where a run stands.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moment {
     n_iterations: Option<u64>,
-    /// Number of the first one of this run.
+    /// Number of this run's first iteration.
     first: Option<u64>,
     iteration: u64,
     n_tasks: u64,
     n_open: u64,
     n_workers: u32,
-    /// Time of an iteration, the last ones counting most.
+    /// Running mean of an iteration's time, in seconds; the newest ones count most.
     usual_s: Option<f64>,
-    /// Share of the last one's time in which workers computed.
+    /// Share of the last iteration's time in which workers computed.
     efficiency: f64,
 }
 
@@ -46,7 +46,7 @@ impl Moment {
         self.n_open = 0;
     }
 
-    /// In one line of a pipe.
+    /// Progress as one line of text.
     pub(super) fn words(&self) -> String {
         let mut text = format!(
             "iteration {}{}: {} of {} tasks, {}",
@@ -69,12 +69,12 @@ impl Moment {
         text
     }
 
-    /// The same with a bar.
+    /// The same line behind a progress bar.
     pub(super) fn picture(&self) -> String {
         format!("{} {:3.0} %  {}", bar(self.done()), 100.0 * self.done(), self.words())
     }
 
-    /// Share that is done: of the run where its iterations are known, else of the iteration.
+    /// Share that is done: of the run if its number of iterations is known, else of the iteration.
     fn done(&self) -> f64 {
         let part = 1.0 - self.n_open as f64 / self.n_tasks.max(1) as f64;
         match self.n_iterations {
@@ -94,7 +94,7 @@ fn counted(n_workers: u32) -> String {
     if n_workers == 1 { "1 worker".to_owned() } else { format!("{n_workers} workers") }
 }
 
-/// A time span as people say it.
+/// Formats a time span for people.
 fn time(span_s: f64) -> String {
     match span_s {
         s if s < 1e-3 => format!("{:.0} µs", s * 1e6),
@@ -106,7 +106,7 @@ fn time(span_s: f64) -> String {
     }
 }
 
-/// A bar that is exact to an eighth of a column.
+/// Draws a bar that is exact to an eighth of a column.
 #[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
 #[expect(clippy::cast_sign_loss, reason = "shares are not negative")]
 fn bar(share: f64) -> String {

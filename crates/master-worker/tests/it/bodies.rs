@@ -1,4 +1,5 @@
-//! What must hold on any ranks: each body is called on every rank, and asserts on rank 0.
+//! Tests that hold on any number of ranks: each body is called on every rank, and asserts on rank
+//! 0.
 #![expect(clippy::unwrap_used, reason = "these are tests, wherever they run")]
 
 #[path = "bodies/uneven.rs"]
@@ -12,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// What every rank does with its end.
+/// Function that every rank calls with its transport.
 type Body<T> = fn(&mut T);
 
-/// All of them, by name.
+/// All bodies, by name.
 pub(crate) fn all<T: Transport>() -> Vec<(&'static str, Body<T>)> {
     vec![
         ("every_policy_does_every_task_once", every_policy_does_every_task_once),
@@ -37,7 +38,7 @@ pub(crate) fn all<T: Transport>() -> Vec<(&'static str, Body<T>)> {
     ]
 }
 
-/// On rank 0 what the master says; `None` elsewhere.
+/// Returns the master's result on rank 0, `None` elsewhere.
 fn run<P: Program, T: Transport>(
     program: &mut P,
     transport: &mut T,
@@ -50,7 +51,7 @@ fn run<P: Program, T: Transport>(
     None
 }
 
-/// A map that is iterated, on places that lie side by side.
+/// Iterated map in which each place depends on its neighbors.
 #[derive(Clone, Debug)]
 struct Relaxation {
     values: Vec<f64>,
@@ -67,9 +68,9 @@ struct Relaxation {
 enum Fault {
     #[default]
     None,
-    /// Task 3 panics on ranks with an odd number.
+    /// Task 3 panics on odd ranks.
     OnOddRanks,
-    /// Task 3 panics wherever it is.
+    /// Task 3 panics on every rank.
     Everywhere,
 }
 
@@ -87,7 +88,7 @@ impl Relaxation {
         }
     }
 
-    /// What one process without ranks would get.
+    /// Result of a single process without ranks.
     fn expected(&self) -> Vec<f64> {
         let mut values = self.values.clone();
         for _ in 0..self.n_iterations {
@@ -207,7 +208,7 @@ fn a_panic_is_tried_elsewhere<T: Transport>(transport: &mut T) {
     let mut program = Relaxation::new(20, 2);
     program.fault = Fault::OnOddRanks;
     let expected = program.expected();
-    // As often as there are odd ranks that it may come to.
+    // As many attempts as there may be odd ranks that get the task.
     let options = Options::new().attempts(50);
     if let Some(report) = run(&mut program, transport, &options) {
         assert!(report.is_ok());
@@ -270,7 +271,7 @@ fn a_canceled_run_ends<T: Transport>(transport: &mut T) {
     }
 }
 
-/// Looks for a number in two iterations, each of more tasks than anybody can do.
+/// Looks for a number in two iterations, each with more tasks than can ever be done.
 #[derive(Clone, Debug, Default)]
 struct Search {
     found: Option<u64>,
@@ -314,7 +315,7 @@ fn a_search_ends_when_it_has_found<T: Transport>(transport: &mut T) {
     }
 }
 
-/// A value that says something of every kind that serde knows.
+/// Type with every kind of value that serde supports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Word {
     Nothing,
@@ -322,7 +323,7 @@ enum Word {
     Text(String, BTreeMap<String, Vec<char>>),
 }
 
-/// Sends each task's word there and back, beside bytes of every alignment.
+/// Sends each task's word there and back, next to bytes of every alignment.
 #[derive(Clone, Debug, Default)]
 struct Echo {
     words: Vec<Option<Word>>,
@@ -343,7 +344,7 @@ impl Program for Echo {
 
     fn next(&mut self, iteration: u64) -> Option<Iteration<Self::Shared>> {
         self.words = vec![None; 40];
-        // Empty data are data, too.
+        // Empty shared data count as new, too.
         let shared = vec![[1, 2, 3]; 2000 * usize::try_from(iteration).unwrap()];
         (iteration < 3).then(|| Iteration::new(40, shared.into()))
     }

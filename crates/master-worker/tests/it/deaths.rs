@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The end of a rank that dies when it wants to send for the `n_sends`-th time.
+/// Transport of a rank that dies at its `n_sends`-th send.
 struct Mortal {
     end: ThreadTransport,
     n_sends: u32,
@@ -68,7 +68,7 @@ impl Transport for Mortal {
     }
 }
 
-/// Counts how often each task is recovered; some panic when they are first tried.
+/// Counts how often each task is recovered; some tasks panic at the first attempt.
 #[derive(Clone, Debug)]
 struct Counted {
     n_recovered: Vec<u32>,
@@ -105,7 +105,7 @@ impl Program for Counted {
     }
 }
 
-/// Runs it; the `n`-th worker dies at its `n_sends[n]`-th send.
+/// Runs the program; the `n`-th worker dies at its `n_sends[n]`-th send.
 fn recovered(program: Counted, n_sends: &[Option<u32>], options: &Options) -> (Vec<u32>, u64) {
     let n_ranks = u32::try_from(n_sends.len()).unwrap() + 1;
     let mut ends = comm::threads(n_ranks).into_iter();

@@ -1,4 +1,4 @@
-//! Structs that derive `Element`: what is known of them, and how they travel.
+//! Structs that derive `Element`: their layout, and how they are sent.
 
 use master_worker::{Element, Field, Kind, Layout, Number, Plain, from_bytes, to_bytes};
 

@@ -1,4 +1,4 @@
-//! A run that is killed and goes on from its checkpoint.
+//! A run that is killed and continues from its checkpoint.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use master_worker::{
@@ -19,7 +19,7 @@ const N_ITERATIONS: u64 = 12;
 struct Chaos {
     values: Vec<f64>,
     result: Option<PathBuf>,
-    /// In this iteration the workers never come to an end.
+    /// Iteration in which the workers never finish.
     stuck_at: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ fn checkpoint(folder: &Path) -> PathBuf {
     folder.join("state")
 }
 
-/// Not a test of its own: the process that is killed, and the one that goes on.
+/// Not a test itself: the process that is killed, and the one that continues.
 #[test]
 #[ignore = "started by the test below"]
 fn victim() {
@@ -100,7 +100,7 @@ fn start(folder: &Path, stuck_at: Option<u64>) -> Child {
     command.spawn().unwrap()
 }
 
-/// Waits until the checkpoint says that so many iterations are done.
+/// Waits until the checkpoint contains `n_iterations` iterations.
 fn await_iterations(folder: &Path, n_iterations: u64) {
     let began = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! The crate from outside.
+//! Tests of the crate from outside.
 
 mod bodies;
 mod deaths;

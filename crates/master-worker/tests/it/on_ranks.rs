@@ -1,15 +1,15 @@
-//! The bodies, and whole programs, on ranks of the installed MPI libraries.
+//! Runs the bodies, and whole programs, on ranks of the installed MPI libraries.
 
 use launch::{Job, Library, Running, example};
 use std::cell::Cell;
 use std::time::Duration;
 
-/// A run of the program of the tests.
+/// Job of the test program.
 fn job(library: Library, n_ranks: usize, words: &str) -> Job {
     library.launch(n_ranks, &example("ranks")).args(words.split_whitespace())
 }
 
-/// The same on threads of one process.
+/// The same job on threads of one process.
 fn on_threads(n_threads: usize, words: &str) -> Job {
     let job = Job::new(example("ranks")).args(words.split_whitespace());
     let launchers = ["OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_FD", "MPI_LOCALNRANKS"];
@@ -23,7 +23,7 @@ fn check(job: &Job, stdout: &str) {
     assert_eq!((ended.code, &*ended.stdout), (0, stdout), "{job:?}\n{}", ended.stderr);
 }
 
-/// It fails, and says why once.
+/// Checks that the job fails, and reports why exactly once.
 #[track_caller]
 fn check_refused(job: &Job, sentence: &str) {
     let ended = job.run();
@@ -60,7 +60,7 @@ fn bodies_under_mpich_5() {
     check_bodies(Library::Mpich5);
 }
 
-/// What one thread gets.
+/// Output of a run on one thread.
 const DIGEST: &str = "digest e765afd6f2ab7ccd\n";
 
 #[test]
@@ -88,7 +88,7 @@ fn a_tuned_run_says_what_it_reckons_with() {
     for library in Library::ALL {
         let ended = job(library, 3, &words).run();
         assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
-        // Chunks without data are of one size.
+        // Chunks without data have only one size.
         for expected in ["; reckoned with latency ", ", the second from the file of the network\n"]
         {
             assert!(ended.stderr.contains(expected), "{library:?}: {}", ended.stderr);
@@ -119,7 +119,7 @@ fn large_messages_arrive() {
     }
 }
 
-/// A panic is told as the last rank that met it says it.
+/// The reported panic is that of the last rank that tried the tasks.
 #[test]
 fn a_task_that_always_panics_is_reported() {
     let sentence = "panicked 2 times, last on rank `";
@@ -171,7 +171,7 @@ fn wrong_options_are_told_once() {
     }
 }
 
-/// An endless run that has done some iterations.
+/// Starts an endless run, and waits until it has done some iterations.
 #[track_caller]
 fn endless(library: Library, options: &str) -> Running {
     let mut running = job(library, 3, &format!("endless {options}")).start();
@@ -184,7 +184,7 @@ fn an_interrupted_launcher_ends_all() {
     for library in Library::ALL {
         let running = endless(library, "");
         running.interrupt(running.pid());
-        // This fails when something is left.
+        // `finish` fails when processes are left over.
         let ended = running.finish();
         assert_ne!(ended.code, 0, "{library:?}: {}", ended.text());
     }
@@ -201,7 +201,7 @@ fn a_rank_that_is_killed_ends_the_job_and_leaves_the_checkpoint() {
         running.kill(*ranks.last().unwrap());
         let ended = running.finish();
         assert_ne!(ended.code, 0, "{library:?}: {}", ended.text());
-        // It holds more iterations than are asked for here.
+        // The checkpoint holds more iterations than this run asks for.
         let ended = on_threads(2, &format!("digest --checkpoint {checkpoint} --resume")).run();
         assert!(ended.code == 0 && ended.stdout.starts_with("digest "), "{}", ended.text());
     }
@@ -220,7 +220,8 @@ fn a_worker_that_stands_still_is_missed_until_it_goes_on() {
         running.wait_for_line("iteration 4 lost 0");
         let worker = worker.get().unwrap();
         running.stop(worker);
-        // Where it stands still half way through a send, MPICH keeps what others send behind it, who are missed as well.
+        // A worker stopped halfway through a send: MPICH holds back what others send after it, so they become missing
+        // as well.
         let is_loss = |line: &str| line.contains(" lost ") && !line.ends_with(" lost 0");
         running.wait_for_line_that("a loss", is_loss);
         running.resume(worker);
@@ -230,7 +231,7 @@ fn a_worker_that_stands_still_is_missed_until_it_goes_on() {
     }
 }
 
-/// Others do its tasks; then the job ends with the code of rank 0, which says what happened.
+/// Other workers do its tasks; then the job ends with the code of rank 0, which reports what happened.
 #[test]
 fn a_worker_that_never_returns_does_not_keep_the_run_from_its_end() {
     for library in Library::ALL {

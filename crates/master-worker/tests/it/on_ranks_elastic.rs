@@ -7,11 +7,11 @@ use master_worker::{Options, outcome};
 use std::path::Path;
 use std::time::Duration;
 
-/// 2 ranks become 4, and 2 again when 2 of them were idle in 5 iterations.
+/// Grows from 2 ranks to 4, and back to 2 after 2 of them were idle in 5 iterations.
 const SCRIPT: [&str; 6] = ["20", "200", "set=2:3", "set=7:1", "--max-workers", "4"];
 const WORKERS: [usize; 20] = [1, 1, 1, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1];
 
-/// The lines that begin with this word, without it.
+/// Returns the lines that begin with this word, without it.
 fn lines<'a>(ended: &'a Ended, word: &str) -> Vec<&'a str> {
     ended.stdout.lines().filter_map(|line| line.strip_prefix(word)?.strip_prefix(' ')).collect()
 }
@@ -40,7 +40,7 @@ fn two_ranks_become_four_and_two_again() {
     }
 }
 
-/// A worker that was started in the second run begins the program anew, and has nothing to do in the first.
+/// A worker started for the second run starts the program anew, and has nothing to do in its first run.
 #[test]
 fn workers_are_started_for_the_run_that_needs_them() {
     for library in Library::DYNAMIC {
@@ -83,7 +83,7 @@ fn libraries_that_cannot_be_trusted_with_it_say_so_once() {
     }
 }
 
-/// Where all ranks were launched, the same script parks them.
+/// Where all ranks were launched at once, the same script parks them.
 #[test]
 fn ranks_that_were_launched_are_parked() {
     for library in Library::ALL {
@@ -102,7 +102,7 @@ fn a_master_that_is_alone_starts_the_workers_that_pay() {
         let ended = job(library, 1, &arguments).run();
         assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
         check_result(&ended, 8);
-        // On a busy machine one may later do better than two.
+        // On a busy machine a later number of workers may beat two.
         assert!(
             lines(&ended, "workers")[0].starts_with("[0, 2, "),
             "{library:?}: {}",
@@ -128,7 +128,7 @@ fn nobody_is_started_who_does_not_pay() {
     }
 }
 
-/// With Open MPI 5 and `--with-ft ulfm`, the others go on.
+/// With Open MPI 5 and `--with-ft ulfm`, the other ranks continue.
 #[test]
 fn the_work_of_a_started_worker_that_dies_is_dealt_again() {
     let arguments = ["12", "500", "kill=5", "--workers", "3", "--max-workers", "3"];
@@ -139,8 +139,8 @@ fn the_work_of_a_started_worker_that_dies_is_dealt_again() {
     assert_eq!(n_lost, 1, "{}", ended.text());
 }
 
-/// Kills one of the processes that `is_it` takes by its environment, as soon as the checkpoint has so many iterations, in a
-/// job whose launcher leaves the others alone.
+/// Kills one of the processes whose environment satisfies `is_it`, as soon as the checkpoint has `wanted` iterations,
+/// in a job whose launcher lets the other ranks live.
 #[track_caller]
 fn end_of_killed(n_ranks: usize, words: &str, wanted: u64, is_it: impl Fn(&[u8]) -> bool) -> Ended {
     let folder = tempfile::tempdir().expect("a folder for the checkpoint");
@@ -163,8 +163,8 @@ fn end_of_killed(n_ranks: usize, words: &str, wanted: u64, is_it: impl Fn(&[u8])
     ended
 }
 
-/// Release builds of all others died of a segmentation fault then, and the launcher ended with the code 0: what was asked of
-/// the library failed on a way that the compiler had got wrong.
+/// Regression: in release builds all other ranks died of a segmentation fault, and the launcher returned code 0,
+/// because the error path of a call to the library was miscompiled.
 #[test]
 fn a_launched_rank_that_is_killed_ends_the_job_with_a_code() {
     for victim in ["0", "1", "2"] {
@@ -172,13 +172,13 @@ fn a_launched_rank_that_is_killed_ends_the_job_with_a_code() {
         let ended = end_of_killed(3, "5000", 2, |variable| variable == rank.as_bytes());
         assert_ne!(ended.code, 0, "rank {victim}: {}", ended.text());
         assert_eq!(lines(&ended, "digest"), Vec::<&str>::new(), "rank {victim}");
-        // Who is left says why it ends.
+        // The remaining ranks report why they end.
         let said = ["cannot communicate", "heard nothing of the master"];
         assert!(said.iter().any(|words| ended.stderr.contains(words)), "{}", ended.text());
     }
 }
 
-/// As above. Nobody can go on without the master; its workers say so, and the launcher returns their code.
+/// As above. No worker can continue without the master; the workers report it, and the launcher returns their code.
 #[test]
 fn a_killed_master_of_started_workers_ends_them_with_a_code() {
     let words = "5000 --workers 2 --max-workers 2";
@@ -187,7 +187,7 @@ fn a_killed_master_of_started_workers_ends_them_with_a_code() {
     assert!(ended.stderr.contains("heard nothing of the master"), "{}", ended.text());
 }
 
-/// As above: the master died of the loss of a worker that it was to go on without.
+/// As above. Regression: the master died when a worker was lost that it was to continue without.
 #[test]
 fn a_started_worker_that_is_killed_costs_nothing_but_time() {
     let words = "5000 --workers 3 --max-workers 3";
@@ -196,12 +196,13 @@ fn a_started_worker_that_is_killed_costs_nothing_but_time() {
     assert_eq!(lines(&ended, "lost"), ["1"], "{}", ended.text());
 }
 
-/// Whether a process with this variable was started by the launcher, or else by another rank: each start has its own name.
+/// Returns whether a process with this variable was started by the launcher rather than by another rank: each start has
+/// its own name.
 fn is_started_by(variable: &[u8], launcher: bool) -> bool {
     variable.starts_with(b"PMIX_NAMESPACE=") && variable.ends_with(b"@1") == launcher
 }
 
-/// Others end the whole job, and quickly: what is left is the checkpoint.
+/// Other libraries end the whole job, and quickly: only the checkpoint is left.
 #[test]
 fn elsewhere_it_takes_the_job_with_it() {
     let arguments = ["12", "500", "kill=5", "--workers", "3", "--max-workers", "3"];
@@ -212,7 +213,7 @@ fn elsewhere_it_takes_the_job_with_it() {
     }
 }
 
-/// Iterations that the checkpoint says are done.
+/// Number of iterations in the checkpoint.
 fn n_saved(file: &Path) -> Option<u64> {
     let bytes = std::fs::read(file).ok()?;
     bytes.get(16..24)?.first_chunk().copied().map(u64::from_le_bytes)
@@ -246,7 +247,7 @@ fn a_job_that_is_killed_goes_on_with_other_ranks_to_the_same_result() {
     }
 }
 
-/// A job with workers that were started later is killed too, and goes on without them.
+/// A job with workers started during the run is killed too, and continues without them.
 #[test]
 fn a_job_with_started_workers_that_is_killed_goes_on() {
     for library in Library::DYNAMIC {
@@ -276,7 +277,7 @@ fn a_signal_to_the_launcher_ends_everybody() {
             running.wait_until("the checkpoint", |_| n_saved(&file) == Some(3));
             std::fs::remove_file(&file).unwrap();
             send(&running, running.pid());
-            // MPICH 4 calls an interrupt a success.
+            // MPICH 4 reports an interrupt as a success.
             let ended = running.finish();
             assert_eq!(lines(&ended, "digest"), Vec::<&str>::new(), "{library:?}");
         }

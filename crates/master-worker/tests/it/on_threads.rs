@@ -1,4 +1,4 @@
-//! The bodies on 1, 2, 3 and 5 threads, and what is there on threads only.
+//! Runs the bodies on 1, 2, 3 and 5 threads, and tests features that exist on threads only.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::bodies;
@@ -55,7 +55,7 @@ fn a_function_of_many_items_is_mapped() {
     }
 }
 
-/// Keeps its workers waiting for chunks of two sizes, and what was said of the network.
+/// Keeps its workers waiting for chunks of two sizes, and records the reports on the network.
 #[derive(Clone, Debug, Default)]
 struct Talks {
     networks: Vec<Option<Network>>,
@@ -122,7 +122,7 @@ fn a_run_can_begin_with_what_netbench_measured() {
     assert!(matches!(run_with("[]"), Err(Error::Network(_))));
 }
 
-/// Adds up numbers; says nothing of checkpoints.
+/// Adds up numbers; has no checkpoints.
 #[derive(Clone, Debug, Default)]
 struct Sum(u64);
 

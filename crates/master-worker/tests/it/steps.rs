@@ -1,4 +1,5 @@
-//! A program whose last bits depend on every step before, and which says how many workers it had.
+//! Test program whose last bits depend on every iteration before, and which records its numbers of
+//! workers.
 
 use master_worker::{
     BoxError, Iteration, IterationReport, MessageError, Plain, Program, from_bytes, to_bytes,
@@ -7,22 +8,22 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 use tuning_points::Variable;
 
-/// See the module.
+/// Test program; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Steps {
     pub(crate) values: Vec<f64>,
     pub(crate) n_iterations: u64,
-    /// After such an iteration a tool outside sets so many workers.
+    /// Iterations after which an outside tool sets the number of workers, and these numbers.
     pub(crate) script: Vec<(u64, u32)>,
-    /// How long a task takes.
+    /// Time of a task.
     pub(crate) task: Duration,
-    /// The workers of each iteration.
+    /// Number of workers in each iteration.
     pub(crate) seen: Vec<usize>,
-    /// Workers that were lost.
+    /// Number of workers lost.
     pub(crate) n_lost: u64,
-    /// In this iteration rank 2 kills itself.
+    /// Iteration in which rank 2 kills itself.
     pub(crate) killed_in: Option<u64>,
-    /// In this iteration task 7 never ends.
+    /// Iteration in which task 7 never ends.
     pub(crate) stuck_in: Option<u64>,
     rank: u32,
 }
@@ -42,13 +43,13 @@ impl Steps {
         }
     }
 
-    /// A number that differs as soon as one bit of the values does.
+    /// Hash that differs as soon as one bit of the values does.
     pub(crate) fn digest(&self) -> u64 {
         let bits = self.values.iter().map(|value| value.to_bits());
         bits.fold(0xcbf2_9ce4_8422_2325, |hash, bits| (hash ^ bits).wrapping_mul(0x100_0000_01b3))
     }
 
-    /// The digest after so many iterations, computed here.
+    /// Digest after `n_iterations` iterations, computed without ranks.
     pub(crate) fn expected(n_iterations: u64) -> u64 {
         let mut steps = Self::new(n_iterations);
         for _ in 0..n_iterations {
@@ -59,7 +60,7 @@ impl Steps {
 
     fn kill_self(&self) {
         let pid = std::process::id().to_string();
-        // Nothing comes after it.
+        // The process does not return from here.
         let _killed = std::process::Command::new("kill").args(["-9", &pid]).status();
     }
 }
@@ -100,7 +101,7 @@ impl Program for Steps {
         let n_tasks = u32::try_from(tasks.end - tasks.start).unwrap_or(u32::MAX);
         let began = Instant::now();
         let results = tasks.map(|task| next_value(values, place(task))).collect();
-        // Waits as if it computed, so that ranks do not take each other's core.
+        // Sleeps instead of computing, so that ranks do not take each other's cores.
         std::thread::sleep((self.task * n_tasks).saturating_sub(began.elapsed()));
         results
     }

@@ -1,4 +1,4 @@
-//! The number of workers on loads that are made up.
+//! Tests of the number of workers on synthetic loads.
 
 use super::*;
 use crate::network::NetworkSource;
@@ -9,11 +9,11 @@ use tunlets::built_in;
 const LATENCY_S: f64 = 1e-3;
 const N_TASKS: u64 = 840;
 
-/// What an iteration takes with so many workers: computing of all together, and the messages.
+/// Cost of an iteration by the number of workers: computing of all together, and messages.
 #[derive(Clone, Copy)]
 struct Load {
     compute_s: f64,
-    /// By how much this is longer with so many workers.
+    /// Factor on the computing time by the number of workers.
     burden: fn(u32) -> f64,
 }
 
@@ -36,14 +36,14 @@ impl Load {
     }
 }
 
-/// A run as the headcount drives it.
+/// Run that drives the model as `Headcount` does.
 struct Run {
     tuned: Tuned,
     n_max: u32,
     number: u64,
     now_s: f64,
     reasons: Vec<String>,
-    /// What the run has measured.
+    /// Measured network.
     network: Option<Network>,
 }
 
@@ -53,7 +53,8 @@ impl Run {
         Self { tuned, n_max, number: 1, now_s: 1.0, reasons: Vec::new(), network: None }
     }
 
-    /// An iteration of a master that sends each worker its part, one after the other; the number it had.
+    /// Runs an iteration of a master that sends each worker its part, one after the other; returns its
+    /// number of workers.
     fn iterate(&mut self, load: Load) -> u32 {
         let n_workers = self.tuned.n_wished().min(self.n_max);
         self.reasons.extend(self.tuned.settle(n_workers));
@@ -63,7 +64,7 @@ impl Run {
             let began_s = self.now_s + f64::from(worker) * LATENCY_S;
             let worker_s = compute_s / f64::from(n_workers);
             let (n_tasks, chunk_s) = (N_TASKS / u64::from(n_workers), worker_s / 4.0);
-            // A large chunk and a small one tell latency from cost per byte.
+            // A large and a small chunk separate latency from cost per byte.
             self.chunk(worker, n_tasks - n_tasks / 4, [began_s, began_s + 3.0 * chunk_s]);
             self.chunk(worker, n_tasks / 4, [began_s + 3.0 * chunk_s, began_s + worker_s]);
         }
@@ -120,7 +121,7 @@ fn one_worker_grows_to_the_best_number_in_one_step() {
 
 #[test]
 fn what_does_not_pay_is_undone_and_not_repeated() {
-    // Above 4 workers cores are shared, which no model of messages knows.
+    // Above 4 workers cores are shared, which no model of messages covers.
     let burden = |n| if n <= 4 { 1.0 } else { f64::from(n).powi(2) / 8.0 };
     let load = Load { compute_s: 100.0 * LATENCY_S, burden };
     let mut run = Run::new(4, 12);
@@ -155,12 +156,12 @@ fn a_forecast_says_what_further_workers_gain() {
     assert!((gain_s - (30.0 - 10.0 - 4.0) * LATENCY_S).abs() < 1e-9, "{gain_s}");
 }
 
-/// What was measured of a network without a cost per byte.
+/// Measurement of a network without a cost per byte.
 fn measured(latency_s: f64, source: NetworkSource) -> Option<Network> {
     Some(Network { latency_s, s_per_byte: 0.0, confidence: 1.0, source })
 }
 
-/// The number after iterations in which messages, disturbed, take 1 ms, by what was measured of the network.
+/// Checks the number after iterations with disturbed messages of 1 ms, by what was measured of the network.
 #[track_caller]
 fn check_network(network: Option<Network>, expected: u32, reckoning: &str) {
     let mut run = Run::new(2, 40);
@@ -209,7 +210,7 @@ fn the_description_has_what_tunlets_need() {
 }
 
 proptest! {
-    /// In the iteration after a step of the load, whatever it was before, no other number is faster by 3 %.
+    /// In the iteration after a step of the load, whatever came before, no other number is faster by 3 %.
     #[test]
     fn a_step_of_the_load_is_followed_in_the_next_iteration(
         steps in prop::collection::vec((1.0f64..400.0, 2u32..8), 1..8),

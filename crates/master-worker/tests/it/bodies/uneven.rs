@@ -1,4 +1,4 @@
-//! What waits behind a long task.
+//! Tasks that wait behind a long one.
 
 use super::run;
 use comm::Transport;
@@ -6,7 +6,7 @@ use master_worker::{Iteration, Options, Prefetch, Program, Workers};
 use std::ops::Range;
 use std::time::Duration;
 
-/// Four tasks, of which the first takes long.
+/// Program of four tasks, of which the first takes long.
 #[derive(Clone, Debug)]
 struct Uneven;
 
