@@ -1,4 +1,4 @@
-//! What is written for a struct.
+//! Generates the implementations of `Element` for a struct.
 
 use crate::refusal;
 use proc_macro2::TokenStream;
@@ -6,7 +6,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Field, Fields, Ident, Index, Member};
 
-/// The implementations for the struct in `input`, or why there are none.
+/// Generates the implementations for the struct in `input`, or returns why it cannot be sent.
 pub(crate) fn derive(input: TokenStream) -> Result<TokenStream, Error> {
     let input: DeriveInput = syn::parse2(input)?;
     let fields = fields(&input)?;
@@ -14,7 +14,7 @@ pub(crate) fn derive(input: TokenStream) -> Result<TokenStream, Error> {
     let members: Vec<Member> = fields.iter().enumerate().map(member).collect();
     let gaps = no_gaps(name, &fields, &members);
     let layout = fields.iter().zip(&members).map(|(field, member)| described(name, field, member));
-    // The gap check and the bound on every field are what makes the two promises to `bytemuck` true.
+    // The gap check and the bound on every field make the two `unsafe impl`s for `bytemuck` sound.
     Ok(quote! {
         const _: () = { #gaps };
 
@@ -32,7 +32,7 @@ pub(crate) fn derive(input: TokenStream) -> Result<TokenStream, Error> {
     })
 }
 
-/// The fields of a struct that may be sent, as far as names tell.
+/// Returns the fields of a struct that can be sent, as far as names of types tell.
 fn fields(input: &DeriveInput) -> Result<Vec<&Field>, Error> {
     refusal::of_item(input)?;
     let fields: Vec<&Field> = match &input.data {
@@ -65,7 +65,8 @@ fn member((at, field): (usize, &&Field)) -> Member {
     field.ident.clone().map_or_else(|| Member::Unnamed(Index::from(at)), Member::Named)
 }
 
-/// Assertions that each field begins where the one before it ends.
+/// Generates assertions that each field begins where the one before it ends, and that the last one
+/// ends the struct.
 fn no_gaps(name: &Ident, fields: &[&Field], members: &[Member]) -> TokenStream {
     let mut checks = TokenStream::new();
     let mut end = quote!(0);
@@ -90,7 +91,7 @@ fn no_gaps(name: &Ident, fields: &[&Field], members: &[Member]) -> TokenStream {
     checks
 }
 
-/// The description of a field.
+/// Generates the description of a field.
 fn described(name: &Ident, field: &Field, member: &Member) -> TokenStream {
     let (ty, text) = (&field.ty, member.to_token_stream().to_string());
     let element = quote_spanned! { ty.span() => <#ty as ::master_worker::Element> };

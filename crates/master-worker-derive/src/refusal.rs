@@ -1,13 +1,13 @@
-//! What cannot be sent as it lies in memory, why, and what to do instead.
+//! Reasons why a struct cannot be sent as it lies in memory, with the remedy.
 
 use quote::ToTokens;
 use syn::{Attribute, Data, DeriveInput, Error, Fields, Type, TypePath};
 
-/// What can be done with any type.
+/// Remedy that works for any type.
 const PACKED: &str =
     "derive serde's `Serialize` and `Deserialize` instead: such a type is sent packed";
 
-/// Why the item cannot be sent, whatever its fields are.
+/// Returns an error if the item cannot be sent, whatever its fields are.
 pub(crate) fn of_item(input: &DeriveInput) -> Result<(), Error> {
     let name = &input.ident;
     let refuse = |why: &str| Err(Error::new_spanned(name, format!("`{name}` {why}")));
@@ -41,7 +41,7 @@ pub(crate) fn of_item(input: &DeriveInput) -> Result<(), Error> {
 fn is_repr_c(attribute: &Attribute) -> bool {
     let mut is_c = false;
     if attribute.path().is_ident("repr") {
-        // What is no list is for the compiler to refuse.
+        // Malformed attributes are left for the compiler to refuse.
         let _outcome = attribute.parse_nested_meta(|meta| {
             is_c |= meta.path.is_ident("C");
             if meta.input.peek(syn::token::Paren) {
@@ -55,7 +55,7 @@ fn is_repr_c(attribute: &Attribute) -> bool {
     is_c
 }
 
-/// Why a value of this type cannot be sent, as far as its name tells.
+/// Returns why a value of this type cannot be sent, as far as its name tells.
 pub(crate) fn of_type(ty: &Type) -> Option<String> {
     let text = || ty.to_token_stream().to_string().replace(' ', "");
     match ty {
@@ -75,7 +75,7 @@ pub(crate) fn of_type(ty: &Type) -> Option<String> {
     }
 }
 
-/// The same of a type that has a name.
+/// The same for a named type.
 fn of_path(path: &TypePath) -> Option<String> {
     let name = path.path.segments.last()?.ident.to_string();
     Some(match name.as_str() {

@@ -1,8 +1,8 @@
-//! What is refused, in which words, and what is described.
+//! Tests of refused structs with their messages, and of derived descriptions.
 
 use super::derive;
 
-/// What is said of a struct that cannot be sent; all of it, a line for each field.
+/// Returns the errors for a struct that cannot be sent, one line per field.
 fn refusal(source: &str) -> String {
     let refused = derive(source.parse().unwrap()).expect_err("it is refused");
     let sentences: Vec<String> = refused.into_iter().map(|error| error.to_string()).collect();
@@ -14,7 +14,7 @@ fn check(source: &str, expected: &str) {
     assert_eq!(refusal(source), expected);
 }
 
-/// A struct with a field of this type.
+/// Checks the error for a struct with a field of this type.
 #[track_caller]
 fn check_field(ty: &str, why: &str) {
     let source = format!("#[repr(C)] struct Body {{ mass: f64, extra: {ty} }}");
