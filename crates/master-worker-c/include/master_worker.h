@@ -30,13 +30,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The run ended well; or `--help` was asked for and given.
+// The run ended without an error; or `--help` was given.
 #define MW_OK 0
 
-// An argument of a function of this library cannot be: a null pointer, an unknown option.
+// An argument of a library function is not valid: a null pointer, an unknown option.
 #define MW_MISUSE 1
 
-// An option of the run is wrong.
+// An option of the run is not valid.
 #define MW_OPTIONS 2
 
 // The ranks cannot communicate, or the master is gone.
@@ -45,7 +45,7 @@
 // The checkpoint cannot be written or read.
 #define MW_CHECKPOINT 4
 
-// Tasks failed wherever they were tried.
+// Tasks failed at every attempt.
 #define MW_TASKS 5
 
 // The run was canceled.
@@ -54,168 +54,168 @@
 // A function of the master failed.
 #define MW_PROGRAM 7
 
-// The library failed; please report it.
+// Bug in the library; please report it.
 #define MW_BUG 8
 
-// What a function writes: it is passed one, empty, and it is over when the function returns.
+// Output of a function: passed to it empty, and valid until it returns.
 typedef struct mw_buffer mw_buffer;
 
-// How a run is done; for one run. Everything has a default.
+// Options of a run; each has a default.
 typedef struct mw_options mw_options;
 
-// Tasks: from `start` on, and before `end`.
+// Range of tasks, from `start` up to but excluding `end`.
 typedef struct mw_tasks {
-  // The first one.
+  // First task.
   uint64_t start;
-  // Behind the last one.
+  // One past the last task.
   uint64_t end;
 } mw_tasks;
 
-// Tasks that are dealt before those of a lower priority.
+// Priority of some tasks; higher ones are dealt first.
 typedef struct mw_priority {
-  // Which ones.
+  // Tasks with this priority.
   struct mw_tasks tasks;
-  // Their priority; that of all others is 0.
+  // Priority; that of all other tasks is 0.
   int32_t priority;
 } mw_priority;
 
-// The next iteration.
+// Plan of the next iteration.
 typedef struct mw_plan {
-  // How many tasks it has, counted from 0. It is 0 before: leave it so when there is no iteration any more.
+  // Number of tasks. Preset to 0: leave it so when there are no more iterations.
   uint64_t n_tasks;
-  // What comes first, or null; where they overlap, the first one counts. They stay until the function is
-  // called again or the run ends.
+  // Priorities of tasks, or null; where ranges overlap, the first one counts. The array must stay valid until
+  // the function is called again or the run ends.
   const struct mw_priority *priorities;
-  // How many these are.
+  // Number of priorities.
   size_t n_priorities;
 } mw_plan;
 
-// Bytes that lie somewhere; aligned for every number when the library passes them.
+// Bytes in memory; aligned for every number when the library passes them.
 typedef struct mw_bytes {
-  // The first one; not to be looked at when there are none.
+  // First byte; ignored when there are none.
   const void *data;
-  // How many.
+  // Number of bytes.
   size_t n_bytes;
 } mw_bytes;
 
-// One worker in one iteration.
+// Report of one worker in one iteration.
 typedef struct mw_worker_report {
-  // Its rank.
+  // Rank of the worker.
   uint32_t rank;
-  // Tasks that it did.
+  // Tasks computed.
   uint64_t n_tasks;
-  // In so many chunks.
+  // Chunks computed.
   uint64_t n_chunks;
-  // Time in `worker_work`.
+  // Time in `worker_work`, in seconds.
   double compute_s;
-  // How long it waited for chunks after its first one.
+  // Time spent waiting for chunks after the first one, in seconds.
   double waited_s;
 } mw_worker_report;
 
-// What an iteration was like.
+// Report of one iteration.
 typedef struct mw_iteration_report {
-  // Its number, from 0.
+  // Number of the iteration, from 0.
   uint64_t iteration;
-  // Its tasks.
+  // Number of its tasks.
   uint64_t n_tasks;
-  // Chunks dealt, those that were dealt again included.
+  // Chunks dealt, including those dealt again.
   uint64_t n_chunks;
-  // Chunks taken back before they were begun.
+  // Chunks taken back before they began.
   uint64_t n_retracted;
-  // Chunks that failed and were tried again.
+  // Chunks that failed and were retried.
   uint64_t n_retried;
-  // Workers lost or missed in it.
+  // Workers lost or missing in the iteration.
   uint64_t n_lost;
-  // From its start to its last result.
+  // Time from the start of the iteration to its last result, in seconds.
   double duration_s;
-  // Share of the time of all workers in which they computed.
+  // Share of the workers' time in which they computed.
   double efficiency;
   // Bytes of the shared data, sent to each worker.
   uint64_t shared_bytes;
-  // Bytes of inputs, of all chunks together.
+  // Bytes of the inputs of all chunks together.
   uint64_t input_bytes;
-  // Bytes of results, of all chunks together.
+  // Bytes of the results of all chunks together.
   uint64_t output_bytes;
-  // Those who took part, by rank; the master when it computed something.
+  // Ranks that took part, in order; includes the master if it computed anything.
   const struct mw_worker_report *workers;
-  // How many these are.
+  // Number of workers.
   size_t n_workers;
-  // Why workers were idle and why there were so many, in words.
+  // Reasons for idle workers and for their number, in words.
   const char *explanation;
 } mw_iteration_report;
 
-// What a run was like.
+// Report of a run.
 typedef struct mw_report {
   // Iterations computed by this run.
   uint64_t n_iterations;
-  // The number of the first one: not 0 when the run went on from a checkpoint.
+  // Number of the first iteration: not 0 when the run continued from a checkpoint.
   uint64_t first_iteration;
   // Chunks of all iterations.
   uint64_t n_chunks;
   // Tasks of all iterations.
   uint64_t n_tasks;
-  // Time of all iterations together.
+  // Time of all iterations together, in seconds.
   double iterations_s;
 } mw_report;
 
-// A program of a master and workers: its functions, in the order in which they are called.
+// A master/worker program: its functions, in the order in which they are called.
 //
-// Null where a program does not need one; it needs `master_next`, `worker_work` and `master_recover`. Those that
-// return a number return 0 when all is well. Anything else is a failure: that of `worker_work` or `worker_init`
-// has the tasks tried on another worker, that of a function of the master ends the run. `mw_fail` says why.
+// Functions that a program does not need are null; it needs `master_next`, `worker_work` and `master_recover`. A
+// function that returns a number returns 0 on success. Any other value is a failure: if `worker_work` or
+// `worker_init` fails, the tasks are retried on another worker; if a function of the master fails, the run ends.
+// `mw_fail` sets the reason.
 typedef struct mw_program {
-  // The program's own; passed to each function.
+  // State of the program, passed to each function.
   void *state;
-  // When ranks are threads, each worker gets a copy of so many bytes of `state`, made before the run begins:
-  // what the master changes does not reach it, as between processes. With 0 all threads share `state`, and
+  // Number of bytes of `state` of which each worker gets its own copy when ranks are threads, made before the run
+  // begins: changes by the master do not reach it, as between processes. With 0 all threads share `state`, and
   // workers must not change it.
   size_t n_state_bytes;
-  // How many iterations there will be in all, or 0 where that is not known: `--progress` then says how much time
-  // is left.
+  // Total number of iterations, or 0 if unknown: with it, `--progress` shows the time left.
   uint64_t n_iterations;
-  // Master, initialize: before its first iteration, or before `master_restore`.
+  // Master, initialize: called before its first iteration, or before `master_restore`.
   int (*master_init)(void *state);
-  // Worker, initialize: before its first chunk; on the master too, when it computes.
+  // Worker, initialize: called before its first chunk; on the master too, when it computes.
   int (*worker_init)(void *state, uint32_t rank);
-  // Master, partition: the tasks of the next iteration, and what all workers need for them. What is written to
-  // `shared` replaces what they have; when nothing is written, they keep it.
+  // Master, partition: sets the tasks of the next iteration, and the data that all workers need for them. Bytes
+  // written to `shared` replace the workers' shared data; when nothing is written, they keep them.
   int (*master_next)(void *state, uint64_t iteration, struct mw_plan *plan, struct mw_buffer *shared);
-  // Master: what goes with these tasks. It may be asked again for tasks that come back. Null when their
-  // numbers say it all.
+  // Master: writes the input of these tasks. May be called again for tasks that are dealt again. Null when the
+  // task numbers suffice.
   int (*master_input)(void *state, struct mw_tasks tasks, struct mw_buffer *input);
-  // Worker, do work: computes a chunk of tasks and writes its result. It depends on nothing but its arguments
-  // and what the program was at the start: it may be called again on another rank.
+  // Worker, do work: computes a chunk of tasks and writes its result. The result must depend only on the
+  // arguments and on what the program was at the start: the function may be called again on another rank.
   int (*worker_work)(void *state,
                      struct mw_tasks tasks,
                      struct mw_bytes shared,
                      struct mw_bytes input,
                      struct mw_buffer *result);
-  // Master, recover: takes the result of a chunk, once for every task, chunks in any order.
+  // Master, recover: takes the result of a chunk; exactly once for every task, chunks in any order.
   int (*master_recover)(void *state, struct mw_tasks tasks, struct mw_bytes result);
-  // Master, after each chunk: whether the other tasks of this iteration need not be computed any more.
+  // Master, after each chunk: returns whether the other tasks of this iteration are no longer needed.
   bool (*master_is_settled)(void *state);
-  // Master, end of iteration: all its tasks are recovered, or it is settled.
+  // Master, end of iteration: called when all its tasks are recovered, or it is settled.
   int (*master_end_iteration)(void *state, const struct mw_iteration_report *report);
-  // Master: writes what `master_restore` needs to go on after this iteration; for `--checkpoint`.
+  // Master: writes the state that `master_restore` needs to continue after this iteration; for `--checkpoint`.
   int (*master_save)(void *state, struct mw_buffer *saved);
-  // Master: goes back to what was saved; for `--resume`.
+  // Master: restores the saved state; for `--resume`.
   int (*master_restore)(void *state, struct mw_bytes saved);
-  // Worker, final work: there will be no more chunks.
+  // Worker, final work: called after the last chunk.
   void (*worker_final)(void *state);
-  // Master, final work: after the last iteration, when the run ended well.
+  // Master, final work: called after the last iteration, when the run ended without an error.
   int (*master_final)(void *state, const struct mw_report *report);
 } mw_program;
 
-// A function of many items; see `mw_map`.
+// Function applied to many items; see `mw_map`.
 typedef struct mw_function {
-  // Computes a result of `n_result_bytes` from an item; 0 when all is well. It is called by several threads at
-  // once.
+  // Computes a result of `n_result_bytes` from an item; returns 0 on success. Several threads call it at the
+  // same time.
   int (*function)(void *context, const void *item, void *result);
-  // Passed to it, on the rank on which it runs.
+  // First argument of the function, on the rank on which it runs.
   void *context;
-  // Bytes of an item.
+  // Size of an item, in bytes.
   size_t n_item_bytes;
-  // Bytes of a result.
+  // Size of a result, in bytes.
   size_t n_result_bytes;
 } mw_function;
 
@@ -223,64 +223,64 @@ typedef struct mw_function {
 extern "C" {
 #endif // __cplusplus
 
-// Room for so many more bytes, zero at first; write there. It is aligned for every number when it is the first,
-// and is valid until the next call for this buffer. Null when memory is short.
+// Appends `n_bytes` zero bytes, and returns where to write them. The first such block is aligned for every
+// number; the pointer is valid until the next call for this buffer. Null when memory is short.
 void *mw_reserve(struct mw_buffer *buffer, size_t n_bytes);
 
-// Adds a copy of these bytes. 0, or `MW_MISUSE` when a pointer is null or memory is short.
+// Appends a copy of these bytes. Returns 0, or `MW_MISUSE` when a pointer is null or memory is short.
 int mw_write(struct mw_buffer *buffer, const void *data, size_t n_bytes);
 
-// As `mw_write`, without a copy when nothing else is written to this buffer: the bytes are sent from where they
-// lie. They must not change until the same function is called again; those of `shared` not until others replace
-// them or the run ends.
+// Like `mw_write`, without a copy when nothing else is written to this buffer: the bytes are sent from where
+// they lie. They must not change until the same function is called again; those of `shared` not until others
+// replace them or the run ends.
 int mw_lend(struct mw_buffer *buffer, const void *data, size_t n_bytes);
 
-// What went wrong in the last call of this thread that failed, as a sentence for a person; empty when none did.
-// It stays until the next one fails.
+// Returns the reason of the last failed call in this thread, as a sentence for the user; empty when none
+// failed. Valid until the next call fails.
 const char *mw_last_error(void);
 
-// For the functions of a program: says why they fail, `return mw_fail("the table is empty");`. Returns -1.
+// Sets the reason why a function of the program fails: `return mw_fail("the table is empty");`. Returns -1.
 int mw_fail(const char *text);
 
-// Options with their defaults. `mw_options_free` frees them.
+// Returns new options with their defaults. Free them with `mw_options_free`.
 struct mw_options *mw_options_new(void);
 
-// The options among the arguments of `main`, which are taken out of there; `mw_options_help` lists them. The other
-// arguments are the program's own, from `argv[1]` on. Null when `argc` or `argv` is.
+// Returns the options among the arguments of `main`, and removes them from `argv`; `mw_options_help` lists them. The
+// other arguments remain for the program, from `argv[1]` on. Null when `argc` or `argv` is.
 struct mw_options *mw_options_from_args(int *argc, char **argv);
 
-// Sets an option by its name as an argument, without dashes: `mw_options_set(options, "policy", "gss")`,
-// `mw_options_set(options, "progress", NULL)`. 0, or `MW_MISUSE` when there is no such option; a wrong value is told
-// when the run begins.
+// Sets an option by its argument's name, without dashes: `mw_options_set(options, "policy", "gss")`,
+// `mw_options_set(options, "progress", NULL)`. Returns 0, or `MW_MISUSE` when there is no such option; the run
+// reports a wrong value.
 int mw_options_set(struct mw_options *options, const char *name, const char *value);
 
-// What the options are, as `--help` prints it.
+// Returns the description of all options, as `--help` prints it.
 const char *mw_options_help(void);
 
-// Stops the run that was given these options, which ends with `MW_CANCELED`. From any thread and any function, also
-// one that handles a signal.
+// Stops the run that uses these options, which then returns `MW_CANCELED`. May be called from any thread and any
+// function, including signal handlers.
 void mw_cancel(const struct mw_options *options);
 
 // Frees options; not while a run uses them.
 void mw_options_free(struct mw_options *options);
 
-// Runs a program: on the ranks of the MPI launcher that started the process, else on threads. It returns on every
-// rank, once the run is over; `master_final` is the place for results.
+// Runs a program: on the ranks of the MPI launcher that started the process, else on threads. Returns on every rank,
+// once the run is over; use the results in `master_final`.
 //
 // The options of the run are taken from the arguments of `main`; other arguments are left to the program. `--help`
-// prints the options and runs nothing. What goes wrong is said on standard error too. Returns `MW_OK` or what went
-// wrong (`MW_...`), good as the result of `main`.
+// prints the options and runs nothing. Errors are also printed to standard error. Returns `MW_OK` or an error code
+// (`MW_...`), suitable as the result of `main`.
 int mw_run(const struct mw_program *program, int argc, char *const *argv);
 
-// As `mw_run`, with these options, or the usual ones when it is null. Nothing is said: `mw_last_error` has it.
+// Like `mw_run`, with these options, or the defaults when null. Prints nothing: `mw_last_error` returns the error.
 int mw_run_with(const struct mw_program *program, const struct mw_options *options);
 
-// Whether this process was the master in its last run or `mw_map`. It is on threads; of the ranks of a launcher only
-// one is, and has results.
+// Returns whether this process was the master in its last run or `mw_map`. True on threads; of the ranks of a
+// launcher, one is the master and has the results.
 bool mw_is_master(void);
 
 // Applies a function to every item of an array, on all ranks. Results are written in the order of the items, on the
-// master only: `mw_is_master` says where that is. Options may be null. Returns as `mw_run_with`.
+// master only, which `mw_is_master` identifies. Options may be null. Returns the same codes as `mw_run_with`.
 int mw_map(const struct mw_function *function,
            const void *items,
            size_t n_items,

@@ -1,16 +1,16 @@
-//! Bytes of C as messages: sent from where they lie, read where they arrived.
+//! Bytes from C as messages: sent from where they lie, read where they arrived.
 
 use crate::abi::mw_bytes;
 use master_worker::{Message, MessageError};
 use std::ptr;
 
-/// Below this a copy costs less than a buffer.
+/// Size in bytes below which copying is cheaper than keeping the buffer.
 const TAKEN_BYTES_MIN: usize = 4096;
 
-/// A unit of memory as aligned as every number of C.
+/// Unit of memory with the largest alignment of C's numbers.
 type Unit = u128;
 
-/// Bytes that start where every number of C may.
+/// Bytes whose start is aligned for every number of C.
 #[derive(Clone, Default)]
 pub(crate) struct Aligned {
     units: Vec<Unit>,
@@ -18,7 +18,7 @@ pub(crate) struct Aligned {
 }
 
 impl Aligned {
-    /// Adds bytes, zero at first, and returns where they start; `None` when memory is short.
+    /// Appends `n_bytes` zero bytes, and returns where they start; `None` when memory is short.
     pub(crate) fn grow(&mut self, n_bytes: usize) -> Option<*mut u8> {
         let start = self.n_bytes;
         let end = start.checked_add(n_bytes)?;
@@ -55,14 +55,14 @@ impl From<&[u8]> for Aligned {
     }
 }
 
-/// A message.
+/// Message from or to C.
 pub(crate) enum Blob {
     Own(Aligned),
-    /// Memory of the program, which leaves it alone until it is sent.
+    /// Memory of the program, which leaves it unchanged until it is sent.
     Lent(mw_bytes),
-    /// The bytes of the buffer from the number on; they are aligned.
+    /// Buffer, and the position in it from which the bytes lie; they are aligned.
     Received(Vec<u8>, usize),
-    /// None, because the program failed to write it: it cannot be sent.
+    /// No bytes, because the program failed to write them: the message cannot be sent.
     Refused,
 }
 
@@ -70,7 +70,8 @@ impl Blob {
     pub(crate) fn as_slice(&self) -> &[u8] {
         match self {
             Self::Own(bytes) => bytes.as_slice(),
-            // SAFETY: whoever lent them has promised to leave them until a later call, when this is gone.
+            // SAFETY: the program that lent the bytes has promised to leave them until a later call, when
+            // this blob is gone.
             Self::Lent(bytes) => unsafe { slice(*bytes) },
             Self::Received(buffer, start) => buffer.get(*start..).unwrap_or_default(),
             Self::Refused => &[],
@@ -81,17 +82,17 @@ impl Blob {
         matches!(self, Self::Refused)
     }
 
-    /// As C gets it.
+    /// Returns the bytes in the form of the C interface.
     pub(crate) fn as_bytes(&self) -> mw_bytes {
         let bytes = self.as_slice();
         mw_bytes { data: bytes.as_ptr().cast(), n_bytes: bytes.len() }
     }
 }
 
-/// The bytes as a slice.
+/// Returns the bytes as a slice.
 ///
 /// # Safety
-/// They have to be there as long as it is used; the pointer does not matter when there are none.
+/// The bytes must live as long as the slice is used; the pointer does not matter when there are none.
 pub(crate) unsafe fn slice<'a>(bytes: mw_bytes) -> &'a [u8] {
     if bytes.n_bytes == 0 || bytes.data.is_null() {
         return &[];

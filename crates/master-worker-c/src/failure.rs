@@ -1,4 +1,4 @@
-//! Failures between Rust and C: a number, and a text that is asked for.
+//! Failures between Rust and C: an error code, and a text on request.
 
 use crate::abi::{
     MW_CANCELED, MW_CHECKPOINT, MW_COMMUNICATION, MW_MISUSE, MW_OPTIONS, MW_PROGRAM, MW_TASKS,
@@ -11,13 +11,13 @@ use std::ffi::CString;
 use master_worker::Error;
 
 thread_local! {
-    /// What `mw_last_error` returns.
+    /// Text that `mw_last_error` returns.
     static LAST: RefCell<CString> = RefCell::default();
-    /// What `mw_fail` was given.
+    /// Text that `mw_fail` was given.
     static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps what the next call of `mw_last_error` in this thread returns.
+/// Sets what the next call of `mw_last_error` in this thread returns.
 pub(crate) fn set_last(text: &str) {
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
     LAST.with_borrow_mut(|last| *last = text);
@@ -32,14 +32,14 @@ pub(crate) fn misuse(text: &str) -> c_int {
     MW_MISUSE
 }
 
-/// What went wrong in the last call of this thread that failed, as a sentence for a person; empty when none did.
-/// It stays until the next one fails.
+/// Returns the reason of the last failed call in this thread, as a sentence for the user; empty when none
+/// failed. Valid until the next call fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn mw_last_error() -> *const c_char {
     LAST.with_borrow(|last| last.as_ptr())
 }
 
-/// For the functions of a program: says why they fail, `return mw_fail("the table is empty");`. Returns -1.
+/// Sets the reason why a function of the program fails: `return mw_fail("the table is empty");`. Returns -1.
 ///
 /// # Safety
 /// `text` is null or ends with a zero byte.
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn mw_fail(text: *const c_char) -> c_int {
     -1
 }
 
-/// What a function of the program did: `Err` with a sentence when it failed.
+/// Returns the result of a function of the program: `Err` with a sentence when it failed.
 pub(crate) fn outcome(function: &str, code: c_int) -> Result<(), String> {
     let said = SAID.take();
     if code == 0 {
@@ -63,7 +63,7 @@ pub(crate) fn outcome(function: &str, code: c_int) -> Result<(), String> {
     })
 }
 
-/// An error with all its causes.
+/// Formats an error with all its causes.
 pub(crate) fn sentence(error: &Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -75,7 +75,7 @@ pub(crate) fn sentence(error: &Error) -> String {
     text
 }
 
-/// The number of an error.
+/// Returns the code of an error.
 pub(crate) fn code(error: &Error) -> c_int {
     match error {
         Error::Options(_) => MW_OPTIONS,

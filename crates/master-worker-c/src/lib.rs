@@ -1,12 +1,12 @@
-//! The master/worker library for C and C++: `include/master_worker.h` is made from this crate.
+//! The master/worker library for C and C++: `include/master_worker.h` is generated from this crate.
 //!
 //! # Invariants
-//! - No panic reaches C: the functions here catch it or cannot panic, and a chunk that fails is thrown as a
-//!   panic only after the function of C has returned.
-//! - What C is given stays where it is until the called function returns.
+//! - No panic reaches C: the functions here catch it or cannot panic, and a failed chunk becomes a panic
+//!   only after the C function has returned.
+//!  - Memory passed to C stays in place until the called function returns.
 //!
 //! # Not here
-//! Dealing (`master-worker`); structs as messages (`structures`).
+//! Dealing of tasks (`master-worker`); structs as messages (`structures`).
 
 #![expect(unsafe_code, reason = "functions and data of C")]
 

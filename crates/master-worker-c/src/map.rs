@@ -1,4 +1,4 @@
-//! A plain function of many items.
+//! A function applied to many items, from C.
 
 use crate::abi::{mw_bytes, mw_function};
 use crate::bytes::{Aligned, Blob};
@@ -13,10 +13,10 @@ use std::panic::resume_unwind;
 use std::ptr;
 
 /// Applies a function to every item of an array, on all ranks. Results are written in the order of the items, on the
-/// master only: `mw_is_master` says where that is. Options may be null. Returns as `mw_run_with`.
+/// master only, which `mw_is_master` identifies. Options may be null. Returns the same codes as `mw_run_with`.
 ///
 /// # Safety
-/// There are `n_items` items at `items` and room for as many results, of the sizes that `function` says.
+/// `items` holds `n_items` items, and `results` has room for as many results, of the sizes in `function`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mw_map(
     function: *const mw_function,
@@ -71,7 +71,7 @@ impl Map {
         for task in 0..n_tasks {
             let item = items.data.wrapping_byte_add(task * self.function.n_item_bytes);
             let result = place.wrapping_byte_add(task * self.function.n_result_bytes);
-            // SAFETY: both lie within what was made above for so many tasks.
+            // SAFETY: both lie within the memory allocated above for `n_tasks` tasks.
             let code = unsafe { function(self.function.context, item, result.cast()) };
             failure::outcome("mw_map", code)?;
         }
@@ -99,7 +99,7 @@ impl Program for Map {
     fn work(&self, (): &(), tasks: Range<u64>, input: Blob) -> Blob {
         match self.apply(place(tasks.end - tasks.start), &input) {
             Ok(results) => Blob::Own(results),
-            // This is how the library hears of it; unlike a panic it says nothing on its way.
+            // The library recognizes a failure by its panic; unlike `panic!`, this one prints nothing.
             Err(text) => resume_unwind(Box::new(text)),
         }
     }
@@ -113,7 +113,8 @@ impl Program for Map {
             return;
         }
         let results = self.results.wrapping_byte_add(place(tasks.start) * n_result_bytes);
-        // SAFETY: the caller of `mw_map` made room for the results of all items, and they are no message of ours.
+        // SAFETY: the caller of `mw_map` made room for the results of all items, and no message of the library lies
+        // there.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), results.cast(), bytes.len()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Options of a run, kept as the arguments that say them.
+//! Options of a run, stored as command line arguments.
 
 use crate::abi::MW_OK;
 use crate::failure;
@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_char, c_int};
 use master_worker::{Cancel, Options};
 use std::ptr;
 
-/// How a run is done; for one run. Everything has a default.
+/// Options of a run; each has a default.
 #[allow(non_camel_case_types, reason = "the name is that of the C header")]
 #[derive(Default)]
 pub struct mw_options {
@@ -19,14 +19,14 @@ impl mw_options {
         Self { arguments, cancel: Cancel::default() }
     }
 
-    /// As the library takes them, and what stops the run.
+    /// Parses the options, and returns them with the handle that stops the run.
     pub(crate) fn options(&self) -> (Options, Cancel) {
         let (options, _others) = Options::parse(self.arguments.iter().cloned());
         (options.cancel(&self.cancel), self.cancel.clone())
     }
 }
 
-/// What `--help` prints.
+/// Text of `--help`.
 pub(crate) const HELP: &CStr = match CStr::from_bytes_with_nul(
     concat!(include_str!("../../master-worker/src/help.txt"), "\0").as_bytes(),
 ) {
@@ -34,17 +34,17 @@ pub(crate) const HELP: &CStr = match CStr::from_bytes_with_nul(
     Err(_) => c"",
 };
 
-/// Options with their defaults. `mw_options_free` frees them.
+/// Returns new options with their defaults. Free them with `mw_options_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn mw_options_new() -> *mut mw_options {
     Box::into_raw(Box::default())
 }
 
-/// The options among the arguments of `main`, which are taken out of there; `mw_options_help` lists them. The other
-/// arguments are the program's own, from `argv[1]` on. Null when `argc` or `argv` is.
+/// Returns the options among the arguments of `main`, and removes them from `argv`; `mw_options_help` lists them. The
+/// other arguments remain for the program, from `argv[1]` on. Null when `argc` or `argv` is.
 ///
 /// # Safety
-/// There are so many texts, which end with a zero byte, and room for a null after them, as `main` gets it.
+/// `argv` holds `*argc` texts that end with a zero byte, and has room for a null after them, as `main` gets it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mw_options_from_args(
     argc: *mut c_int,
@@ -74,12 +74,12 @@ pub unsafe extern "C" fn mw_options_from_args(
     Box::into_raw(Box::new(mw_options::of(taken.map(|(text, _)| text).collect())))
 }
 
-/// Sets an option by its name as an argument, without dashes: `mw_options_set(options, "policy", "gss")`,
-/// `mw_options_set(options, "progress", NULL)`. 0, or `MW_MISUSE` when there is no such option; a wrong value is told
-/// when the run begins.
+/// Sets an option by its argument's name, without dashes: `mw_options_set(options, "policy", "gss")`,
+/// `mw_options_set(options, "progress", NULL)`. Returns 0, or `MW_MISUSE` when there is no such option; the run
+/// reports a wrong value.
 ///
 /// # Safety
-/// `options` comes of this library; the texts end with a zero byte, `value` may be null.
+/// `options` was returned by this library; the texts end with a zero byte, `value` may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mw_options_set(
     options: *mut mw_options,
@@ -106,17 +106,17 @@ pub unsafe extern "C" fn mw_options_set(
     MW_OK
 }
 
-/// What the options are, as `--help` prints it.
+/// Returns the description of all options, as `--help` prints it.
 #[unsafe(no_mangle)]
 pub extern "C" fn mw_options_help() -> *const c_char {
     HELP.as_ptr()
 }
 
-/// Stops the run that was given these options, which ends with `MW_CANCELED`. From any thread and any function, also
-/// one that handles a signal.
+/// Stops the run that uses these options, which then returns `MW_CANCELED`. May be called from any thread and any
+/// function, including signal handlers.
 ///
 /// # Safety
-/// `options` comes of this library and was not freed.
+/// `options` was returned by this library and was not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mw_cancel(options: *const mw_options) {
     // SAFETY: by the condition of this function.
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn mw_cancel(options: *const mw_options) {
 /// Frees options; not while a run uses them.
 ///
 /// # Safety
-/// `options` is null, or comes of this library and was not freed.
+/// `options` is null, or was returned by this library and was not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mw_options_free(options: *mut mw_options) {
     if !options.is_null() {
@@ -138,30 +138,30 @@ pub unsafe extern "C" fn mw_options_free(options: *mut mw_options) {
 }
 
 /// # Safety
-/// It ends with a zero byte.
+/// `text` ends with a zero byte.
 pub(crate) unsafe fn text(text: *const c_char) -> String {
     // SAFETY: by the condition of this function.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
 /// # Safety
-/// Each is null or ends with a zero byte.
+/// Each text is null or ends with a zero byte.
 pub(crate) unsafe fn texts(places: &[*mut c_char]) -> Vec<String> {
     let places = places.iter().take_while(|place| !place.is_null());
     // SAFETY: by the condition of this function.
     places.map(|place| unsafe { text(*place) }).collect()
 }
 
-/// To whom an argument belongs.
+/// Owner of an argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
     Ours,
-    /// The mark between ours and others.
+    /// The mark `--` between the library's arguments and others.
     Mark,
     Other,
 }
 
-/// The part of each of the arguments of a program, whose name stands first.
+/// Returns the owner of each argument of a program; the first one is its name.
 fn ours(arguments: &[String]) -> Vec<Part> {
     let mut parts = vec![Part::Other; arguments.len()];
     let mut place = 1;
@@ -188,7 +188,7 @@ enum Kind {
     WithNext,
 }
 
-/// What the library makes of an argument that is followed by something.
+/// Returns how the library parses an argument that is followed by another one.
 fn kind(argument: &str) -> Kind {
     let (_, others) = Options::parse([argument.to_owned(), String::new()]);
     match others.len() {

@@ -1,7 +1,7 @@
-//! A program whose functions are those of C.
+//! A program whose functions are C functions.
 //!
-//! The library knows failures of chunks only, as panics. What fails on the master is kept, the run is canceled, and
-//! whoever ran it takes what was kept for the reason.
+//! The library knows only failures of chunks, as panics. A failure on the master is kept and cancels the run, whose
+//! caller then returns the kept failure as the reason.
 
 use crate::abi::{mw_bytes, mw_plan, mw_program, mw_tasks};
 use crate::buffer::mw_buffer;
@@ -16,7 +16,7 @@ use std::panic::resume_unwind;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The first thing that failed on the master.
+/// First failure on the master.
 #[derive(Clone, Default)]
 pub(crate) struct Failure(Arc<Mutex<Option<String>>>);
 
@@ -30,41 +30,41 @@ impl Failure {
     }
 }
 
-/// A copy of the state's own bytes, for a worker that is a thread.
+/// Copy of the state's bytes, for a worker that is a thread.
 struct OwnState(*mut Aligned);
 
 impl Drop for OwnState {
     fn drop(&mut self) {
-        // SAFETY: it comes of `Box::into_raw` in `Foreign::clone`, and is dropped once.
+        // SAFETY: the pointer comes from `Box::into_raw` in `Foreign::clone`, and is dropped once.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }
 
-/// The program on one rank.
+/// C program on one rank.
 pub(crate) struct Foreign {
     functions: mw_program,
-    /// That of this rank.
+    /// State of this rank.
     state: *mut c_void,
     own: Option<OwnState>,
-    /// The state's own bytes before the run; none when threads share it.
+    /// Bytes of the state before the run; empty when threads share the state.
     at_start: Arc<Aligned>,
     is_master: Cell<bool>,
-    /// Whether workers have shared data.
+    /// Whether shared data were sent before.
     is_sharing: bool,
     is_worker: Cell<bool>,
-    /// Why this rank cannot be a worker.
+    /// Reason why this rank cannot be a worker.
     no_worker: RefCell<Option<String>>,
     failure: Failure,
     cancel: Cancel,
 }
 
-// SAFETY: whoever gives functions and a state to a run lets it call them from other threads; the header says so.
-// A rank's own copy of the state is used by its thread only.
+// SAFETY: the caller that gives functions and a state to a run lets it call them from other threads, as the header
+// says. A rank's own copy of the state is used by its thread only.
 unsafe impl Send for Foreign {}
 
 impl Foreign {
     /// # Safety
-    /// What it points to stays, and the functions do what the header says.
+    /// The memory that `functions` points to stays, and the functions do what the header says.
     pub(crate) unsafe fn new(functions: mw_program, failure: Failure, cancel: Cancel) -> Self {
         let state = functions.state;
         let bytes = mw_bytes { data: state, n_bytes: functions.n_state_bytes };
@@ -84,7 +84,7 @@ impl Foreign {
         }
     }
 
-    /// Ends the run because of this.
+    /// Ends the run with this failure.
     fn fail(&self, text: String) {
         self.failure.keep(text);
         self.cancel.cancel();
@@ -148,7 +148,7 @@ impl Foreign {
         Ok(result.into_blob().unwrap_or_default())
     }
 
-    /// What `master_next` says; `None` when it fails.
+    /// Calls `master_next`; `None` when it fails.
     fn ask(&self, iteration: u64) -> Option<(mw_plan, Option<Blob>)> {
         let mut plan = mw_plan { n_tasks: 0, priorities: ptr::null(), n_priorities: 0 };
         let mut shared = mw_buffer::default();
@@ -161,7 +161,7 @@ impl Foreign {
 }
 
 impl Clone for Foreign {
-    /// As the program was before the run, like the process of another rank.
+    /// Clones the program as it was before the run, as if in another process.
     fn clone(&self) -> Self {
         let mut state = self.functions.state;
         let own = (self.functions.n_state_bytes != 0).then(|| {
@@ -216,7 +216,7 @@ impl Program for Foreign {
             None => Iteration::unchanged(plan.n_tasks),
         };
         if !plan.priorities.is_null() {
-            // SAFETY: the program says that there are so many.
+            // SAFETY: the program states that there are `n_priorities`.
             let priorities =
                 unsafe { std::slice::from_raw_parts(plan.priorities, plan.n_priorities) };
             for one in priorities {
@@ -242,7 +242,7 @@ impl Program for Foreign {
     fn work(&self, shared: &Blob, tasks: Range<u64>, input: Blob) -> Blob {
         match self.compute(shared, tasks, &input) {
             Ok(result) => result,
-            // This is how the library hears of it; unlike a panic it says nothing on its way.
+            // The library recognizes a failure by its panic; unlike `panic!`, this one prints nothing.
             Err(text) => resume_unwind(Box::new(text)),
         }
     }

@@ -1,10 +1,10 @@
-//! Reports as C gets them.
+//! Conversion of reports to structs of the C interface.
 
 use crate::abi::{mw_iteration_report, mw_report, mw_worker_report};
 use master_worker::{IterationReport, Report, WorkerReport};
 use std::ffi::CString;
 
-/// Gives a report to a function, for as long as it runs.
+/// Calls a function with a report that is valid only during the call.
 pub(crate) fn with_iteration<R>(
     report: &IterationReport,
     function: impl FnOnce(&mw_iteration_report) -> R,

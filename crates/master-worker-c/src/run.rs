@@ -1,4 +1,4 @@
-//! Runs.
+//! Runs a program given by C functions.
 
 use crate::abi::{MW_BUG, MW_OK, MW_PROGRAM, mw_program};
 use crate::failure;
@@ -10,18 +10,18 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether this process led its last run.
+/// Whether this process was the master in its last run.
 static IS_MASTER: AtomicBool = AtomicBool::new(true);
 
-/// Runs a program: on the ranks of the MPI launcher that started the process, else on threads. It returns on every
-/// rank, once the run is over; `master_final` is the place for results.
+/// Runs a program: on the ranks of the MPI launcher that started the process, else on threads. Returns on every rank,
+/// once the run is over; use the results in `master_final`.
 ///
 /// The options of the run are taken from the arguments of `main`; other arguments are left to the program. `--help`
-/// prints the options and runs nothing. What goes wrong is said on standard error too. Returns `MW_OK` or what went
-/// wrong (`MW_...`), good as the result of `main`.
+/// prints the options and runs nothing. Errors are also printed to standard error. Returns `MW_OK` or an error code
+/// (`MW_...`), suitable as the result of `main`.
 ///
 /// # Safety
-/// `program` and its functions are as the header says; there are `argc` texts, or `argv` is null.
+/// `program` and its functions do what the header says; `argv` holds `argc` texts, or is null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mw_run(
     program: *const mw_program,
@@ -47,16 +47,16 @@ pub unsafe extern "C" fn mw_run(
     let code = unsafe { run_with(program, &mw_options::of(arguments)) };
     if code != MW_OK {
         let text = failure::last();
-        // Whoever closed standard error does not want to hear it.
+        // Ignored: a user who closed standard error does not want the text.
         let _written = writeln!(std::io::stderr(), "{name}: {text}");
     }
     code
 }
 
-/// As `mw_run`, with these options, or the usual ones when it is null. Nothing is said: `mw_last_error` has it.
+/// Like `mw_run`, with these options, or the defaults when null. Prints nothing: `mw_last_error` returns the error.
 ///
 /// # Safety
-/// `program` and its functions are as the header says; `options` is null or comes of this library.
+/// `program` and its functions do what the header says; `options` is null or was returned by this library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mw_run_with(
     program: *const mw_program,
@@ -69,8 +69,8 @@ pub unsafe extern "C" fn mw_run_with(
     unsafe { run_with(program, options) }
 }
 
-/// Whether this process was the master in its last run or `mw_map`. It is on threads; of the ranks of a launcher only
-/// one is, and has results.
+/// Returns whether this process was the master in its last run or `mw_map`. True on threads; of the ranks of a
+/// launcher, one is the master and has the results.
 #[unsafe(no_mangle)]
 pub extern "C" fn mw_is_master() -> bool {
     IS_MASTER.load(Ordering::Acquire)
@@ -92,7 +92,7 @@ unsafe fn run_with(program: *const mw_program, options: &mw_options) -> c_int {
     })
 }
 
-/// What a program lacks.
+/// Returns an error for a required function that the program lacks.
 fn missing(program: &mw_program) -> Option<&'static str> {
     if program.master_next.is_none() {
         return Some("the program has no `master_next`, which says what the tasks are");
@@ -112,7 +112,7 @@ fn missing(program: &mw_program) -> Option<&'static str> {
     is_nowhere.then_some("the program has `n_state_bytes`, but no `state`")
 }
 
-/// Runs what `program` makes; a number for C.
+/// Runs the program that `program` creates; returns a code for C.
 pub(crate) fn outcome<P: Program>(
     options: &mw_options,
     program: impl FnOnce(Failure, Cancel) -> P,
@@ -137,12 +137,12 @@ fn run<P: Program>(program: P, options: Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// Prints the options, where a launcher shows it once.
+/// Prints the options once per job, on rank 0.
 fn help() {
     let ranks = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"];
     let is_other = ranks.into_iter().any(|rank| std::env::var(rank).is_ok_and(|rank| rank != "0"));
     if !is_other {
-        // Whoever closed standard output does not want to read it.
+        // Ignored: a user who closed standard output does not want the text.
         let _written = std::io::stdout().write_all(HELP.to_bytes());
     }
 }

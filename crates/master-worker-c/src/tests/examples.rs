@@ -46,7 +46,8 @@ fn a_picture_is_the_same_everywhere() {
     check_on_ranks(&program, "100 3 --master-works", MANDELBROT);
 }
 
-/// The variables and functions by which tools tune a program are in its file, or in the library that it loads.
+/// The variables and functions by which tools tune a program are symbols of its executable, or of the library
+/// that it loads.
 #[test]
 fn tools_find_what_they_tune() {
     let program = Program::build("gcc", "-std=c99", Link::Static, "examples/heat.c");

@@ -1,4 +1,4 @@
-//! The header is what the sources say, and compilers take it.
+//! Tests that the header matches the sources, and that compilers accept it.
 
 use super::program::{repository, run};
 use c_header::Header;
@@ -43,12 +43,12 @@ fn generated() -> String {
         builder = builder.with_src(repository(&format!("crates/master-worker-c/src/{source}.rs")));
     }
     let text = c_header::text(builder);
-    // For people who write Rust.
+    // Safety sections are for people who write Rust.
     let lines = text.split_inclusive('\n').collect::<Vec<_>>();
     without_safety(&lines)
 }
 
-/// Leaves out the sections `# Safety`, up to the end of a comment.
+/// Removes the sections `# Safety`, up to the end of a comment.
 fn without_safety(lines: &[&str]) -> String {
     let mut is_left_out = false;
     let mut kept = String::new();

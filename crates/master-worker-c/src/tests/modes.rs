@@ -1,4 +1,4 @@
-//! What a program of C may do, and what becomes of its failures: `programs/modes.c`.
+//! Tests of the features and failures of C programs: `programs/modes.c`.
 
 use super::program::{Link, Program};
 use launch::Library;

@@ -1,16 +1,16 @@
-//! Programs in C, built with the library.
+//! C programs built with the library, for tests.
 
 use launch::Job;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A file of this repository.
+/// Path of a file of this repository.
 pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The folder of the library.
+/// Folder of the built library.
 #[track_caller]
 pub(crate) fn library() -> PathBuf {
     launch::place::built("libmaster_worker.a");
@@ -20,21 +20,21 @@ pub(crate) fn library() -> PathBuf {
         .to_owned()
 }
 
-/// How a program is linked.
+/// Kind of linking.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Link {
     Static,
     Shared,
 }
 
-/// A program that was built for one test.
+/// C program built for one test.
 #[derive(Debug)]
 pub(crate) struct Program {
     dir: TempDir,
 }
 
 impl Program {
-    /// Builds a file of this crate.
+    /// Builds a source file of this crate.
     #[track_caller]
     pub(crate) fn build(compiler: &str, standard: &str, link: Link, source: &str) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
@@ -54,7 +54,7 @@ impl Program {
         Self { dir }
     }
 
-    /// As most programs are.
+    /// Builds it with the most common settings.
     #[track_caller]
     pub(crate) fn usual(source: &str) -> Self {
         Self::build("gcc", "-std=c99", Link::Shared, source)
@@ -64,18 +64,18 @@ impl Program {
         self.dir.path().join("program")
     }
 
-    /// A file beside it.
+    /// Path of a file beside the program.
     pub(crate) fn beside(&self, name: &str) -> String {
         self.dir.path().join(name).display().to_string()
     }
 
-    /// A job on threads, with these arguments.
+    /// Job of the program on threads, with these arguments.
     pub(crate) fn job(&self, arguments: &str) -> Job {
         Job::new(self.path()).args(arguments.split_whitespace())
     }
 }
 
-/// Runs a command that has to succeed; what it prints.
+/// Runs a command that must succeed; returns its output.
 #[track_caller]
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().expect("it can be started");
