@@ -1,6 +1,6 @@
-//! Borrows places of Slurm and gives them back, without ranks: `lend N_RANKS SECONDS FOLDER`.
+//! Borrows places from Slurm and gives them back, without ranks: `lend N_RANKS SECONDS FOLDER`.
 //!
-//! Says what it got, runs `hostname` there, and keeps the places until there is a file `enough` in the folder.
+//! Prints what it got, runs `hostname` there, and keeps the places until the folder contains a file `enough`.
 
 #![allow(clippy::print_stdout, reason = "it says what it does")]
 

@@ -1,4 +1,4 @@
-//! A rank of the tests: `moving_ranks SCENARIO`, started by an MPI launcher. Some ranks are sources and some targets.
+//! Test program: `moving_ranks SCENARIO`, started by an MPI launcher. Some ranks are sources and some targets.
 #![expect(clippy::print_stdout, reason = "the tests read it")]
 #![expect(clippy::print_stderr, reason = "the tests read it")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "tests are small")]
@@ -15,23 +15,23 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// What a scenario ends with.
+/// Result of a scenario.
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// No wait takes longer unless something is wrong.
+/// Timeout of any wait.
 const SOON: Duration = Duration::from_secs(60);
 
-/// Sources and targets.
+/// Ranks of sources and of targets.
 type Seats = (&'static [u32], &'static [u32]);
 
-/// Those among five ranks.
+/// Sources and targets among five ranks.
 const SEATS: [Seats; 5] = [
-    // All go on and two are new, between them; fewer go on, under other numbers.
+    // All ranks continue and two new ones come between them; fewer continue, under other numbers.
     (&[0, 1], &[0, 2, 1, 3]),
     (&[3, 1, 2, 0], &[1, 3]),
-    // Nobody goes on.
+    // No rank continues.
     (&[0, 2, 4], &[1, 3]),
-    // One becomes all; the number stays the same and one is replaced.
+    // One rank becomes all; the number stays the same and one is replaced.
     (&[4], &[0, 1, 2, 3, 4]),
     (&[0, 1, 2], &[0, 4, 2]),
 ];
@@ -45,7 +45,7 @@ const CUTS: [Cut; 6] = [
     Cut::Given(longer_and_longer),
 ];
 
-/// Each part has one row more than the one before, as far as there are rows.
+/// Gives each part one row more than the one before, as far as there are rows.
 fn longer_and_longer(n_rows: u64, n_parts: u32) -> Vec<u64> {
     let ends = (0..n_parts).map(|part| u64::from(part * (part + 1) / 2).min(n_rows));
     ends.chain([n_rows]).collect()
@@ -69,7 +69,7 @@ fn run() -> Outcome {
         "all" => all(&world, &SEATS)?,
         "few" => all(&world, &SEATS[..1])?,
         "narrow" => {
-            // As if counts were that short, so that everything long goes as datatypes of datatypes.
+            // Counts are limited to 7, so that everything long is sent as datatypes of datatypes.
             mpi.set_count_max(7);
             all(&world, &SEATS[..1])?
         }
@@ -86,7 +86,7 @@ fn run() -> Outcome {
     Ok(())
 }
 
-/// Every method between all seats, with the cuts in turns.
+/// Runs every method for all seats, with the partitions in turns.
 fn all(world: &Comm, seats: &[Seats]) -> Result<String, Box<dyn Error>> {
     let mut n_changes = 0_u32;
     let mut cuts = CUTS.into_iter().cycle();
@@ -99,7 +99,7 @@ fn all(world: &Comm, seats: &[Seats]) -> Result<String, Box<dyn Error>> {
                 n_changes += 1;
             }
         }
-        // So that every method meets every cut.
+        // So every method meets every partition.
         cuts.next();
     }
     let mut all = [n_changes];
@@ -120,7 +120,7 @@ fn moved(world: &Comm, change: &Change, method: Method) -> Outcome {
         while !moving.test(&bridge)? {
             std::thread::yield_now();
         }
-        // As the iterations do that went on meanwhile.
+        // As the iterations do that continue meanwhile.
         cells.compute();
     } else if !moving.wait(&bridge, SOON)? {
         return Err("constant data do not arrive".into());
@@ -141,7 +141,7 @@ fn moved(world: &Comm, change: &Change, method: Method) -> Outcome {
     Ok(())
 }
 
-/// All methods are tried, and one is chosen.
+/// Checks that all methods are tried, and one is chosen.
 fn best(world: &Comm) -> Result<String, Box<dyn Error>> {
     let bridge = Bridge { comm: world, sources: vec![0, 1], targets: vec![2, 1] };
     let trials = probing::try_all(&bridge)?;
@@ -153,12 +153,12 @@ fn best(world: &Comm) -> Result<String, Box<dyn Error>> {
     let mut cells = change.before(world.rank());
     let mut data = Data::default();
     cells.data(&mut data);
-    // There is too little of it to try.
+    // There are too few data for a trial.
     let chosen = probing::choose(&bridge, probing::constant_bytes(&data))?;
     Ok(format!("{} methods tried, {} chosen", trials.len(), chosen.name()))
 }
 
-/// What cannot be moved is refused on all ranks, and the state stays as it is.
+/// Checks that data which cannot be moved are refused on all ranks, and the state stays unchanged.
 fn refused(world: &Comm) -> Result<String, Box<dyn Error>> {
     let change = Change { sources: &[0, 1], targets: &[0, 1, 2], cut: Cut::Even };
     let own = world.rank();

@@ -1,4 +1,4 @@
-//! How fast a matrix moves to new ranks, and how many iterations its sources compute meanwhile:
+//! Measures how fast a matrix moves to new ranks, and how many iterations its sources compute meanwhile:
 //! `moving_speed METHOD|auto MIB N_NEW [merge|baseline]`, started by an MPI launcher that can start processes.
 #![expect(clippy::print_stdout, reason = "a person reads it")]
 #![expect(clippy::print_stderr, reason = "a person reads it")]
@@ -20,7 +20,7 @@ type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const SOON: Duration = Duration::from_secs(100);
 const N_ALONE: usize = 200;
-/// Entries of a row.
+/// Entries per row.
 const LENGTH: u64 = 64;
 /// Entries that an iteration reads.
 const N_READ: usize = 1 << 20;
@@ -117,7 +117,7 @@ fn bridge(all: &Comm, n_sources: u32, is_merge: bool) -> Bridge<'_> {
     let new = n_sources..all.size();
     let mut targets = new.clone().collect::<Vec<_>>();
     if is_merge {
-        // Each source goes on with the first part of what it has.
+        // Each source continues with the first part of its rows.
         let n_each = new.len() as u32 / n_sources;
         let seats = |source: u32| {
             let first = n_sources + source * n_each;
@@ -128,11 +128,11 @@ fn bridge(all: &Comm, n_sources: u32, is_merge: bool) -> Bridge<'_> {
     Bridge { comm: all, sources, targets }
 }
 
-/// A new rank.
+/// Runs a new rank.
 fn arrive(all: &Comm, n_sources: u32, method: Option<Method>, is_merge: bool) -> Outcome {
     let bridge = bridge(all, n_sources, is_merge);
     let mut matrix = Matrix::default();
-    // The sources measure themselves meanwhile.
+    // The sources measure their iterations meanwhile.
     let mut ready = all.start_barrier()?;
     while !ready.is_complete()? {
         std::thread::sleep(Duration::from_millis(1));
@@ -144,7 +144,7 @@ fn arrive(all: &Comm, n_sources: u32, method: Option<Method>, is_merge: bool) ->
     check(&matrix)
 }
 
-/// The method that was asked for, or the best of those tried.
+/// Returns the requested method, or the best of those tried.
 fn chosen(bridge: &Bridge<'_>, matrix: &mut Matrix, method: Option<Method>) -> Outcome<Method> {
     if let Some(method) = method {
         return Ok(method);
@@ -191,7 +191,7 @@ fn check(matrix: &Matrix) -> Outcome {
     if is_right.all(|right| right) { Ok(()) } else { Err("entries are in wrong places".into()) }
 }
 
-/// A source.
+/// Runs a source.
 fn leave(
     all: &Comm,
     world: &Comm,

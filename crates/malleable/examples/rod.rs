@@ -1,4 +1,5 @@
-//! Heat spreads along a rod; the ranks that compute may change at any time, and the result does not.
+//! Heat spreads along a rod; the ranks that compute may change at any time, without changing the
+//! result.
 //!
 //! `mpirun -n 2 rod --rows 1000 --until 100 --schedule 10:4,20:8,30:2`
 
@@ -7,15 +8,15 @@
 use malleable::{Comm, Cut, Data, Error, Malleable, Options, State, Step};
 use std::sync::Arc;
 
-/// A part of the rod.
+/// Part of the rod.
 #[derive(Default)]
 struct Rod {
     n_rows: u64,
     until: u64,
-    /// How well each piece conducts.
+    /// Conductivity of each piece.
     conducts: Arc<[f64]>,
     heat: Vec<f64>,
-    /// Iterations that were done, as all ranks count them.
+    /// Number of iterations done, the same on all ranks.
     n_done: u64,
 }
 
@@ -58,7 +59,7 @@ impl Rod {
         Ok(if self.n_done < self.until { Step::Continue } else { Step::Done })
     }
 
-    /// A number that is the same for the same rod, whoever has which part of it.
+    /// Hash of the rod that does not depend on which ranks hold which parts.
     fn digest(&self, comm: &Comm) -> Result<Option<u64>, Error> {
         let counts = comm.allgather(&[self.heat.len()])?;
         let mut all = vec![0.0; counts.iter().sum()];
@@ -68,7 +69,7 @@ impl Rod {
     }
 }
 
-/// What neighbors have at their ends.
+/// Exchanges the end values with both neighbors.
 fn exchange(
     comm: &Comm,
     first: f64,
@@ -101,7 +102,7 @@ fn main() -> Result<(), Error> {
         true => Rod::default(),
         false => Rod::new(number("--rows", 1000), number("--until", 100), run.comm()),
     };
-    // What an iteration takes beside the rod: a part that all ranks have, and a part that they share.
+    // Extra time of an iteration: a part that every rank takes, and a part divided among the ranks.
     let (pause_us, work_us) = (number("--pause-us", 0), number("--work-us", 0));
     let panic_at = number("--panic-at", u64::MAX);
     let step = run.iterate(&mut rod, |rod, _iteration, comm| {

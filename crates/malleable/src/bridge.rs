@@ -1,25 +1,25 @@
-//! The ranks between which data move.
+//! Ranks between which data move.
 
 use mpi::Comm;
 
-/// The ranks before and after a change of the size, in one communicator.
+/// Ranks before and after a resize, in one communicator.
 #[derive(Debug)]
 pub struct Bridge<'c> {
-    /// Sources, and ranks that are new.
+    /// Communicator of the sources and the new ranks.
     pub comm: &'c Comm,
-    /// The number in `comm` of each source, in the order of parts.
+    /// Rank in `comm` of each source, in the order of parts.
     pub sources: Vec<u32>,
-    /// The number in `comm` of each target, in the order of parts.
+    /// Rank in `comm` of each target, in the order of parts.
     pub targets: Vec<u32>,
 }
 
 impl Bridge<'_> {
-    /// The part that this rank has before.
+    /// Part of the data that this rank has before the resize.
     pub(crate) fn source(&self) -> Option<u32> {
         self.part(&self.sources)
     }
 
-    /// The part that it has after.
+    /// Part of the data that this rank has afterwards.
     pub(crate) fn target(&self) -> Option<u32> {
         self.part(&self.targets)
     }

@@ -1,4 +1,4 @@
-//! What is to become of whom in one resize: rank 0 decides it, and tells all that take part.
+//! Plan of one resize: rank 0 makes it, and sends it to all participants.
 
 use crate::bridge::Bridge;
 use crate::emptying::empty_hosts;
@@ -10,43 +10,43 @@ use resized::{Spawn, Strategy};
 use resizing::{PairBytes, Partition, Plan, RowBytes, Seat, stay};
 use serde::{Deserialize, Serialize};
 
-/// One resize.
+/// Plan of one resize.
 ///
-/// Who takes part has a number: sources first, in the order of their ranks, then new processes.
+/// Participants are numbered: sources first, in the order of their ranks, then new processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Change {
-    /// Counted from the start of the program.
+    /// Number of the resize, counted from the start of the program.
     pub(crate) serial: u16,
-    /// Ranks before.
+    /// Number of ranks before.
     pub(crate) n_sources: u32,
-    /// The number of who becomes each rank.
+    /// Participant number of each later rank.
     pub(crate) targets: Vec<u32>,
-    /// Processes that are started.
+    /// Groups of processes to start.
     pub(crate) starts: Vec<Start>,
-    /// Ranks that were launched and sleep, and now become new ones.
+    /// Launched ranks that sleep, and now become new ones.
     pub(crate) woken: Vec<u32>,
-    /// Whether those that leave sleep, and do not end.
+    /// Whether ranks that leave go to sleep instead of ending.
     pub(crate) is_parked: bool,
-    /// Place in [`Method::ALL`] of how data move; none where it is to be tried.
+    /// Index in [`Method::ALL`] of the method that moves data; `None` to choose it by a trial.
     pub(crate) method: Option<usize>,
-    /// How long anything may take.
+    /// Longest time of each step, in ms.
     pub(crate) deadline_ms: u64,
 }
 
-/// Processes that are started together.
+/// Processes started together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Start {
-    /// The rank that starts them.
+    /// Rank that starts them.
     pub(crate) parent: u32,
-    /// The number of the first of them.
+    /// Participant number of the first of them.
     pub(crate) first: u32,
-    /// How many.
+    /// Number of processes.
     pub(crate) n_ranks: u32,
-    /// Where; the launcher's choice when it is nowhere.
+    /// Host to start on; `None` for the launcher's choice.
     pub(crate) host: Option<String>,
-    /// Words before the program.
+    /// Command words before the program.
     pub(crate) through: Vec<String>,
-    /// Whether another launcher starts them.
+    /// Whether another launcher starts them (companion).
     pub(crate) is_companion: bool,
 }
 
@@ -54,14 +54,14 @@ pub(crate) struct Start {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) n_ranks: u32,
-    /// Which of the new ones they are to be, in the order of their ranks, where it matters.
+    /// Indices of the new processes placed here, in the order of their ranks, if it matters which.
     pub(crate) ranks: Vec<usize>,
     pub(crate) host: Option<String>,
     pub(crate) through: Vec<String>,
 }
 
 impl Room {
-    /// Whether it is on a host that is none of these.
+    /// Returns whether the room is on none of these hosts.
     pub(crate) fn is_foreign_to(&self, hosts: &[String]) -> bool {
         let is_foreign = |named: &String| !hosts.iter().any(|host| is_same(host, named));
         self.host.as_ref().is_some_and(|named| !is_loopback(named) && is_foreign(named))
@@ -69,10 +69,11 @@ impl Room {
 }
 
 impl Change {
-    /// Who goes on when ranks, each with the number of its world, become `n_targets`; and whether anybody does.
+    /// Chooses the participants that become the `n_targets` ranks, from ranks with the ids of their worlds; also
+    /// returns the strategy in effect.
     ///
-    /// Those leave first who empty a host, since hosts are given back as a whole. Where data lie in blocks of equal weight,
-    /// those that stay go where they have most of what they need.
+    /// Ranks whose leaving empties a host leave first, since hosts are given back as a whole. For data in blocks of
+    /// equal weight, ranks that stay get the places where they already hold most of the rows.
     pub(crate) fn seats(
         (worlds, hosts): (&[u64], &[String]),
         n_targets: u32,
@@ -94,29 +95,29 @@ impl Change {
         }
     }
 
-    /// How data move, where it is known.
+    /// Method that moves data, if known.
     pub(crate) fn method(&self) -> Option<Method> {
         self.method.and_then(|place| Method::ALL.get(place)).copied()
     }
 
-    /// Sets how data move.
+    /// Sets the method that moves data.
     pub(crate) fn set_method(&mut self, method: Method) {
         self.method = Method::ALL.iter().position(|other| *other == method);
     }
 
-    /// All that take part, on their communicator.
+    /// The communicator of all participants as a bridge.
     pub(crate) fn bridge<'a>(&self, comm: &'a Comm) -> Bridge<'a> {
         Bridge { comm, sources: (0..self.n_sources).collect(), targets: self.targets.clone() }
     }
 
-    /// How many processes are new.
+    /// Number of new processes.
     pub(crate) fn n_new(&self) -> u32 {
         let is_new = |number: &&u32| self.n_sources <= **number;
         u32::try_from(self.targets.iter().filter(is_new).count()).unwrap_or(u32::MAX)
     }
 
-    /// How much of its data each new process finds on which host, in the order of their ranks, where sources on `hosts` hold
-    /// equal shares one after the other.
+    /// Returns how much of its data each new process finds on which host, in the order of ranks, if the sources on
+    /// `hosts` hold equal shares in order.
     pub(crate) fn finds(&self, hosts: &[String]) -> Vec<Vec<(String, u64)>> {
         let n_targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
         let mut finds = vec![Vec::new(); self.targets.len()];
@@ -131,7 +132,7 @@ impl Change {
         of_new.filter(|(_, number)| self.n_sources <= **number).map(|(finds, _)| finds).collect()
     }
 
-    /// Numbers new processes as they are placed.
+    /// Numbers the new processes in the order of their placement.
     fn number(&mut self, rooms: &[Room]) {
         let is_new = |rank: &usize| self.n_sources <= self.targets[*rank];
         let new = (0..self.targets.len()).filter(is_new).collect::<Vec<_>>();
@@ -143,8 +144,8 @@ impl Change {
         }
     }
 
-    /// Sets who starts the new processes, and where there is room for them: a source on the same host, if there is one, where
-    /// sources are on `hosts`.
+    /// Sets which source starts which new processes, and on which hosts there is room: a source on the same host, if
+    /// there is one; `hosts` are those of the sources.
     pub(crate) fn start(&mut self, spawn: Spawn, rooms: &[Room], hosts: &[String]) {
         self.number(rooms);
         let mut left = self.n_new();
@@ -168,28 +169,28 @@ impl Change {
         }
     }
 
-    /// What a source starts, in this order.
+    /// Processes that this source starts, in order.
     pub(crate) fn started_by(&self, source: u32) -> impl Iterator<Item = &Start> {
         self.starts.iter().filter(move |start| start.parent == source)
     }
 
-    /// All that take part.
+    /// Number of participants.
     pub(crate) fn n_all(&self) -> u32 {
         self.n_sources + self.n_new()
     }
 
-    /// The rank that who has this number gets, if it gets one.
+    /// Rank that this participant gets, if any.
     pub(crate) fn target(&self, number: u32) -> Option<u32> {
         let place = self.targets.iter().position(|target| *target == number);
         place.and_then(|place| u32::try_from(place).ok())
     }
 
-    /// Numbers of sources that leave.
+    /// Participant numbers of the sources that leave.
     pub(crate) fn leavers(&self) -> impl Iterator<Item = u32> {
         (0..self.n_sources).filter(|source| !self.targets.contains(source))
     }
 
-    /// Who is rank 0 afterwards.
+    /// Participant number of the next rank 0.
     pub(crate) fn next_first(&self) -> u32 {
         self.targets.first().copied().unwrap_or(0)
     }
@@ -199,11 +200,11 @@ fn is_loopback(name: &str) -> bool {
     LOOPBACK.contains(&name)
 }
 
-/// The sources on the host of this room, or all: at least one.
+/// Sources on the host of this room, or else all sources; never empty.
 fn neighbors(room: &Room, hosts: &[String], n_sources: u32) -> Vec<u32> {
     let is_near = |source: &u32| {
         let host = hosts.get(*source as usize);
-        // Rank 0 has read these names.
+        // Loopback names are those of rank 0's host, which read them.
         let named = room.host.as_ref().map(|named| match hosts.first() {
             Some(first) if is_loopback(named) => first,
             _ => named,
@@ -214,19 +215,19 @@ fn neighbors(room: &Room, hosts: &[String], n_sources: u32) -> Vec<u32> {
     if near.is_empty() { (0..n_sources.max(1)).collect() } else { near }
 }
 
-/// What moves when equal shares become others.
+/// Plan of the moves when equal shares for `n_sources` become equal shares for `n_targets`.
 fn plan(n_sources: u32, n_targets: u32) -> Option<Plan> {
     let shares = u64::from(n_sources) * u64::from(n_targets);
     let before = Partition::even(shares, n_sources).ok()?;
     Plan::between(&before, &Partition::even(shares, n_targets).ok()?).ok()
 }
 
-/// From whom each target gets how much, in shares.
+/// Amount that each target gets from each source, in shares.
 fn shared(n_sources: u32, n_targets: u32) -> Vec<PairBytes> {
     plan(n_sources, n_targets).map_or_else(Vec::new, |plan| plan.bytes_per_pair(&RowBytes::Each(1)))
 }
 
-/// Which numbers the targets have, when sources hold equal shares one after the other.
+/// Participant numbers of the targets, when sources hold equal shares in order.
 fn stayed(n_sources: u32, n_targets: u32, is_bound: &[bool]) -> Vec<u32> {
     let seats =
         plan(n_sources, n_targets).and_then(|plan| stay(&plan, &RowBytes::Each(1), is_bound).ok());

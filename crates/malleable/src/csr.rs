@@ -1,37 +1,38 @@
-//! Rows of a sparse matrix.
+//! Sparse matrix rows.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows of a sparse matrix, compressed: how many entries each has, and for all of them their columns and values.
+/// Rows of a sparse matrix in compressed form (CSR): the number of entries of each row, and the columns and values of
+/// all entries.
 ///
-/// It is one object for [`Data`](crate::Data): its parts travel in the order in which they are needed. They are shared, so
-/// that they can be sent while the program computes with them.
+/// It is one object for [`Data`](crate::Data): its arrays are moved in the order in which they are needed. They are
+/// shared (`Arc`), so that they can be sent while the program computes with them.
 #[derive(Clone, PartialEq)]
 pub struct Csr<T = f64> {
-    /// Entries of each row.
+    /// Number of entries of each row.
     pub lengths: Arc<[u32]>,
-    /// The column of each entry, row by row.
+    /// Column of each entry, row by row.
     pub columns: Arc<[u32]>,
-    /// The value of each entry, row by row.
+    /// Value of each entry, row by row.
     pub values: Arc<[T]>,
 }
 
 impl<T> Csr<T> {
-    /// Rows held here.
+    /// Number of rows held here.
     #[must_use]
     pub fn n_rows(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Entries held here.
+    /// Number of entries held here.
     #[must_use]
     pub fn n_entries(&self) -> usize {
         self.columns.len()
     }
 
-    /// Where the entries of each row lie in columns and values.
+    /// Position of each row's entries in `columns` and `values`.
     pub fn rows(&self) -> impl Iterator<Item = Range<usize>> {
         self.lengths.iter().scan(0, |begin, length| {
             let row = *begin..*begin + *length as usize;

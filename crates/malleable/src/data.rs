@@ -1,19 +1,19 @@
-//! What a program's state consists of, registered by class.
+//! State of a program, registered by data class.
 //!
 //! | | replicated: every rank has all of it | distributed: each rank has its rows |
 //! |---|---|---|
-//! | constant | [`constant`](Data::constant), [`constant_list`](Data::constant_list) | [`constant_rows`](Data::constant_rows), [`constant_csr`](Data::constant_csr) |
-//! | variable | [`variable`](Data::variable), [`variable_list`](Data::variable_list) | [`rows`](Data::rows) |
+//! | constant | [`Data::constant`], [`Data::constant_list`] | [`Data::constant_rows`], [`Data::constant_csr`] |
+//! | variable | [`Data::variable`], [`Data::variable_list`] | [`Data::rows`] |
 //!
-//! Constant data travel while the program goes on to compute, variable data while it stands still (I. Martín-Álvarez,
-//! M. I. Castillo, J. I. Aliaga, D. Andrade, "Incorporación de la maleabilidad en un método iterativo", table of data
+//! Constant data move while the program computes, variable data while it stands still (I. Martín-Álvarez, M. I.
+//! Castillo, J. I. Aliaga, D. Andrade, "Incorporación de la maleabilidad en un método iterativo", table of data
 //! classes).
 //!
 //! # Invariants
-//! - What was registered is read before a change of the size, and written only when the change is certain.
+//! - Registered data are read before a resize, and written only when the resize is certain.
 //!
 //! # Not here
-//! How data travel: `moving`.
+//! Moving the data: `moving`.
 
 mod cut;
 mod slot;
@@ -26,60 +26,60 @@ use std::sync::Arc;
 pub use cut::Cut;
 pub use slot::{Allocate, Lent, Memory, Slot, Steady, Words};
 
-/// The state of a program, which every rank has a part of.
+/// State of a program; every rank holds a part of it.
 pub trait State {
-    /// Registers what the state consists of: always the same, in the same order, on every rank, also on one that is new and
-    /// has nothing yet.
+    /// Registers the objects of the state: always the same ones in the same order, on every rank, including new ranks
+    /// that hold nothing yet.
     fn data<'a>(&'a mut self, data: &mut Data<'a>);
 }
 
-/// What is registered. Names are for messages and records.
+/// Registered objects. Names are for messages and records.
 #[derive(Default)]
 pub struct Data<'a> {
     pub(crate) replicated: Vec<Replicated<'a>>,
     pub(crate) groups: Vec<Group<'a>>,
 }
 
-/// Whether data change from iteration to iteration.
+/// Whether data change between iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// They do not.
+    /// Data that never change.
     Constant,
-    /// They may.
+    /// Data that may change.
     Variable,
 }
 
-/// What every rank has all of.
+/// Object of which every rank holds all.
 pub(crate) struct Replicated<'a> {
     pub(crate) name: &'static str,
     pub(crate) class: Class,
     pub(crate) words: Box<dyn Words + 'a>,
 }
 
-/// Objects whose rows are cut in the same way.
+/// Objects whose rows are partitioned in the same way.
 pub(crate) struct Group<'a> {
     pub(crate) n_rows: u64,
     pub(crate) cut: Cut,
     pub(crate) objects: Vec<Object<'a>>,
 }
 
-/// What each rank has its rows of.
+/// Object of which each rank holds its rows.
 pub(crate) struct Object<'a> {
     pub(crate) name: &'static str,
     pub(crate) class: Class,
     pub(crate) rows: Rows<'a>,
 }
 
-/// How the rows of an object lie in arrays.
+/// Layout of an object's rows in arrays.
 pub(crate) enum Rows<'a> {
-    /// One array, with so many elements for each row.
+    /// One array, with `n_per_row` elements for each row.
     Even { n_per_row: usize, array: Box<dyn Slot + 'a> },
-    /// Lengths of rows, then the arrays that have so many elements for each.
+    /// Lengths of the rows, and two arrays with that many elements per row.
     Sparse { lengths: Shared<'a, u32>, arrays: [Box<dyn Slot + 'a>; 2] },
 }
 
 impl<'a> Data<'a> {
-    /// A constant that every rank has.
+    /// Registers a constant that every rank has.
     pub fn constant<T: Pod>(&mut self, name: &'static str, value: &'a mut T) {
         self.replicated.push(Replicated {
             name,
@@ -88,7 +88,7 @@ impl<'a> Data<'a> {
         });
     }
 
-    /// A variable that has the same value on every rank.
+    /// Registers a variable that has the same value on every rank.
     pub fn variable<T: Pod>(&mut self, name: &'static str, value: &'a mut T) {
         self.replicated.push(Replicated {
             name,
@@ -97,23 +97,23 @@ impl<'a> Data<'a> {
         });
     }
 
-    /// Constants that every rank has.
+    /// Registers a list of constants that every rank has.
     pub fn constant_list<T: Pod>(&mut self, name: &'static str, list: &'a mut Vec<T>) {
         self.replicated.push(Replicated { name, class: Class::Constant, words: Box::new(list) });
     }
 
-    /// Variables that are the same on every rank. Their number may change.
+    /// Registers a list of variables that are the same on every rank. Its length may change.
     pub fn variable_list<T: Pod>(&mut self, name: &'static str, list: &'a mut Vec<T>) {
         self.replicated.push(Replicated { name, class: Class::Variable, words: Box::new(list) });
     }
 
-    /// Begins a group of objects of `n_rows` rows, which are registered next, and says how these are cut. A new rank need
-    /// not know `n_rows`.
+    /// Begins a group of objects of `n_rows` rows, which are registered next, and sets how these are partitioned. A new
+    /// rank need not know `n_rows`.
     pub fn rows_of(&mut self, n_rows: u64, cut: Cut) {
         self.groups.push(Group { n_rows, cut, objects: Vec::new() });
     }
 
-    /// The rows of a matrix that does not change.
+    /// Registers the rows of a constant sparse matrix.
     pub fn constant_csr<T: Pod + Send + Sync>(&mut self, name: &'static str, csr: &'a mut Csr<T>) {
         let lengths = Shared(&mut csr.lengths);
         let arrays: [Box<dyn Slot + 'a>; 2] =
@@ -121,7 +121,7 @@ impl<'a> Data<'a> {
         self.object(name, Class::Constant, Rows::Sparse { lengths, arrays });
     }
 
-    /// One element for each row, which does not change.
+    /// Registers a constant array with one element for each row.
     pub fn constant_rows<T: Pod + Send + Sync>(
         &mut self,
         name: &'static str,
@@ -130,7 +130,7 @@ impl<'a> Data<'a> {
         self.constant_rows_wide(name, 1, rows);
     }
 
-    /// `n_per_row` elements for each row, which do not change.
+    /// Registers a constant array with `n_per_row` elements for each row.
     pub fn constant_rows_wide<T: Pod + Send + Sync>(
         &mut self,
         name: &'static str,
@@ -141,12 +141,12 @@ impl<'a> Data<'a> {
         self.object(name, Class::Constant, Rows::Even { n_per_row, array });
     }
 
-    /// One element for each row.
+    /// Registers a variable array with one element for each row.
     pub fn rows<T: Pod + Send + Sync>(&mut self, name: &'static str, rows: &'a mut Vec<T>) {
         self.rows_wide(name, 1, rows);
     }
 
-    /// `n_per_row` elements for each row.
+    /// Registers a variable array with `n_per_row` elements for each row.
     pub fn rows_wide<T: Pod + Send + Sync>(
         &mut self,
         name: &'static str,
@@ -157,17 +157,17 @@ impl<'a> Data<'a> {
         self.object(name, Class::Variable, Rows::Even { n_per_row, array });
     }
 
-    /// What every rank has all of, where it lies in memory of another language.
+    /// Registers a replicated object in memory of another language.
     pub fn foreign_words(&mut self, name: &'static str, class: Class, words: Box<dyn Words + 'a>) {
         self.replicated.push(Replicated { name, class, words });
     }
 
-    /// One element for each row, where they lie in memory of another language.
+    /// Registers an array with one element for each row, in memory of another language.
     pub fn foreign_rows(&mut self, name: &'static str, class: Class, array: Box<dyn Slot + 'a>) {
         self.object(name, class, Rows::Even { n_per_row: 1, array });
     }
 
-    /// The rows of a matrix that does not change: columns and values lie in memory of another language.
+    /// Registers a constant sparse matrix whose columns and values are in memory of another language.
     pub fn foreign_csr(
         &mut self,
         name: &'static str,
@@ -178,7 +178,7 @@ impl<'a> Data<'a> {
     }
 
     fn object(&mut self, name: &'static str, class: Class, rows: Rows<'a>) {
-        // Rows that belong to no group: a group of as many rows as there are, which is refused when they are moved.
+        // Rows outside any group get a group of 0 rows, which is refused when they are moved.
         if self.groups.is_empty() {
             self.rows_of(0, Cut::Even);
         }

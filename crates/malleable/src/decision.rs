@@ -1,17 +1,18 @@
-//! Whether another size pays: by a model file of the program's time, or by what was seen of the sizes that it has had.
+//! Decides whether another size pays: by a model file of the program's time, or by measurements at the sizes it has
+//! had.
 //!
-//! `--model FILE` names what `sintonia fit` wrote, `--model FILE:n=943695` gives its other parameters their values, so that
-//! one is left, which is the number of processes. The file says how many times faster another size is, and an iteration of
-//! the present size is measured, so that a model of another machine does. `--model learn` does without a file: as long as
-//! one size only was seen, of which nothing follows for others, it tries another one where that costs little, and then
-//! goes by what was seen. `--model explore` tries any size of which little is known, where that costs little.
+//! `--model FILE` names a file that `sintonia fit` wrote; `--model FILE:n=943695` fixes its other parameters, so that
+//! one is left, the number of processes. The model gives the speedup at another size, and an iteration at the present
+//! size is measured, so that a model of another machine will do. `--model learn` needs no file: while only one size was
+//! measured, which tells nothing about others, it tries another one where that costs little, and then follows the
+//! measurements. `--model explore` tries any size of which little is known, where that costs little.
 //!
 //! # Invariants
-//! - Without `--model` nothing is proposed; wishes of others are weighed all the same.
-//! - A size that failed is not proposed again before the program has another one.
+//! - Without `--model` nothing is proposed; requests from outside are evaluated all the same.
+//! - A size that failed is not proposed again before the size has changed.
 //!
 //! # Not here
-//! The rule (`resizing::payoff`), who else wants another size (`wish`).
+//! The rule (`resizing::payoff`), resize requests from outside (`wish`).
 
 use fitting::{ModelFile, ModelFileError};
 use resized::{Decision, Outcome, Resize, Strategy};
@@ -19,30 +20,30 @@ use resizing::payoff::{Change, Cost, Curve, Estimate, History, Payoff, Prospect,
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Why nothing can be decided by a model.
+/// Error from using a model to decide.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecisionError {
     /// The file cannot be read.
     #[error("the model file `{}` cannot be read; write one with `sintonia fit -o`", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The file holds no models.
+    /// The file contains no models.
     #[error("`{}` holds no models", path.display())]
     Models {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: ModelFileError,
     },
-    /// A value of a parameter is none.
+    /// The value of a parameter is not a number.
     #[error("`{word}` gives no parameter a value; write `--model FILE:NAME=NUMBER,...`")]
     Value {
-        /// What was written.
+        /// Text as given.
         word: String,
     },
     /// It is not clear which parameter is the number of processes.
@@ -50,41 +51,41 @@ pub enum DecisionError {
         "of the parameters of `{}` one is the number of processes, and these have no value: {names}; write `--model FILE:NAME=NUMBER,...` for all others", path.display()
     )]
     Parameters {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Those without a value.
+        /// Parameters without a value.
         names: String,
     },
 }
 
-/// Sizes that could not be had, after which a program that knows one size asks for no other one to learn from.
+/// Failed sizes after which a program that knows one size stops trying others to learn from.
 const N_FAILED_MAX: usize = 3;
 
-/// Where the program stands.
+/// Present state of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// The iteration that comes next.
+    /// Number of the next iteration.
     pub(crate) iteration: u64,
-    /// Ranks at present.
+    /// Present number of ranks.
     pub(crate) size: u32,
-    /// Fewest and most ranks.
+    /// Smallest and largest number of ranks.
     pub(crate) sizes: (u32, u32),
-    /// Bytes of the distributed data of all ranks.
+    /// Size of the distributed data of all ranks, in bytes.
     pub(crate) bytes: u64,
-    /// Who goes on.
+    /// Rule for which ranks continue after a resize.
     pub(crate) strategy: Strategy,
 }
 
-/// A size that is weighed, and what came out.
+/// Recommended size, with its reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Advice {
-    /// The size to have: that of now where a change does not pay.
+    /// Size to have: the present one if a resize does not pay.
     pub(crate) size: u32,
-    /// What was weighed, for the record.
+    /// Figures behind the advice, for the record.
     pub(crate) decision: Decision,
 }
 
-/// Decides on rank 0.
+/// Decision maker on rank 0.
 #[derive(Debug, Default)]
 pub(crate) struct Judge {
     model: Option<Model>,
@@ -93,17 +94,17 @@ pub(crate) struct Judge {
     n_iterations: Option<u64>,
     history: History,
     cost: Cost,
-    /// Sizes that could not be had.
+    /// Sizes at which a resize failed.
     failed: BTreeSet<u32>,
-    /// Why the program kept its size when it was weighed last.
+    /// Reason for keeping the present size at the last evaluation.
     why_not: String,
 }
 
 impl Judge {
-    /// One who decides as `--model` and `--iterations` say.
+    /// Creates the decision maker for the options `--model` and `--iterations`.
     ///
     /// # Errors
-    /// [`DecisionError`] where the model cannot be used.
+    /// [`DecisionError`] if the model cannot be used.
     pub(crate) fn new(
         model: Option<&Path>,
         n_iterations: Option<u64>,
@@ -117,12 +118,12 @@ impl Judge {
         })
     }
 
-    /// An iteration was done in so many seconds.
+    /// Adds the time of an iteration.
     pub(crate) fn saw(&mut self, size: u32, seconds: f64) {
         self.history.add(size, seconds);
     }
 
-    /// A resize is over: what it cost is known now, or that it cannot be done.
+    /// Learns from a finished resize what it cost, or that this size cannot be had.
     pub(crate) fn learn(&mut self, resize: &Resize, now: &Standing) {
         if resize.outcome != Outcome::Done {
             self.failed.insert(resize.to);
@@ -133,7 +134,7 @@ impl Judge {
         self.cost.learn(&change(&before, resize.to), resize.seconds.wait);
     }
 
-    /// What the program has to say so that another size can pay, where it has not.
+    /// Returns the option that the user must add so that other sizes can be proposed, if one is missing.
     pub(crate) fn needs(&self, sizes: (u32, u32)) -> Option<&'static str> {
         match (self.proposes, self.n_iterations) {
             (true, None) => Some(
@@ -146,12 +147,12 @@ impl Judge {
         }
     }
 
-    /// Why the program kept its size when that was weighed last, where it may propose another one.
+    /// Reason for keeping the present size at the last evaluation, if the program may propose others.
     pub(crate) fn why_not(&self) -> Option<&str> {
         (self.proposes && !self.why_not.is_empty()).then_some(&self.why_not)
     }
 
-    /// The size that pays most, if one does and the program may propose.
+    /// Returns the size that pays most, if there is one and the program may propose it.
     pub(crate) fn advice(&mut self, now: &Standing) -> Option<Advice> {
         if !self.proposes || now.sizes.0 == now.sizes.1 {
             return None;
@@ -171,8 +172,7 @@ impl Judge {
         None
     }
 
-    /// What a size that somebody else wishes for would bring; nothing where it is not known how many iterations there will
-    /// be.
+    /// Evaluates a size requested from outside; `None` where the number of iterations is unknown.
     pub(crate) fn weigh(&self, now: &Standing, wanted: u32) -> Option<Advice> {
         self.weighed(now, &[wanted], false)
     }
@@ -182,7 +182,7 @@ impl Judge {
         let prospect = Prospect { size: now.size, n_iterations_left, candidates, may_explore };
         let curve = Curve::through(&self.history.seen());
         let seen = |size| curve.as_ref().map(|curve| curve.seconds(size));
-        // Nothing is known before the present size was seen.
+        // Nothing is known before the present size was measured.
         let here = self.history.seen().iter().any(|seen| seen.size == now.size);
         let seconds = |size: u32| {
             let present = seen(now.size).filter(|_| here)?;
@@ -213,20 +213,20 @@ fn advice(iterations_left: u64, payoff: Payoff, [before, after]: [Option<f64>; 2
     Advice { size, decision }
 }
 
-/// What has to be done to have another size.
+/// Returns the cost factors of a change to `size`.
 fn change(now: &Standing, size: u32) -> Change {
     let (n_new, n_leaving) = match now.strategy {
         Strategy::Baseline => (size, now.size),
         Strategy::Merge => (size.saturating_sub(now.size), now.size.saturating_sub(size)),
     };
-    // With *merge* everyone who stays keeps what it can.
+    // With *merge*, ranks that stay keep as many of their rows as possible.
     let (least, most) = (now.size.min(size), u64::from(now.size.max(size)).max(1));
     let kept = if now.strategy == Strategy::Merge { u64::from(least) } else { 0 };
     let bytes_moved = now.bytes / most * (most - kept);
     Change { n_new, n_leaving, bytes_moved }
 }
 
-/// A model file with values of all its parameters but the number of processes.
+/// Model file with values for all parameters but the number of processes.
 #[derive(Debug)]
 struct Model {
     file: ModelFile,
@@ -259,7 +259,7 @@ impl Model {
         Ok(Self { file, values, processes })
     }
 
-    /// Seconds of an iteration with another size, when it takes `present` with this one.
+    /// Estimates the time of an iteration at size `other` in seconds, if it takes `present` at `size`.
     fn seconds(&self, size: u32, present: Estimate, other: u32) -> Option<Estimate> {
         let given = self.values.iter().map(|(name, value)| (name.as_str(), *value));
         let mut point: Vec<(&str, f64)> = given.collect();
@@ -300,7 +300,7 @@ mod tests {
         strategy: Strategy::Merge,
     };
 
-    /// One second for all, and four for as many processes.
+    /// Decision maker that measured iterations of 1 s plus 4 s divided by the number of processes.
     fn judge(model: &str, sizes: &[u32]) -> Judge {
         let mut judge = Judge::new(Some(Path::new(model)), Some(1000)).unwrap();
         for size in sizes {
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(quiet.weigh(&NOW, 8), None);
     }
 
-    /// From one size nothing follows for others, so that `learn` never proposed any, and never said so.
+    /// Regression: `learn` never proposed another size, as one size tells nothing of others, and never said so.
     #[test]
     fn one_size_is_not_enough_to_learn_from() {
         assert_eq!(sizes(&mut judge("learn", &[4])), Some(8));
@@ -339,7 +339,7 @@ mod tests {
         }
         let at_eight = Standing { size: 8, ..NOW };
         assert!(slower.advice(&at_eight).is_some_and(|advice| advice.size <= 4));
-        // Once it knows better, it tries no more than is sure to pay.
+        // With more knowledge it tries only what is sure to pay.
         let mut flat = judge("learn", &[]);
         [4, 8].into_iter().for_each(|size| (0..5).for_each(|_| flat.saw(size, 1.0)));
         assert_eq!(sizes(&mut flat), None);

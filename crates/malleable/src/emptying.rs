@@ -1,9 +1,10 @@
-//! Who leaves, so that hosts are given back as a whole.
+//! Chooses the ranks that leave so that whole hosts are given back.
 
-/// Binds ranks to stay until just `n_leaving` are free to leave, chosen so that they empty as many hosts as they can.
+/// Marks ranks as bound to stay until exactly `n_leaving` are free to leave, chosen so that they empty as many hosts as
+/// possible.
 ///
-/// Largest hosts first, of equal ones the last; the host of rank 0 last of all. What remains comes from the smallest host, so
-/// that another resize empties it.
+/// Largest hosts first, of equal ones the last; the host of rank 0 last of all. The remaining leavers come from the
+/// smallest host, so that another resize empties it.
 pub(crate) fn empty_hosts(is_bound: &mut [bool], hosts: &[String], n_leaving: usize) {
     let mut leaving = vec![false; is_bound.len()];
     let mut left = n_leaving;
@@ -14,7 +15,7 @@ pub(crate) fn empty_hosts(is_bound: &mut [bool], hosts: &[String], n_leaving: us
         left -= if fits { group.free.len() } else { 0 };
         fits
     });
-    // The smallest one that may be emptied, then hosts that are kept anyway.
+    // The smallest host that may be emptied, then hosts that are kept anyway.
     let (kept, open) = parts.into_iter().partition::<Vec<_>, _>(|group| group.is_kept);
     let rest = open.into_iter().rev().chain(kept).flat_map(|group| group.free.into_iter().rev());
     let whole = whole.into_iter().flat_map(|group| group.free);
@@ -22,15 +23,15 @@ pub(crate) fn empty_hosts(is_bound: &mut [bool], hosts: &[String], n_leaving: us
     is_bound.iter_mut().zip(leaving).for_each(|(bound, leaves)| *bound |= !leaves);
 }
 
-/// The ranks of a host that may leave.
+/// Ranks of a host that may leave.
 struct Group<'a> {
     host: &'a str,
     free: Vec<usize>,
-    /// Some rank stays there.
+    /// Whether some rank must stay on the host.
     is_kept: bool,
 }
 
-/// All hosts, the last one first.
+/// Groups of all hosts, the last host first.
 fn groups<'a>(is_bound: &[bool], hosts: &'a [String]) -> Vec<Group<'a>> {
     let mut groups = Vec::<Group<'a>>::new();
     for (rank, (host, bound)) in hosts.iter().zip(is_bound).enumerate() {
@@ -52,7 +53,7 @@ fn groups<'a>(is_bound: &[bool], hosts: &'a [String]) -> Vec<Group<'a>> {
 mod tests {
     use super::*;
 
-    /// Ranks by the letters of their hosts, large ones bound; then who leaves.
+    /// Checks which ranks leave; each letter is the host of a rank, upper case for ranks bound to stay.
     #[track_caller]
     fn check(ranks: &str, n_leaving: usize, expected: &[usize]) {
         let hosts = ranks.chars().map(|host| host.to_lowercase().to_string()).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! Why a malleable program cannot go on.
+//! Errors of a malleable program.
 
 use crate::checkpoint::CheckpointError;
 use crate::decision::DecisionError;
@@ -10,23 +10,24 @@ use mpi::MpiError;
 use std::error::Error as _;
 use std::fmt;
 
-/// Why a malleable program cannot go on. A resize that fails is no such reason: see [`Malleable::resizes`](crate::Malleable::resizes).
+/// Error after which a malleable program cannot continue. A failed resize is not one: see
+/// [`Malleable::resizes`](crate::Malleable::resizes).
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An option cannot be used.
+    /// An option is not valid.
     #[error("the options are wrong")]
     Options(#[from] OptionsError),
-    /// A call of MPI failed.
+    /// An MPI call failed.
     #[error("the ranks cannot communicate")]
     Mpi(#[from] MpiError),
-    /// Data could not be moved.
+    /// Data cannot be moved.
     #[error("data cannot be moved to other ranks")]
     Move(#[from] MoveError),
     /// The record cannot be written.
     #[error("resizes cannot be written down")]
     Record(#[from] RecordError),
-    /// There is no control folder.
+    /// The control folder cannot be used.
     #[error("nobody can wish for another size")]
     Control(#[from] ControlError),
     /// The model cannot be used.
@@ -38,15 +39,15 @@ pub enum Error {
     /// A new rank could not join the others.
     #[error("this new rank cannot join the others: {why}; see the output of rank 0")]
     Join {
-        /// Why.
+        /// Cause.
         why: String,
     },
-    /// The others say nothing.
+    /// Rank 0 is silent.
     #[error(
         "rank 0 said nothing for {seconds:.0} s; see its output, or allow more time with `--deadline`"
     )]
     Silent {
-        /// How long it was waited.
+        /// Time waited, in seconds.
         seconds: f64,
     },
 }

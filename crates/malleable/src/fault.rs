@@ -1,7 +1,7 @@
-//! Faults for tests: a process dies, hangs or refuses at a point that a variable names.
+//! Fault injection for tests: a process dies, hangs or refuses at a point that a variable names.
 //!
-//! `SINTONIA_MALLEABLE_FAULT=POINT:NUMBER:DEED` does it to who has this number in a resize, the first time that it comes there.
-//! Without the variable nothing happens.
+//! `SINTONIA_MALLEABLE_FAULT=POINT:NUMBER:DEED` applies the deed to the participant with this number in a resize, the
+//! first time that it reaches the point. Without the variable nothing happens.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,18 +9,18 @@ use std::time::Duration;
 
 const VARIABLE: &str = "SINTONIA_MALLEABLE_FAULT";
 
-/// Where something can fail.
+/// Point at which a fault can be injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Point {
     /// A source is about to start processes.
     Start,
     /// A new process is about to join.
     Come,
-    /// The leaders of two groups have met, and are about to join; the number is that between them.
+    /// The leaders of two groups have met, and are about to join; the number is that of the join.
     Join,
-    /// All are joined, and not yet ready.
+    /// All are joined, but not yet ready.
     Ready,
-    /// Constant data begin to travel.
+    /// Constant data begin to move.
     Move,
     /// The new size is about to begin.
     Switch,
@@ -28,18 +28,18 @@ pub(crate) enum Point {
     Settle,
 }
 
-/// What happens.
+/// Kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
-    /// The process is gone at once.
+    /// The process dies at once.
     Die,
-    /// It does nothing any more.
+    /// The process hangs forever.
     Hang,
-    /// It cannot do what comes.
+    /// The process refuses the next action.
     Refuse,
-    /// What it starts never comes.
+    /// The processes that it starts never join.
     Sleep,
-    /// It goes on after half a second.
+    /// The process continues after half a second.
     Wait,
 }
 
@@ -47,7 +47,7 @@ const WAIT: Duration = Duration::from_millis(500);
 
 static IS_DONE: AtomicBool = AtomicBool::new(false);
 
-/// What happens to who has this number here; dying, hanging and waiting happen at once.
+/// Applies the fault set for this point and participant, and returns it; dying, hanging and waiting happen here.
 pub(crate) fn at(point: Point, number: u32) -> Option<Deed> {
     static FAULT: OnceLock<Option<(Point, u32, Deed)>> = OnceLock::new();
     let fault = FAULT.get_or_init(|| parse(&std::env::var(VARIABLE).ok()?));

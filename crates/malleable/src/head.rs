@@ -1,6 +1,8 @@
-//! What rank 0 has to do beside computing: it hears wishes, decides, and says what all do next.
+//! Head of a malleable program: the part of rank 0 beside computing. It receives resize requests, decides,
+//! and orders what all ranks do next.
 //!
-//! At each look it sees how far things have come, and gives the order for the next one. It waits for nothing.
+//! At each look (a resize point at which ranks exchange orders) it checks the progress of the resize, and
+//! gives the order for the next look. It never waits.
 
 mod baton;
 mod lender;
@@ -27,26 +29,26 @@ use resized::{Answer, JobStatus, Outcome, Resize, Sizes};
 use std::time::{Duration, Instant};
 use stretch::Stretch;
 
-/// What rank 0 can see at a look.
+/// Observations of rank 0 at a look.
 #[derive(Debug, Default)]
 pub(crate) struct Look {
-    /// The iteration that comes next.
+    /// Number of the next iteration.
     pub(crate) iteration: u64,
-    /// Whether processes that are prepared have been started.
+    /// Whether the processes being prepared have been started.
     pub(crate) is_spawned: bool,
-    /// Whether they are joined, once that is known.
+    /// Result of joining them, once known.
     pub(crate) joined: Option<Result<(), String>>,
-    /// Whether that is since somebody did not come in time.
+    /// Whether joining failed because a process was late.
     pub(crate) is_late: bool,
-    /// Whether constant data have arrived.
+    /// Whether constant data have arrived everywhere.
     pub(crate) has_constant: bool,
-    /// Ranks that sleep, where they are used instead of new processes.
+    /// Sleeping ranks, where they are used instead of new processes.
     pub(crate) sleeping: Option<Vec<u32>>,
-    /// Why no process can be started.
+    /// Reason why no process can be started.
     pub(crate) obstacle: Option<String>,
 }
 
-/// What rank 0 has to do.
+/// State of the head of the program.
 #[derive(Debug)]
 pub(crate) struct Head {
     options: Options,
@@ -60,17 +62,17 @@ pub(crate) struct Head {
     clock: Instant,
     pace: Pace,
     baton: Baton,
-    /// What all do at the next look.
+    /// Order for the next look.
     next: Order,
-    /// What is to become of whom, where a resize was ordered.
+    /// Plan of the resize that was ordered.
     change: Option<Change>,
     ordered_at: u64,
-    /// What tools see, and what they wish.
+    /// Tuning point of the size: what tools see and request.
     stretch: Stretch,
 }
 
 impl Head {
-    /// At the start of the program.
+    /// Creates the head at the start of the program.
     pub(crate) fn new(options: &Options, world: &World, is_open_mpi: bool) -> Result<Self, Error> {
         let sizes = options.sizes_with(world.size());
         let baton = Baton { job: wish::job_name(), sizes, ..Baton::default() };
@@ -79,7 +81,7 @@ impl Head {
         Ok(head)
     }
 
-    /// After another process that was rank 0.
+    /// Creates the head on a process that follows another rank 0.
     pub(crate) fn inherit(
         options: &Options,
         world: &World,
@@ -116,7 +118,7 @@ impl Head {
         Ok(head)
     }
 
-    /// What is left for the next rank 0. The control files stay.
+    /// Returns the state for the next rank 0. The control files stay.
     pub(crate) fn hand_over(mut self) -> Baton {
         if let Some(control) = self.control.take() {
             control.hand_over();
@@ -126,22 +128,22 @@ impl Head {
         self.baton
     }
 
-    /// The order that was given at the last look.
+    /// Order given at the last look.
     pub(crate) fn order(&self) -> Order {
         self.next
     }
 
-    /// What is to become of whom, when it was ordered.
+    /// Takes the plan of the resize that was ordered.
     pub(crate) fn take_change(&mut self) -> Option<Change> {
         self.change.take()
     }
 
-    /// All resizes so far.
+    /// Records of all resizes so far.
     pub(crate) fn resizes(&self) -> &[Resize] {
         self.record.resizes()
     }
 
-    /// Sees how things stand, and gives the order for the next look.
+    /// Evaluates the observations, and gives the order for the next look.
     pub(crate) fn look(&mut self, look: &Look, world: &World) -> Order {
         let now_s = self.clock.elapsed().as_secs_f64();
         self.stretch.end();
@@ -168,7 +170,7 @@ impl Head {
         }
         let before = self.next.interval;
         let fast = self.pace.seconds().unwrap_or(1.0);
-        // Whoever waits for an order gets it soon.
+        // While a resize is under way, looks are frequent.
         let is_calm = self.protocol.attempt().is_none() || self.options.check_every.is_some();
         let free = if is_calm { interval(fast, before) } else { interval(fast, before).min(4) };
         self.next = Order::new(todo, self.baton.serial, self.options.check_every.unwrap_or(free));
@@ -198,7 +200,7 @@ impl Head {
         }
     }
 
-    /// A resize is over, however.
+    /// Records the end of a resize, whatever its outcome.
     fn conclude(&mut self, attempt: Attempt, iteration: u64, world: &World) {
         let Attempt { mut resize, wish, .. } = attempt;
         if let Some(path) =
@@ -230,7 +232,7 @@ impl Head {
         self.record.keep(resize);
     }
 
-    /// Places of ranks that are gone go back to whoever lent them.
+    /// Returns the places of ranks that have ended to the manager that lent them.
     fn give_back(&mut self, hosts: &[String], world: &World) {
         if hosts.is_empty() {
             return;
@@ -238,7 +240,7 @@ impl Head {
         match &mut self.lender {
             Some(Ok(lender)) => lender.give_back(hosts),
             Some(Err(_)) => {}
-            // An earlier rank 0 has borrowed them: who is asked now sees which of them have ranks.
+            // An earlier rank 0 borrowed the places: the new manager sees which of them have ranks.
             None => {
                 let present = world.members.iter().map(crate::world::Member::host);
                 let present = present.collect::<Vec<_>>();
@@ -247,26 +249,26 @@ impl Head {
         }
     }
 
-    /// Those that leave are seen off, before the new size begins.
+    /// Watches for the end of the leaving processes, before the new size begins.
     pub(crate) fn see_off(&mut self, release: Option<Release>, n_leaving: usize) {
         let at_most = self.options.deadline;
         self.watch = release.map(|release| release.watch(n_leaving, at_most));
     }
 
-    /// A resize is about to be made: what is known of it.
+    /// Updates the record of the present resize.
     pub(crate) fn note(&mut self, note: impl FnOnce(&mut Resize)) {
         if let Some(attempt) = self.protocol.attempt_mut() {
             note(&mut attempt.resize);
         }
     }
 
-    /// Data were moved so: what was tried once is not tried again.
+    /// Records the method that moved the data, so that it is not tried again.
     pub(crate) fn note_method(&mut self, method: Method) {
         self.baton.method = Method::ALL.iter().position(|other| *other == method);
         self.note(|resize| method.name().clone_into(&mut resize.redistribution));
     }
 
-    /// All leave that are to leave: the hosts that they had.
+    /// Records the hosts of the ranks that leave.
     pub(crate) fn note_left(&mut self, hosts: Vec<String>) {
         self.baton.hosts_left = hosts;
         if let Some(Ok(lender)) = &mut self.lender {
@@ -274,12 +276,12 @@ impl Head {
         }
     }
 
-    /// The iteration at which the present resize was ordered.
+    /// Iteration at which the present resize was ordered.
     pub(crate) fn ordered_at(&self) -> u64 {
         self.ordered_at
     }
 
-    /// The new size is in force.
+    /// Records that the new size is in force.
     pub(crate) fn switched(&mut self) {
         self.note(note_total);
         self.protocol.switched(self.clock.elapsed().as_secs_f64());
@@ -288,12 +290,12 @@ impl Head {
             Order::new(Todo::GoOn, self.baton.serial, self.options.check_every.unwrap_or(1));
     }
 
-    /// Time that is no iteration's.
+    /// Excludes the time until now from the time of the iteration.
     pub(crate) fn interrupt(&mut self) {
         self.pace.interrupt();
     }
 
-    /// At the end of the program: waits until those that left are gone, so that the record is complete.
+    /// Ends the program: waits until processes that left are gone, so that the record is complete.
     pub(crate) fn finish(&mut self, iteration: u64, world: &World) {
         self.stretch.end();
         self.await_gone();
@@ -310,7 +312,7 @@ impl Head {
         self.control = None;
     }
 
-    /// Waits until those that left are gone, or are not in time.
+    /// Waits until processes that left are gone, or their deadline has passed.
     fn await_gone(&self) {
         while self.watch.as_ref().is_some_and(|watch| !watch.seen().is_over) {
             std::thread::sleep(Duration::from_millis(1));
@@ -341,7 +343,7 @@ impl Head {
         };
         match &self.options.control {
             Some(folder) => Ok(Some(Control::open(folder, status)?)),
-            // Nobody asked for it: a program without a home runs as well.
+            // The folder was not requested by the user: a program without a home directory runs as well.
             None if min < max => {
                 Ok(wish::default_folder().and_then(|folder| Control::open(&folder, status).ok()))
             }
@@ -367,7 +369,7 @@ impl Head {
     }
 }
 
-/// Where another rank 0 began with it, only the wall clock is the same.
+/// Sets the total time by the wall clock, the only one shared with an earlier rank 0 that began the resize.
 fn note_total(resize: &mut Resize) {
     resize.seconds.total = (record::now_s() - resize.began_s).max(0.0);
 }

@@ -1,29 +1,30 @@
-//! Who may leave: processes that were started together leave together or not at all.
+//! Chooses the ranks that may leave: processes that were started together leave together or not at all.
 
 use resized::Strategy;
 use std::collections::BTreeMap;
 
-/// Who stays when a program shrinks, or why nobody can.
+/// Freedom of choice in which ranks stay when a program shrinks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Leaving {
-    /// Ranks marked here stay; of the others any may.
+    /// Marked ranks must stay; of the others any may leave.
     Free {
-        /// For each rank.
+        /// Whether each rank must stay.
         is_bound: Vec<bool>,
     },
-    /// These stay, in this order.
+    /// Exactly these ranks stay, in this order.
     Fixed {
-        /// Ranks.
+        /// Ranks that stay.
         staying: Vec<u32>,
     },
-    /// All leave, and new processes take their places.
+    /// All ranks leave, and new processes take their places.
     All,
 }
 
-/// Who may leave when ranks, each with the number of its world, become `n_targets`.
+/// Determines which ranks may leave when ranks, each with the id of its world (processes started together), become
+/// `n_targets`.
 ///
-/// Worlds of one leave first. Where they are not enough, larger worlds leave as a whole, as few ranks of them as possible.
-/// Where no choice of worlds fits, all leave.
+/// Single-process worlds leave first. Where they are not enough, larger worlds leave as a whole, with as few ranks as
+/// possible. If no choice of worlds fits, all ranks leave.
 pub(crate) fn leaving(worlds: &[u64], n_targets: usize, strategy: Strategy) -> Leaving {
     if strategy == Strategy::Baseline {
         return Leaving::All;
@@ -41,7 +42,7 @@ pub(crate) fn leaving(worlds: &[u64], n_targets: usize, strategy: Strategy) -> L
     let Some(whole) = worlds_that_leave(&large, n_leaving, n_single) else { return Leaving::All };
     let n_whole = worlds.iter().filter(|world| whole.contains(world)).count();
     let mut n_single_leaving = n_leaving - n_whole;
-    // Of single ones the last leave.
+    // Of single processes the last leave.
     let mut staying = Vec::with_capacity(n_targets);
     for (place, world) in worlds.iter().enumerate().rev() {
         if whole.contains(world) {
@@ -57,13 +58,14 @@ pub(crate) fn leaving(worlds: &[u64], n_targets: usize, strategy: Strategy) -> L
     Leaving::Fixed { staying }
 }
 
-/// Of worlds with their sizes those that leave, the last ones first, so that up to `n_single` further ranks make it `n_leaving`.
+/// Chooses among worlds with their sizes those that leave, the last ones first, so that at most `n_single` more ranks
+/// make it `n_leaving`.
 fn worlds_that_leave(
     large: &[(u64, usize)],
     n_leaving: usize,
     n_single: usize,
 ) -> Option<Vec<u64>> {
-    // For each number of ranks the worlds that make it up.
+    // For each number of ranks, the worlds that add up to it.
     let mut made = vec![None; n_leaving + 1];
     made[0] = Some(Vec::new());
     for (world, n_ranks) in large.iter().rev() {

@@ -1,8 +1,9 @@
 //! A library for iterative programs that change their number of ranks while they run.
 //!
-//! A program registers its data once, by class, and computes in iterations. Before each of them its size may change: rank 0
-//! hears wishes (a schedule, a control folder, a model), processes are started while the program computes, constant data
-//! travel meanwhile, and at one iteration, the same for all, variable data move and the new ranks go on.
+//! A program registers its data once, by class, and computes in iterations. Its size may change before each of them:
+//! rank 0 receives resize requests (a schedule, a control folder, a model), processes are started while the program
+//! computes, constant data move meanwhile, and at one iteration, the same for all ranks, variable data move and the new
+//! ranks continue.
 //!
 //! ```no_run
 //! use malleable::{Comm, Cut, Data, Error, Malleable, Options, State, Step};
@@ -34,16 +35,16 @@
 //! ```
 //!
 //! # Where to start reading
-//! [`Malleable`] (`run`), what rank 0 does (`head`), the phases of a resize (`protocol`), how processes come (`spawn`, `ready`)
-//! and go (`release`), and how the state is kept in a file (`checkpoint`).
+//! [`Malleable`] (`run`), the tasks of rank 0 (`head`), the phases of a resize (`protocol`), how processes are started
+//! (`spawn`, `ready`) and leave (`release`), and how the state is saved in a file (`checkpoint`).
 //!
 //! # Invariants
-//! - No `unsafe`, and no end of the process: who leaves gets [`Step::Left`] back.
-//! - A resize that fails leaves the program at its old size, and says why.
-//! - What waits sleeps, but in calls of MPI.
+//! - No `unsafe`, and the process is never ended: a rank that leaves gets [`Step::Left`] back.
+//! - A resize that fails leaves the program at its old size, and reports why.
+//! - Threads that wait sleep, except inside MPI calls.
 //!
 //! # Not here
-//! Which rows move where and where new processes go (`resizing`), calls of MPI (`mpi`), the words of status and
+//! Redistribution of rows and placement of new processes (`resizing`), MPI calls (`mpi`), the formats of status and
 //! record (`resized`).
 
 #![forbid(unsafe_code)]
@@ -75,21 +76,21 @@ mod tags;
 mod wish;
 mod world;
 
-/// For libraries that bring this one to other languages: places of a state whose memory is not Rust's.
+/// For bindings to other languages: objects of a state whose memory is not Rust's.
 pub mod places {
     pub use crate::data::{Allocate, Lent, Memory, Slot, Steady, Words};
 }
 
-/// For tests with any bytes: what is read of files and messages that a fault or another version may have made.
+/// Parsers of files and messages that a fault or another version may have made, for tests with arbitrary bytes.
 #[doc(hidden)]
 pub mod reading {
-    /// Whether these are the two files of a checkpoint.
+    /// Returns whether these are the two files of a checkpoint.
     #[must_use]
     pub fn are_checkpoint(variable: &[u8], constants: &[u8]) -> bool {
         crate::checkpoint::are_whole(variable, constants)
     }
 
-    /// Whether these bytes, where they are a message between ranks, are written as they were read.
+    /// Returns whether these bytes, if they are a message between ranks, survive reading and writing.
     #[must_use]
     pub fn read_again(bytes: &[u8]) -> bool {
         use crate::change::{Change, Start};
@@ -108,7 +109,7 @@ pub mod reading {
         serde_json::from_slice::<T>(&text).is_ok_and(|again| again == read)
     }
 
-    /// Whether this is the index of a checkpoint with so many bytes of variable and of constant data.
+    /// Returns whether this is the index of a checkpoint with `n_bytes` of variable and of constant data.
     #[must_use]
     pub fn is_checkpoint_index(text: &[u8], n_bytes: [u64; 2]) -> bool {
         crate::checkpoint::is_index(text, n_bytes)

@@ -1,14 +1,14 @@
-//! Who lends a program places for more ranks, and takes them back.
+//! Managers: lend a program places for more ranks, and take them back.
 //!
-//! A program asks with [`Manager::request`], looks for the answer with [`Manager::poll`] as often as it likes, starts ranks
-//! where the answer says, and tells with [`Manager::give_back`] which are gone.
+//! A program requests places with [`Manager::request`], checks for the reply with [`Manager::poll`] as often as it
+//! likes, starts ranks on the granted places, and reports with [`Manager::give_back`] which ranks have ended.
 //!
 //! # Invariants
-//! - No call waits for anything: commands run in a thread of the manager's own, each with a deadline.
-//! - A place is given to one rank at a time; all of a request is granted or nothing.
+//! - No call blocks: commands run in a thread of the manager's own, each with a deadline.
+//! - A place is given to one rank at a time; a request is granted in full or not at all.
 //!
 //! # Not here
-//! Starting and ending ranks; whether another size pays.
+//! Starting and ending ranks; deciding whether another size pays.
 
 mod host_file;
 mod hosts;
@@ -19,77 +19,77 @@ pub use hosts::{Host, Hosts};
 pub(crate) use hosts::{LOOPBACK, is_same};
 pub use slurm::{CommandError, Launcher, Slurm, SlurmError, SlurmJob, slots_per_node};
 
-/// Lends places for ranks.
+/// Source of places for ranks.
 pub trait Manager: Send {
-    /// Asks for places.
+    /// Requests places.
     fn request(&mut self, request: &Request) -> Ticket;
-    /// What became of it.
+    /// Returns the state of a request.
     fn poll(&mut self, ticket: Ticket) -> Reply;
-    /// Gives all places of a request back, whatever became of it. None of them may have a rank.
+    /// Gives all places of a request back, whatever its state. None of them may have a rank.
     fn withdraw(&mut self, ticket: Ticket);
-    /// `n_ranks` ranks of a host are gone, whoever lent their places.
+    /// Reports that `n_ranks` ranks of a host have ended, whichever manager lent their places.
     fn give_back(&mut self, host: &str, n_ranks: u32);
-    /// Jobs of the resource manager that were started to lend nodes.
+    /// Ids of jobs of the resource manager that were started to lend nodes.
     fn companions(&self) -> Vec<u64> {
         Vec::new()
     }
-    /// Ranks that a node takes, where whole nodes are lent.
+    /// Number of ranks per node, where whole nodes are lent.
     fn slots_per_node(&self) -> Option<u32> {
         None
     }
 }
 
-/// What is asked for.
+/// Request for places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// Ranks that need a place.
+    /// Number of ranks that need a place.
     pub n_ranks: u32,
-    /// The only hosts that are wanted; any where it is empty.
+    /// Allowed hosts; any if empty.
     pub hosts: Vec<String>,
-    /// For each rank the hosts on which it finds bytes, where the ranks are to run near them; empty where that does not count.
+    /// For each rank, the hosts with bytes that it needs, to run near them; empty where that does not matter.
     pub finds: Vec<Vec<(String, u64)>>,
 }
 
-/// By which an answer is known.
+/// Identifier of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
-/// What became of a request.
+/// State of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// Nothing yet; for what is waited, in words.
+    /// No reply yet; the text says what is waited for.
     Pending(String),
-    /// Places, at most one entry for a host.
+    /// Granted places, at most one entry per host.
     Granted(Vec<Place>),
-    /// There will be none; why, in words.
+    /// Refused, with the reason.
     Refused(String),
 }
 
-/// Where ranks may be started.
+/// Host on which ranks may be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Name of the host.
     pub host: String,
-    /// How many.
+    /// Number of ranks.
     pub n_ranks: u32,
-    /// Which of the ranks they are, where it was said what these find.
+    /// Indices of the ranks placed here, if the request had `finds`.
     pub ranks: Vec<usize>,
-    /// How they get there.
+    /// Way of starting ranks there.
     pub way: Way,
 }
 
-/// How `MPI_Comm_spawn` gets a rank to its place.
+/// Way in which `MPI_Comm_spawn` starts a rank on its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// By itself: where it starts ranks when nothing is said.
+    /// Without a host: the library chooses.
     Anywhere,
-    /// The host is named in the information for the call.
+    /// With the host in the `MPI_Info` of the call.
     Named,
-    /// These words stand before the program; they are the command that is spawned, without a host.
+    /// Through these command words before the program, which are the command that is spawned, without a host.
     Through(Vec<String>),
 }
 
-/// The next number for a request.
+/// Counter for request identifiers.
 #[derive(Debug, Default)]
 struct Tickets(u64);
 

@@ -1,16 +1,16 @@
 //! Moves the data of a program from its sources to its targets.
 //!
-//! Constant data go first, and the sources may compute meanwhile: [`Moving::begin`] agrees on what goes where and sends
-//! it off, [`Moving::test`] looks after it once an iteration. New ranks [wait](Moving::wait). Then all of them
+//! Constant data move first, and the sources may compute meanwhile: [`Moving::begin`] agrees on what goes where and
+//! starts sending, [`Moving::test`] makes progress once per iteration. New ranks [wait](Moving::wait). Then all of them
 //! [switch](Moving::switch): variable data move while the program stands still, and targets get their new state.
 //!
 //! # Invariants
-//! - Until the switch the state is untouched, so that whatever fails changes nothing.
-//! - New ranks leave the cores to those that compute.
-//! - What stays on a rank is copied there.
+//! - Until the switch the state is untouched, so that a failure changes nothing.
+//! - New ranks leave the cores to the ranks that compute.
+//! - Data that stay on a rank are copied there.
 //!
 //! # Not here
-//! When data move, and which ranks there are: [`run`](crate::run). Which method is best: `probing`.
+//! Times of moving and the ranks involved: [`run`](crate::run). Choice of the method: `probing`.
 
 mod agreed;
 mod error;
@@ -39,24 +39,25 @@ use travel::{Landed, Travel};
 
 pub use error::MoveError;
 
-/// How distributed data move.
+/// Method of moving distributed data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// In one exchange of all ranks that everybody waits for (`MPI_Alltoallv`).
+    /// One blocking exchange among all ranks (`MPI_Alltoallv`).
     Sync,
-    /// In one exchange of all ranks, in the background (`MPI_Ialltoallv`).
+    /// One exchange among all ranks, in the background (`MPI_Ialltoallv`).
     Async,
-    /// In messages between those who share rows, in the background (`MPI_Isend`, `MPI_Irecv`): as fast as iterations allow.
+    /// Messages between ranks that share rows, in the background (`MPI_Isend`, `MPI_Irecv`): as fast as iterations
+    /// allow.
     PointToPoint,
-    /// Targets get what they need (`MPI_Rget`).
+    /// Targets fetch the rows that they need (`MPI_Rget`).
     Get,
 }
 
 impl Method {
-    /// All of them.
+    /// All methods.
     pub const ALL: [Self; 4] = [Self::Sync, Self::Async, Self::PointToPoint, Self::Get];
 
-    /// As it is called in options and records.
+    /// Name in options and records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -68,18 +69,18 @@ impl Method {
     }
 }
 
-/// What was moved of a class, on all ranks together.
+/// Amount of data moved of one class, over all ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moved {
     /// Bytes of the data.
     pub bytes: u64,
     /// Bytes that went to another rank.
     pub bytes_sent: u64,
-    /// From the beginning until they had arrived everywhere, as this rank saw it.
+    /// Time from the beginning until all had arrived everywhere, as seen by this rank, in seconds.
     pub seconds: f64,
 }
 
-/// Constant data on their way.
+/// Constant data that are being moved.
 pub struct Moving {
     method: Method,
     agreed: Agreed,
@@ -91,22 +92,22 @@ pub struct Moving {
 }
 
 enum Stage {
-    /// A thread makes memory for what comes, and copies what is kept, while this one computes.
+    /// A thread allocates memory for incoming data, and copies what is kept, while the main thread computes.
     Preparing(JoinHandle<Vec<Load>>, Windows),
     Travelling(Travel),
-    /// Everything has come here; the others are waited for.
+    /// All data have arrived here; waiting for the other ranks.
     Arriving(Travel, Exchange),
-    /// Everything has come everywhere. What was exposed is taken back at the switch, since all do that together.
+    /// All data have arrived everywhere. Windows are freed at the switch, since all ranks do that together.
     Here(Travel),
-    /// After an error.
+    /// State after an error.
     Lost,
 }
 
 impl Moving {
-    /// Agrees on what goes where, and sends constant data off. All ranks of the bridge call it.
+    /// Agrees on what goes where, and starts to send constant data. All ranks of the bridge call it.
     ///
     /// # Errors
-    /// When ranks registered other data than each other, hold other rows than they said, or the library refuses.
+    /// If ranks registered different data or hold other rows than they declared, or if an MPI call fails.
     pub fn begin(
         bridge: &Bridge<'_>,
         data: &mut Data<'_>,
@@ -134,31 +135,31 @@ impl Moving {
         Ok(Self { method, agreed, began, moved, credit, words, stage })
     }
 
-    /// How data move.
+    /// Method in use.
     #[must_use]
     pub const fn method(&self) -> Method {
         self.method
     }
 
-    /// Whether all constant data have arrived everywhere; looks after what is under way, in little time.
+    /// Makes progress in little time; returns whether all constant data have arrived everywhere.
     ///
     /// # Errors
-    /// When the library refuses, or there is no memory.
+    /// If an MPI call fails, or memory is short.
     pub fn test(&mut self, bridge: &Bridge<'_>) -> Result<bool, MoveError> {
         let budget = self.credit.budget();
         let is_here = self.advance(bridge, budget)?;
-        // A look is free, so that who only looks has time to spend again.
+        // A call that only looks costs no credit, so that a later one can spend time again.
         if !budget.is_zero() {
             self.credit.spend();
         }
         Ok(is_here)
     }
 
-    /// Waits until all constant data have arrived everywhere, on a rank that has nothing else to do; whether they have in
-    /// this time.
+    /// Waits until all constant data have arrived everywhere, on a rank that has nothing else to do; returns whether
+    /// they have within `at_most`.
     ///
     /// # Errors
-    /// As [`test`](Self::test).
+    /// As for [`test`](Self::test).
     pub fn wait(&mut self, bridge: &Bridge<'_>, at_most: Duration) -> Result<bool, MoveError> {
         let (began, stints) = (Instant::now(), Stints { share: self.agreed.share });
         while began.elapsed() < at_most {
@@ -171,13 +172,13 @@ impl Moving {
         Ok(matches!(self.stage, Stage::Here(_)))
     }
 
-    /// Waits for constant data, moves variable ones, and gives the targets their new state. All ranks of the bridge call
-    /// it with what they registered before.
+    /// Waits for constant data, moves variable data, and gives the targets their new state. All ranks of the bridge
+    /// call it with the data that they registered before.
     ///
-    /// Returns what was moved of constant and of variable data.
+    /// Returns the amounts moved of constant and of variable data.
     ///
     /// # Errors
-    /// As [`test`](Self::test), and when it takes too long. The state is as it was then.
+    /// As for [`test`](Self::test), and if it takes longer than `at_most`. The state is then unchanged.
     pub fn switch(
         mut self,
         bridge: &Bridge<'_>,
@@ -188,7 +189,7 @@ impl Moving {
         let Stage::Here(constants) = std::mem::replace(&mut self.stage, Stage::Lost) else {
             return Ok([self.moved, Moved::default()]);
         };
-        // New ranks are here early, and sleep until all others are.
+        // New ranks get here early, and sleep until all others have.
         let mut all_here = bridge.comm.start_barrier()?;
         patience::until(at_most, || Ok(all_here.is_complete()?))?;
         let constants = constants.close()?;
@@ -212,10 +213,11 @@ impl Moving {
         Ok([self.moved, variable])
     }
 
-    /// Takes back what was exposed, where all was in vain. All ranks of the bridge call it, when data have arrived everywhere.
+    /// Frees the windows when the resize is given up. All ranks of the bridge call it, once data have arrived
+    /// everywhere.
     ///
     /// # Errors
-    /// When the library refuses.
+    /// If an MPI call fails.
     pub fn give_up(self) -> Result<(), MoveError> {
         if let Stage::Here(travel) = self.stage {
             travel.close()?;
@@ -223,7 +225,7 @@ impl Moving {
         Ok(())
     }
 
-    /// Works for about as long as the budget; whether all is here.
+    /// Works for about as long as the budget; returns whether all data have arrived.
     fn advance(&mut self, bridge: &Bridge<'_>, budget: Duration) -> Result<bool, MoveError> {
         let has_words = self.words.advance()?;
         self.stage = match std::mem::replace(&mut self.stage, Stage::Lost) {
@@ -280,7 +282,7 @@ impl Stage {
     }
 }
 
-/// What is to be moved of a class.
+/// Amount of one class of data to move.
 fn moved(bridge: &Bridge<'_>, loads: &[Load], words: &words::Travel) -> Moved {
     let n_new = bridge.targets.iter().filter(|rank| !bridge.sources.contains(rank)).count() as u64;
     let of_words = [words.n_bytes(), words.n_bytes() * n_new];

@@ -1,4 +1,4 @@
-//! How a program changes its size; everything has a default.
+//! Options for changing the size of a program; each has a default.
 
 mod arguments;
 
@@ -6,7 +6,7 @@ use resized::{Spawn, Strategy};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How a program changes its size.
+/// Options for changing the size of a program.
 ///
 /// ```
 /// use malleable::Options;
@@ -23,7 +23,7 @@ pub struct Options {
     pub(crate) preferred: Option<u32>,
     /// Iteration and size, by iteration.
     pub(crate) schedule: Vec<(u64, u32)>,
-    /// Iterations between two resize points that look; as time demands if nothing is said.
+    /// Iterations between two looks; `None` to choose it from the time of an iteration.
     pub(crate) check_every: Option<u32>,
     pub(crate) strategy: Strategy,
     pub(crate) spawn: Spawn,
@@ -42,75 +42,75 @@ pub struct Options {
     pub(crate) is_explaining: bool,
 }
 
-/// How data travel.
+/// Method of moving data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Redistribution {
-    /// As is fastest in a trial of the library.
+    /// The fastest one in a trial with the MPI library.
     #[default]
     Auto,
-    /// All together, while the program waits.
+    /// One exchange among all ranks, while the program waits.
     Sync,
-    /// Constant data while the program computes.
+    /// In the background: constant data move while the program computes.
     Async,
-    /// Messages between those that share rows only, while the program waits.
+    /// Messages only between ranks that share rows: constant data move while the program computes.
     PointToPoint,
     /// Targets fetch constant data while the program computes.
     Get,
 }
 
-/// On which nodes processes are started.
+/// Choice of the nodes on which processes are started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
-    /// As many on each node.
+    /// Evenly over the nodes.
     #[default]
     Balance,
     /// Node after node.
     Fill,
-    /// Where the data are that they get.
+    /// Near the data that they get.
     Nearest,
 }
 
-/// Who has nodes for further processes.
+/// Source of nodes for additional processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ManagerKind {
-    /// Nobody: the launcher's choice.
+    /// None: the launcher's choice.
     None,
-    /// A file of hosts.
+    /// A host file.
     Hosts,
     /// Slurm.
     Slurm,
-    /// Slurm inside of a Slurm job, else a file of hosts if there is one, else nobody.
+    /// Slurm inside a Slurm job, else the host file if there is one, else none.
     #[default]
     Auto,
 }
 
-/// Why options cannot be used.
+/// Error in the options.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
     /// An option lacks its value.
     #[error("`{option}` has no value; write `{option} {expected}`")]
     NoValue {
-        /// The option.
+        /// Option without a value.
         option: String,
-        /// What it takes.
+        /// Expected form of the value.
         expected: &'static str,
     },
-    /// The value of an option is none.
+    /// The value of an option is not valid.
     #[error("`{option} {value}` is not understood; write `{option} {expected}`")]
     Value {
-        /// The option.
+        /// Option with the value.
         option: String,
-        /// Its value.
+        /// Value as given.
         value: String,
-        /// What it takes.
+        /// Expected form of the value.
         expected: &'static str,
     },
 }
 
-/// From one checkpoint to the next one.
+/// Default time between two checkpoints.
 const CHECKPOINT_EVERY: Duration = Duration::from_mins(5);
-/// Every phase of a resize may take so long.
+/// Default limit on the time of each phase of a resize.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 impl Default for Options {
@@ -140,13 +140,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults.
+    /// Returns the default options.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Fewest and most ranks. If nothing is said, the program keeps those sizes only that its schedule names.
+    /// Sets the smallest and largest number of ranks. By default only the sizes in the schedule are allowed.
     #[must_use]
     pub fn sizes(mut self, min: u32, max: u32) -> Self {
         let min = min.max(1);
@@ -154,14 +154,14 @@ impl Options {
         self
     }
 
-    /// Where the program runs best.
+    /// Sets the number of ranks with which the program runs best.
     #[must_use]
     pub fn preferred(mut self, n_ranks: u32) -> Self {
         self.preferred = Some(n_ranks);
         self
     }
 
-    /// From which iteration on it wants which size; one after the other, none is left out.
+    /// Sets from which iteration on the program wants which size; sizes are applied in order, none is skipped.
     #[must_use]
     pub fn schedule(mut self, sizes: impl IntoIterator<Item = (u64, u32)>) -> Self {
         self.schedule = sizes.into_iter().collect();
@@ -169,134 +169,135 @@ impl Options {
         self
     }
 
-    /// Iterations between two resize points that look for news; about every 10 ms if nothing is said.
+    /// Sets the number of iterations between two looks; by default about one look every 10 ms.
     #[must_use]
     pub fn check_every(mut self, n_iterations: u32) -> Self {
         self.check_every = Some(n_iterations.max(1));
         self
     }
 
-    /// Who goes on.
+    /// Sets which ranks continue after a resize.
     #[must_use]
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// How processes are started.
+    /// Sets how processes are started.
     #[must_use]
     pub fn spawn(mut self, spawn: Spawn) -> Self {
         self.spawn = spawn;
         self
     }
 
-    /// The program waits while processes are started, and until those that leave are gone.
+    /// Makes the program wait while processes are started, and until processes that leave are gone.
     #[must_use]
     pub fn foreground(mut self) -> Self {
         self.is_foreground = true;
         self
     }
 
-    /// How data travel.
+    /// Sets how data move.
     #[must_use]
     pub fn redistribution(mut self, redistribution: Redistribution) -> Self {
         self.redistribution = redistribution;
         self
     }
 
-    /// On which nodes processes are started.
+    /// Sets on which nodes processes are started.
     #[must_use]
     pub fn placement(mut self, placement: Placement) -> Self {
         self.placement = placement;
         self
     }
 
-    /// A file of hosts for further processes.
+    /// Sets the host file for additional processes.
     #[must_use]
     pub fn hosts(mut self, file: impl AsRef<Path>) -> Self {
         self.hosts = Some(file.as_ref().to_owned());
         self
     }
 
-    /// Who has nodes for further processes.
+    /// Sets the source of nodes for additional processes.
     #[must_use]
     pub fn manager(mut self, manager: ManagerKind) -> Self {
         self.manager = manager;
         self
     }
 
-    /// By what it is judged whether a resize pays: a model file of the program's time, `FILE:NAME=VALUE,...` where it has
-    /// parameters beside the number of processes; or `learn`, by what was seen of the sizes that it has had; or `explore`,
-    /// which tries sizes, too. The program then changes its size by itself.
+    /// Sets how to judge whether a resize pays: by a model file of the program's time, as `FILE:NAME=VALUE,...` where
+    /// it has parameters beside the number of processes; by `learn`, from measurements at the sizes it has had; or by
+    /// `explore`, which also tries sizes. The program then changes its size by itself.
     #[must_use]
     pub fn model(mut self, file: impl AsRef<Path>) -> Self {
         self.model = Some(file.as_ref().to_owned());
         self
     }
 
-    /// How many iterations there will be in all.
+    /// Sets the total number of iterations.
     #[must_use]
     pub fn iterations(mut self, n_iterations: u64) -> Self {
         self.n_iterations = Some(n_iterations);
         self
     }
 
-    /// What [`iterations`](Self::iterations) said, or the argument of this name: the program may want to know it, too.
+    /// Returns the number set by [`iterations`](Self::iterations) or by its argument, as the program may need it, too.
     #[must_use]
     pub const fn n_iterations(&self) -> Option<u64> {
         self.n_iterations
     }
 
-    /// A folder in which `resizes.jsonl` is written.
+    /// Sets the folder in which `resizes.jsonl` is written.
     #[must_use]
     pub fn record(mut self, folder: impl AsRef<Path>) -> Self {
         self.record = Some(folder.as_ref().to_owned());
         self
     }
 
-    /// The folder of status and wishes; `$HOME/.sintonia/jobs` if nothing is said.
+    /// Sets the folder of the status and of resize requests; `$HOME/.sintonia/jobs` by default.
     #[must_use]
     pub fn control(mut self, folder: impl AsRef<Path>) -> Self {
         self.control = Some(folder.as_ref().to_owned());
         self
     }
 
-    /// How long each phase of a resize may take; 60 s if nothing is said.
+    /// Sets how long each phase of a resize may take; 60 s by default.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// The file that the state is written to from time to time. When it is there at the start of the program, that goes on from
-    /// it, with any number of ranks; when the program is done, it is removed. It lies where every rank 0 can write: another
-    /// process may become rank 0. Beside it lies a file of constant data.
+    /// Sets the file to which the state is written from time to time. If it exists at the start of the program, the
+    /// program continues from it, with any number of ranks; when the program is done, the file is removed. Choose a
+    /// place where every rank 0 can write: another process may become rank 0. A file of constant data lies beside it.
     #[must_use]
     pub fn checkpoint(mut self, file: impl AsRef<Path>) -> Self {
         self.checkpoint = Some(file.as_ref().to_owned());
         self
     }
 
-    /// From one checkpoint to the next one; 5 minutes if nothing is said.
+    /// Sets the time between two checkpoints; 5 minutes by default.
     #[must_use]
     pub fn checkpoint_every(mut self, every: Duration) -> Self {
         self.checkpoint_every = every;
         self
     }
 
-    /// A line on standard error of rank 0 for each resize.
+    /// Prints a line for each resize, on standard error of rank 0.
     #[must_use]
     pub fn explain(mut self) -> Self {
         self.is_explaining = true;
         self
     }
 
-    /// Whether the program keeps the ranks with which it is launched, however many these are.
+    /// Returns whether the program keeps the ranks with which it is launched.
     pub(crate) fn is_fixed(&self) -> bool {
         self.sizes.is_none() && self.schedule.is_empty()
     }
 
-    /// Sizes that may be wished for: what was said, else from the least to the most in the schedule and `n_ranks`.
+    /// Returns the sizes that may be requested: those set, else from the smallest to the largest of the schedule and
+    /// `n_ranks`.
     pub(crate) fn sizes_with(&self, n_ranks: u32) -> (u32, u32) {
         self.sizes.unwrap_or_else(|| {
             let named = self.schedule.iter().map(|(_, size)| *size);

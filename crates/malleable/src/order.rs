@@ -1,20 +1,20 @@
-//! What rank 0 tells all others at a resize point, to be done at the next one.
+//! Order that rank 0 gives to all ranks at a resize point, to be carried out at the next one.
 //!
-//! Nobody waits for it: it was sent at the resize point before, and mostly arrived long ago. Rank 0 sends it to each rank; that is
-//! some microseconds for a hundred ranks, every 10 ms.
+//! No rank waits for it: it was sent at the previous look, and has usually arrived long ago. Rank 0 sends it to each
+//! rank, which takes some microseconds for a hundred ranks, every 10 ms.
 
 use crate::protocol::Todo;
 use crate::run::Saving;
 use bytemuck::{Pod, Zeroable};
 
-/// The order, as it is sent.
+/// Order in the form in which it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Order {
     todo: u32,
-    /// Which resize it is about.
+    /// Number of the resize that it concerns.
     pub(crate) serial: u32,
-    /// Resize points from that at which it is carried out to that of the next one.
+    /// Number of resize points from carrying it out to the next look.
     pub(crate) interval: u32,
     is_stuck: u32,
     saving: u32,
@@ -42,12 +42,12 @@ impl Order {
         }
     }
 
-    /// The same order, given since somebody may never return from the library.
+    /// Marks the order as given because a rank may never return from the library.
     pub(crate) fn stuck(self) -> Self {
         Self { is_stuck: 1, ..self }
     }
 
-    /// The same order, and to write the state before.
+    /// Adds that the state is saved first.
     pub(crate) fn saving(self, saving: Saving) -> Self {
         let saving = match saving {
             Saving::No => 0,
@@ -57,7 +57,7 @@ impl Order {
         Self { saving, ..self }
     }
 
-    /// What of the state is written before.
+    /// Part of the state that is saved first.
     pub(crate) fn saved(self) -> Saving {
         match self.saving {
             1 => Saving::Variable,
@@ -75,11 +75,11 @@ impl Order {
     }
 }
 
-/// Resize points until the next one that looks, so that about one in 10 ms does.
+/// Returns the number of resize points until the next look, a power of two, so that there is about one look in 10 ms.
 pub(crate) fn interval(seconds_per_iteration: f64, before: u32) -> u32 {
     const LOOK_S: f64 = 0.010;
     const INTERVAL_MAX: u32 = 1 << 20;
-    // What was measured may be wrong: it grows step by step.
+    // The measurement may be wrong, so the interval grows step by step.
     let most = before.saturating_mul(2).clamp(1, INTERVAL_MAX);
     let doubled = std::iter::successors(Some(1_u32), |n| Some(n * 2));
     let may_be = |n: &u32| *n <= most && f64::from(*n) * seconds_per_iteration <= LOOK_S;

@@ -1,7 +1,8 @@
-//! Ranks that were launched and do not compute: where a library cannot start processes, they sleep until they are wanted.
+//! Parked ranks: where a library cannot start processes, launched ranks sleep until they are wanted.
 //!
 //! All ranks are launched at once. Those beyond the first size sleep, and so do those that leave later: they keep their
-//! processes and their places on nodes. What wakes them is a message of rank 0 of the present ranks, on a communicator of all.
+//! processes and their places on nodes. A message from rank 0 of the present ranks wakes them, on a communicator of
+//! all.
 
 use crate::change::Change;
 use crate::ready::{Prepared, Ready};
@@ -13,37 +14,37 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_hours(24 * 365);
 
-/// All ranks that were launched.
+/// All launched ranks.
 #[derive(Debug)]
 pub(crate) struct Parking {
     pub(crate) all: Comm,
 }
 
 impl Parking {
-    /// The number of the world of a rank, which leaves alone.
+    /// World id of a rank, which leaves alone.
     pub(crate) fn world_of(rank: u32) -> u64 {
         u64::from(rank) + 1
     }
 
-    /// Those that sleep when ranks with these worlds do not.
+    /// Ranks that sleep when the present ranks have these worlds.
     pub(crate) fn sleeping(&self, worlds: &[u64]) -> Vec<u32> {
         let is_present = |rank: &u32| worlds.contains(&Self::world_of(*rank));
         (0..self.all.size()).filter(|rank| !is_present(rank)).collect()
     }
 
-    /// Wakes those that the change needs; the first of the sources does it.
+    /// Wakes the ranks that the change needs; called by the first source.
     pub(crate) fn wake(&self, change: &Change) -> Result<(), MpiError> {
         let text = serde_json::to_vec(change).unwrap_or_default();
         change.woken.iter().try_for_each(|rank| self.all.send(&text, *rank, Tag::Wake.number()))
     }
 
-    /// Tells those that sleep that the program is done.
+    /// Tells the sleeping ranks that the program is done.
     pub(crate) fn dismiss(&self, worlds: &[u64]) -> Result<(), MpiError> {
         let mut sleeping = self.sleeping(worlds).into_iter();
         sleeping.try_for_each(|rank| self.all.send::<u8>(&[], rank, Tag::Wake.number()))
     }
 
-    /// Sleeps until this rank is wanted; `None` when the program is done.
+    /// Sleeps until this rank is wanted; returns `None` when the program is done.
     pub(crate) fn sleep(&self) -> Result<Option<Prepared>, SpawnError> {
         let heard = self.all.take::<u8>(None, Some(Tag::Wake.number()), PATIENCE)?;
         let Some((arrival, text)) = heard else { return Ok(None) };
@@ -64,7 +65,7 @@ impl Parking {
         Ready { bridge: group, number, own_world, change, n_bytes: 0 }.agree().map(Some)
     }
 
-    /// The sources and those that were woken: what a source does.
+    /// Joins the sources with the woken ranks, on the side of a source.
     pub(crate) fn join(&self, backstage: &Comm, change: &Change) -> Result<Comm, MpiError> {
         let mut group = backstage.duplicate()?;
         for rank in &change.woken {

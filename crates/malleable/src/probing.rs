@@ -1,15 +1,15 @@
-//! Which method moves data best, found by a trial of the real library.
+//! Choice of the method that moves data best, by a trial with the real library.
 //!
-//! Whether constant data travel while a program computes depends on who copies them: some libraries let the receiver read the
-//! sender's memory, some copy only when both sides call, some send through the kernel. So a little of each kind is moved
-//! between the very ranks that are about to change, while the sources compute as a program does, and what it cost them
-//! counts.
+//! Whether constant data move while a program computes depends on who copies them: some libraries let the receiver read
+//! the sender's memory, some copy only when both sides call, some send through the kernel. So a small amount is moved
+//! by each method between the very ranks that are about to change, while the sources compute as a program does, and the
+//! time that they lose counts.
 //!
 //! # Invariants
-//! - All ranks choose the same.
+//! - All ranks choose the same method.
 //!
 //! # Not here
-//! A choice that a person made: [`Options`](crate::Options).
+//! A method chosen by the user: [`Options`](crate::Options).
 
 use crate::bridge::Bridge;
 use crate::data::{Class, Cut, Data, Rows, State};
@@ -19,30 +19,30 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Data below this are moved faster than tried.
+/// Amount of data below which moving is faster than a trial, in bytes.
 const BYTES_MIN: u64 = 16 << 20;
-/// Numbers of 8 bytes that each source gives away in a trial.
+/// Numbers of 8 bytes that each source sends in a trial.
 const N_TRIAL: usize = 1 << 17;
-/// Trials of next to nothing.
+/// Trials with almost no data, to measure the overhead.
 const N_EMPTY: usize = 2;
 const N_ITERATIONS_ALONE: usize = 9;
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// What a method did in a trial.
+/// Result of trying a method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// Which one.
+    /// Method tried.
     pub method: Method,
-    /// From its beginning to its end, without what any change takes.
+    /// Time of the trial less the overhead of any trial, in seconds.
     pub seconds: f64,
-    /// Iterations that the sources did meanwhile.
+    /// Iterations of the sources meanwhile.
     pub n_iterations: u32,
-    /// How long one takes when nothing moves.
+    /// Time of an iteration when nothing moves, in seconds.
     pub alone_s: f64,
 }
 
 impl Trial {
-    /// Time that the sources lost. What is exchanged at once hides nothing: iterations came after it.
+    /// Time that the sources lost, in seconds. A blocking exchange hides nothing: its iterations came afterwards.
     #[must_use]
     pub fn lost_s(&self) -> f64 {
         let n_meanwhile = if self.method == Method::Sync { 0 } else { self.n_iterations };
@@ -50,8 +50,8 @@ impl Trial {
     }
 }
 
-/// The method by which the sources lose least. Of those that are equal up to a tenth of the worst, the fastest of those that
-/// work in the background, since larger data would tell more of them apart.
+/// Returns the method by which the sources lose least. Among methods within a tenth of the worst loss, it is the
+/// fastest one in the background, since more data would increase their differences.
 #[must_use]
 pub fn best(trials: &[Trial]) -> Option<Method> {
     let lost = || trials.iter().map(Trial::lost_s);
@@ -65,11 +65,11 @@ pub fn best(trials: &[Trial]) -> Option<Method> {
     first.map(|trial| trial.method)
 }
 
-/// Chooses how to move so many bytes of each source: it tries all methods for about 50 ms, unless there is little to move. All
-/// ranks of the bridge call it.
+/// Chooses how to move `n_own_bytes` of each source: tries all methods for about 50 ms, unless there is little to move.
+/// All ranks of the bridge call it.
 ///
 /// # Errors
-/// When the library refuses, or a trial does not end.
+/// If an MPI call fails, or a trial does not end.
 pub fn choose(bridge: &Bridge<'_>, n_own_bytes: u64) -> Result<Method, MoveError> {
     let mut n_bytes = [if bridge.is_source() { n_own_bytes } else { 0 }];
     bridge.comm.allreduce(Op::Sum, &mut n_bytes)?;
@@ -85,25 +85,27 @@ pub fn choose(bridge: &Bridge<'_>, n_own_bytes: u64) -> Result<Method, MoveError
     Ok(chosen.copied().unwrap_or(Method::Sync))
 }
 
-/// Sends constant data off by the best method, as [`Moving::begin`] does by a given one. All ranks of the bridge call it.
+/// Starts to move constant data by the best method, as [`Moving::begin`] does by a given one. All ranks of the bridge
+/// call it.
 ///
 /// # Errors
-/// As [`choose`] and [`Moving::begin`].
+/// As for [`choose`] and [`Moving::begin`].
 pub fn begin(bridge: &Bridge<'_>, data: &mut Data<'_>) -> Result<Moving, MoveError> {
     let method = choose(bridge, constant_bytes(data))?;
     Moving::begin(bridge, data, method)
 }
 
-/// Tries all methods that can be trusted; what a source saw, and nothing on other ranks. All ranks of the bridge call it.
+/// Tries all methods that can be trusted; returns the results of this rank if it is a source, and none on other ranks.
+/// All ranks of the bridge call it.
 ///
 /// # Errors
-/// As [`choose`].
+/// As for [`choose`].
 pub fn try_all(bridge: &Bridge<'_>) -> Result<Vec<Trial>, MoveError> {
     let side = bridge.comm.split(Some(u32::from(bridge.is_source())), 0)?;
     let sources = side.as_ref().filter(|_| bridge.is_source());
     let alone_s = sources.map(alone).transpose()?.unwrap_or(0.0);
     let mut trials = Vec::new();
-    // What it takes to agree and to wait for each other is the same for all.
+    // Agreeing and waiting for each other takes the same time with all methods.
     let mut any_s = f64::INFINITY;
     for _ in 0..N_EMPTY {
         any_s = any_s.min(trial(bridge, sources, Method::Sync, 1)?.0);
@@ -117,14 +119,14 @@ pub fn try_all(bridge: &Bridge<'_>) -> Result<Vec<Trial>, MoveError> {
     Ok(trials)
 }
 
-/// The methods that a library, by what it says of itself, does not hang with.
+/// Methods with which a library of this version does not hang.
 fn trusted(version: &str) -> impl Iterator<Item = Method> {
-    // Version 5 (5.0.11) did when it made windows between processes that had been started one by one.
+    // Open MPI 5.0.11 hung when it made windows between processes that had been started one by one.
     let has_windows = !version.contains("Open MPI");
     Method::ALL.into_iter().filter(move |method| has_windows || *method != Method::Get)
 }
 
-/// Bytes of constant data on this rank.
+/// Size of the constant data of this rank, in bytes.
 #[must_use]
 pub fn constant_bytes(data: &Data<'_>) -> u64 {
     let objects = data.groups.iter().flat_map(|group| &group.objects);
@@ -138,7 +140,7 @@ pub fn constant_bytes(data: &Data<'_>) -> u64 {
     bytes.sum()
 }
 
-/// Data of a trial.
+/// State that is moved in a trial.
 struct Sample {
     n: u64,
     rows: Arc<[u64]>,
@@ -151,7 +153,8 @@ impl State for Sample {
     }
 }
 
-/// How long a method takes from source to target, and how often the sources compute meanwhile.
+/// Measures how long a method takes from source to target, in seconds, and how many iterations the sources do
+/// meanwhile.
 fn trial(
     bridge: &Bridge<'_>,
     sources: Option<&Comm>,
@@ -184,7 +187,7 @@ fn trial(
     Ok((seconds, n_iterations))
 }
 
-/// Time of an iteration when nothing moves: the median of some.
+/// Measures the time of an iteration when nothing moves, in seconds: the median of several.
 fn alone(sources: &Comm) -> Result<f64, MoveError> {
     let mut seconds = Vec::new();
     for _ in 0..N_ITERATIONS_ALONE {
@@ -196,7 +199,8 @@ fn alone(sources: &Comm) -> Result<f64, MoveError> {
     Ok(seconds.get(seconds.len() / 2).copied().unwrap_or(0.0))
 }
 
-/// An iteration of all sources: some arithmetic and a sum; whether all say that it was the last.
+/// Computes an iteration on all sources: some arithmetic and a sum; returns whether all of them said that it was the
+/// last.
 fn iterate(sources: &Comm, is_last: bool) -> Result<bool, MoveError> {
     let mut sum = 0.0;
     for step in 0..100_000_u32 {
@@ -227,11 +231,11 @@ mod tests {
         use Method::{Async, Get, PointToPoint, Sync};
         check(&[], None);
         check(&[(Sync, 5.0, 0), (Async, 9.0, 2), (Get, 20.0, 19)], Some(Get));
-        // Nothing is hidden: the fastest.
+        // Nothing is hidden: the fastest method.
         check(&[(Sync, 5.0, 0), (Async, 12.0, 5), (PointToPoint, 9.0, 1)], Some(Sync));
-        // All is hidden: the fastest again.
+        // Everything is hidden: again the fastest method.
         check(&[(Sync, 50.0, 0), (Async, 40.0, 39), (Get, 20.0, 19)], Some(Get));
-        // Too little to tell: one that can hide something.
+        // Too little to tell: a method that can hide something.
         check(&[(Sync, 0.0, 2), (Async, 3.0, 3)], Some(Async));
     }
 }

@@ -1,79 +1,79 @@
-//! What follows what in a resize, as rank 0 sees it.
+//! Phases of a resize, as rank 0 sees them.
 //!
 //! ```text
 //! Idle -> Deciding -> Spawning -> Connecting -> MovingConstant -> MovingVariable -> Releasing -> Idle
 //! ```
 //!
-//! Every phase has a deadline. Until data move, a resize can be given up, and the program runs on at its old size. Once constant
-//! data travel, their deadline only ends the computing meanwhile: the rest of them travels while the program waits. Processes
-//! that are not gone in time are named in the record.
+//! Every phase has a deadline. Until data move, a resize can be given up, and the program continues at its old size.
+//! Once constant data move, their deadline only ends the overlap with computing: the rest of them moves while the
+//! program waits. Processes that are not gone in time are named in the record.
 //!
 //! # Invariants
 //! - Pure: time is an argument.
-//! - One resize at a time; each ends with an outcome and a sentence.
+//! - One resize at a time; each ends with an outcome and an explanation.
 //!
 //! # Not here
-//! Carrying out what is to do next: `run`.
+//! Carrying out the next step: `run`.
 
 use resized::{Outcome, Resize, Started, State};
 use serde::{Deserialize, Serialize};
 
-/// A resize on its way.
+/// Resize under way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Attempt {
-    /// How far it has come.
+    /// Present phase.
     pub(crate) phase: State,
-    /// When this phase began.
+    /// Start of the phase, in seconds.
     since_s: f64,
-    /// What it was asked for with, where somebody waits for an answer.
+    /// Id of the resize request, if its sender waits for an answer.
     pub(crate) wish: Option<u64>,
-    /// Where ranks are to start, if it was said.
+    /// Hosts on which ranks are to start, if requested.
     pub(crate) hosts: Vec<String>,
-    /// Whether constant data travel while the program computes.
+    /// Whether constant data move while the program computes.
     pub(crate) is_overlapping: bool,
-    /// Its record, as far as it is known.
+    /// Record of the resize, as far as it is known.
     pub(crate) resize: Resize,
 }
 
-/// What rank 0 has seen of the present phase.
+/// Observations of rank 0 in the present phase.
 #[expect(clippy::struct_excessive_bools, reason = "observations that do not depend on each other")]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Seen {
-    /// Whether it may be, once that is known; and why not.
+    /// Permission or the reason for its refusal, once known.
     pub(crate) permission: Option<Result<(), String>>,
     /// Whether all new processes are started.
     pub(crate) is_spawned: bool,
-    /// Whether they are joined, once that is known; and why not.
+    /// Result of joining them, once known.
     pub(crate) joined: Option<Result<(), String>>,
-    /// Whether that is since somebody did not come in time.
+    /// Whether joining failed because a process was late.
     pub(crate) is_late: bool,
     /// Whether constant data have arrived everywhere.
     pub(crate) has_constant: bool,
-    /// Whether those that left are gone.
+    /// Whether the processes that left are gone.
     pub(crate) are_gone: bool,
 }
 
-/// What all ranks do at the next resize point.
+/// Action of all ranks at the next resize point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Todo {
-    /// They compute.
+    /// Compute.
     #[default]
     GoOn,
-    /// They begin to start and join processes.
+    /// Begin to start and join processes.
     Start,
-    /// They let constant data travel, and compute.
+    /// Begin to move constant data, and compute.
     Move,
-    /// They move what is left, and take the new size.
+    /// Move the remaining data, and take the new size.
     Switch,
-    /// They forget the processes that were to come.
+    /// Give up the new processes.
     GiveUp,
 }
 
-/// The resizes of a program.
+/// State machine of a program's resizes.
 #[derive(Clone, Debug)]
 pub(crate) struct Protocol {
     deadline_s: f64,
-    /// For a decision that others make, who may have to wait for nodes.
+    /// Limit on the phase `Deciding`, in seconds: a manager may have to wait for nodes.
     patience_s: f64,
     attempt: Option<Attempt>,
 }
@@ -83,14 +83,14 @@ impl Protocol {
         Self { deadline_s, patience_s, attempt: None }
     }
 
-    /// Goes on where another rank 0 has stopped, which has just switched.
+    /// Continues after another rank 0, which has just switched.
     pub(crate) fn go_on(&mut self, mut attempt: Attempt, now_s: f64) {
         attempt.since_s = now_s;
         attempt.phase = State::Releasing;
         self.attempt = Some(attempt);
     }
 
-    /// Begins a resize; none may be on its way.
+    /// Begins a resize; none may be under way.
     pub(crate) fn begin(
         &mut self,
         resize: Resize,
@@ -103,22 +103,22 @@ impl Protocol {
         self.attempt = Some(Attempt { phase, since_s: now_s, wish, hosts, is_overlapping, resize });
     }
 
-    /// How far the present resize has come.
+    /// Phase of the present resize.
     pub(crate) fn phase(&self) -> State {
         self.attempt.as_ref().map_or(State::Idle, |attempt| attempt.phase)
     }
 
-    /// The present resize.
+    /// Present resize.
     pub(crate) fn attempt(&self) -> Option<&Attempt> {
         self.attempt.as_ref()
     }
 
-    /// The same, to fill in its record.
+    /// Present resize, to fill in its record.
     pub(crate) fn attempt_mut(&mut self) -> Option<&mut Attempt> {
         self.attempt.as_mut()
     }
 
-    /// What to do after what was seen; and the resize, when it has ended.
+    /// Advances by the observations; returns the next action, and the resize when it has ended.
     pub(crate) fn advance(&mut self, seen: &Seen, now_s: f64) -> (Todo, Option<Attempt>) {
         let Some(attempt) = &mut self.attempt else { return (Todo::GoOn, None) };
         let limit_s =
@@ -139,7 +139,7 @@ impl Protocol {
         }
     }
 
-    /// The program is over, whatever was on its way.
+    /// Ends the resize under way because the program ends.
     pub(crate) fn break_off(&mut self, now_s: f64) -> Option<Attempt> {
         let mut attempt = self.attempt.take()?;
         attempt.note_time(now_s);
@@ -156,7 +156,7 @@ impl Protocol {
         Some(attempt)
     }
 
-    /// The processes are joined, and all that moves has moved: those that left are released now.
+    /// Enters the phase `Releasing`, once all data have moved.
     pub(crate) fn switched(&mut self, now_s: f64) {
         if let Some(attempt) = &mut self.attempt {
             attempt.enter(State::Releasing, now_s);
@@ -164,7 +164,7 @@ impl Protocol {
     }
 }
 
-/// What becomes of a phase.
+/// Transition from a phase.
 enum Next {
     Stay,
     To(State, Todo),
@@ -228,7 +228,7 @@ impl Attempt {
         (self.phase, self.since_s) = (phase, now_s);
     }
 
-    /// Writes down how long the phase took, where nobody else measures it closer.
+    /// Records the time of the phase, unless another place measures it more closely.
     fn note_time(&mut self, now_s: f64) {
         let (seconds, phase_s) = (&mut self.resize.seconds, now_s - self.since_s);
         match self.phase {
@@ -262,7 +262,7 @@ mod tests {
         protocol
     }
 
-    /// What is seen at which second, and what then is to do in which phase.
+    /// Runs steps, each with a time, observations, and the expected action and phase.
     #[track_caller]
     fn check(protocol: &mut Protocol, steps: &[(f64, Seen, Todo, State)]) -> Option<Attempt> {
         let mut ended = None;

@@ -1,7 +1,8 @@
-//! What all that take part in a resize agree on, before any data move.
+//! Agreement of all participants of a resize, before any data move.
 //!
-//! They make the communicators of the ranks to be, learn who these are and where those that leave say good-bye, try how data
-//! move best, where nobody said it, and tell the first source that they are ready. So nothing of that is left to do while the program waits.
+//! They make the communicator of the new ranks, learn who its members are and where processes that leave report their
+//! end, try how data move best unless that is given, and tell the first source that they are ready. So none of this
+//! remains to be done while the program waits.
 
 use crate::bridge::Bridge;
 use crate::change::Change;
@@ -14,10 +15,10 @@ use crate::world::{Member, World};
 use mpi::{Comm, MpiError};
 use std::time::Duration;
 
-/// A process that takes part, joined with the others.
+/// Participant that is joined with the others.
 #[derive(Debug)]
 pub(crate) struct Ready {
-    /// All that take part, in the order of their numbers.
+    /// All participants, in the order of their numbers.
     pub(crate) bridge: Comm,
     pub(crate) number: u32,
     pub(crate) own_world: u64,
@@ -26,29 +27,29 @@ pub(crate) struct Ready {
     pub(crate) n_bytes: u64,
 }
 
-/// A change that only has to be made.
+/// Change that only has to be carried out.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// All that take part, in the order of their numbers.
+    /// All participants, in the order of their numbers.
     pub(crate) bridge: Comm,
     pub(crate) change: Change,
-    /// The ranks to be, where this process is one of them.
+    /// New ranks, if this process is one of them.
     pub(crate) world: Option<World>,
-    /// Where to say good-bye, for who leaves.
+    /// Address at which to report the end of this process, if it leaves.
     pub(crate) door: Option<Door>,
-    /// For who is to be rank 0, when somebody leaves.
+    /// On the next rank 0, if processes leave.
     pub(crate) release: Option<Release>,
     pub(crate) spawn_s: f64,
     pub(crate) connect_s: f64,
 }
 
 impl Prepared {
-    /// Between those that have data and those that get them.
+    /// Bridge between the ranks with data and the ranks that get them.
     pub(crate) fn bridge(&self) -> Bridge<'_> {
         self.change.bridge(&self.bridge)
     }
 
-    /// Gives the communicators back, together with the others.
+    /// Frees the communicators, together with the other ranks.
     pub(crate) fn free(self) -> Result<(), MpiError> {
         self.world.map_or(Ok(()), World::free)?;
         self.bridge.free()
@@ -72,7 +73,7 @@ impl Ready {
             None
         };
         if change.method().is_none() {
-            // Now, since nobody waits.
+            // The program does not wait for this trial.
             let found = probing::choose(&change.bridge(&bridge), n_bytes);
             change.set_method(found.map_err(|error| SpawnError::Trial(error.to_string()))?);
         }
@@ -89,7 +90,7 @@ impl Ready {
     }
 }
 
-/// The ranks to be.
+/// Creates the world of the new ranks.
 fn next_world(
     bridge: &Comm,
     change: &Change,
@@ -103,7 +104,7 @@ fn next_world(
     World::of(comm, members.copied().collect()).map(Some)
 }
 
-/// Who is to be rank 0 sees off those that leave.
+/// On the next rank 0, opens the listener for the processes that leave.
 fn open_door(bridge: &Comm, change: &Change, number: u32) -> Result<Option<Release>, SpawnError> {
     let nobody_ends = change.is_parked || change.leavers().next().is_none();
     if number != change.next_first() || nobody_ends {

@@ -1,5 +1,5 @@
-//! The record of resizes: a line of JSON for each, where it is asked for and where `sintonia run` watches, and one on standard
-//! error.
+//! Record of resizes: a line of JSON for each, in the requested folder and where `sintonia run` watches, and one on
+//! standard error.
 
 use resized::{Outcome, Resize};
 use std::fs::{File, OpenOptions};
@@ -7,34 +7,34 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The folder of the record where `sintonia run` watches.
+/// Variable with the folder of the record, set by `sintonia run`.
 const WATCHED: &str = "SINTONIA_OUT";
-/// In that folder as long as somebody watches.
+/// Subfolder that exists as long as a tool writes the record.
 const OPEN: &str = "spool";
-/// The file in either folder.
+/// Name of the file in either folder.
 const FILE: &str = "resizes.jsonl";
 
-/// So many are known at most; the file has all.
+/// Largest number of resizes kept in memory; the file has all.
 const N_KEPT_MAX: usize = 1000;
 
-/// Why the record cannot be written.
+/// Error from writing the record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// It cannot be opened.
+    /// The file cannot be opened.
     #[error("the record `{}` cannot be written; choose another folder with `--record`", path.display())]
     Open {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
 }
 
-/// The reason of a resize that the program proposed itself.
+/// Reason of a resize that the program proposed itself.
 pub(crate) const BY_MODEL: &str = "model";
 
-/// Where resizes are written down.
+/// Record of resizes.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     files: Vec<File>,
@@ -43,26 +43,26 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Goes on with the record in `folder`, if there is to be one.
+    /// Opens the record in `folder`, if there is to be one, to append to it.
     pub(crate) fn open(folder: Option<&Path>, is_explaining: bool) -> Result<Self, RecordError> {
         let mut files: Vec<File> = folder.map(open).transpose()?.into_iter().collect();
-        // Those who watch see the rest without it.
+        // A tool that watches sees the rest without it.
         files.extend(watched().and_then(|folder| open(&folder).ok()));
         Ok(Self { files, is_explaining, resizes: Vec::new() })
     }
 
-    /// Resizes that the rank before this one wrote down.
+    /// Takes over the resizes that the previous rank 0 recorded.
     pub(crate) fn inherit(&mut self, resizes: Vec<Resize>) {
         self.resizes = resizes;
     }
 
-    /// The last resizes.
+    /// Latest resizes.
     pub(crate) fn resizes(&self) -> &[Resize] {
         &self.resizes
     }
 
-    /// What became of a program that may propose sizes by itself and has ended with this one; `why_not` is why it kept it.
-    /// Nothing where all that was tried has been explained.
+    /// Summary for a program that may propose sizes by itself and has ended with `size`; `why_not` is why it kept it.
+    /// `None` where all attempts have been explained.
     pub(crate) fn last_word(&self, size: u32, why_not: &str) -> Option<String> {
         let own = || self.resizes.iter().filter(|resize| resize.reason.starts_with(BY_MODEL));
         let done = own().filter(|resize| resize.outcome == Outcome::Done);
@@ -79,7 +79,7 @@ impl Record {
         }
     }
 
-    /// Writes one down. A disk that is full does not end the program: its resizes are still known to it.
+    /// Records a resize. A full disk does not end the program: its resizes remain in memory.
     pub(crate) fn keep(&mut self, resize: Resize) {
         let line = sealed::seal(&serde_json::to_string(&resize).unwrap_or_default()) + "\n";
         for file in &mut self.files {
@@ -95,17 +95,17 @@ impl Record {
     }
 }
 
-/// One line for whoever runs the program, which goes on whether it is read or not.
+/// Prints a line for the user; errors are ignored.
 pub(crate) fn say(line: &str) {
     let _written = writeln!(io::stderr(), "sintonia: {line}");
 }
 
-/// This moment, in seconds since 1970.
+/// Present time, in seconds since 1970.
 pub(crate) fn now_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
-/// The record of the run that started the program, if that still goes on and its folder is seen from here.
+/// Folder of the record of the run that started the program, if that still goes on and the folder is visible from here.
 fn watched() -> Option<PathBuf> {
     let folder = std::env::var_os(WATCHED).map(PathBuf::from)?;
     folder.join(OPEN).is_dir().then_some(folder)
@@ -118,7 +118,7 @@ fn open(folder: &Path) -> Result<File, RecordError> {
     file.map_err(|source| RecordError::Open { path, source })
 }
 
-/// What became of a resize, on one line.
+/// Formats a resize as one line.
 fn sentence(resize: &Resize) -> String {
     let Resize { iteration, from, to, reason, seconds, .. } = resize;
     let why = resize
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(lines.map(|resize| resize.to).collect::<Vec<_>>(), [2, 3]);
     }
 
-    /// A program that never found another size worth its while ended without a word.
+    /// Regression: a program that never found a better size ended without a message.
     #[test]
     fn a_program_that_decides_by_itself_says_what_came_of_it() {
         let mut record = Record::open(None, false).unwrap();

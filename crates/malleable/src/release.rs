@@ -1,7 +1,8 @@
-//! Whether processes that left are gone.
+//! Detects whether processes that left have ended.
 //!
-//! A process that leaves connects to rank 0, says its number, and keeps the connection until it ends. Its end closes it,
-//! however the process ends, on whatever node. A word that only ranks know tells it from strangers.
+//! A process that leaves connects to rank 0, sends its process id, and keeps the connection until it ends. Its end
+//! closes the connection, however the process ends, on whatever node. A token known only to ranks tells it from
+//! strangers.
 //!
 //! # Invariants
 //! - A process is reported gone only when it is.
@@ -12,35 +13,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time between two looks.
+/// Time between two polls.
 const NAP: Duration = Duration::from_millis(1);
-/// How long one address is tried.
+/// Largest time to connect to one address.
 const TRY: Duration = Duration::from_secs(1);
-/// What a process writes: the word, then its number.
+/// Size of a greeting: the token, then the process id.
 const GREETING_BYTES: usize = 12;
 
-/// Where to say good-bye: a place that rank 0 made.
+/// Addresses and token of the listener that rank 0 opened for leaving processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Door {
     addresses: Vec<SocketAddr>,
     word: u64,
 }
 
-/// Watches processes that leave.
+/// Listener for processes that leave.
 #[derive(Debug)]
 pub(crate) struct Release {
     listener: TcpListener,
     door: Door,
 }
 
-/// What has been seen of them.
+/// Processes seen to end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gone {
     pub(crate) pids: Vec<u32>,
     pub(crate) is_over: bool,
 }
 
-/// The watch, in a thread of its own.
+/// State of the watch, which runs in a thread of its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch(Arc<Mutex<Gone>>);
 
@@ -56,7 +57,7 @@ impl Watch {
 }
 
 impl Release {
-    /// Opens the door.
+    /// Opens the listener.
     pub(crate) fn open() -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0))?;
         listener.set_nonblocking(true)?;
@@ -72,7 +73,7 @@ impl Release {
         &self.door
     }
 
-    /// Waits for so many processes to come and to end, at most so long.
+    /// Waits in a thread for `n_leaving` processes to connect and to end, at most `at_most`.
     pub(crate) fn watch(self, n_leaving: usize, at_most: Duration) -> Watch {
         let watch = Watch::default();
         let seen = watch.clone();
@@ -84,7 +85,7 @@ impl Release {
         watch
     }
 
-    /// The first who comes and knows the word, unless it is too late or `is_in_vain`.
+    /// Returns the first connection that sends the token, unless `until` passes or `is_in_vain`.
     pub(crate) fn welcome(
         &self,
         until: Instant,
@@ -129,7 +130,7 @@ impl Release {
     }
 }
 
-/// A process that is about to end.
+/// Process that is about to end.
 struct Guest {
     stream: TcpStream,
     said: Vec<u8>,
@@ -154,7 +155,7 @@ impl Guest {
             {
                 Look::Here
             }
-            // Who says more than he should is a stranger; who was killed resets the connection.
+            // A stranger sends too much; a killed process resets the connection.
             _ => Look::Gone,
         }
     }
@@ -166,7 +167,7 @@ impl Guest {
     }
 }
 
-/// Comes to a door, and says the word and who it is.
+/// Connects to a listener, and sends the token and the process id.
 pub(crate) fn knock(door: &Door) -> Option<TcpStream> {
     let reached = door.addresses.iter().find_map(|at| TcpStream::connect_timeout(at, TRY).ok());
     let mut stream = reached?;
@@ -174,13 +175,13 @@ pub(crate) fn knock(door: &Door) -> Option<TcpStream> {
     stream.write_all(&greeting).is_ok().then_some(stream)
 }
 
-/// Says good-bye: called by a process that leaves, which must end soon. `false` where nobody is there any more.
+/// Reports that this process leaves, which must then end soon. `false` where the listener is gone.
 pub(crate) fn say_goodbye(door: &Door) -> bool {
-    // The connection is closed by the end of the process, and by nothing else.
+    // Only the end of the process closes the connection.
     knock(door).map(std::mem::forget).is_some()
 }
 
-/// Addresses of this host in its present network: those that others reach first.
+/// Addresses of this host in its present network namespace: those that other hosts can reach first.
 fn own_addresses() -> Vec<IpAddr> {
     let table = std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
     let mut addresses = local_addresses(&table);
@@ -189,7 +190,7 @@ fn own_addresses() -> Vec<IpAddr> {
     addresses.into_iter().map(IpAddr::V4).collect()
 }
 
-/// The addresses that the kernel's table of routes calls local.
+/// Addresses that the kernel's routing table calls local.
 fn local_addresses(table: &str) -> Vec<Ipv4Addr> {
     let (mut found, mut last) = (Vec::new(), None::<Ipv4Addr>);
     for line in table.lines().map(str::trim) {

@@ -1,4 +1,4 @@
-//! A program that changes its number of ranks while it runs: what it calls.
+//! Interface of a program that changes its number of ranks while it runs.
 
 mod arrival;
 mod ending;
@@ -31,14 +31,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use switch::Underway;
 
-/// How a rank goes on after a resize point.
+/// Result of a resize point or an iteration for a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// With the iteration.
+    /// It computes the iteration.
     Continue,
     /// The program is done.
     Done,
-    /// Not at all: its part of the data is with others, and its process ends soon.
+    /// It has left: its part of the data is with others, and its process should end soon.
     Left,
 }
 
@@ -52,54 +52,54 @@ pub struct Malleable {
     world: World,
     iteration: u64,
     is_new: bool,
-    /// Resize points until the one that looks.
+    /// Resize points until the next look.
     until_look: u32,
-    /// Whether an order was given since the ranks are the present ones.
+    /// Whether an order was given since the present ranks began.
     has_order: bool,
     stage: Stage,
-    /// Why no process can be started any more.
+    /// Reason why no process can be started any more.
     obstacle: Option<String>,
-    /// Whether a thread does not return from MPI, which therefore cannot be ended in good order.
+    /// Whether a thread does not return from MPI, so that MPI cannot be finalized.
     is_stuck: bool,
-    /// Ranks that sleep, where no process can be started.
+    /// Sleeping ranks, where no process can be started.
     parking: Option<Arc<Parking>>,
-    /// What connects this process with those of other launchers.
+    /// Connections of this process to those of other launchers.
     tethers: Tethers,
-    /// Whether an iteration has said that all is done, or whether the ranks have lost each other.
+    /// State of the program's end: whether an iteration was the last one, or the ranks have lost each other.
     ending: Ending,
-    /// What those carry that were started last.
+    /// Environment mark of the processes that were started last.
     mark: String,
-    /// When the state is written.
+    /// Times of writing the state.
     saver: Saver,
-    /// Counts resize points, for who watches whether there are any.
+    /// Count of resize points, for a watchdog that checks whether there are any.
     heartbeat: Arc<AtomicU64>,
-    /// On rank 0.
+    /// State of the head, on rank 0.
     head: Option<Head>,
 }
 
-/// What this rank is about.
+/// Activity of this rank.
 #[derive(Debug)]
 enum Stage {
     /// Computing.
     Calm,
-    /// A change is prepared.
+    /// A change is being prepared.
     Preparing(Preparing),
-    /// Constant data travel.
+    /// Constant data are moving.
     Moving(Box<Underway>),
-    /// It is new, and waits for its place.
+    /// This rank is new, and waits for its place.
     Arriving(Box<Arrival>),
-    /// Its state is in a checkpoint.
+    /// The state is in a checkpoint.
     Resuming(Box<Resume>),
-    /// It has left.
+    /// This rank has left.
     Gone,
 }
 
 impl Malleable {
-    /// Starts MPI; a new process joins those that started it.
+    /// Initializes MPI; a new process joins the ones that started it.
     ///
     /// # Errors
-    /// When this process was not launched as a rank, the record or the control folder cannot be used, or a new process cannot
-    /// join the others.
+    /// If this process was not launched as a rank, the record or the control folder cannot be used, or a new process
+    /// cannot join the others.
     pub fn begin(options: Options) -> Result<Self, Error> {
         let mut orphan = None;
         let watch = || orphan = Some(Orphan::watch());
@@ -167,38 +167,40 @@ impl Malleable {
         }
     }
 
-    /// Whether the state comes at the first resize point: from the others, when they started this process, or from a checkpoint
-    /// (`--checkpoint`). So who does not make a state where this is true need do nothing else to go on from a checkpoint.
+    /// Returns whether the state arrives at the first resize point: from other ranks, if they started this process, or
+    /// from a checkpoint (`--checkpoint`). A program that creates no initial state where this is true need do nothing
+    /// else to continue from a checkpoint.
     #[must_use]
     pub fn is_new(&self) -> bool {
         self.is_new
     }
 
-    /// The ranks that compute at present. A resize point may replace it.
+    /// Communicator of the present ranks. A resize point may replace it.
     #[must_use]
     pub fn comm(&self) -> &Comm {
         &self.world.comm
     }
 
-    /// The iteration that comes next: on a new rank, after its first resize point, that of the others.
+    /// Number of the next iteration: on a new rank, after its first resize point, that of the other ranks.
     #[must_use]
     pub fn iteration(&self) -> u64 {
         self.iteration
     }
 
-    /// All resizes so far, on rank 0; those that failed, too.
+    /// All resizes so far, on rank 0, including failed ones.
     #[must_use]
     pub fn resizes(&self) -> &[Resize] {
         self.head.as_ref().map_or(&[], Head::resizes)
     }
 
-    /// Computes iteration after iteration, with a resize point before each, until one says [`Step::Done`] or this rank leaves.
+    /// Computes iteration after iteration, with a resize point before each, until one returns [`Step::Done`] or this
+    /// rank leaves.
     ///
-    /// After [`Step::Done`] the ranks are still together: results are put together over [`comm`](Self::comm). After
-    /// [`Step::Left`] all that this rank had is with others, and its process should end.
+    /// After [`Step::Done`] the ranks are still together: results can be collected over [`comm`](Self::comm). After
+    /// [`Step::Left`] all data of this rank are with others, and its process should end.
     ///
     /// # Errors
-    /// What an iteration returns, and [`Error`] of resize points.
+    /// Errors of an iteration, and [`Error`] of resize points.
     pub fn iterate<S: State, E: From<Error>>(
         &mut self,
         state: &mut S,
@@ -219,13 +221,13 @@ impl Malleable {
         }
     }
 
-    /// A place in the program where its size may change: at the head of its loop, before this iteration.
+    /// Point in the program at which its size may change: at the head of its loop, before this iteration.
     ///
-    /// On a new rank it returns when the state is there; [`iteration`](Self::iteration) then says where the others are.
-    /// After [`Step::Left`] the process should end soon.
+    /// On a new rank it returns when the state has arrived; [`iteration`](Self::iteration) then is that of the other
+    /// ranks. After [`Step::Left`] the process should end soon.
     ///
     /// # Errors
-    /// When ranks cannot communicate, or what is registered is not the same on all. A resize that fails is no error.
+    /// If ranks cannot communicate, or registered different data. A resize that fails is not an error.
     pub fn resize_point<S: State>(&mut self, iteration: u64, state: &mut S) -> Result<Step, Error> {
         let step = self.pass(iteration, state);
         self.ending = if step.is_ok() { Ending::Open } else { Ending::Failed };
@@ -254,7 +256,7 @@ impl Malleable {
         self.look(state)
     }
 
-    /// Carries out the order that was given at the last look, and gives the next one.
+    /// Carries out the order given at the last look; rank 0 then gives the next one.
     fn look<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
         let order = match (&self.head, self.has_order) {
             (_, false) => Order::new(Todo::GoOn, 0, 1),
@@ -276,14 +278,14 @@ impl Malleable {
         Ok(Step::Continue)
     }
 
-    /// The order of rank 0.
+    /// Receives the order of rank 0.
     fn hear(&self) -> Result<Order, Error> {
         let mut order = [Order::default()];
         self.world.backstage.receive(&mut order, 0, Tag::Order.number())?;
         Ok(order[0])
     }
 
-    /// Rank 0 says what is next.
+    /// On rank 0, sends the next order.
     fn give_order(&mut self) -> Result<(), Error> {
         let Some(head) = &mut self.head else { return Ok(()) };
         let worlds = self.world.worlds();
@@ -306,7 +308,7 @@ impl Malleable {
     }
 }
 
-/// Whether names of keys are those of Open MPI.
+/// Returns whether the library is Open MPI, whose names of `MPI_Info` keys differ.
 pub(crate) fn is_open_mpi(mpi: &Mpi) -> bool {
     mpi.version().contains("Open MPI")
 }

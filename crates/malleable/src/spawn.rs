@@ -1,16 +1,16 @@
-//! Starts processes, and joins them with those that are there.
+//! Starts processes, and joins them with the present ones.
 //!
-//! Each source starts its share of the new processes, all sources at the same time. When all have come, sources and new
-//! processes are joined, two groups at a time, without ports: a process that started others is the way between them and the
-//! other sources. As soon as all are in one communicator, those between parents and children are disconnected: then any
-//! process may leave, whoever started it.
+//! Each source starts its share of the new processes, all sources at the same time. When all have started, sources and
+//! new processes are joined, two groups at a time, without ports: a process that started others is the bridge between
+//! them and the other sources. Once all are in one communicator, those between parents and children are disconnected:
+//! then any process may leave, whichever one started it.
 //!
 //! # Invariants
-//! - Nobody joins before all have come: where one does not, all new processes are sent away again.
-//! - Waiting for others sleeps; only MPI's own calls may be busy.
+//! - No process joins before all have started: if one does not, all new processes are sent away again.
+//! - Threads that wait for others sleep; only MPI's own calls may busy-wait.
 //!
 //! # Not here
-//! What the joined ranks agree on: `ready`.
+//! The agreement of the joined ranks: `ready`.
 
 pub(crate) mod companion;
 pub(crate) mod join;
@@ -30,73 +30,73 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-/// In the environment of those that are started: by whom.
+/// Environment variable of started processes that names the process that started them.
 const STARTED_BY: &str = "SINTONIA_MALLEABLE_STARTED_BY";
 /// The command that sets variables for another one.
 const ENV: &str = "/usr/bin/env";
 
-/// Why processes are not there.
+/// Error from starting and joining processes.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum SpawnError {
-    /// They could not be started.
+    /// Processes could not be started.
     #[error("rank {rank} could not start processes: {why}")]
     Start { rank: u32, why: String },
-    /// Another launcher was of no use.
+    /// A companion launcher failed.
     #[error("a companion launcher did not bring processes: {0}")]
     Companion(String),
-    /// Somebody did not answer.
+    /// A rank did not answer.
     #[error("rank {rank} did not start its processes within {seconds} s")]
     Late { rank: u32, seconds: f64 },
-    /// Rank 0 did not say what to start, or gave it up.
+    /// Rank 0 did not send the plan, or gave the resize up.
     #[error("rank 0 gave it up")]
     GivenUp,
-    /// The processes that are to be released could not be watched.
+    /// The end of processes that leave cannot be watched.
     #[error("the end of processes cannot be watched: {0}")]
     Watch(String),
-    /// Nobody said how data are to move, and trying it failed.
+    /// No method of moving data was given, and the trial of methods failed.
     #[error("a trial of ways to move data failed: {0}; name one with `--redistribution`")]
     Trial(String),
-    /// A call failed.
+    /// An MPI call failed.
     #[error("{0}")]
     Mpi(#[from] MpiError),
 }
 
-/// How far the preparation has come, for who does not wait for its end.
+/// Progress of the preparation, readable without waiting for its end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stage(Arc<AtomicBool>);
 
 impl Stage {
-    /// Whether all processes have come.
+    /// Returns whether all processes have started.
     pub(crate) fn is_spawned(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
-/// What a source needs to take part.
+/// Input of a source for preparing a change.
 #[derive(Debug)]
 pub(crate) struct Preparation {
-    /// Between the sources.
+    /// Communicator of the sources.
     pub(crate) backstage: Arc<Comm>,
     pub(crate) serial: u16,
-    /// Rank 0 has it, and tells the others.
+    /// Plan of the change, on rank 0, which sends it to the others.
     pub(crate) change: Option<Change>,
-    /// The number of the world of this process.
+    /// World id of this process.
     pub(crate) own_world: u64,
     pub(crate) deadline: Duration,
-    /// Ranks that sleep, where no process can be started.
+    /// Sleeping ranks, where no process can be started.
     pub(crate) parking: Option<Arc<Parking>>,
     pub(crate) stage: Stage,
     /// Constant data of this process, in bytes.
     pub(crate) n_bytes: u64,
-    /// What connects this process with those of other launchers.
+    /// Connections of this process to those of other launchers.
     pub(crate) tethers: Tethers,
 }
 
-/// Processes that this one has started.
+/// Group of processes that this one has started.
 type Child = (Start, Intercomm);
 
 impl Preparation {
-    /// Prepares the change: in the end all are joined, and know what is to become of them.
+    /// Prepares the change: at the end all participants are joined and have agreed on the change.
     pub(crate) fn run(mut self) -> Result<Prepared, SpawnError> {
         let began = Instant::now();
         let change = self.share()?;
@@ -134,7 +134,7 @@ impl Preparation {
         Ok(prepared)
     }
 
-    /// Rank 0 tells all what is to be.
+    /// Sends the plan from rank 0 to all sources.
     fn share(&mut self) -> Result<Change, SpawnError> {
         let tag = OfChange::Plan.number(self.serial);
         let Some(change) = self.change.take() else {
@@ -147,7 +147,8 @@ impl Preparation {
         Ok(change)
     }
 
-    /// Whether everybody's processes have come: rank 0 hears it from all, and says it to all.
+    /// Agrees whether all processes have started: rank 0 collects the results of all sources, and sends them the
+    /// verdict.
     fn judge(&self, started: &Result<Vec<Child>, SpawnError>) -> Result<(), SpawnError> {
         let (come, verdict) =
             (OfChange::Come.number(self.serial), OfChange::Verdict.number(self.serial));
@@ -181,8 +182,9 @@ impl Preparation {
         failed.map_or(Ok(()), |(rank, why)| Err(SpawnError::Start { rank, why }))
     }
 
-    /// Starts what this source has to start: side by side, where the library lets several threads call. Open MPI says so of
-    /// itself, but looks processes up in a table without its lock, and refuses connections when another thread adds to it.
+    /// Starts the processes assigned to this source: in parallel, where the library lets several threads call. Open MPI
+    /// claims to, but looks processes up in a table without its lock, and refuses connections when another thread adds
+    /// to it.
     fn start_all(&self, change: &Change) -> Result<Vec<Child>, SpawnError> {
         let (mpi, rank) = (self.backstage.mpi(), self.backstage.rank());
         let fault = fault::at(Point::Start, rank);
@@ -202,7 +204,7 @@ impl Preparation {
                 let threads = threads.collect::<Vec<_>>();
                 let joined = threads.into_iter().map(|thread| match thread {
                     Ok(thread) => thread.join().unwrap_or(Err(SpawnError::GivenUp)),
-                    // The system gives no thread: it is done by this one.
+                    // The system refused a thread: this thread does the work.
                     Err(begin) => begin(),
                 });
                 joined.collect::<Vec<_>>()
@@ -236,7 +238,7 @@ impl Preparation {
     ) -> Result<Intercomm, SpawnError> {
         let mut words = start.through.iter().map(OsString::from).collect::<Vec<_>>();
         let settings = alone.mpi().settings();
-        // Launchers pass their own variables on, and not those of a rank.
+        // Launchers pass their own variables on, but not those of a rank.
         words.push(ENV.into());
         words.push(mark(self.serial).into());
         if !settings.is_empty() {
@@ -250,7 +252,7 @@ impl Preparation {
             words.extend(own_arguments());
         }
         if start.is_companion {
-            // Before the others lose patience.
+            // Ends before the other ranks' deadline.
             let within = (3 * self.deadline / 4, &self.tethers);
             return companion::start(start, alone, &words, within);
         }
@@ -264,18 +266,18 @@ impl Preparation {
     }
 }
 
-/// What stands in the environment of those that this process starts for this change.
+/// Environment setting of the processes that this process starts for this change.
 pub(crate) fn mark(serial: u16) -> String {
     format!("{STARTED_BY}={}-{}-{serial}", place(), std::process::id())
 }
 
-/// Where numbers of processes mean the same: the host, and the namespace.
+/// Scope in which process ids are unique: the host, and the namespace.
 pub(crate) fn place() -> String {
     let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     format!("{}-{}", crate::wish::host(), namespace.display())
 }
 
-/// Who has started this process: its [`place`] and number.
+/// Process that has started this one: its [`place`] and process id.
 pub(crate) fn started_by() -> Option<(String, u32)> {
     parse(&std::env::var(STARTED_BY).ok()?)
 }
@@ -286,14 +288,14 @@ fn parse(mark: &str) -> Option<(String, u32)> {
     Some((words.next()?.to_owned(), pid))
 }
 
-/// What this process was started with: of the system, since a program in C takes options out of its own list.
+/// Arguments of this process, from the system, since a C program removes options from its own list.
 fn own_arguments() -> Vec<OsString> {
     let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     let words = line.split_inclusive(|byte| *byte == 0).skip(1);
     words.map(|word| OsString::from_vec(word.strip_suffix(&[0]).unwrap_or(word).to_vec())).collect()
 }
 
-/// Lets processes go that have come in vain.
+/// Sends away processes that were started in vain.
 fn send_away(children: Vec<Child>) -> Result<(), MpiError> {
     for (_, child) in children {
         (0..child.n_peers()).try_for_each(|rank| child.send::<u8>(&[], rank, Tag::Go.number()))?;
@@ -302,7 +304,7 @@ fn send_away(children: Vec<Child>) -> Result<(), MpiError> {
     Ok(())
 }
 
-/// A new process takes its place; `None` when it has come in vain.
+/// Joins as a new process; returns `None` when it is sent away.
 pub(crate) fn arrive(
     mpi: &Arc<Mpi>,
     parent: Intercomm,
@@ -321,7 +323,7 @@ pub(crate) fn arrive(
     let number = start.first + world.rank();
     world.free()?;
     parent.disconnect()?;
-    // Serial numbers and first members are numbers of worlds that nobody else has.
+    // The serial number and the first member make a world id that no other process has.
     let own_world = (u64::from(change.serial) << 32) | u64::from(start.first);
     let ready = Ready { bridge, number, own_world, change, n_bytes: 0 };
     ready.agree().map(Some)

@@ -1,67 +1,67 @@
-//! The tags of messages: a number of its own for each purpose.
+//! Tags of messages: a number of its own for each purpose.
 //!
-//! The program's thread and those that prepare a change speak on the same communicators, and the tag of
-//! `MPI_Intercomm_create` counts among those of messages: with numbers that served twice, a thread took the end of the
+//! The program's thread and the threads that prepare a change share communicators, and the tag of
+//! `MPI_Intercomm_create` counts among those of messages: when numbers served twice, a thread took the end of the
 //! program for the answer of a leader.
 
-/// What a message is for.
+/// Purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tag {
-    /// What all ranks do before their next look.
+    /// Order for all ranks, carried out at the next look.
     Order,
-    /// To a parked rank, and to join it.
+    /// Wakes a parked rank, and joins it.
     Wake,
     Join,
-    /// To a new process: the change and its start, or nothing, which sends it away.
+    /// To a new process: the change and the index of its start, or nothing, which sends it away.
     Go,
     /// Between a source's children.
     Child,
     /// Between sources.
     Side,
-    /// Between two leaders, before they join: the first message, and its answer.
+    /// Between two leaders, before they join: the first message, and its reply.
     Knock,
-    /// Where leavers knock, and that a rank is ready.
+    /// Address at which leaving processes report, and that a rank is ready.
     Door,
     Ready,
-    /// What becomes of the processes that were prepared.
+    /// Fate of the prepared processes.
     Cue,
-    /// What rank 0 knows, to the next one.
+    /// State of rank 0, to the next one.
     Baton,
-    /// A piece of data that moves.
+    /// A piece of moving data.
     Feed,
     /// A piece of a checkpoint.
     Piece,
-    /// That a rank is done, and that all are.
+    /// One rank is done, and all are.
     Done,
     AllDone,
-    /// The first of those that belong to one change.
+    /// First tag of those that belong to one change.
     FirstOfChange,
 }
 
 /// Messages between the threads that prepare a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OfChange {
-    /// What is to be.
+    /// Plan of the change.
     Plan,
-    /// Whether a source's processes have come.
+    /// Result of starting a source's processes.
     Come,
-    /// Whether all have.
+    /// Verdict on all of them.
     Verdict,
 }
 
-/// Largest tag that is allowed in every library.
+/// Largest tag that every library allows.
 const TAG_MAX: u16 = 32_767;
 const N_OF_CHANGE: u16 = OfChange::Verdict as u16 + 1;
 
 impl Tag {
-    /// As the library takes it.
+    /// Number of the tag for the library.
     pub(crate) const fn number(self) -> u16 {
         self as u16
     }
 }
 
 impl OfChange {
-    /// As the library takes it; for each change another, until after thousands they begin again.
+    /// Number of the tag for the library; different for each change, and repeating only after thousands of changes.
     pub(crate) const fn number(self, serial: u16) -> u16 {
         let first = Tag::FirstOfChange.number();
         let n_serials = (TAG_MAX - first + 1) / N_OF_CHANGE;

@@ -1,11 +1,12 @@
-//! The control folder: what rank 0 says of the program, and what others wish of it.
+//! Control folder: the status of the program, written by rank 0, and resize requests from outside.
 //!
-//! `JOB.json` is its status, `JOB.wish` a wish, which is removed when it is taken. Both are written under another name and then
-//! renamed, so that nobody reads half of one. A thread of rank 0 reads and writes them: the program never waits for a disk.
+//! `JOB.json` is the status, `JOB.wish` a resize request, which is removed when it is taken. Both are written under
+//! another name and then renamed, so that no reader sees half a file. A thread of rank 0 reads and writes them: the
+//! program never waits for a disk.
 //!
 //! # Invariants
-//! - Nobody but the user may enter the folder.
-//! - The status is written every half second at most, and a wish looked for every 50 ms.
+//! - Only the user may enter the folder.
+//! - The status is written at most every half second, and a request is looked for every 50 ms.
 
 use resized::{JobStatus, Wish};
 use std::fs;
@@ -17,30 +18,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Time between two looks for a wish.
+/// Time between two looks for a request.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time between two writings.
+/// Smallest time between two writes of the status.
 const WRITE: Duration = Duration::from_millis(500);
 
-/// Why there is no control folder.
+/// Error from opening the control folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// It cannot be used.
+    /// The folder cannot be used.
     #[error("the control folder `{}` cannot be used; choose another with `--control`", path.display())]
     Folder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
 }
 
-/// The control folder of this job, as long as this process is its rank 0.
+/// Control folder of this job, while this process is its rank 0.
 #[derive(Debug)]
 pub(crate) struct Control {
     shared: Arc<Mutex<Shared>>,
-    /// Closed when the thread is to end; says before whether the files stay.
+    /// Sends whether the files are kept, which ends the thread; closing it removes the files.
     end: Option<Sender<bool>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -53,7 +54,7 @@ struct Shared {
 }
 
 impl Control {
-    /// Writes `status` into `folder`, and looks for wishes from now on.
+    /// Writes `status` into `folder`, and looks for requests from now on.
     pub(crate) fn open(folder: &Path, status: JobStatus) -> Result<Self, ControlError> {
         let files = Files::of(folder, &status.job);
         let failed = |source| ControlError::Folder { path: folder.to_owned(), source };
@@ -78,14 +79,14 @@ impl Control {
         Ok(Self { shared, end: Some(end), thread: Some(thread) })
     }
 
-    /// Changes what the status says.
+    /// Changes the status.
     pub(crate) fn say(&self, change: impl FnOnce(&mut JobStatus)) {
         let mut shared = lock(&self.shared);
         change(&mut shared.status);
         shared.is_changed = true;
     }
 
-    /// A wish that nobody took yet.
+    /// Takes the pending request, if there is one.
     pub(crate) fn take_wish(&self) -> Option<Wish> {
         lock(&self.shared).wish.take()
     }
@@ -100,7 +101,7 @@ impl Control {
             end.send(is_kept).unwrap_or_default();
         }
         if let Some(thread) = self.thread.take() {
-            // It does not panic; if it did, the files stay.
+            // The thread does not panic; if it did, the files would stay.
             thread.join().unwrap_or_default();
         }
     }
@@ -136,8 +137,8 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the folder where it is missing. One of somebody else is refused: links in it could lead what is written
-/// there to files of ours.
+/// Creates the folder if it is missing. A folder that another user may write in is refused: links in it could redirect
+/// writes to the user's files.
 fn make(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     if own_folder::is_ours_alone(&fs::metadata(folder)?) {
@@ -149,7 +150,7 @@ fn make(folder: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-/// The files of a job.
+/// Files of a job.
 #[derive(Clone, Debug)]
 struct Files {
     status: PathBuf,
@@ -168,7 +169,7 @@ impl Files {
         fs::rename(&new, &self.status)
     }
 
-    /// The wish, which is nobody's any more; one that cannot be read is removed as well.
+    /// Takes the request and removes its file, also when it cannot be read.
     fn take_wish(&self) -> Option<Wish> {
         let bytes = fs::read(&self.wish).ok()?;
         fs::remove_file(&self.wish).ok()?;
@@ -182,24 +183,24 @@ impl Files {
     }
 }
 
-/// Where control files lie when nothing is said.
+/// Default folder of control files.
 pub(crate) fn default_folder() -> Option<PathBuf> {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
     Some(Path::new(&home).join(".sintonia/jobs"))
 }
 
-/// The name of this host.
+/// Name of this host.
 pub(crate) fn host() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name.trim().to_owned()
 }
 
-/// The number of the Slurm job that this process belongs to.
+/// Id of the Slurm job that this process belongs to.
 pub(crate) fn slurm_job() -> Option<u64> {
     std::env::var("SLURM_JOB_ID").ok()?.parse().ok()
 }
 
-/// The name of a job that begins here.
+/// Name for a job that begins here.
 pub(crate) fn job_name() -> String {
     slurm_job().map_or_else(|| format!("{}-{}", host(), std::process::id()), |job| job.to_string())
 }
@@ -213,7 +214,7 @@ mod tests {
         JobStatus { job: "host-7".to_owned(), size, ..JobStatus::default() }
     }
 
-    /// A folder that others may write in was taken as it was, with the links in it.
+    /// Regression: a folder that others may write in was used as it was, with the links in it.
     #[test]
     fn a_folder_that_is_not_ours_alone_is_refused() {
         let dir = tempfile::tempdir().unwrap();

@@ -5,21 +5,21 @@ use bytemuck::{Pod, Zeroable};
 use mpi::{Comm, Mpi, MpiError};
 use std::sync::Arc;
 
-/// Room for the name of a host.
+/// Largest length of a host name, in bytes.
 const HOST_BYTES: usize = 64;
 
-/// A process of the program.
+/// Process of the program.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Member {
-    /// Processes that were started together have the same number: they leave together.
+    /// Id of the world: processes that were started together have the same, and leave together.
     pub(crate) world: u64,
     pub(crate) pid: u64,
     host: [u8; HOST_BYTES],
 }
 
 impl Member {
-    /// This process.
+    /// Describes this process.
     pub(crate) fn own(world: u64) -> Self {
         let mut host = [0; HOST_BYTES];
         let name = wish::host();
@@ -27,7 +27,7 @@ impl Member {
         Self { world, pid: u64::from(std::process::id()), host }
     }
 
-    /// The host that it runs on.
+    /// Host of the process.
     pub(crate) fn host(&self) -> String {
         String::from_utf8_lossy(&self.host).trim_end_matches('\0').to_owned()
     }
@@ -36,22 +36,22 @@ impl Member {
 /// The ranks that compute at present.
 #[derive(Debug)]
 pub(crate) struct World {
-    /// The program's own.
+    /// Communicator for the program.
     pub(crate) comm: Comm,
-    /// For the orders of rank 0, and for the threads that prepare a change.
+    /// Communicator for the orders of rank 0, and for the threads that prepare a change.
     pub(crate) backstage: Arc<Comm>,
-    /// Who they are.
+    /// Processes by rank.
     pub(crate) members: Vec<Member>,
 }
 
 impl World {
-    /// Of a communicator that becomes the program's; all its ranks call this.
+    /// Creates the world of a communicator that becomes the program's; all its ranks call this.
     pub(crate) fn of(comm: Comm, members: Vec<Member>) -> Result<Self, MpiError> {
         let backstage = Arc::new(comm.duplicate()?);
         Ok(Self { comm, backstage, members })
     }
 
-    /// This process, without others.
+    /// World of this process alone.
     pub(crate) fn alone(mpi: &Arc<Mpi>) -> Result<Self, MpiError> {
         Self::of(Comm::own_self(mpi)?, Vec::new())
     }
@@ -64,12 +64,12 @@ impl World {
         self.comm.size()
     }
 
-    /// The numbers of the worlds of all ranks.
+    /// World ids of all ranks.
     pub(crate) fn worlds(&self) -> Vec<u64> {
         self.members.iter().map(|member| member.world).collect()
     }
 
-    /// What rank 0 says; the text of others is not heard. All ranks call it.
+    /// Broadcasts the text of rank 0; the text of other ranks is ignored. All ranks call it.
     pub(crate) fn tell(&self, text: String) -> Result<String, MpiError> {
         let mut bytes = text.into_bytes();
         let mut n_bytes = [bytes.len() as u64];
@@ -79,7 +79,7 @@ impl World {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Gives the communicators back, together with the others. One that a thread still uses is kept.
+    /// Frees the communicators, together with the other ranks. One that a thread still uses is kept.
     pub(crate) fn free(self) -> Result<(), MpiError> {
         if let Some(backstage) = Arc::into_inner(self.backstage) {
             backstage.free()?;

@@ -1,4 +1,4 @@
-//! A state with data of every class, whose contents say where they belong.
+//! A state with data of every class, whose contents encode their positions.
 
 use malleable::{Csr, Cut, Data, State};
 use resizing::{Partition, PartitionError};
@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 /// Cells of a field of 10 rows with 6 columns.
 const N_CELLS: u64 = 60;
-/// Rows of another kind.
+/// Number of rows of a second group.
 const N_OTHERS: u64 = 7;
 
-/// Of every class something.
+/// State with data of every class.
 #[derive(Clone, Debug)]
 pub(crate) struct Cells {
     pub(crate) n: u64,
     pub(crate) cut: Cut,
-    /// Whether there is no matrix.
+    /// Whether the state has no matrix.
     pub(crate) is_dense: bool,
-    /// Whether it registers other names.
+    /// Whether the state registers other names.
     pub(crate) is_otherwise: bool,
     pub(crate) x: Vec<f64>,
     names: Vec<u16>,
@@ -48,7 +48,7 @@ impl State for Cells {
 }
 
 impl Cells {
-    /// What a rank has that knows nothing yet.
+    /// State of a rank that has no data yet.
     fn empty(cut: Cut) -> Self {
         let cut = match cut {
             Cut::Aligned(_) => Cut::Aligned(1),
@@ -72,7 +72,7 @@ impl Cells {
         }
     }
 
-    /// What the holder of these rows has.
+    /// State of the rank that holds these rows.
     fn of(cut: Cut, rows: &[u64], others: &[u64]) -> Self {
         let entries = || rows.iter().flat_map(|row| (0..length(*row)).map(move |at| (*row, at)));
         Self {
@@ -94,7 +94,7 @@ impl Cells {
         }
     }
 
-    /// An iteration.
+    /// Computes an iteration.
     pub(crate) fn compute(&mut self) {
         self.step += 1;
         self.history.push(self.step.into());
@@ -102,7 +102,7 @@ impl Cells {
         self.y.iter_mut().for_each(|y| *y += 1);
     }
 
-    /// After an iteration, if there is anything to compute.
+    /// The state after an iteration, if there is anything to compute.
     pub(crate) fn computed(mut self) -> Self {
         if 0 < self.n {
             self.compute();
@@ -110,7 +110,7 @@ impl Cells {
         self
     }
 
-    /// Says what is different.
+    /// Returns an error that shows the difference, if there is one.
     pub(crate) fn same_as(&self, expected: &Self) -> Result<(), String> {
         let is_same = self.n == expected.n
             && self.x == expected.x
@@ -130,7 +130,7 @@ fn length(row: u64) -> u32 {
     (row * 7 % 5) as u32
 }
 
-/// Another set of ranks for the same cells.
+/// Change of the ranks that hold the cells.
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) sources: &'static [u32],
@@ -139,19 +139,19 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// What a rank has before.
+    /// State of a rank before.
     pub(crate) fn before(&self, rank: u32) -> Cells {
         // A program may begin with any blocks.
         let cut = if matches!(self.cut, Cut::Weighted) { Cut::Even } else { self.cut };
         held(self.sources, rank, self.cut, cut)
     }
 
-    /// What a target has after, and after an iteration.
+    /// State of a target afterwards, and after an iteration.
     pub(crate) fn after(&self, rank: u32) -> Cells {
         held(self.targets, rank, self.cut, self.cut).computed()
     }
 
-    /// Bytes of constant and of variable data.
+    /// Size of constant and of variable data, in bytes.
     pub(crate) fn bytes(&self) -> [u64; 2] {
         let n_entries = (0..N_CELLS).map(|row| u64::from(length(row))).sum::<u64>();
         let constant = 8 + 3 * 2 + N_CELLS * (4 + 3) + n_entries * (4 + 8) + N_OTHERS * 8;

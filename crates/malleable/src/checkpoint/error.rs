@@ -1,97 +1,97 @@
-//! Why a checkpoint cannot be written or used.
+//! Errors of writing and using checkpoints.
 
 use crate::moving::MoveError;
 use mpi::MpiError;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a checkpoint cannot be written or used.
+/// Error from writing or using a checkpoint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// The file system refuses.
+    /// The file cannot be read or written.
     #[error("the checkpoint `{}` cannot be read or written", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// It is some other file.
+    /// The file is not a checkpoint.
     #[error("`{}` is no checkpoint; name another file with `--checkpoint`", path.display())]
     Foreign {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Another version of this library has written it.
+    /// Another version of this library wrote the file.
     #[error(
         "the checkpoint `{}` has version {found}, and this program reads version {known}; go on with the program that wrote it, or \
          remove it to start anew",
         path.display()
     )]
     Version {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the file.
         found: u64,
-        /// The one that is known.
+        /// Version that this program reads.
         known: u64,
     },
-    /// Its end is missing.
+    /// The end of the file is missing.
     #[error("the checkpoint `{}` is cut off; remove it to start anew", path.display())]
     Truncated {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// What it holds is not what was written.
+    /// The content differs from what was written.
     #[error("the checkpoint `{}` is damaged; remove it to start anew", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Another program has written it, or the same with other words.
+    /// Another program wrote the file, or the same program with other arguments.
     #[error(
         "the checkpoint `{}` was written by `{written_by}`, and this is `{this}`; name another file with `--checkpoint`, or remove it to \
          start anew",
         path.display()
     )]
     Program {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The program that wrote it, with its own arguments.
+        /// Program that wrote it, with its own arguments.
         written_by: String,
-        /// This one.
+        /// This program, with its own arguments.
         this: String,
     },
-    /// It holds other data than the program registers.
+    /// The file holds other data than the program registers.
     #[error(
         "the checkpoint `{}` holds {held}, and this program registers {registered}; remove it to start anew",
         path.display()
     )]
     Registered {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it holds first that is not registered.
+        /// First object in the file that is not registered.
         held: String,
-        /// What is registered instead.
+        /// Object registered instead.
         registered: String,
     },
-    /// Rank 0 has found something wrong.
+    /// Rank 0 found an error.
     #[error("{why}")]
     Elsewhere {
-        /// What it says: its own output may be cut off by the end of another rank.
+        /// Error of rank 0, whose own output may be cut off by the end of another rank.
         why: String,
     },
-    /// What is registered does not fit together.
+    /// The registered data are inconsistent.
     #[error("the state cannot be put in order")]
     State(#[from] MoveError),
-    /// A call failed.
+    /// An MPI call failed.
     #[error(transparent)]
     Mpi(#[from] MpiError),
 }
 
 impl CheckpointError {
-    /// The sentence, with what caused it.
+    /// Returns the error message with its causes.
     pub(crate) fn with_causes(&self) -> String {
         let causes = std::iter::successors(std::error::Error::source(self), |cause| cause.source());
         causes.fold(self.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -1,4 +1,4 @@
-//! Files of a checkpoint: where they are, how they get their names, and what is said of those that cannot be used.
+//! Files of a checkpoint: their paths and names, and errors for those that cannot be used.
 
 use super::error::CheckpointError;
 use super::format::{self, Fault, HEAD_BYTES, Head, VERSION};
@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// A file that is written; after something went wrong, nothing more is.
+/// File being written; after an error nothing more is written.
 #[derive(Debug)]
 pub(super) struct Draft {
     path: PathBuf,
@@ -16,7 +16,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Beside the file that it becomes.
+    /// Opens a file beside the one that it becomes.
     pub(super) fn of(path: &Path) -> Self {
         let beside = beside(path);
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&beside);
@@ -32,15 +32,15 @@ impl Draft {
         }
     }
 
-    /// Reads what was written.
+    /// Reads back what was written.
     pub(super) fn read(&self, bytes: &mut [u8], at: u64) {
         if let Ok(file) = &self.file {
-            // What cannot be read shows when the file is finished, which reads all of it.
+            // A failed read shows when the file is finished, which reads all of it.
             let _read = file.read_exact_at(bytes, HEAD_BYTES + at);
         }
     }
 
-    /// Gives the file its name, when all is on disk.
+    /// Renames the file to its final name, once all is on disk.
     pub(super) fn finish(self, id: u64, n_body: u64, index: &[u8]) -> Result<(), CheckpointError> {
         let Self { path, file } = self;
         let beside = beside(&path);
@@ -56,28 +56,28 @@ impl Draft {
         };
         let finished = file.and_then(finish);
         finished.map_err(|source| {
-            // What is left of it is in nobody's way.
+            // The remains are harmless.
             let _removed = std::fs::remove_file(&beside);
             CheckpointError::File { path, source }
         })
     }
 }
 
-/// A checkpoint that is there and complete, on rank 0.
+/// Complete checkpoint found on disk, on rank 0.
 #[derive(Debug)]
 pub(crate) struct Found {
     path: PathBuf,
     pub(crate) index: Index,
-    /// Variable and constant data.
+    /// Files of variable and of constant data.
     files: [File; 2],
 }
 
 impl Found {
-    /// The checkpoint of this program, if there is one.
+    /// Opens the checkpoint of this program, if there is one.
     pub(crate) fn at(path: &Path) -> Result<Option<Self>, CheckpointError> {
         let file = match File::open(path) {
             Ok(file) => file,
-            // Where it cannot be seen whether there is one, the program must not begin anew and write over it.
+            // If it is unknown whether there is one, the program must not begin anew and overwrite it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(refusal(path, Fault::Unread(error))),
         };
@@ -93,7 +93,7 @@ impl Found {
         Ok(Some(Self { path: path.to_owned(), index, files: [file, constants] }))
     }
 
-    /// What it holds does not fit together.
+    /// Error for content that is inconsistent.
     pub(super) fn damaged(&self) -> CheckpointError {
         refusal(&self.path, Fault::Damaged)
     }
@@ -121,12 +121,12 @@ fn refusal(path: &Path, fault: Fault) -> CheckpointError {
     }
 }
 
-/// The file of constant data with this number.
+/// Path of the file of constant data with this id.
 pub(super) fn constants_at(path: &Path, id: u64) -> PathBuf {
     with_suffix(path, &format!(".constant-{id:016x}"))
 }
 
-/// All files of constant data beside a checkpoint.
+/// Paths of all files of constant data beside a checkpoint.
 pub(super) fn all_constants(path: &Path) -> Vec<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
@@ -136,11 +136,11 @@ pub(super) fn all_constants(path: &Path) -> Vec<PathBuf> {
         found.strip_prefix(&*name).is_some_and(|rest| rest.starts_with(".constant-"))
     };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    // Written as `path` is: without a folder where it has none.
+    // Paths in the form of `path`: without a folder where it has none.
     entries.map(|entry| path.with_file_name(entry.file_name())).filter(is_ours).collect()
 }
 
-/// Where a file is written before it has its name.
+/// Path of a file while it is written.
 pub(super) fn beside(path: &Path) -> PathBuf {
     with_suffix(path, ".new")
 }
@@ -151,7 +151,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// This program with its own arguments: those of this library may differ.
+/// Name of this program with its own arguments: those of this library may differ between runs.
 pub(super) fn program() -> String {
     let name = std::env::current_exe().unwrap_or_default();
     let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -164,7 +164,7 @@ pub(super) fn program() -> String {
 mod tests {
     use super::*;
 
-    /// Writes the files of constant and, unless a kill comes before, of variable data, as `writing` does.
+    /// Writes the files of constant and, unless killed before, of variable data, as `writing` does.
     fn write(path: &Path, id: u64, is_killed: bool) {
         let index = Index { program: program(), constants: id, ..Index::default() };
         let text = serde_json::to_vec(&index).unwrap();
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// The number of the checkpoint that is there.
+    /// Id of the checkpoint on disk.
     fn found(path: &Path) -> Option<u64> {
         Found::at(path).unwrap().map(|found| found.index.constants)
     }
@@ -200,7 +200,8 @@ mod tests {
         assert_eq!(found(&path), Some(2));
     }
 
-    /// Constant data that another run has written under this name, or a file system gave back, were taken for this one's.
+    /// Regression: constant data of another run under the same name, or returned by a file system, were taken for this
+    /// run's.
     #[test]
     fn constant_data_of_another_checkpoint_are_refused() {
         let folder = tempfile::tempdir().unwrap();
@@ -214,7 +215,8 @@ mod tests {
         assert!(matches!(Found::at(&path), Err(CheckpointError::File { .. })));
     }
 
-    /// Where nobody may look into the folder, or a name is none, a program began anew and would have written over its checkpoint.
+    /// Regression: where the folder was not readable, or the name not valid, a program began anew and would have
+    /// overwritten its checkpoint.
     #[test]
     fn a_file_that_cannot_be_looked_at_is_no_missing_one() {
         let folder = tempfile::tempdir().unwrap();
@@ -223,8 +225,8 @@ mod tests {
         assert!(matches!(Found::at(&below), Err(CheckpointError::File { .. })));
     }
 
-    /// A checkpoint without a folder, as in `--checkpoint cg.checkpoint`, lost its constant data as soon as they were written:
-    /// `./cg.checkpoint.constant-...` was taken for those of another one.
+    /// Regression: a checkpoint without a folder, as in `--checkpoint cg.checkpoint`, lost its constant data as soon as
+    /// they were written: `./cg.checkpoint.constant-...` was taken for those of another checkpoint.
     #[test]
     fn constant_data_are_known_by_the_name_that_they_were_given() {
         let folder = tempfile::tempdir().unwrap();
@@ -233,7 +235,7 @@ mod tests {
         std::fs::write(&own, "").unwrap();
         std::fs::write(folder.path().join("other.constant-7"), "").unwrap();
         assert_eq!(all_constants(&long), [own]);
-        // Tests run in the folder of this crate.
+        // Tests run in this crate's folder.
         let short = Path::new("Cargo.toml.test");
         let own = constants_at(short, u64::from(std::process::id()));
         std::fs::write(&own, "").unwrap();

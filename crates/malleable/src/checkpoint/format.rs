@@ -1,12 +1,12 @@
-//! The format of the files, over whatever bytes can be read: a head, arrays, and in the first file an index of both.
+//! Format of checkpoint files, for any source of bytes: a head, arrays, and in the first file an index of both files.
 //!
 //! # Invariants
-//! - What is accepted is what was written: the head is looked at word for word, the rest has a checksum, in which each change
-//!   of a word shows, and the index has to describe the arrays to the last byte.
-//! - A file of constant data has the number that the index names, whatever it is called.
+//! - Only what was written is accepted: the head is checked word for word, the rest has a checksum that shows every
+//!   change of a word, and the index must describe the arrays to the last byte.
+//!  - A file of constant data has the id that the index names, whatever the file is called.
 //!
 //! # Not here
-//! Names of files, and sentences about them: `file`.
+//! File names and error messages: `file`.
 
 use super::index::Index;
 use bytemuck::{Pod, Zeroable};
@@ -17,34 +17,34 @@ use std::os::unix::fs::FileExt;
 const MAGIC: [u8; 8] = *b"SINTOCKP";
 pub(super) const VERSION: u64 = 1;
 
-/// How a file begins.
+/// Head of a file.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Head {
     magic: [u8; 8],
     version: u64,
-    /// Whatever else has this number belongs to it.
+    /// Id of the checkpoint's constant data, which both files have.
     id: u64,
     n_body: u64,
     n_index: u64,
-    /// Of all that follows.
+    /// Checksum of all that follows.
     checksum: u64,
 }
 
 pub(super) const HEAD_BYTES: u64 = size_of::<Head>() as u64;
 
-/// Why bytes are no file of a checkpoint.
+/// Defect of bytes that are not a checkpoint file.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// They cannot be read.
+    /// The bytes cannot be read.
     Unread(io::Error),
-    /// They are something else.
+    /// The bytes are not a checkpoint.
     Foreign,
-    /// They have this version.
+    /// The bytes have this version.
     Version(u64),
-    /// There are fewer or more of them than were written.
+    /// There are fewer or more bytes than were written.
     Truncated,
-    /// They are not those that were written.
+    /// The bytes differ from those that were written.
     Damaged,
 }
 
@@ -54,7 +54,7 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// Bytes that can be read from any place on.
+/// Bytes that can be read at any position.
 pub(super) trait Bytes {
     fn n_bytes(&self) -> io::Result<u64>;
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
@@ -84,7 +84,7 @@ impl Bytes for &[u8] {
 }
 
 impl Head {
-    /// The head of what follows it.
+    /// Creates the head for the rest of the file.
     pub(super) fn of(
         file: &impl Bytes,
         (id, n_body, n_index): (u64, u64, u64),
@@ -94,7 +94,7 @@ impl Head {
     }
 }
 
-/// What the first file holds: its head, and the index.
+/// Reads the head and the index of the first file.
 pub(super) fn first(file: &impl Bytes) -> Result<(Head, Index), Fault> {
     let head = examine(file)?;
     let mut text = vec![0; usize::try_from(head.n_index).unwrap_or(0)];
@@ -103,7 +103,7 @@ pub(super) fn first(file: &impl Bytes) -> Result<(Head, Index), Fault> {
     if head.id == index.constants { Ok((head, index)) } else { Err(Fault::Damaged) }
 }
 
-/// Whether the file of constant data belongs to the first one.
+/// Checks that the file of constant data belongs to the first file.
 pub(super) fn second(file: &impl Bytes, first: &Head, index: &Index) -> Result<(), Fault> {
     let head = examine(file)?;
     let is_alone = head.id == first.id && head.n_index == 0;
@@ -111,7 +111,7 @@ pub(super) fn second(file: &impl Bytes, first: &Head, index: &Index) -> Result<(
     is_whole.then_some(()).ok_or(Fault::Damaged)
 }
 
-/// The head of a file that has to be complete.
+/// Reads the head of a file and checks that the file is complete.
 fn examine(file: &impl Bytes) -> Result<Head, Fault> {
     let n_bytes = file.n_bytes()?;
     let mut head = Head::default();
@@ -134,7 +134,7 @@ fn examine(file: &impl Bytes) -> Result<Head, Fault> {
     Ok(head)
 }
 
-/// Of all that follows the head: words are mixed as they come.
+/// Checksum of all that follows the head, mixed word by word.
 fn checksum(file: &impl Bytes) -> io::Result<u64> {
     const PRIME: u64 = 0x0100_0000_01b3;
     let end = file.n_bytes()?;
@@ -155,7 +155,7 @@ fn checksum(file: &impl Bytes) -> io::Result<u64> {
     Ok(mixed)
 }
 
-/// Whether these are the two files of a checkpoint.
+/// Returns whether these are the two files of a checkpoint.
 pub(super) fn are_whole(variable: &[u8], constants: &[u8]) -> bool {
     let found = first(&variable);
     found.is_ok_and(|(head, index)| second(&constants, &head, &index).is_ok())
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// The files of a rod of 12 rows, as version 1 wrote them.
+    /// Files of a rod of 12 rows, as version 1 wrote them.
     fn sample() -> [Vec<u8>; 2] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/checkpoint-v1");
         let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -175,7 +175,8 @@ mod tests {
         [variable, constants].map(|paths| std::fs::read(&paths[0]).unwrap())
     }
 
-    /// A flipped bit in the number of a head was not seen: constant data of another run were taken for those of this one.
+    /// Regression: a flipped bit in the id of a head went unnoticed: constant data of another run were taken for this
+    /// run's.
     #[test]
     fn no_byte_can_be_another_one() {
         let whole = sample();

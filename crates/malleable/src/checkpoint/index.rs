@@ -1,33 +1,33 @@
-//! What a checkpoint holds, and where.
+//! Index of a checkpoint: the objects that it holds, and their positions.
 
 use crate::data::{Class, Cut, Data, Rows};
 use resizing::Partition;
 use serde::{Deserialize, Serialize};
 
-/// What a checkpoint holds.
+/// Index of a checkpoint.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Index {
-    /// Who has written it, with its own arguments.
+    /// Program that wrote it, with its own arguments.
     pub(crate) program: String,
-    /// The iteration that comes next.
+    /// Number of the next iteration.
     pub(crate) iteration: u64,
-    /// The number of the file of constant data.
+    /// Id of the file of constant data.
     pub(crate) constants: u64,
     pub(crate) replicated: Vec<Kept>,
     pub(crate) groups: Vec<KeptGroup>,
 }
 
-/// What every rank has all of.
+/// Object of which every rank holds all.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Kept {
     pub(crate) name: String,
     pub(crate) is_constant: bool,
-    /// Bytes of an element, and whether there may be any number of them.
+    /// Size of an element in bytes, and whether the number of elements may vary.
     pub(crate) form: (usize, bool),
     pub(crate) array: Place,
 }
 
-/// Objects whose rows are cut in the same way.
+/// Objects whose rows are partitioned in the same way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptGroup {
     pub(crate) n_rows: u64,
@@ -35,21 +35,21 @@ pub(crate) struct KeptGroup {
     pub(crate) objects: Vec<KeptObject>,
 }
 
-/// An object that each rank has its rows of.
+/// Object of which each rank holds its rows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptObject {
     pub(crate) name: String,
     pub(crate) is_constant: bool,
-    /// Elements of each row; none in a sparse one.
+    /// Elements of each row; 0 for a sparse object.
     pub(crate) n_per_row: usize,
-    /// One, or lengths, columns and values.
+    /// One array, or lengths, columns and values.
     pub(crate) arrays: Vec<Place>,
 }
 
-/// Where an array lies in its file.
+/// Position of an array in its file.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Place {
-    /// Bytes of an element.
+    /// Size of an element, in bytes.
     pub(crate) width: usize,
     pub(crate) at: u64,
     pub(crate) n_bytes: u64,
@@ -76,13 +76,13 @@ impl KeptObject {
     }
 }
 
-/// Whether so many bytes are whole elements of this width.
+/// Returns whether these bytes are whole elements of this width.
 fn is_multiple(n_bytes: u64, width: usize) -> bool {
     n_bytes.checked_rem(width as u64).unwrap_or(n_bytes) == 0
 }
 
 impl Index {
-    /// Of what is registered, for these partitions; `n_entries` of each sparse object, in order.
+    /// Index of the registered data for these partitions; `n_entries` are those of each sparse object, in order.
     pub(crate) fn of(data: &Data<'_>, rows: &[([u64; 2], Partition)], n_entries: &[u64]) -> Self {
         let mut ends = [0, 0];
         let mut place = |class: Class, width: usize, n_bytes: u64| {
@@ -130,7 +130,8 @@ impl Index {
         Self { replicated, groups, ..Self::default() }
     }
 
-    /// Whether it says where each of so many bytes of variable and of constant data belongs, as [`of`](Self::of) lays them out.
+    /// Returns whether the index assigns each of `n_bytes` of variable and of constant data, as [`of`](Self::of) lays
+    /// them out.
     pub(crate) fn describes(&self, n_bytes: [u64; 2]) -> bool {
         let mut ends = [0_u64, 0];
         let mut follows = |is_constant: bool, place: &Place| {
@@ -156,7 +157,7 @@ impl Index {
         replicated && grouped && ends == n_bytes
     }
 
-    /// Bytes of the variable and of the constant data.
+    /// Sizes of the variable and of the constant data, in bytes.
     pub(crate) fn n_bytes(&self) -> [u64; 2] {
         let objects = self.groups.iter().flat_map(|group| &group.objects);
         let rows = objects.flat_map(|object| {
@@ -168,7 +169,7 @@ impl Index {
         sums
     }
 
-    /// What this holds and `data` does not have, with what that has instead: the first difference.
+    /// Returns the first object that differs from `data`, with what `data` has instead.
     pub(crate) fn difference(&self, data: &Data<'_>) -> Option<(String, String)> {
         let (held, registered) = (self.words(), words(data));
         if held == registered {
@@ -195,7 +196,7 @@ impl Index {
     }
 }
 
-/// What is registered, in words that are compared.
+/// Describes the registered data in words, for comparison.
 fn words(data: &Data<'_>) -> Vec<String> {
     let mut words = Vec::new();
     for object in &data.replicated {
@@ -242,7 +243,7 @@ fn rows(name: &str, is_constant: bool, (n_per_row, widths): (usize, &[usize])) -
     format!("{} `{name}`, {each} of {widths:?} bytes", kind(is_constant))
 }
 
-/// How the rows of a group are divided among so many ranks; where they have weights, those of its first sparse object.
+/// Partitions the rows of a group among `n_parts` ranks; weights are those of its first sparse object.
 pub(crate) fn partition(
     group: &KeptGroup,
     cut: Cut,
@@ -258,7 +259,8 @@ pub(crate) fn partition(
     }
 }
 
-/// Where the bytes of a part lie in the array, in the part's order. `begins` is where rows begin, for `None` evenly.
+/// Byte ranges of a part in the array, in the part's order. `begins` is where rows begin; `None` for rows of equal
+/// size.
 pub(crate) fn stretches(
     partition: &Partition,
     part: u32,
@@ -279,7 +281,7 @@ pub(crate) fn stretches(
     partition.rows_of(part).map(stretch).collect()
 }
 
-/// Where the entries of each row begin, and where the last one ends.
+/// Start of each row's entries, and the end of the last row.
 pub(crate) fn begins(lengths: &[u32]) -> Vec<u64> {
     let ends = lengths.iter().scan(0, |end, length| {
         *end += u64::from(*length);

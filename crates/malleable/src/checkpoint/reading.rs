@@ -1,4 +1,4 @@
-//! Rank 0 reads the state, and deals it out.
+//! Reading of checkpoints: rank 0 reads the state, and distributes it.
 
 use super::PIECE_BYTES;
 use super::error::CheckpointError;
@@ -53,17 +53,17 @@ pub(crate) fn load(
     dealer.end()
 }
 
-/// How an array is divided, and which file it is in.
+/// Partition of an array, and the file that it is in.
 struct Deal<'a> {
     partition: &'a Partition,
     is_constant: bool,
 }
 
-/// What deals out; only rank 0 has files.
+/// Distributor of the state; only rank 0 has files.
 struct Dealer<'a> {
     world: &'a World,
     found: Option<Found>,
-    /// What went wrong first: the others are told in the end, so that nobody waits.
+    /// First error: the other ranks are told at the end, so that none waits in vain.
     problem: Option<CheckpointError>,
 }
 
@@ -75,7 +75,7 @@ impl Dealer<'_> {
         }
     }
 
-    /// What every rank gets all of.
+    /// Reads and broadcasts an array of which every rank gets all.
     fn all_of(&mut self, is_constant: bool, place: Place) -> Result<Vec<u8>, MpiError> {
         let mut bytes = vec![0; usize::try_from(place.n_bytes).unwrap_or(0)];
         self.read(is_constant, &mut bytes, place.at);
@@ -83,7 +83,7 @@ impl Dealer<'_> {
         Ok(bytes)
     }
 
-    /// Who gets which rows.
+    /// Partition of a group's rows among the ranks.
     fn partition(&mut self, cut: Cut, group: &KeptGroup) -> Result<Partition, CheckpointError> {
         let n_parts = self.world.size();
         let divided = |weights: &[u32]| partition(group, cut, n_parts, weights);
@@ -112,7 +112,8 @@ impl Dealer<'_> {
         lengths
     }
 
-    /// Where the entries of rows begin, on rank 0: as many as there are of each of these arrays.
+    /// On rank 0, the start of each row's entries; checks that these add up to the number of
+    /// entries.
     fn begins(&mut self, is_constant: bool, lengths: Place, entries: Place) -> Vec<u64> {
         let Some(found) = &self.found else { return Vec::new() };
         let damaged = found.damaged();
@@ -124,7 +125,8 @@ impl Dealer<'_> {
         begins
     }
 
-    /// Each rank gets its part of an array: where rows are uneven, so many entries.
+    /// Gives each rank its part of an array; for sparse rows, `uneven` has its number of entries and
+    /// the start of each row.
     fn deal(
         &mut self,
         deal: &mut Deal<'_>,
@@ -180,7 +182,7 @@ impl Dealer<'_> {
         Ok(())
     }
 
-    /// Whether all went well, on all ranks.
+    /// Agrees on all ranks whether an error occurred.
     fn end(self) -> Result<(), CheckpointError> {
         let why = self.problem.as_ref().map_or_else(String::new, CheckpointError::with_causes);
         let why = self.world.tell(why)?;

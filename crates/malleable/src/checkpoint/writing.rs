@@ -1,4 +1,4 @@
-//! Rank 0 collects the state and writes it.
+//! Writing of checkpoints: rank 0 collects the state and writes it.
 
 use super::PIECE_BYTES;
 use super::error::CheckpointError;
@@ -14,17 +14,17 @@ use resizing::Partition;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The file of constant data that is there already, as rank 0 knows it.
+/// State of the file of constant data, as rank 0 knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Constants {
-    /// It has this number.
+    /// It is written, with this id.
     Written(u64),
-    /// It is to be written.
+    /// It has to be written.
     Missing,
 }
 
-/// Writes the state before this iteration; all ranks call it, and know alike whether constant data are missing. Returns on
-/// rank 0 what the file system does not allow, or the number of the file of constant data.
+/// Writes the state before this iteration; all ranks call it, and agree on whether constant data are missing. Returns
+/// on rank 0 the error of the file system, or the id of the file of constant data.
 pub(crate) fn save(
     world: &World,
     data: &mut Data<'_>,
@@ -93,23 +93,23 @@ fn finish(
     if is_new {
         let own = constants_at(path, index.constants);
         all_constants(path).into_iter().filter(|other| *other != own).for_each(|other| {
-            // What cannot be removed costs room, and is used by nobody.
+            // A file that cannot be removed only wastes space.
             let _removed = std::fs::remove_file(other);
         });
     }
     Ok(())
 }
 
-/// Removes the checkpoint of a program that is done; rank 0 does it.
+/// Removes the checkpoint of a program that is done; called by rank 0.
 pub(crate) fn remove(path: &Path) {
     let constants = all_constants(path);
     for file in [path.to_owned(), beside(path)].into_iter().chain(constants) {
-        // A program that is started anew then goes on from here, which is right as well.
+        // If a file remains, a restarted program continues from it, which is correct as well.
         let _removed = std::fs::remove_file(file);
     }
 }
 
-/// Entries of each sparse object on this rank.
+/// Number of entries of each sparse object on this rank.
 fn n_entries(data: &Data<'_>) -> Vec<u64> {
     let objects = data.groups.iter().flat_map(|group| &group.objects);
     let sums = objects.filter_map(|object| match &object.rows {
@@ -121,13 +121,13 @@ fn n_entries(data: &Data<'_>) -> Vec<u64> {
     sums.collect()
 }
 
-/// A number that no earlier file has.
+/// Returns an id that no earlier file has.
 fn new_id() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or_default() ^ (u64::from(std::process::id()) << 48)
 }
 
-/// Rank 0 gets an array of all ranks, part after part.
+/// Collector of an array of all ranks on rank 0, part after part.
 struct Collector<'a> {
     world: &'a World,
     partition: &'a Partition,
@@ -135,7 +135,8 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// The array goes into the file at `at`, with so many bytes for each row, or for each entry where rows begin unevenly.
+    /// Writes the array into the file at `at`, with `row_bytes` per row, or per entry if `begins` has the start of each
+    /// row.
     fn collect(
         &mut self,
         array: &mut dyn Slot,
@@ -169,7 +170,7 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Where the entries of each row begin: rank 0 has just written how long the rows are.
+    /// Start of each row's entries, from the lengths that rank 0 has just written.
     fn begins(&self, place: Place) -> Vec<u64> {
         let Some(draft) = &self.draft else { return Vec::new() };
         let mut lengths = vec![0_u32; usize::try_from(place.n_bytes / 4).unwrap_or(0)];
@@ -178,7 +179,7 @@ impl Collector<'_> {
     }
 }
 
-/// Where the next bytes of a part lie in the file.
+/// Iterator over the file positions of a part's bytes.
 pub(super) struct Places {
     left: std::vec::IntoIter<(u64, usize)>,
     present: (u64, usize),
@@ -189,7 +190,7 @@ impl Places {
         Self { left: stretches.into_iter(), present: (0, 0) }
     }
 
-    /// Says of the next so many bytes which of them go where.
+    /// Assigns file positions to the next `n_bytes` bytes, calling `take` for each contiguous range.
     pub(super) fn take(
         &mut self,
         n_bytes: usize,

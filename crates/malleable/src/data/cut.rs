@@ -1,29 +1,30 @@
-//! How rows are divided among the ranks.
+//! Partitions of rows among ranks.
 
 use resizing::{Partition, PartitionError};
 
-/// How rows are divided among any number of ranks.
+/// Rule that partitions rows among any number of ranks.
 #[derive(Clone, Copy, Debug)]
 pub enum Cut {
-    /// In blocks of equal length.
+    /// Blocks of equal length.
     Even,
-    /// In blocks of as many entries of the group's first sparse matrix.
+    /// Blocks with equal numbers of entries of the group's first sparse matrix.
     Weighted,
-    /// In blocks of equal length, whose bounds are multiples of this.
+    /// Blocks of equal length, whose bounds are multiples of this number of rows.
     Aligned(u64),
-    /// In blocks of this length, dealt in turns.
+    /// Blocks of this length, dealt round-robin.
     Cyclic(u64),
-    /// Rows are the cells of a field with so many columns, which is cut into rectangles.
+    /// Rectangles of a field; its cells are the rows.
     Blocks2d {
-        /// Columns of the field.
+        /// Number of columns of the field.
         n_columns: u64,
     },
-    /// In blocks whose bounds, one more than parts, this function gives for a number of rows and one of parts.
+    /// Blocks whose bounds, one more than parts, this function returns for a number of rows and of parts.
     Given(fn(u64, u32) -> Vec<u64>),
 }
 
 impl Cut {
-    /// A number for each kind, and what goes with it: the same on all ranks, but what a new one does not know yet.
+    /// Encodes the rule as its kind and its parameter; the same on all ranks, except for a parameter that a new
+    /// rank does not know yet.
     pub(crate) const fn encode(self) -> [u64; 2] {
         match self {
             Self::Even => [0, 0],
@@ -35,7 +36,7 @@ impl Cut {
         }
     }
 
-    /// This cut, with what goes with it as another rank knows it.
+    /// The same rule with its parameter as another rank knows it.
     pub(crate) const fn informed(self, number: u64) -> Self {
         match self {
             Self::Aligned(_) => Self::Aligned(number),
@@ -45,15 +46,15 @@ impl Cut {
         }
     }
 
-    /// Whether each part is one block, so that the lengths of the parts say it all.
+    /// Returns whether each part is one block, so that the lengths of the parts define the partition.
     pub(crate) const fn is_blocks(self) -> bool {
         !matches!(self, Self::Cyclic(_) | Self::Blocks2d { .. })
     }
 
-    /// The partition into `n_parts`. Where rows have weights, it is known elsewhere, and these are even blocks.
+    /// Partitions rows into `n_parts`. The weighted partition is computed elsewhere; here it is even blocks.
     ///
     /// # Errors
-    /// [`PartitionError`] where there are no parts, or bounds are none.
+    /// [`PartitionError`] if there are no parts, or the bounds are not valid.
     pub fn partition(self, n_rows: u64, n_parts: u32) -> Result<Partition, PartitionError> {
         match self {
             Self::Even | Self::Weighted => Partition::even(n_rows, n_parts),

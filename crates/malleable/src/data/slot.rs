@@ -1,38 +1,39 @@
-//! Places of the program's state, whatever their types.
+//! Slots: objects of the program's state, independent of their types.
 
 use bytemuck::Pod;
 use std::sync::Arc;
 
 pub use mpi::{Lent, Memory, Steady};
 
-/// Makes memory for a number of elements, on any thread.
+/// Allocates memory for a number of elements, on any thread.
 pub type Allocate = Box<dyn FnOnce(usize) -> Box<dyn Memory> + Send>;
 
-/// The place of an array in the state.
+/// Array object of the state.
 pub trait Slot {
-    /// Bytes of an element.
+    /// Size of an element, in bytes.
     fn element_bytes(&self) -> usize;
-    /// How many it has now.
+    /// Present number of elements.
     fn n_elements(&self) -> usize;
-    /// Its contents. Those that are not constant come back when the place goes, unless it got new ones.
+    /// Lends the contents. Variable ones come back when the slot is dropped, unless it got new
+    /// contents.
     fn lend(&mut self) -> Lent;
-    /// What makes memory for it, with any number of elements.
+    /// Returns an allocator of memory for this slot, with any number of elements.
     fn allocator(&self) -> Allocate;
-    /// Takes `memory` as its new contents, which has to come from this place.
+    /// Replaces the contents by `memory`, which must come from this slot's allocator.
     fn put(&mut self, memory: Box<dyn Memory>);
 }
 
-/// The place of what every rank has: its bytes are copied.
+/// Replicated object of the state: its bytes are copied.
 pub trait Words {
-    /// Bytes of an element, and whether there may be any number of them.
+    /// Size of an element in bytes, and whether the number of elements may vary.
     fn form(&self) -> (usize, bool);
-    /// Them as they are now.
+    /// Present bytes.
     fn bytes(&self) -> &[u8];
-    /// Replaces them.
+    /// Replaces the bytes.
     fn put(&mut self, bytes: &[u8]);
 }
 
-/// One value.
+/// Replicated object with a single value.
 pub(crate) struct Single<'a, T>(pub(crate) &'a mut T);
 
 impl<T: Pod> Words for Single<'_, T> {
@@ -64,7 +65,7 @@ impl<T: Pod> Words for &mut Vec<T> {
     }
 }
 
-/// An array that is shared with those who read it.
+/// Array shared with its readers.
 pub(crate) struct Shared<'a, T>(pub(crate) &'a mut Arc<[T]>);
 
 impl<T: Pod + Send + Sync> Slot for Shared<'_, T> {
@@ -89,7 +90,7 @@ impl<T: Pod + Send + Sync> Slot for Shared<'_, T> {
     }
 }
 
-/// An array of the state's own. What is lent comes back at the latest when this goes.
+/// Array owned by the state. Lent contents come back at the latest when this is dropped.
 pub(crate) struct Own<'a, T: Pod> {
     array: &'a mut Vec<T>,
     lent: Option<Arc<mpi::Own<T>>>,
@@ -104,7 +105,7 @@ impl<'a, T: Pod> Own<'a, T> {
 impl<T: Pod> Drop for Own<'_, T> {
     fn drop(&mut self) {
         if let Some(lent) = self.lent.take() {
-            // Where somebody still sends them, he keeps them.
+            // If they are still being sent, the sender keeps them and the state gets a copy.
             *self.array = Arc::try_unwrap(lent).map_or_else(|lent| lent.0.clone(), |own| own.0);
         }
     }

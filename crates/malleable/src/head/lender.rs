@@ -1,4 +1,4 @@
-//! Where new ranks may run: asked of whoever has places.
+//! Requests places for new ranks from a manager.
 
 use crate::change::Room;
 use crate::manager::{
@@ -8,12 +8,12 @@ use crate::options::{ManagerKind, Options, Placement};
 use std::fmt;
 use std::path::Path;
 
-/// A manager and what was asked of it.
+/// Manager, and the requests to it.
 pub(crate) struct Lender {
     manager: Box<dyn Manager>,
-    /// What is asked at present, and how many ranks it is for.
+    /// Pending request.
     asked: Option<Ticket>,
-    /// What was granted and is not in use yet.
+    /// Granted request whose places are not in use yet.
     granted: Option<Ticket>,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Debug for Lender {
     }
 }
 
-/// Whether there is room.
+/// Reply to a request for room.
 pub(crate) enum Answer {
     /// Not yet known.
     Pending,
@@ -32,7 +32,8 @@ pub(crate) enum Answer {
 }
 
 impl Lender {
-    /// As the options say; `present` are the hosts of the ranks that are there. Why there is none, in words.
+    /// Creates the manager that the options select; `present` are the hosts of the present ranks. The error
+    /// is the reason why there is none.
     pub(crate) fn new(
         options: &Options,
         present: &[String],
@@ -55,7 +56,7 @@ impl Lender {
         Ok(Self { manager, asked: None, granted: None })
     }
 
-    /// Asks for room, or whether there is any by now.
+    /// Requests room, or polls the pending request.
     pub(crate) fn ask(&mut self, request: &Request) -> Answer {
         if request.n_ranks == 0 {
             return Answer::Rooms(Vec::new());
@@ -74,19 +75,19 @@ impl Lender {
         }
     }
 
-    /// What was granted is in use now.
+    /// Records that the granted places are in use.
     pub(crate) fn keep(&mut self) {
         self.granted = None;
     }
 
-    /// What was asked or granted is not needed.
+    /// Withdraws pending and granted requests.
     pub(crate) fn forget(&mut self) {
         for ticket in self.asked.take().into_iter().chain(self.granted.take()) {
             self.manager.withdraw(ticket);
         }
     }
 
-    /// Ranks of these hosts are gone.
+    /// Returns the places of ranks that have ended.
     pub(crate) fn give_back(&mut self, hosts: &[String]) {
         hosts.iter().for_each(|host| self.manager.give_back(host, 1));
     }
@@ -126,7 +127,7 @@ fn with_cause(error: impl std::error::Error) -> String {
     format!("{error}{cause}")
 }
 
-/// How long nodes may take to come.
+/// Largest time to wait for nodes.
 fn patience(options: &Options) -> std::time::Duration {
     10 * options.deadline
 }
@@ -134,7 +135,7 @@ fn patience(options: &Options) -> std::time::Duration {
 fn placement(options: &Options) -> resizing::Placement {
     match options.placement {
         Placement::Fill => resizing::Placement::Fill,
-        // Where it is known what ranks find, that decides.
+        // `Nearest` decides by the bytes found, where these are known.
         Placement::Balance | Placement::Nearest => resizing::Placement::Balance,
     }
 }

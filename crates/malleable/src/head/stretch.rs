@@ -1,6 +1,6 @@
-//! The iterations up to the next look, as tools outside see them, and the size that one of them wishes.
+//! The iterations up to the next look as outside tools see them, and the size that a tool requests.
 
-/// The present stretch.
+/// Iterations up to the next look.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stretch {
     is_open: bool,
@@ -8,21 +8,22 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    /// So many iterations follow with nothing on its way, whose time tells what the size is worth.
+    /// Announces that `n_iterations` undisturbed iterations follow, whose time shows the performance of
+    /// the size.
     pub(super) fn start(&mut self, iteration: u64, n_iterations: u32, size: u32) {
         let wished = resize_points::start(iteration, u64::from(n_iterations), size);
         self.is_open = true;
         self.wished = Some(wished).filter(|wished| *wished != size);
     }
 
-    /// They are over, if there were any.
+    /// Ends the announced iterations, if there are any.
     pub(super) fn end(&mut self) {
         if std::mem::take(&mut self.is_open) {
             resize_points::end();
         }
     }
 
-    /// A size that a tool wishes.
+    /// Takes the size that a tool requested.
     pub(super) fn take_wish(&mut self) -> Option<u32> {
         self.wished.take()
     }

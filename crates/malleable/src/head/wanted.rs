@@ -1,4 +1,4 @@
-//! Who wants another size, and whether it may be.
+//! Sources of resize requests, and permission for a resize.
 
 use super::{Answer, Head, Lender, Look, Room};
 use crate::change::{self, Change};
@@ -9,11 +9,11 @@ use crate::options::{Placement, Redistribution};
 use crate::world::World;
 use resized::{Decision, Outcome, Resize, Started, Strategy};
 
-/// Its launcher loses addresses of processes on other hosts than that of who starts them
+/// Hint for Open MPI 5, whose launcher loses addresses of processes on other hosts than their parent's
 /// (<https://github.com/openpmix/openpmix/issues/4225>).
 const ONLY_INHABITED: &str = "Open MPI 5 starts ranks reliably only on hosts that have one; launch the program with a rank on each host (`--map-by node`)";
 
-/// A size that somebody wants.
+/// Wanted size, with its source.
 struct Wanted {
     size: u32,
     reason: String,
@@ -52,7 +52,7 @@ impl Head {
             return Some(Wanted { size, reason, wish: Some(wish.id), hosts, decision });
         }
         if let Some(size) = self.stretch.take_wish() {
-            // Tools know the largest range that any program has.
+            // Tools only know the largest range of any program.
             let size = size.clamp(self.baton.sizes.0, self.baton.sizes.1);
             let (reason, hosts) = ("tunlet".to_owned(), Vec::new());
             return Some(Wanted { size, reason, wish: None, hosts, decision: None });
@@ -66,14 +66,15 @@ impl Head {
         Some(Wanted { size, reason, wish: None, hosts, decision: Some(advice.decision) })
     }
 
-    /// The program goes on from here: of what was scheduled before, the last size holds.
+    /// Skips the schedule before this iteration, at which the program continues; the last of the skipped
+    /// sizes applies.
     pub(crate) fn skip_schedule(&mut self, iteration: u64) {
         let is_over = |(at, _): &&(u64, u32)| *at < iteration;
         let n_over = self.options.schedule.iter().take_while(is_over).count();
         self.baton.n_scheduled = n_over.saturating_sub(1);
     }
 
-    /// The next entry of the schedule, when it is due as the next order is carried out.
+    /// Takes the next entry of the schedule, if it is due by the time the next order is carried out.
     fn scheduled(&mut self, iteration: u64) -> Option<u32> {
         let reached = iteration + u64::from(self.next.interval);
         let (at, size) = self.options.schedule.get(self.baton.n_scheduled)?;
@@ -90,7 +91,7 @@ impl Head {
         Standing { iteration, size, sizes, bytes, strategy: self.options.strategy }
     }
 
-    /// Whether the resize may begin, once that is known. Then it is clear what becomes of whom.
+    /// Decides whether the resize may begin; `None` while that is unknown. If it may, the plan is made.
     pub(super) fn permission(&mut self, look: &Look, world: &World) -> Option<Result<(), String>> {
         let attempt = self.protocol.attempt()?;
         if attempt.phase != resized::State::Deciding {
@@ -134,7 +135,7 @@ impl Head {
         Some(Ok(()))
     }
 
-    /// Where the new ranks may run, once that is known; `present` are the hosts of those that are there.
+    /// Rooms for the new ranks, once known; `present` are the hosts of the present ranks.
     fn rooms(
         &mut self,
         change: &Change,
@@ -167,13 +168,13 @@ impl Head {
         Some(Ok(rooms))
     }
 
-    /// How data move, where somebody said it.
+    /// Method that moves data, if the options set it.
     fn method(&self) -> Option<Method> {
         Some(match self.options.redistribution {
             Redistribution::Auto => return None,
             Redistribution::Sync => Method::Sync,
             Redistribution::Async => Method::Async,
-            // Open MPI 5 hangs when it makes windows between processes that were started apart.
+            // Open MPI 5 hangs when it makes windows between processes that were started separately.
             Redistribution::Get if !self.is_open_mpi => Method::Get,
             Redistribution::Get | Redistribution::PointToPoint => Method::PointToPoint,
         })

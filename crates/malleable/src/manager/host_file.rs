@@ -1,11 +1,11 @@
-//! Hosts that a file names, or this one.
+//! Manager for the hosts of a host file, or for this host only.
 
 use super::hosts::is_same;
 use super::{Host, Hosts, Manager, Place, Reply, Request, Ticket, Tickets, Way};
 use resizing::Placement;
 use std::collections::BTreeMap;
 
-/// Counts ranks on hosts that a file names: lines `NAME slots=N`, as launchers read them; without a file, any number on
+/// Counts ranks on the hosts of a file with lines `NAME slots=N`, as launchers read them; without a file, any number on
 /// this host.
 #[derive(Debug)]
 pub struct HostFile {
@@ -15,33 +15,33 @@ pub struct HostFile {
     refused: BTreeMap<Ticket, String>,
 }
 
-/// Why a file of hosts cannot be used.
+/// Error in a host file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostFileError {
-    /// A word is none of those that are known.
+    /// A word is not recognized.
     #[error("line {line} of the host file has `{word}`; write `NAME slots=N`")]
     Word {
         /// Number of the line, from 1.
         line: usize,
-        /// The word.
+        /// Word that is not recognized.
         word: String,
     },
-    /// Names are not written as lists of nodes are.
+    /// The names are not a valid list of nodes.
     #[error("line {line} of the host file is wrong: {source}")]
     Names {
         /// Number of the line, from 1.
         line: usize,
-        /// How.
+        /// Cause.
         source: node_list::NodeListError,
     },
-    /// There is no host.
+    /// The file names no host.
     #[error("the host file names no host; write a line `NAME slots=N` for each")]
     Empty,
 }
 
 impl HostFile {
-    /// Any number of ranks, wherever the library starts them.
+    /// Manager for any number of ranks, wherever the library starts them.
     pub fn anywhere() -> Self {
         let mut hosts = Hosts::default();
         let name = "localhost".to_owned();
@@ -49,8 +49,8 @@ impl HostFile {
         Self::of(hosts)
     }
 
-    /// From the text of a file. `present` are the hosts of the ranks that are there, rank 0 first, whose host may be called
-    /// `localhost` in the file.
+    /// Reads the text of a host file. `present` are the hosts of the present ranks, rank 0 first, whose host may be
+    /// called `localhost` in the file.
     ///
     /// # Errors
     /// [`HostFileError`].
@@ -72,7 +72,7 @@ impl HostFile {
             return Err(HostFileError::Empty);
         }
         for name in present {
-            // Ranks on other hosts take no slots of these.
+            // Ranks on other hosts take no slots of the file.
             hosts.occupy(name);
         }
         Ok(Self::of(hosts))
@@ -97,7 +97,7 @@ impl HostFile {
     }
 }
 
-/// The hosts of a line, if it has any.
+/// Parses the hosts of a line.
 fn hosts_of(line: usize, text: &str) -> Result<Vec<Host>, HostFileError> {
     let text = text.split('#').next().unwrap_or_default();
     let mut words = text.split_whitespace();
@@ -148,7 +148,7 @@ impl Manager for HostFile {
 
     fn give_back(&mut self, host: &str, n_ranks: u32) {
         match self.hosts.all() {
-            // There is one host, whatever it is called.
+            // With a single host, its name does not matter.
             [only] if !is_same(&only.name, host) => {
                 let only = only.name.clone();
                 self.hosts.free(&only, n_ranks);

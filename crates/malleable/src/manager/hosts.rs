@@ -1,18 +1,18 @@
-//! Hosts, and how many ranks each has and takes.
+//! Hosts with their numbers of slots and of ranks.
 
 use super::{Place, Request, Way};
 use resizing::{Node, Placement, place, place_where_found};
 
-/// A host on which ranks may be started.
+/// Host on which ranks may be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Ranks that it takes.
+    /// Largest number of ranks.
     pub n_slots: u32,
-    /// Ranks that it has.
+    /// Present number of ranks.
     pub n_busy: u32,
-    /// How further ones get there.
+    /// Way in which ranks are started there.
     pub way: Way,
 }
 
@@ -24,12 +24,12 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// None yet; ranks will be placed by this rule.
+    /// Creates an empty list; ranks will be placed by this rule.
     pub fn new(placement: Placement) -> Self {
         Self { hosts: Vec::new(), placement }
     }
 
-    /// One more. A name that is there already gets further slots.
+    /// Adds a host. A known host gets more slots.
     pub fn add(&mut self, host: Host) {
         match self.hosts.iter_mut().find(|known| is_same(&known.name, &host.name)) {
             Some(known) => known.n_slots += host.n_slots,
@@ -37,17 +37,17 @@ impl Hosts {
         }
     }
 
-    /// One less, by its name.
+    /// Removes a host by its name.
     pub fn remove(&mut self, name: &str) {
         self.hosts.retain(|host| !is_same(&host.name, name));
     }
 
-    /// All of them.
+    /// All hosts.
     pub fn all(&self) -> &[Host] {
         &self.hosts
     }
 
-    /// Free slots of those that a request may use.
+    /// Number of free slots on the hosts that a request may use.
     pub fn n_free(&self, request: &Request) -> u32 {
         let free = self.hosts.iter().filter(|host| is_wanted(host, request));
         free.map(|host| host.n_slots.saturating_sub(host.n_busy)).fold(0, u32::saturating_add)
@@ -58,7 +58,7 @@ impl Hosts {
         if self.n_free(request) < request.n_ranks {
             return None;
         }
-        // What is taken beyond the slots would be shared: full hosts offer nothing.
+        // Full hosts offer nothing: ranks beyond their slots would share cores.
         let nodes = self.hosts.iter().map(|host| match is_wanted(host, request) {
             true if host.n_busy < host.n_slots => {
                 Node { n_cores: host.n_slots, n_busy: host.n_busy }
@@ -84,7 +84,8 @@ impl Hosts {
         Some(places.collect())
     }
 
-    /// The ranks of each host, where they are to be near what they find.
+    /// Ranks placed on each host near the bytes that they need; `None` if the request does not
+    /// state these.
     fn near(&self, request: &Request, nodes: &[Node]) -> Option<Vec<Vec<usize>>> {
         if request.finds.len() != request.n_ranks as usize {
             return None;
@@ -101,13 +102,13 @@ impl Hosts {
         Some(ranks)
     }
 
-    /// Notes a rank that is there without having been asked for. False where its host is not known.
+    /// Counts a rank that was started without a request. False if its host is not known.
     pub fn occupy(&mut self, name: &str) -> bool {
         let host = self.hosts.iter_mut().find(|host| is_same(&host.name, name));
         host.map(|host| host.n_busy += 1).is_some()
     }
 
-    /// Frees slots.
+    /// Frees slots of a host.
     pub fn free(&mut self, name: &str, n_ranks: u32) {
         if let Some(host) = self.hosts.iter_mut().find(|host| is_same(&host.name, name)) {
             host.n_busy = host.n_busy.saturating_sub(n_ranks);
@@ -119,10 +120,10 @@ fn is_wanted(host: &Host, request: &Request) -> bool {
     request.hosts.is_empty() || request.hosts.iter().any(|name| is_same(name, &host.name))
 }
 
-/// Names that mean this host on every host.
+/// Names that denote the local host everywhere.
 pub(crate) const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// True for names of one host, with or without its domain.
+/// Returns whether both names denote one host, with or without its domain.
 pub(crate) fn is_same(some: &str, other: &str) -> bool {
     let is_address = |name: &str| name.starts_with(|first: char| first.is_ascii_digit());
     let short = |name: &'_ str| name.split('.').next().unwrap_or_default().to_owned();

@@ -1,11 +1,11 @@
-//! Nodes that Slurm lends: a *companion job* for each node, submitted to grow and ended to shrink.
+//! Nodes lent by Slurm: a *companion job* per node, submitted to grow and ended to shrink.
 //!
-//! Slurm changes the nodes of a running job only downwards; a job of its own for each further node is what it does in every
-//! version, without a data base. Why so, and how ranks get there: `docs/decisions/0015-companion-jobs.md`.
+//! Slurm can only shrink a running job; a separate job per additional node works in every version, without a database.
+//! Reasons, and how ranks get there: `docs/decisions/0015-companion-jobs.md`.
 //!
 //! # Invariants
-//! - A companion lives as long as it has ranks, or until the program's own job ends: it looks by itself.
-//! - Slurm may go away and come back: what was not ended is tried again.
+//! - A companion lives as long as it has ranks, or until the program's own job ends, which it checks itself.
+//! - Slurm may be away for a while: ending jobs is retried.
 
 mod clerk;
 mod commands;
@@ -19,78 +19,78 @@ use resizing::Placement;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// What starts ranks on nodes.
+/// Launcher that starts ranks on nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Launcher {
-    /// `mpirun` of Open MPI: its processes talk to it over TCP, wherever they are started.
+    /// `mpirun` of Open MPI: its processes connect to it over TCP, wherever they are started.
     OpenMpi,
-    /// `mpiexec` of MPICH: it starts a process of its own on each node, by a command that knows companions.
+    /// `mpiexec` of MPICH: it starts a process of its own on each node, with a command that knows companions.
     Mpich,
 }
 
-/// Why nodes cannot be had of Slurm.
+/// Error from requesting nodes of Slurm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SlurmError {
     /// The program was not started under Slurm.
     #[error("`{variable}` is not set; start the program in a job of Slurm")]
     NoJob {
-        /// What is not set, or says nothing.
+        /// Variable that is unset, or has no valid value.
         variable: &'static str,
     },
-    /// The launcher cannot reach further nodes.
+    /// The launcher cannot reach additional nodes.
     #[error(
         "`{variable}` is not `{value}`, and without it no rank gets to another job's node; start the program by `sintonia malleable -- mpiexec ...`"
     )]
     Launcher {
-        /// What is not set.
+        /// Variable that is not set.
         variable: &'static str,
-        /// To what it has to be.
+        /// Value that it needs.
         value: &'static str,
     },
-    /// The launcher listens to its own node only.
+    /// The launcher listens on its own node only.
     #[error(
         "`{variable}` is not set, and without it Open MPI's launcher does not hear ranks on another job's node; set it to the network of the nodes, as in `{variable}=10.1.0.0/16`, before `sintonia malleable -- mpiexec ...`"
     )]
     Network {
-        /// What is not set.
+        /// Variable that is not set.
         variable: &'static str,
     },
-    /// Slurm said no.
+    /// A command of Slurm failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The nodes of the job are not understood.
+    /// The list of the job's nodes is malformed.
     #[error("`SLURM_JOB_NODELIST` is not understood")]
     Nodes(#[from] node_list::NodeListError),
 }
 
-/// The job of Slurm in which a program runs.
+/// Slurm job in which a program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlurmJob {
-    /// Its number.
+    /// Id of the job.
     pub job: u64,
-    /// Its nodes as Slurm writes them, `n[1-3]`.
+    /// Nodes in Slurm's syntax, such as `n[1-3]`.
     pub nodes: String,
-    /// Ranks that a node takes.
+    /// Number of ranks per node.
     pub slots_per_node: u32,
 }
 
-/// How Open MPI's launcher is told to listen to other nodes.
+/// Variables that make Open MPI's launcher listen on other networks.
 const LISTENING: [&str; 2] = ["PMIX_MCA_ptl_tcp_if_include", "PMIX_MCA_ptl_tcp_if_exclude"];
 
-/// The name of the command by which MPICH's launcher reaches nodes.
+/// Name of the command with which MPICH's launcher reaches nodes.
 const AGENT: &str = "sintonia-on-node";
 
 impl SlurmJob {
-    /// From the environment of a job, given as a function from names to values.
+    /// Reads the job from its environment, given as a function from names to values.
     ///
     /// # Errors
-    /// [`SlurmError`] where there is no job, or the launcher was not prepared for further nodes.
+    /// [`SlurmError`] if there is no job, or the launcher was not prepared for additional nodes.
     pub fn of(
         variable: impl Fn(&str) -> Option<String>,
         launcher: Launcher,
     ) -> Result<Self, SlurmError> {
-        // An empty variable says as much as none.
+        // An empty variable counts as unset.
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         let unset = |variable| SlurmError::NoJob { variable };
         let job = variable("SLURM_JOB_ID").and_then(|value| value.parse().ok());
@@ -111,21 +111,21 @@ impl SlurmJob {
     }
 }
 
-/// Ranks that a node of a Slurm job takes: as many as tasks were asked for, else as it has cores.
+/// Number of ranks per node of a Slurm job: the requested tasks per node, else the cores.
 pub fn slots_per_node(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
     let number = |name: &str| variable(name)?.parse().ok().filter(|number: &u32| 0 < *number);
     number("SLURM_NTASKS_PER_NODE").or_else(|| number("SLURM_CPUS_ON_NODE"))
 }
 
-/// Nodes of the job itself and of its companions.
+/// Manager for the nodes of the job itself and of its companions.
 #[derive(Debug)]
 pub struct Slurm {
     job: SlurmJob,
     launcher: Launcher,
     hosts: Hosts,
-    /// Node and number of each companion that has ranks.
+    /// Node and job of each companion that has ranks.
     lent: Vec<Lent>,
-    /// Ranks on hosts of which nothing is known yet.
+    /// Number of ranks on hosts that are not known yet.
     elsewhere: BTreeMap<String, u32>,
     requests: BTreeMap<Ticket, Asked>,
     tickets: Tickets,
@@ -133,21 +133,21 @@ pub struct Slurm {
     clerk: Clerk,
 }
 
-/// What became of a request until now.
+/// State of a request.
 #[derive(Debug)]
 enum Asked {
-    /// So much is still wanted, once the clerk has nodes.
+    /// Waiting until the clerk has nodes for this request.
     Borrowing(Request),
     Granted(Vec<Place>),
     Refused(String),
 }
 
 impl Slurm {
-    /// Of this job. `present` are the hosts of the ranks that are there; a node that does not come within `patience` is
-    /// given up.
+    /// Creates the manager for a job. `present` are the hosts of the present ranks; a node that does not come within
+    /// `patience` is given up.
     ///
     /// # Errors
-    /// [`SlurmError::Nodes`] where Slurm writes the list of nodes in an unknown way.
+    /// [`SlurmError::Nodes`] if the list of nodes is malformed.
     pub fn new(
         job: SlurmJob,
         launcher: Launcher,
@@ -170,7 +170,7 @@ impl Slurm {
         Ok(Self { job, launcher, hosts, lent, elsewhere, requests, tickets, patience, clerk })
     }
 
-    /// Takes over what an earlier rank 0 has borrowed.
+    /// Takes over the companions of an earlier rank 0.
     fn adopt(&mut self) {
         for lent in self.clerk.adopted() {
             let known = self.elsewhere.iter().find(|(name, _)| is_same(name, &lent.node));
@@ -190,13 +190,13 @@ impl Slurm {
         self.lent.push(lent);
     }
 
-    /// Nodes came: they are ours, and the request is served from them.
+    /// Adds new nodes, and serves the request from them.
     fn serve(&mut self, request: &Request, lent: Vec<Lent>) -> Vec<Place> {
         lent.into_iter().for_each(|lent| self.add(lent, 0));
         self.hosts.take(request).unwrap_or_default()
     }
 
-    /// Ends companions that have no rank.
+    /// Ends companions without ranks.
     fn return_unused(&mut self) {
         let hosts = &mut self.hosts;
         let is_unused =
@@ -279,7 +279,7 @@ impl Manager for Slurm {
 }
 
 impl Drop for Slurm {
-    /// The program ends, or another rank becomes rank 0, who adopts what has ranks.
+    /// Ends unused companions: the program ends, or another rank becomes rank 0 and adopts those with ranks.
     fn drop(&mut self) {
         let jobs = self.companions();
         if !jobs.is_empty() {
@@ -322,11 +322,11 @@ mod tests {
         let agent = [("HYDRA_LAUNCHER_EXEC", "/home/me/.sintonia/sintonia-on-node")];
         check(&and(&agent), Launcher::Mpich, Ok(1));
         check(&job[..2], Launcher::OpenMpi, Err("`PMIX_MCA_gds` is not"));
-        // Without a network, started ranks waited for a launcher that did not listen.
+        // Regression: without a network, started ranks waited for a launcher that did not listen.
         let deaf = "`PMIX_MCA_ptl_tcp_if_include` is not set";
         check(&job[..3], Launcher::OpenMpi, Err(deaf));
         check(&[], Launcher::OpenMpi, Err("`SLURM_JOB_ID` is not set"));
-        // A variable that says nothing was a list of one node without a name, and a network to listen to.
+        // Regression: an empty variable counted as one node without a name, and as a network to listen on.
         let empty = [job[0], ("SLURM_JOB_NODELIST", "")];
         check(&empty, Launcher::OpenMpi, Err("`SLURM_JOB_NODELIST` is not set"));
         let empty = [&job[..3], &[("PMIX_MCA_ptl_tcp_if_include", "")]].concat();

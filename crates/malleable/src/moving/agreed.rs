@@ -1,10 +1,11 @@
-//! What all ranks of a bridge agree on before anything moves: `n`, `P` and `H`, who holds which rows, who will.
+//! Agreement of all ranks of a bridge before data move: the number of rows, who holds which rows, and who will.
 //!
-//! New ranks know none of it. Three short exchanges tell them and check the others: who registered what; how many rows and
-//! entries each rank holds; and where rows with weights are cut, with the entries of each stretch that moves.
+//! New ranks know none of it. Three short exchanges tell them and check the others: what each rank registered; how many
+//! rows and entries each rank holds; and where weighted rows are partitioned, with the entries of each stretch that
+//! moves.
 //!
 //! # Invariants
-//! - Every rank finds the same, errors too, so that nobody waits for one that gave up.
+//! - Every rank gets the same result, including errors, so that none waits for a rank that gave up.
 
 use super::error::MoveError;
 use super::pace;
@@ -16,24 +17,24 @@ use resizing::{Partition, Plan};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZero;
 
-/// What is agreed on.
+/// Result of the agreement.
 #[derive(Clone, Debug)]
 pub(crate) struct Agreed {
-    /// How much of its time a rank that is new works while others compute.
+    /// Share of its time that a new rank works while others compute.
     pub(crate) share: f64,
     pub(crate) groups: Vec<AgreedGroup>,
 }
 
-/// The same of the objects of a group.
+/// Agreement on the objects of a group.
 #[derive(Clone, Debug)]
 pub(crate) struct AgreedGroup {
     plan: Plan,
-    /// Of each object, for sparse ones: how many entries each move has.
+    /// For each object, if it is sparse: the number of entries in each move.
     entries: Vec<Option<Vec<u64>>>,
 }
 
 impl AgreedGroup {
-    /// Transfers of an array with so many elements for each row.
+    /// Transfers of an array with `n_per_row` elements for each row.
     pub(crate) fn even(&self, n_per_row: u64) -> Vec<Transfer> {
         transfers(&self.plan, |_, step| (step.rows.end - step.rows.start) * n_per_row)
     }
@@ -46,7 +47,7 @@ impl AgreedGroup {
 }
 
 impl Agreed {
-    /// Agrees. All ranks of the bridge call it.
+    /// Runs the agreement. All ranks of the bridge call it.
     pub(crate) fn on(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<Self, MoveError> {
         let share = introductions(bridge, data)?;
         let held = held(bridge, data)?;
@@ -59,7 +60,7 @@ impl Agreed {
     }
 }
 
-/// What goes with the cut of each group, and who of the sources holds which rows.
+/// Returns each group's partitioning rule, encoded, and its partition among the sources.
 pub(crate) fn partitions(
     bridge: &Bridge<'_>,
     data: &Data<'_>,
@@ -77,7 +78,7 @@ pub(crate) fn partitions(
     data.groups.iter().enumerate().map(of_group).collect()
 }
 
-/// Compares what all registered, and counts who is on this node.
+/// Checks that all ranks registered the same, and counts the ranks on this node; returns the share of new ranks.
 fn introductions(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<f64, MoveError> {
     let mut node = DefaultHasher::new();
     bridge.comm.mpi().processor_name().hash(&mut node);
@@ -95,7 +96,7 @@ fn introductions(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<f64, MoveError>
     Ok(pace::share(n_cores, here.len(), n_new))
 }
 
-/// A number that is the same where the same is registered.
+/// Hash of the registered data.
 fn digest(data: &Data<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for replicated in &data.replicated {
@@ -116,24 +117,24 @@ fn digest(data: &Data<'_>) -> u64 {
     hasher.finish()
 }
 
-/// What a rank knows of a group.
+/// A rank's knowledge of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Held {
-    /// Rows of all ranks, as `rows_of` says.
+    /// Number of rows of all ranks, as passed to `rows_of`.
     n_rows: u64,
-    /// What goes with the cut.
+    /// Parameter of the partitioning rule.
     cut: u64,
-    /// Rows held here, or [`UNEQUAL`].
+    /// Number of rows held here, or [`UNEQUAL`].
     n_own: u64,
     /// Weight of these rows.
     weight: u64,
 }
 
-/// The objects of a group have not equally many rows.
+/// Marks objects of a group with different numbers of rows.
 const UNEQUAL: u64 = u64::MAX;
 
-/// What all ranks know, rank by rank.
+/// Collects the knowledge of all ranks, by rank.
 fn held(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<Vec<Vec<Held>>, MoveError> {
     let of_group = |group: &Group<'_>| {
         let n_own = if bridge.is_source() { rows_held(group).unwrap_or(UNEQUAL) } else { 0 };
@@ -148,7 +149,7 @@ fn held(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<Vec<Vec<Held>>, MoveErro
     Ok(all)
 }
 
-/// Rows of all objects of a group; none where they differ.
+/// Number of rows that all objects of a group have; `None` where they differ.
 fn rows_held(group: &Group<'_>) -> Option<u64> {
     let mut n_rows = None;
     for object in &group.objects {
@@ -173,7 +174,7 @@ fn rows_held(group: &Group<'_>) -> Option<u64> {
     Some(n_rows.unwrap_or(0) as u64)
 }
 
-/// What the rows of a group weigh, where they have weights.
+/// Weights of a group's rows; empty if it has none.
 fn weights<'a>(group: &'a Group<'_>) -> &'a [u32] {
     let lengths = group.objects.iter().find_map(|object| match &object.rows {
         Rows::Sparse { lengths, .. } => Some(&**lengths.0),
@@ -183,7 +184,7 @@ fn weights<'a>(group: &'a Group<'_>) -> &'a [u32] {
 }
 
 impl AgreedGroup {
-    /// Agrees on one group; `held` is what each rank of the bridge knows of it.
+    /// Runs the agreement on one group; `held` is the knowledge of each rank of the bridge.
     fn on(bridge: &Bridge<'_>, group: &Group<'_>, held: &[Held]) -> Result<Self, MoveError> {
         let first = bridge.sources.first().map(|rank| held[*rank as usize]).unwrap_or_default();
         let known =
@@ -209,7 +210,7 @@ impl AgreedGroup {
     }
 }
 
-/// Who holds which rows now.
+/// Present partition of the rows among the sources.
 fn partition_held(
     group: &Group<'_>,
     name: &'static str,
@@ -236,7 +237,7 @@ fn partition_held(
     other.map_or(Ok(partition), |(_, (rank, _))| Err(MoveError::Rows { name, rank: *rank }))
 }
 
-/// Blocks of equal weight, found by all holders of rows together.
+/// Computes blocks of equal weight, jointly on all ranks that hold rows.
 fn weighted(
     bridge: &Bridge<'_>,
     group: &Group<'_>,
@@ -260,7 +261,7 @@ fn weighted(
     Ok(Partition::given(bounds)?)
 }
 
-/// How many entries each move has, as those know who hold the rows.
+/// Collects the number of entries in each move from the ranks that hold the rows.
 fn entries_moved(bridge: &Bridge<'_>, plan: &Plan, lengths: &[u32]) -> Result<Vec<u64>, MoveError> {
     let mut counts = vec![0; bridge.comm.size() as usize];
     for (part, rank) in (0..).zip(&bridge.sources) {

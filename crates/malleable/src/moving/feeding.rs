@@ -1,7 +1,7 @@
 //! Sources send piece by piece, at a rate that lets them compute, and targets receive.
 //!
 //! # Invariants
-//! - Each two ranks have pieces for each other in one order on both sides, and do not wait for others.
+//! - Each pair of ranks handles its pieces in the same order on both sides, independent of other ranks.
 
 use super::error::MoveError;
 use super::load::{Load, place};
@@ -14,16 +14,16 @@ use mpi::{Comm, Feed, Intake, Part};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// What is sent at a time.
+/// Size of a piece, in bytes.
 const PIECE_BYTES: u64 = 1 << 18;
-/// Pieces on their way between two ranks.
+/// Largest number of pieces in flight between two ranks.
 const N_OPEN_MAX: usize = 16;
 
-/// Arrays that are sent piece by piece.
+/// Arrays sent piece by piece.
 pub(crate) struct Feeding {
     feed: Feed,
     intake: Intake,
-    /// Of each array that is received, its number.
+    /// Number of each array that is received.
     numbers: Vec<usize>,
     sends: Queues,
     receives: Queues,
@@ -31,11 +31,11 @@ pub(crate) struct Feeding {
     last: Instant,
 }
 
-/// Pieces for each other rank, in order, with the array that they are of.
+/// Pieces for each other rank, in order, with the array that they belong to.
 type Queues = BTreeMap<u32, VecDeque<(usize, Piece)>>;
 
 impl Feeding {
-    /// Of arrays that are prepared; and what needs not be sent.
+    /// Takes prepared arrays; also returns those that need not be sent.
     pub(crate) fn of(bridge: &Bridge<'_>, loads: Vec<Load>) -> (Self, Vec<Landed>) {
         let (mut lent, mut memories, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         let (mut sends, mut receives) = (Queues::new(), Queues::new());
@@ -63,8 +63,8 @@ impl Feeding {
         (Self { feed, intake, numbers, sends, receives, throttle, last }, here)
     }
 
-    /// Looks after pieces, and sends further ones; all of them when the budget has no end. Whether all have been sent
-    /// and received.
+    /// Makes progress, and sends further pieces; all of them if the budget is unlimited. Returns whether all have
+    /// been sent and received.
     pub(crate) fn advance(&mut self, comm: &Comm, budget: Duration) -> Result<bool, MoveError> {
         let iteration_s = self.last.elapsed().as_secs_f64();
         self.last = Instant::now();
@@ -93,7 +93,7 @@ impl Feeding {
         Ok(is_done && self.intake.is_complete()?)
     }
 
-    /// What was received, when all was.
+    /// Returns the received arrays, once all have been received.
     pub(crate) fn landed(self) -> Vec<Landed> {
         let memories = self.intake.finished().unwrap_or_default();
         self.numbers.into_iter().zip(memories).collect()

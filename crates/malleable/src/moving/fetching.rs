@@ -1,4 +1,4 @@
-//! Targets get what they need, piece by piece, at their own time.
+//! Targets fetch what they need piece by piece, at their own pace.
 //!
 //! # Invariants
 //! - A call takes about as long as its budget, so that a rank that computes can fetch between its iterations.
@@ -13,12 +13,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Long enough that its start costs little, and short enough that nobody waits for it long.
+/// Size of a piece, in bytes: long enough that starting it costs little, and short enough that no rank waits
+/// for it long.
 const PIECE_BYTES: u64 = 1 << 20;
-/// Pieces on their way at a time, where the library gets them with the help of others.
+/// Largest number of pieces in flight, where the library needs the help of other ranks to fetch them.
 const N_OPEN_MAX: usize = 8;
 
-/// Arrays that are got by those who need them.
+/// Arrays fetched by their targets.
 pub(crate) struct Fetching {
     windows: Vec<Window>,
     arrays: VecDeque<Array>,
@@ -32,10 +33,10 @@ struct Array {
     pieces: VecDeque<Piece>,
 }
 
-/// Windows on arrays, by their number.
+/// Windows on arrays, with the arrays' numbers.
 pub(crate) type Windows = Vec<(usize, Window)>;
 
-/// Exposes all arrays of which something moves. All ranks of the bridge call it.
+/// Exposes all arrays of which a part moves. All ranks of the bridge call it.
 pub(crate) fn expose(bridge: &Bridge<'_>, loads: &[Load]) -> Result<Windows, MoveError> {
     let mut windows = Vec::new();
     for (number, load) in loads.iter().enumerate().filter(|(_, load)| 0 < load.bytes[1]) {
@@ -45,7 +46,7 @@ pub(crate) fn expose(bridge: &Bridge<'_>, loads: &[Load]) -> Result<Windows, Mov
 }
 
 impl Fetching {
-    /// What this rank has to get, of arrays that are prepared, and what it has already.
+    /// Takes prepared arrays; also returns those of which nothing has to be fetched.
     pub(crate) fn of(mpi: &Arc<Mpi>, windows: Windows, loads: Vec<Load>) -> (Self, Vec<Landed>) {
         let (numbers, windows): (Vec<_>, Vec<_>) = windows.into_iter().unzip();
         let mut fetching = Self { windows, arrays: VecDeque::new(), done: Vec::new() };
@@ -64,7 +65,8 @@ impl Fetching {
         (fetching, here)
     }
 
-    /// Gets pieces for about as long as the budget, at least one unless it is none; whether this rank has all.
+    /// Fetches pieces for about as long as the budget, at least one unless it is zero; returns whether this
+    /// rank has all.
     pub(crate) fn advance(&mut self, budget: Duration) -> Result<bool, MoveError> {
         let began = Instant::now();
         while let Some(array) = self.arrays.front_mut() {
@@ -92,7 +94,7 @@ impl Fetching {
         Ok(true)
     }
 
-    /// Ends the windows, together with the others, when nobody fetches any more.
+    /// Frees the windows, together with the other ranks, when no rank fetches any more.
     pub(crate) fn close(self) -> Result<Vec<Landed>, MoveError> {
         for window in self.windows {
             window.close()?;

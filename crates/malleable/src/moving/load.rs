@@ -1,4 +1,4 @@
-//! An array of the state on its way from its sources to its targets, as one rank has part in it.
+//! An array that moves from sources to targets, with one rank's part in it.
 
 use super::agreed::Agreed;
 use super::pace::Stints;
@@ -9,30 +9,30 @@ use mpi::{Bundle, Stretch};
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-/// What is copied at a time.
+/// Number of bytes copied at once.
 const KEEP_BYTES: u64 = 1 << 20;
 
-/// An array on its way.
+/// Array to move.
 pub(crate) struct Load {
-    /// When it is sent, among those of its class: what comes before is needed to understand it.
+    /// Order of sending within a class: earlier arrays are needed to interpret later ones.
     pub(crate) turn: u32,
-    /// Bytes of an element.
+    /// Size of an element, in bytes.
     pub(crate) width: usize,
     pub(crate) route: Route,
-    /// Whether at most one stretch goes from any rank to any other, so that counts and places say it all.
+    /// Whether at most one stretch goes from any rank to any other, so that counts and offsets suffice.
     pub(crate) is_plain: bool,
     /// Bytes of all ranks together, and those of them that go to another rank.
     pub(crate) bytes: [u64; 2],
-    /// What a source gives.
+    /// Contents lent by a source.
     pub(crate) lent: Option<Lent>,
     pub(crate) target: Target,
 }
 
-/// What a target has of it.
+/// Memory of a target.
 pub(crate) enum Target {
-    /// Nothing, on a rank that is none.
+    /// None, on a rank that is not a target.
     None,
-    /// Memory is to be made.
+    /// Memory to allocate.
     Wanted(Allocate),
     /// Memory, filled or not.
     Memory(Box<dyn Memory>),
@@ -66,7 +66,7 @@ pub(crate) fn loads(
     loads
 }
 
-/// The places of the arrays of a class, in the order of [`loads`].
+/// Slots of the arrays of a class, in the order of [`loads`].
 pub(crate) fn places<'d, 'a>(
     data: &'d mut Data<'a>,
     class: Class,
@@ -108,12 +108,12 @@ impl Load {
         }
     }
 
-    /// Whether this rank has to make memory for it, or to copy what it keeps.
+    /// Returns whether this rank has to allocate memory for the array and copy what it keeps.
     pub(crate) fn is_wanted(&self) -> bool {
         matches!(self.target, Target::Wanted(_))
     }
 
-    /// Makes memory for what comes, with what is kept, in stints.
+    /// Allocates memory for incoming data and copies what is kept, in stints.
     pub(crate) fn prepare(&mut self, stints: Stints) {
         self.target = match std::mem::replace(&mut self.target, Target::None) {
             Target::Wanted(allocate) => {
@@ -127,7 +127,7 @@ impl Load {
         };
     }
 
-    /// Puts it into a bundle, of which all arrays go in one message to each rank. It has to be prepared.
+    /// Adds the array to a bundle, whose arrays go in one message to each rank. It must be prepared.
     pub(crate) fn board(&mut self, bundle: &mut Bundle) {
         if let Some(lent) = self.lent.take() {
             bundle.sent.push((lent, stretches(&self.route.sends)));
@@ -159,7 +159,7 @@ fn keep(from: &[u8], to: &mut [u8], keeps: &[Piece], stints: Stints) {
     }
 }
 
-/// Whether counts of elements say it all, on every rank.
+/// Returns whether counts of elements suffice, on every rank.
 fn is_plain(seats: Seats<'_>, transfers: &[Transfer]) -> bool {
     let mut pairs = BTreeSet::new();
     transfers.iter().filter(|transfer| 0 < transfer.n_elements).all(|transfer| {
@@ -178,7 +178,7 @@ fn bytes(seats: Seats<'_>, transfers: &[Transfer], width: u64) -> [u64; 2] {
     [all, sent].map(|n_elements| n_elements * width)
 }
 
-/// A place in memory, which has less than 2^64 bytes.
+/// Converts a position in memory, which has less than 2^64 bytes.
 pub(crate) fn place(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

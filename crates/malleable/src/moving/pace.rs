@@ -1,20 +1,20 @@
-//! How much of its time a rank gives to data.
+//! Share of its time that a rank spends on moving data.
 
 use std::time::{Duration, Instant};
 
-/// Part of the cores of a node that all its new ranks together take from those that compute, where there are not enough
-/// for all; and part of its own time that a rank takes that computes and fetches.
+/// Share of a node's cores that all its new ranks together take from the ranks that compute, where there are not enough
+/// cores for all; also the share of its own time that a computing rank spends on fetching.
 const SHARE: f64 = 0.1;
-/// Time that a new rank works on end.
+/// Time that a new rank works without a pause.
 const STINT: Duration = Duration::from_millis(1);
-/// Longest pause, so that what comes in is looked after. A stint that a library draws out to several milliseconds is to be
-/// made good: MPICH 5 over libfabric copies what a socket holds in one call.
+/// Longest pause, so that incoming data are handled. It must make up for a stint that a library draws out to several
+/// milliseconds: MPICH 5 over libfabric copies what a socket holds in one call.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// Pause of a rank that waits for others.
 const LOOK: Duration = Duration::from_micros(500);
 
-/// How much of its time a rank on a node with `n_cores` may work while others compute: `n_new` of its `n_ranks` do as
-/// this one does.
+/// Share of its time that a rank on a node with `n_cores` may work while others compute: the `n_new` new ones of its
+/// `n_ranks` ranks all do so.
 pub(crate) fn share(n_cores: usize, n_ranks: usize, n_new: usize) -> f64 {
     if n_ranks <= n_cores {
         return 1.0;
@@ -22,34 +22,34 @@ pub(crate) fn share(n_cores: usize, n_ranks: usize, n_new: usize) -> f64 {
     (SHARE * n_cores as f64 / n_new.max(1) as f64).min(1.0)
 }
 
-/// The stints of a rank that has nothing else to do.
+/// Work and pauses of a rank that has nothing else to do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stints {
     pub(crate) share: f64,
 }
 
 impl Stints {
-    /// Of a rank that works all the time.
+    /// For a rank that works all the time.
     pub(crate) const ALL: Self = Self { share: 1.0 };
 
     pub(crate) const fn budget(self) -> Duration {
         STINT
     }
 
-    /// The pause after a stint of this length.
+    /// Pause after a stint of this length.
     pub(crate) fn pause_after(self, worked: Duration) -> Duration {
         let pause = worked.mul_f64((1.0 / self.share.clamp(0.01, 1.0) - 1.0).max(0.0));
         pause.min(PAUSE_MAX)
     }
 
-    /// The same where a short stint has found nothing to do.
+    /// The same, after a short stint that found nothing to do.
     pub(crate) fn pause_after_look(self, worked: Duration) -> Duration {
         let pause = self.pause_after(worked);
         if worked < LOOK / 10 { pause.max(LOOK) } else { pause }
     }
 }
 
-/// The time of a rank that computes: what it has not used counts for later, what it overdrew as well.
+/// Time budget of a rank that computes: unused time is saved for later, and an overdraft counts as well.
 #[derive(Debug)]
 pub(crate) struct Credit {
     left_s: f64,
@@ -61,14 +61,14 @@ impl Credit {
         Self { left_s: 0.0, since: Instant::now() }
     }
 
-    /// What may be spent now.
+    /// Time that may be spent now.
     pub(crate) fn budget(&mut self) -> Duration {
         self.left_s += SHARE * self.since.elapsed().as_secs_f64();
         self.since = Instant::now();
         Duration::try_from_secs_f64(self.left_s).unwrap_or(Duration::ZERO)
     }
 
-    /// Counts what was spent since [`budget`](Self::budget), which gave something.
+    /// Charges the time since [`budget`](Self::budget) returned a budget above zero.
     pub(crate) fn spend(&mut self) {
         self.left_s -= self.since.elapsed().as_secs_f64();
         self.since = Instant::now();

@@ -1,14 +1,14 @@
-//! Waiting between looks, in a way that leaves the cores to those who have something to do.
+//! Polling that leaves the cores to threads with work to do.
 
 use super::error::MoveError;
 use std::time::{Duration, Instant};
 
-/// Time after which it sleeps between looks.
+/// Time after which polling sleeps between looks.
 const AWAKE: Duration = Duration::from_millis(2);
 /// Sleep between looks.
 const SLEEP: Duration = Duration::from_micros(500);
 
-/// Looks until it is so.
+/// Polls until `is_so` returns true.
 pub(crate) fn until(
     deadline: Duration,
     mut is_so: impl FnMut() -> Result<bool, MoveError>,

@@ -1,16 +1,16 @@
 //! From a plan to the bytes that one rank sends, receives and keeps.
 //!
-//! Each part holds its rows in their order, without gaps. So the moves of a plan, one after the other, say where in the
-//! array of its source and in that of its target each stretch of elements lies.
+//! Each part holds its rows in their order, without gaps. So the moves of a plan, one after the other, define where
+//! each stretch of elements lies in the array of its source and in that of its target.
 //!
 //! # Invariants
-//! - Every rank finds the same by itself; what one sends to another is what the other receives from it.
-//! - What stays on a rank is never sent.
+//! - Every rank computes the same by itself; what one sends to another is what the other receives from it.
+//! - Data that stay on a rank are never sent.
 
 use resizing::{Move, Plan};
 use std::collections::BTreeMap;
 
-/// A stretch of an array that moves from a part to a part; positions count elements.
+/// Stretch of an array that moves from one part to another; positions count elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transfer {
     pub(crate) from: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Transfer {
     pub(crate) n_elements: u64,
 }
 
-/// All transfers of an array; `n_elements` says of each move of the plan, by its number, how many elements its rows have.
+/// All transfers of an array; `n_elements` returns the number of elements in each move of the plan, by its number.
 pub(crate) fn transfers(plan: &Plan, n_elements: impl Fn(usize, &Move) -> u64) -> Vec<Transfer> {
     let mut given = vec![0; plan.n_sources() as usize];
     let mut got = vec![0; plan.n_targets() as usize];
@@ -37,7 +37,7 @@ pub(crate) fn transfers(plan: &Plan, n_elements: impl Fn(usize, &Move) -> u64) -
     plan.moves().iter().enumerate().map(transfer).collect()
 }
 
-/// How many elements each move of a source has, where `lengths` are those of the rows of the source.
+/// Number of elements in each move of a source, where `lengths` are those of the source's rows.
 pub(crate) fn elements_given(plan: &Plan, source: u32, lengths: &[u32]) -> Vec<u64> {
     let mut lengths = lengths.iter();
     let sum = |step: &Move| {
@@ -47,36 +47,36 @@ pub(crate) fn elements_given(plan: &Plan, source: u32, lengths: &[u32]) -> Vec<u
     plan.given_by(source).map(sum).collect()
 }
 
-/// What all sources say with [`elements_given`], source after source, in the order of moves.
+/// Brings the results of [`elements_given`] of all sources into the order of moves.
 pub(crate) fn in_order_of_moves(plan: &Plan, said: &[Vec<u64>]) -> Option<Vec<u64>> {
     let mut said = said.iter().map(|moves| moves.iter()).collect::<Vec<_>>();
     plan.moves().iter().map(|step| said.get_mut(step.from as usize)?.next().copied()).collect()
 }
 
-/// Bytes of an array that two ranks share.
+/// Contiguous bytes that two ranks exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// The other one.
+    /// Other rank.
     pub(crate) peer: u32,
-    /// Where they lie in the array here.
+    /// Position in the array here.
     pub(crate) here: u64,
-    /// Where they lie in the array there.
+    /// Position in the array there.
     pub(crate) there: u64,
     pub(crate) n_bytes: u64,
 }
 
-/// What one rank does with an array.
+/// One rank's part in moving an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Route {
     pub(crate) sends: Vec<Piece>,
     pub(crate) receives: Vec<Piece>,
-    /// What it has before and after: `here` before, `there` after.
+    /// Bytes kept: `here` is the position before, `there` afterwards.
     pub(crate) keeps: Vec<Piece>,
-    /// Length of the array after.
+    /// Length of the array afterwards, in bytes.
     pub(crate) n_bytes: u64,
 }
 
-/// The ranks of sources and of targets.
+/// Ranks of sources and of targets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seats<'a> {
     pub(crate) sources: &'a [u32],
@@ -84,7 +84,7 @@ pub(crate) struct Seats<'a> {
 }
 
 impl Route {
-    /// The route of `rank` for an array with elements of so many bytes.
+    /// Computes the route of `rank` for an array with elements of `element` bytes.
     pub(crate) fn of(rank: u32, seats: Seats<'_>, transfers: &[Transfer], element: u64) -> Self {
         let mut route = Self::default();
         let [mut sends, mut receives, mut keeps] = [const { Pieces::new() }; 3];
@@ -111,7 +111,7 @@ impl Route {
     }
 }
 
-/// Pieces, of which those that lie together on both sides are one.
+/// Collector of pieces that merges those that are adjacent on both sides.
 struct Pieces {
     all: Vec<Piece>,
     last_of: BTreeMap<u32, usize>,
@@ -136,7 +136,7 @@ impl Pieces {
     }
 }
 
-/// Pieces of at most so many bytes, in the same order.
+/// Splits pieces into ones of at most `bytes_max`, in the same order.
 pub(crate) fn split(pieces: &[Piece], bytes_max: u64) -> impl Iterator<Item = Piece> {
     pieces.iter().flat_map(move |piece| {
         (0..piece.n_bytes).step_by(usize::try_from(bytes_max).unwrap_or(usize::MAX)).map(

@@ -1,22 +1,22 @@
-//! How fast a rank sends that computes: as fast as its iterations allow.
+//! Rate at which a computing rank sends: as high as its iterations allow.
 //!
-//! What sending costs shows in the iterations, whoever copies: the program's own calls of MPI move data on. So the first
-//! iterations pass with nothing sent; then the rate rises while iterations take as long as these, and falls when they take
-//! longer, but never below one at which copies cost about a tenth of the time.
+//! The cost of sending shows in the iterations, whichever side copies: the program's own MPI calls make progress on the
+//! transfers. So during the first iterations nothing is sent; then the rate rises while iterations take as long as
+//! these, and falls when they take longer, but never below the rate at which copying costs about a tenth of the time.
 
-/// Iterations that are measured before.
+/// Number of iterations measured first.
 const N_BEFORE: usize = 5;
-/// The least rate: a tenth of the time, where 1 GB/s is copied.
+/// Smallest rate, in bytes per second: a tenth of the time, where 1 GB/s is copied.
 const RATE_MIN: f64 = 100e6;
 const RATE_MAX: f64 = 100e9;
-/// Iterations that take so much longer are slow, or fast enough for more.
+/// Factors on the usual time above which iterations count as slow, and below which they allow more.
 const SLOW: f64 = 1.25;
 const FAST: f64 = 1.1;
-/// What becomes of the rate then.
+/// Factors on the rate in these cases.
 const DOWN: f64 = 0.6;
 const UP: f64 = 1.2;
 
-/// The rate of a rank that computes.
+/// Rate control of a rank that computes.
 #[derive(Clone, Debug)]
 pub(crate) struct Throttle {
     before_s: Vec<f64>,
@@ -30,7 +30,7 @@ impl Throttle {
         Self { before_s: Vec::new(), bytes_per_s: RATE_MIN, left: 0.0 }
     }
 
-    /// Counts an iteration; whether anything may be sent after it.
+    /// Counts an iteration; returns whether anything may be sent after it.
     pub(crate) fn pass(&mut self, iteration_s: f64) -> bool {
         if self.before_s.len() < N_BEFORE {
             self.before_s.push(iteration_s);
@@ -44,12 +44,12 @@ impl Throttle {
             self.bytes_per_s *= UP;
         }
         self.bytes_per_s = self.bytes_per_s.clamp(RATE_MIN, RATE_MAX);
-        // What an iteration could not send is not sent later at once.
+        // Credit that an iteration left unused is not saved.
         self.left = self.left.min(0.0) + self.bytes_per_s * usual_s;
         0.0 < self.left
     }
 
-    /// Sends so many bytes; whether more may follow.
+    /// Counts sent bytes; returns whether more may follow.
     #[expect(clippy::cast_precision_loss, reason = "pieces are short")]
     pub(crate) fn send(&mut self, n_bytes: u64) -> bool {
         self.left -= n_bytes as f64;
@@ -61,7 +61,7 @@ impl Throttle {
 mod tests {
     use super::*;
 
-    /// Bytes sent in pieces after iterations that take so long.
+    /// Bytes sent in pieces after iterations of these times.
     fn sent(throttle: &mut Throttle, iterations_s: &[f64]) -> u64 {
         let mut n_bytes = 0;
         for iteration_s in iterations_s {

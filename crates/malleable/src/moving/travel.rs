@@ -1,4 +1,4 @@
-//! Arrays under way, by any of the methods.
+//! Arrays being moved, by any of the methods.
 
 use super::Method;
 use super::error::MoveError;
@@ -10,21 +10,21 @@ use crate::data::Memory;
 use mpi::{Bundle, Comm, Exchange};
 use std::time::Duration;
 
-/// An array that has come, with its number among those of its class.
+/// Array that has arrived, with its number among those of its class.
 pub(crate) type Landed = (usize, Box<dyn Memory>);
 
-/// Arrays under way, numbered as they are registered.
+/// Arrays being moved, numbered in the order of registration.
 #[derive(Default)]
 pub(crate) struct Travel {
     exchanges: Vec<(Vec<usize>, Exchange)>,
     fetching: Option<Fetching>,
     feeding: Option<Feeding>,
-    /// What has come.
+    /// Arrays that have arrived.
     landed: Vec<Landed>,
 }
 
 impl Travel {
-    /// Sends arrays off, which have to be prepared. All ranks of the bridge do, with the same method.
+    /// Starts to send prepared arrays. All ranks of the bridge do, with the same method.
     pub(crate) fn begin(
         bridge: &Bridge<'_>,
         loads: Vec<Load>,
@@ -41,17 +41,17 @@ impl Travel {
         Ok(travel)
     }
 
-    /// What targets fetch, and what nobody has to fetch.
+    /// Arrays that targets fetch, and those that need no fetching.
     pub(crate) fn fetch((fetching, landed): (Fetching, Vec<Landed>)) -> Self {
         Self { fetching: Some(fetching), landed, ..Self::default() }
     }
 
-    /// What sources send piece by piece, and what nobody has to send.
+    /// Arrays that sources send piece by piece, and those that need no sending.
     pub(crate) fn feed((feeding, landed): (Feeding, Vec<Landed>)) -> Self {
         Self { feeding: Some(feeding), landed, ..Self::default() }
     }
 
-    /// Sends the arrays of a turn off, all that goes to one rank in one message.
+    /// Starts to send the arrays of a turn, with one message to each rank.
     fn send(
         &mut self,
         comm: &Comm,
@@ -81,7 +81,7 @@ impl Travel {
         Ok(())
     }
 
-    /// Looks after what is under way, and fetches for about as long as the budget; whether all has come.
+    /// Makes progress, and fetches for about as long as the budget; returns whether all has arrived.
     pub(crate) fn advance(&mut self, comm: &Comm, budget: Duration) -> Result<bool, MoveError> {
         let mut open = Vec::new();
         for (numbers, mut exchange) in std::mem::take(&mut self.exchanges) {
@@ -105,7 +105,7 @@ impl Travel {
         Ok(has_fetched && has_fed && self.exchanges.is_empty())
     }
 
-    /// What has come; everybody has fetched what he needs.
+    /// Returns all arrays, once every rank has fetched what it needs.
     pub(crate) fn close(mut self) -> Result<Vec<Landed>, MoveError> {
         if let Some(fetching) = self.fetching.take() {
             self.landed.extend(fetching.close()?);
@@ -115,7 +115,7 @@ impl Travel {
     }
 }
 
-/// The memory of an array of which nothing moves.
+/// Memory of an array of which nothing moves.
 pub(crate) fn landed((number, load): (usize, Load)) -> Option<Landed> {
     match load.target {
         Target::Memory(memory) => Some((number, memory)),

@@ -1,4 +1,4 @@
-//! What every rank has all of, as one message from the first source.
+//! Replicated objects, sent as one message from the first source.
 
 use super::error::MoveError;
 use super::load::place;
@@ -6,7 +6,7 @@ use crate::bridge::Bridge;
 use crate::data::{Class, Data};
 use mpi::Exchange;
 
-/// Words under way.
+/// Replicated objects being sent.
 pub(crate) struct Travel {
     lengths: Vec<u64>,
     exchange: Option<Exchange>,
@@ -14,7 +14,8 @@ pub(crate) struct Travel {
 }
 
 impl Travel {
-    /// Sends the words of a class off. All ranks of the bridge call it; how many they are is broadcast at once.
+    /// Starts to send the replicated objects of a class. All ranks of the bridge call it; their lengths are
+    /// broadcast at once.
     pub(crate) fn begin(
         bridge: &Bridge<'_>,
         data: &Data<'_>,
@@ -38,7 +39,7 @@ impl Travel {
         Ok(Self { lengths, exchange, bytes: Vec::new() })
     }
 
-    /// Whether they have come.
+    /// Returns whether they have arrived.
     pub(crate) fn advance(&mut self) -> Result<bool, MoveError> {
         let Some(exchange) = &mut self.exchange else { return Ok(true) };
         if !exchange.is_complete()? {
@@ -52,12 +53,12 @@ impl Travel {
         Ok(true)
     }
 
-    /// Their bytes.
+    /// Size of the objects, in bytes.
     pub(crate) fn n_bytes(&self) -> u64 {
         self.lengths.iter().sum()
     }
 
-    /// Puts them into the state.
+    /// Puts the objects into the state.
     pub(crate) fn put(&self, data: &mut Data<'_>, class: Class) {
         let words = data.replicated.iter_mut().filter(|words| words.class == class);
         let mut rest = self.bytes.as_slice();

@@ -1,15 +1,16 @@
-//! Options as words.
+//! Command line arguments for the options.
 
 use super::{ManagerKind, Options, OptionsError, Placement, Redistribution};
 use resized::{Spawn, Strategy};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The variable that holds words, which are read first.
+/// Variable with further arguments, which are read first.
 const VARIABLE: &str = "SINTONIA_MALLEABLE";
 
 impl Options {
-    /// From the variable `SINTONIA_MALLEABLE` and then the arguments of the process:
+    /// Reads the options from the variable `SINTONIA_MALLEABLE` and then from the arguments of the
+    /// process:
     ///
     /// | argument | |
     /// |---|---|
@@ -33,18 +34,18 @@ impl Options {
     /// | `--checkpoint-every SECONDS` | [`checkpoint_every`](Self::checkpoint_every) |
     /// | `--explain` | [`explain`](Self::explain) |
     ///
-    /// `--option=value` does as well. Other arguments are the program's own.
+    /// `--option=value` works as well. Other arguments are left to the program.
     ///
     /// # Errors
-    /// [`OptionsError`] where a value is missing or wrong.
+    /// [`OptionsError`] if a value is missing or not valid.
     pub fn from_args() -> Result<Self, OptionsError> {
         Self::from_args_and_rest().map(|(options, _)| options)
     }
 
-    /// As [`from_args`](Self::from_args), with the arguments that are the program's own.
+    /// Like [`from_args`](Self::from_args); also returns the arguments left to the program.
     ///
     /// # Errors
-    /// As [`from_args`](Self::from_args).
+    /// As for [`from_args`](Self::from_args).
     pub fn from_args_and_rest() -> Result<(Self, Vec<String>), OptionsError> {
         let mut options = Self::default();
         let variable = std::env::var(VARIABLE).unwrap_or_default();
@@ -53,10 +54,10 @@ impl Options {
         Ok((options, others))
     }
 
-    /// From these words; those that are none of ours are returned.
+    /// Reads the options from `words`; also returns the words that are none of these.
     ///
     /// # Errors
-    /// [`OptionsError`] where a value is missing or wrong.
+    /// [`OptionsError`] if a value is missing or not valid.
     pub fn parse(
         words: impl IntoIterator<Item = String>,
     ) -> Result<(Self, Vec<String>), OptionsError> {
@@ -83,7 +84,7 @@ impl Options {
         Ok(others)
     }
 
-    /// Takes a word with its value; `false` when it is none of ours.
+    /// Reads a word with its value; `false` when it is not an option of this library.
     fn take(
         &mut self,
         word: &str,
@@ -129,7 +130,7 @@ impl Options {
     }
 }
 
-/// What was written for an option.
+/// Value given for an option.
 struct Value {
     option: String,
     text: String,

@@ -1,4 +1,4 @@
-//! A new rank waits for its place, and is called to it by the first of the sources.
+//! Arrival of a new rank: it waits until the first source calls it.
 
 use super::preparing::Watchdog;
 use super::switch::{Underway, moved_within};
@@ -15,23 +15,24 @@ use mpi::{Intercomm, Mpi, MpiError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// An iteration of the others may take long, and so may what comes before it.
+/// Largest wait: an iteration of the other ranks may take long, and so may the preparation before
+/// it.
 const PATIENCE: Duration = Duration::from_hours(24);
-/// How long data travel before the next look for a call.
+/// Time spent on moving data before the next look for a call.
 const STINT: Duration = Duration::from_millis(5);
 
-/// A call.
+/// Call to the new ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cue {
-    /// Constant data begin to travel.
+    /// Begin to move constant data.
     Move,
-    /// The new size begins, before this iteration.
+    /// Begin the new size, before this iteration.
     Switch(u64),
-    /// It was in vain.
+    /// Leave: the resize was given up.
     Leave,
 }
 
-/// A call, as it is sent.
+/// Call in the form in which it is sent.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 struct Sent {
@@ -39,7 +40,7 @@ struct Sent {
     iteration: u64,
 }
 
-/// A new rank that has joined, and has nothing yet.
+/// New rank that has joined, and has no data yet.
 #[derive(Debug)]
 pub(super) struct Arrival(Prepared);
 
@@ -72,7 +73,7 @@ fn hear(prepared: &Prepared, at_most: Duration) -> Result<Option<Cue>, MpiError>
 }
 
 impl Malleable {
-    /// A process that others have started joins them.
+    /// Joins the ranks that started this process.
     pub(super) fn arrive(
         mpi: Arc<Mpi>,
         options: Options,
@@ -93,7 +94,7 @@ impl Malleable {
         Ok(Self::of(mpi, options, world, stage, (None, None)))
     }
 
-    /// Waits for the first of the sources to call, and takes its part of the data.
+    /// Waits for calls of the first source, and takes this rank's part of the data.
     pub(super) fn take_place<S: State>(
         &mut self,
         Arrival(prepared): Arrival,

@@ -1,7 +1,7 @@
-//! The end of the program: all ranks say that they are done, and give back what belongs to MPI.
+//! End of the program: all ranks report that they are done, and finalize MPI.
 //!
-//! [`Malleable::finish`] says so, or the drop. A drop must not wait for ranks that never come: after a failure or a panic it
-//! does nothing, and as the process ends without the end of MPI, the launcher ends the others.
+//! [`Malleable::finish`] does it, or the drop. A drop must not wait for ranks that never come: after a failure or a
+//! panic it does nothing, and as the process ends without finalizing MPI, the launcher ends the others.
 
 use super::arrival::{Cue, call};
 use super::preparing::Waited;
@@ -12,27 +12,27 @@ use crate::tags::Tag;
 use crate::world::World;
 use std::time::{Duration, Instant};
 
-/// What a rank does with its results may take long.
+/// Largest wait: a rank may work on its results for long.
 const PATIENCE: Duration = Duration::from_hours(24 * 365);
 
-/// What is known of the end of the program.
+/// Knowledge about the end of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// Nothing.
+    /// Nothing is known.
     #[default]
     Open,
     /// An iteration, the same on all ranks, was the last one.
     Done,
-    /// This rank cannot go on, and nobody knows about the others.
+    /// This rank cannot continue, and the state of the others is unknown.
     Failed,
 }
 
 impl Malleable {
-    /// Ends it, when results are put together: all ranks call it, or drop this. It waits for them, and for the processes that
-    /// left. Afterwards [`comm`](Self::comm) is this rank alone.
+    /// Ends the program, once results are collected: all ranks call it, or drop this. It waits for them, and for
+    /// processes that left. Afterwards [`comm`](Self::comm) contains only this rank.
     ///
     /// # Errors
-    /// When ranks cannot communicate any more; after an error, when the others do not come as well.
+    /// If ranks can no longer communicate; after an error, also if the other ranks do not get here.
     pub fn finish(&mut self) -> Result<(), Error> {
         if matches!(self.stage, Stage::Gone) {
             return Ok(());
@@ -74,7 +74,7 @@ impl Malleable {
         Ok(true)
     }
 
-    /// Ends what goes on, and MPI.
+    /// Ends background work, and MPI.
     fn end(&mut self) -> Result<(), Error> {
         match std::mem::replace(&mut self.stage, Stage::Gone) {
             Stage::Gone => return Ok(()),
@@ -105,7 +105,7 @@ impl Malleable {
         self.close()
     }
 
-    /// Sends those away that were prepared in vain.
+    /// Sends new processes away that were prepared in vain.
     pub(super) fn dismiss(&mut self, prepared: Prepared) -> Result<(), Error> {
         if self.world.is_first() {
             call(&prepared, Cue::Leave)?;
@@ -114,7 +114,7 @@ impl Malleable {
         Ok(())
     }
 
-    /// Gives back what belongs to MPI, which ends with the process.
+    /// Frees the communicators and closes MPI, which ends with the process.
     fn close(&mut self) -> Result<(), Error> {
         let is_first = self.world.is_first();
         self.tethers.let_go();
@@ -129,9 +129,10 @@ impl Malleable {
     }
 }
 
-/// As [`finish`](Malleable::finish), where that is still to come. After [`Step::Done`](crate::Step::Done) of
-/// [`iterate`](Malleable::iterate) it waits for all; in a loop of the program's own, where this may be the way out after an
-/// error, for one deadline. After a panic or an error of this library, it does nothing: the launcher ends the program.
+/// Like [`finish`](Malleable::finish), if that was not called. After [`Step::Done`](crate::Step::Done) of
+/// [`iterate`](Malleable::iterate) it waits for all ranks; in a loop of the program's own, where this may be the way
+/// out after an error, for one deadline. After a panic or an error of this library, it does nothing: the launcher ends
+/// the program.
 impl Drop for Malleable {
     fn drop(&mut self) {
         let is_over = matches!(self.stage, Stage::Gone | Stage::Arriving(_));
@@ -144,7 +145,7 @@ impl Drop for Malleable {
             if is_sure {
                 self.forget();
             }
-            // There is nobody to tell, and the launcher sees it.
+            // The error has no receiver, and the launcher sees it.
             let _ended = self.end();
         }
     }

@@ -1,4 +1,4 @@
-//! Where the ranks of a program are, or may be later.
+//! Nodes on which the ranks of a program run, now or later.
 
 use crate::options::Options;
 use crate::wish::slurm_job;
@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 /// Variables with the number of ranks that a launcher has started on this node.
 const LOCAL: [&str; 2] = ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"];
 
-/// Those of a program with these options.
+/// Nodes of a program with these options.
 pub(super) fn of(options: &Options) -> Nodes {
     let number = |names: [&str; 2]| {
         names.iter().find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok()).unwrap_or(1)
@@ -19,7 +19,8 @@ pub(super) fn of(options: &Options) -> Nodes {
     Nodes { is_crowded, is_fixed: options.is_fixed() }
 }
 
-/// Whether more ranks than cores may share this node: those that are there, or those that there may be where all are here.
+/// Returns whether more ranks than cores may share this node: the present ones, or the possible ones where all run
+/// here.
 fn is_crowded(n_cores: usize, n_local: u32, of_one_node: Option<&Options>) -> bool {
     let n_most = of_one_node.map_or(n_local, |options| options.sizes_with(n_local).1);
     u32::try_from(n_cores).is_ok_and(|n_cores| n_cores < n_most.max(n_local))
@@ -29,7 +30,7 @@ fn is_crowded(n_cores: usize, n_local: u32, of_one_node: Option<&Options>) -> bo
 mod tests {
     use super::*;
 
-    /// A program that never grows was taken off the network that its library chose.
+    /// Regression: a program that never grows was taken off the network that its library chose.
     #[test]
     fn a_program_that_may_grow_is_not_fixed() {
         assert!(of(&Options::new()).is_fixed);

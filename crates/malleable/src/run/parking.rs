@@ -13,7 +13,8 @@ use mpi::{Comm, Mpi};
 use std::sync::Arc;
 
 impl Malleable {
-    /// All ranks that there may be were launched; those beyond the first size sleep.
+    /// Begins a program of which all possible ranks were launched; those beyond the first size
+    /// sleep.
     pub(super) fn begin_parked(
         mpi: Arc<Mpi>,
         options: Options,
@@ -44,7 +45,7 @@ impl Malleable {
         Ok(run)
     }
 
-    /// Sleeps; when it is woken, it takes its place as a new rank does.
+    /// Sleeps; when woken, it takes its place like a new rank.
     pub(super) fn sleep<S: State>(
         &mut self,
         parking: &Arc<Parking>,
@@ -62,7 +63,7 @@ impl Malleable {
         Ok(Step::Left)
     }
 
-    /// Sleeps until it is wanted; `false` when the program is done.
+    /// Sleeps until this rank is wanted; `false` when the program is done.
     fn is_woken(&mut self, parking: &Parking) -> Result<bool, Error> {
         let woken = parking.sleep().map_err(|error| Error::Join { why: error.to_string() })?;
         let Some(mut prepared) = woken else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! A change is prepared in the background, while the program computes.
+//! Preparation of a change in the background, while the program computes.
 
 mod watchdog;
 
@@ -18,7 +18,7 @@ pub(super) use watchdog::{NOBODY_WATCHES, Watchdog};
 const STUCK: &str =
     "starting processes got stuck in the MPI library before; start the program anew to resize it";
 
-/// A thread that prepares a change, or what came of it.
+/// Thread that prepares a change, or its result.
 #[derive(Debug)]
 pub(super) struct Preparing {
     stage: spawn::Stage,
@@ -50,13 +50,13 @@ impl Preparing {
         Self { stage, result: result.into() }
     }
 
-    /// Where only this thread may call MPI, and nothing can be done about a call that does not return.
+    /// Prepares in this thread, if only it may call MPI; a call that does not return cannot be handled.
     fn make(preparation: Preparation) -> Self {
         let stage = preparation.stage.clone();
         Self { stage, result: outcome(preparation.run()).into() }
     }
 
-    /// Lets it go on for so long at most, while nothing else is done.
+    /// Waits for the preparation for at most `at_most`, while nothing else is done.
     fn await_end(&self, at_most: Duration) {
         let mut result = self.result.borrow_mut();
         if let Outcome::Awaited(told) = &*result
@@ -66,12 +66,12 @@ impl Preparing {
         }
     }
 
-    /// Whether all new processes have come.
+    /// Returns whether all new processes have started.
     pub(super) fn is_spawned(&self) -> bool {
         self.stage.is_spawned()
     }
 
-    /// How it ended, if it did.
+    /// Result of the preparation, once it has ended.
     pub(super) fn seen(&self) -> Option<Result<(), String>> {
         self.poll();
         match &*self.result.borrow() {
@@ -81,7 +81,7 @@ impl Preparing {
         }
     }
 
-    /// Whether it failed since somebody did not come in time, who may never come.
+    /// Returns whether it failed because a rank was late, which may never come.
     pub(super) fn is_late(&self) -> bool {
         matches!(&*self.result.borrow(), Outcome::Failed { is_late: true, .. })
     }
@@ -97,7 +97,7 @@ impl Preparing {
         }
     }
 
-    /// Waits for it; `None` when it is not there in time. What failed has been cleaned up.
+    /// Waits for the result. A failed preparation has been cleaned up.
     pub(super) fn wait(self, at_most: Duration) -> Waited {
         match self.result.into_inner() {
             Outcome::Ready(prepared) => Waited::Ready(prepared),
@@ -111,7 +111,7 @@ impl Preparing {
     }
 }
 
-/// What a thread has come to.
+/// Result of waiting for the preparation.
 pub(super) enum Waited {
     Ready(Box<Prepared>),
     Failed,
@@ -171,7 +171,7 @@ impl Malleable {
         Ok(())
     }
 
-    /// Forgets what was prepared, or is still; `is_stuck` where somebody may never return from the library.
+    /// Gives up the preparation or its result; `is_stuck` if a rank may never return from the library.
     pub(super) fn give_up(&mut self, is_stuck: bool) -> Result<(), Error> {
         self.is_stuck |= is_stuck;
         if is_stuck {

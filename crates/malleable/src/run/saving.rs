@@ -1,4 +1,4 @@
-//! The state is written from time to time, and read when the program is started again.
+//! Writes the state from time to time, and reads it when the program is restarted.
 
 use super::{Malleable, Stage, Step};
 use crate::checkpoint::{self, CheckpointError, Constants, Found, Index};
@@ -9,18 +9,18 @@ use crate::world::World;
 use std::io::Write;
 use std::time::Instant;
 
-/// A checkpoint that the state comes from.
+/// Checkpoint from which the program continues.
 #[derive(Debug)]
 pub(super) struct Resume {
     index: Index,
-    /// On rank 0.
+    /// Files, on rank 0.
     found: Option<Found>,
 }
 
-/// Whether all write the state at the next look.
+/// Part of the state that is written at the next look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Saving {
-    /// They do not.
+    /// Nothing.
     #[default]
     No,
     /// Variable data.
@@ -29,7 +29,7 @@ pub(crate) enum Saving {
     All,
 }
 
-/// When the state is written, as rank 0 knows.
+/// Times of writing the state, on rank 0.
 #[derive(Debug)]
 pub(super) struct Saver {
     last: Instant,
@@ -46,7 +46,7 @@ impl Default for Saver {
 }
 
 impl Saver {
-    /// What rank 0 orders for the next look.
+    /// Decides what is written at the next look.
     pub(super) fn order(&mut self, options: &Options) -> Saving {
         let is_due = options.checkpoint_every <= self.last.elapsed();
         self.ordered = match self.constants {
@@ -57,14 +57,14 @@ impl Saver {
         self.ordered
     }
 
-    /// What it has ordered.
+    /// Takes the last decision.
     pub(super) fn take_ordered(&mut self) -> Saving {
         std::mem::take(&mut self.ordered)
     }
 }
 
 impl Resume {
-    /// The checkpoint, if there is one; all ranks call it.
+    /// Opens the checkpoint, if there is one; all ranks call it.
     pub(super) fn look(options: &Options, world: &World) -> Result<Option<Self>, Error> {
         let Some(path) = &options.checkpoint else { return Ok(None) };
         let found = if world.is_first() { Found::at(path) } else { Ok(None) };
@@ -83,7 +83,7 @@ impl Resume {
         Ok(Some(Self { index, found }))
     }
 
-    /// What a rank is about that was started by the launcher.
+    /// First stage of a rank that was started by the launcher.
     pub(super) fn stage(options: &Options, world: &World) -> Result<Stage, Error> {
         let resume = Self::look(options, world)?;
         Ok(resume.map_or(Stage::Calm, |resume| Stage::Resuming(Box::new(resume))))
@@ -91,7 +91,7 @@ impl Resume {
 }
 
 impl Malleable {
-    /// Takes its part of the state from the checkpoint, at the first resize point.
+    /// Takes this rank's part of the state from the checkpoint, at the first resize point.
     pub(super) fn resume<S: State>(
         &mut self,
         Resume { index, found }: Resume,
@@ -110,7 +110,7 @@ impl Malleable {
         Ok(Step::Continue)
     }
 
-    /// Writes the state; that a disk is full does not end the program.
+    /// Writes the state; a full disk does not end the program.
     pub(super) fn save<S: State>(&mut self, saving: Saving, state: &mut S) -> Result<(), Error> {
         let Some(path) = self.options.checkpoint.as_ref().filter(|_| saving != Saving::No) else {
             return Ok(());
@@ -129,7 +129,7 @@ impl Malleable {
             Err(error) if !self.saver.has_complained => {
                 let why = std::error::Error::source(&error).map(ToString::to_string);
                 let why = why.unwrap_or_default();
-                // Who does not hear it finds no file.
+                // Without standard error, the missing file tells it.
                 let _said = writeln!(std::io::stderr(), "{error}: {why}; the program goes on");
                 self.saver.has_complained = true;
             }
@@ -139,7 +139,7 @@ impl Malleable {
         Ok(())
     }
 
-    /// The program is done: it is not to go on from here.
+    /// Removes the checkpoint of a program that is done.
     pub(super) fn forget(&self) {
         if let Some(path) = self.options.checkpoint.as_ref().filter(|_| self.world.is_first()) {
             checkpoint::remove(path);

@@ -1,4 +1,4 @@
-//! The moment at which the new size begins.
+//! Switch to the new size.
 
 use super::arrival::{Cue, call};
 use super::preparing::Waited;
@@ -18,20 +18,20 @@ use resized::{Bytes, Resize};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Data take their time, however short other deadlines are.
+/// Smallest limit on moving data, however short other deadlines are.
 const MOVE_AT_LEAST: Duration = Duration::from_mins(10);
 
-/// How long data may travel while the program waits.
+/// Largest time that data may take to move while the program waits.
 pub(super) fn moved_within(options: &Options) -> Duration {
     (10 * options.deadline).max(MOVE_AT_LEAST)
 }
 
-/// A change for which data may travel already.
+/// Prepared change whose data may be moving already.
 pub(super) struct Underway {
     pub(super) prepared: Prepared,
     moving: Option<Moving>,
     is_everywhere: bool,
-    /// How long the program stood still for what is on its way.
+    /// Time that the program stood still to begin the move.
     stood: Duration,
 }
 
@@ -49,17 +49,17 @@ impl Underway {
         Self { prepared, moving: None, is_everywhere: false, stood: Duration::ZERO }
     }
 
-    /// Whether data are on their way, and not there yet.
+    /// Returns whether data are moving, and have not all arrived.
     pub(super) fn is_travelling(&self) -> bool {
         self.moving.is_some() && !self.is_everywhere
     }
 
-    /// Whether constant data are everywhere.
+    /// Returns whether constant data have arrived everywhere.
     pub(super) fn is_everywhere(&self) -> bool {
         self.is_everywhere
     }
 
-    /// Sends constant data off.
+    /// Begins to move constant data.
     pub(super) fn begin(&mut self, data: &mut Data<'_>) -> Result<(), MoveError> {
         let began = Instant::now();
         fault::at(Point::Move, self.prepared.bridge.rank());
@@ -69,7 +69,7 @@ impl Underway {
         Ok(())
     }
 
-    /// Looks after what is on its way.
+    /// Makes progress with the data.
     pub(super) fn advance(&mut self) -> Result<(), MoveError> {
         if let Some(moving) = self.moving.as_mut().filter(|_| !self.is_everywhere) {
             self.is_everywhere = moving.test(&self.prepared.bridge())?;
@@ -77,7 +77,7 @@ impl Underway {
         Ok(())
     }
 
-    /// The same, on a rank that has nothing else to do.
+    /// Makes progress on a rank that has nothing else to do.
     pub(super) fn wait(&mut self, at_most: Duration) -> Result<(), MoveError> {
         if let Some(moving) = &mut self.moving {
             self.is_everywhere = moving.wait(&self.prepared.bridge(), at_most)?;
@@ -85,7 +85,7 @@ impl Underway {
         Ok(())
     }
 
-    /// Moves all that has not been moved.
+    /// Moves all data that have not been moved.
     pub(super) fn switch(
         mut self,
         data: &mut Data<'_>,
@@ -101,8 +101,8 @@ impl Underway {
         Ok((prepared, moved))
     }
 
-    /// Waits until nothing is on its way any more, when it was in vain, and takes back what was exposed. All ranks of the
-    /// bridge do.
+    /// Waits until no more data move, after the resize was given up, and frees the windows. All ranks of the bridge
+    /// call it.
     pub(super) fn into_prepared(mut self, at_most: Duration) -> Result<Prepared, MoveError> {
         if self.is_travelling() {
             self.wait(at_most)?;
@@ -115,7 +115,7 @@ impl Underway {
 }
 
 impl Malleable {
-    /// Constant data begin to travel; the program goes on.
+    /// Begins to move constant data; the program continues.
     pub(super) fn move_constant<S: State>(&mut self, state: &mut S) -> Result<(), Error> {
         let Some(mut underway) = self.take_prepared() else { return Ok(()) };
         if self.world.is_first() {
@@ -128,7 +128,7 @@ impl Malleable {
         Ok(())
     }
 
-    /// The new size begins.
+    /// Begins the new size.
     pub(super) fn switch<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
         let began = Instant::now();
         let Some(underway) = self.take_prepared() else { return Ok(Step::Continue) };
@@ -146,7 +146,7 @@ impl Malleable {
         Ok(Step::Continue)
     }
 
-    /// What was prepared, on all ranks, as rank 0 knows.
+    /// Takes the prepared change; rank 0 has made sure that all ranks have it.
     fn take_prepared(&mut self) -> Option<Underway> {
         match std::mem::replace(&mut self.stage, Stage::Calm) {
             Stage::Moving(underway) => Some(*underway),
@@ -161,7 +161,7 @@ impl Malleable {
         }
     }
 
-    /// The first of the sources calls new ranks, and leaves what it knows to the next rank 0.
+    /// On the first source, calls new ranks, and hands the head's state over to the next rank 0.
     fn hand_over(&mut self, prepared: &Prepared) -> Result<Option<Request<Vec<u8>>>, Error> {
         let Some(head) = &mut self.head else { return Ok(None) };
         call(prepared, Cue::Switch(self.iteration))?;
@@ -181,13 +181,13 @@ impl Malleable {
             && let Some(head) = self.head.take()
         {
             let text = serde_json::to_vec(&head.hand_over()).unwrap_or_default();
-            // The next one takes it when it has its data.
+            // The next rank 0 receives it when it has its data.
             return Ok(Some(prepared.bridge.isend(text, next, Tag::Baton.number())?));
         }
         Ok(None)
     }
 
-    /// The ranks are the new ones.
+    /// Begins the new size on this rank.
     pub(super) fn settle(
         &mut self,
         prepared: Prepared,
@@ -197,7 +197,7 @@ impl Malleable {
         let Prepared { bridge, change, world, release, .. } = prepared;
         fault::at(Point::Settle, bridge.rank());
         let world = match world {
-            // A new rank has it already.
+            // A new rank has its world already.
             None => None,
             Some(world) => Some(std::mem::replace(&mut self.world, world)),
         };
@@ -226,14 +226,14 @@ impl Malleable {
         Ok(())
     }
 
-    /// This process goes; its data are elsewhere.
+    /// Ends or parks this process; its data are with other ranks.
     fn leave<S: State>(&mut self, prepared: Prepared, state: &mut S) -> Result<Step, Error> {
         if let Some(parking) = self.parking.clone() {
             prepared.free()?;
             return self.sleep(&parking, state);
         }
         if let Some(door) = &prepared.door {
-            // Where nobody hears it, the others find out that it is gone, or do not.
+            // If nobody receives it, the other ranks may not notice that this process is gone.
             let _is_heard = say_goodbye(door);
         }
         prepared.free()?;
@@ -241,7 +241,7 @@ impl Malleable {
         Ok(Step::Left)
     }
 
-    /// Has nothing to do with the others any more.
+    /// Leaves all communicators with other ranks.
     pub(super) fn retire(&mut self) -> Result<(), Error> {
         self.tethers.let_go();
         let alone = World::alone(&self.mpi)?;

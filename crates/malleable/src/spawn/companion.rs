@@ -1,12 +1,13 @@
-//! Processes that a second launcher starts, the *companion* of the first one: they connect, and then are as others that
-//! were started.
+//! Processes started by a second launcher, the *companion* of the first one: once connected, they are like other
+//! started processes.
 //!
-//! Their rank 0 finds an address in its environment, and comes to it when all of them have begun MPI. Only then a port is
-//! opened and its name told over that connection: nobody waits in MPI for somebody who may never come. The connection stays,
-//! as a tether: its end without a word before is the end of the other side, which neither launcher would see.
+//! Their rank 0 finds an address in its environment, and connects to it when all of them have initialized MPI. Only
+//! then is a port opened and its name sent over that connection: so no process waits in MPI for one that may never
+//! come. The connection stays as a tether: if it closes without a farewell, the other side has died, which neither
+//! launcher would notice.
 //!
 //! # Not here
-//! What both sides do when they are connected: `join`.
+//! The join of both sides once they are connected: `join`.
 
 use super::SpawnError;
 use crate::change::Start;
@@ -21,19 +22,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-/// The variable that has the address.
+/// Environment variable with the address.
 const VARIABLE: &str = "SINTONIA_MALLEABLE_COMPANION";
-/// The last word over a tether.
+/// Last byte sent over a tether.
 const FAREWELL: u8 = b'.';
-/// Why this library, which says so of itself, cannot connect what two launchers started. MPICH needs `ofi` for it, and
-/// starts processes over nothing else.
+/// Reason why this version of the library cannot connect processes of two launchers, if so. MPICH needs `ofi` for it,
+/// and starts processes over nothing else.
 pub(crate) fn obstacle(version: &str) -> Option<&'static str> {
     version.contains("Open MPI").then_some(
         "Open MPI connects what two launchers started over a common server only; use `--spawn tree`, or MPICH 5",
     )
 }
 
-/// Connections of this process with the other side of companions.
+/// Connections of this process to the other side of companions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tethers(Arc<Ends>);
 
@@ -56,23 +57,23 @@ impl Tethers {
                 give_up();
             }
         };
-        // Without a thread nobody watches.
+        // If the thread cannot be started, there is no watch.
         let _watched = Builder::new().name("tether".to_owned()).spawn(watch);
     }
 
-    /// This process is about to end in good order.
+    /// Says farewell over all tethers, before this process ends normally.
     pub(crate) fn let_go(&self) {
         self.0.is_over.store(true, Ordering::Release);
         let streams = &mut *self.0.streams.lock().unwrap_or_else(PoisonError::into_inner);
         for mut stream in streams.drain(..) {
-            // Who is gone does not hear it.
+            // A peer that is gone does not receive it.
             let _heard = stream.write_all(&[FAREWELL]);
         }
     }
 }
 
 fn give_up() {
-    // Who does not hear it sees the code.
+    // Without standard error, the exit code tells it.
     let _written = writeln!(
         std::io::stderr(),
         "processes of another launcher, to which this one is connected, have died: this one ends, too"
@@ -80,7 +81,7 @@ fn give_up() {
     std::process::abort();
 }
 
-/// Has the companion start these words, and connects; `deadline` is for the processes to come.
+/// Lets the companion run this command, and connects to its processes; `deadline` limits the wait for them.
 pub(super) fn start(
     start: &Start,
     alone: &Comm,
@@ -111,19 +112,19 @@ pub(super) fn start(
     Ok(inter)
 }
 
-/// A process that nobody waits for would stay as a zombie.
+/// Waits for the launcher in a thread: an unwaited process would stay as a zombie.
 fn look_after(mut child: Child) {
     let wait = move || drop(child.wait());
-    // Without a thread it stays until this process ends.
+    // If the thread cannot be started, the zombie stays until this process ends.
     let _waits = Builder::new().name("companion".to_owned()).spawn(wait);
 }
 
-/// Where this process is expected, when a companion started it.
+/// Address to connect to, if a companion started this process.
 pub(crate) fn door() -> Option<Door> {
     serde_json::from_str(&std::env::var(VARIABLE).ok()?).ok()
 }
 
-/// Connects these processes with who wants them; `None` where nobody does any more.
+/// Connects these processes with the ranks that wait for them; `None` if these no longer do.
 pub(crate) fn connect(
     mpi: &Arc<Mpi>,
     door: &Door,
@@ -150,7 +151,7 @@ pub(crate) fn connect(
     Ok(inter)
 }
 
-/// The name of the port, and the connection over which it came.
+/// Connects to the address; returns the connection and the name of the port.
 fn ask(door: &Door, patience: Duration) -> Option<(TcpStream, String)> {
     let stream = knock(door)?;
     stream.set_read_timeout(Some(patience)).ok()?;
@@ -178,7 +179,7 @@ mod tests {
         let (here, there) = (Tethers::default(), Tethers::default());
         here.tie(own);
         there.tie(other);
-        // Without the word, either side would end this process.
+        // Without the farewell, either side would end this process.
         there.let_go();
         here.let_go();
         assert!(here.0.streams.lock().unwrap().is_empty());

@@ -1,7 +1,7 @@
-//! One communicator of all sources and all new processes.
+//! Joins all sources and all new processes in one communicator.
 //!
-//! A source merges with its children one after the other, and is rank 0 of what results. Then neighbors join, and neighbors
-//! of those, each time led by the first source of each side, who speak with each other as sources do already.
+//! A source merges with its children one after the other, and is rank 0 of the result. Then neighbors join, and
+//! neighbors of those, each time led by the first source of each side, which communicate as sources already do.
 
 use super::Child;
 use crate::change::{Change, Start};
@@ -9,7 +9,7 @@ use crate::fault::{self, Point};
 use crate::tags::Tag;
 use mpi::{Comm, Intercomm, MpiError};
 
-/// What a source does.
+/// Joins as a source.
 pub(super) fn as_source(
     backstage: &Comm,
     change: &Change,
@@ -39,7 +39,7 @@ pub(super) fn as_source(
     numbered(group, own)
 }
 
-/// What a new process does.
+/// Joins as a new process.
 pub(super) fn as_child(
     world: &Comm,
     change: &Change,
@@ -64,7 +64,8 @@ pub(super) fn as_child(
     numbered(group, start.first + world.rank())
 }
 
-/// Joins the groups of all sources. `source` is that to which this process belongs, and `own` is there on the source itself.
+/// Joins the groups of all sources. `source` is the one that this process belongs to; `own` is set on the source
+/// itself.
 fn ascend(
     mut group: Comm,
     n_sources: u32,
@@ -87,10 +88,10 @@ fn ascend(
     Ok(group)
 }
 
-/// A group with another one, of which the leader is rank 0, who alone knows where the other leader is.
+/// Joins a group with another one. Its leader is rank 0, which alone knows the other leader.
 ///
-/// Leaders meet first. MPICH tells what two leaders exchange from nothing else that comes, so that nobody may send before the other
-/// one is there, who may be about to join with somebody else.
+/// Leaders meet first. MPICH cannot tell messages between two leaders from others that arrive, so no leader may send
+/// before the other one is there, as that may be about to join with another group.
 pub(crate) fn joined(
     group: Comm,
     peer: Option<(&Comm, u32)>,
@@ -105,7 +106,7 @@ pub(crate) fn joined(
         if !is_high {
             between.send::<u8>(&[], other, Tag::Knock.number())?;
         }
-        // Only a wait can be asked for here, and that is over.
+        // Only `wait` has an effect here, and that is over.
         let _none = fault::at(Point::Join, between.rank());
     }
     let between = group.join(0, peer, tag)?;
@@ -115,7 +116,7 @@ pub(crate) fn joined(
     Ok(joined)
 }
 
-/// All in the order of their numbers.
+/// Reorders the group by participant number.
 fn numbered(group: Comm, number: u32) -> Result<Comm, MpiError> {
     let key = i32::try_from(number).unwrap_or(i32::MAX);
     let ordered = group.split(Some(0), key)?;

@@ -1,4 +1,4 @@
-//! Programs that are killed and go on from their checkpoint.
+//! Programs that are killed and continue from their checkpoint.
 
 use crate::resizing::{digest, record, rod};
 use launch::Library;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 const UNTIL: [&str; 4] = ["--until", "1500", "--pause-us", "1000"];
 
-/// The words of a rod that writes its state often.
+/// Arguments of a rod that writes its state often.
 fn words(file: &Path) -> Vec<String> {
     let file = file.to_str().unwrap();
     let words = ["--checkpoint", file, "--checkpoint-every", "0.001", "--check-every", "1"];
@@ -78,7 +78,8 @@ fn a_checkpoint_that_cannot_be_used_is_refused() {
     check(&whole, &["--rows", "7"], "was written by `rod");
 }
 
-/// Later versions go on from what version 1 wrote: after 14 iterations, so that no size changes before.
+/// Later versions continue from a file of version 1: after 14 iterations, so that no size changes
+/// before.
 #[test]
 fn a_program_goes_on_from_a_checkpoint_of_version_1() {
     let folder = tempfile::tempdir().unwrap();

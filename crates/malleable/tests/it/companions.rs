@@ -5,7 +5,7 @@ use launch::{Job, Library};
 use resized::{Outcome, Spawn};
 use std::path::Path;
 
-/// The outcomes of two changes of size; the program goes on after either.
+/// Checks the outcomes of two resizes; the program continues after either.
 #[track_caller]
 fn check(words: &[&str], fault: &str, expected: &[(u32, u32, Outcome, usize)]) {
     let library = Library::Mpich5;
@@ -59,8 +59,8 @@ fn who_cannot_connect_refuses() {
     check_refused(job, folder.path(), "use `--spawn tree`");
 }
 
-/// Whoever asks for UCX gets it, and with it ranks that do not hear all of those that are started: a growth over UCX was
-/// made, and then a receive from any rank waited for ever.
+/// Regression: users who ask for UCX get it, and with it ranks that do not receive from all started ones: a growth over
+/// UCX was made, and then a receive from any rank waited forever.
 #[test]
 fn who_has_asked_for_ucx_keeps_its_size() {
     let folder = tempfile::tempdir().unwrap();

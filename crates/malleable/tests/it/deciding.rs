@@ -4,7 +4,8 @@ use crate::resizing::{record, rod};
 use launch::Library;
 use resized::Outcome;
 
-/// From one size nothing follows for others: a program with `--model learn` kept its first size for ever, without a word.
+/// Regression: one size tells nothing of others: a program with `--model learn` kept its first size forever, without a
+/// message.
 #[test]
 fn a_program_learns_what_another_size_is_worth() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,10 +1,10 @@
-//! Ranks that hang, and processes that never come: deadlines decide.
+//! Ranks that hang, and processes that never come: deadlines end the wait.
 
 use crate::resizing::{digest, record, rod};
 use launch::Library;
 use resized::Outcome;
 
-/// The program goes on with its old size to its end, which the launcher sees.
+/// Checks that the program continues with its old size to its end, which the launcher sees.
 #[track_caller]
 fn check(library: Library, fault: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -15,7 +15,7 @@ fn check(library: Library, fault: &str) {
     let resizes = record(folder.path());
     assert_eq!(resizes.len(), 1, "{resizes:?}");
     assert_eq!(resizes[0].outcome, Outcome::TimedOut, "{resizes:?}");
-    // That of a library that does not return, or of a process that was killed.
+    // The code is that of a library that does not return, or of a killed process.
     assert_ne!(ended.code, 0, "{fault}: {ended:?}");
 }
 
@@ -41,11 +41,11 @@ fn a_library_that_never_returns_is_ended() {
     assert!(ended.stderr.contains("the MPI library does not return"), "{ended:?}");
 }
 
-/// The others wait for it in the next iteration, and so does no drop.
+/// The other ranks wait for it in the next iteration, and a drop does not wait.
 #[test]
 fn a_launcher_ends_when_a_rank_panics() {
     for library in Library::DYNAMIC {
-        // Before a growth, in the midst of it, and after it.
+        // Before a growth, during it, and after it.
         for (schedule, pause_us) in [("900:4", "0"), ("10:4", "0"), ("10:4", "500")] {
             let folder = tempfile::tempdir().unwrap();
             let words = ["--until", "1000", "--panic-at", "500", "--foreground"];

@@ -1,17 +1,17 @@
-//! Programs that change their size on the libraries that can start processes.
+//! Programs that change their size with the libraries that can start processes.
 
 use launch::{Job, Library, example};
 use resized::{Outcome, Resize, Spawn, Started, Strategy};
 use std::path::Path;
 
-/// Iterations enough, and long enough, for data that travel meanwhile.
+/// Iterations in sufficient number, and long enough, for data to move meanwhile.
 pub(crate) const PACE: [&str; 4] = ["--until", "1500", "--pause-us", "500"];
 
-/// A rod on so many ranks; the record goes into the folder.
+/// Job of a rod on `n_ranks` ranks; its record goes into the folder.
 pub(crate) fn rod(library: Library, n_ranks: usize, folder: &Path, words: &[&str]) -> Job {
     let job = library.launch(n_ranks, &example("rod")).args(words);
     let job = job.arg("--record").arg(folder).arg("--control").arg(folder.join("jobs"));
-    // Other tests make and remove networks, and Open MPI would take them.
+    // Other tests create and remove networks, which Open MPI would use.
     job.variable("OMPI_MCA_btl_tcp_if_include", "lo")
 }
 
@@ -21,13 +21,13 @@ pub(crate) fn record(folder: &Path) -> Vec<Resize> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The number of the rod in the end, which does not depend on ranks.
+/// Final digest of the rod, which does not depend on its ranks.
 #[track_caller]
 pub(crate) fn digest(stdout: &str) -> &str {
     stdout.lines().find(|line| line.starts_with("digest")).expect(stdout)
 }
 
-/// All resizes of a schedule are made, and the result is that of a run without.
+/// Checks that all resizes of a schedule are made, and the result is that of a run without any.
 #[track_caller]
 fn check(words: &[&str], expected: &[(u32, u32, Strategy)]) -> Vec<Vec<Resize>> {
     let mut records = Vec::new();
@@ -66,8 +66,8 @@ fn a_program_grows_and_shrinks() {
     }
 }
 
-/// As the guide advises: whoever was started alone can leave, so that a program that begins with one rank always shrinks without
-/// new processes.
+/// As the guide advises: ranks that were started alone can leave, so a program that begins with one rank always shrinks
+/// without new processes.
 #[test]
 fn a_program_that_begins_with_one_rank_shrinks_by_ranks_that_leave() {
     for library in Library::DYNAMIC {
@@ -96,8 +96,8 @@ fn processes_are_started_in_other_ways() {
 #[test]
 fn processes_of_a_node_are_one_world() {
     let hosts = tempfile::NamedTempFile::new().unwrap();
-    // Two names of this machine: two processes get onto the first, where two are, since that is nearer, and two onto the other.
-    // Three of six cannot leave then.
+    // Two names of this machine: two processes start under the first name, where two are, since that is nearer, and two
+    // under the other. Then three of six cannot leave.
     std::fs::write(hosts.path(), "localhost slots=4\n127.0.0.1 slots=8\n").unwrap();
     let file = hosts.path().to_str().unwrap();
     let words = ["--schedule", "10:6,30:3", "--spawn", "per-node", "--hosts", file];
@@ -107,7 +107,7 @@ fn processes_of_a_node_are_one_world() {
     }
 }
 
-/// What tests set for libraries, and users need not.
+/// Variables that tests set for libraries, but users need not.
 const SETTINGS: [&str; 8] = [
     "OMPI_MCA_pml",
     "OMPI_MCA_btl",
@@ -133,7 +133,7 @@ fn nobody_has_to_set_anything() {
     }
 }
 
-/// Sizes as a generator of random numbers gives them.
+/// Pseudorandom sizes.
 fn random_schedule(n_resizes: u64) -> String {
     let mut seed = 7_u64;
     let sizes = (0..n_resizes).map(|number| {
@@ -179,8 +179,8 @@ fn check_many(library: Library) {
     assert!(150 < resizes.len(), "{}", resizes.len());
 }
 
-/// A fault at a point of the protocol: the program ends, or goes on with its old size. Where the launcher of Open MPI forgets a
-/// process that joins one that has died, its watchdog ends it after four deadlines.
+/// Checks a fault at a point of the protocol: the program ends, or continues with its old size. If the launcher of Open
+/// MPI forgets a process that joins one that has died, its watchdog ends it after four deadlines.
 #[track_caller]
 fn check_fault(library: Library, fault: &str, goes_on: bool) {
     let folder = tempfile::tempdir().unwrap();
@@ -246,7 +246,7 @@ fn ranks_sleep_where_no_process_can_be_started() {
     }
 }
 
-/// In whatever phase; windows are taken back, too, so that nothing is said that the program does not say.
+/// In any phase; windows are freed, too, so that the output is only that of the program.
 #[test]
 fn a_program_that_ends_first_says_so() {
     for (library, method) in
@@ -268,7 +268,7 @@ fn a_program_that_ends_first_says_so() {
     }
 }
 
-/// While leaders of two groups are about to join, other threads say on the same communicator that all is done.
+/// While leaders of two groups are about to join, other threads send on the same communicator that all is done.
 #[test]
 fn a_program_may_end_while_processes_join() {
     for library in Library::DYNAMIC {

@@ -1,7 +1,7 @@
-//! The thread that talks to Slurm, so that the program does not wait for it.
+//! Clerk: the thread that talks to Slurm, so that the program does not wait for it.
 //!
 //! # Invariants
-//! - What was borrowed and nobody took is returned, also when the program forgets it or ends.
+//! - Nodes that were borrowed but not taken are returned, also when the program withdraws the request or ends.
 
 use super::super::Ticket;
 use super::super::hosts::is_same;
@@ -12,40 +12,40 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Time between looks at the queue while something is waited for.
+/// Time between two looks at the queue while jobs are waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How long a job may wait after Slurm has looked for a node and found none. It has a place in the queue, and those that run
-/// hold their nodes for nothing.
+/// Time that a job may wait after Slurm has found no node for it. It stays in the queue, while those that run hold
+/// their nodes for nothing.
 const NO_NODE: Duration = Duration::from_secs(3);
-/// Time after which what failed is tried again.
+/// Time after which a failed action is retried.
 const RETRY_EVERY: Duration = Duration::from_secs(2);
 
-/// A node, and the companion that holds it.
+/// Node, and the companion that holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lent {
     pub(super) job: u64,
     pub(super) node: String,
 }
 
-/// What the clerk is told.
+/// Order to the clerk.
 #[derive(Debug)]
 pub(super) enum Order {
-    /// Borrow nodes, until then.
+    /// Borrow nodes, until a deadline.
     Borrow { ticket: Ticket, n_nodes: u32, hosts: Vec<String>, until: Instant },
-    /// Nobody waits for these any more.
+    /// Withdraw the request.
     Forget(Ticket),
-    /// These companions are not needed any more.
+    /// End these companions.
     Return(Vec<u64>),
 }
 
-/// The queue of Slurm.
+/// Queue of Slurm.
 pub(super) trait Queue: Send + 'static {
     fn submit(&mut self, hosts: &[String]) -> Result<u64, CommandError>;
     fn companions(&mut self) -> Result<Vec<Queued>, CommandError>;
     fn cancel(&mut self, jobs: &[u64]) -> Result<(), CommandError>;
 }
 
-/// The one behind the commands.
+/// Queue behind Slurm's commands.
 #[derive(Debug)]
 pub(super) struct RealQueue {
     job: u64,
@@ -53,14 +53,14 @@ pub(super) struct RealQueue {
 }
 
 impl RealQueue {
-    /// Of a job that wants companions.
+    /// Queue for a job that wants companions.
     pub(super) fn new(job: u64, slots_per_node: u32) -> Self {
         Self { job, slots_per_node }
     }
 }
 
 impl Queue for RealQueue {
-    /// The time that the job has left is asked for each time.
+    /// Asks each time for the time that the job has left.
     fn submit(&mut self, hosts: &[String]) -> Result<u64, CommandError> {
         let facts = commands::facts(self.job, self.slots_per_node)?;
         commands::submit(&Companion { hosts: hosts.to_vec(), ..facts })
@@ -75,27 +75,27 @@ impl Queue for RealQueue {
     }
 }
 
-/// What clerk and program both see.
+/// State shared by the clerk and the program.
 #[derive(Debug, Default)]
 struct Desk {
     answers: BTreeMap<Ticket, Result<Vec<Lent>, String>>,
     waiting: String,
-    /// Companions that were there before, with ranks.
+    /// Companions of an earlier rank 0, with ranks.
     adopted: Vec<Lent>,
 }
 
-/// The program's end of the thread.
+/// The program's handle of the thread.
 #[derive(Debug)]
 pub(super) struct Clerk {
     desk: Arc<Mutex<Desk>>,
-    /// Dropped to end the thread.
+    /// Sender of orders; dropped to end the thread.
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Clerk {
-    /// `occupied` are the hosts that have ranks: their companions are adopted, and others ended. An earlier rank 0 may have
-    /// borrowed them.
+    /// Starts the thread. `occupied` are the hosts with ranks: their companions, which an earlier rank 0 may have
+    /// borrowed, are adopted, and others ended.
     pub(super) fn start(queue: impl Queue, occupied: Vec<String>) -> Self {
         let (orders, received) = channel();
         let desk = Arc::<Mutex<Desk>>::default();
@@ -122,17 +122,17 @@ impl Clerk {
         }
     }
 
-    /// Nodes; nothing yet; or why there will be none. Given once.
+    /// Takes the reply: nodes, `None` while pending, or the reason of a refusal.
     pub(super) fn answer(&self, ticket: Ticket) -> Result<Option<Vec<Lent>>, String> {
         lock(&self.desk).answers.remove(&ticket).transpose()
     }
 
-    /// Companions that were there before. Given once.
+    /// Takes the adopted companions.
     pub(super) fn adopted(&self) -> Vec<Lent> {
         std::mem::take(&mut lock(&self.desk).adopted)
     }
 
-    /// What is waited for.
+    /// Reason for waiting.
     pub(super) fn waiting(&self) -> String {
         lock(&self.desk).waiting.clone()
     }
@@ -145,14 +145,14 @@ impl Drop for Clerk {
     }
 }
 
-/// Nodes that are on their way.
+/// Nodes being borrowed.
 #[derive(Debug)]
 struct Loan {
     hosts: Vec<String>,
     n_missing: u32,
     jobs: Vec<u64>,
     until: Instant,
-    /// Since when Slurm says that there is no node.
+    /// Time since when Slurm has reported that there is no node.
     vain_since: Option<Instant>,
 }
 
@@ -160,7 +160,7 @@ struct Office<Q> {
     desk: Arc<Mutex<Desk>>,
     queue: Q,
     loans: BTreeMap<Ticket, Loan>,
-    /// Companions to be ended.
+    /// Companions to end.
     returns: Vec<u64>,
     /// Hosts that had ranks at the start, until their companions are adopted.
     occupied: Option<Vec<String>>,
@@ -185,7 +185,7 @@ impl<Q: Queue> Office<Q> {
             orders.try_iter().for_each(|order| self.take(order));
             self.look();
         }
-        // The program ends: what it did not return is returned for it.
+        // The program ends: nodes that it did not return are returned for it.
         let tickets = self.loans.keys().copied().collect::<Vec<_>>();
         tickets.into_iter().for_each(|ticket| self.give_up(ticket));
         let unclaimed = std::mem::take(&mut lock(&self.desk).answers);
@@ -228,7 +228,7 @@ impl<Q: Queue> Office<Q> {
         }
     }
 
-    /// Companions that were there before anything was borrowed are ours if they have ranks, and else of no use.
+    /// Adopts companions from before the start if they have ranks, and ends the others.
     fn adopt(&mut self) -> Result<(), CommandError> {
         let Some(occupied) = &self.occupied else { return Ok(()) };
         for Queued { job, node, .. } in self.queue.companions()? {
@@ -242,7 +242,7 @@ impl<Q: Queue> Office<Q> {
         Ok(())
     }
 
-    /// A refusal is final; where Slurm is away, it is asked again.
+    /// Submits jobs for missing nodes. A refusal is final; while Slurm is away, it is retried.
     fn submit_missing(&mut self) -> Result<(), CommandError> {
         let mut refused = Vec::new();
         for (ticket, loan) in &mut self.loans {
@@ -262,7 +262,7 @@ impl<Q: Queue> Office<Q> {
         Ok(())
     }
 
-    /// Sees which loans are complete.
+    /// Checks which loans are complete.
     fn collect(&mut self) -> Result<(), CommandError> {
         if self.loans.is_empty() {
             return Ok(());
@@ -299,14 +299,14 @@ impl<Q: Queue> Office<Q> {
         Ok(())
     }
 
-    /// Keeps the first moment at which there was no node.
+    /// Keeps the first time at which there was no node.
     fn note_vain(&mut self, ticket: Ticket, is_vain: bool) {
         if let Some(loan) = self.loans.get_mut(&ticket) {
             loan.vain_since = is_vain.then(|| loan.vain_since.unwrap_or_else(Instant::now));
         }
     }
 
-    /// Gives up what has waited for too long.
+    /// Refuses loans that have waited for too long.
     fn expire(&mut self, why: &str) {
         let now = Instant::now();
         let is_vain = |loan: &Loan| loan.vain_since.is_some_and(|since| NO_NODE <= now - since);
@@ -338,12 +338,12 @@ impl<Q: Queue> Office<Q> {
     }
 }
 
-/// Whether Slurm has looked, and there is no node.
+/// Returns whether Slurm has looked for a node and found none.
 fn is_vain(reason: &str) -> bool {
     ["Resources", "Priority"].contains(&reason)
 }
 
-/// Whether the controller could not be reached, in its commands' words.
+/// Returns whether a command's error means that the controller could not be reached.
 fn is_away(said: &str) -> bool {
     ["contact", "onnection", "timed out", "temporarily"].iter().any(|word| said.contains(word))
 }

@@ -1,4 +1,4 @@
-//! The commands of Slurm that are used, and how their answers are read.
+//! Slurm commands, and the parsing of their output.
 //!
 //! Only options and fields that Slurm has had for ten years, and no JSON, which depends on how Slurm was built.
 
@@ -9,86 +9,86 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long a command may take.
+/// Time limit of a command.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Why a command gave nothing.
+/// Error of a command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
-    /// It is not there.
+    /// The command cannot be started.
     #[error("`{command}` cannot be started: {why}; have Slurm's commands on `PATH`")]
     NotStarted {
-        /// Its name.
+        /// Name of the command.
         command: String,
-        /// Why.
+        /// Cause.
         why: String,
     },
-    /// It took too long.
+    /// The command took too long.
     #[error("`{command}` did not answer within {seconds} s; Slurm's controller may be away")]
     TimedOut {
-        /// Its name.
+        /// Name of the command.
         command: String,
-        /// The limit.
+        /// Time limit, in seconds.
         seconds: u64,
     },
-    /// It said so.
+    /// The command failed.
     #[error("`{command}` failed: {said}")]
     Failed {
-        /// Its name.
+        /// Name of the command.
         command: String,
-        /// What it said.
+        /// Error output.
         said: String,
     },
-    /// It said what it does not say.
+    /// The command printed something unexpected.
     #[error("`{command}` printed `{said}`, which is not understood")]
     Answer {
-        /// Its name.
+        /// Name of the command.
         command: String,
-        /// What it said.
+        /// Output.
         said: String,
     },
 }
 
-/// A job that holds nodes for another one.
+/// Job that holds a node for another job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Companion {
-    /// The job for which it holds them.
+    /// Id of the other job.
     pub(super) of_job: u64,
-    /// Where and at whose cost that one runs, so that this one does as well.
+    /// Partition of the other job, which this one uses too.
     pub(super) partition: Option<String>,
-    /// Its account.
+    /// Account of the other job.
     pub(super) account: Option<String>,
-    /// Its quality of service.
+    /// Quality of service of the other job.
     pub(super) qos: Option<String>,
-    /// The time that it has left.
+    /// Time that the other job has left.
     pub(super) time: Option<String>,
-    /// The only hosts that are wanted.
+    /// Allowed hosts; any if empty.
     pub(super) hosts: Vec<String>,
-    /// Ranks that a node is to take.
+    /// Number of ranks per node.
     pub(super) slots_per_node: u32,
 }
 
-/// A job in the queue.
+/// Job in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Queued {
-    /// Its number.
+    /// Id of the job.
     pub(super) job: u64,
-    /// Its state in Slurm's words.
+    /// State, as Slurm names it.
     pub(super) state: String,
-    /// Why it waits, in Slurm's words.
+    /// Reason for waiting, as Slurm names it.
     pub(super) reason: String,
-    /// Its node, once it runs.
+    /// Node of the job, once it runs.
     pub(super) node: String,
 }
 
-/// The name of companions, by which a launcher finds them.
+/// Job name of companions, by which a launcher finds them.
 pub(super) fn companion_name(of_job: u64) -> String {
     format!("sintonia-{of_job}")
 }
 
-/// Submits a companion of one node; its number.
+/// Submits a companion of one node; returns its job id.
 pub(super) fn submit(companion: &Companion) -> Result<u64, CommandError> {
     let mut words =
         vec!["--parsable".to_owned(), "--nodes=1".to_owned(), "--output=/dev/null".to_owned()];
@@ -113,7 +113,7 @@ pub(super) fn submit(companion: &Companion) -> Result<u64, CommandError> {
     number.parse().map_err(|_| not_understood("sbatch", &said))
 }
 
-/// What a companion does: nothing, until the job that it belongs to is gone. When Slurm does not answer, it stays.
+/// Script of a companion: waits until the job that it belongs to is gone. While Slurm does not answer, it stays.
 fn holding(of_job: u64) -> String {
     format!(
         "while :; do jobs=$(squeue --noheader --user=\"$(id -un)\" --format=%A) && \
@@ -121,7 +121,7 @@ fn holding(of_job: u64) -> String {
     )
 }
 
-/// All companions of a job that are waiting, running or ending.
+/// Returns all companions of a job that wait, run or end.
 pub(super) fn companions(of_job: u64) -> Result<Vec<Queued>, CommandError> {
     let name = format!("--name={}", companion_name(of_job));
     let said = run("squeue", &["--noheader".to_owned(), name, "--format=%A|%T|%r|%N".to_owned()])?;
@@ -135,7 +135,7 @@ fn queued(line: &str) -> Option<Queued> {
     Some(Queued { job, state, reason, node })
 }
 
-/// Ends jobs; those that are gone are no failure.
+/// Ends jobs; jobs that are already gone are not an error.
 pub(super) fn cancel(jobs: &[u64]) -> Result<(), CommandError> {
     let jobs = jobs.iter().map(u64::to_string).collect::<Vec<_>>();
     run("scancel", &jobs).map(drop).or_else(|error| match error {
@@ -144,7 +144,7 @@ pub(super) fn cancel(jobs: &[u64]) -> Result<(), CommandError> {
     })
 }
 
-/// A companion for a job, asked for as the job itself was.
+/// Returns the settings of a companion that match those of the job.
 pub(super) fn facts(of_job: u64, slots_per_node: u32) -> Result<Companion, CommandError> {
     let job = format!("--jobs={of_job}");
     let said = run("squeue", &["--noheader".to_owned(), job, "--format=%P|%a|%q|%L".to_owned()])?;
@@ -157,8 +157,8 @@ pub(super) fn facts(of_job: u64, slots_per_node: u32) -> Result<Companion, Comma
     Ok(Companion { of_job, partition, account, qos, time, slots_per_node, hosts: Vec::new() })
 }
 
-/// The words before a program that bring one rank of it to a node of a companion. It believes itself in the job that the
-/// companion belongs to.
+/// Command words before a program that start one rank of it on a companion's node. The rank sees the environment of the
+/// job that the companion belongs to.
 pub(super) fn step(companion: u64, node: &str, job: &SlurmJob) -> Vec<String> {
     let fixed = [
         "--overlap",
@@ -179,7 +179,7 @@ pub(super) fn step(companion: u64, node: &str, job: &SlurmJob) -> Vec<String> {
     words
 }
 
-/// Ends companions as soon as no rank is on them, for up to a minute; without waiting for it.
+/// Ends companions as soon as no rank is on them, for up to a minute, without waiting for it.
 pub(super) fn cancel_unused(jobs: &[u64]) {
     let script = "for job in \"$@\"; do for second in $(seq 60); do \
         steps=$(squeue --noheader --steps --jobs=\"$job\" --format=%i) || break; \
@@ -193,14 +193,14 @@ pub(super) fn cancel_unused(jobs: &[u64]) {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    // Without it they end together with the program's job.
+    // If this fails, they end together with the program's job.
     drop(started);
 }
 
-/// What a command prints.
+/// Runs a command and returns its output.
 fn run(name: &str, words: &[String]) -> Result<String, CommandError> {
     let command = name.to_owned();
-    // Tools that watch the program have no business in these.
+    // Tools that watch the program must not be loaded into these commands.
     let mut child = Command::new(name)
         .args(words)
         .env_remove("LD_PRELOAD")
@@ -213,7 +213,7 @@ fn run(name: &str, words: &[String]) -> Result<String, CommandError> {
             why: error.to_string(),
         })?;
     let until = Instant::now() + PATIENCE;
-    // Both pipes are read meanwhile: a long answer would fill them.
+    // Both pipes are read meanwhile: a long output would fill them.
     let readers =
         read(child.stdout.take()).and_then(|output| Ok((output, read(child.stderr.take())?)));
     let (output, complaints) = match readers {
@@ -236,7 +236,7 @@ fn run(name: &str, words: &[String]) -> Result<String, CommandError> {
     }
 }
 
-/// Whether it ended well; nothing where it had to be killed.
+/// Waits for the command; returns whether it succeeded, or `None` if it had to be killed.
 fn ended(child: &mut Child, until: Instant) -> Option<bool> {
     loop {
         match child.try_wait() {

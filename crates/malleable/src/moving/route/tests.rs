@@ -1,4 +1,4 @@
-//! Routes are carried out on arrays in memory, and compared with arrays that are distributed anew.
+//! Tests that carry out routes on arrays in memory, and compare them with arrays distributed from scratch.
 
 #![expect(clippy::cast_possible_truncation, reason = "small numbers of rows and elements")]
 
@@ -6,7 +6,7 @@ use super::*;
 use proptest::prelude::*;
 use resizing::{Partition, RowBytes, Seat, stay};
 
-/// A way to divide rows: how, among how many, in blocks of what length.
+/// Partition to test: kind, number of parts, length of blocks.
 type Way = (u8, u32, u64);
 
 fn way() -> impl Strategy<Value = Way> {
@@ -27,7 +27,7 @@ fn divide((kind, parts, block): Way, lengths: &[u32]) -> Partition {
     partition.expect("there are parts and blocks")
 }
 
-/// The bytes of a part's rows: of each row as many elements as it has, each of its number in turn.
+/// Bytes of a part's rows: for each row its number of elements, filled with its number.
 fn contents(partition: &Partition, part: u32, lengths: &[u32], element: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     for row in partition.rows_of(part).flatten() {
@@ -38,7 +38,7 @@ fn contents(partition: &Partition, part: u32, lengths: &[u32], element: u64) -> 
     bytes
 }
 
-/// A change of the size, as every rank sees it.
+/// Resize as every rank sees it.
 #[derive(Debug)]
 struct Change {
     plan: Plan,
@@ -87,7 +87,7 @@ impl Change {
         (0..self.n_ranks).map(|rank| Route::of(rank, seats, &transfers, element)).collect()
     }
 
-    /// Arrays before.
+    /// Arrays before the resize.
     fn before(&self, element: u64) -> Vec<Vec<u8>> {
         let mut arrays = vec![Vec::new(); self.n_ranks as usize];
         for (part, rank) in (0..).zip(&self.source_ranks) {
@@ -122,7 +122,7 @@ fn kept(routes: &[Route], before: &[Vec<u8>]) -> Vec<Vec<u8>> {
     routes.iter().zip(before).map(own).collect()
 }
 
-/// Each piece is got by its target, as one-sided operations do.
+/// Moves each piece by a read of its target, as one-sided operations do.
 fn get(routes: &[Route], before: &[Vec<u8>], bytes_max: u64) -> Vec<Vec<u8>> {
     let mut after = kept(routes, before);
     for (route, after) in routes.iter().zip(&mut after) {
@@ -134,8 +134,8 @@ fn get(routes: &[Route], before: &[Vec<u8>], bytes_max: u64) -> Vec<Vec<u8>> {
     after
 }
 
-/// What a rank has for another is one message, and is received in the order in which it was packed: as in a collective
-/// exchange with derived types.
+/// Moves all that a rank has for another in one message, received in the order in which it was packed, as a collective
+/// exchange with derived types does.
 fn exchange(routes: &[Route], before: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut after = kept(routes, before);
     for (rank, after) in (0..).zip(&mut after) {
@@ -156,7 +156,7 @@ fn exchange(routes: &[Route], before: &[Vec<u8>]) -> Vec<Vec<u8>> {
     after
 }
 
-/// Pieces are messages of their own, the first that is sent is the first that is received.
+/// Moves each piece in its own message; the first one sent is the first one received.
 fn point_to_point(routes: &[Route], before: &[Vec<u8>], bytes_max: u64) -> Vec<Vec<u8>> {
     let mut after = kept(routes, before);
     for (rank, after) in (0..).zip(&mut after) {

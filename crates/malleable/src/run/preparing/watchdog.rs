@@ -1,7 +1,8 @@
-//! Ends the program when the library lets nobody call while it starts processes, and never returns.
+//! Watchdog: ends the program when the library never returns from starting processes, and blocks all other calls
+//! meanwhile.
 //!
-//! MPICH keeps its lock while it starts processes: where these never come, the program stands still in its next call, and
-//! nothing can be done in this process any more. The launcher then ends the others.
+//! MPICH keeps its lock while it starts processes: if these never come, the program hangs in its next call, and this
+//! process cannot do anything about it. The launcher then ends the others.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -10,21 +11,21 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// An iteration may take that many deadlines before the program counts as stuck.
+/// Number of deadlines without a resize point after which the program counts as stuck.
 const N_DEADLINES: u32 = 4;
 
-/// In place of a number of resize points: there are to be none for a while, as long as that may be.
+/// Heartbeat value that suspends the watch: there are no resize points for a while, however long.
 pub(in crate::run) const NOBODY_WATCHES: u64 = u64::MAX;
 
-/// Watches as long as it lives.
+/// Watch of the resize points, until it is dropped.
 #[derive(Debug)]
 pub(in crate::run) struct Watchdog {
-    /// Its end is that of the watch.
+    /// Sender whose drop ends the watch.
     _alive: Option<Sender<()>>,
 }
 
 impl Watchdog {
-    /// Nothing is wrong as long as there are resize points.
+    /// Starts the watch; as long as there are resize points, the program is not stuck.
     pub(in crate::run) fn start(deadline: Duration, heartbeat: &Arc<AtomicU64>) -> Self {
         let (alive, ended) = channel::<()>();
         let heartbeat = Arc::clone(heartbeat);
@@ -41,14 +42,14 @@ impl Watchdog {
                 }
             }
         };
-        // Without a thread nobody watches.
+        // If the thread cannot be started, there is no watch.
         let thread = Builder::new().name("watchdog".to_owned()).spawn(watch);
         Self { _alive: thread.is_ok().then_some(alive) }
     }
 }
 
 fn give_up(waited: Duration) {
-    // Who does not hear it sees the code.
+    // Without standard error, the exit code tells it.
     let _written = writeln!(
         std::io::stderr(),
         "processes were to be started or joined, and nothing has happened for {} s: the MPI library does not return. \

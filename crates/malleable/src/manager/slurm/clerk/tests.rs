@@ -1,16 +1,16 @@
-//! The clerk against a queue that only seems to be one. Its thread is not needed: orders and looks are calls.
+//! Tests of the clerk with a fake queue. The thread is not needed: orders and looks are direct calls.
 
 use super::*;
 use std::cell::RefCell;
 
-/// What a fake Slurm has and was told.
+/// State of a fake Slurm.
 #[derive(Debug, Default)]
 struct Fake {
     n_submitted: u64,
-    /// Numbers of jobs that run; others wait.
+    /// Ids of jobs that run; others wait.
     running: Vec<u64>,
     canceled: Vec<u64>,
-    /// What commands fail with.
+    /// Error with which all commands fail.
     away: Option<&'static str>,
 }
 
