@@ -1,4 +1,4 @@
-/* Heat spreads along a rod, on any number of ranks, which may change while it does.
+/* Heat spreads along a rod, on a number of ranks that may change meanwhile.
  *
  *   mpicc -std=c99 rod.c -lsintonia_malleable -o rod
  *   mpirun -n 2 ./rod --schedule 100:4,200:1 --explain
@@ -11,7 +11,7 @@
 
 enum { N_CELLS = 1000, N_ITERATIONS = 300 };
 
-/* The cells of a rank, and what they were before. */
+/* Cells of a rank, and their values before the step. */
 struct rod {
     double *heat, *before;
     malleable_share share;
@@ -24,7 +24,7 @@ static void begin(struct rod *rod)
         rod->heat[0] = 100.0;
 }
 
-/* One cell of each neighbor lies at the ends of `before`; beyond the rod it is as warm as at its end. */
+/* Fetches one cell of each neighbor into the ends of `before`; beyond the rod it is as warm as at its end. */
 static void exchange(struct rod *rod, MPI_Comm comm)
 {
     int rank, size, n = (int)rod->share.n_rows;
@@ -48,7 +48,7 @@ static void step(struct rod *rod, MPI_Comm comm)
         rod->heat[i] = (rod->before[i] + rod->before[i + 1] + rod->before[i + 2]) / 3.0;
 }
 
-/* A sum of bits does not depend on who adds them. */
+/* Prints a digest; a sum of integers does not depend on the order of adding. */
 static void tell(const struct rod *rod, MPI_Comm comm)
 {
     int rank, size;

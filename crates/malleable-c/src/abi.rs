@@ -1,43 +1,45 @@
-//! What C sees of the library: the header is made from this file, and from the functions of the others.
+//! Constants and structs of the C interface: the header is generated from this file and from the functions of the
+//! others.
 #![allow(non_camel_case_types, reason = "the names are those of the C header")]
 
 use core::ffi::{c_int, c_void};
 
-/// The program goes on as it was.
+/// The program continues unchanged.
 pub const MALLEABLE_CONTINUE: c_int = 0;
-/// The program goes on with another number of ranks: its arrays, its communicator and its rows are new.
+/// The program continues with another number of ranks: its arrays, its communicator and its rows are new.
 pub const MALLEABLE_RESIZED: c_int = 1;
-/// This process is no longer needed: it leaves the loop, calls `malleable_end`, and ends.
+/// This process is no longer needed: it must leave the loop, call `malleable_end`, and end.
 pub const MALLEABLE_LEFT: c_int = 2;
-/// An argument of a function of this library cannot be, such as a null pointer.
+/// An argument of a library function is not valid, such as a null pointer.
 pub const MALLEABLE_MISUSE: c_int = 10;
-/// An option is wrong.
+/// An option is not valid.
 pub const MALLEABLE_OPTIONS: c_int = 11;
-/// The ranks cannot go on together, or the library failed.
+/// The ranks cannot continue together, or the library failed.
 pub const MALLEABLE_FAILED: c_int = 12;
 
-/// Rows in blocks of equal length. The number that goes with it is not looked at.
+/// Partition into blocks of equal length. Its parameter is ignored.
 pub const MALLEABLE_EVEN: c_int = 0;
-/// Rows in blocks of as many entries of the sparse matrix that is registered for them. Set `n_rows` of
-/// `malleable_share` yourself: any blocks will do at first.
+/// Partition into blocks with equal numbers of entries of the sparse matrix that is registered for these rows. Set
+/// `n_rows` of `malleable_share` yourself: any blocks will do at first.
 pub const MALLEABLE_WEIGHTED: c_int = 1;
-/// Rows in blocks of equal length, whose bounds are multiples of a number.
+/// Partition into blocks of equal length, whose bounds are multiples of the parameter.
 pub const MALLEABLE_ALIGNED: c_int = 2;
-/// Rows in blocks of so many, dealt in turns.
+/// Partition into blocks of as many rows as the parameter, dealt round-robin.
 pub const MALLEABLE_CYCLIC: c_int = 3;
-/// Rows are the cells of a field with so many columns, which is cut into rectangles.
+/// Partition of a field into rectangles: rows are its cells, and the parameter is its number of columns.
 pub const MALLEABLE_BLOCKS_2D: c_int = 4;
 
-/// The rows of this rank.
+/// Rows of this rank.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct malleable_share {
-    /// Its first row.
+    /// First row.
     pub first: u64,
-    /// How many it has.
+    /// Number of rows.
     pub n_rows: u64,
 }
 
-/// Writes the bounds of blocks of rows, from 0 to `n_rows` and one more than there are parts, for any number of parts.
+/// Function that writes the bounds of blocks of rows, from 0 to `n_rows` and one more than parts, for any number of
+/// parts.
 pub type malleable_bounds =
     Option<unsafe extern "C" fn(n_rows: u64, n_parts: u32, bounds: *mut u64, context: *mut c_void)>;

@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char, c_int};
 use malleable::Options;
 use std::ptr;
 
-/// The variable that holds options; the arguments count more.
+/// Environment variable with options; arguments override it.
 const VARIABLE: &str = "SINTONIA_MALLEABLE";
 
 const HELP: &CStr = c"\
@@ -31,13 +31,14 @@ Options of a malleable program:
 `--option=value` does as well; what stands after `--` is the program's own.
 ";
 
-/// What the options are, as a program's `--help` may print it.
+/// Returns the description of all options, as a program's `--help` may print it.
 #[unsafe(no_mangle)]
 pub extern "C" fn malleable_help() -> *const c_char {
     HELP.as_ptr()
 }
 
-/// Options from words of the program, the environment, and the arguments, which are taken out of there.
+/// Reads options from words of the program, the environment, and the arguments, and removes them from the
+/// arguments.
 ///
 /// # Safety
 /// The words end with a zero byte, or are null; the addresses are those of the arguments of `main`, or null.
@@ -70,7 +71,7 @@ pub(crate) unsafe fn options(
 }
 
 /// # Safety
-/// As of `options`.
+/// As for `options`.
 unsafe fn places<'a>(argc: *mut c_int, argv: *mut *mut *mut c_char) -> &'a mut [*mut c_char] {
     if argc.is_null() || argv.is_null() {
         return &mut [];
@@ -93,12 +94,12 @@ unsafe fn owned(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// Keeps the name of the program and the others, which are some of those given, in this order; how many stay.
+/// Keeps the program's name and `others`, which are some of `given` in the same order; returns how many stay.
 fn keep(places: &mut [*mut c_char], given: &[String], others: &[String]) -> usize {
     let mut others = others.iter().peekable();
     let mut n_kept = places.len().min(1);
     for (place, text) in given.iter().enumerate() {
-        // Words that are equal can stand for each other.
+        // Equal words are interchangeable.
         if others.next_if(|other| *other == text).is_some() {
             places.swap(n_kept, place + 1);
             n_kept += 1;

@@ -1,7 +1,7 @@
-//! Cuts as C says them.
+//! Partitioning rules as C states them.
 //!
-//! A cut by a function of C needs its context, which a function of Rust has no place for: there is a function for each of a
-//! few numbers, and a table of what C gave for them.
+//! A partition by a C function needs its context, for which a Rust function has no place: so there is one Rust function
+//! for each of a few numbers, and a table of the C functions with their contexts.
 
 use crate::abi::{
     MALLEABLE_ALIGNED, MALLEABLE_BLOCKS_2D, MALLEABLE_CYCLIC, MALLEABLE_EVEN, MALLEABLE_WEIGHTED,
@@ -11,7 +11,7 @@ use core::ffi::{c_int, c_void};
 use malleable::Cut;
 use std::sync::{Mutex, PoisonError};
 
-/// Functions of C in one program.
+/// Largest number of C functions in one program.
 const N_GIVEN: usize = 4;
 
 #[derive(Clone, Copy)]
@@ -20,12 +20,12 @@ struct Given {
     context: *mut c_void,
 }
 
-// SAFETY: whoever gives a function lets the library call it; the header says so.
+// SAFETY: the program that gives a function lets the library call it, as the header says.
 unsafe impl Send for Given {}
 
 static GIVEN: Mutex<Vec<Given>> = Mutex::new(Vec::new());
 
-/// The cut of this number; nothing where there is none.
+/// Returns the rule with this number, with its parameter; `None` where there is none.
 pub(crate) fn cut(number: c_int, with: u64) -> Option<Cut> {
     Some(match number {
         MALLEABLE_EVEN => Cut::Even,
@@ -37,7 +37,7 @@ pub(crate) fn cut(number: c_int, with: u64) -> Option<Cut> {
     })
 }
 
-/// A cut by a function of C; nothing when there are too many.
+/// Returns the rule of a C function; `None` when there are too many.
 pub(crate) fn given(function: malleable_bounds, context: *mut c_void) -> Option<Cut> {
     let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
     let functions =

@@ -1,4 +1,4 @@
-//! Failures between Rust and C: a code, and a sentence that is asked for.
+//! Failures between Rust and C: an error code, and a sentence on request.
 
 use crate::abi::{MALLEABLE_FAILED, MALLEABLE_MISUSE};
 use core::ffi::{c_char, c_int};
@@ -11,14 +11,14 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// What went wrong in the last call of this thread that failed, as a sentence for a person; empty when none did. It stays
-/// until the next one fails.
+/// Returns the reason of the last failed call in this thread, as a sentence for the user; empty when none failed. Valid
+/// until the next call fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn malleable_message() -> *const c_char {
     LAST.with_borrow(|last| last.as_ptr())
 }
 
-/// Keeps a sentence.
+/// Sets the sentence.
 pub(crate) fn say(text: &str) {
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
     LAST.with_borrow_mut(|last| *last = text);
@@ -29,7 +29,7 @@ pub(crate) fn misuse(text: &str) -> c_int {
     MALLEABLE_MISUSE
 }
 
-/// An error with all its causes.
+/// Formats an error with all its causes.
 pub(crate) fn sentence(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -41,7 +41,7 @@ pub(crate) fn sentence(error: &dyn Error) -> String {
     text
 }
 
-/// Runs the body of a function that C calls: a panic becomes a code.
+/// Runs the body of a function that C calls: a panic becomes an error code.
 pub(crate) fn guarded(body: impl FnOnce() -> c_int) -> c_int {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panicked| {
         let said = panicked.downcast_ref::<String>().map(String::as_str);

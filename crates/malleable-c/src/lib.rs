@@ -1,8 +1,8 @@
-//! The library for malleable programs in C and C++: `include/malleable.h` is made from this crate.
+//! The library for malleable programs in C and C++: `include/malleable.h` is generated from this crate.
 //!
 //! # Invariants
-//! - No panic reaches C, and nothing ends the process: what goes wrong is a code, and a sentence that is asked for.
-//! - Arrays of the program come from `malloc`, before and after a change of the size; each is freed once.
+//! - No panic reaches C, and the process is never ended: errors are codes, and a sentence on request.
+//! - Arrays of the program come from `malloc`, before and after a resize; each is freed once.
 //!
 //! # Not here
 //! Changing the size (`malleable`).

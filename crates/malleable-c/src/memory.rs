@@ -1,32 +1,33 @@
-//! Arrays that come from `malloc`, so that the program can free them.
+//! Arrays from `malloc`, so that the program can free them.
 
 use malleable::places::{Memory, Steady};
 use std::any::Any;
 use std::ptr;
 
-/// Bytes from `malloc`, which nobody else frees as long as this has them.
+/// Bytes from `malloc`, owned by this value.
 pub(crate) struct Array {
     start: *mut u8,
     n_bytes: usize,
 }
 
-// SAFETY: it is the only owner of its bytes, like a box of them.
+// SAFETY: this is the only owner of its bytes, like a box of them.
 unsafe impl Send for Array {}
-// SAFETY: shared, it is only read.
+// SAFETY: a shared array is only read.
 unsafe impl Sync for Array {}
 
 impl Array {
-    /// Zeros. Where memory is short, none, as if nothing had been asked for: then `len` is 0.
+    /// Allocates zeros. Where memory is short, the array is empty, as if nothing had been requested: then
+    /// `n_bytes` is 0.
     pub(crate) fn zeros(n_bytes: usize) -> Self {
-        // SAFETY: `calloc` takes any numbers; a program may free what it gets even where that is nothing.
+        // SAFETY: `calloc` takes any numbers; a program may free its result even if that is null.
         let start = unsafe { libc::calloc(n_bytes.max(1), 1) }.cast::<u8>();
         Self { start, n_bytes: if start.is_null() { 0 } else { n_bytes } }
     }
 
-    /// An array of the program, which it gives away.
+    /// Adopts an array that the program gives away.
     ///
     /// # Safety
-    /// So many bytes lie there, which come from `malloc`; or it is null and there are none.
+    /// `start` points to `n_bytes` bytes from `malloc`; or it is null and there are none.
     pub(crate) unsafe fn adopt(start: *mut u8, n_bytes: usize) -> Self {
         Self { start, n_bytes: if start.is_null() { 0 } else { n_bytes } }
     }
@@ -46,7 +47,7 @@ impl Array {
         self.n_bytes
     }
 
-    /// Gives it back to the program, which frees it.
+    /// Gives the array back to the program, which frees it.
     pub(crate) fn into_raw(mut self) -> *mut u8 {
         std::mem::replace(&mut self.start, ptr::null_mut())
     }
@@ -57,7 +58,7 @@ impl AsRef<[u8]> for Array {
         if self.start.is_null() {
             return &[];
         }
-        // SAFETY: so many bytes lie there, and nobody changes them as long as this is shared.
+        // SAFETY: `start` points to `n_bytes` bytes, and nothing changes them while this is shared.
         unsafe { std::slice::from_raw_parts(self.start, self.n_bytes) }
     }
 }
@@ -67,14 +68,14 @@ impl AsMut<[u8]> for Array {
         if self.start.is_null() {
             return &mut [];
         }
-        // SAFETY: so many bytes lie there, and this is the only owner.
+        // SAFETY: `start` points to `n_bytes` bytes, and this is the only owner.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.n_bytes) }
     }
 }
 
 impl Drop for Array {
     fn drop(&mut self) {
-        // SAFETY: it comes from `malloc`, or is null, and has no other owner.
+        // SAFETY: the pointer comes from `malloc`, or is null, and has no other owner.
         unsafe { libc::free(self.start.cast()) }
     }
 }
@@ -82,7 +83,7 @@ impl Drop for Array {
 // SAFETY: nothing frees or changes the bytes behind an `Arc`: the program gave them away.
 unsafe impl Steady for Array {}
 
-// SAFETY: the bytes come from `malloc`, so they stay where they are, and it is their only owner.
+// SAFETY: the bytes come from `malloc`, so they stay where they are, and this is their only owner.
 unsafe impl Memory for Array {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self

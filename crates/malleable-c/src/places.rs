@@ -1,31 +1,31 @@
-//! Values and arrays of the program, as places of its state.
+//! Values and arrays of the program, as objects of its state.
 //!
 //! # Invariants
-//! - An array is freed once: by the library when a change of the size replaced it and nobody sends it any more, else by
-//!   the program.
-//! - What no change replaced is the program's own again, at the same address unless somebody still sends it.
+//! - An array is freed once: by the library when a resize replaced it and it is no longer being sent, else by the
+//!   program.
+//!  - An array that no resize replaced belongs to the program again, at the same address unless it is still being sent.
 
 use crate::memory::Array;
 use malleable::places::{Allocate, Lent, Memory, Slot, Words};
 use std::sync::Arc;
 
-/// A pointer of the program to an array, and how large elements are.
+/// Address of the program's pointer to an array, and the size of its elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// Where the pointer is.
+    /// Address of the pointer.
     at: *mut *mut u8,
     element_bytes: usize,
 }
 
 impl Place {
     /// # Safety
-    /// The program keeps a pointer there as long as the library may look: null, or one from `malloc`.
+    /// The program keeps a pointer there as long as the library may read it: null, or one from `malloc`.
     pub(crate) unsafe fn new(at: *mut *mut u8, element_bytes: usize) -> Self {
         Self { at, element_bytes }
     }
 
     pub(crate) fn get(self) -> *mut u8 {
-        // SAFETY: by the condition of `new`; the program may have it aligned for another type of pointer only.
+        // SAFETY: by the condition of `new`; the address may be aligned only for another type of pointer.
         unsafe { self.at.read_unaligned() }
     }
 
@@ -35,17 +35,17 @@ impl Place {
     }
 }
 
-/// What is known of an array from one resize point to the next.
+/// State of an array from one resize point to the next.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// A constant that was lent: it travels while the program computes.
+    /// Constant array that was lent: it is sent while the program computes.
     lent: Option<Arc<Array>>,
-    /// Elements that came with a change of the size.
+    /// Number of elements after a resize.
     pub(crate) n_come: Option<usize>,
 }
 
 impl Kept {
-    /// Gives back to the program what was lent and is not replaced.
+    /// Gives a lent array that was not replaced back to the program.
     pub(crate) fn give_back(&mut self, place: Place) {
         let Some(lent) = self.lent.take() else { return };
         match Arc::try_unwrap(lent) {
@@ -55,7 +55,7 @@ impl Kept {
     }
 }
 
-/// An array during a resize point.
+/// Array during a resize point.
 pub(crate) struct Foreign<'a> {
     place: Place,
     n_elements: usize,
@@ -64,7 +64,7 @@ pub(crate) struct Foreign<'a> {
 }
 
 impl<'a> Foreign<'a> {
-    /// The array of a place, which has so many elements.
+    /// Wraps the array of a place, which has `n_elements` elements.
     pub(crate) fn new(
         place: Place,
         n_elements: usize,
@@ -90,7 +90,7 @@ impl Slot for Foreign<'_> {
         if let Some(lent) = self.kept.lent.as_ref().filter(|lent| is_same(lent)) {
             return Arc::<Array>::clone(lent);
         }
-        // SAFETY: so many elements lie there, as the program says; it gets them back when this ends.
+        // SAFETY: the program states that `n_elements` elements lie there; it gets them back when this ends.
         let array = Arc::new(unsafe { Array::adopt(start, n_bytes) });
         let lent = self.kept.lent.insert(array);
         Arc::<Array>::clone(lent)
@@ -105,7 +105,7 @@ impl Slot for Foreign<'_> {
         let array = memory.into_any().downcast::<Array>().expect("the memory was allocated here");
         if self.kept.lent.take().is_none() {
             let n_bytes = self.n_elements * self.place.element_bytes;
-            // SAFETY: the array that is replaced, which the program has given up by registering it.
+            // SAFETY: this is the array being replaced, which the program gave up by registering it.
             drop(unsafe { Array::adopt(self.place.get(), n_bytes) });
         }
         let n_come = array.n_bytes() / self.place.element_bytes.max(1);
@@ -122,7 +122,7 @@ impl Drop for Foreign<'_> {
     }
 }
 
-/// A value of the program, which every rank has.
+/// Value of the program, which every rank has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Value {
     start: *mut u8,
@@ -131,7 +131,7 @@ pub(crate) struct Value {
 
 impl Value {
     /// # Safety
-    /// So many bytes of the program lie there as long as the library may look.
+    /// `start` points to `n_bytes` bytes of the program as long as the library may access them.
     pub(crate) unsafe fn new(start: *mut u8, n_bytes: usize) -> Self {
         Self { start, n_bytes }
     }
@@ -143,7 +143,7 @@ impl Words for Value {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: by the condition of `new`; the program does nothing meanwhile.
+        // SAFETY: by the condition of `new`; the program does not run meanwhile.
         unsafe { std::slice::from_raw_parts(self.start, self.n_bytes) }
     }
 

@@ -1,4 +1,4 @@
-//! Registration: what a program consists of.
+//! Registration of the objects of a program.
 
 use crate::abi::{MALLEABLE_FAILED, malleable_bounds, malleable_share};
 use crate::cuts;
@@ -8,27 +8,27 @@ use crate::run::malleable;
 use ::malleable::{Class, Cut};
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-/// A name of the program, which stays.
+/// Copies a name of the program, for good.
 ///
 /// # Safety
-/// It is null or ends with a zero byte.
+/// `text` is null or ends with a zero byte.
 unsafe fn name(text: *const c_char) -> Option<&'static str> {
     if text.is_null() {
         return None;
     }
     // SAFETY: by the condition of this function.
     let text = unsafe { CStr::from_ptr(text) };
-    // A program registers few things, once.
+    // The leak is small: a program registers few objects, once.
     Some(Box::leak(text.to_string_lossy().into_owned().into_boxed_str()))
 }
 
-/// Registers bytes that are the same on every rank and stay as they are: they travel while the program computes.
+/// Registers bytes that are the same on every rank and never change: they move while the program computes.
 ///
-/// All functions that register return 0 or `MALLEABLE_MISUSE`. Every process registers the same, in the same order, before
-/// its first resize point; one that is new does so with places that are empty yet. Names are for messages.
+/// All functions that register return 0 or `MALLEABLE_MISUSE`. Every process registers the same objects, in the same
+/// order, before its first resize point; a new process registers places that are still empty. Names are for messages.
 ///
 /// # Safety
-/// The name ends with a zero byte, and so many bytes stay at the place until the end.
+/// The name ends with a zero byte, and `place` holds `n_bytes` bytes until the end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_constant(
     program: *mut malleable,
@@ -40,10 +40,10 @@ pub unsafe extern "C" fn malleable_constant(
     unsafe { value(program, called, (place, n_bytes), Class::Constant) }
 }
 
-/// Registers bytes that are the same on every rank and change from iteration to iteration.
+/// Registers bytes that are the same on every rank and change between iterations.
 ///
 /// # Safety
-/// As of `malleable_constant`.
+/// As for `malleable_constant`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_variable(
     program: *mut malleable,
@@ -74,12 +74,12 @@ unsafe fn value(
     0
 }
 
-/// Says how rows are cut, for the arrays that are registered next: `MALLEABLE_EVEN` and so on, with the number that goes
-/// with it. `share` says which rows this rank has: it is set here, except for `MALLEABLE_WEIGHTED`, and after every change of
-/// the size. A new rank need not know `n_rows`.
+/// Sets the partition of the rows of the arrays that are registered next: `MALLEABLE_EVEN` and so on, with its
+/// parameter. `share` receives the rows of this rank: here, except for `MALLEABLE_WEIGHTED`, and after every resize. A
+/// new rank need not know `n_rows`.
 ///
 /// # Safety
-/// `share` stays where it is until the end.
+/// `share` stays at its address until the end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_rows_of(
     program: *mut malleable,
@@ -95,10 +95,10 @@ pub unsafe extern "C" fn malleable_rows_of(
     }
 }
 
-/// As `malleable_rows_of`, with blocks whose bounds the program's function writes; four such functions at most.
+/// Like `malleable_rows_of`, for blocks whose bounds a function of the program writes; at most four such functions.
 ///
 /// # Safety
-/// As of `malleable_rows_of`; the function writes one bound more than there are parts.
+/// As for `malleable_rows_of`; the function writes one bound more than there are parts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_rows_given(
     program: *mut malleable,
@@ -130,7 +130,7 @@ unsafe fn space(
     guarded(|| {
         if let Some(first) = program.first_share(n_rows, cut) {
             let Ok(first) = first.map_err(|why| say(&why)) else { return MALLEABLE_FAILED };
-            // SAFETY: the program's own place for it.
+            // SAFETY: `share` is the program's own memory for it.
             unsafe { share.write(first) };
         }
         // SAFETY: by the condition of the callers.
@@ -139,14 +139,14 @@ unsafe fn space(
     })
 }
 
-/// Registers an array with an element of `row_bytes` for each row that does not change: `place` is the address of the
-/// program's pointer to it. The array comes from `malloc`: a change of the size frees it and puts another one in its place,
-/// which the program frees in the end. Constant arrays travel while the program computes, so it must not write to them
-/// after its first resize point.
+/// Registers a constant array with an element of `row_bytes` for each row: `place` is the address of the program's
+/// pointer to it. The array must come from `malloc`: a resize frees it and puts a new one in its place, which the
+/// program frees in the end. Constant arrays move while the program computes, so it must not write to them after its
+/// first resize point.
 ///
 /// # Safety
-/// The name ends with a zero byte; at the place there is a pointer until the end, null or from `malloc`, to as many elements
-/// as this rank has rows.
+/// The name ends with a zero byte; until the end, `place` holds a pointer that is null or from `malloc`, to as many
+/// elements as this rank has rows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_constant_rows(
     program: *mut malleable,
@@ -158,12 +158,12 @@ pub unsafe extern "C" fn malleable_constant_rows(
     unsafe { array(program, called, (place, row_bytes), Class::Constant) }
 }
 
-/// Registers an array with an element of `row_bytes` for each row that changes from iteration to iteration: `place` is the
-/// address of the program's pointer to it, which may point to another array from `malloc` at each resize point. A change of
-/// the size frees the array and puts another one in its place, which the program frees in the end.
+/// Registers a variable array with an element of `row_bytes` for each row: `place` is the address of the program's
+/// pointer to it, which may point to another array from `malloc` at each resize point. A resize frees the array and
+/// puts a new one in its place, which the program frees in the end.
 ///
 /// # Safety
-/// As of `malleable_constant_rows`.
+/// As for `malleable_constant_rows`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_rows(
     program: *mut malleable,
@@ -199,12 +199,12 @@ fn no_rows(name: &str) -> c_int {
     misuse(&format!("`{name}` belongs to no rows; call `malleable_rows_of` before"))
 }
 
-/// Registers the rows of a sparse matrix that does not change: addresses of the program's pointers to the number of entries
-/// of each row, and to the columns and values of all entries, row by row. The arrays come from `malloc`, as of
-/// `malleable_constant_rows`. For `MALLEABLE_WEIGHTED` each part gets as many entries.
+/// Registers the rows of a constant sparse matrix: addresses of the program's pointers to the number of entries of each
+/// row, and to the columns and values of all entries, row by row. The arrays must come from `malloc`, as for
+/// `malleable_constant_rows`. With `MALLEABLE_WEIGHTED` each part gets an equal number of entries.
 ///
 /// # Safety
-/// As of `malleable_constant_rows`, with as many entries as the lengths say.
+/// As for `malleable_constant_rows`, with as many entries as the lengths add up to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_constant_csr(
     program: *mut malleable,

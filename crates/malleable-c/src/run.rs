@@ -1,4 +1,4 @@
-//! Runs: begin, resize points, end.
+//! A run: begin, resize points, end.
 
 use crate::abi::{
     MALLEABLE_CONTINUE, MALLEABLE_FAILED, MALLEABLE_LEFT, MALLEABLE_RESIZED, malleable_share,
@@ -10,18 +10,19 @@ use ::malleable::{Cut, Malleable, Step};
 use core::ffi::{c_char, c_int};
 use std::ptr;
 
-/// A program that changes its number of ranks while it runs, as one of its processes sees it.
+/// Program that changes its number of ranks while it runs, as seen by one of its processes.
 #[allow(non_camel_case_types, reason = "the name is that of the C header")]
 pub struct malleable {
     run: Malleable,
     pub(crate) state: Registered,
-    /// Whether the state of a new process has come.
+    /// Whether the state of a new process has arrived.
     has_come: bool,
 }
 
-/// Begins MPI, unless the program has called `MPI_Init_thread` with `MPI_THREAD_MULTIPLE`, and a malleable program; a
-/// process that others started joins them. The options of the library are taken from the arguments of `main`, which may be
-/// null; `malleable_help` lists them. Null when it cannot: `malleable_message` says why.
+/// Begins a malleable program, and initializes MPI unless the program has called `MPI_Init_thread` with
+/// `MPI_THREAD_MULTIPLE`; a new process joins the ones that started it. The options of the library are taken from the
+/// arguments of `main`, which may be null; `malleable_help` lists them. Null on failure: `malleable_message` returns
+/// the reason.
 ///
 /// # Safety
 /// `argc` and `argv` are the addresses of those of `main`.
@@ -34,11 +35,11 @@ pub unsafe extern "C" fn malleable_begin(
     unsafe { malleable_begin_with(ptr::null(), argc, argv) }
 }
 
-/// As `malleable_begin`, with options of the program's own, such as "--sizes 2:8", which count less than the variable
-/// `SINTONIA_MALLEABLE` and the arguments.
+/// Like `malleable_begin`, with the program's own defaults of options, such as "--sizes 2:8", which the variable
+/// `SINTONIA_MALLEABLE` and the arguments override.
 ///
 /// # Safety
-/// As of `malleable_begin`; the words end with a zero byte, or are null.
+/// As for `malleable_begin`; the words end with a zero byte, or are null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_begin_with(
     words: *const c_char,
@@ -70,7 +71,7 @@ fn failed(error: &dyn std::error::Error) -> c_int {
 }
 
 impl malleable {
-    /// The rows of this rank at the start; nothing where others have them, or the program says which.
+    /// Rows of this rank at the start; `None` where the program sets them.
     pub(crate) fn first_share(
         &self,
         n_rows: u64,
@@ -106,25 +107,26 @@ impl malleable {
     }
 }
 
-/// Whether this process was started by the others, or goes on from a checkpoint: it does not make its data, which come at
-/// its first resize point.
+/// Returns whether this process was started by other ranks, or continues from a checkpoint: then it must not create its
+/// data, which arrive at its first resize point.
 ///
 /// # Safety
-/// The program was begun, and has not ended.
+/// `program` was begun, and has not ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_is_new(program: *const malleable) -> bool {
     // SAFETY: by the condition of this function.
     unsafe { program.as_ref() }.is_some_and(|program| program.run.is_new())
 }
 
-/// A place where the size may change: at the head of the loop, before this iteration. All processes of the program call it.
-/// A process that is new gets its data here, and the iteration that comes next.
+/// Point at which the size may change: at the head of the loop, before this iteration. All processes of the program
+/// call it. A new process gets its data here, and the number of the next iteration.
 ///
-/// `MALLEABLE_CONTINUE`; `MALLEABLE_RESIZED` when arrays, rows, and the communicator are new; `MALLEABLE_LEFT` when this
-/// process leaves; or what went wrong. A change that fails or is refused is nothing that goes wrong: the program goes on.
+/// Returns `MALLEABLE_CONTINUE`; `MALLEABLE_RESIZED` when arrays, rows, and the communicator are new; `MALLEABLE_LEFT`
+/// when this process leaves; or an error code. A resize that fails or is refused is not an error: the program
+/// continues.
 ///
 /// # Safety
-/// The program was begun, and has not ended; what it has registered is there.
+/// `program` was begun, and has not ended; the registered objects exist.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_resize_point(
     program: *mut malleable,
@@ -140,28 +142,29 @@ pub unsafe extern "C" fn malleable_resize_point(
     guarded(|| program.resize_point(iteration).unwrap_or_else(|error| failed(&error)))
 }
 
-/// The communicator of the present ranks, as a number that `malleable_comm` makes an `MPI_Comm` of. A change of the size
+/// Returns the communicator of the present ranks, as a number that `malleable_comm` converts to an `MPI_Comm`. A resize
 /// replaces it.
 ///
 /// # Safety
-/// The program was begun, and has not ended.
+/// `program` was begun, and has not ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_handle(program: *const malleable) -> usize {
     // SAFETY: by the condition of this function.
     unsafe { program.as_ref() }.map_or(0, |program| program.run.comm().handle())
 }
 
-/// Ends it, when the loop is done, or this process leaves: all processes call it. Arrays are the program's again. MPI ends
-/// with the process, unless the program began it: do not call `MPI_Finalize` then. 0, or what went wrong.
+/// Ends the program when the loop is done, or this process leaves: all processes call it. Arrays belong to the program
+/// again. MPI is finalized at the end of the process: call `MPI_Finalize` only if the program initialized MPI itself.
+/// Returns 0 or an error code.
 ///
 /// # Safety
-/// The program was begun, and is not used any more.
+/// `program` was begun, and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_end(program: *mut malleable) -> c_int {
     if program.is_null() {
         return misuse("`malleable_end` got a null pointer");
     }
-    // SAFETY: it comes of `malleable_begin`, and ends here.
+    // SAFETY: the pointer was returned by `malleable_begin`, and ends here.
     let mut program = unsafe { Box::from_raw(program) };
     guarded(|| {
         let ended = program.run.finish();

@@ -1,4 +1,4 @@
-//! What a program of C has registered, as a state of Rust.
+//! Registered objects of a C program, as a state in Rust.
 
 use crate::abi::malleable_share;
 use crate::memory::Array;
@@ -6,18 +6,18 @@ use crate::places::{Foreign, Kept, Place, Value};
 use malleable::{Class, Comm, Cut, Data, Error, State};
 use std::sync::Arc;
 
-/// Everything that was registered, in that order.
+/// All registered objects, in the order of registration.
 #[derive(Default)]
 pub(crate) struct Registered {
     values: Vec<(&'static str, Class, Value)>,
     spaces: Vec<Space>,
 }
 
-/// Rows, how they are cut, and what there is for each of them.
+/// Rows with their partition, and the objects that have an element for each of them.
 struct Space {
     n_rows: u64,
     cut: Cut,
-    /// What this rank has of them, for the program and from it.
+    /// Rows of this rank, read and written by the program as well.
     share: *mut malleable_share,
     objects: Vec<Object>,
 }
@@ -27,11 +27,11 @@ enum Object {
     Sparse(Box<Sparse>),
 }
 
-/// A sparse matrix: the lengths of its rows are copied, since they decide where rows go.
+/// Sparse matrix: the lengths of its rows are copied, since they decide where rows go.
 struct Sparse {
     name: &'static str,
     lengths: Arc<[u32]>,
-    /// Those that the program has.
+    /// Lengths that the program has.
     told: Arc<[u32]>,
     lengths_at: Place,
     arrays: [(Place, Kept); 2],
@@ -45,18 +45,19 @@ impl Registered {
     /// Begins a space of rows.
     ///
     /// # Safety
-    /// The share stays where it is as long as this does.
+    /// `share` stays at its address as long as this value exists.
     pub(crate) unsafe fn space(&mut self, n_rows: u64, cut: Cut, share: *mut malleable_share) {
         self.spaces.push(Space { n_rows, cut, share, objects: Vec::new() });
     }
 
-    /// An array with an element for each row of the newest space; `false` where there is none.
+    /// Adds an array with an element for each row of the newest space; `false` where there is none.
     pub(crate) fn array(&mut self, name: &'static str, class: Class, place: Place) -> bool {
         let object = Object::Array { name, class, place, kept: Kept::default() };
         self.spaces.last_mut().map(|space| space.objects.push(object)).is_some()
     }
 
-    /// A sparse matrix with the rows of the newest space: places of lengths, columns, and values.
+    /// Adds a sparse matrix with the rows of the newest space: places of lengths, columns, and
+    /// values.
     pub(crate) fn sparse(&mut self, name: &'static str, places: [Place; 3]) -> bool {
         let [lengths_at, columns, values] = places;
         let arrays = [columns, values].map(|place| (place, Kept::default()));
@@ -66,14 +67,14 @@ impl Registered {
         self.spaces.last_mut().map(|space| space.objects.push(Object::Sparse(sparse))).is_some()
     }
 
-    /// Tells the program which rows this rank has after a change of the size.
+    /// Writes the rows that this rank has after a resize into the program's shares.
     pub(crate) fn tell(&mut self, comm: &Comm) -> Result<(), Error> {
         for space in &mut self.spaces {
             let come = space.objects.iter_mut().map(Object::told).fold(None, Option::or);
             let n_rows = come.unwrap_or(space.share().n_rows);
             let all = comm.allgather(&[n_rows, space.n_rows])?;
             let before = all.chunks(2).take(comm.rank() as usize).map(|rank| rank[0]).sum();
-            // New ranks may not know how many rows there are in all.
+            // New ranks may not know the total number of rows.
             space.n_rows = all.chunks(2).map(|rank| rank[1]).max().unwrap_or(0);
             let parts = space.cut.partition(space.n_rows, comm.size()).ok();
             let own = parts.filter(|_| !space.has_blocks());
@@ -84,7 +85,7 @@ impl Registered {
         Ok(())
     }
 
-    /// Gives constants back to the program.
+    /// Gives constant arrays back to the program.
     pub(crate) fn give_back(&mut self) {
         for object in self.spaces.iter_mut().flat_map(|space| &mut space.objects) {
             match object {
@@ -114,7 +115,7 @@ impl Space {
 }
 
 impl Object {
-    /// Rows that came with a change of the size, which the program then has.
+    /// Hands new lengths to the program; returns the number of rows after a resize.
     fn told(&mut self) -> Option<u64> {
         let n_rows = match self {
             Self::Array { kept, .. } => kept.n_come.take(),
@@ -125,18 +126,18 @@ impl Object {
 }
 
 impl Sparse {
-    /// Takes over the lengths of the program, when it has some that were not seen yet.
+    /// Takes over the program's lengths, when there are new ones.
     fn look(&mut self, n_rows: usize) {
         let start = self.lengths_at.get().cast::<u32>();
         if self.lengths.is_empty() && !start.is_null() && n_rows != 0 {
-            // SAFETY: the program says that there are so many.
+            // SAFETY: the program states that there are `n_rows`.
             let lengths = unsafe { std::slice::from_raw_parts(start, n_rows) };
             self.lengths = lengths.into();
             self.told = Arc::clone(&self.lengths);
         }
     }
 
-    /// Gives the program the lengths that came.
+    /// Hands the new lengths to the program.
     fn tell(&mut self) -> Option<usize> {
         if Arc::ptr_eq(&self.lengths, &self.told) {
             return None;
@@ -145,7 +146,7 @@ impl Sparse {
         for (bytes, length) in array.as_mut().chunks_exact_mut(4).zip(&*self.lengths) {
             bytes.copy_from_slice(&length.to_ne_bytes());
         }
-        // SAFETY: the lengths that are replaced, which nobody else has.
+        // SAFETY: these are the lengths being replaced, which have no other owner.
         drop(unsafe { Array::adopt(self.lengths_at.get(), size_of_val(&*self.told)) });
         self.lengths_at.set(array.into_raw());
         self.told = Arc::clone(&self.lengths);

@@ -1,4 +1,4 @@
-//! The library from C.
+//! Tests of the library from C.
 
 mod examples;
 mod header;

@@ -1,9 +1,9 @@
-//! The examples give the same results whatever becomes of their size.
+//! Tests that the examples give the same results on any sequence of sizes.
 
 use super::program::Program;
 use launch::Library;
 
-/// What the rod says, and its last size.
+/// Runs the rod; returns its output, and its last size.
 #[track_caller]
 fn rod(program: &Program, library: Library, n_ranks: usize, words: &str) -> (String, u32) {
     let job = library.launch(n_ranks, &program.path()).args(words.split_whitespace());
@@ -21,7 +21,7 @@ fn heat_is_the_same_on_changing_ranks() {
     for library in Library::DYNAMIC {
         let program = Program::of(library, "examples/rod.c");
         let (unchanged, _) = rod(&program, library, 1, "");
-        // The program waits for the processes, or it would be done before they come.
+        // The program waits for new processes, or it would be done before they start.
         for (n_ranks, words, last) in [
             (2, "--foreground --check-every 1 --redistribution sync --schedule 50:4", 4),
             (
@@ -36,7 +36,7 @@ fn heat_is_the_same_on_changing_ranks() {
     }
 }
 
-/// All kinds of data and cuts: `kinds.c` knows what belongs where.
+/// All kinds of data and partitions: `kinds.c` checks the place of every element.
 #[test]
 fn everything_is_where_it_belongs() {
     for library in Library::DYNAMIC {
@@ -49,8 +49,8 @@ fn everything_is_where_it_belongs() {
     }
 }
 
-/// On one node nothing was set for MPICH 5, and a receive from `MPI_ANY_SOURCE` waited for ever after most growths. Open MPI 5
-/// does not come back from the creation of a window over ranks that were started apart.
+/// Regression: on one node nothing was set for MPICH 5, and a receive from `MPI_ANY_SOURCE` waited forever after most
+/// growths. Open MPI 5 does not return from creating a window over ranks that were started separately.
 #[test]
 fn ranks_that_were_started_are_heard_by_all() {
     for library in Library::DYNAMIC {

@@ -1,4 +1,4 @@
-//! The header is made from the sources and taken by compilers.
+//! Tests that the header matches the sources, and that compilers accept it.
 
 use super::program::{repository, run};
 use c_header::Header;
@@ -35,7 +35,7 @@ const ABOUT: &str = "\
  *
  * Made from the sources in crates/malleable-c/src; a test says how. */";
 
-/// What depends on the MPI library of the compiler: its handles are pointers, or numbers.
+/// Part that depends on the compiler's MPI library: its handles are pointers, or numbers.
 const COMMUNICATOR: &str = "\
 // The communicator of the present ranks, for programs that include `mpi.h`; a change of the size replaces it.
 #define malleable_comm(program) ((MPI_Comm)malleable_handle(program))
@@ -52,12 +52,12 @@ fn generated() -> String {
         builder = builder.with_src(repository(&format!("crates/malleable-c/src/{source}.rs")));
     }
     let text = c_header::text(builder);
-    // For people who write Rust.
+    // Safety sections are for people who write Rust.
     let lines = text.split_inclusive('\n').collect::<Vec<_>>();
     without_safety(&lines)
 }
 
-/// Leaves out the sections `# Safety`, up to the end of a comment.
+/// Removes the sections `# Safety`, up to the end of a comment.
 fn without_safety(lines: &[&str]) -> String {
     let mut is_left_out = false;
     let mut kept = String::new();

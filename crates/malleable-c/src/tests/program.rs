@@ -1,4 +1,4 @@
-//! Programs in C, built with the library and an MPI library.
+//! C programs built with the library and an MPI library, for tests.
 
 use launch::Library;
 use launch::library::Language;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A file of this repository.
+/// Path of a file of this repository.
 pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The folder of the library.
+/// Folder of the built library.
 #[track_caller]
 pub(crate) fn library() -> PathBuf {
     launch::place::built("libsintonia_malleable.a");
@@ -21,14 +21,14 @@ pub(crate) fn library() -> PathBuf {
         .to_owned()
 }
 
-/// A program that was built for one test.
+/// C program built for one test.
 #[derive(Debug)]
 pub(crate) struct Program {
     dir: TempDir,
 }
 
 impl Program {
-    /// Builds a file of this crate for an MPI library.
+    /// Builds a source file of this crate for an MPI library.
     #[track_caller]
     pub(crate) fn of(mpi: Library, source: &str) -> Self {
         let (dir, folder) = (tempfile::tempdir().expect("a folder"), library());
@@ -46,13 +46,13 @@ impl Program {
         self.beside("program")
     }
 
-    /// A file beside it.
+    /// Path of a file beside the program.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 }
 
-/// Runs a command that has to succeed.
+/// Runs a command that must succeed.
 #[track_caller]
 pub(crate) fn run(command: &mut Command) {
     let output = command.output().expect("it can be started");

@@ -1,4 +1,4 @@
-//! `apps/stencil`: the same cells on fixed and on changing ranks.
+//! Tests of `apps/stencil`: the same cells on fixed and on changing ranks.
 
 use super::program::{library, repository, run};
 use launch::library::Language;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Both programs, compiled for this library.
+/// Builds both programs for this library.
 fn built(mpi: Library) -> TempDir {
     let built = tempfile::tempdir().expect("a folder");
     let mut make = Command::new("make");
@@ -18,14 +18,14 @@ fn built(mpi: Library) -> TempDir {
     built
 }
 
-/// A plate after so many steps.
+/// Job that computes a plate for `n_steps` steps.
 fn job(mpi: Library, n_ranks: usize, program: &Path, n_steps: u32, words: &[&str]) -> Job {
     let control = program.with_extension("control").display().to_string();
     let job = mpi.launch(n_ranks, program).args(["40", "61"]).arg(n_steps.to_string());
     job.args(words.iter().copied()).variable("SINTONIA_MALLEABLE", format!("--control {control}"))
 }
 
-/// What a program says of its ranks and its cells.
+/// Runs a job; returns its output on ranks and on cells.
 #[track_caller]
 fn cells(job: Job) -> (String, String) {
     let ended = job.run();

@@ -1,8 +1,8 @@
-/* Grows, and then does what programs do that do not know who has something to say: receives from any rank, over all ranks
- * and over each half of them, and, when told to, puts numbers into a window of the new communicator. It ends some
- * iterations after it has become as large as it is told, however long that takes.
+/* Grows, and then receives from any rank, over all ranks and over each half of them, and, if requested, puts numbers into
+ * a window of the new communicator. It ends some iterations after it has reached the requested size, however long that
+ * takes.
  *
- *   anybody N [put] [--schedule ...]   1 where something is wrong; ended by a signal where something waits for ever
+ *   anybody N [put] [--schedule ...]     exits with 1 on an error; ended by a signal if a call waits forever
  */
 #define _POSIX_C_SOURCE 200809L
 #include <malleable.h>
@@ -15,7 +15,7 @@ enum { N_AT_LAST = 10, N_ROUNDS = 4, PATIENCE_S = 50 };
 
 static int n_wrong;
 
-/* Each rank in turn hears all others. */
+/* Each rank in turn receives from all others. */
 static void hear_all(MPI_Comm comm)
 {
     int rank, size;
@@ -45,7 +45,7 @@ static void hear_halves(MPI_Comm comm)
     MPI_Comm_free(&half);
 }
 
-/* Each rank puts its number where the next one has its place for it. */
+/* Each rank puts its number into the window of the next one. */
 static void put(MPI_Comm comm)
 {
     int rank, size, heard = -1;

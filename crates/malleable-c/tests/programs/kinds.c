@@ -1,6 +1,6 @@
-/* Every kind of data and cut, with contents that say where they belong: whatever moves is checked at each iteration.
+/* Every kind of data and partition, with contents that encode their positions, which each iteration checks.
  *
- *   kinds [--schedule ...]     1 where something is wrong
+ *   kinds [--schedule ...]     exits with 1 on an error
  */
 #include <malleable.h>
 #include <mpi.h>
@@ -10,7 +10,7 @@
 
 enum { N_ROWS = 1000, N_COLUMNS = 40, N_ITERATIONS = 60 };
 
-/* Rows and what there is for each of them. */
+/* Rows, and an element for each of them. */
 struct part {
     malleable_share share;
     uint64_t *numbers;
@@ -35,7 +35,7 @@ static void expect(int is_right, const char *what, uint64_t at)
         fprintf(stderr, "wrong: %s at %llu\n", what, (unsigned long long)at);
 }
 
-/* A third of the rows for the first part, and the rest for the others. */
+/* Bounds that give a third of the rows to the first part, and the rest to the others. */
 static void bounds(uint64_t n_rows, uint32_t n_parts, uint64_t *bounds, void *context)
 {
     uint64_t first = n_parts == 1 ? n_rows : n_rows / *(uint64_t *)context;
@@ -44,7 +44,7 @@ static void bounds(uint64_t n_rows, uint32_t n_parts, uint64_t *bounds, void *co
         bounds[part] = n_parts == 1 ? n_rows : first + (n_rows - first) * (part - 1) / (n_parts - 1);
 }
 
-/* The row that has this place, in turns of 7 rows. */
+/* Row at this position, where blocks of 7 rows are dealt round-robin. */
 static uint64_t cyclic_row(uint64_t place, int rank, int size)
 {
     return (place / 7 * (uint64_t)size + (uint64_t)rank) * 7 + place % 7;
@@ -125,7 +125,7 @@ static void check(const struct all *all, uint64_t iteration, MPI_Comm comm)
 
 static void step(struct all *all)
 {
-    /* As programs do that keep the values before. */
+    /* A new array, as in programs that keep the previous values. */
     uint64_t *next = malloc((size_t)all->even.share.n_rows * sizeof *next + 1);
     for (uint64_t i = 0; i < all->even.share.n_rows; i++)
         next[i] = all->even.numbers[i] + 1;
