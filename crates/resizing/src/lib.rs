@@ -1,9 +1,9 @@
-//! Where new processes go, and which rows move where, when a running program changes its size.
+//! Rules for resizing a running program: placement of new processes, redistribution of rows, and payoff.
 //!
-//! A program of `P` *sources* becomes one of `H` *targets*. Its distributed data are rows; a [`Partition`] says who holds
-//! which of them before and after, a [`Plan`] what moves between the two. With the strategy *merge* some sources become
-//! targets, and [`stay`] chooses which, so that least moves. [`place()`] finds nodes for processes that are new.
-//! [`payoff`] says whether the change is worth what it costs.
+//! A program of `P` *sources* becomes one of `H` *targets*. Its distributed data are rows; a [`Partition`] assigns them
+//! to parts before and after, and a [`Plan`] is the moves between the two. With the strategy *merge* some sources
+//! become targets, and [`stay`] chooses which, so that as little as possible moves. [`place()`] finds nodes for new
+//! processes. [`payoff`] judges whether the resize is worth its cost.
 //!
 //! ```
 //! use resizing::{Partition, Plan, RowBytes, Seat, stay};
@@ -22,10 +22,10 @@
 //!
 //! # Invariants
 //! - Pure (I1) and deterministic: every process computes the same plan by itself.
-//! - A plan moves every row once; plans one after the other make the plan of the whole way.
+//! - A plan moves every row once; plans one after the other compose to the plan of the whole change.
 //!
 //! # Not here
-//! Sending what a plan says, starting processes.
+//! Carrying out plans, starting processes.
 
 mod partition;
 mod place;

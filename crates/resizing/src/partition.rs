@@ -1,31 +1,31 @@
-//! Which part holds which rows.
+//! Partitions of rows into parts.
 
 mod grid;
 
 use grid::Grid;
 use std::ops::Range;
 
-/// Why rows cannot be divided so.
+/// Error in a partition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartitionError {
-    /// There is no part.
+    /// The number of parts is 0.
     #[error("rows cannot be divided among 0 parts; give 1 at least")]
     NoParts,
-    /// A block without rows.
+    /// A block has no rows.
     #[error("blocks of 0 rows cannot be dealt; give 1 row at least")]
     NoBlock,
-    /// Bounds that begin elsewhere or go back.
+    /// The bounds do not begin with 0, or decrease.
     #[error("bound {place} is {bound}; bounds begin with 0 and never go back")]
     Bound {
-        /// Which one, from 0.
+        /// Index of the bound, from 0.
         place: usize,
-        /// Its value.
+        /// Value of the bound.
         bound: u64,
     },
 }
 
-/// Rows `0..n_rows`, each in one of the parts `0..n_parts`.
+/// Partition of the rows `0..n_rows` into parts `0..n_parts`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     n_rows: u64,
@@ -39,12 +39,12 @@ enum Shape {
     Blocks { bounds: Vec<u64> },
     /// Block `b` of `block_rows` rows is in part `b % n_parts`.
     Cyclic { block_rows: u64 },
-    /// Rows are cells of a field of two dimensions.
+    /// Rows are the cells of a two-dimensional field.
     Grid(Grid),
 }
 
 impl Partition {
-    /// One block for each part, of equal length up to one row; the first ones are longer.
+    /// One block per part, with lengths that differ by at most one row; the first ones are longer.
     ///
     /// # Errors
     /// [`PartitionError::NoParts`].
@@ -53,8 +53,8 @@ impl Partition {
         Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds } })
     }
 
-    /// One block for each part, cut where the weight before is nearest to an equal share: no part has
-    /// more than its share and the heaviest row. `weights` are of the rows, for example their non-zeros.
+    /// One block per part, with the bounds where the weight before is nearest to an equal share: no part has more than
+    /// its share plus the heaviest row. `weights` are those of the rows, for example their numbers of non-zeros.
     ///
     /// # Errors
     /// [`PartitionError::NoParts`].
@@ -67,9 +67,9 @@ impl Partition {
         Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds } })
     }
 
-    /// What one holder of rows knows of where [`weighted`](Self::weighted) cuts: how many of its rows come before each
-    /// part, whose sums over all holders are the bounds, but for the last one. With the `weights` of its rows, which lie
-    /// together, `before` as the weight of all rows before them, and `total` as that of all.
+    /// Returns one holder's contribution to the bounds of [`weighted`](Self::weighted): the number of its rows before
+    /// each part. Summed over all holders, these are the bounds except for the last one. `weights` are those of its
+    /// rows, which are contiguous, `before` is the weight of all rows before them, and `total` that of all rows.
     ///
     /// # Errors
     /// [`PartitionError::NoParts`].
@@ -96,8 +96,9 @@ impl Partition {
         Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds: bounds.collect() } })
     }
 
-    /// Rectangles of a field of `n_rows` times `n_columns` cells, which are this partition's rows: cell `column` of row
-    /// `row` is `row * n_columns + column`. Of all grids of `n_parts` rectangles it is the one with the shortest borders.
+    /// Rectangles of a field of `n_rows` times `n_columns` cells, which are the rows of this partition: cell `column`
+    /// of row `row` has number `row * n_columns + column`. Of all grids of `n_parts` rectangles it is the one with the
+    /// shortest borders.
     ///
     /// # Errors
     /// [`PartitionError::NoParts`].
@@ -107,8 +108,8 @@ impl Partition {
         Ok(Self { n_rows: n_cells, n_parts, shape: Shape::Grid(grid) })
     }
 
-    /// How many parts there are below each other and side by side: `(n_parts, 1)` but for [`blocks_2d`](Self::blocks_2d),
-    /// where `part / side_by_side` and `part % side_by_side` are a part's place.
+    /// Returns the number of parts down and across: `(n_parts, 1)` except for [`blocks_2d`](Self::blocks_2d), where
+    /// `part / across` and `part % across` are a part's position.
     #[must_use]
     pub fn grid(&self) -> (u32, u32) {
         match &self.shape {
@@ -117,7 +118,7 @@ impl Partition {
         }
     }
 
-    /// Rows and columns of the field in a part of [`blocks_2d`](Self::blocks_2d).
+    /// Returns the rows and columns of the field in a part of [`blocks_2d`](Self::blocks_2d).
     #[must_use]
     pub fn block_2d(&self, part: u32) -> Option<[Range<u64>; 2]> {
         match &self.shape {
@@ -129,7 +130,8 @@ impl Partition {
     /// Part `k` holds rows `bounds[k]..bounds[k + 1]`.
     ///
     /// # Errors
-    /// [`PartitionError::NoParts`] below two bounds, [`PartitionError::Bound`] where they do not begin with 0 or go back.
+    /// [`PartitionError::NoParts`] for fewer than two bounds, [`PartitionError::Bound`] if they do not begin with 0 or
+    /// decrease.
     pub fn given(bounds: Vec<u64>) -> Result<Self, PartitionError> {
         let n_parts = u32::try_from(bounds.len().saturating_sub(1)).unwrap_or(u32::MAX);
         positive(n_parts)?;
@@ -143,7 +145,7 @@ impl Partition {
         Ok(Self { n_rows: least, n_parts, shape: Shape::Blocks { bounds } })
     }
 
-    /// Blocks of `block_rows` rows, dealt to the parts in turns.
+    /// Blocks of `block_rows` rows, dealt to the parts round-robin.
     ///
     /// # Errors
     /// [`PartitionError::NoParts`], [`PartitionError::NoBlock`].
@@ -155,19 +157,19 @@ impl Partition {
         Ok(Self { n_rows, n_parts, shape: Shape::Cyclic { block_rows } })
     }
 
-    /// Rows of all parts together.
+    /// Number of rows in all parts.
     #[must_use]
     pub const fn n_rows(&self) -> u64 {
         self.n_rows
     }
 
-    /// Parts, those without rows too.
+    /// Number of parts, including those without rows.
     #[must_use]
     pub const fn n_parts(&self) -> u32 {
         self.n_parts
     }
 
-    /// Longest stretches of rows in one part, in the order of rows.
+    /// Maximal runs of rows in one part, in the order of rows.
     pub fn runs(&self) -> impl Iterator<Item = (u32, Range<u64>)> {
         let mut row = 0;
         std::iter::from_fn(move || {
@@ -196,13 +198,13 @@ impl Partition {
         })
     }
 
-    /// How many rows a part holds.
+    /// Number of rows in a part.
     #[must_use]
     pub fn n_rows_of(&self, part: u32) -> u64 {
         self.rows_of(part).map(|rows| rows.end - rows.start).sum()
     }
 
-    /// The part of `row`, which exists, and the stretch from `row` on that it holds.
+    /// Returns the part of an existing `row`, and the rest of its run from `row` on.
     fn run_at(&self, row: u64) -> (u32, Range<u64>) {
         match &self.shape {
             Shape::Blocks { bounds } => {
@@ -227,7 +229,7 @@ impl Partition {
     }
 }
 
-/// The first row of each part among these, which begin after a weight of `before`.
+/// Returns the first row of each part among these rows, which begin after a weight of `before`.
 fn cuts(
     weights: impl Iterator<Item = u64>,
     mut before: u128,
@@ -239,7 +241,7 @@ fn cuts(
     let mut row = 0;
     for part in 0..n_parts {
         let share = total * u128::from(part) / u128::from(n_parts);
-        // A row goes to the part in which more than half of it lies.
+        // A row goes to the part that contains more than half of it.
         let is_before =
             |weight: &u64, before| 2 * before + u128::from(*weight) <= 2 * share && before < share;
         while let Some(weight) = weights.next_if(|weight| is_before(weight, before)) {

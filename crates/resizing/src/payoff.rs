@@ -1,7 +1,7 @@
-//! Whether changing the size pays within the iterations that are left, and which size pays most.
+//! Decides whether changing the size pays within the iterations left, and which size pays most.
 //!
-//! `gain = iterations left * (seconds now - seconds then) - seconds that the program stops for the change`. What is not
-//! known for sure counts against a change: it is advised where it gains at the worst end of all intervals.
+//! `gain = iterations left * (seconds now - seconds then) - seconds that the program stops for the change`. Uncertainty
+//! counts against a change: it is advised where it gains even at the worst end of all intervals.
 //!
 //! ```
 //! use resizing::payoff::{Estimate, Prospect, Verdict, pays};
@@ -15,7 +15,7 @@
 //! ```
 //!
 //! # Not here
-//! Models made beforehand (`fitting`), measuring, and who else may want another size.
+//! Models made beforehand (`fitting`), measuring, and other sources of resize requests.
 
 mod cost;
 mod curve;
@@ -25,46 +25,46 @@ pub use cost::{Change, Cost};
 pub use curve::Curve;
 pub use seen::{History, Seen};
 
-/// The share of the remaining time that a try may lose.
+/// Largest share of the remaining time that trying a size may lose.
 const TRY_SHARE: f64 = 0.05;
-/// Iterations until a size that was tried is known.
+/// Number of iterations after which a tried size is known.
 const N_TRY_ITERATIONS: f64 = 10.0;
 
-/// A number that is known so well.
+/// Estimate of a number, with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The likely value.
+    /// Likely value.
     pub value: f64,
-    /// It is hardly less.
+    /// Lower end of the interval.
     pub low: f64,
-    /// It is hardly more.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
 impl Estimate {
-    /// A value and how far off it may be; what is estimated is not negative.
+    /// Estimate with a symmetric error; estimated values are not negative.
     pub fn around(value: f64, error: f64) -> Self {
         Self { value, low: (value - error).max(0.0), high: value + error }
     }
 }
 
-/// What a program may become.
+/// Situation of a program before a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prospect<'a> {
-    /// Its size now.
+    /// Present size.
     pub size: u32,
-    /// Iterations that it has still to do.
+    /// Number of iterations left.
     pub n_iterations_left: u64,
-    /// Sizes that it may have; its own is skipped.
+    /// Allowed sizes; the present one is skipped.
     pub candidates: &'a [u32],
     /// Whether a size may be tried of which little is known.
     pub may_explore: bool,
 }
 
-/// What is advised.
+/// Kind of advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// No change pays for sure.
+    /// No change pays for certain.
     Stay,
     /// A change pays.
     Resize,
@@ -72,22 +72,22 @@ pub enum Verdict {
     Explore,
 }
 
-/// What is advised, and why.
+/// Advice with its reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payoff {
-    /// What is advised.
+    /// Kind of advice.
     pub verdict: Verdict,
-    /// The size to have: that of now where it stays.
+    /// Size to have; the present one for [`Verdict::Stay`].
     pub size: u32,
-    /// What the best change gains, in seconds, its cost taken off; 0 where there is none to judge.
+    /// Gain of the best change less its cost, in seconds; 0 where no change could be judged.
     pub gain_s: Estimate,
-    /// What that change costs, in seconds.
+    /// Cost of that change, in seconds.
     pub cost_s: f64,
-    /// Why, as a sentence for a person.
+    /// Reason, as a sentence for the user.
     pub reason: String,
 }
 
-/// One size, judged.
+/// Evaluation of one size.
 #[derive(Clone, Copy, Debug)]
 struct Judged {
     size: u32,
@@ -96,8 +96,8 @@ struct Judged {
     gain_s: Estimate,
 }
 
-/// Whether a change pays: `seconds` says what an iteration takes with a size, the present one among them, or nothing where
-/// that is not known; `cost` for how many seconds the program stops to have another size.
+/// Advises on a change: `seconds` returns the time of an iteration at a size, including the present one, or `None`
+/// where it is unknown; `cost` returns for how many seconds the program stops to change to a size.
 pub fn pays(
     prospect: &Prospect<'_>,
     seconds: impl Fn(u32) -> Option<Estimate>,
@@ -139,7 +139,7 @@ pub fn pays(
     }
 }
 
-/// The one that gains most, if all is as it is likely; of several the smallest.
+/// Returns the size with the largest likely gain; among equals the smallest.
 fn likeliest<'a>(some: impl Iterator<Item = &'a Judged>) -> Option<&'a Judged> {
     some.max_by(|one, other| {
         one.gain_s.value.total_cmp(&other.gain_s.value).then(other.size.cmp(&one.size))
@@ -164,7 +164,7 @@ fn judge(
     is_known.then_some(Judged { size, seconds: then, cost_s, gain_s })
 }
 
-/// Whether a size is likely to gain, and trying it and coming back loses little, and less than it may gain.
+/// Returns whether a size is likely to gain, and trying it and coming back loses little, and less than it may gain.
 fn is_worth_a_try(prospect: &Prospect<'_>, now: Estimate, one: &Judged) -> bool {
     let n_tried = N_TRY_ITERATIONS.min(iterations(prospect));
     let lost_s = 2.0 * one.cost_s.high + n_tried * (one.seconds.high - now.value).max(0.0);
@@ -230,7 +230,7 @@ fn processes(n: u32) -> String {
     if n == 1 { "1 process".to_owned() } else { format!("{n} processes") }
 }
 
-/// Seconds with three digits.
+/// Formats seconds with three digits.
 fn said(seconds: f64) -> String {
     let (value, unit) = match seconds.abs() {
         least if least < 1e-3 => (seconds * 1e6, "us"),
@@ -252,7 +252,7 @@ fn said(seconds: f64) -> String {
 mod tests {
     use super::*;
 
-    /// Seconds of an iteration that has a part for one process and one for all.
+    /// Time of an iteration with a serial part and a parallel part.
     fn amdahl(size: u32) -> Estimate {
         Estimate::around(0.01 + 0.4 / f64::from(size), 0.002)
     }

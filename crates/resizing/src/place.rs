@@ -1,44 +1,45 @@
-//! On which nodes new processes are started.
+//! Placement of new processes on nodes.
 
 use crate::{PairBytes, Plan, RowBytes};
 
-/// How nodes are chosen for new processes.
+/// Rule for choosing nodes for new processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
-    /// All nodes get equally full: each process goes where least of the cores are taken (the source's *best-fit*).
+    /// Fills all nodes equally: each process goes where the smallest share of the cores is taken (the source's
+    /// *best-fit*).
     #[default]
     Balance,
-    /// A node is filled before the next one (the source's *worst-fit*). When all are full, each gets one more in turns.
+    /// Fills one node before the next (the source's *worst-fit*). When all are full, each gets one more in turns.
     Fill,
 }
 
-/// A node of the job.
+/// Node of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Cores that the job has there.
+    /// Number of cores that the job has there.
     pub n_cores: u32,
-    /// Processes of the job that stay there.
+    /// Number of processes of the job that stay there.
     pub n_busy: u32,
 }
 
-/// Why processes cannot be placed.
+/// Error in placing processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlaceError {
     /// No node has a core.
     #[error("no node has a core; give nodes to the job")]
     NoCores,
-    /// Processes do not fit.
+    /// The processes do not fit.
     #[error("{n_targets} processes do not fit on {n_cores} cores; take more nodes")]
     NoRoom {
-        /// Processes.
+        /// Number of processes.
         n_targets: u32,
-        /// Cores of all nodes.
+        /// Number of cores on all nodes.
         n_cores: u64,
     },
 }
 
-/// How many of `n_new` processes each node gets. More than there are cores may be asked for; they share cores.
+/// Returns how many of `n_new` processes each node gets. There may be more processes than cores; they share cores.
 ///
 /// # Errors
 /// [`PlaceError::NoCores`].
@@ -56,7 +57,7 @@ fn next(policy: Placement, nodes: &[Node], placed: &[u32]) -> Option<usize> {
     let cores = |node: usize| u64::from(nodes[node].n_cores);
     let with_cores = || (0..nodes.len()).filter(|node| 0 < cores(*node));
     let free = || with_cores().find(|node| taken(*node) < cores(*node));
-    // Shares of the cores are compared as fractions; the first of equals is taken.
+    // Shares of the cores are compared as fractions; the first among equals is taken.
     let least_full = || {
         with_cores()
             .min_by(|a, b| ((taken(*a) + 1) * cores(*b)).cmp(&((taken(*b) + 1) * cores(*a))))
@@ -67,14 +68,14 @@ fn next(policy: Placement, nodes: &[Node], placed: &[u32]) -> Option<usize> {
     }
 }
 
-/// A node for each target, so that as few bytes as possible go from node to node: `node_of_source` are the nodes of the
-/// sources; no node gets more targets than cores.
+/// Returns a node for each target, so that as few bytes as possible move between nodes: `node_of_source` are the nodes
+/// of the sources; no node gets more targets than cores.
 ///
-/// Targets are assigned one by one, each by the cheapest chain of exchanges that makes room, so that the assignment is the
-/// best one after each of them (successive shortest paths). Takes some `H^2 * N` steps for `H` targets on `N` nodes.
+/// Targets are assigned one by one, each by the cheapest chain of exchanges that makes room, so that the assignment is
+/// optimal after each of them (successive shortest paths). Takes about `H^2 * N` steps for `H` targets on `N` nodes.
 ///
 /// # Errors
-/// [`PlaceError::NoRoom`] where there are fewer cores than targets.
+/// [`PlaceError::NoRoom`] if there are fewer cores than targets.
 pub fn place_nearest(
     plan: &Plan,
     of: &RowBytes,
@@ -91,11 +92,11 @@ pub fn place_nearest(
     place_where_found(&found, &nodes)
 }
 
-/// A node for each process, so that as many as possible of the bytes that they need are on their nodes: `found` has for each
-/// process the bytes on each node; no node gets more processes than it has free cores.
+/// Returns a node for each process, so that as many as possible of the bytes that the processes need are on their
+/// nodes: `found` has for each process the bytes on each node; no node gets more processes than it has free cores.
 ///
 /// # Errors
-/// [`PlaceError::NoRoom`] where there are fewer free cores than processes.
+/// [`PlaceError::NoRoom`] if there are fewer free cores than processes.
 pub fn place_where_found(found: &[Vec<u64>], nodes: &[Node]) -> Result<Vec<usize>, PlaceError> {
     let n_targets = u32::try_from(found.len()).unwrap_or(u32::MAX);
     let free = nodes.iter().map(|node| node.n_cores.saturating_sub(node.n_busy));
@@ -114,13 +115,13 @@ pub fn place_where_found(found: &[Vec<u64>], nodes: &[Node]) -> Result<Vec<usize
 }
 
 struct Assignment {
-    /// Bytes that each target finds on each node.
+    /// Bytes of each target on each node.
     kept: Vec<Vec<i128>>,
     n_free: Vec<u32>,
     node_of: Vec<usize>,
 }
 
-/// What a target loses by going from one node to another, and which one loses least.
+/// Smallest loss of moving a target from one node to another, and that target.
 type Exchange = Option<(i128, usize)>;
 
 impl Assignment {
@@ -129,10 +130,10 @@ impl Assignment {
         let target = self.node_of.len();
         let n_nodes = self.n_free.len();
         let exchanges = self.exchanges();
-        // Least loss at which each node gets one target more, and from where that one comes.
+        // Smallest loss at which each node gets one more target, and the node that this one comes from.
         let mut loss = (0..n_nodes).map(|node| -self.kept[target][node]).collect::<Vec<_>>();
         let mut came_from = vec![None::<usize>; n_nodes];
-        // Losses may be below zero, circles of them not: there are at most as many steps as nodes.
+        // Losses may be negative, but no cycle of them is: there are at most as many steps as nodes.
         for _ in 0..n_nodes {
             let mut is_settled = true;
             for from in 0..n_nodes {

@@ -1,14 +1,14 @@
-//! What moves from one partition to another.
+//! Plans: the moves from one partition to another.
 
 use crate::{Partition, RowBytes, Seat};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Why there is no plan.
+/// Error in making a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The partitions are of different things.
+    /// The partitions have different numbers of rows.
     #[error("{n_sources} rows cannot become {n_targets}; both partitions are of the same rows")]
     Rows {
         /// Rows before.
@@ -16,35 +16,35 @@ pub enum PlanError {
         /// Rows after.
         n_targets: u64,
     },
-    /// A plan begins with other processes than the one before ends with.
+    /// A plan starts from another number of processes than the previous one ends with.
     #[error("a plan for {n_targets} targets is not followed by one from {n_sources} sources")]
     Follow {
         /// Targets of the first plan.
         n_targets: u32,
-        /// Sources of the second one.
+        /// Sources of the second plan.
         n_sources: u32,
     },
 }
 
-/// Rows that one source gives to one target.
+/// Rows that move from one source to one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// The source, from 0.
+    /// Source, from 0.
     pub from: u32,
-    /// The target, from 0.
+    /// Target, from 0.
     pub to: u32,
-    /// The rows.
+    /// Rows that move.
     pub rows: Range<u64>,
 }
 
-/// What one source gives to one target, all together.
+/// Bytes that move from one source to one target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PairBytes {
-    /// The source.
+    /// Source, from 0.
     pub from: u32,
-    /// The target.
+    /// Target, from 0.
     pub to: u32,
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
@@ -57,10 +57,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What has to move so that rows that lie as in `sources` lie as in `targets`.
+    /// Plans the moves from the partition `sources` to the partition `targets`.
     ///
     /// # Errors
-    /// [`PlanError::Rows`] where the two have not the same number of rows.
+    /// [`PlanError::Rows`] if they have different numbers of rows.
     pub fn between(sources: &Partition, targets: &Partition) -> Result<Self, PlanError> {
         if sources.n_rows() != targets.n_rows() {
             let (n_sources, n_targets) = (sources.n_rows(), targets.n_rows());
@@ -70,11 +70,11 @@ impl Plan {
         Ok(Self { n_sources: sources.n_parts(), n_targets: targets.n_parts(), moves })
     }
 
-    /// This plan and then `next`, in one.
+    /// Composes this plan with `next`.
     ///
     /// # Errors
-    /// [`PlanError::Follow`] where `next` begins with other processes than this one ends with, [`PlanError::Rows`]
-    /// where it moves other rows.
+    /// [`PlanError::Follow`] if `next` starts from another number of processes than this one ends with,
+    /// [`PlanError::Rows`] if it moves another number of rows.
     pub fn then(&self, next: &Self) -> Result<Self, PlanError> {
         if self.n_targets != next.n_sources {
             let (n_targets, n_sources) = (self.n_targets, next.n_sources);
@@ -90,19 +90,19 @@ impl Plan {
         Ok(Self { n_sources: self.n_sources, n_targets: next.n_targets, moves })
     }
 
-    /// Processes before.
+    /// Number of processes before.
     #[must_use]
     pub const fn n_sources(&self) -> u32 {
         self.n_sources
     }
 
-    /// Processes after.
+    /// Number of processes afterwards.
     #[must_use]
     pub const fn n_targets(&self) -> u32 {
         self.n_targets
     }
 
-    /// Rows of all moves.
+    /// Number of rows in all moves.
     #[must_use]
     pub fn n_rows(&self) -> u64 {
         self.moves.last().map_or(0, |last| last.rows.end)
@@ -114,17 +114,17 @@ impl Plan {
         &self.moves
     }
 
-    /// What a source gives, in the order of rows.
+    /// Moves from a source, in the order of rows.
     pub fn given_by(&self, source: u32) -> impl Iterator<Item = &Move> {
         self.moves.iter().filter(move |step| step.from == source)
     }
 
-    /// What a target gets, in the order of rows.
+    /// Moves to a target, in the order of rows.
     pub fn got_by(&self, target: u32) -> impl Iterator<Item = &Move> {
         self.moves.iter().filter(move |step| step.to == target)
     }
 
-    /// Whether every row stays with the process of its number.
+    /// Returns whether every row stays with the process of the same number.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         self.n_sources == self.n_targets && self.moves.iter().all(|step| step.from == step.to)
@@ -140,7 +140,7 @@ impl Plan {
         pairs.into_iter().map(|((from, to), bytes)| PairBytes { from, to, bytes }).collect()
     }
 
-    /// Bytes that leave their process, with `seats` saying which target was which source.
+    /// Bytes that move to another process, where `seats` tells which target was which source.
     #[must_use]
     pub fn bytes_moved(&self, of: &RowBytes, seats: &[Seat]) -> u64 {
         let is_new_place =
@@ -149,7 +149,7 @@ impl Plan {
     }
 }
 
-/// Where stretches of one side meet those of the other; both in the order of rows, without gaps.
+/// Overlaps of the stretches of both sides, which are in the order of rows, without gaps.
 fn overlaps(
     mut sources: impl Iterator<Item = (u32, Range<u64>)>,
     mut targets: impl Iterator<Item = (u32, Range<u64>)>,

@@ -1,63 +1,63 @@
-//! Which running jobs give nodes away, and which get more, so that those that wait can start and no node is idle.
+//! Decides which running jobs give nodes away, and which get more, so that waiting jobs can start and no node is idle.
 //!
-//! Jobs start in the order in which they wait. For each of them, nodes are first those that are idle, then those of
-//! malleable jobs: what is beyond their preferred sizes, then what is beyond their smallest ones. Nodes that nobody waits
-//! for go to the smallest jobs, first up to their preferred sizes, then up to their largest.
+//! Jobs start in the order in which they wait. Each gets idle nodes first, then those of malleable jobs: first nodes
+//! beyond their preferred sizes, then those beyond their smallest ones. Nodes that no job waits for go to the smallest
+//! jobs, first up to their preferred sizes, then up to their largest.
 //!
 //! # Invariants
-//! - Nobody gets a size outside its own range, and all together get no more nodes than there are.
-//! - The first job that waits starts if shrinking can make it; a job that waits is never blocked by growth.
-//! - Without news nothing changes twice: a job grows only after a time of calm, a multiple of what its resize costs; a job
-//!   that is changing its size is let alone, and what it is about to give counts as given.
+//! - No job gets a size outside its own range, and all together get no more nodes than there are.
+//! - The first waiting job starts if shrinking makes that possible; growth never blocks a waiting job.
+//! - In an unchanged situation nothing changes twice: a job grows only after a calm time, a multiple of its resize
+//!   cost; a job that is changing its size is left alone, and nodes that it is about to give count as given.
 //!
 //! # Not here
-//! Asking a resource manager for jobs and nodes, and telling programs.
+//! Querying a resource manager for jobs and nodes, and notifying programs.
 
 use std::collections::BTreeMap;
 
-/// A job that has nodes.
+/// Job that has nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunningJob {
-    /// Its number.
+    /// Id of the job.
     pub job: u64,
-    /// Nodes that it has.
+    /// Present number of nodes.
     pub n_nodes: u32,
-    /// Nodes that it will have, while it changes its size.
+    /// Number of nodes after the resize under way, if there is one.
     pub n_nodes_soon: Option<u32>,
-    /// What it agrees to; nothing where it is rigid.
+    /// Allowed numbers of nodes; `None` for a rigid job.
     pub range: Option<NodeRange>,
-    /// Seconds that its last resize cost it.
+    /// Cost of its last resize, in seconds.
     pub resize_s: f64,
-    /// Seconds since its last resize, or since it began.
+    /// Time since its last resize or its start, in seconds.
     pub calm_s: f64,
 }
 
-/// The numbers of nodes that a malleable job agrees to.
+/// Numbers of nodes that a malleable job allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeRange {
-    /// Fewest.
+    /// Smallest number.
     pub min: u32,
-    /// Where it runs best; others may have what is beyond.
+    /// Best number; other jobs may have nodes beyond it.
     pub preferred: u32,
-    /// Most.
+    /// Largest number.
     pub max: u32,
 }
 
-/// A job that waits for nodes and nothing else.
+/// Job that waits only for nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingJob {
-    /// Its number.
+    /// Id of the job.
     pub job: u64,
-    /// Nodes that it wants.
+    /// Number of nodes wanted.
     pub n_nodes: u32,
 }
 
-/// When jobs may grow.
+/// Rules for when jobs may grow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueRules {
-    /// Seconds between two resizes of a job of which the second one is growth, at least.
+    /// Smallest time before a job may grow, since its last resize, in seconds.
     pub calm_s: f64,
-    /// The same in multiples of what a resize costs the job.
+    /// The same as a multiple of the job's resize cost.
     pub calm_per_cost: f64,
 }
 
@@ -68,32 +68,32 @@ impl Default for QueueRules {
     }
 }
 
-/// Another size for a job.
+/// Change of a job's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its number.
+    /// Id of the job.
     pub job: u64,
-    /// Nodes that it has.
+    /// Present number of nodes.
     pub from: u32,
-    /// Nodes that it shall have.
+    /// New number of nodes.
     pub to: u32,
-    /// Why.
+    /// Reason.
     pub reason: ChangeReason,
 }
 
-/// Why a job shall have another size.
+/// Reason for changing a job's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeReason {
-    /// So that this job can start.
+    /// To let a waiting job start.
     MakesRoom {
-        /// Its number.
+        /// Id of the waiting job.
         job: u64,
     },
-    /// Nodes are idle, and nobody waits for them.
+    /// Nodes are idle, and no job waits for them.
     UsesIdle,
 }
 
-/// What is to change. `waiting` is in the order in which jobs shall start; `n_idle` nodes have no job.
+/// Decides on changes. `waiting` is in the order in which jobs shall start; `n_idle` nodes have no job.
 #[must_use]
 pub fn rearrange(
     running: &[RunningJob],
@@ -111,11 +111,11 @@ pub fn rearrange(
     plan.changes()
 }
 
-/// Sizes as they are being decided.
+/// Sizes while they are being decided.
 struct Plan<'a> {
-    /// Those that may change, by number.
+    /// Jobs that may change, by id.
     malleable: BTreeMap<u64, Malleable<'a>>,
-    /// Nodes that are idle, will be, or have been promised by a change. Below zero where more was promised than there is.
+    /// Nodes that are idle, will be, or were given up by a change. Negative where more was promised than there is.
     n_free: i64,
 }
 
@@ -133,14 +133,14 @@ impl<'a> Plan<'a> {
         let malleable = running.iter().filter(|job| job.n_nodes_soon.is_none());
         let malleable = malleable.filter_map(|job| {
             let (n_nodes, reason) = (job.n_nodes, ChangeReason::UsesIdle);
-            // One whose size is outside of its own range is about to change it.
+            // A job whose size is outside its own range is about to change it.
             let range = job.range.filter(|range| (range.min..=range.max).contains(&n_nodes))?;
             Some((job.job, Malleable { job, range, n_nodes, reason }))
         });
         Self { malleable: malleable.collect(), n_free: i64::from(n_idle) + coming }
     }
 
-    /// Takes nodes for a job out of what is free, shrinking others where it has to. False where that cannot be.
+    /// Reserves free nodes for a job, shrinking others where needed. False where that is impossible.
     fn make_room(&mut self, waiting: &WaitingJob) -> bool {
         let wanted = i64::from(waiting.n_nodes);
         let to_spare = |job: &Malleable<'_>| i64::from(job.n_nodes.saturating_sub(job.range.min));
@@ -155,9 +155,9 @@ impl<'a> Plan<'a> {
         true
     }
 
-    /// Shrinks jobs, none below its `floor`, until so many nodes are free or nothing is left to shrink.
+    /// Shrinks jobs, none below its `floor`, until `wanted` nodes are free or nothing is left to shrink.
     ///
-    /// As few jobs as possible: the one whose resize costs least of those that suffice alone, else the largest.
+    /// As few jobs as possible: among those that suffice alone, the one with the cheapest resize, else the largest.
     fn shrink_to(&mut self, wanted: i64, reason: ChangeReason, floor: impl Fn(&NodeRange) -> u32) {
         while self.n_free < wanted {
             let missing = wanted - self.n_free;
@@ -176,7 +176,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Deals free nodes out, one by one, to the smallest of those that may grow.
+    /// Gives free nodes out, one by one, to the smallest of the jobs that may grow.
     fn grow(&mut self, rules: &QueueRules) {
         while 0 < self.n_free {
             let may_grow = |job: &Malleable<'_>| {
@@ -220,7 +220,7 @@ mod tests {
         RunningJob { range: Some(NodeRange { min, preferred, max }), ..rigid(job, n_nodes) }
     }
 
-    /// Waiting jobs are numbered from 101; changes are jobs and their new sizes.
+    /// Waiting jobs are numbered from 101; expected changes are jobs with their new sizes.
     #[track_caller]
     fn check(running: &[RunningJob], waiting: &[u32], n_idle: u32, expected: &[(u64, u32)]) {
         let waiting = waiting.iter().zip(101..);
@@ -243,9 +243,9 @@ mod tests {
     fn nobody_shrinks_in_vain() {
         check(&[malleable(1, 4, (2, 4, 4))], &[3], 0, &[]);
         check(&[rigid(1, 4)], &[1], 0, &[]);
-        // The first one cannot start, and the second one does not pass it.
+        // The first job cannot start, and the second one does not overtake it.
         check(&[malleable(1, 2, (1, 2, 2)), rigid(2, 2)], &[3, 1], 0, &[]);
-        // It starts without us.
+        // The waiting job starts on idle nodes.
         check(&[malleable(1, 2, (1, 2, 4))], &[2], 2, &[]);
     }
 
@@ -287,7 +287,7 @@ mod tests {
         check(&[RunningJob { calm_s: 29.0, ..grown }], &[], 1, &[]);
         check(&[RunningJob { calm_s: 31.0, ..grown }], &[], 1, &[(1, 2)]);
         check(&[RunningJob { calm_s: 31.0, resize_s: 2.0, ..grown }], &[], 1, &[]);
-        // Room for others does not wait.
+        // Shrinking for others does not wait for calm.
         check(&[RunningJob { calm_s: 0.0, ..malleable(1, 2, (1, 2, 4)) }], &[1], 0, &[(1, 1)]);
     }
 

@@ -1,18 +1,18 @@
-//! What rows weigh.
+//! Sizes of rows, in bytes.
 
 use std::ops::Range;
 
-/// Bytes of the rows of an object.
+/// Sizes of the rows of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowBytes {
-    /// As many for every row.
+    /// The same number of bytes for every row.
     Each(u64),
-    /// Sums from the first row on: one more than rows, the first one 0.
+    /// Prefix sums: one more than rows, the first one 0.
     Sums(Vec<u64>),
 }
 
 impl RowBytes {
-    /// Bytes of each row, in order.
+    /// Creates prefix sums from the bytes of each row, in order.
     pub fn of_rows(bytes: impl IntoIterator<Item = u64>) -> Self {
         let mut sum = 0_u64;
         let sums = bytes.into_iter().map(|row| {
@@ -22,7 +22,7 @@ impl RowBytes {
         Self::Sums(std::iter::once(0).chain(sums).collect())
     }
 
-    /// Bytes of `rows`; rows that do not exist weigh nothing.
+    /// Bytes of `rows`; rows that do not exist count 0.
     #[must_use]
     pub fn of(&self, rows: &Range<u64>) -> u64 {
         match self {

@@ -1,43 +1,43 @@
-//! Which sources become which targets, so that least moves.
+//! Assignment of sources to targets so that as little as possible moves.
 
 use crate::{PairBytes, Plan, RowBytes};
 
-/// Who a target is.
+/// Process that becomes a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seat {
-    /// A source that goes on, perhaps under another number.
+    /// A source that continues, perhaps under another number.
     Stays {
-        /// Its number before.
+        /// Number of the source.
         source: u32,
     },
-    /// A process that is started.
+    /// A newly started process.
     New,
 }
 
-/// Why sources cannot stay so.
+/// Error in the assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StayError {
-    /// More must stay than there are targets.
+    /// More sources must stay than there are targets.
     #[error(
         "{n_bound} processes cannot leave, so that {n_targets} are too few; shrink to {n_bound} at least"
     )]
     TooFew {
-        /// Sources that cannot leave.
+        /// Number of sources that cannot leave.
         n_bound: u32,
-        /// Targets.
+        /// Number of targets.
         n_targets: u32,
     },
 }
 
-/// A seat for each target: as many sources stay as can, and together they keep as many bytes as possible.
+/// Returns a seat for each target: as many sources stay as possible, and together they keep as many bytes as possible.
 ///
-/// `is_bound` says of each source whether it must stay; where it is too short, nobody is bound. Where rows lie in blocks
-/// this is the best choice: of two that share rows with their seats and whose seats crossed, exchanging the seats would
-/// keep at least as much. Otherwise it is the best one in which seats do not cross.
+/// `is_bound` tells for each source whether it must stay; missing entries count as false. For partitions into blocks
+/// this is the optimum: if two sources that share rows with their seats had crossing seats, exchanging the seats would
+/// keep at least as much. Otherwise it is the optimum among assignments without crossing seats.
 ///
 /// # Errors
-/// [`StayError::TooFew`] where more must stay than there are targets.
+/// [`StayError::TooFew`] if more sources must stay than there are targets.
 pub fn stay(plan: &Plan, of: &RowBytes, is_bound: &[bool]) -> Result<Vec<Seat>, StayError> {
     let (n_sources, n_targets) = (plan.n_sources() as usize, plan.n_targets() as usize);
     let mut bound = is_bound.to_vec();
@@ -56,36 +56,37 @@ pub fn stay(plan: &Plan, of: &RowBytes, is_bound: &[bool]) -> Result<Vec<Seat>, 
     Ok(matching.seats(&plan.bytes_per_pair(of)))
 }
 
-/// What becomes of the next source or target.
+/// Decision on the next source or target in the dynamic program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// The source is the target.
+    /// The source becomes the target.
     Stays,
-    /// The source shares nothing with a target; it leaves, or takes a seat that is left.
+    /// The source shares no rows with its target; it leaves, or takes a seat that is left over.
     Source,
-    /// The target is none of the sources that share something with it.
+    /// The target is none of the sources that share rows with it.
     Target {
-        /// There were seats enough already.
+        /// Whether there were already enough seats.
         was_enough: bool,
     },
 }
 
-/// Sources and targets in their order, and how many seats are left for those that must stay and share nothing.
+/// Dynamic program over sources and targets in order, and the number of seats left for sources that must stay but share
+/// nothing.
 struct Matching {
     n_sources: usize,
     n_targets: usize,
-    /// Seats left less sources that need one, from `-n_bound` to `n_bound`, where more is as good.
+    /// Number of levels: seats left less sources that need one, from `-n_bound` to `n_bound`; larger values are capped.
     n_levels: usize,
     bound: Vec<bool>,
 }
 
 impl Matching {
-    /// `pairs` are what sources and targets share, by source.
+    /// Computes the seats; `pairs` are the bytes that sources and targets share, by source.
     fn seats(&self, pairs: &[PairBytes]) -> Vec<Seat> {
         let width = (self.n_targets + 1) * self.n_levels;
         let mut steps = vec![None; (self.n_sources + 1) * width];
         let mut pairs = pairs.iter().peekable();
-        // The most bytes that the sources so far keep in the first targets, at each level.
+        // Largest number of bytes that the sources so far keep in the first targets, at each level.
         let mut best = vec![None; width];
         best[self.n_levels / 2] = Some(0);
         self.skip_targets(&mut best, &mut steps[..width]);
@@ -101,7 +102,7 @@ impl Matching {
         self.way_back(&best, &steps)
     }
 
-    /// The next row: the source stays in one of the targets, or not.
+    /// Computes the next row: the source becomes one of the targets, or not.
     fn after(
         &self,
         source: usize,
@@ -161,7 +162,7 @@ impl Matching {
                 }
             }
         }
-        // Those that must stay sit down first, then in their order.
+        // Sources that must stay get seats first, then the others in order.
         left.sort_by_key(|source| (!self.bound[*source], *source));
         let mut left = left.into_iter();
         let seat =
@@ -173,7 +174,7 @@ impl Matching {
     }
 }
 
-/// Takes `sum` where it is as much as what is known: of equal seats a source gets the first, so that rank 0 stays rank 0.
+/// Takes `sum` if it is at least the known one: among equal seats a source gets the first, so that rank 0 stays rank 0.
 fn better(best: &mut Option<u64>, step: &mut Option<Step>, sum: Option<u64>, by: Step) {
     if sum.is_some() && *best <= sum {
         (*best, *step) = (sum, Some(by));

@@ -1,18 +1,19 @@
-//! Blocks of a field of two dimensions.
+//! Blocks of a two-dimensional field.
 
 use std::ops::Range;
 
-/// Blocks of a field that lies row by row: the part in row `i` and column `j` of the grid is `i * n_columns_of_parts + j`.
+/// Blocks of a field stored row by row: the part in row `i` and column `j` of the grid has number `i *
+/// n_columns_of_parts + j`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
-    /// Where the rows of parts begin, and the end.
+    /// First rows of the parts, and the end.
     pub(super) rows: Vec<u64>,
-    /// Where the columns of parts begin, and the end.
+    /// First columns of the parts, and the end.
     pub(super) columns: Vec<u64>,
 }
 
 impl Grid {
-    /// The grid of `n_parts` parts whose borders are shortest; of equals the one with the longest runs.
+    /// Returns the grid of `n_parts` parts with the shortest borders; among equals the one with the longest runs.
     pub(super) fn shortest((n_rows, n_columns): (u64, u64), n_parts: u32) -> Self {
         let border = |down: &u32| {
             let (down, across) = (u64::from(*down), u64::from(n_parts / down));
@@ -24,13 +25,13 @@ impl Grid {
         Self { rows: even(n_rows, down), columns: even(n_columns, n_parts / down) }
     }
 
-    /// Rows and columns of parts.
+    /// Numbers of rows and columns of parts.
     pub(super) fn shape(&self) -> (u32, u32) {
         let parts = |bounds: &[u64]| u32::try_from(bounds.len() - 1).unwrap_or(u32::MAX);
         (parts(&self.rows), parts(&self.columns))
     }
 
-    /// Rows and columns of a part.
+    /// Rows and columns of the field in a part.
     pub(super) fn block(&self, part: u32) -> Option<[Range<u64>; 2]> {
         let across = self.shape().1;
         let range = |bounds: &[u64], place: u32| {
@@ -40,7 +41,7 @@ impl Grid {
         Some([range(&self.rows, part / across)?, range(&self.columns, part % across)?])
     }
 
-    /// The part of a cell, which exists, and the end of the stretch of cells from there that it holds.
+    /// Returns the part of an existing cell, and the end of its run from there.
     pub(super) fn run_at(&self, cell: u64) -> (u32, u64) {
         let width = self.width();
         let (row, column) = (cell / width, cell % width);
@@ -54,7 +55,7 @@ impl Grid {
         (u32::try_from(part).unwrap_or(u32::MAX), end)
     }
 
-    /// The first cell of a part, and how many cells lie between two stretches of it.
+    /// Returns the first cell of a part, and the number of cells between two of its runs.
     pub(super) fn first(&self, part: u32) -> (u64, u64) {
         let Some([rows, columns]) = self.block(part) else { return (u64::MAX, 0) };
         let first = rows.start * self.width() + columns.start;
@@ -66,14 +67,14 @@ impl Grid {
     }
 }
 
-/// Bounds of blocks of equal length up to one; the first ones are longer.
+/// Bounds of blocks whose lengths differ by at most one; the first ones are longer.
 pub(super) fn even(n: u64, n_parts: u32) -> Vec<u64> {
     let parts = u64::from(n_parts);
     let (length, n_longer) = (n / parts, n % parts);
     (0..=parts).map(|part| part * length + part.min(n_longer)).collect()
 }
 
-/// The last bound that is not above, so that parts without rows are passed over.
+/// Index of the last bound that is not above `row`, which skips parts without rows.
 pub(super) fn place(bounds: &[u64], row: u64) -> usize {
     bounds.partition_point(|bound| *bound <= row) - 1
 }

@@ -1,27 +1,28 @@
-//! For how long a program stops to change its size: expected from what moves and who starts, corrected by what was measured.
+//! Time that a program stops to change its size: predicted from the data that move and the processes that start,
+//! corrected by measurements.
 
 use super::Estimate;
 use std::collections::VecDeque;
 
-/// Changes that correct the next expectation.
+/// Number of past changes that correct the next prediction.
 const N_KEPT: usize = 5;
-/// A first change may cost so many times more, or less, than expected: libraries and networks differ.
+/// Factor by which the first change may cost more, or less, than predicted: libraries and networks differ.
 const UNKNOWN: f64 = 4.0;
-/// Later ones at least so many times.
+/// Smallest such factor for later changes.
 const KNOWN: f64 = 1.25;
 
-/// What has to be done for a change.
+/// Amount of work in a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Processes that are started.
+    /// Number of processes to start.
     pub n_new: u32,
-    /// Processes that leave.
+    /// Number of processes that leave.
     pub n_leaving: u32,
     /// Bytes that move between processes.
     pub bytes_moved: u64,
 }
 
-/// What changes cost.
+/// Cost model of changes.
 ///
 /// ```
 /// use resizing::payoff::{Change, Cost};
@@ -34,20 +35,20 @@ pub struct Change {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// Seconds of any change: to agree, to connect.
+    /// Fixed cost of any change, for agreeing and connecting, in seconds.
     pub change_s: f64,
-    /// Seconds for each process that is started.
+    /// Cost of each process that is started, in seconds.
     pub start_s: f64,
-    /// Seconds for each process that leaves.
+    /// Cost of each process that leaves, in seconds.
     pub leave_s: f64,
-    /// Seconds for each byte that moves.
+    /// Cost of each byte that moves, in seconds.
     pub byte_s: f64,
-    /// How many times the expected seconds the last changes took, the newest last.
+    /// Ratios of measured to predicted time of the last changes, the newest last.
     measured: VecDeque<f64>,
 }
 
 impl Default for Cost {
-    /// Of a node of today: 20 ms, 20 ms a process, 1 GB/s. A first measurement corrects it.
+    /// Typical values of a current node: 20 ms, 20 ms per process, 1 GB/s. The first measurement corrects them.
     fn default() -> Self {
         Self {
             change_s: 0.02,
@@ -60,7 +61,7 @@ impl Default for Cost {
 }
 
 impl Cost {
-    /// Seconds that a change takes.
+    /// Predicted time of a change, in seconds.
     pub fn of(&self, change: &Change) -> Estimate {
         let expected = self.expected(change);
         let n = u32::try_from(self.measured.len()).unwrap_or(u32::MAX);
@@ -73,7 +74,7 @@ impl Cost {
         Estimate { value: expected * mean, low: expected * least, high: expected * most }
     }
 
-    /// Corrects what will be expected by a change that stopped the program for so long.
+    /// Corrects future predictions by a change that stopped the program for `seconds`.
     pub fn learn(&mut self, change: &Change, seconds: f64) {
         let times = seconds / self.expected(change);
         if !times.is_finite() || times < 0.0 {

@@ -1,38 +1,38 @@
-//! Seconds of an iteration over the number of processes, learnt from the sizes that were seen.
+//! Time of an iteration as a function of the number of processes, learned from measured sizes.
 //!
-//! `t(p) = a + b/p + c*p`: what one process does alone, what all share, and what each further one costs, none of them
+//! `t(p) = a + b/p + c*p`: the serial part, the parallel part, and the cost of each additional process, none of them
 //! negative. The value is the least-squares fit with the fewest terms that it needs. The interval is that of *all* such
-//! curves that pass each measurement as near as its error: it is wide where little is known, and with a single size it reaches
-//! from a program that is shared ideally to one that only gets slower.
+//! curves that pass each measurement within its error: it is wide where little is known, and with a single size it
+//! reaches from a perfectly parallel program to one that only gets slower.
 //!
 //! # Not here
-//! Curves of programs that were measured beforehand (`fitting`).
+//! Curves of programs measured beforehand (`fitting`).
 
 use super::{Estimate, Seen};
 
 const N_TERMS: usize = 3;
-/// Measurements that an interval looks at, the nearest ones in size; with fewer it is wider, never wrong.
+/// Number of measurements used for an interval, those nearest in size; with fewer the interval is wider, never wrong.
 const N_NEAR: usize = 8;
-/// What rounding may add to an error, as a share of a time.
+/// Rounding error, as a share of a time.
 const ROUNDING: f64 = 1e-9;
-/// Fits that differ by less do equally well.
+/// Difference below which fits count as equally good.
 const TIE: f64 = 1e-6;
-/// Where no curve passes all measurements, errors are so many times what the best one needs.
+/// Factor on the smallest widening of errors that admits a curve, where none passes all measurements.
 const WIDENED: f64 = 2.0;
-/// Which terms a fit may have, of `a`, `b` and `c`: the first of those that do equally well is taken.
+/// Terms that a fit may have, of `a`, `b` and `c`; the first of equally good choices is taken.
 const CHOICES: [&[usize]; 7] = [&[1], &[0], &[2], &[0, 1], &[1, 2], &[0, 2], &[0, 1, 2]];
 
-/// A curve through what was seen.
+/// Curve fitted to measured sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     seen: Vec<Seen>,
     coefficients: [f64; N_TERMS],
-    /// So many times their errors measurements may be off, that there is a curve.
+    /// Factor on the measurements' errors, so that there is a curve.
     widened: f64,
 }
 
 impl Curve {
-    /// The curve of these sizes; nothing where there is none.
+    /// Fits a curve to measured sizes; `None` where there is no fit.
     pub fn through(seen: &[Seen]) -> Option<Self> {
         let is_time = |seen: &&Seen| {
             0 < seen.size && seen.seconds.is_finite() && 0.0 < seen.seconds && 0.0 <= seen.error_s
@@ -42,7 +42,7 @@ impl Curve {
             one.error_s = one.error_s.max(ROUNDING * one.seconds);
         }
         let fits = || CHOICES.iter().filter_map(|choice| Some((choice, fit(&seen, choice)?)));
-        // Akaike's criterion: a further term has to leave less than it costs.
+        // Akaike's criterion: an additional term has to reduce the residual by more than it costs.
         let cost = |(choice, found): &(&&[usize], [f64; N_TERMS])| {
             badness(&seen, found) + 2.0 * count(choice)
         };
@@ -53,7 +53,7 @@ impl Curve {
         Some(Self { seen, coefficients, widened })
     }
 
-    /// Seconds of an iteration with so many processes; what was seen is believed more than the curve.
+    /// Time of an iteration with `size` processes, in seconds; a measurement takes precedence over the curve.
     pub fn seconds(&self, size: u32) -> Estimate {
         if let Some(seen) = self.seen.iter().find(|seen| seen.size == size) {
             return Estimate::around(seen.seconds, seen.error_s);
@@ -63,10 +63,10 @@ impl Curve {
         Estimate { value, low, high }
     }
 
-    /// The least and the most that a curve has there which passes all measurements: it has them in corners of the space of
-    /// coefficients, where three bounds meet.
+    /// Returns the smallest and the largest value at `size` of all curves that pass the measurements: they occur in
+    /// corners of the space of coefficients, where three bounds meet.
     fn range(&self, size: u32) -> (f64, f64) {
-        // The same ones bound and are passed: a corner of some that does not pass others is no corner.
+        // The same measurements bound and are passed: a corner of some that violates others is not a corner.
         let near = self.near(size);
         let bounds = bounds(&near);
         let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
@@ -94,7 +94,7 @@ impl Curve {
     }
 }
 
-/// Planes of coefficients: none is negative, and measurements are passed above and below.
+/// Planes that bound the coefficients: none is negative, and measurements are passed above and below.
 fn bounds(near: &[Seen]) -> Vec<([f64; N_TERMS], f64)> {
     let zeros = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|axis| (axis, 0.0));
     let passed = near.iter().flat_map(|seen| {
@@ -120,14 +120,14 @@ fn value(coefficients: &[f64; N_TERMS], size: u32) -> f64 {
     coefficients.iter().zip(terms(size)).map(|(coefficient, term)| coefficient * term).sum()
 }
 
-/// Squares of what is left, in errors of the measurements.
+/// Sum of squared residuals, in units of the measurements' errors.
 fn badness(seen: &[Seen], coefficients: &[f64; N_TERMS]) -> f64 {
     let left =
         |seen: &Seen| ((value(coefficients, seen.size) - seen.seconds) / seen.error_s).powi(2);
     seen.iter().map(left).sum()
 }
 
-/// The largest miss, in errors of the measurements.
+/// Largest residual, in units of the measurements' errors.
 fn farthest(seen: &[Seen], coefficients: &[f64; N_TERMS]) -> f64 {
     let miss = |seen: &Seen| (value(coefficients, seen.size) - seen.seconds).abs() / seen.error_s;
     seen.iter().map(miss).fold(0.0, f64::max)
@@ -138,7 +138,8 @@ fn count(choice: &[usize]) -> f64 {
     choice.len() as f64
 }
 
-/// The least squares of some terms, by the normal equations; nothing where these do not determine them, or one is negative.
+/// Least-squares fit of some terms by the normal equations; `None` where these do not determine the terms, or one is
+/// negative.
 fn fit(seen: &[Seen], choice: &[usize]) -> Option<[f64; N_TERMS]> {
     let mut matrix = [[0.0; N_TERMS]; N_TERMS];
     let mut right = [0.0; N_TERMS];
@@ -159,12 +160,12 @@ fn fit(seen: &[Seen], choice: &[usize]) -> Option<[f64; N_TERMS]> {
     found.iter().all(|coefficient| 0.0 <= *coefficient).then_some(found)
 }
 
-/// Where three planes meet.
+/// Intersection of three planes.
 fn corner(planes: [([f64; N_TERMS], f64); N_TERMS]) -> Option<[f64; N_TERMS]> {
     solve(planes.map(|plane| plane.0), planes.map(|plane| plane.1))
 }
 
-/// Gauss's elimination with the largest pivot of a column; nothing where a matrix is singular, or nearly.
+/// Gaussian elimination with partial pivoting; `None` where the matrix is singular, or nearly.
 fn solve(
     mut matrix: [[f64; N_TERMS]; N_TERMS],
     mut right: [f64; N_TERMS],
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn further_sizes_narrow_it() {
-        // 1 + 8/p: between them only curves with a little `c` pass, too.
+        // 1 + 8/p: between the sizes only curves with a small `c` pass, too.
         check(&[(2, 5.0), (8, 2.0)], 0.0, 4, [3.0, 2.8, 3.0]);
         check(&[(2, 5.0), (4, 3.0), (8, 2.0)], 0.0, 16, [1.5, 1.5, 1.5]);
         // 1/p + 0.1 p
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_no_curve_passes_widens_it() {
-        // Faster than ideal: caches.
+        // Superlinear speedup: caches.
         let found = Curve::through(&seen(&[(2, 4.0), (4, 1.0)], 0.01)).unwrap().seconds(8);
         assert!(found.low < found.value && 0.3 < found.high - found.low, "{found:?}");
         assert!(Curve::through(&seen(&[(2, f64::NAN), (0, 1.0)], 0.1)).is_none());

@@ -1,40 +1,40 @@
-//! How long iterations took with the sizes that a program has had.
+//! Measured times of iterations at the sizes that a program has had.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Iterations of a size that are kept: the newest ones, because programs change.
+/// Number of iterations kept per size: the newest ones, because programs change.
 const N_KEPT: usize = 64;
-/// Iterations of a size until it is known.
+/// Smallest number of iterations for a size to count as known.
 const N_LEAST: usize = 3;
-/// Standard deviations of normal values in a median absolute deviation.
+/// Ratio of the standard deviation to the median absolute deviation, for normal values.
 const DEVIATIONS: f64 = 1.4826;
-/// A median is so much less sure than a mean.
+/// Ratio of the standard error of a median to that of a mean, for normal values.
 const MEDIAN_FACTOR: f64 = 1.2533;
-/// No measurement is better than this share of its value.
+/// Smallest error of a measurement, as a share of its value.
 const ERROR_SHARE_MIN: f64 = 0.01;
 
-/// What was seen of a size.
+/// Measurement at one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// The size.
+    /// Number of processes.
     pub size: u32,
-    /// Seconds of an iteration.
+    /// Time of an iteration, in seconds.
     pub seconds: f64,
-    /// How far off that may be.
+    /// Error of that time, in seconds.
     pub error_s: f64,
 }
 
 /// Times of iterations by size.
 ///
-/// The time of a size is the median: an iteration that was disturbed, or had others wait for data, does not count more than
-/// another one.
+/// The time of a size is the median, so that an iteration that was disturbed, or delayed by moving data, counts no more
+/// than another one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     seconds: BTreeMap<u32, VecDeque<f64>>,
 }
 
 impl History {
-    /// Adds an iteration; what is no time is left out.
+    /// Adds an iteration; invalid times are ignored.
     pub fn add(&mut self, size: u32, seconds: f64) {
         if size == 0 || !seconds.is_finite() || seconds <= 0.0 {
             return;
@@ -46,7 +46,7 @@ impl History {
         kept.push_back(seconds);
     }
 
-    /// Sizes of which enough was seen, the smallest first.
+    /// Sizes with enough measurements, the smallest first.
     pub fn seen(&self) -> Vec<Seen> {
         let enough = self.seconds.iter().filter(|(_, kept)| N_LEAST <= kept.len());
         enough.map(|(size, kept)| summary(*size, kept)).collect()
@@ -61,7 +61,7 @@ fn summary(size: u32, kept: &VecDeque<f64>) -> Seen {
     Seen { size, seconds, error_s: error_s.max(ERROR_SHARE_MIN * seconds) }
 }
 
-/// The middle of some values, of which there is one at least.
+/// Median of a non-empty list of values.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

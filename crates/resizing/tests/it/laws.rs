@@ -1,4 +1,4 @@
-//! What holds for all partitions, plans and nodes.
+//! Laws that hold for all partitions, plans and nodes.
 
 use proptest::prelude::*;
 use resizing::{Node, Partition, Plan, RowBytes, Seat, place_nearest, stay};
@@ -30,7 +30,7 @@ fn partition(n_rows: u64) -> impl Strategy<Value = Partition> {
     ]
 }
 
-/// Three partitions of the same rows, and bytes of each row.
+/// Three partitions of the same rows, and the bytes of each row.
 fn three() -> impl Strategy<Value = ([Partition; 3], Vec<u64>)> {
     (0..60_u64).prop_flat_map(|n_rows| {
         let parts = [partition(n_rows), partition(n_rows), partition(n_rows)];
@@ -38,7 +38,7 @@ fn three() -> impl Strategy<Value = ([Partition; 3], Vec<u64>)> {
     })
 }
 
-/// Who holds each row.
+/// Part that holds each row.
 fn owners(partition: &Partition) -> Vec<u32> {
     let mut owners = vec![u32::MAX; partition.n_rows() as usize];
     for part in 0..partition.n_parts() {
@@ -50,7 +50,7 @@ fn owners(partition: &Partition) -> Vec<u32> {
     owners
 }
 
-/// Choices of who stays, tried one by one.
+/// Exhaustive search over the sources that stay.
 struct Choices<'a> {
     plan: &'a Plan,
     of: &'a RowBytes,
@@ -58,7 +58,7 @@ struct Choices<'a> {
 }
 
 impl Choices<'_> {
-    /// The most bytes that any of them keeps in place.
+    /// Largest number of bytes that any choice keeps in place.
     fn most_kept(&self) -> u64 {
         let n_stay = self.plan.n_sources().min(self.plan.n_targets());
         let free = (0..self.plan.n_targets()).collect();

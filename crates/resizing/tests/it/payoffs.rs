@@ -1,9 +1,9 @@
-//! What holds for all curves, costs and prospects.
+//! Laws that hold for all curves, costs and prospects.
 
 use proptest::prelude::*;
 use resizing::payoff::{Curve, Estimate, Prospect, Seen, Verdict, pays};
 
-/// Coefficients of a true curve, and sizes at which it is seen.
+/// Coefficients of a true curve, and sizes at which it is measured.
 fn truth() -> impl Strategy<Value = ([f64; 3], Vec<u32>)> {
     let coefficient = || prop_oneof![Just(0.0), 0.001..10.0_f64];
     let coefficients = [coefficient().boxed(), (0.001..10.0_f64).boxed(), coefficient().boxed()];
@@ -25,7 +25,7 @@ fn seen(coefficients: &[f64; 3], sizes: &[u32], noise: &[f64]) -> Vec<Seen> {
 }
 
 proptest! {
-    /// Where measurements are as good as they say, the truth lies in the interval, at any size.
+    /// Where measurements are as good as they claim, the truth lies in the interval, at any size.
     #[test]
     fn intervals_hold_the_truth(
         (coefficients, sizes) in truth(),
@@ -38,7 +38,7 @@ proptest! {
         prop_assert!(found.low <= truth * 1.000_001 && truth <= found.high * 1.000_001, "{truth} {found:?}");
     }
 
-    /// A further measurement never makes an interval of exact ones wider.
+    /// A further measurement never widens an interval of exact ones.
     #[test]
     fn more_is_known_of_more_sizes((coefficients, sizes) in truth(), size in 1..64_u32) {
         prop_assume!(!sizes.contains(&size) && sizes.len() <= 8);
@@ -51,7 +51,7 @@ proptest! {
         prop_assert!(more <= some * 1.001 + 1e-6, "{some} {more}");
     }
 
-    /// Nothing is advised that could lose, and with more iterations left it still gains.
+    /// No advised change could lose, and with more iterations left it still gains.
     #[test]
     fn an_advised_change_gains(
         times in prop::collection::vec((0.001..10.0_f64, 0.0..1.0_f64), 8),

@@ -1,4 +1,4 @@
-//! What holds for all queues.
+//! Laws that hold for all queues.
 
 use proptest::prelude::*;
 use resizing::queue::{
@@ -45,13 +45,13 @@ fn decide(scene: &Scene) -> Vec<Change> {
     rearrange(&scene.running, &scene.waiting, scene.n_idle, &QueueRules::default())
 }
 
-/// Nodes that jobs give away, and that they take.
+/// Numbers of nodes that jobs give away, and that they take.
 fn given_and_taken(changes: &[Change]) -> (u32, u32) {
     let given = changes.iter().map(|change| change.from.saturating_sub(change.to)).sum();
     (given, changes.iter().map(|change| change.to.saturating_sub(change.from)).sum())
 }
 
-/// Nodes that are idle once what is under way is over.
+/// Number of nodes that are idle once the changes under way are over.
 fn n_free(scene: &Scene) -> i64 {
     let coming = scene
         .running
@@ -60,7 +60,7 @@ fn n_free(scene: &Scene) -> i64 {
     i64::from(scene.n_idle) + coming.sum::<i64>()
 }
 
-/// Nodes that jobs could give away.
+/// Number of nodes that jobs could give away.
 fn n_to_spare(scene: &Scene) -> i64 {
     let settled = scene.running.iter().filter(|job| job.n_nodes_soon.is_none());
     let spare = settled.filter_map(|job| Some(job.n_nodes.saturating_sub(job.range?.min)));
@@ -118,7 +118,8 @@ proptest! {
             };
             prop_assert!(scene.waiting.iter().any(|waiting| waiting.job == job));
         }
-        // All up to the last one for whom nodes were given start, and not a node more was given than they need.
+        // All jobs up to the last one that nodes were given for start, and no more nodes were given than they
+        // need.
         let n_started = scene.waiting.iter().take_while(|job| {
             n_free -= i64::from(job.n_nodes);
             0 <= n_free
@@ -130,13 +131,13 @@ proptest! {
     fn nothing_changes_without_news(mut scene in scene()) {
         scene.running.iter_mut().for_each(|job| job.n_nodes_soon = None);
         let changes = decide(&scene);
-        // While it is under way.
+        // While the change is under way.
         for job in &mut scene.running {
             let change = changes.iter().find(|change| change.job == job.job);
             job.n_nodes_soon = job.n_nodes_soon.or(change.map(|change| change.to));
         }
         prop_assert_eq!(decide(&scene), vec![]);
-        // When it is over, before those that waited have started.
+        // After the change, before the waiting jobs have started.
         scene.n_idle = u32::try_from(n_free(&scene)).unwrap();
         for job in &mut scene.running {
             if let Some(soon) = job.n_nodes_soon.take() {
