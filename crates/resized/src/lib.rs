@@ -1,10 +1,10 @@
-//! The words of a malleable program: its status, a wish for another size, and what became of a resize.
+//! JSON formats of a malleable program: its status, requests for another size, and records of resizes.
 //!
 //! A program writes its [`JobStatus`] where others can read it, reads a [`Wish`] that others wrote, and keeps a
-//! [`Resize`] for each time that it changed its size or did not. All of them are JSON.
+//! [`Resize`] for each attempt to change its size. All of them are JSON.
 //!
 //! # Not here
-//! Files and who may write them: crate `malleable`.
+//! The files and their permissions: crate `malleable`.
 
 mod phase;
 mod resize;

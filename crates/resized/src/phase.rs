@@ -1,28 +1,28 @@
-//! Where the time of a resize went, one phase after the other.
+//! Breakdown of a resize's time by phase.
 
 use crate::Resize;
 
-/// What a resize does with some of its time.
+/// Phase of a resize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// It is judged, and nodes are asked for; the program computes on.
+    /// Evaluating the resize, and requesting nodes; the program computes.
     Decide,
-    /// Processes are started; the program computes on.
+    /// Starting processes; the program computes.
     Spawn,
-    /// They are joined with those that are there; the program computes on.
+    /// Joining them with the present ones; the program computes.
     Connect,
-    /// Constant data travel; the program computes on.
+    /// Moving constant data; the program computes.
     Moving,
-    /// All is ready, and the program is not at a point yet where it can change.
+    /// Everything is ready, but the program has not reached its next look.
     Approach,
     /// The program stands still.
     Wait,
-    /// Those that left end; the program computes on.
+    /// Waiting for the end of processes that left; the program computes.
     Release,
 }
 
 impl Phase {
-    /// In the order of time.
+    /// All phases, in order of time.
     pub const ALL: [Self; 7] = [
         Self::Decide,
         Self::Spawn,
@@ -33,7 +33,7 @@ impl Phase {
         Self::Release,
     ];
 
-    /// In a word or a few.
+    /// Name of the phase.
     pub fn words(self) -> &'static str {
         match self {
             Self::Decide => "decide",
@@ -48,13 +48,13 @@ impl Phase {
 }
 
 impl Resize {
-    /// The phases that took time, and their seconds: each moment is in one of them.
+    /// Returns the phases that took time, with their seconds; they do not overlap.
     ///
-    /// What is not in any other phase until the new size was in force is [`Phase::Approach`].
+    /// Time before the new size was in force that belongs to no other phase is [`Phase::Approach`].
     pub fn phases(&self) -> Vec<(Phase, f64)> {
         let seconds = &self.seconds;
         let before_s = seconds.decide + seconds.spawn + seconds.connect;
-        // Data that travel while the program waits are in that phase.
+        // Data that move while the program waits belong to that phase.
         let moving_s = if self.redistribution == "sync" || self.iterations_meanwhile == 0 {
             0.0
         } else {

@@ -1,145 +1,146 @@
-//! What became of a resize, and what it took.
+//! Records of resizes: outcome and cost.
 
 use serde::{Deserialize, Serialize};
 
-/// Who goes on.
+/// Rule for which processes continue after a resize.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// As many as can; only the difference is started or released.
+    /// As many as possible continue; only the difference is started or released.
     #[default]
     Merge,
-    /// Nobody: all targets are new, all sources leave.
+    /// None continues: all targets are new, all sources leave.
     Baseline,
 }
 
-/// How processes are started.
+/// Way of starting processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spawn {
-    /// Each rank that is there starts some, all at the same time; each is a world of its own.
+    /// Each present rank starts some, all at the same time; each process has its own
+    /// `MPI_COMM_WORLD`.
     #[default]
     Tree,
-    /// One call, one world.
+    /// One call starts all, in one `MPI_COMM_WORLD`.
     One,
-    /// One call for each node.
+    /// One call per node.
     PerNode,
-    /// Rank 0 starts one after the other; each is a world of its own.
+    /// Rank 0 starts one after the other; each process has its own `MPI_COMM_WORLD`.
     Sequential,
     /// Another launcher starts them, and they connect.
     Companion,
 }
 
-/// What became of new ranks' processes.
+/// Origin of the new ranks' processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Started {
-    /// They were started, and those that leave end.
+    /// They were started, and processes that leave end.
     #[default]
     Spawned,
-    /// They were there from the start and slept; those that leave sleep again.
+    /// They existed from the start and slept; processes that leave sleep again.
     Parked,
 }
 
-/// How a resize ended.
+/// Outcome of a resize.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The program has its new size.
     #[default]
     Done,
-    /// It was not tried.
+    /// The resize was not attempted.
     Refused,
-    /// Something did not come in time.
+    /// A step exceeded its deadline.
     TimedOut,
-    /// Something failed.
+    /// A step failed.
     Failed,
 }
 
-/// Where the time of a resize went.
+/// Breakdown of the time of a resize, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seconds {
-    /// From the wish to the decision.
+    /// From the request to the decision.
     pub decide: f64,
-    /// From the order until processes were there.
+    /// From the order until all processes had started.
     pub spawn: f64,
-    /// While the program stood still, from the first moment to the last.
+    /// While the program stood still.
     pub wait: f64,
-    /// To join those that are new.
+    /// For joining the new processes.
     pub connect: f64,
-    /// While constant data traveled.
+    /// For moving constant data.
     pub constant: f64,
-    /// While variable data traveled.
+    /// For moving variable data.
     pub variable: f64,
-    /// Until those that left were gone.
+    /// Until the processes that left had ended.
     pub release: f64,
-    /// From the first moment until the new size was in force, or until it was given up.
+    /// From the beginning until the new size was in force, or until the resize was given up.
     #[serde(default)]
     pub total: f64,
 }
 
-/// What a resize moved.
+/// Amount of data in a resize, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bytes {
     /// Constant data of all ranks.
     pub constant: u64,
     /// Variable data of all ranks.
     pub variable: u64,
-    /// What left its process.
+    /// Data that moved to another process.
     pub moved: u64,
 }
 
-/// A line of `resizes.jsonl`.
+/// Record of a resize, one line of `resizes.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resize {
-    /// When it was first thought of, in seconds since 1970; 0 where that was not written down.
+    /// Time when the resize was first considered, in seconds since 1970; 0 if unknown.
     #[serde(default)]
     pub began_s: f64,
-    /// Before which iteration the new size was in force, or where it was given up.
+    /// First iteration with the new size, or the iteration at which the resize was given up.
     pub iteration: u64,
-    /// Ranks before.
+    /// Number of ranks before.
     pub from: u32,
-    /// Ranks that were wanted.
+    /// Number of ranks wanted.
     pub to: u32,
-    /// Who wanted it, or why.
+    /// Source of the request, or its reason.
     pub reason: String,
-    /// Who went on.
+    /// Rule for which processes continued.
     pub strategy: Strategy,
-    /// How processes were started.
+    /// Way of starting processes.
     pub spawn: Spawn,
-    /// What became of processes.
+    /// Origin of the processes.
     pub started: Started,
-    /// How data moved: `sync`, `async`, `p2p`, `get`.
+    /// Method of moving data: `sync`, `async`, `p2p`, `get`.
     pub redistribution: String,
-    /// How it ended.
+    /// Outcome.
     pub outcome: Outcome,
-    /// The same in words.
+    /// Outcome in words.
     pub sentence: String,
-    /// Where the time went.
+    /// Breakdown of the time.
     pub seconds: Seconds,
-    /// What moved.
+    /// Amount of data.
     pub bytes: Bytes,
-    /// Iterations that ran between order and switch.
+    /// Number of iterations between order and switch.
     pub iterations_meanwhile: u64,
-    /// Processes that left and are gone.
+    /// Ids of processes that left and have ended.
     pub pids_gone: Vec<u32>,
-    /// What was weighed, where a model decided.
+    /// Figures of the decision, if a model made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
 }
 
-/// What a model weighed.
+/// Figures of a decision by a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Iterations that were left.
+    /// Number of iterations left.
     pub iterations_left: u64,
-    /// Seconds of an iteration at the old size.
+    /// Time of an iteration at the old size, in seconds.
     pub seconds_before: f64,
-    /// Seconds of an iteration that were foretold for the new size.
+    /// Predicted time of an iteration at the new size, in seconds.
     pub seconds_after: f64,
-    /// What the resize would cost, in seconds.
+    /// Predicted cost of the resize, in seconds.
     pub seconds_resize: f64,
-    /// The same in words.
+    /// Decision in words.
     pub sentence: String,
 }
 

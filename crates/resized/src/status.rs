@@ -1,94 +1,94 @@
-//! What a program says of itself while it runs.
+//! Status that a program publishes while it runs.
 
 use crate::{Outcome, Resize};
 use serde::{Deserialize, Serialize};
 
-/// The sizes that a program agrees to.
+/// Sizes that a program allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
-    /// Fewest ranks.
+    /// Smallest number of ranks.
     pub min: u32,
-    /// Most ranks.
+    /// Largest number of ranks.
     pub max: u32,
-    /// Where it runs best, if it knows.
+    /// Best number of ranks, if known.
     pub preferred: Option<u32>,
 }
 
-/// How far a program has come with a resize.
+/// Progress of a resize.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Nothing is to change.
+    /// No resize is under way.
     #[default]
     Idle,
-    /// Somebody wants another size.
+    /// Another size is requested.
     Wished,
-    /// It is judged whether that pays.
+    /// The request is evaluated.
     Deciding,
-    /// Processes are started; the program computes on.
+    /// Processes are being started; the program computes.
     Spawning,
-    /// They are joined with those that are there.
+    /// They are being joined with the present ones.
     Connecting,
-    /// Constant data travel; the program computes on.
+    /// Constant data move; the program computes.
     MovingConstant,
-    /// Variable data travel; the program waits.
+    /// Variable data move; the program waits.
     MovingVariable,
     /// The new size is in force.
     Switched,
-    /// Processes that left are not gone yet.
+    /// Processes that left have not all ended.
     Releasing,
 }
 
-/// What became of a wish.
+/// Answer to a resize request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// That of the wish.
+    /// Id of the request.
     pub id: u64,
-    /// How it ended.
+    /// Outcome of the resize.
     pub outcome: Outcome,
-    /// Why, in words.
+    /// Reason, in words.
     pub sentence: String,
 }
 
-/// The file `JOB.json`.
+/// Status of a job, the content of `JOB.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobStatus {
-    /// Its name: the number of the Slurm job, or `HOST-PID`.
+    /// Name of the job: the id of the Slurm job, or `HOST-PID`.
     pub job: String,
-    /// Process of rank 0.
+    /// Process id of rank 0.
     pub pid: u32,
     /// Host of rank 0.
     pub host: String,
     /// File name of the program.
     pub program: String,
-    /// Ranks at present.
+    /// Present number of ranks.
     pub size: u32,
-    /// What it agrees to.
+    /// Allowed sizes.
     pub sizes: Sizes,
-    /// How far a resize has come.
+    /// Progress of a resize.
     pub state: State,
-    /// The iteration that comes next.
+    /// Number of the next iteration.
     pub iteration: u64,
-    /// How many iterations there will be in all, if it is known.
+    /// Total number of iterations, if known.
     pub n_iterations: Option<u64>,
-    /// Seconds of an iteration at the present size.
+    /// Time of an iteration at the present size, in seconds.
     pub seconds_per_iteration: Option<f64>,
-    /// Ranks that it has on a node at most, where a resource manager lends whole nodes.
+    /// Largest number of ranks per node, where a resource manager lends whole nodes.
     #[serde(default)]
     pub slots_per_node: Option<u32>,
-    /// Number of the Slurm job, if it is one.
+    /// Id of the Slurm job, if it is one.
     pub slurm_job: Option<u64>,
-    /// Slurm jobs that lent it nodes.
+    /// Ids of Slurm jobs that lent nodes.
     #[serde(default)]
     pub companions: Vec<u64>,
-    /// The last wish that was answered.
+    /// Answer to the last request.
     pub answered: Option<Answer>,
-    /// The last resize.
+    /// Record of the last resize.
     pub last: Option<Resize>,
 }
 
 impl Default for Sizes {
-    /// A program of one rank.
+    /// Sizes of a program with one rank.
     fn default() -> Self {
         Self { min: 1, max: 1, preferred: None }
     }

@@ -1,17 +1,17 @@
-//! What somebody wants of a program.
+//! Resize requests.
 
 use serde::{Deserialize, Serialize};
 
-/// A wish for another size, in the file `JOB.wish`.
+/// Request for another size, the content of `JOB.wish`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wish {
-    /// By which its answer is known.
+    /// Id by which the answer refers to the request.
     pub id: u64,
-    /// How many ranks the program is to have.
+    /// Number of ranks wanted.
     pub size: u32,
-    /// Who wants it: `person`, `slurm-policy`, ...
+    /// Source of the request: `person`, `slurm-policy`, ...
     pub from: String,
-    /// Where new ranks are to run, in this order; nothing where the program may choose.
+    /// Hosts for new ranks, in order of preference; empty where the program may choose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
 }
