@@ -1,41 +1,41 @@
-//! How a run is added up while it goes on.
+//! Accumulates the numbers of a run while it goes on.
 
 use crate::run::{Change, Chunk, Dealt, FORMAT_VERSION, IterationLine, Slowest, Sums, Worker};
 
-/// Iterations listed; beyond that every second one is left out.
+/// Largest number of iterations listed; when it is reached, every second one is dropped.
 const N_ITERATIONS_MAX: usize = 1000;
 const N_WORKERS_MAX: usize = 4096;
 const N_CHANGES_MAX: usize = 500;
 
-/// An iteration that has ended.
+/// Numbers of a finished iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Iterated {
-    /// Its sums, those of one iteration.
+    /// Sums of this iteration.
     pub sums: Sums,
-    /// Its number.
+    /// Number of the iteration.
     pub iteration: u64,
-    /// Those who took part, each with this iteration only.
+    /// Workers that took part, each with this iteration only.
     pub workers: Vec<Worker>,
-    /// Those who were there and not wanted.
+    /// Ranks of workers that were present but not used.
     pub parked: Vec<u32>,
-    /// Its chunks as far as they were kept, and how many were not.
+    /// Recorded chunks of the iteration.
     pub chunks: Vec<Chunk>,
-    /// Further ones.
+    /// Number of chunks that were not recorded.
     pub n_chunks_left_out: u64,
-    /// Why so many workers took part.
+    /// Reason for the number of workers.
     pub reason: String,
-    /// Shares of batches, where somebody set them.
+    /// Shares of batches, once a tool has set them.
     pub shares: Option<[f64; 3]>,
 }
 
 impl Dealt {
-    /// A run in which nothing was dealt yet.
+    /// Creates an empty record for a run.
     pub fn new(policy: &str) -> Self {
         let (format_version, policy) = (FORMAT_VERSION, policy.to_owned());
         Self { format_version, policy, every: 1, ..Self::default() }
     }
 
-    /// Adds an iteration that was after all others.
+    /// Adds the next iteration.
     pub fn add(&mut self, mut one: Iterated) {
         let line = line_of(&one);
         self.note_changes(&one, line.n_workers);
@@ -60,7 +60,7 @@ impl Dealt {
         }
     }
 
-    /// Notes that something else changed from this iteration on.
+    /// Notes another change from an iteration on.
     pub fn note(&mut self, change: Change) {
         if self.changes.len() < N_CHANGES_MAX {
             self.changes.push(change);
@@ -69,7 +69,7 @@ impl Dealt {
         }
     }
 
-    /// Notes what is other than in the iteration before.
+    /// Notes the changes since the previous iteration.
     fn note_changes(&mut self, one: &Iterated, n_workers: u32) {
         let iteration = one.iteration;
         let Some((before, shares)) = self.last.replace((n_workers, one.shares)) else { return };

@@ -1,14 +1,14 @@
-//! What became of the work that a master dealt out: numbers of a run, and the same in words.
+//! Report on the load balancing of a master/worker run: its numbers, and a summary in words.
 //!
 //! A program of the master/worker library fills a [`Dealt`] while it runs, and writes it as JSON; reports show it.
 //!
 //! # Invariants
 //! - Pure: nothing is measured here.
-//! - Every list has a bound; what is left out is counted, and sums are of all.
-//! - Fields are added over time and never change their meaning; a change of meaning raises [`FORMAT_VERSION`].
+//! - Every list is bounded; left-out entries are counted, and sums include them.
+//! - Fields may be added but never change their meaning; a change of meaning raises [`FORMAT_VERSION`].
 //!
 //! # Not here
-//! Who measures (`master-worker`), pictures (`dashboard`).
+//! Measuring (`master-worker`), charts (`dashboard`).
 
 mod growth;
 mod run;

@@ -1,35 +1,35 @@
-//! The numbers. Times are seconds, sizes bytes.
+//! Numbers of a run. Times are in seconds, sizes in bytes.
 
 use serde::{Deserialize, Serialize};
 
 /// Version of the meaning of the fields.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// A run of a master and workers.
+/// Report on a run of a master and workers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Dealt {
     /// [`FORMAT_VERSION`] of the writer.
     pub format_version: u32,
-    /// How chunks were sized, by name.
+    /// Name of the policy that sized the chunks.
     pub policy: String,
     /// Sums over all iterations.
     pub sums: Sums,
-    /// One of so many iterations is listed, from the first one on.
+    /// One in this many iterations is listed, starting with the first one.
     pub every: u64,
-    /// Iterations, in their order.
+    /// Listed iterations, in order.
     pub iterations: Vec<IterationLine>,
-    /// Those who computed, by rank; the master too when it did.
+    /// Workers that computed, by rank; includes the master if it computed.
     pub workers: Vec<Worker>,
-    /// Further ones.
+    /// Number of workers left out of the list.
     pub n_workers_left_out: u64,
-    /// The iteration that took longest, chunk by chunk.
+    /// Slowest iteration, chunk by chunk.
     pub slowest: Option<Slowest>,
-    /// What changed between iterations, and why.
+    /// Changes between iterations, with their reasons.
     pub changes: Vec<Change>,
-    /// Further changes.
+    /// Number of changes left out of the list.
     pub n_changes_left_out: u64,
-    /// Who took part in the last iteration, and shares that somebody set.
+    /// Number of workers in the last iteration, and the shares set by a tool.
     #[serde(skip)]
     pub(crate) last: Option<(u32, Option<[f64; 3]>)>,
 }
@@ -38,155 +38,156 @@ pub struct Dealt {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sums {
-    /// Iterations.
+    /// Number of iterations.
     pub n_iterations: u64,
-    /// Their time.
+    /// Time of all iterations, in seconds.
     pub duration_s: f64,
-    /// The time they would have taken, had the work been shared evenly and nobody waited.
+    /// Time that they would have taken with evenly shared work and no waiting, in seconds.
     pub ideal_s: f64,
-    /// Time of work, over all who computed.
+    /// Computing time of all ranks, in seconds.
     pub compute_s: f64,
-    /// Time that those who took part had.
+    /// Available time: durations of the iterations times their numbers of workers, in seconds.
     pub available_s: f64,
-    /// Tasks.
+    /// Number of tasks.
     pub n_tasks: u64,
-    /// Chunks dealt, again or not.
+    /// Number of chunks dealt, including those dealt again.
     pub n_chunks: u64,
-    /// Chunks taken back before they were begun.
+    /// Number of chunks taken back before they began.
     pub n_retracted: u64,
-    /// Chunks that failed and were tried again.
+    /// Number of chunks that failed and were retried.
     pub n_retried: u64,
-    /// Workers lost or missed.
+    /// Number of workers lost or missing.
     pub n_lost: u64,
-    /// Messages of all kinds.
+    /// Number of messages of all kinds.
     pub n_messages: u64,
-    /// Bytes of shared data, over all who got them.
+    /// Bytes of shared data, over all workers that got them.
     pub shared_bytes: u64,
     /// Bytes of inputs.
     pub input_bytes: u64,
     /// Bytes of results.
     pub output_bytes: u64,
-    /// Time that chunks and their results were on their way.
+    /// Time that chunks and their results were in transit, in seconds.
     pub way_s: f64,
-    /// Chunks of which that is known.
+    /// Number of chunks with a known transit time.
     pub n_ways: u64,
 }
 
 impl Sums {
-    /// Share of the time of those who took part in which they computed; 1 when there was nothing to do.
+    /// Share of the available time in which workers computed; 1 when there was nothing to do.
     pub fn efficiency(&self) -> f64 {
         share(self.compute_s, self.available_s)
     }
 }
 
-/// An iteration.
+/// Numbers of one iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IterationLine {
-    /// Its number, from 0.
+    /// Number of the iteration, from 0.
     pub iteration: u64,
-    /// From its start to its last result.
+    /// Time from its start to its last result, in seconds.
     pub duration_s: f64,
-    /// The same, had the work been shared evenly and nobody waited.
+    /// Time with evenly shared work and no waiting, in seconds.
     pub ideal_s: f64,
-    /// Who took part.
+    /// Number of workers that took part.
     pub n_workers: u32,
-    /// Its tasks.
+    /// Number of tasks.
     pub n_tasks: u64,
-    /// Chunks dealt, again or not.
+    /// Number of chunks dealt, including those dealt again.
     pub n_chunks: u64,
 }
 
 impl IterationLine {
-    /// Share of the time of those who took part in which they computed.
+    /// Share of the workers' time in which they computed.
     pub fn efficiency(&self) -> f64 {
         share(self.ideal_s, self.duration_s)
     }
 }
 
-/// A worker over the run, and why it was idle.
+/// Numbers of a worker over the run, with the reasons for its idle time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Worker {
-    /// Its rank; 0 is the master.
+    /// Rank; 0 is the master.
     pub rank: u32,
-    /// Tasks that it did.
+    /// Number of tasks computed.
     pub n_tasks: u64,
-    /// In so many chunks.
+    /// Number of chunks computed.
     pub n_chunks: u64,
-    /// Time of the iterations in which it took part.
+    /// Time of the iterations in which the worker took part, in seconds.
     pub duration_s: f64,
-    /// Of it in the program's own code.
+    /// Part of it in the program's own code, in seconds.
     pub compute_s: f64,
-    /// Of it before its first chunk of an iteration.
+    /// Part of it before the first chunk of an iteration, in seconds.
     pub start_s: f64,
-    /// Of it between chunks: the next one was not there yet.
+    /// Part of it between chunks, because the next one had not arrived, in seconds.
     pub waited_s: f64,
-    /// Of it after its last chunk: nothing was left, and others still computed.
+    /// Part of it after the last chunk, while others still computed, in seconds.
     pub end_s: f64,
-    /// Time of the iterations in which it was there and not wanted.
+    /// Time of the iterations in which the worker was present but not used, in seconds.
     pub parked_s: f64,
 }
 
 impl Worker {
-    /// Time of its iterations that is neither work nor a wait: messages are packed, sent and unpacked.
+    /// Time of its iterations that is neither work nor waiting: packing, sending and unpacking
+    /// messages, in seconds.
     pub fn other_s(&self) -> f64 {
         let known_s = self.compute_s + self.start_s + self.waited_s + self.end_s;
         (self.duration_s - known_s).max(0.0)
     }
 }
 
-/// An iteration chunk by chunk.
+/// Iteration chunk by chunk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Slowest {
-    /// Its number.
+    /// Number of the iteration.
     pub iteration: u64,
-    /// Its time.
+    /// Duration, in seconds.
     pub duration_s: f64,
-    /// Its tasks.
+    /// Number of tasks.
     pub n_tasks: u64,
-    /// Chunks that were done, in the order in which they were dealt.
+    /// Finished chunks, in the order of dealing.
     pub chunks: Vec<Chunk>,
-    /// Further ones.
+    /// Number of chunks left out of the list.
     pub n_chunks_left_out: u64,
 }
 
-/// A chunk; times from the start of the iteration.
+/// Chunk of an iteration; times count from the start of the iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Chunk {
-    /// Who computed it.
+    /// Rank that computed it.
     pub rank: u32,
-    /// Its number in the run.
+    /// Number in the run.
     pub chunk: u64,
-    /// Its tasks.
+    /// Number of tasks.
     pub n_tasks: u64,
-    /// Its batch.
+    /// Number of its batch.
     pub batch: u32,
-    /// When it was begun.
+    /// Start of computing, in seconds.
     pub began_s: f64,
-    /// When it was done.
+    /// End of computing, in seconds.
     pub ended_s: f64,
 }
 
-/// Something that was other than in the iteration before.
+/// Change from one iteration to the next.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Change {
-    /// Iteration that it counted for first.
+    /// First iteration with the new value.
     pub iteration: u64,
-    /// What it is: `workers`, or `share of batch 0`.
+    /// Quantity that changed: `workers`, or `share of batch 0`.
     pub what: String,
-    /// Before; none when it was the program's own choice.
+    /// Old value; `None` when it was the program's own choice.
     pub old: Option<f64>,
-    /// From then on.
+    /// New value.
     pub new: Option<f64>,
-    /// Why, in words; empty when nobody said.
+    /// Reason, in words; may be empty.
     pub reason: String,
 }
 
-/// `part / whole`, and 1 of nothing.
+/// `part / whole`, or 1 if `whole` is 0.
 pub(crate) fn share(part: f64, whole: f64) -> f64 {
     if 0.0 < whole { (part / whole).min(1.0) } else { 1.0 }
 }

@@ -1,4 +1,4 @@
-//! Numbers as people read them: three digits and a unit.
+//! Formats numbers for people: three digits and a unit.
 
 pub(crate) fn seconds(span_s: f64) -> String {
     match span_s {
@@ -30,7 +30,7 @@ pub(crate) fn three_digits(value: f64) -> String {
     }
 }
 
-/// `n` things: `1 worker`, `12 workers`.
+/// Formats a count: `1 worker`, `12 workers`.
 pub(crate) fn plural(n: u64, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
 }

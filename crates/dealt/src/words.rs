@@ -1,9 +1,9 @@
-//! A run in words and small pictures, for a terminal.
+//! Summary of a run in words and small charts, for a terminal.
 
 use crate::run::{Change, Dealt, Slowest, Worker};
 use crate::units::{bytes, percent, plural, seconds, three_digits};
 
-/// Columns before a picture.
+/// Columns before a chart.
 const N_NAME: usize = 15;
 const N_WORKERS_SHOWN: usize = 16;
 const N_CHANGES_SHOWN: usize = 12;
@@ -21,7 +21,7 @@ const TITLES: [&str; 9] = [
     "parked",
 ];
 
-/// Lines of at most `n_columns` that say what became of the work; none when nothing was dealt.
+/// Summarizes the run in lines of at most `n_columns`; empty when nothing was dealt.
 pub fn lines(dealt: &Dealt, n_columns: usize) -> Vec<String> {
     if dealt.sums.n_iterations == 0 {
         return Vec::new();
@@ -50,7 +50,7 @@ fn headline(dealt: &Dealt) -> String {
     )
 }
 
-/// Iteration times and workers over the run.
+/// Charts of iteration times and of workers over the run.
 fn courses(dealt: &Dealt, n_columns: usize) -> Vec<String> {
     let all = &dealt.iterations;
     let (Some(first), Some(last)) = (all.first(), all.last()) else { return Vec::new() };
@@ -78,10 +78,10 @@ fn picture(name: &str, values: &[f64], n_columns: usize) -> String {
     format!("{name:<N_NAME$}{}", sparkline(values, n_columns.saturating_sub(N_NAME).max(1)))
 }
 
-/// Who computed how much, and what the others waited for.
+/// Table of the workers: computing time, and the reasons for idle time.
 fn workers(dealt: &Dealt, n_columns: usize) -> Vec<String> {
     let mut lines = vec![columns(&TITLES.map(str::to_owned), n_columns)];
-    // When there are many, the idlest say most.
+    // Of many workers, the idlest ones are shown.
     let mut shown: Vec<&Worker> = dealt.workers.iter().collect();
     if N_WORKERS_SHOWN < shown.len() {
         shown.sort_by(|a, b| share(a.compute_s, a).total_cmp(&share(b.compute_s, b)));
@@ -95,7 +95,7 @@ fn workers(dealt: &Dealt, n_columns: usize) -> Vec<String> {
     lines
 }
 
-/// Cells side by side; the last ones are left out where there is no room.
+/// Formats cells side by side; the last ones are left out where there is no room.
 fn columns(cells: &[String; 9], n_columns: usize) -> String {
     let mut line = String::new();
     for (cell, title) in cells.iter().zip(TITLES) {
@@ -186,13 +186,13 @@ fn change(change: &Change) -> String {
     format!("iteration {iteration}: {what} {} → {}{because}", number(*old), number(*new))
 }
 
-/// Whole numbers without digits after the point.
+/// Formats a number; whole ones without decimals.
 fn number(value: Option<f64>) -> String {
     let Some(value) = value else { return "own".to_owned() };
     if value.fract().abs() < 1e-9 { format!("{value:.0}") } else { format!("{value:.3}") }
 }
 
-/// Text in lines, broken at spaces.
+/// Breaks text into lines at spaces.
 fn wrapped(text: &str, n_columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -210,7 +210,7 @@ fn wrapped(text: &str, n_columns: usize) -> Vec<String> {
     lines
 }
 
-/// One column for each value or group of neighbors, as high as its share of the largest.
+/// Draws one column for each value or group of neighbors, scaled to the largest.
 fn sparkline(values: &[f64], n_columns: usize) -> String {
     let n_group = values.len().div_ceil(n_columns).max(1);
     let means = values.chunks(n_group).map(|group| group.iter().sum::<f64>() / group.len() as f64);
@@ -235,7 +235,7 @@ mod tests {
     use crate::growth::Iterated;
     use crate::run::{Chunk, Sums};
 
-    /// Some iterations of 60 tasks, dealt to `n_workers` each.
+    /// Run of iterations of 60 tasks each, with these numbers of workers.
     fn run(n_workers: &[u32]) -> Dealt {
         let mut dealt = Dealt::new("best");
         for (iteration, n_workers) in (0..).zip(n_workers) {
