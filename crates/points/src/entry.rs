@@ -1,27 +1,27 @@
-//! Tables of names.
+//! Tables of variables and functions that tools find by name.
 
 const N_NAME_BYTES: usize = 40;
 
-/// Something that tools find by name.
+/// Variable or function that tools find by name.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Entry {
-    /// Ends with zeros.
+    /// Name, padded with zeros.
     name: [u8; N_NAME_BYTES],
     address: *const (),
-    /// 0 for a function.
+    /// Size of a variable in bytes; 0 for a function.
     n_bytes: u64,
 }
 
 #[expect(unsafe_code, reason = "it has an address, and is read from the program's file")]
-// SAFETY: nobody in this process follows the address.
+// SAFETY: no code in this process dereferences the address.
 unsafe impl Sync for Entry {}
 
 impl Entry {
-    /// Of a variable with so many bytes, or of a function, which has 0.
+    /// Entry of a variable with `n_bytes`, or of a function with 0.
     ///
     /// # Panics
-    /// When the name has more than 40 bytes, which stops the compiler.
+    /// If the name has more than 40 bytes, which fails the compilation.
     pub const fn of(name: &str, address: *const (), n_bytes: usize) -> Self {
         let mut bytes = [0; N_NAME_BYTES];
         let (start, _rest) = bytes.split_at_mut(name.len());
@@ -30,8 +30,8 @@ impl Entry {
     }
 }
 
-/// Declares variables that tools find by name, and the table `ENTRIES`. The prefix of the names belongs to the crate that
-/// declares them.
+/// Declares variables that tools find by name, and the table `ENTRIES`. The prefix of the names must be unique to the
+/// declaring crate.
 #[macro_export]
 macro_rules! variables {
     ($($(#[$doc:meta])* $name:ident: $kind:ty = $start:expr;)*) => {
@@ -44,7 +44,7 @@ macro_rules! variables {
         )*
 
         #[allow(unsafe_code, reason = "tools find it in a section of this name")]
-        // SAFETY: all that this section gets are entries.
+        // SAFETY: this section contains only entries.
         #[unsafe(link_section = ".sintonia.names")]
         #[used]
         pub(crate) static ENTRIES: [$crate::Entry; [$(stringify!($name)),*].len()] = [
@@ -53,8 +53,8 @@ macro_rules! variables {
     };
 }
 
-/// Declares functions that tools find by name, and the table `ENTRIES`. What is black to the compiler after their last call
-/// keeps the exit where it is, and the bodies different.
+/// Declares functions that tools find by name, and the table `ENTRIES`. The `black_box` after their last call keeps the
+/// exit where it is, and the bodies different.
 #[macro_export]
 macro_rules! functions {
     ($(fn $name:ident($($inside:ident: $kind:ty)?) $body:block)*) => {
@@ -67,7 +67,7 @@ macro_rules! functions {
         )*
 
         #[allow(unsafe_code, reason = "tools find it in a section of this name")]
-        // SAFETY: all that this section gets are entries.
+        // SAFETY: this section contains only entries.
         #[unsafe(link_section = ".sintonia.names")]
         #[used]
         pub(crate) static ENTRIES: [$crate::Entry; [$(stringify!($name)),*].len()] = [

@@ -1,7 +1,7 @@
-//! How a program's own file says what tools may measure and change in it.
+//! Embeds in a program's executable what tools may measure and change in it.
 //!
-//! An ELF note has the text, an application description. Tables in a section of their own say by name where variables and
-//! functions lie, since `strip` takes the names of what is not exported out of a program. The crate `symbols` reads
+//! An ELF note holds the text, an application description. Tables in a separate section map names to the addresses of
+//! variables and functions, since `strip` removes the names of symbols that are not exported. The crate `symbols` reads
 //! both (`symbols::Program::description`).
 //!
 //! ```
@@ -25,10 +25,10 @@
 //!
 //! # Invariants
 //! - Variables have the types of C: debug information says `i32`, nothing wrapped.
-//! - Functions have names that no compiler changes, and are never inlined.
+//! - Functions have names that no compiler mangles, and are never inlined.
 //!
 //! # Not here
-//! Which variables and functions there are (`tuning-points`, `resize-points`). A program carries one description.
+//! The variables and functions themselves (`tuning-points`, `resize-points`). A program carries one description.
 
 mod entry;
 mod note;

@@ -1,12 +1,12 @@
-//! The ELF note with the description.
+//! ELF note with the description.
 
-/// Who gives the note its meaning, padded.
+/// Owner name of the note, padded.
 const OWNER: &[u8; 12] = b"Sintonia\0\0\0\0";
 const N_OWNER_BYTES: u32 = 9;
-/// The text of an application description.
+/// Note type: the text of an application description.
 const KIND: u32 = 1;
 
-/// An ELF note with a text of `N` bytes.
+/// ELF note with a text of `N` bytes.
 #[derive(Debug)]
 #[repr(C, align(4))]
 pub struct Note<const N: usize> {
@@ -18,10 +18,10 @@ pub struct Note<const N: usize> {
 }
 
 impl<const N: usize> Note<N> {
-    /// A note with this text, of exactly `N` bytes.
+    /// Creates a note with this text, of exactly `N` bytes.
     ///
     /// # Panics
-    /// When the text has another length, which stops the compiler.
+    /// If the text has another length, which fails the compilation.
     pub const fn of(text: &str) -> Self {
         let mut bytes = [0; N];
         bytes.copy_from_slice(text.as_bytes());
@@ -31,12 +31,12 @@ impl<const N: usize> Note<N> {
     }
 }
 
-/// Puts an application description, in the format of `docs/application-description.md`, into the program's file, as `NOTE`.
+/// Puts an application description, in the format of `docs/application-description.md`, into the executable, as `NOTE`.
 #[macro_export]
 macro_rules! description {
     ($text:expr) => {
         #[allow(unsafe_code, reason = "tools find it in a section of this name")]
-        // SAFETY: linkers keep notes as they are, and nothing else puts any into this section.
+        // SAFETY: linkers keep notes unchanged, and nothing else puts any into this section.
         #[unsafe(link_section = ".note.sintonia")]
         #[used]
         static NOTE: $crate::Note<{ $text.len() }> = $crate::Note::of($text);
