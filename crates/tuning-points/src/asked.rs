@@ -1,5 +1,5 @@
-//! Who came while the program ran and wants to have its own numbers: a tool writes the path of a folder into the
-//! variable `mw_report_folder` of a process that it watches.
+//! Report requests of tools that attached while the program runs: a tool writes the path of a folder into the
+//! variable `mw_report_folder` of the process.
 
 use crate::variables::report_folder;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-/// The folder that somebody asked to have them in.
+/// Folder in which a tool wants the report, if one has asked.
 pub fn asked_for_report() -> Option<PathBuf> {
     let bytes = report_folder();
     if bytes[0].load(Ordering::Acquire) == 0 {
@@ -18,7 +18,7 @@ pub fn asked_for_report() -> Option<PathBuf> {
     Some(PathBuf::from(OsString::from_vec(path)))
 }
 
-/// Nobody is there any more who asked.
+/// Clears the request, when the tool that asked is gone.
 pub fn forget_report() {
     report_folder()[0].store(0, Ordering::Release);
 }

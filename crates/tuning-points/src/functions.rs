@@ -1,18 +1,18 @@
-//! The functions whose entries and exits are events.
+//! Functions whose entries and exits are events.
 //!
-//! They do what they are given, and nothing else: a tool measures there, and makes changes.
+//! They only run the given code: tools measure there, and make changes.
 
 use crate::Variable;
 use std::hint::black_box;
 
-/// An iteration of the master.
+/// Runs an iteration of the master.
 pub fn iteration(number: u64, n_tasks: u64, inside: &mut dyn FnMut()) {
     Variable::Iteration.set(number);
     Variable::TasksTotal.set(n_tasks);
     mw_iteration(inside);
 }
 
-/// The computing of a chunk by a worker.
+/// Runs the computing of a chunk on a worker.
 pub fn work(number: u64, batch: u32, n_tasks: u64, inside: &mut dyn FnMut()) {
     Variable::Iteration.set(number);
     Variable::Batch.set(u64::from(batch));
@@ -20,19 +20,19 @@ pub fn work(number: u64, batch: u32, n_tasks: u64, inside: &mut dyn FnMut()) {
     mw_work(inside);
 }
 
-/// The master begins to send a chunk.
+/// Runs the master's sending of a chunk.
 pub fn send(worker: u32, batch: u32, n_tasks: u64, inside: &mut dyn FnMut()) {
     message(worker, batch, n_tasks);
     mw_send(inside);
 }
 
-/// The master has received the results of a chunk.
+/// Marks that the master has received the results of a chunk.
 pub fn received(worker: u32, batch: u32, n_tasks: u64) {
     message(worker, batch, n_tasks);
     mw_receive();
 }
 
-/// The master makes a new batch; how many chunks it has is known at the end of `inside`.
+/// Runs the master's making of a new batch; `inside` returns its number of chunks.
 pub fn new_batch(batch: u32, inside: &mut dyn FnMut() -> u64) {
     Variable::Batch.set(u64::from(batch));
     mw_new_batch(inside);

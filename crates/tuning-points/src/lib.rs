@@ -1,17 +1,17 @@
-//! The variables and functions by which tuning tools know a program of the master/worker library.
+//! Variables and functions through which tuning tools observe and control a master/worker program.
 //!
 //! A tool stops the program at the entry or exit of a function, reads variables, and writes the shares
-//! and the number of workers while the program runs. So they have names that no compiler changes, and
-//! the functions are never inlined. `master-worker.toml` describes them; every program carries it in its
-//! file, so that `sintonia run --tunlet NAME` needs no other description.
+//! and the number of workers while the program runs. So they have names that no compiler mangles, and
+//! the functions are never inlined. `master-worker.toml` describes them; every executable carries it, so
+//! that `sintonia run --tunlet NAME` needs no other description.
 //!
 //! # Invariants
 //! - Variables are read and written as atomics, of the types that C has: debug information says
 //!   `i32` and `f64`, nothing wrapped.
-//! - One engine of a process at a time holds them ([`claim`]); others run without.
+//! - At most one run of a process holds them ([`claim`]); others run without.
 //!
 //! # Not here
-//! What the values mean for dealing (`master-worker`).
+//! Effect of the values on dealing (`master-worker`).
 
 mod asked;
 mod description;

@@ -1,39 +1,39 @@
-//! The variables.
+//! Variables that tools see.
 
 use crate::description::keep;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, Ordering};
 
-/// Room for the path of a folder and a zero.
+/// Size of the path of a folder with its final zero, in bytes.
 pub(crate) const N_FOLDER_BYTES: usize = 1024;
 
 points::variables! {
     /// Share of the tasks left that goes into batch 0 (master).
     mw_share_first: f64 = 1.0;
-    /// Into batch 1 (master).
+    /// Share of the tasks left that goes into batch 1 (master).
     mw_share_second: f64 = 1.0;
-    /// Into each later batch (master).
+    /// Share of the tasks left that goes into each later batch (master).
     mw_share_later: f64 = 1.0;
-    /// Workers in use, and the wish for the next iteration; 0 before the first one (master).
+    /// Workers in use, and a tool's request for the next iteration; 0 before the first one (master).
     mw_n_workers: i32 = 0;
-    /// Iteration, from 0 (all).
+    /// Number of the iteration, from 0 (all).
     mw_iteration_number: i32 = 0;
-    /// Tasks of the iteration (master).
+    /// Number of tasks of the iteration (master).
     mw_n_tasks_total: i32 = 0;
-    /// Bytes of a task in a message to a worker, 1 at least (master).
+    /// Bytes of a task in a message to a worker, at least 1 (master).
     mw_task_bytes: i32 = 1;
     /// Batch of the current message or computation (all).
     mw_batch: i32 = 0;
     /// Rank of the worker of the current message (all).
     mw_worker: i32 = 0;
-    /// Tasks in the current message or computation (all).
+    /// Number of tasks in the current message or computation (all).
     mw_n_tasks: i32 = 0;
-    /// Chunks of the newest batch (master).
+    /// Number of chunks in the newest batch (master).
     mw_n_chunks: i32 = 0;
-    /// Folder for the program's own numbers, and a zero; the first byte is written last (master).
+    /// Folder for the program's report, ending with a zero; the first byte is written last (master).
     mw_report_folder: [u8; N_FOLDER_BYTES] = [0; N_FOLDER_BYTES];
 }
 
-/// A whole number that tools see.
+/// Integer variable that tools see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variable {
     /// `mw_n_workers`.
@@ -55,13 +55,13 @@ pub enum Variable {
 }
 
 impl Variable {
-    /// Sets it; numbers above the largest `int` become that one.
+    /// Sets the variable; numbers above the largest `int` are clamped to it.
     pub fn set(self, value: u64) {
         let value = i32::try_from(value).unwrap_or(i32::MAX);
         self.atomic().store(value, Ordering::Relaxed);
     }
 
-    /// Its value now; 0 for a negative one.
+    /// Returns the value; 0 for a negative one.
     pub fn get(self) -> u32 {
         u32::try_from(self.atomic().load(Ordering::Relaxed)).unwrap_or(0)
     }
@@ -84,12 +84,12 @@ impl Variable {
 #[expect(clippy::inline_always, reason = "so that the instruction names the variable")]
 #[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
 fn as_atomic(variable: *mut i32) -> &'static AtomicI32 {
-    // SAFETY: it points to one of the statics above, which live for ever and are aligned; all of this program
-    // go through here, and tools write whole values while the thread that reads them is stopped.
+    // SAFETY: the pointer is to one of the statics above, which live forever and are aligned; all accesses of
+    // this program go through here, and tools write whole values while the thread that reads them is stopped.
     unsafe { AtomicI32::from_ptr(variable) }
 }
 
-/// The shares of batch 0, batch 1 and later batches, as bits.
+/// Shares of batch 0, batch 1 and later batches, as bits.
 fn shares() -> [u64; 3] {
     // One after the other: tools look for instructions that read a variable by its address.
     let first = as_bits(&raw mut mw_share_first).load(Ordering::Relaxed);
@@ -108,8 +108,8 @@ fn set_shares(shares: [u64; 3]) {
 #[expect(clippy::inline_always, reason = "so that the instruction names the variable")]
 #[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
 fn as_bits(share: *mut f64) -> &'static AtomicU64 {
-    // SAFETY: it points to one of the statics above, which live for ever; a `f64` has the size and here
-    // the alignment of a `u64`, all bits of it are valid, and all of this program go through here.
+    // SAFETY: the pointer is to one of the statics above, which live forever; an `f64` has the size and here the
+    // alignment of a `u64`, all bit patterns are valid, and all accesses of this program go through here.
     unsafe { AtomicU64::from_ptr(share.cast()) }
 }
 
@@ -119,22 +119,22 @@ pub(crate) fn report_folder() -> &'static [AtomicU8; N_FOLDER_BYTES] {
 
 #[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
 fn as_bytes(folder: *mut [u8; N_FOLDER_BYTES]) -> &'static [AtomicU8; N_FOLDER_BYTES] {
-    // SAFETY: it points to one of the statics above, which live for ever; an `AtomicU8` has size and alignment of
-    // a `u8`, and all of this program go through here.
+    // SAFETY: the pointer is to one of the statics above, which live forever; an `AtomicU8` has the size and
+    // alignment of a `u8`, and all accesses of this program go through here.
     unsafe { &*folder.cast() }
 }
 
 static IS_CLAIMED: AtomicBool = AtomicBool::new(false);
 
-/// The right to use the variables of the master; given back when dropped.
+/// Right to use the variables of the master; released when dropped.
 #[derive(Debug)]
 pub struct Claim {
-    /// What the shares are until somebody sets one, as bits.
+    /// Shares until a tool sets one, as bits.
     at_start: [u64; 3],
 }
 
-/// The variables of the master, where no other engine of this process has them. The shares show how the
-/// program deals by itself, or come near to it.
+/// Claims the variables of the master, unless another run of this process has them. `shares` show the program's
+/// own dealing, or come near to it.
 pub fn claim(shares: [f64; 3]) -> Option<Claim> {
     keep();
     let is_free = !IS_CLAIMED.swap(true, Ordering::Acquire);
@@ -146,7 +146,7 @@ pub fn claim(shares: [f64; 3]) -> Option<Claim> {
 }
 
 impl Claim {
-    /// The shares of batch 0, batch 1 and later batches, once somebody set one; `None` before.
+    /// Shares of batch 0, batch 1 and later batches, once a tool has set one; `None` before.
     pub fn shares(&self) -> Option<[f64; 3]> {
         let shares = shares();
         (shares != self.at_start).then(|| shares.map(f64::from_bits))
@@ -157,7 +157,7 @@ impl Claim {
         set_shares(shares.map(f64::to_bits));
     }
 
-    /// Workers in use, or what a tool wishes instead; 0 where it is below.
+    /// Number of workers in use, or the one that a tool requests; 0 for a negative value.
     pub fn n_workers(&self) -> u32 {
         let n_workers = as_atomic(&raw mut mw_n_workers).load(Ordering::Relaxed);
         u32::try_from(n_workers).unwrap_or(0)
