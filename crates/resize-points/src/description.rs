@@ -1,15 +1,16 @@
-//! The description in the program's own file: tools find it there without being told.
+//! Description in the program's executable, where tools find it.
 
 use crate::{stretch, variables};
 use std::hint::black_box;
 
-/// What tools may measure and change in any malleable program, in the format of
+/// Description of what tools may measure and change in any malleable program, in the format of
 /// `docs/application-description.md`.
 pub const DESCRIPTION: &str = include_str!("../malleable.toml");
 
 points::description!(DESCRIPTION);
 
-/// Refers to what tools look for, so that linkers keep it in every program that may be watched.
+/// Refers to the note and the tables, so that linkers keep them in every program that may be
+/// watched.
 pub(crate) fn keep() {
     black_box((&NOTE, &variables::ENTRIES, &stretch::ENTRIES));
 }

@@ -1,11 +1,11 @@
-//! Start and end of a stretch of iterations: functions that do nothing but let tools measure and change.
+//! Start and end of a stretch of iterations: functions that do nothing, where tools measure and make changes.
 
 use crate::description::keep;
 use crate::variables::Variable;
 use std::hint::black_box;
 
-/// The next iterations, so many from `iteration` on, run on so many ranks. Returns how many ranks somebody wishes: the same
-/// where nobody does.
+/// Starts a stretch: `n_iterations` iterations from `iteration` on run on `n_ranks` ranks. Returns the number of ranks
+/// that a tool requests, or `n_ranks` if none does.
 pub fn start(iteration: u64, n_iterations: u64, n_ranks: u32) -> u32 {
     keep();
     Variable::Iteration.set(iteration);
@@ -16,7 +16,7 @@ pub fn start(iteration: u64, n_iterations: u64, n_ranks: u32) -> u32 {
     wished
 }
 
-/// They are done.
+/// Ends the stretch.
 pub fn end() {
     ml_stretch_end();
 }

@@ -1,17 +1,17 @@
-//! The variables.
+//! Variables that tools see.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
 points::variables! {
-    /// The first iteration of the stretch.
+    /// First iteration of the stretch.
     ml_iteration: i32 = 0;
-    /// Iterations in the stretch.
+    /// Number of iterations in the stretch.
     ml_n_iterations: i32 = 0;
-    /// Ranks at present, and the wish for another number.
+    /// Present number of ranks, and the request for another one.
     ml_n_ranks: i32 = 0;
 }
 
-/// A whole number that tools see.
+/// Integer variable that tools see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variable {
     Iteration,
@@ -20,13 +20,13 @@ pub(crate) enum Variable {
 }
 
 impl Variable {
-    /// Sets it; numbers above the largest `int` become that one.
+    /// Sets the variable; numbers above the largest `int` are clamped to it.
     pub(crate) fn set(self, value: u64) {
         let value = i32::try_from(value).unwrap_or(i32::MAX);
         self.atomic().store(value, Ordering::Relaxed);
     }
 
-    /// Its value now; 0 for a negative one.
+    /// Returns the value; 0 for a negative one.
     pub(crate) fn get(self) -> u32 {
         u32::try_from(self.atomic().load(Ordering::Relaxed)).unwrap_or(0)
     }
@@ -44,7 +44,7 @@ impl Variable {
 #[expect(clippy::inline_always, reason = "so that the instruction names the variable")]
 #[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
 fn as_atomic(variable: *mut i32) -> &'static AtomicI32 {
-    // SAFETY: it points to one of the statics above, which live for ever and are aligned; all of this program
-    // go through here, and tools write whole values while the thread that reads them is stopped.
+    // SAFETY: the pointer is to one of the statics above, which live forever and are aligned; all accesses of
+    // this program go through here, and tools write whole values while the thread that reads them is stopped.
     unsafe { AtomicI32::from_ptr(variable) }
 }
