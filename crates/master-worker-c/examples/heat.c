@@ -1,4 +1,4 @@
-/* Heat spreads along a rod: every iteration the workers get the whole rod, and return new values of parts of it.
+/* Heat spreads along a rod: in every iteration the workers get the whole rod, and return new values of its parts.
  *
  *   cc -std=c99 heat.c -lmaster_worker -lm -o heat
  *   ./heat --progress              on a thread per core
@@ -11,7 +11,7 @@
 
 enum { N_CELLS = 1000, N_ITERATIONS = 100 };
 
-/* Of the master; workers see it only as shared data. */
+/* State of the master; workers see it only as shared data. */
 struct rod {
     double heat[N_CELLS];
 };

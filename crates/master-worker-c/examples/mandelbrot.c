@@ -1,4 +1,4 @@
-/* The Mandelbrot set from ever nearer: rows differ in cost, and the library deals them.
+/* Zoom into the Mandelbrot set: rows differ in cost, and the library balances them.
  *
  *   cc -std=c99 mandelbrot.c -lmaster_worker -lm -o mandelbrot
  *   mpirun -n 4 ./mandelbrot 800 20 frame.pgm --progress
@@ -12,11 +12,11 @@
 /* Steps after which a point counts as one of the set. */
 #define N_STEPS_MAX 2000
 
-/* What the frames draw near to. */
+/* Point that the frames zoom in on. */
 static const double CENTER_X = -0.743643887;
 static const double CENTER_Y = 0.131825904;
 
-/* A square picture, frame by frame. */
+/* Square picture, computed frame by frame. */
 struct picture {
     uint64_t width;
     uint64_t n_frames;
@@ -44,7 +44,7 @@ static int master_init(void *state)
     return picture->pixels == NULL ? mw_fail("there is no memory for the picture") : 0;
 }
 
-/* The tasks of a frame are its rows; what workers need is its width in the plane. */
+/* The tasks of a frame are its rows; the shared data are its width in the plane. */
 static int master_next(void *state, uint64_t frame, mw_plan *plan, mw_buffer *shared)
 {
     const struct picture *picture = state;

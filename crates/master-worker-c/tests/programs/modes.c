@@ -1,4 +1,4 @@
-/* A program whose first argument says what it tries; a line of output says what came of it. */
+/* The first argument selects what the program tries; a line of output tells the result. */
 #include <master_worker.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static int master_next(void *data, uint64_t iteration, mw_plan *plan, mw_buffer 
     state->priority.priority = 2;
     plan->priorities = &state->priority;
     plan->n_priorities = is_mode(state, "priority");
-    /* In two parts, of which the first is lent; workers keep them in later iterations. */
+    /* Shared data in two parts, of which the first is lent; workers keep them in later iterations. */
     if (iteration == 0 || is_mode(state, "resume")) {
         static const uint64_t factor = 3;
         uint64_t *offset;
