@@ -1,4 +1,5 @@
-//! The program `cg`, on a fixed number of ranks: `src/main.rs` and `src/state.rs` are what it takes to change it.
+//! Main program of `cg` for a fixed number of ranks: `src/main.rs` and `src/state.rs` show what a variable number
+//! takes.
 
 use cg::{Arguments, Cg, CgError, Report, run};
 use mpi::{Comm, Mpi};

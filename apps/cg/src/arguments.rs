@@ -1,4 +1,4 @@
-//! What is typed behind the program's name, besides the options of the library.
+//! Command line arguments of the program, besides the options of the library.
 
 use crate::CgError;
 use crate::generate::{MODELS, Model};
@@ -7,7 +7,7 @@ use malleable::Options;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What `--help` says.
+/// Text of `--help`.
 pub const USAGE: &str = "\
 Solves sparse, symmetric, positive definite linear systems by conjugate gradients.
 
@@ -39,33 +39,33 @@ Exit codes: 0 fine, 1 the run failed, 2 an option or a file is wrong,
 3 not solved within the iterations.
 ";
 
-/// Where the matrix comes from.
+/// Source of the matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A Matrix Market file.
     File(PathBuf),
-    /// It is made.
+    /// A generated matrix.
     Model(Model),
 }
 
-/// What is to be done.
+/// Parsed arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arguments {
-    /// Where the matrix comes from; none with `--help`.
+    /// Source of the matrix; `None` with `--help`.
     pub source: Option<Source>,
-    /// The seed of a matrix that is made.
+    /// Seed of a generated matrix.
     pub seed: u64,
-    /// A vector in a file.
+    /// File with the right-hand side.
     pub right_side: Option<PathBuf>,
-    /// How it is solved.
+    /// Settings of the solver.
     pub settings: Settings,
-    /// Where the solution goes, or the matrix.
+    /// File for the solution, or for the generated matrix.
     pub output: Option<PathBuf>,
-    /// JSON instead of a line.
+    /// Whether the report is JSON instead of a line of text.
     pub is_json: bool,
-    /// The matrix is written and not solved.
+    /// Whether the matrix is only written, not solved.
     pub is_only_written: bool,
-    /// Nothing but the usage is wanted.
+    /// Whether only the usage is wanted.
     pub is_help: bool,
 }
 
@@ -85,10 +85,11 @@ impl Default for Arguments {
 }
 
 impl Arguments {
-    /// From the arguments of the process, without those of the library `malleable`, which wants to know the iterations, too.
+    /// Reads the arguments of the process, without those of the library `malleable`, which also uses the number of
+    /// iterations.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// As for [`parse`](Self::parse).
     pub fn from_args() -> Result<Self, CgError> {
         let (options, rest) = Options::from_args_and_rest()?;
         let mut arguments = Self::parse(rest)?;
@@ -98,10 +99,10 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// From what the library left over.
+    /// Parses the arguments that the library left over.
     ///
     /// # Errors
-    /// At the first argument that is wrong, or when it is not clear which matrix is meant.
+    /// If an argument is not valid, or it is not clear which matrix is meant.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, CgError> {
         let mut parsed = Self::default();
         let mut arguments = arguments.into_iter().peekable();
@@ -172,7 +173,7 @@ fn is_size(number: &f64) -> bool {
     number.is_finite() && 0.0 <= *number
 }
 
-/// What was written for an option.
+/// Value given for an option.
 struct Value {
     option: String,
     text: String,

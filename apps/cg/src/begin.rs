@@ -1,4 +1,4 @@
-//! The beginning of a run: the matrix is read or made, by all ranks together.
+//! Start of a run: all ranks together read or generate the matrix.
 
 use crate::blocks::rows_of;
 use crate::csr::multiply;
@@ -9,10 +9,10 @@ use malleable::Csr;
 use std::time::Instant;
 
 impl Cg {
-    /// Each rank its rows.
+    /// Reads or generates this rank's rows, and begins the iterations.
     ///
     /// # Errors
-    /// When files are wrong or MPI fails: on one rank with the reason, on the others with [`CgError::Elsewhere`].
+    /// If files are not valid or MPI fails: the reason on one rank, [`CgError::Elsewhere`] on the others.
     pub fn begin(arguments: &Arguments, group: &impl Group) -> Result<Self, CgError> {
         let began = Instant::now();
         let (n_rows, matrix) = matrix(arguments, group)?;
@@ -36,7 +36,7 @@ fn matrix(arguments: &Arguments, group: &impl Group) -> Result<(usize, Csr), CgE
     }
 }
 
-/// A rank's part of the right-hand side: of a file, or what a solution of ones leads to.
+/// A rank's part of the right-hand side: from a file, or that of a solution of ones.
 pub(crate) fn right_side(
     arguments: &Arguments,
     (n_rows, matrix): (usize, &Csr),
@@ -47,7 +47,7 @@ pub(crate) fn right_side(
     Ok(whole[rows_of(n_rows, group.rank(), group.n_ranks())].to_vec())
 }
 
-/// What a solution of ones leads to.
+/// Right-hand side of a solution of ones.
 #[must_use]
 pub fn of_ones(n_rows: usize, matrix: &Csr) -> Vec<f64> {
     let mut right_side = vec![0.0; matrix.n_rows()];

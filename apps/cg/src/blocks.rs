@@ -1,20 +1,20 @@
-//! Rows in blocks of fixed length, which are what ranks hold and what is summed first.
+//! Blocks of rows of fixed length, the units of distribution and of summation.
 //!
-//! A rank holds whole blocks. A sum over all rows adds the rows of each block, and then the blocks in their order: the
-//! same additions whoever holds them, so that the sum has the same bits on any number of ranks.
+//! A rank holds whole blocks. A sum over all rows adds the rows within each block, and then the blocks in order: these
+//! are the same additions whichever ranks hold the blocks, so that the sum has the same bits on any number of ranks.
 
 use std::ops::Range;
 
-/// Rows of a block; the last one may be shorter.
+/// Number of rows in a block; the last one may be shorter.
 pub const BLOCK_ROWS: usize = 256;
 
-/// How many blocks so many rows are.
+/// Number of blocks for `n_rows` rows.
 #[must_use]
 pub const fn n_blocks(n_rows: usize) -> usize {
     n_rows.div_ceil(BLOCK_ROWS)
 }
 
-/// The rows of a rank: blocks are dealt evenly, and the first ranks get one more.
+/// Rows of a rank: blocks are distributed evenly, and the first ranks get one more.
 #[must_use]
 pub fn rows_of(n_rows: usize, rank: usize, n_ranks: usize) -> Range<usize> {
     let first = |rank: usize| {
@@ -24,7 +24,7 @@ pub fn rows_of(n_rows: usize, rank: usize, n_ranks: usize) -> Range<usize> {
     first(rank)..first(rank + 1)
 }
 
-/// The rank that holds a row.
+/// Rank that holds a row.
 #[must_use]
 pub fn owner(n_rows: usize, row: usize, n_ranks: usize) -> usize {
     let (each, more) = (n_blocks(n_rows) / n_ranks, n_blocks(n_rows) % n_ranks);
@@ -33,13 +33,13 @@ pub fn owner(n_rows: usize, row: usize, n_ranks: usize) -> usize {
     if block < longer { block / (each + 1) } else { more + (block - longer) / each.max(1) }
 }
 
-/// The sum of products of two vectors in each of their blocks.
+/// Dot products of each block of two vectors.
 #[must_use]
 pub fn block_sums(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.chunks(BLOCK_ROWS).zip(b.chunks(BLOCK_ROWS)).map(|(a, b)| dot(a, b)).collect()
 }
 
-/// Eight sums side by side: the processor adds them in vectors.
+/// Dot product with eight independent sums, so that the compiler can vectorize it.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     const N_SUMS: usize = 8;
     let (a, a_left) = a.as_chunks::<N_SUMS>();
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// So a change of ranks finds the rows where they are.
+    /// So a resize finds the rows where they are.
     #[test]
     fn rows_are_those_of_aligned_partitions() {
         for (n_rows, n_ranks) in [(0, 1), (100, 3), (2187, 3), (943_695, 7)] {

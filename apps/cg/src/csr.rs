@@ -1,10 +1,10 @@
-//! Rows of a sparse matrix, stored by rows: made, and multiplied.
+//! Rows of a sparse matrix in compressed form: construction and multiplication.
 
 use malleable::Csr;
 use std::iter::repeat_n;
 use std::sync::Arc;
 
-/// Rows of these lengths, whose columns and values `fill` fills in.
+/// Creates rows of these lengths; `fill` writes their columns and values.
 pub(crate) fn filled(lengths: Vec<u32>, fill: impl FnOnce(&mut [u32], &mut [f64])) -> Csr {
     let n_non_zeros = lengths.iter().map(|length| *length as usize).sum();
     let (mut columns, mut values): (Arc<[u32]>, Arc<[f64]>) =
@@ -13,16 +13,16 @@ pub(crate) fn filled(lengths: Vec<u32>, fill: impl FnOnce(&mut [u32], &mut [f64]
     Csr { lengths: lengths.into(), columns, values }
 }
 
-/// These rows times a vector with a number for each column.
+/// Multiplies these rows with a vector that has a number for each column.
 ///
-/// What a row gives does not depend on the rows around it, so that it is the same on any rank.
+/// The product of a row does not depend on the rows around it, so that it is the same on any rank.
 pub fn multiply(csr: &Csr, vector: &[f64], product: &mut [f64]) {
     for (product, row) in product.iter_mut().zip(csr.rows()) {
         *product = dot(&csr.columns[row.clone()], &csr.values[row], vector);
     }
 }
 
-/// Sums that are added to at the same time: as many as hide how long an addition takes.
+/// Number of independent sums: enough to hide the latency of an addition.
 const N_SUMS: usize = 4;
 
 #[inline]

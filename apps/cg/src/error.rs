@@ -1,4 +1,4 @@
-//! Why a system was not solved.
+//! Errors of a run.
 
 use crate::market::MarketError;
 use malleable::OptionsError;
@@ -6,35 +6,35 @@ use mpi::MpiError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a system was not solved.
+/// Error of a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CgError {
-    /// There is no such argument.
+    /// The argument is not an option.
     #[error("`{argument}` is no option; `--help` lists them")]
     Unknown {
-        /// The argument.
+        /// Argument as given.
         argument: String,
     },
     /// An option lacks its value.
     #[error("`{option}` has no value; write `{option} {expected}`")]
     NoValue {
-        /// The option.
+        /// Option without a value.
         option: String,
-        /// What it takes.
+        /// Expected form of the value.
         expected: &'static str,
     },
-    /// The value of an option is none.
+    /// The value of an option is not valid.
     #[error("`{option} {value}` is not understood; write `{option} {expected}`")]
     Value {
-        /// The option.
+        /// Option with the value.
         option: String,
-        /// Its value.
+        /// Value as given.
         value: String,
-        /// What it takes.
+        /// Expected form of the value.
         expected: &'static str,
     },
-    /// Neither a file nor a model was named, or both.
+    /// Neither a file nor a model was named, or more than one.
     #[error("there is {found} matrix; name one file, or `--generate {}`", crate::generate::MODELS)]
     NoMatrix {
         /// `no`, or `more than one`.
@@ -46,35 +46,35 @@ pub enum CgError {
     /// A file cannot be written.
     #[error("`{}` cannot be written; name a file in a folder that has room", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Cause.
         source: io::Error,
     },
-    /// The method needs another kind of matrix.
+    /// The matrix is not positive definite.
     #[error(
         "the matrix is not positive definite: after {n_iterations} iterations a direction has the curvature {curvature:e}; \
          give another matrix, conjugate gradients do not solve this one"
     )]
     NotPositive {
-        /// Iterations so far.
+        /// Number of iterations so far.
         n_iterations: u64,
         /// `d A d`, which should be above 0.
         curvature: f64,
     },
-    /// A call of MPI failed.
+    /// An MPI call failed.
     #[error(transparent)]
     Mpi(#[from] MpiError),
-    /// An option of the library is wrong.
+    /// An option of the library is not valid.
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// The number of ranks cannot be changed.
     #[error(transparent)]
     Malleable(#[from] malleable::Error),
-    /// The reason is told by another rank.
+    /// Another rank reports the reason.
     #[error("rank {rank} says why; look at what it wrote")]
     Elsewhere {
-        /// The one that tells it.
+        /// Rank that reports it.
         rank: usize,
     },
 }
@@ -84,7 +84,7 @@ impl CgError {
         |source| Self::Write { path: path.to_owned(), source }
     }
 
-    /// Whether there is no launcher, so that there is no MPI.
+    /// Returns whether there is no launcher, and so no MPI.
     pub(crate) fn is_alone(&self) -> bool {
         let alone = MpiError::NoLauncher;
         match self {
@@ -93,7 +93,7 @@ impl CgError {
         }
     }
 
-    /// The line of a file that it is about; 0 when it is about none.
+    /// Line of a file that the error refers to; 0 if none.
     fn line(&self) -> u64 {
         match self {
             Self::Market(MarketError::Line { line, .. }) => *line,
@@ -102,11 +102,11 @@ impl CgError {
     }
 }
 
-/// Either all ranks go on or none: of those that failed the one with the first line keeps its error, and the others
-/// learn which rank that is.
+/// Agrees whether to continue: either all ranks do or none. Of the ranks that failed, the one with the first line
+/// keeps its error, and the others learn its rank.
 ///
 /// # Errors
-/// When one of the ranks failed, or MPI does.
+/// If one of the ranks or MPI failed.
 pub(crate) fn agree<T>(group: &impl crate::Group, own: Result<T, CgError>) -> Result<T, CgError> {
     let line = own.as_ref().err().map_or(f64::INFINITY, |error| error.line() as f64);
     let mut lines = vec![f64::INFINITY; group.n_ranks()];

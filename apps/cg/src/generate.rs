@@ -1,7 +1,7 @@
-//! Matrices that are made, not read: symmetric and positive definite.
+//! Generated matrices: symmetric and positive definite.
 //!
 //! # Invariants
-//! - A row depends on its number and the seed only, so that every rank makes its own ones, and all make the same matrix.
+//! - A row depends only on its number and the seed, so that every rank generates its own rows of the same matrix.
 
 mod laplace;
 mod mesh;
@@ -15,19 +15,19 @@ use springs::Springs;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// A matrix that can be made.
+/// Matrix that can be generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
-    /// Rows and row lengths as the matrix `audikw_1` has them, which is of a crankshaft: 943,695 rows, 77,651,847
+    /// Matrix with the size and row lengths of `audikw_1`, the matrix of a crankshaft: 943,695 rows, 77,651,847
     /// non-zeros, 21 to 345 in a row.
     Audikw1,
-    /// Springs along the couplings of a box of quadratic tetrahedra, this many cubes of six in each direction.
+    /// Springs along the couplings of a box of quadratic tetrahedra, with this many cubes of six in each direction.
     Tetrahedra([u32; 3]),
-    /// The Laplace operator on the inner points of a cube, this many along an edge.
+    /// Laplace operator on the inner points of a cube, with this many along an edge.
     Laplace3d(u32),
 }
 
-/// What is typed for a model.
+/// Syntax of models on the command line.
 pub const MODELS: &str = "audikw_1|tetrahedra:AxBxC|laplace3d:N";
 
 impl FromStr for Model {
@@ -50,15 +50,15 @@ impl FromStr for Model {
     }
 }
 
-/// Columns are numbers of 32 bits.
+/// Largest number of rows: columns are numbers of 32 bits.
 const MAX_ROWS: usize = u32::MAX as usize;
 
-/// Cubes in each direction that have as many nodes as `audikw_1`: 943,695 / 3.
+/// Cubes in each direction for as many nodes as `audikw_1`: 943,695 / 3.
 const AUDIKW1_CELLS: [u32; 3] = [7, 33, 156];
-/// Couplings that such a box lacks beside `audikw_1`.
+/// Couplings of `audikw_1` that such a box lacks.
 const AUDIKW1_SPOKES: u64 = 21_410;
 
-/// A matrix that is made from a seed.
+/// Generator of a matrix from a seed.
 #[derive(Debug)]
 pub struct Generator(Kind);
 
@@ -69,7 +69,7 @@ enum Kind {
 }
 
 impl Generator {
-    /// This model from this seed; a Laplace operator has no seed.
+    /// Creates the generator of a model; a Laplace operator ignores the seed.
     #[must_use]
     pub fn new(model: Model, seed: u64) -> Self {
         let springs =
@@ -81,7 +81,7 @@ impl Generator {
         })
     }
 
-    /// How many rows it has.
+    /// Number of rows.
     #[must_use]
     pub fn n_rows(&self) -> usize {
         match &self.0 {
@@ -90,7 +90,7 @@ impl Generator {
         }
     }
 
-    /// How many non-zeros these rows have, without making them.
+    /// Numbers of non-zeros in these rows, without generating them.
     #[must_use]
     pub fn lengths(&self, rows: Range<usize>) -> Vec<u32> {
         match &self.0 {
@@ -99,7 +99,7 @@ impl Generator {
         }
     }
 
-    /// These rows.
+    /// Generates these rows.
     #[must_use]
     pub fn rows(&self, rows: Range<usize>) -> Csr {
         filled(self.lengths(rows.clone()), |columns, values| match &self.0 {

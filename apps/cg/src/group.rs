@@ -1,40 +1,40 @@
-//! What the program asks of the other ranks, so that its numbers are tested without MPI.
+//! Communication between ranks, as a trait, so that the solver is tested without MPI.
 
 use crate::CgError;
 use bytemuck::Pod;
 use mpi::{Comm, Op};
 
-/// The ranks that hold the rows of a matrix; all of them call the same functions in the same order.
+/// Ranks that hold the rows of a matrix; all of them call the same methods in the same order.
 pub trait Group {
-    /// Which of them this one is.
+    /// Rank of the caller.
     fn rank(&self) -> usize;
 
-    /// How many there are.
+    /// Number of ranks.
     fn n_ranks(&self) -> usize;
 
-    /// The own numbers of each rank one after the other; `lengths` are how many each has.
+    /// Concatenates the numbers of all ranks; `lengths` are their counts by rank.
     ///
     /// # Errors
-    /// When MPI fails.
+    /// If MPI fails.
     fn gather(&self, own: &[f64], lengths: &[usize], all: &mut [f64]) -> Result<(), CgError>;
 
-    /// Each number becomes its sum over the ranks, the same on all of them.
+    /// Replaces each number by its sum over the ranks, the same on all of them.
     ///
     /// # Errors
-    /// When MPI fails.
+    /// If MPI fails.
     fn sum(&self, numbers: &mut [f64]) -> Result<(), CgError>;
 
-    /// Sends a part to each rank and returns what they sent to this one, in the order of ranks.
+    /// Sends a part to each rank and returns the parts sent to this one, in the order of ranks.
     ///
     /// # Errors
-    /// When MPI fails.
+    /// If MPI fails.
     fn exchange<T: Pod>(&self, parts: &[Vec<T>]) -> Result<Vec<T>, CgError>;
 
-    /// All ranks are about to end, so that each waits for what the others still say.
+    /// Announces that all ranks are about to end, so that each waits for the others' last messages.
     fn end(&self) {}
 }
 
-/// One rank only.
+/// Group of a single rank.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
@@ -61,7 +61,7 @@ impl Group for Alone {
     }
 }
 
-/// Of messages in which ranks exchange parts.
+/// Tag of messages in which ranks exchange parts.
 const PART: u16 = 1;
 
 impl Group for Comm {
@@ -93,7 +93,7 @@ impl Group for Comm {
         });
         let ends: Vec<usize> = ends.collect();
         let mut all = vec![T::zeroed(); ends.last().copied().unwrap_or_default()];
-        // In each round a rank sends to one and receives from one.
+        // In each round a rank sends to one rank and receives from one.
         for step in 0..n_ranks {
             let (to, from) = ((rank + step) % n_ranks, (rank + n_ranks - step) % n_ranks);
             let part = parts.get(to).map_or(&[][..], Vec::as_slice);

@@ -1,11 +1,11 @@
-//! Sparse linear systems by conjugate gradients, on ranks that hold blocks of rows.
+//! Conjugate gradients for sparse linear systems, on ranks that hold blocks of rows.
 //!
-//! Read or make a matrix, then iterate: the directions of all ranks are gathered, each multiplies its rows with them, and
-//! two sums go over all ranks (Hestenes and Stiefel 1952).
+//! Read or generate a matrix, then iterate: the directions of all ranks are gathered, each rank multiplies its rows
+//! with them, and two sums go over all ranks (Hestenes and Stiefel 1952).
 //!
 //! # Invariants
 //! - With [`Settings::is_reproducible`] the solution is the same, bit for bit, on any number of ranks.
-//! - A matrix that is made is the same on any number of ranks.
+//! - A generated matrix is the same on any number of ranks.
 //! - No `unsafe`.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! The program `cg`, on a number of ranks that may change.
+//! Main program of `cg`, for a number of ranks that may change.
 
 use cg::{Arguments, Cg, CgError, Report, run};
 use malleable::{Malleable, Options, Step};

@@ -1,8 +1,9 @@
-//! Matrix Market files: sparse matrices as text, a line per entry (Boisvert, Pozo and Remington 1996).
+//! Matrix Market files: sparse matrices as text, one line per entry (Boisvert, Pozo and Remington 1996).
 //!
-//! All ranks read: each a part of the file's bytes, from line to line, whose entries go to the ranks that hold their rows.
-//! A compressed file has no parts; the first rank inflates it once and deals out pieces of lines, since the others would
-//! only repeat its work on cores that may be the same. Either way a rank holds a few pieces of text at a time.
+//! All ranks read: each a part of the file's bytes, from line to line, whose entries are sent to the ranks that hold
+//! their rows. A compressed file cannot be split; the first rank decompresses it once and distributes pieces of lines,
+//! since the other ranks would only repeat its work, perhaps on the same cores. Either way a rank holds only a few
+//! pieces of text at a time.
 //!
 //! # Not here
 //! Vectors: `vector.rs`.

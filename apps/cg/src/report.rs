@@ -1,4 +1,4 @@
-//! What became of a run.
+//! Report of a run.
 
 use crate::begin::right_side;
 use crate::error::agree;
@@ -7,38 +7,38 @@ use crate::{Arguments, Cg, CgError, Group, vector};
 use serde::Serialize;
 use std::fmt;
 
-/// What became of a run; times are in seconds.
+/// Report of a run; times are in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// Rows of the matrix.
+    /// Number of rows.
     pub n_rows: u64,
-    /// Its non-zeros.
+    /// Number of non-zeros.
     pub n_non_zeros: u64,
-    /// Ranks at the end.
+    /// Number of ranks at the end.
     pub n_ranks: usize,
-    /// Iterations.
+    /// Number of iterations.
     pub n_iterations: u64,
-    /// Whether the residual became short enough.
+    /// Whether the residual became small enough.
     pub is_solved: bool,
-    /// The length of the residual, computed anew, as a share of the right-hand side's.
+    /// Norm of the residual, recomputed, relative to that of the right-hand side.
     pub residual: f64,
-    /// How far the solution is from ones at most, where these are what should be found.
+    /// Largest deviation of the solution from ones, if these are the exact solution.
     pub error: Option<f64>,
-    /// To read or make the matrix.
+    /// Time to read or generate the matrix.
     pub matrix_s: f64,
-    /// From the first iteration to the last.
+    /// Time from the first iteration to the last.
     pub iterations_s: f64,
-    /// Of one.
+    /// Mean time of an iteration.
     pub iteration_s: f64,
-    /// A number made of all bits of the solution.
+    /// Hash of all bits of the solution.
     pub solution: String,
 }
 
 impl Report {
-    /// Gathers the solution, writes it where that is wished, and gives the report to the first rank. All ranks call this.
+    /// Gathers the solution, writes it if requested, and returns the report on the first rank. All ranks call this.
     ///
     /// # Errors
-    /// When MPI fails, or the solution cannot be written.
+    /// If MPI fails, or the solution cannot be written.
     pub fn of(cg: &Cg, arguments: &Arguments, group: &impl Group) -> Result<Option<Self>, CgError> {
         let iterations_s = unix_s() - cg.system.began_s;
         let solution = cg.solution(group)?;
@@ -69,7 +69,7 @@ impl Report {
     }
 }
 
-/// FNV-1a of all bits, a number at a time.
+/// FNV-1a hash of all bits, one number at a time.
 fn fingerprint(numbers: &[f64]) -> u64 {
     let add = |hash: u64, number: &f64| (hash ^ number.to_bits()).wrapping_mul(0x0100_0000_01b3);
     numbers.iter().fold(0xcbf2_9ce4_8422_2325, add)

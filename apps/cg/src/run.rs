@@ -1,4 +1,4 @@
-//! A run of the program, from its arguments to its exit code.
+//! Runs the program, from its arguments to its exit code.
 
 use crate::generate::Generator;
 use crate::{Alone, Arguments, Cg, CgError, Report, Source, USAGE, market};
@@ -6,14 +6,15 @@ use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// The run failed.
+/// Exit code of a failed run.
 const FAILED: u8 = 1;
-/// An option or a file is wrong.
+/// Exit code for an option or a file that is not valid.
 const WRONG: u8 = 2;
-/// The residual did not become short enough.
+/// Exit code when the residual did not become small enough.
 const UNSOLVED: u8 = 3;
 
-/// Runs the program: `solve` gives a report to the rank that shall tell it. Without a launcher one rank solves it alone.
+/// Runs the program: `solve` returns a report on the rank that prints it. Without a launcher a single rank solves the
+/// system.
 pub fn run(solve: impl FnOnce(&Arguments) -> Result<Option<Report>, CgError>) -> ExitCode {
     let done = Arguments::from_args().and_then(|arguments| {
         if arguments.is_help {
@@ -71,7 +72,7 @@ fn complain(error: &CgError) -> ExitCode {
     }
 }
 
-/// Whoever closed standard output does not want to hear it.
+/// Errors are ignored: a user who closed standard output does not want the text.
 fn say_aloud(text: &str) {
     let _written = std::io::stdout().write_all(text.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! Conjugate gradients (Hestenes and Stiefel 1952), on rows that are distributed.
+//! Conjugate gradients (Hestenes and Stiefel 1952) on distributed rows.
 
 use crate::blocks::{block_sums, n_blocks, rows_of};
 use crate::csr::multiply;
@@ -10,16 +10,16 @@ use std::ops::Range;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How a system is solved.
+/// Settings of the solver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Iterations at most.
+    /// Largest number of iterations.
     pub n_iterations_max: u64,
-    /// It is solved when the residual is shorter than this share of the right-hand side.
+    /// Norm of the residual, relative to the right-hand side, below which the system is solved.
     pub tolerance: f64,
     /// Whether sums have the same bits on any number of ranks.
     pub is_reproducible: bool,
-    /// How long a row takes its rank at least, in microseconds, mostly asleep.
+    /// Smallest time per row on its rank, in microseconds, mostly asleep.
     pub wait_us_per_row: f64,
 }
 
@@ -34,12 +34,12 @@ impl Default for Settings {
     }
 }
 
-/// A rank's part of a system that is being solved, by class, as for a change of ranks.
+/// A rank's part of a system being solved, by data class, as for a resize.
 ///
-/// What an iteration needs only within itself is not among them.
+/// It contains nothing that is needed only within an iteration.
 #[derive(Clone, Debug, Default)]
 pub struct Cg {
-    /// Known to all ranks by their arguments.
+    /// Known to all ranks from their arguments.
     pub(crate) settings: Settings,
     /// Constant, and the same on all ranks.
     pub(crate) system: System,
@@ -53,35 +53,35 @@ pub struct Cg {
     pub(crate) residual: Vec<f64>,
     /// Variable rows.
     pub(crate) direction: Vec<f64>,
-    /// The directions of all ranks, and the matrix times them.
+    /// Scratch memory: the directions of all ranks, and the matrix times them.
     scratch: (Vec<f64>, Vec<f64>),
 }
 
-/// What does not change.
+/// Constants of a system.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct System {
     pub(crate) n_rows: u64,
     pub(crate) n_non_zeros: u64,
-    /// The length of the right-hand side.
+    /// Norm of the right-hand side.
     pub(crate) right_length: f64,
-    /// How long it took to read or make the matrix.
+    /// Time to read or generate the matrix, in seconds.
     pub(crate) matrix_s: f64,
-    /// When the iterations began, in seconds of Unix time: who computes last may have come later.
+    /// Start of the iterations, in seconds of Unix time: the last rank 0 may have started later.
     pub(crate) began_s: f64,
 }
 
-/// What an iteration hands to the next.
+/// State that one iteration hands to the next.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Progress {
-    /// The square of the residual's length.
+    /// Square of the residual's norm.
     pub(crate) square: f64,
     pub(crate) n_iterations: u64,
 }
 
 impl Cg {
-    /// Nothing yet, for a rank that gets its part from others.
+    /// Creates an empty part, for a rank that gets its data from others.
     #[must_use]
     pub fn empty(arguments: &Arguments) -> Self {
         Self { settings: arguments.settings, ..Self::default() }
@@ -90,7 +90,7 @@ impl Cg {
     /// Begins with a solution of zeros.
     ///
     /// # Errors
-    /// When MPI fails.
+    /// If MPI fails.
     pub fn new(
         (n_rows, matrix): (usize, Csr),
         right_side: Vec<f64>,
@@ -115,27 +115,27 @@ impl Cg {
         Ok(cg)
     }
 
-    /// Whether there is something left to do; on a rank that has nothing yet there is.
+    /// Returns whether iterations are left; true on a rank that has no data yet.
     #[must_use]
     pub fn goes_on(&self) -> bool {
         let is_empty = self.system.began_s <= 0.0;
         is_empty || !self.is_solved() && self.progress.n_iterations < self.settings.n_iterations_max
     }
 
-    /// Whether the residual is short enough, or cannot become shorter.
+    /// Returns whether the residual is small enough, or cannot become smaller.
     #[must_use]
     pub fn is_solved(&self) -> bool {
         let square = self.progress.square;
         square.sqrt() < self.settings.tolerance * self.system.right_length || square <= 0.0
     }
 
-    /// An iteration.
+    /// Computes an iteration.
     ///
     /// With `A` the matrix and `d`, `r`, `x` the direction, the residual and the solution:
     /// `z = A d`, `rho = (r r)/(d z)`, `x += rho d`, `r -= rho z`, `d = r + (r r)/(r r before) d`.
     ///
     /// # Errors
-    /// When the matrix is not positive definite, or MPI fails.
+    /// If the matrix is not positive definite, or MPI fails.
     pub fn step(&mut self, group: &impl Group) -> Result<(), CgError> {
         let (mut all, mut product) = std::mem::take(&mut self.scratch);
         self.multiply(&self.direction, (&mut all, &mut product), group)?;
@@ -158,10 +158,10 @@ impl Cg {
         Ok(())
     }
 
-    /// How long the residual is, computed anew from the solution.
+    /// Norm of the residual, recomputed from the solution.
     ///
     /// # Errors
-    /// When MPI fails.
+    /// If MPI fails.
     pub fn residual_length(&self, right_side: &[f64], group: &impl Group) -> Result<f64, CgError> {
         let (mut all, mut product) = (Vec::new(), Vec::new());
         self.multiply(&self.solution, (&mut all, &mut product), group)?;
@@ -171,10 +171,10 @@ impl Cg {
         Ok(self.dot(&product, &product, group)?.sqrt())
     }
 
-    /// The solutions of all ranks.
+    /// Gathers the solution of all ranks.
     ///
     /// # Errors
-    /// When MPI fails.
+    /// If MPI fails.
     pub fn solution(&self, group: &impl Group) -> Result<Vec<f64>, CgError> {
         let n_rows = self.n_rows();
         let mut all = vec![0.0; n_rows];
@@ -184,31 +184,32 @@ impl Cg {
         Ok(all)
     }
 
-    /// How many rows the ranks have together.
+    /// Number of rows on all ranks.
     #[must_use]
     pub fn n_rows(&self) -> usize {
         usize::try_from(self.system.n_rows).unwrap_or(usize::MAX)
     }
 
-    /// How many iterations there were.
+    /// Number of iterations done.
     #[must_use]
     pub const fn n_iterations(&self) -> u64 {
         self.progress.n_iterations
     }
 
-    /// The length of the residual that the iterations follow.
+    /// Norm of the residual that the iterations update.
     #[must_use]
     pub fn followed_length(&self) -> f64 {
         self.progress.square.sqrt()
     }
 
-    /// The rows of this rank.
+    /// Rows of this rank.
     #[must_use]
     pub const fn matrix(&self) -> &Csr {
         &self.matrix
     }
 
-    /// The matrix times a vector, of which each rank has its rows; `all` becomes the whole vector.
+    /// Multiplies the matrix with a vector, of which each rank has its rows; `all` becomes the
+    /// whole vector.
     fn multiply(
         &self,
         vector: &[f64],
@@ -244,7 +245,7 @@ impl Cg {
     }
 }
 
-/// A count that was added up as a number.
+/// Converts a count that was summed as a float.
 #[expect(clippy::cast_possible_truncation, reason = "far below the numbers that are not whole")]
 #[expect(clippy::cast_sign_loss, reason = "a count")]
 pub(crate) fn count(number: f64) -> u64 {

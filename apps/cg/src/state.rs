@@ -1,4 +1,4 @@
-//! What travels when the number of ranks changes.
+//! State of the solver that moves when the number of ranks changes.
 
 use crate::{BLOCK_ROWS, Cg};
 use malleable::{Cut, Data, State};

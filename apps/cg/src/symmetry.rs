@@ -1,14 +1,14 @@
-//! Whether a matrix is symmetric, by its products with two vectors: `v A w` is `w A v`.
+//! Tests whether a matrix is symmetric by its products with two vectors: `v A w` is `w A v`.
 
 use crate::blocks::rows_of;
 use crate::csr::multiply;
 use crate::{CgError, Group};
 use malleable::Csr;
 
-/// Differences by rounding are smaller than this share.
+/// Relative difference above which it is not due to rounding.
 const TOLERANCE: f64 = 1e-9;
 
-/// Tells whether a matrix of all ranks' rows is symmetric, so far as two vectors show.
+/// Returns whether the matrix of all ranks' rows is symmetric, as far as two vectors show.
 pub(crate) fn holds(csr: &Csr, n_rows: usize, group: &impl Group) -> Result<bool, CgError> {
     let vectors =
         [1_u64, 2].map(|which| (0..n_rows as u64).map(|row| number(row, which)).collect());
@@ -27,7 +27,7 @@ pub(crate) fn holds(csr: &Csr, n_rows: usize, group: &impl Group) -> Result<bool
     Ok((sums[0] - sums[1]).abs() <= TOLERANCE * sums[2])
 }
 
-/// A number between -1 and 1 that looks random, for each row.
+/// Pseudorandom number between -1 and 1 for each row.
 fn number(row: u64, which: u64) -> f64 {
     let mut mixed = (4 * row + which).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);

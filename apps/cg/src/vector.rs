@@ -1,4 +1,4 @@
-//! Vectors in files: a number to a line, below the head of Matrix Market arrays or without one.
+//! Vectors in files: one number per line, below the head of Matrix Market arrays or without one.
 
 use crate::market::MarketError;
 use std::fs::File;
@@ -10,7 +10,7 @@ const NUMBER: &str = "one number";
 /// Reads a vector of this length.
 ///
 /// # Errors
-/// When it cannot be read, is no vector, or has another length.
+/// If the file cannot be read, is not a vector, or has another length.
 pub fn read(path: &Path, length: usize) -> Result<Vec<f64>, MarketError> {
     let file = File::open(path).map_err(MarketError::read(path))?;
     let mut numbers = Vec::with_capacity(length);
@@ -21,7 +21,7 @@ pub fn read(path: &Path, length: usize) -> Result<Vec<f64>, MarketError> {
         if text.is_empty() || text.starts_with('%') {
             has_head |= text.starts_with("%%MatrixMarket");
         } else if std::mem::take(&mut has_head) {
-            // The size; numbers are counted below.
+            // The line with the size; numbers are counted below.
         } else {
             let number = text.parse().ok().filter(|number: &f64| number.is_finite());
             let wrong = || MarketError::line(path, at as u64 + 1, NUMBER);
@@ -35,10 +35,10 @@ pub fn read(path: &Path, length: usize) -> Result<Vec<f64>, MarketError> {
     Err(MarketError::Length { path: path.to_owned(), expected, found })
 }
 
-/// Writes a vector, with as many digits as it needs to be read back to the bit.
+/// Writes a vector, with as many digits as reading it back exactly requires.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If the file cannot be written.
 pub fn write(path: &Path, numbers: &[f64]) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     writeln!(file, "%%MatrixMarket matrix array real general")?;

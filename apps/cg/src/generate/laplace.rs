@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A cube with so many inner points along an edge.
+/// Laplace operator on a cube with `n` inner points along an edge.
 #[derive(Debug)]
 pub(super) struct Laplace {
     n: usize,
@@ -28,7 +28,7 @@ impl Laplace {
         }
     }
 
-    /// Columns and values of a row, ascending.
+    /// Columns and values of a row, in ascending order.
     fn entries(&self, row: usize) -> impl Iterator<Item = (u32, f64)> + use<> {
         let n = self.n;
         let (x, y, z) = (row % n, row / n % n, row / (n * n));

@@ -1,34 +1,33 @@
-//! A box of quadratic tetrahedra: which nodes are coupled with which.
+//! Box of quadratic tetrahedra, and the couplings of its nodes.
 //!
-//! Nodes are the corners of tetrahedra and the middles of their edges; two are coupled when a tetrahedron has both. That is
-//! where long and short rows come from: inside, a corner has 65 nodes around it and the middle of an edge 19 or 27, fewer
-//! at the surface. Two rules lead to the extremes of `audikw_1`:
-//! - *Slender edges*: the middle of an edge of one tetrahedron only, at edges of the box, is coupled only with nodes of
-//!   edges that meet it: 7.
-//! - *Hubs*: some corners inside have spokes to up to 50 nodes beyond their tetrahedra: 115.
-//!
+//! Nodes are the corners of tetrahedra and the midpoints of their edges; two nodes are coupled when they belong to a
+//! common tetrahedron. This gives long and short rows: inside, a corner has 65 nodes around it and a midpoint 19 or 27,
+//! and fewer at the surface. Two rules produce the extremes of `audikw_1`:
+//!  - *Slender edges*: a midpoint that belongs to one tetrahedron only, at edges of the box, is coupled only with nodes
+//! of edges that meet its own: 7.
+//!  - *Hubs*: some corners inside have spokes to up to 50 nodes beyond their tetrahedra: 115.
 //! # Invariants
-//! - Couplings go both ways, and are told from the node's own number.
+//! - Couplings are symmetric, and computed from the node's own number.
 
 use super::tetrahedra::{Around, Point, around, in_order, kind, minus, plus, points};
 
-/// Spokes of a hub.
+/// Largest number of spokes of a hub.
 const HUB_SPOKES: u64 = 50;
-/// From one corner that may be a hub to the next: their spokes do not meet.
+/// Distance between corners that may be hubs, so that their spokes do not meet.
 const HUB_PITCH: i32 = 4;
 
-/// A box of so many nodes in each direction.
+/// Box of nodes.
 #[derive(Debug)]
 pub(super) struct Mesh {
     sides: Point,
     around: [Around; 8],
-    /// Where a hub's spokes may lead.
+    /// Directions of a hub's spokes.
     beyond: Vec<Point>,
     n_spokes: u64,
 }
 
 impl Mesh {
-    /// A box of cubes of six tetrahedra.
+    /// Creates a box of cubes of six tetrahedra.
     pub(super) fn new(cells: [u32; 3], n_spokes: u64) -> Self {
         let sides = cells.map(|cells| 2 * i32::try_from(cells).expect("at most 1000") + 1);
         let around = around();
@@ -42,19 +41,19 @@ impl Mesh {
         self.sides.iter().map(|side| side.unsigned_abs() as usize).product()
     }
 
-    /// Where a node is.
+    /// Position of a node.
     pub(super) fn place(&self, node: usize) -> Point {
         let [x, y, _] = self.sides.map(|side| side.unsigned_abs() as usize);
         [node % x, node / x % y, node / (x * y)]
             .map(|along| i32::try_from(along).expect("a side is at most 2001 long"))
     }
 
-    /// Which node is there.
+    /// Number of the node at a position.
     pub(super) fn number(&self, [x, y, z]: Point) -> u32 {
         ((z * self.sides[1] + y).unsigned_abs()) * self.sides[0].unsigned_abs() + x.unsigned_abs()
     }
 
-    /// The nodes that one is coupled with, itself too, in the order of their numbers.
+    /// Collects the nodes coupled with a node, including itself, in the order of their numbers.
     pub(super) fn coupled(&self, node: Point, coupled: &mut Vec<Point>) {
         let around = &self.around[kind(node)];
         coupled.clear();
@@ -77,12 +76,12 @@ impl Mesh {
         }
     }
 
-    /// Whether all around it is as inside an endless mesh.
+    /// Returns whether the surroundings of a node are those of an infinite mesh.
     fn is_deep(&self, node: Point) -> bool {
         node.iter().zip(self.sides).all(|(along, side)| (3..side - 3).contains(along))
     }
 
-    /// Whether any of these cubes, seen from a node, belongs to the box.
+    /// Returns whether any of these cubes, relative to a node, belongs to the box.
     fn has_any(&self, node: Point, cubes: &[Point]) -> bool {
         cubes.iter().any(|cube| self.has(node, *cube))
     }
@@ -104,7 +103,7 @@ impl Mesh {
 
     fn add_spokes(&self, node: Point, coupled: &mut Vec<Point>) {
         for steps in points(0..=1) {
-            // The nearest candidates below and above in each direction; where they are the same, one is too far.
+            // The nearest candidates below and above in each direction; where both are the same, one is too far.
             let hub = [0, 1, 2].map(|axis| {
                 let below = (node[axis] - 2).div_euclid(HUB_PITCH) * HUB_PITCH + 2;
                 below + HUB_PITCH * steps[axis]
@@ -118,7 +117,7 @@ impl Mesh {
         }
     }
 
-    /// Hubs are as far from each other as their number allows.
+    /// Number of spokes at a position: hubs are as far from each other as their number allows.
     fn n_spokes_of(&self, place: Point) -> usize {
         let along = self.sides.map(|side| u64::from(((side - 1) / HUB_PITCH).unsigned_abs()));
         let is_inside = place.iter().zip(self.sides).all(|(at, side)| (2..side - 2).contains(at));
@@ -137,7 +136,7 @@ impl Mesh {
     }
 }
 
-/// Whether an end of one's edge is an end of the other's; a corner is both ends of its own.
+/// Returns whether the edges of two nodes share an end; a corner is both ends of its own edge.
 fn meet(a: Point, b: Point) -> bool {
     let ends = |node: Point| {
         let half = node.map(|along| along.rem_euclid(2));
@@ -189,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_shortest_are_at_edges_of_the_box() {
-        // At half of the twelve edges, two middles each.
+        // At half of the twelve edges, two midpoints each.
         let lengths = lengths(&Mesh::new([2, 2, 2], 0));
         assert_eq!(lengths.first_key_value(), Some((&7, &12)));
         assert_eq!(lengths.last_key_value(), Some((&65, &1)));

@@ -1,9 +1,9 @@
-//! Springs between the nodes of a mesh: three rows for each node, one for each direction in which it moves.
+//! Springs between the nodes of a mesh: three rows per node, one for each direction of movement.
 //!
-//! With `e` the direction from one node to another and `k` the spring's stiffness, the pair has the block
-//! `B = k ((1 - s) e e' + s I)`: it resists along the spring, and by the share `s` across. The matrix has `-B` where the
-//! two meet, and for each node the sum of its blocks, and a weak spring to the ground: symmetric and positive definite.
-//! Nodes stand a little off the grid, and springs differ, as the seed has it, so that no value is zero.
+//! With `e` the unit vector from one node to another and `k` the spring's stiffness, the pair has the block `B = k ((1
+//! - s) e e' + s I)`: it resists along the spring, and by the share `s` across it. The matrix has `-B` where the two
+//! nodes meet, and for each node the sum of its blocks plus a weak spring to the ground: symmetric and positive
+//! definite. Nodes are slightly off the grid, and springs differ, by the seed, so that no value is zero.
 
 use super::mesh::Mesh;
 use super::tetrahedra::Point;
@@ -11,16 +11,16 @@ use std::ops::Range;
 
 type Block = [[f64; 3]; 3];
 
-/// Stiffness across a spring, as a share.
+/// Stiffness across a spring, as a share of that along it.
 const ACROSS: f64 = 0.1;
-/// Stiffness of the springs to the ground on average.
+/// Mean stiffness of the springs to the ground.
 const GROUND: f64 = 4e-3;
-/// As the number of a node.
+/// Node number that stands for the ground.
 const THE_GROUND: u32 = u32::MAX;
-/// How far a node is off its place at most, in distances of nodes.
+/// Largest displacement of a node, in distances of nodes.
 const OFF: f64 = 0.2;
 
-/// The nodes, their springs, and the seed of what is random.
+/// Nodes, their springs, and the seed of the random numbers.
 #[derive(Debug)]
 pub(super) struct Springs {
     mesh: Mesh,
@@ -64,7 +64,7 @@ impl Springs {
         }
     }
 
-    /// A block for each node that one is coupled with.
+    /// Computes a block for each node coupled with a node.
     fn blocks(&self, place: Point, coupled: &[Point], blocks: &mut Vec<Block>) {
         let mut own = [[0.0; 3]; 3];
         blocks.clear();
@@ -83,7 +83,7 @@ impl Springs {
         blocks[at.expect("a node is coupled with itself")] = own;
     }
 
-    /// The block of two nodes: the same, bit for bit, seen from either of them.
+    /// Block of two nodes: the same, bit for bit, seen from either of them.
     fn spring(&self, a: Point, b: Point) -> Block {
         let (a_number, b_number) = (self.mesh.number(a), self.mesh.number(b));
         let (low, high) = (a_number.min(b_number), a_number.max(b_number));
@@ -100,7 +100,7 @@ impl Springs {
         block
     }
 
-    /// What is random of a pair of nodes, or of a node with itself or with the ground.
+    /// Random numbers of a pair of nodes, or of a node with itself or with the ground.
     fn random(&self, a: u32, b: u32) -> Random {
         Random::new(self.seed, u64::from(a) << 32 | u64::from(b))
     }
@@ -111,13 +111,13 @@ impl Springs {
     }
 }
 
-/// Those of a node's rows that are in a range, as 0 to 2.
+/// Axes, 0 to 2, of a node's rows that are in a range.
 fn own_rows(node: usize, rows: &Range<usize>) -> impl Iterator<Item = usize> + use<> {
     let rows = rows.clone();
     (0..3).filter(move |axis| rows.contains(&(3 * node + axis)))
 }
 
-/// Random numbers that are the same everywhere: SplitMix64 (Steele, Lea and Flood 2014).
+/// Portable random numbers: SplitMix64 (Steele, Lea and Flood 2014).
 struct Random(u64);
 
 impl Random {
@@ -134,7 +134,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to 1, 1 excluded.
+    /// Uniform in `[0, 1)`.
     fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

@@ -1,25 +1,26 @@
-//! The six tetrahedra of a cube, and which nodes they couple.
+//! The six tetrahedra of a cube, and the nodes that they couple.
 //!
-//! A cube is cut along the diagonal from its first to its last corner, a tetrahedron for each order in which the three
-//! axes are walked (Kuhn's triangulation); it fits those of the cubes around it. A quadratic tetrahedron has ten nodes:
-//! its corners and the middles of its edges. With half an edge as the unit, nodes are all points with whole
-//! coordinates, and corners those whose coordinates are even.
+//! A cube is divided along the diagonal from its first to its last corner, with a tetrahedron for each order of walking
+//! the three axes (Kuhn's triangulation); it matches those of the neighboring cubes. A quadratic tetrahedron has ten
+//! nodes: its corners and the midpoints of its edges. In units of half an edge, nodes are all points with integer
+//! coordinates, and corners those with even coordinates.
 
-/// Coordinates of a node, or from one node to another, in halves of an edge.
+/// Coordinates of a node, or vector between nodes, in halves of an edge.
 pub(super) type Point = [i32; 3];
 
-/// What is around a node, seen from it.
+/// Surroundings of a node, relative to it.
 #[derive(Debug)]
 pub(super) struct Around {
-    /// For each tetrahedron that it is a node of: where the cube begins.
+    /// For each tetrahedron that the node belongs to: the origin of its cube.
     pub(super) cubes: Vec<Point>,
-    /// All nodes of these tetrahedra, itself too, in the order of rows; with the cubes whose tetrahedra couple the two.
+    /// All nodes of these tetrahedra, including the node itself, in the order of rows; with the cubes whose tetrahedra
+    /// couple the two.
     pub(super) nodes: Vec<(Point, Vec<Point>)>,
 }
 
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// What is around nodes of each of eight kinds; see [`kind`].
+/// Surroundings of nodes of each of the eight kinds; see [`kind`].
 pub(super) fn around() -> [Around; 8] {
     std::array::from_fn(|kind| {
         let places = points(0..=2).filter(|place| self::kind(*place) == kind);
@@ -35,12 +36,12 @@ pub(super) fn around() -> [Around; 8] {
     })
 }
 
-/// Which of its coordinates are odd: the corners, and the middles of edges in seven directions.
+/// Kind of a node, by which of its coordinates are odd: corners, and midpoints of edges in seven directions.
 pub(super) fn kind(node: Point) -> usize {
     node.iter().rev().fold(0, |kind, along| 2 * kind + usize::from(along % 2 != 0))
 }
 
-/// Sorts as rows are, and keeps each once.
+/// Sorts in the order of rows, and removes duplicates.
 pub(super) fn in_order(nodes: &mut Vec<Point>) {
     nodes.sort_unstable_by_key(|[x, y, z]| [*z, *y, *x]);
     nodes.dedup();
@@ -59,19 +60,19 @@ pub(super) fn plus(a: Point, b: Point) -> Point {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
-/// From `b` to `a`.
+/// Vector from `b` to `a`.
 pub(super) fn minus(a: Point, b: Point) -> Point {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
-/// The tetrahedra of a cube that have a node at this place, seen from there.
+/// Tetrahedra of a cube with a node at this position, relative to it.
 fn at(place: Point) -> impl Iterator<Item = (Point, [Point; 10])> {
     let all = ORDERS.into_iter().map(tetrahedron);
     let those = all.filter(move |nodes| nodes.contains(&place));
     those.map(move |nodes| (minus([0; 3], place), nodes.map(|node| minus(node, place))))
 }
 
-/// The nodes of a tetrahedron in the cube that begins at 0.
+/// Nodes of a tetrahedron in the cube at the origin.
 fn tetrahedron(order: [usize; 3]) -> [Point; 10] {
     let mut corners = [[0; 3]; 4];
     for (at, axis) in order.into_iter().enumerate() {
@@ -91,7 +92,7 @@ mod tests {
         let around = &around()[kind(node)];
         assert_eq!((around.cubes.len(), around.nodes.len()), (n_tetrahedra, n_nodes));
         assert!(around.nodes.iter().any(|(other, _)| *other == [0; 3]));
-        // Who is coupled with me, I am coupled with.
+        // Couplings are symmetric.
         let all = super::around();
         for (other, _) in &around.nodes {
             let mut back = all[kind(plus(node, *other))].nodes.iter();

@@ -1,9 +1,9 @@
-//! An entry: a line of the file.
+//! Entries of a matrix, one per line of the file.
 
 use super::header::{Field, Header};
 use bytemuck::{Pod, Zeroable};
 
-/// Row and column count from 0.
+/// Entry of a matrix; rows and columns count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Entry {
@@ -13,16 +13,16 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// That on the other side of the diagonal.
+    /// Entry on the other side of the diagonal.
     pub(super) fn mirrored(self) -> Self {
         Self { row: self.column, column: self.row, ..self }
     }
 }
 
-/// What a line says; none when it is empty or a comment.
+/// Parses a line; `None` when it is empty or a comment.
 ///
 /// # Errors
-/// What should have been there.
+/// Description of what was expected.
 pub(super) fn parse(line: &[u8], header: &Header) -> Result<Option<Entry>, &'static str> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let Some(first) = words.next().filter(|word| word[0] != b'%') else { return Ok(None) };
@@ -43,7 +43,7 @@ pub(super) fn parse(line: &[u8], header: &Header) -> Result<Option<Entry>, &'sta
     entry.map(Some).ok_or(expected)
 }
 
-/// A number from 1 to `n`, counted from 0.
+/// Parses a number from 1 to `n`, and returns it counted from 0.
 fn index(word: Option<&[u8]>, n: u64) -> Option<u32> {
     let word = word.filter(|word| word.len() <= 10)?;
     let digits = word.iter().try_fold(0, |number: u64, digit| {

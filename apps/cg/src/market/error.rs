@@ -1,78 +1,78 @@
-//! Why a Matrix Market file cannot be used.
+//! Errors of Matrix Market files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a Matrix Market file cannot be used.
+/// Error of a Matrix Market file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MarketError {
-    /// The system does not let it be read.
+    /// The file cannot be read.
     #[error("`{}` cannot be read; check its name, and that every node sees it", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Cause.
         source: io::Error,
     },
-    /// A line is not what it should be.
+    /// A line is not valid.
     #[error("line {line} of `{}` is not understood; write {expected}", path.display())]
     Line {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// What should be there.
+        /// Description of what was expected.
         expected: &'static str,
     },
-    /// The file is of another kind.
+    /// The file has another kind of matrix.
     #[error(
         "`{}` holds a matrix of the kind `{kind}`; convert it to `coordinate`, `real`, `integer` or `pattern`, and \
          `general` or `symmetric`",
         path.display()
     )]
     Kind {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What its first line says.
+        /// Kind in its first line.
         kind: String,
     },
-    /// Its sides differ, or are too long.
+    /// The matrix is not square, or is too large.
     #[error(
         "`{}` holds a matrix of {n_rows} rows and {n_columns} columns; give a square one of at most {} rows",
         path.display(),
         u32::MAX
     )]
     Shape {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Rows.
+        /// Number of rows.
         n_rows: u64,
-        /// Columns.
+        /// Number of columns.
         n_columns: u64,
     },
-    /// It ends early, or has more than it says.
+    /// The file ends early, or has more entries than its head states.
     #[error("`{}` has {found} entries where its head says {expected}; get the whole file again", path.display())]
     Count {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the head says.
+        /// Number of entries in the head.
         expected: u64,
-        /// What there is.
+        /// Number of entries found.
         found: u64,
     },
-    /// An entry is there twice.
+    /// The file has an entry twice.
     #[error(
         "`{}` has more than one entry for row {row} and column {column}; add them up, and in a symmetric file write one of \
          both halves",
         path.display()
     )]
     Twice {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// From 1.
+        /// Row, from 1.
         row: u64,
-        /// From 1.
+        /// Column, from 1.
         column: u64,
     },
     /// The matrix is not symmetric.
@@ -81,17 +81,17 @@ pub enum MarketError {
         path.display()
     )]
     NotSymmetric {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// A vector has another length.
     #[error("`{}` has {found} numbers; write one for each of the {expected} rows", path.display())]
     Length {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Rows.
+        /// Number of rows.
         expected: u64,
-        /// What there is.
+        /// Number of numbers found.
         found: u64,
     },
 }

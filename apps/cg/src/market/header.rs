@@ -1,34 +1,34 @@
-//! The head of a Matrix Market file: its kind, comments, and how much follows.
+//! Head of a Matrix Market file: kind, comments, and sizes.
 
 use super::MarketError;
 use std::io::BufRead;
 use std::path::Path;
 
-/// What a value is.
+/// Type of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
-    /// A number.
+    /// Real numbers.
     Real,
-    /// A whole number.
+    /// Integers.
     Integer,
-    /// None: entries are 1.
+    /// No values: entries are 1.
     Pattern,
 }
 
-/// What the head says.
+/// Contents of the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Rows, and columns.
+    /// Number of rows, and of columns.
     pub(super) n_rows: u64,
-    /// Entries that follow.
+    /// Number of entries that follow.
     pub(super) n_entries: u64,
-    /// What a value is.
+    /// Type of the values.
     pub(super) field: Field,
-    /// Whether an entry stands for that on the other side of the diagonal, too.
+    /// Whether an entry also stands for the one on the other side of the diagonal.
     pub(super) is_symmetric: bool,
-    /// Bytes of the head.
+    /// Size of the head, in bytes.
     pub(super) n_bytes: u64,
-    /// Lines of the head.
+    /// Number of lines of the head.
     pub(super) n_lines: u64,
 }
 
@@ -41,7 +41,7 @@ impl Header {
 const BANNER: &str =
     "`%%MatrixMarket matrix coordinate real symmetric`, as Matrix Market files begin";
 const SIZE: &str = "the number of rows, of columns and of entries, before the entries";
-/// Longer lines are none of a text.
+/// Longest valid line, in bytes.
 pub(super) const LINE_BYTES_MAX: u64 = 1 << 16;
 
 /// Reads the lines before the first entry.
@@ -70,7 +70,7 @@ struct Lines<'a, T> {
 }
 
 impl<T: BufRead> Lines<'_, T> {
-    /// The next line with its end; empty after the last one.
+    /// Returns the next line with its line break; empty after the last one.
     fn next(&mut self) -> std::io::Result<String> {
         let mut line = Vec::new();
         std::io::Read::take(&mut *self.text, LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
@@ -108,7 +108,7 @@ fn size(line: &str) -> Option<[u64; 3]> {
     numbers?.try_into().ok()
 }
 
-/// As numbers, for the other ranks.
+/// Encodes the head for the other ranks.
 impl From<Header> for [u64; 6] {
     fn from(header: Header) -> Self {
         let Header { n_rows, n_entries, field, is_symmetric, n_bytes, n_lines } = header;

@@ -1,4 +1,4 @@
-//! All ranks read a file together.
+//! Reads a file on all ranks together.
 
 use super::MarketError;
 use super::entry::{Entry, parse};
@@ -12,10 +12,10 @@ use crate::{CgError, Group, symmetry};
 use malleable::Csr;
 use std::path::Path;
 
-/// A rank's rows of a matrix, and how many rows all ranks have.
+/// Reads a rank's rows of a matrix; also returns the number of rows on all ranks.
 ///
 /// # Errors
-/// When the file is none of a symmetric matrix, on one rank; the others learn [`CgError::Elsewhere`].
+/// If the file is not a symmetric matrix, on one rank; the others get [`CgError::Elsewhere`].
 pub fn read(path: &Path, group: &impl Group) -> Result<(usize, Csr), CgError> {
     let opened = (group.rank() == 0).then(|| open(path)).transpose();
     let opened = agree(group, opened.map_err(CgError::from))?;
@@ -38,7 +38,7 @@ pub fn read(path: &Path, group: &impl Group) -> Result<(usize, Csr), CgError> {
     Ok((n_rows, csr))
 }
 
-/// What the first rank found, told to all.
+/// Sends the head that the first rank read to all ranks.
 fn tell(
     header: Option<Header>,
     is_zipped: bool,
@@ -54,14 +54,14 @@ fn tell(
     Ok((Header::from(*header), *is_zipped == [1]))
 }
 
-/// The file that is read.
+/// File being read.
 struct File<'a> {
     path: &'a Path,
     header: Header,
 }
 
 impl File<'_> {
-    /// The entries of a rank's rows, in pieces as they came.
+    /// Collects the entries of a rank's rows, in pieces as they arrive.
     fn entries(&self, mut text: Text, group: &impl Group) -> Result<Vec<Vec<Entry>>, CgError> {
         let (mut entries, mut n_stored) = (Vec::new(), 0);
         loop {
@@ -85,7 +85,7 @@ impl File<'_> {
         Ok(entries)
     }
 
-    /// The entries of a piece for each rank, those on the other side of the diagonal too.
+    /// Parses the entries of a piece for each rank, including those mirrored at the diagonal.
     fn parts(
         &self,
         piece: &Piece,

@@ -1,4 +1,4 @@
-//! Entries become rows.
+//! Conversion of entries to rows.
 
 use super::MarketError;
 use super::entry::Entry;
@@ -7,7 +7,7 @@ use malleable::Csr;
 use std::ops::Range;
 use std::path::Path;
 
-/// Sorts the entries of these rows, which came in pieces; a piece is given back once its entries are in place.
+/// Sorts the entries of these rows, which arrived in pieces; a piece is freed once its entries are in place.
 pub(super) fn rows(
     entries: Vec<Vec<Entry>>,
     own: Range<usize>,
@@ -39,7 +39,7 @@ pub(super) fn rows(
     }
 }
 
-/// Sorts each row by its columns; the first row and column of which there are two entries. Rows end at `ends`.
+/// Sorts each row by columns; returns the first row and column with two entries. Rows end at `ends`.
 fn sort_all(ends: &[usize], columns: &mut [u32], values: &mut [f64]) -> Option<(usize, u32)> {
     let (mut begin, mut room, mut twice) = (0, Vec::new(), None);
     for (row, end) in ends.iter().enumerate() {

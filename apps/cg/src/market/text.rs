@@ -1,4 +1,4 @@
-//! The lines of a file, a few megabytes at a time, dealt to the ranks.
+//! Lines of a file, a few megabytes at a time, distributed to the ranks.
 
 use super::MarketError;
 use super::header::{Header, LINE_BYTES_MAX, read_header};
@@ -8,27 +8,27 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::Path;
 
-/// Bytes of a piece at most.
+/// Largest size of a piece, in bytes.
 const PIECE_BYTES: usize = 4 << 20;
 
-/// Whole lines.
+/// Piece of whole lines.
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) text: Vec<u8>,
     place: Place,
 }
 
-/// Where a piece begins in the file.
+/// Position of a piece in the file.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// So many bytes are before it.
+    /// Number of bytes before it.
     Byte(u64),
-    /// So many lines are before it.
+    /// Number of lines before it.
     Line(u64),
 }
 
 impl Piece {
-    /// The number of one of its lines in the file. Parts of a plain file are counted only when one is wrong.
+    /// Number of one of its lines in the file. In a plain file lines are counted only for an error message.
     pub(super) fn line(&self, n_lines_before: u64, path: &Path) -> Result<u64, MarketError> {
         let before = match self.place {
             Place::Line(n_lines) => n_lines,
@@ -56,16 +56,16 @@ fn lines_in(text: &[u8]) -> u64 {
     text.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// A compressed file.
+/// Decompressed text of a file.
 type Inflated = Box<BufReader<MultiGzDecoder<File>>>;
 
-/// Head and entries of a file, opened by the first rank.
+/// File opened by the first rank, behind its head.
 pub(super) enum Opened {
     Plain,
     Zipped(Inflated),
 }
 
-/// Opens a file, whatever its name: a compressed one is known by its first bytes.
+/// Opens a file, whatever its name: a compressed one is recognized by its first bytes.
 pub(super) fn open(path: &Path) -> Result<(Header, Opened), MarketError> {
     let read = MarketError::read(path);
     let mut file = File::open(path).map_err(&read)?;
@@ -80,16 +80,16 @@ pub(super) fn open(path: &Path) -> Result<(Header, Opened), MarketError> {
     Ok((read_header(&mut BufReader::new(file), path)?, Opened::Plain))
 }
 
-/// The pieces that a rank gets.
+/// Pieces of the text that a rank gets.
 pub(super) enum Text {
-    /// Of its own part of the file.
+    /// Pieces of its own part of the file.
     Plain { pieces: Pieces<Take<File>>, n_bytes: u64 },
-    /// What the first rank deals out, which alone has the file.
+    /// Pieces that the first rank distributes; it alone has the file.
     Zipped { pieces: Option<Pieces<Inflated>>, n_lines: u64 },
 }
 
 impl Text {
-    /// A rank's part of a plain file.
+    /// Opens a rank's part of a plain file.
     pub(super) fn plain(
         path: &Path,
         header: &Header,
@@ -109,7 +109,7 @@ impl Text {
         Ok(Self::Plain { pieces: Pieces::new(file.take(end - begin)), n_bytes: begin })
     }
 
-    /// What the first rank deals out.
+    /// Prepares to distribute a compressed file from the first rank.
     pub(super) fn zipped(opened: Option<Opened>, header: &Header) -> Self {
         let pieces = match opened {
             Some(Opened::Zipped(text)) => Some(Pieces::new(text)),
@@ -118,7 +118,7 @@ impl Text {
         Self::Zipped { pieces, n_lines: header.n_lines }
     }
 
-    /// The next piece, none after the last. All ranks call it equally often, until all have none.
+    /// Returns the next piece; `None` after the last. All ranks call it equally often, until all get `None`.
     pub(super) fn next(
         &mut self,
         path: &Path,
@@ -147,7 +147,7 @@ impl Text {
     }
 }
 
-/// A message for each rank: how many lines are before its piece, in eight bytes, and the piece.
+/// Makes a message for each rank: the number of lines before its piece, in eight bytes, and the piece.
 fn deal<R: Read>(
     pieces: &mut Pieces<R>,
     n_lines: &mut u64,
@@ -169,10 +169,10 @@ fn received(message: &[u8]) -> Option<Piece> {
     Some(Piece { text: text.to_vec(), place })
 }
 
-/// A text cut into pieces.
+/// Iterator over pieces of a text.
 pub(super) struct Pieces<R> {
     source: R,
-    /// The line that the last piece ended in.
+    /// Start of the line that the last piece ended in.
     rest: Vec<u8>,
 }
 
@@ -186,7 +186,7 @@ impl<R: Read> Pieces<R> {
         let wanted = PIECE_BYTES.saturating_sub(text.len());
         text.reserve(wanted);
         let n_read = self.source.by_ref().take(wanted as u64).read_to_end(&mut text)?;
-        // A line that is longer than a piece is wrong, and is found to be so.
+        // A line longer than a piece is not valid, and is reported as such.
         let cut = text.iter().rposition(|byte| *byte == b'\n').map_or(text.len(), |at| at + 1);
         if n_read == wanted {
             self.rest = text.split_off(cut);
@@ -195,7 +195,7 @@ impl<R: Read> Pieces<R> {
     }
 }
 
-/// Where the first line begins that begins at a byte or after it.
+/// Position of the first line that begins at a byte or after it.
 fn line_start(file: &mut File, byte: u64) -> io::Result<u64> {
     let Some(before) = byte.checked_sub(1) else { return Ok(0) };
     file.seek(SeekFrom::Start(before))?;

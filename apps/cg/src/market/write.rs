@@ -1,4 +1,4 @@
-//! Writes a matrix, the lower half of it.
+//! Writes a matrix, only its lower half.
 
 use crate::generate::Generator;
 use flate2::Compression;
@@ -7,13 +7,13 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Rows that are made at a time.
+/// Number of rows generated at a time.
 const ROWS: usize = 3000;
 
-/// Writes a matrix that is made, as a symmetric file of real numbers; compressed when its name ends in `.gz`.
+/// Writes a generated matrix as a symmetric file of real numbers; compressed when its name ends in `.gz`.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// If the file cannot be written.
 pub fn write(path: &Path, generator: &Generator) -> io::Result<()> {
     let file = BufWriter::new(File::create(path)?);
     if path.extension().is_some_and(|ending| ending == "gz") {

@@ -1,4 +1,4 @@
-//! Files: read together by all ranks, plain and compressed.
+//! Files read together by all ranks, plain and compressed.
 
 use crate::matrices::entries;
 use crate::threads::on_ranks;
@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-/// What ranks read together: the entries of all, or what the one rank says that tells it.
+/// Reads a file on several ranks: returns the entries of all, or the error of the one rank that
+/// reports it.
 fn read(path: &Path, n_ranks: usize) -> Result<BTreeMap<(usize, usize), f64>, String> {
     let parts = on_ranks(n_ranks, |group| {
         read_market(path, group).map(|(n_rows, csr)| {
@@ -38,7 +39,7 @@ fn read(path: &Path, n_ranks: usize) -> Result<BTreeMap<(usize, usize), f64>, St
 
 type Entry = ((usize, usize), f64);
 
-/// The same from the plain and the compressed file, on some numbers of ranks.
+/// Checks the plain and the compressed file, on several numbers of ranks.
 #[track_caller]
 fn check(text: &str, expected: Result<&[Entry], &str>) {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Matrices that are made: symmetric, positive definite, the same however their rows are divided.
+//! Generated matrices: symmetric, positive definite, and the same however their rows are divided.
 
 use cg::{Generator, Model, rows_of};
 use malleable::Csr;
@@ -68,7 +68,7 @@ fn another_seed_has_other_springs() {
     assert!(one.values.iter().zip(&*other.values).all(|(a, b)| a.to_bits() != b.to_bits()));
 }
 
-/// Numbers of the matrix in the SuiteSparse collection.
+/// The numbers are those of the matrix in the SuiteSparse collection.
 #[test]
 fn rows_are_as_long_as_those_of_audikw_1() {
     let generator = Generator::new(Model::Audikw1, 1);

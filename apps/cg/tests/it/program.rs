@@ -1,4 +1,4 @@
-//! The program as it is started, alone and on ranks of MPI libraries.
+//! The program as users start it, alone and on ranks of MPI libraries.
 
 use launch::Library;
 use launch::place::built;
@@ -36,7 +36,7 @@ fn exit_codes_are_those_of_the_help() {
     check("none.mtx", 2, "cg: `none.mtx` cannot be read; ");
 }
 
-/// What identifies the solution in what the program says.
+/// Returns the hash of the solution in the program's output.
 #[track_caller]
 pub(crate) fn solution(said: &str) -> String {
     let found = said.lines().find_map(|line| line.split("; solution ").nth(1));
@@ -63,7 +63,7 @@ fn files_lead_to_the_same_solution() {
     assert!(run("a.mtx --right-hand-side x.mtx").contains("; solved after "));
 }
 
-/// Three ranks read a file together; the solution is that of one.
+/// Checks that three ranks reading a file together find the solution of one.
 #[track_caller]
 fn check_ranks(library: Library) {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Runs whose number of ranks changes: the same solution, bit for bit, and how little it takes.
+//! Runs whose number of ranks changes: the same solution, bit for bit, and how little code it takes.
 
 use crate::program::solution;
 use launch::Library;
@@ -9,7 +9,7 @@ use std::process::Command;
 const RUN: [&str; 7] =
     ["--generate", "tetrahedra:3x4x5", "--reproducible", "--tolerance", "0", "--iterations", "60"];
 
-/// The program waits for the new processes, and takes its time, or it would be done before they come and go.
+/// The program waits for new processes, and its rows take time, or it would be done before they come and go.
 const RESIZES: [&str; 7] = [
     "--foreground",
     "--check-every",
@@ -51,7 +51,7 @@ fn solutions_are_the_same_when_ranks_come_and_go_in_mpich() {
     check(Library::Mpich5);
 }
 
-/// A matrix whose parts have other sizes with other ranks, and whose rows take long enough that it is killed meanwhile.
+/// A matrix whose parts change size with the number of ranks, and whose rows take long enough for a kill meanwhile.
 #[test]
 fn a_killed_solver_goes_on_with_another_number_of_ranks() {
     let folder = tempfile::tempdir().unwrap();
@@ -75,7 +75,7 @@ fn a_killed_solver_goes_on_with_another_number_of_ranks() {
     assert!(!file.exists(), "the solver is done");
 }
 
-/// Lines of code of a file, without those that only close what was opened.
+/// Lines of code of a file, without those that only close brackets.
 fn code(path: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     let text = std::fs::read_to_string(path).unwrap();
@@ -85,8 +85,8 @@ fn code(path: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// Lines that the malleable program has and the plain one has not; what is registered is new as a whole, but for what it
-/// takes to be a file.
+/// Counts lines of the malleable program that the plain one lacks; the registration is new as a whole, except for what
+/// makes it a file.
 #[test]
 fn a_plain_program_changes_in_15_lines() {
     let plain = code("examples/plain.rs");

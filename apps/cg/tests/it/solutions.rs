@@ -1,11 +1,11 @@
-//! Solutions against a direct solver, and the same bits on any number of ranks.
+//! Solutions compared with a direct solver, and bit for bit on any number of ranks.
 
 use crate::matrices::{entries, whole};
 use crate::threads::on_ranks;
 use cg::{Alone, Cg, CgError, Generator, Model, Settings, of_ones, rows_of};
 use malleable::Csr;
 
-/// Solves by factors `L L' = A` of the full matrix.
+/// Solves by the factorization `L L' = A` of the full matrix.
 fn cholesky(csr: &Csr, right_side: &[f64]) -> Vec<f64> {
     let n = right_side.len();
     let mut factor = vec![vec![0.0; n]; n];
@@ -39,7 +39,7 @@ fn right_side(n_rows: usize) -> Vec<f64> {
     (0..n_rows).map(|row| (row as f64).sin()).collect()
 }
 
-/// What a run ends with: the solution, how many iterations, and the residual.
+/// Solves on several ranks; returns the solution, the number of iterations, and the residual.
 fn solve(model: Model, n_ranks: usize, settings: Settings) -> (Vec<f64>, u64, f64) {
     let ends = on_ranks(n_ranks, |group| {
         let generator = Generator::new(model, 1);
@@ -93,7 +93,7 @@ fn solutions_have_the_same_bits_on_any_number_of_ranks() {
         for n_ranks in [2, 3, 5, 8] {
             assert_eq!(solve(model, n_ranks, settings), alone, "{n_ranks} ranks");
         }
-        // It is the order of the sums that does it.
+        // The order of the sums makes the difference.
         let other = solve(model, 3, Settings { is_reproducible: false, ..settings });
         assert_ne!(other.0, alone.0);
     }

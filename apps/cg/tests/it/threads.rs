@@ -1,10 +1,10 @@
-//! Ranks that are threads.
+//! Ranks on threads.
 
 use cg::{CgError, Group};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 
-/// What the ranks share: a place for the message of each to each.
+/// State shared by the ranks: a slot for the message of each rank to each.
 struct Shared {
     barrier: Barrier,
     messages: Mutex<Vec<Vec<u8>>>,
@@ -16,7 +16,7 @@ pub(crate) struct Thread<'a> {
     shared: &'a Shared,
 }
 
-/// What each of the ranks comes to.
+/// Runs `body` on each rank, and returns the results.
 pub(crate) fn on_ranks<T: Send>(n_ranks: usize, body: impl Fn(&Thread) -> T + Sync) -> Vec<T> {
     let messages = Mutex::new(vec![Vec::new(); n_ranks * n_ranks]);
     let shared = &Shared { barrier: Barrier::new(n_ranks), messages };
