@@ -1,11 +1,11 @@
-//! What is typed behind the program's name, besides the options of the library.
+//! Command line arguments of the program, besides the options of the library.
 
 use crate::error::NbodyError;
 use crate::start::{Shape, Start};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What `--help` says.
+/// Text of `--help`.
 pub const USAGE: &str = "\
 Bodies that attract each other, by a master and its workers.
 
@@ -37,40 +37,40 @@ Exit codes: 0 fine, 1 the run failed, 2 an option or a file is wrong,
 3 the energy changed by more than --max-drift.
 ";
 
-/// What is to be run.
+/// Parsed arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arguments {
-    /// What to begin with.
+    /// Initial bodies.
     pub start: Start,
-    /// Bodies to make.
+    /// Number of bodies to generate.
     pub n_bodies: u32,
     /// Seed of the random numbers.
     pub seed: u64,
-    /// 2 or 3.
+    /// Number of dimensions, 2 or 3.
     pub dimensions: u8,
-    /// Steps, one iteration each.
+    /// Number of steps, one iteration each.
     pub n_steps: u64,
-    /// Time of a step.
+    /// Length of a time step.
     pub dt: f64,
     /// Length below which attraction no longer grows.
     pub softening: f64,
-    /// Share of the energy by which it may change.
+    /// Largest allowed relative change of the energy.
     pub drift_max: Option<f64>,
-    /// Frames as extended XYZ.
+    /// File for frames as extended XYZ.
     pub output: Option<PathBuf>,
-    /// The last frame.
+    /// File for a picture of the last frame.
     pub picture: Option<PathBuf>,
-    /// All frames.
+    /// File for an animation of all frames.
     pub animation: Option<PathBuf>,
-    /// Frames of the run.
+    /// Number of frames in these files.
     pub n_frames: u64,
-    /// Workers and times of each iteration.
+    /// File for the workers and times of each iteration.
     pub timeline: Option<PathBuf>,
-    /// How long a body takes a worker, in microseconds.
+    /// Time of a body on its worker, in microseconds.
     pub wait_us: f64,
-    /// How much slower which worker is when.
+    /// File with the slowdown of workers by iteration.
     pub load: Option<PathBuf>,
-    /// Nothing but the usage is wanted.
+    /// Whether only the usage is wanted.
     pub is_help: bool,
 }
 
@@ -98,10 +98,10 @@ impl Default for Arguments {
 }
 
 impl Arguments {
-    /// From what the library left over.
+    /// Parses the arguments that the library left over.
     ///
     /// # Errors
-    /// At the first argument that is wrong.
+    /// If an argument is not valid.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, NbodyError> {
         let mut parsed = Self::default();
         let mut arguments = arguments.into_iter();
@@ -154,7 +154,7 @@ fn is_size(number: &f64) -> bool {
     number.is_finite() && 0.0 <= *number
 }
 
-/// What was written for an option.
+/// Value given for an option.
 struct Value {
     option: String,
     text: String,

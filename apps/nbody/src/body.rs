@@ -1,20 +1,20 @@
-//! A body, and the little that is done with vectors.
+//! Bodies, and the few vector operations on them.
 
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
-/// A vector of space; in the plane the last number is 0.
+/// Vector in space; in the plane the last component is 0.
 pub(crate) type Vector = [f64; 3];
 
-/// A point with a mass. Units are those in which the constant of gravity is 1.
+/// Point mass, in units where the gravitational constant is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Body {
     /// Mass.
     pub mass: f64,
-    /// Where it is.
+    /// Position.
     pub position: [f64; 3],
-    /// Where it goes.
+    /// Velocity.
     pub velocity: [f64; 3],
 }
 

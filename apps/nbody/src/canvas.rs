@@ -1,15 +1,15 @@
-//! A square of light: bodies add to it, and much of it looks white.
+//! Square canvas: bodies add light, which saturates to white.
 
 use crate::view::{Frame, View, color};
 
-/// Light of a square, in rows from above.
+/// Light on a square, in rows from the top.
 #[derive(Clone, Debug)]
 pub(crate) struct Canvas {
     width: usize,
     light: Vec<[f32; 3]>,
 }
 
-/// How bright a body is beside its middle.
+/// Brightness of a body at and around its position: offset and share.
 const GLOW: [(i16, i16, f32); 9] = [
     (0, 0, 1.0),
     (1, 0, 0.35),
@@ -21,7 +21,7 @@ const GLOW: [(i16, i16, f32); 9] = [
     (-1, 1, 0.12),
     (-1, -1, 0.12),
 ];
-/// What is left of a frame in the next one.
+/// Share of a frame's light that remains in the next one.
 const FADED: f32 = 0.75;
 
 impl Canvas {
@@ -30,7 +30,7 @@ impl Canvas {
         Self { width, light: vec![[0.0; 3]; width * width] }
     }
 
-    /// A frame on top of what is left of the one before it.
+    /// Adds a frame on top of the faded previous ones.
     pub(crate) fn add(&mut self, frame: &Frame, view: &View) {
         self.light.iter_mut().flatten().for_each(|light| *light *= FADED);
         for (at, point) in frame.points.iter().enumerate() {
@@ -56,7 +56,7 @@ impl Canvas {
         (0.0 <= place && place < self.width as f32).then_some(place as usize)
     }
 
-    /// Red, green and blue of every point.
+    /// Red, green and blue of every pixel.
     pub(crate) fn pixels(&self) -> Vec<u8> {
         self.light.iter().flatten().map(|light| shade(*light)).collect()
     }

@@ -1,6 +1,6 @@
-//! What must not change: energy, momentum, angular momentum.
+//! Conserved quantities: energy, momentum, angular momentum.
 //!
-//! The workers know every body's energy in the middle of a step without more work, so that it is followed in every
+//! Workers get every body's energy at the midpoint of a step at no extra cost, so that it is checked in every
 //! step. Momenta are those between steps.
 
 use crate::body::{Body, Vector, cross, norm, plus};
@@ -12,16 +12,16 @@ use std::fmt;
 pub struct Motion {
     /// Momentum.
     pub momentum: [f64; 3],
-    /// Angular momentum around where coordinates begin.
+    /// Angular momentum around the origin.
     pub angular: [f64; 3],
-    /// The sum of the momenta's lengths: what changes are compared with.
+    /// Sum of the magnitudes of the momenta: the scale for changes.
     pub total: f64,
     /// The same for angular momenta.
     pub angular_total: f64,
 }
 
 impl Motion {
-    /// That of these bodies.
+    /// Momenta of these bodies.
     #[must_use]
     pub fn of(bodies: &[Body]) -> Self {
         let mut motion = Self::default();
@@ -35,7 +35,7 @@ impl Motion {
         motion
     }
 
-    /// How far both are from an earlier state, as shares of their totals.
+    /// Changes of both since an earlier state, relative to their totals.
     fn change(&self, before: &Self) -> (f64, f64) {
         let change = |now, before: Vector, total: f64| {
             norm(plus(now, -1.0, before)) / total.max(f64::MIN_POSITIVE)
@@ -47,30 +47,30 @@ impl Motion {
     }
 }
 
-/// What was found so far; drifts are shares, the largest ones seen.
+/// Energy and drifts so far; drifts are relative, and the largest ones seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conservation {
     /// Momenta at the start.
     motion: Motion,
-    /// Energy in the middle of the first step; none before it.
+    /// Energy at the midpoint of the first step; `None` before it.
     pub first_energy: Option<f64>,
-    /// Energy in the middle of the last step.
+    /// Energy at the midpoint of the last step.
     pub last_energy: f64,
-    /// Of the energy.
+    /// Drift of the energy.
     pub energy_drift: f64,
-    /// Of the momentum.
+    /// Drift of the momentum.
     pub momentum_drift: f64,
-    /// Of the angular momentum.
+    /// Drift of the angular momentum.
     pub angular_drift: f64,
 }
 
 impl Conservation {
-    /// Nothing has changed yet.
+    /// Starts to follow these bodies.
     pub(crate) fn begin(bodies: &[Body]) -> Self {
         Self { motion: Motion::of(bodies), ..Self::default() }
     }
 
-    /// A step led to these bodies.
+    /// Adds the energy of a step and the resulting bodies.
     pub(crate) fn step(&mut self, energy: f64, bodies: &[Body]) {
         let first = *self.first_energy.get_or_insert(energy);
         self.last_energy = energy;
@@ -81,14 +81,14 @@ impl Conservation {
         self.angular_drift = largest(self.angular_drift, angular);
     }
 
-    /// Whether the energy changed by no more than this share.
+    /// Returns whether the energy changed by no more than this share.
     #[must_use]
     pub fn holds(&self, drift_max: f64) -> bool {
         self.energy_drift <= drift_max
     }
 }
 
-/// What is no number stays so.
+/// Returns the larger number; NaN is kept.
 fn largest(a: f64, b: f64) -> f64 {
     if a.is_nan() || b <= a { a } else { b }
 }

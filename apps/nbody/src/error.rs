@@ -1,36 +1,36 @@
-//! Why a run of bodies failed.
+//! Errors of a run.
 
 use crate::load::LoadError;
 use crate::xyz::XyzError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a run of bodies failed.
+/// Error of a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NbodyError {
-    /// There is no such argument.
+    /// The argument is not an option.
     #[error("`{argument}` is no option; `--help` lists them")]
     Unknown {
-        /// The argument.
+        /// Argument as given.
         argument: String,
     },
     /// An option lacks its value.
     #[error("`{option}` has no value; write `{option} {expected}`")]
     NoValue {
-        /// The option.
+        /// Option without a value.
         option: String,
-        /// What it takes.
+        /// Expected form of the value.
         expected: &'static str,
     },
-    /// The value of an option is none.
+    /// The value of an option is not valid.
     #[error("`{option} {value}` is not understood; write `{option} {expected}`")]
     Value {
-        /// The option.
+        /// Option with the value.
         option: String,
-        /// Its value.
+        /// Value as given.
         value: String,
-        /// What it takes.
+        /// Expected form of the value.
         expected: &'static str,
     },
     /// Bodies cannot be read or written.
@@ -42,19 +42,19 @@ pub enum NbodyError {
     /// A file cannot be written.
     #[error("`{}` cannot be written; name a file in a folder that has room", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Cause.
         source: io::Error,
     },
-    /// The checkpoint is one of another run.
+    /// The checkpoint belongs to another run.
     #[error(
         "the checkpoint is of a run of `{saved}`, not `{wished}`; give the same options, or another file"
     )]
     OtherRun {
-        /// What was run.
+        /// Run of the checkpoint.
         saved: String,
-        /// What shall be run.
+        /// Requested run.
         wished: String,
     },
 }

@@ -1,21 +1,21 @@
-//! Forces between bodies, and one step of the leapfrog.
+//! Forces between bodies, and a leapfrog step.
 //!
 //! With `e` the softening length, a body of mass `m` at distance `d` attracts with `m*d/(d^2 + e^2)^(3/2)` and has the
-//! potential `-m/sqrt(d^2 + e^2)` (Aarseth 1963): bodies that meet do not throw each other out.
+//! potential `-m/sqrt(d^2 + e^2)` (Aarseth 1963): close encounters do not eject bodies.
 //!
 //! # Invariants
-//! - What is computed for a body does not depend on who computes it: the others are added in their order.
+//! - The result for a body does not depend on the rank that computes it: the other bodies are added in order.
 
 use crate::body::{Body, Vector, dot, plus};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
-/// How bodies attract each other, and the step of time.
+/// Law of attraction, and time step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
     /// Length below which attraction no longer grows.
     pub softening: f64,
-    /// Time of a step.
+    /// Length of a time step.
     pub dt: f64,
 }
 
@@ -23,20 +23,20 @@ pub struct Law {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Advanced {
-    /// The body.
+    /// The body after the step.
     pub body: Body,
-    /// Its part of the energy in the middle of the step: kinetic, and half of the potential.
+    /// Its part of the energy at the midpoint of the step: kinetic, and half of the potential.
     pub energy: f64,
 }
 
-/// First half of a step: every body moves on for half of its time.
+/// First part of a step: moves every body for half of the time step.
 pub fn drift(bodies: &mut [Body], law: Law) {
     for body in bodies {
         body.position = plus(body.position, 0.5 * law.dt, body.velocity);
     }
 }
 
-/// The rest of the step for some of the bodies; all have drifted.
+/// The rest of the step for some of the bodies; all must have drifted.
 pub fn advance(
     bodies: &[Body],
     range: Range<usize>,
@@ -53,7 +53,7 @@ pub fn advance(
     })
 }
 
-/// What all others do to a body.
+/// Effect of all other bodies on a body.
 struct Pull {
     acceleration: Vector,
     potential: f64,
@@ -91,7 +91,7 @@ mod tests {
         Body { mass, position: [x, 0.0, 0.0], ..Body::default() }
     }
 
-    /// Acceleration and potential that a body of mass 3 causes.
+    /// Checks the acceleration and potential that a body of mass 3 causes.
     #[track_caller]
     fn check(distance: f64, softening: f64, acceleration: f64, potential: f64) {
         let pull = pull(&[at(1.0, 0.0), at(3.0, distance)], 0, softening);

@@ -1,15 +1,15 @@
-//! Bodies that attract each other, advanced by a master and its workers.
+//! Gravitating bodies, advanced by a master and its workers.
 //!
-//! Every step each worker gets all bodies and a range of them to advance: acceleration from all others, then
-//! velocity, then position. The master collects the ranges. The method is the leapfrog in the order drift,
-//! kick, drift: symplectic, of second order, one computation of the forces per step.
+//! In every step each worker gets all bodies and a range of them to advance: acceleration from all others,
+//! then velocity, then position. The master collects the ranges. The method is the leapfrog in the order
+//! drift, kick, drift: symplectic, of second order, one computation of the forces per step.
 //!
 //! # Invariants
 //! - The result is the same, bit for bit, on any number of ranks or threads, and after a resumed run.
 //! - No `unsafe`.
 //!
 //! # Not here
-//! Dealing, tuning, checkpoints: crate `master-worker`.
+//! Load balancing, tuning, checkpoints: crate `master-worker`.
 
 #![forbid(unsafe_code)]
 

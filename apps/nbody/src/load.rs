@@ -1,58 +1,58 @@
-//! Work that waits: a body takes its worker a given time, most of it asleep, and longer where others use the node.
+//! Simulated work: a body takes its worker a given time, most of it asleep, and longer by the factors of a load file.
 //!
-//! On a machine with fewer cores than workers they still speed each other up then, and the load of a node is what a
-//! file says, not what else happens to run.
+//! So workers speed each other up even on a machine with fewer cores than workers, and the load of a node is that of
+//! the file, not that of other programs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How much slower workers are, by iteration.
+/// Slowdown of workers, by iteration.
 ///
-/// A line of the file is an iteration, counted from 0, and a factor for all workers or one for each of them from rank 1
-/// on; it holds until the next line. `#` begins a comment.
+/// A line of the file is an iteration, counted from 0, and a factor for all workers or one for each from rank 1 on; it
+/// holds until the next line. `#` begins a comment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Load {
-    /// By iteration, rising.
+    /// Iterations in ascending order, with their factors.
     lines: Vec<(u64, Vec<f64>)>,
 }
 
-/// Why a file of loads cannot be used.
+/// Error of a load file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("`{}` cannot be read; give `--load` a file with an iteration and a factor per line", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Cause.
         source: std::io::Error,
     },
-    /// A line is none.
+    /// A line is not valid.
     #[error(
         "line {line} of `{}` is not understood; write an iteration above the one before it and a factor from 0 on, as in `30 2.5`",
         path.display()
     )]
     Line {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Which one, from 1.
+        /// Number of the line, from 1.
         line: usize,
     },
 }
 
 impl Load {
-    /// The loads of a file.
+    /// Reads a load file.
     ///
     /// # Errors
-    /// When it cannot be read or understood.
+    /// If the file cannot be read or is not valid.
     pub fn read(path: &Path) -> Result<Self, LoadError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
         Self::parse(&text).map_err(|line| LoadError::Line { path: path.to_owned(), line })
     }
 
-    /// The loads of a text, or the line that is none.
+    /// Parses a text; returns the number of the first invalid line as the error.
     fn parse(text: &str) -> Result<Self, usize> {
         let mut lines: Vec<(u64, Vec<f64>)> = Vec::new();
         for (line, number) in text.lines().zip(1..) {
@@ -69,7 +69,7 @@ impl Load {
         Ok(Self { lines })
     }
 
-    /// How much longer the work of a rank takes in an iteration; 1 where nothing is said.
+    /// Factor on the work of a rank in an iteration; 1 by default.
     #[must_use]
     pub fn factor(&self, iteration: u64, rank: u32) -> f64 {
         let n_begun = self.lines.partition_point(|(from, _)| *from <= iteration);
@@ -90,7 +90,7 @@ fn line_of(text: &str) -> Option<(u64, Vec<f64>)> {
     Some((iteration, factors))
 }
 
-/// How long so many bodies shall take a worker.
+/// Time that `n_bodies` shall take a worker.
 pub(crate) fn time(wait_us: f64, n_bodies: u64, factor: f64) -> Duration {
     Duration::try_from_secs_f64(1e-6 * wait_us * n_bodies as f64 * factor).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The program `nbody`: arguments in, a line and files out.
+//! The program `nbody`: reads arguments, prints a line, writes files.
 
 use master_worker::{Options, Outcome, outcome};
 use nbody::{Arguments, Conservation, Simulation, USAGE};
@@ -6,11 +6,11 @@ use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// The run failed.
+/// Exit code of a failed run.
 const FAILED: u8 = 1;
-/// An option or a file is wrong.
+/// Exit code for an option or a file that is not valid.
 const WRONG: u8 = 2;
-/// The energy changed by too much.
+/// Exit code when the energy changed by too much.
 const DRIFTED: u8 = 3;
 
 fn main() -> ExitCode {
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the master does when all steps are done.
+/// Ends the run on the master.
 fn end(mut done: Outcome<Simulation>, drift_max: Option<f64>) -> ExitCode {
     let elapsed_s = done.program.elapsed_s();
     if let Err(error) = done.program.finish() {
@@ -40,7 +40,7 @@ fn end(mut done: Outcome<Simulation>, drift_max: Option<f64>) -> ExitCode {
     let said = format!(
         "{n_bodies} bodies, {n_steps} steps in {elapsed_s:.3} s; {conservation}; bodies {fingerprint:016x}\n"
     );
-    // Whoever closed standard output does not want to hear it.
+    // Errors are ignored: a user who closed standard output does not want the text.
     let _written = std::io::stdout().write_all(said.as_bytes());
     judge(conservation, drift_max)
 }

@@ -9,21 +9,21 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Width and height of a picture, in points.
+/// Width and height of a picture, in pixels.
 const WIDTH: u16 = 640;
-/// Bodies whose way is drawn in an SVG; of all of them it would be large.
+/// Largest number of bodies with a trail in an SVG, to limit its size.
 const N_TRAILS_MAX: usize = 400;
-/// How long a frame of an animation is seen.
+/// Duration of a frame in an animation, in ms.
 const FRAME_MS: u16 = 50;
 
-/// The last frame, and in it how bodies came there.
+/// Draws the last frame, with the trails of the bodies.
 pub(crate) fn picture(path: &Path, frames: &[Frame]) -> Result<(), NbodyError> {
     let is_svg = path.extension().is_some_and(|ending| ending == "svg");
     let put = if is_svg { std::fs::write(path, svg(frames)) } else { png(path, frames) };
     put.map_err(NbodyError::write(path))
 }
 
-/// All frames, one after the other, for ever.
+/// Writes all frames as an endless animation.
 pub(crate) fn animation(path: &Path, frames: &[Frame]) -> Result<(), NbodyError> {
     let put = || -> io::Result<()> {
         let view = View::of(frames, f32::from(WIDTH));
@@ -74,7 +74,7 @@ fn svg(frames: &[Frame]) -> String {
     let Some(last) = frames.last() else { return text + "</svg>\n" };
     let n_bodies = last.points.len();
     for at in 0..n_bodies.min(N_TRAILS_MAX) {
-        // Evenly among all.
+        // Evenly spaced among all bodies.
         let at = at * n_bodies / n_bodies.min(N_TRAILS_MAX);
         let way = frames.iter().filter_map(|frame| frame.points.get(at));
         let way: Vec<String> = way.map(|point| coordinates(view.place(*point))).collect();

@@ -1,9 +1,9 @@
-//! Random numbers that are the same everywhere: SplitMix64 (Steele, Lea and Flood 2014).
+//! Portable random numbers: SplitMix64 (Steele, Lea and Flood 2014).
 
 use crate::body::Vector;
 use std::f64::consts::TAU;
 
-/// A stream of them.
+/// Stream of random numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -20,17 +20,17 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to 1, 1 excluded.
+    /// Uniform in `[0, 1)`.
     pub(crate) fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Evenly between two numbers.
+    /// Uniform between two numbers.
     pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.share()
     }
 
-    /// A direction: of the plane, or of space.
+    /// Random unit vector in the plane or in space.
     pub(crate) fn direction(&mut self, dimensions: u8) -> Vector {
         let z = if dimensions == 3 { self.between(-1.0, 1.0) } else { 0.0 };
         let (sine, cosine) = self.between(0.0, TAU).sin_cos();

@@ -1,4 +1,4 @@
-//! The program of master and workers.
+//! Master/worker program of the simulation.
 
 use crate::arguments::Arguments;
 use crate::body::Body;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-/// Bodies on their way.
+/// State of a simulation.
 #[derive(Clone, Debug)]
 pub struct Simulation {
     arguments: Arguments,
@@ -28,27 +28,27 @@ pub struct Simulation {
     state: State,
     step: u64,
     energies: Vec<f64>,
-    /// Of each iteration, as text.
+    /// Workers and times of each iteration, as CSV text.
     timeline: String,
     began: Option<Instant>,
-    /// Why it cannot go on; the master says it when the run is over.
+    /// First error; the master reports it when the run is over.
     problem: Option<Arc<NbodyError>>,
 }
 
-/// What a checkpoint has.
+/// Content of a checkpoint.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct State {
-    /// Of what it is a state.
+    /// Description of the run that the state belongs to.
     run: String,
     bodies: Vec<Body>,
     conservation: Conservation,
     frames: Vec<Frame>,
-    /// Length of the file of frames.
+    /// Size of the file of frames, in bytes.
     output_bytes: u64,
 }
 
 impl Simulation {
-    /// What the arguments say; what is wrong with them is told by the master, after the run.
+    /// Creates the simulation; the master reports errors in the arguments after the run.
     #[must_use]
     pub fn new(arguments: Result<Arguments, NbodyError>) -> Self {
         let (arguments, mut problem) = match arguments {
@@ -67,35 +67,35 @@ impl Simulation {
         Self { arguments, law, load, rank, state, step, energies, timeline, began, problem }
     }
 
-    /// The bodies as they are.
+    /// Present bodies.
     #[must_use]
     pub fn bodies(&self) -> &[Body] {
         &self.state.bodies
     }
 
-    /// What must not have changed.
+    /// Conserved quantities.
     #[must_use]
     pub fn conservation(&self) -> &Conservation {
         &self.state.conservation
     }
 
-    /// Since the first iteration began, in seconds.
+    /// Time since the first iteration began, in seconds.
     #[must_use]
     pub fn elapsed_s(&self) -> f64 {
         self.began.map_or(0.0, |began| began.elapsed().as_secs_f64())
     }
 
-    /// A number that differs when any bit of a body does (FNV-1a).
+    /// Hash that differs when any bit of a body does (FNV-1a).
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         bytemuck::cast_slice(self.bodies()).iter().fold(0xcbf2_9ce4_8422_2325, mix)
     }
 
-    /// Writes pictures and the timeline of a run that is over.
+    /// Writes the pictures and the timeline of a finished run.
     ///
     /// # Errors
-    /// When the run, or a file, failed.
+    /// If the run, or writing a file, failed.
     pub fn finish(&mut self) -> Result<(), Arc<NbodyError>> {
         self.problem.take().map_or(Ok(()), Err)?;
         self.write().map_err(Arc::new)
@@ -115,7 +115,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// What a checkpoint must agree with.
+    /// Description of the run, which a checkpoint must match.
     fn run(&self) -> String {
         let Arguments { start, n_bodies, seed, dimensions, dt, softening, .. } = &self.arguments;
         format!(
@@ -135,7 +135,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Keeps what is seen after `n_steps`.
+    /// Records a frame after `n_steps`, if one is due.
     fn frame(&mut self, n_steps: u64) -> Result<(), NbodyError> {
         let Arguments { n_frames, dt, output, picture, animation, dimensions, .. } =
             &self.arguments;
@@ -171,7 +171,7 @@ impl Simulation {
 }
 
 impl Program for Simulation {
-    /// All bodies, which have drifted.
+    /// All bodies, after drifting.
     type Shared = Plain<Body>;
     /// The number of the step.
     type Input = u64;
@@ -237,7 +237,7 @@ impl Program for Simulation {
     }
 }
 
-/// Places in the list of bodies.
+/// Indices in the list of bodies.
 #[expect(clippy::cast_possible_truncation, reason = "there are no more bodies than places")]
 fn places(range: &Range<u64>) -> Range<usize> {
     range.start as usize..range.end as usize

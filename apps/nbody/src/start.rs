@@ -1,4 +1,4 @@
-//! What a run begins with.
+//! Initial bodies of a run.
 
 mod disk;
 mod plummer;
@@ -9,29 +9,29 @@ use crate::random::Random;
 use crate::xyz;
 use std::path::PathBuf;
 
-/// Where the bodies come from.
+/// Source of the bodies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// They are made.
+    /// Generated bodies.
     Shape(Shape),
-    /// They are read; see [`crate::read_xyz`].
+    /// Bodies from a file; see [`crate::read_xyz`].
     File(PathBuf),
 }
 
-/// What is made.
+/// Generated configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A disk that turns around a heavy body.
+    /// A disk that rotates around a heavy body.
     Disk,
-    /// A globular cluster at rest (Plummer 1911, sampled as by Aarseth, Henon and Wielen 1974); in the plane its
-    /// distances and speeds with directions of the plane, which is no equilibrium.
+    /// A globular cluster at rest (Plummer 1911, sampled as by Aarseth, Henon and Wielen 1974); in the plane the
+    /// same distances and speeds with directions in the plane, which is not an equilibrium.
     Plummer,
-    /// Two disks that meet.
+    /// Two disks that collide.
     TwoGalaxies,
 }
 
 impl Start {
-    /// From the value of `--start`.
+    /// Parses the value of `--start`.
     #[must_use]
     pub fn named(text: &str) -> Self {
         match text {
@@ -42,10 +42,10 @@ impl Start {
         }
     }
 
-    /// The bodies.
+    /// Generates or reads the bodies.
     ///
     /// # Errors
-    /// When a file cannot be read.
+    /// If the file cannot be read.
     pub fn bodies(
         &self,
         n_bodies: u32,
@@ -59,7 +59,7 @@ impl Start {
     }
 }
 
-/// Bodies of total mass 1 whose center rests where coordinates begin.
+/// Generates bodies of total mass 1 whose center of mass rests at the origin.
 #[must_use]
 pub fn shape(shape: Shape, n_bodies: u32, dimensions: u8, seed: u64) -> Vec<Body> {
     let mut random = Random::new(seed);
@@ -72,7 +72,7 @@ pub fn shape(shape: Shape, n_bodies: u32, dimensions: u8, seed: u64) -> Vec<Body
     bodies
 }
 
-/// Takes the motion of the center away.
+/// Moves the center of mass to the origin, and removes its velocity.
 fn rest(bodies: &mut [Body]) {
     let mean = |of: fn(&Body) -> Vector| {
         let sum = |sum, body: &Body| plus(sum, body.mass, of(body));

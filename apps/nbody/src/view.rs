@@ -1,10 +1,10 @@
-//! How bodies are seen: frames of a run, and where on a square their bodies are.
+//! Views of the bodies: frames of a run, and the mapping to a square picture.
 
 use crate::body::Body;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::FRAC_PI_6;
 
-/// Where the bodies were at one time, as seen.
+/// Projected positions of the bodies at one time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Frame {
     pub(crate) time: f64,
@@ -12,7 +12,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// Bodies as seen from above, in space from 30 degrees beside it.
+    /// Projects bodies as seen from above; in space from an angle of 30 degrees.
     pub(crate) fn of(bodies: &[Body], dimensions: u8, time: f64) -> Self {
         let (sine, cosine) = if dimensions == 3 { FRAC_PI_6.sin_cos() } else { (0.0, 1.0) };
         let seen = |body: &Body| {
@@ -28,14 +28,14 @@ fn single(number: f64) -> f32 {
     number as f32
 }
 
-/// A square that almost all points of a run are in.
+/// Square view that contains almost all points of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct View {
     pub(crate) size: f32,
     scale: f32,
 }
 
-/// Share of the points that are in it.
+/// Share of the points in the view.
 const SEEN: f64 = 0.98;
 
 impl View {
@@ -51,13 +51,13 @@ impl View {
         Self { size, scale: 0.5 * size / (1.1 * reach).max(f32::MIN_POSITIVE) }
     }
 
-    /// Where a point is on the square, from its upper left corner.
+    /// Position of a point on the square, from its upper left corner.
     pub(crate) fn place(&self, [x, y]: [f32; 2]) -> [f32; 2] {
         [0.5 * self.size + self.scale * x, 0.5 * self.size - self.scale * y]
     }
 }
 
-/// Color of a body: the first half warm, the second half cold, as the two galaxies are.
+/// Color of a body: warm for the first half, cold for the second, like the two galaxies.
 pub(crate) fn color(at: usize, n_bodies: usize) -> [f32; 3] {
     if at < n_bodies.div_ceil(2) { [1.0, 0.72, 0.42] } else { [0.45, 0.72, 1.0] }
 }

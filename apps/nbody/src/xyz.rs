@@ -1,7 +1,7 @@
-//! Bodies in a file: extended XYZ, frames of text that OVITO, ASE and VMD open as a trajectory.
+//! Bodies in files of extended XYZ: text frames that OVITO, ASE and VMD open as a trajectory.
 //!
-//! A frame is the number of bodies, a line that names the columns, and a line per body. Numbers are written with as many
-//! digits as they need to be read back the same, bit for bit.
+//! A frame is the number of bodies, a line that names the columns, and a line per body. Numbers are written with as
+//! many digits as reading them back exactly requires.
 
 use crate::body::Body;
 use std::fmt::Write as _;
@@ -9,57 +9,57 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Why bodies cannot be read or written.
+/// Error of a file of bodies.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum XyzError {
     /// The file cannot be read.
     #[error("`{}` cannot be read; give `--start` disk, plummer, two-galaxies, or a file of bodies", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Cause.
         source: std::io::Error,
     },
     /// The file cannot be written.
     #[error("`{}` cannot be written; give `--output` a file in a folder that has room", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Cause.
         source: std::io::Error,
     },
-    /// It ends too early, or has no frame.
+    /// The file ends within a frame, or has none.
     #[error("`{}` ends within a frame, or has none; write a number of bodies, a line with `Properties=`, and a line per body", path.display())]
     Short {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A line is not what it has to be.
+    /// A line is not valid.
     #[error("line {line} of `{}` is not {expected}", path.display())]
     Line {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Which one, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What belongs there.
+        /// Description of what was expected.
         expected: &'static str,
     },
 }
 
-/// What stands in the second line of a frame, for readers.
+/// Columns in the second line of a frame, for readers.
 const PROPERTIES: &str = "Properties=species:S:1:pos:R:3:velo:R:3:mass:R:1";
-/// Read when a file does not say its columns.
+/// Default columns, for files that do not name theirs.
 const PLAIN: &str = "species:S:1:pos:R:3";
 
-/// Appends a frame to a file of which the first `n_bytes` are kept; returns its new length.
+/// Appends a frame behind the first `n_bytes` of a file, which are kept; returns the new size.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// If the file cannot be written.
 pub fn write(path: &Path, n_bytes: u64, bodies: &[Body], time: f64) -> Result<u64, XyzError> {
     let mut text = format!("{}\n{PROPERTIES} pbc=\"F F F\" Time={time}\n", bodies.len());
     for Body { mass, position: [x, y, z], velocity: [u, v, w] } in bodies {
-        // A text takes whatever is written to it.
+        // Writing to a `String` cannot fail.
         let _written = writeln!(text, "X {x} {y} {z} {u} {v} {w} {mass}");
     }
     let put = || -> std::io::Result<()> {
@@ -74,11 +74,11 @@ pub fn write(path: &Path, n_bytes: u64, bodies: &[Body], time: f64) -> Result<u6
     Ok(n_bytes + text.len() as u64)
 }
 
-/// The bodies of a file's last frame. Columns `pos`, `velo` and `mass` are read; bodies rest and have mass 1 where
-/// nothing else is said.
+/// Reads the bodies of a file's last frame from the columns `pos`, `velo` and `mass`; by default bodies are at rest and
+/// have mass 1.
 ///
 /// # Errors
-/// When the file cannot be read or understood.
+/// If the file cannot be read or is not valid.
 pub fn read(path: &Path) -> Result<Vec<Body>, XyzError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| XyzError::Read { path: path.to_owned(), source })?;
@@ -123,7 +123,7 @@ fn parse(text: &str) -> Result<Vec<Body>, Problem> {
     (header + 1..last.end).map(body).collect()
 }
 
-/// Where in a line something is.
+/// Positions of the columns in a line.
 struct Columns {
     position: usize,
     velocity: Option<usize>,

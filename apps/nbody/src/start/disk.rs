@@ -1,17 +1,17 @@
-//! Disks that turn around a heavy body.
+//! Disks that rotate around a heavy body.
 
 use crate::body::{Body, Vector, cross, plus};
 use crate::random::Random;
 use std::f64::consts::FRAC_PI_3;
 
-/// Mass of the body in the middle, of a disk's mass.
+/// Mass of the central body, as a share of a disk's mass.
 const CORE_MASS: f64 = 0.8;
-/// Where a disk begins; it ends at 1.
+/// Inner radius of a disk; the outer one is 1.
 const INNER: f64 = 0.15;
-/// Thickness in space.
+/// Thickness of a disk in space.
 const THICKNESS: f64 = 0.03;
 
-/// A disk of mass 1.
+/// Generates a disk of mass 1.
 pub(super) fn disk(n_bodies: u32, dimensions: u8, random: &mut Random) -> Vec<Body> {
     let n_around = n_bodies.saturating_sub(1);
     let core_mass = if n_around == 0 { 1.0 } else { CORE_MASS };
@@ -22,7 +22,8 @@ pub(super) fn disk(n_bodies: u32, dimensions: u8, random: &mut Random) -> Vec<Bo
     bodies
 }
 
-/// A body on a circle around what is inside of it; as many at any radius.
+/// Generates a body on a circular orbit around the mass inside of it; radii are uniformly
+/// distributed.
 fn orbiting(mass: f64, dimensions: u8, random: &mut Random) -> Body {
     let share = random.share();
     let radius = INNER + (1.0 - INNER) * share;
@@ -36,7 +37,7 @@ fn orbiting(mass: f64, dimensions: u8, random: &mut Random) -> Body {
     Body { mass, position, velocity }
 }
 
-/// Two disks that come near to each other; in space the second one is inclined.
+/// Generates two disks that approach each other; in space the second one is inclined.
 pub(super) fn two(n_bodies: u32, dimensions: u8, random: &mut Random) -> Vec<Body> {
     let n_first = n_bodies.div_ceil(2);
     let mut first = disk(n_first, dimensions, random);
@@ -54,7 +55,7 @@ pub(super) fn two(n_bodies: u32, dimensions: u8, random: &mut Random) -> Vec<Bod
     first
 }
 
-/// Moves a disk, and gives it a share of the mass: with less of it, it turns slower.
+/// Moves a disk, and scales its mass by `share`; with less mass, its bodies orbit more slowly.
 fn move_by(bodies: &mut [Body], share: f64, way: Vector, velocity: Vector) {
     for body in bodies {
         body.mass *= share;

@@ -1,14 +1,14 @@
-//! The sphere of Plummer, in units where its mass is 1 and its energy -1/4.
+//! Plummer sphere, in units where its mass is 1 and its energy -1/4.
 
 use crate::body::Body;
 use crate::random::Random;
 use std::f64::consts::PI;
 
-/// Bodies further out are few, and are not made.
+/// Share of the mass that is sampled: the few bodies further out are left out.
 const SHARE_MAX: f64 = 0.999;
-/// Length in these units.
+/// Plummer radius in these units.
 const LENGTH: f64 = 3.0 * PI / 16.0;
-/// Where `q^2*(1 - q^2)^(7/2)`, the distribution of speeds, ends.
+/// Upper bound of `q^2*(1 - q^2)^(7/2)`, the distribution of speeds.
 const SPEED_DENSITY_MAX: f64 = 0.1;
 
 pub(super) fn plummer(n_bodies: u32, dimensions: u8, random: &mut Random) -> Vec<Body> {
@@ -25,7 +25,7 @@ pub(super) fn plummer(n_bodies: u32, dimensions: u8, random: &mut Random) -> Vec
     (0..n_bodies).map(&mut body).collect()
 }
 
-/// A speed as a share of the one to escape, by trial (von Neumann).
+/// Speed as a share of the escape speed, by rejection sampling (von Neumann).
 fn speed(random: &mut Random) -> f64 {
     loop {
         let (speed, height) = (random.share(), random.between(0.0, SPEED_DENSITY_MAX));

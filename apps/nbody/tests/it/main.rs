@@ -1,4 +1,4 @@
-//! The bodies from outside: known orbits, what is conserved, and the program itself.
+//! Tests of `nbody` from outside: known orbits, conserved quantities, and the program itself.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 

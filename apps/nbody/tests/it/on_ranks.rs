@@ -6,7 +6,7 @@ use std::process::Command;
 
 const RUN: [&str; 4] = ["--bodies", "60", "--steps", "20"];
 
-/// What identifies the bodies in what the program says.
+/// Returns the hash of the bodies in the program's output.
 #[track_caller]
 fn bodies(said: &str) -> String {
     let found = said.lines().find_map(|line| line.split("; bodies ").nth(1));

@@ -1,9 +1,9 @@
-//! Orbits whose course is known.
+//! Orbits with known solutions.
 
 use nbody::{Body, Law, Motion, Shape, advance, drift, energy, shape};
 use std::f64::consts::TAU;
 
-/// So many steps on one thread, without a library.
+/// Computes `n_steps` steps on one thread, without a library.
 fn steps(bodies: &mut [Body], n_steps: u32, law: Law) {
     for _ in 0..n_steps {
         drift(bodies, law);
@@ -14,7 +14,8 @@ fn steps(bodies: &mut [Body], n_steps: u32, law: Law) {
     }
 }
 
-/// Two bodies of mass 1/2 on an ellipse with half axis 1 and period `TAU`, furthest from each other.
+/// Two bodies of mass 1/2 on an ellipse with semi-major axis 1 and period `TAU`, at their largest
+/// distance.
 fn pair(eccentricity: f64) -> Vec<Body> {
     let distance = 1.0 + eccentricity;
     let speed = ((1.0 - eccentricity) / (1.0 + eccentricity)).sqrt();
@@ -26,7 +27,7 @@ fn pair(eccentricity: f64) -> Vec<Body> {
     vec![one(1.0), one(-1.0)]
 }
 
-/// How far the first of two bodies is from where Kepler's equation puts it, after a time.
+/// Distance of the first of two bodies from its position by Kepler's equation, after a time.
 fn error(eccentricity: f64, time: f64, n_steps: u32) -> f64 {
     let mut bodies = pair(eccentricity);
     steps(&mut bodies, n_steps, Law { dt: time / f64::from(n_steps), softening: 0.0 });

@@ -1,4 +1,4 @@
-//! The program as it is started.
+//! The program as users start it.
 
 use std::path::Path;
 use std::process::{Command, Output};

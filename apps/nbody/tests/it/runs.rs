@@ -1,4 +1,4 @@
-//! Runs on threads: the same bits whatever is dealt to whom.
+//! Runs on threads: the same bits however the work is dealt.
 
 use master_worker::{Options, Outcome, outcome};
 use nbody::{Arguments, NbodyError, Shape, Simulation, Start, read_xyz};
@@ -31,7 +31,7 @@ fn bodies_are_the_same_on_any_number_of_threads() {
     }
 }
 
-/// The first numbers of a body; another mathematical library may differ in the last digits.
+/// Checks the first digits of a body; another math library may differ in the last ones.
 #[track_caller]
 fn check(shape: Shape, dimensions: u8, at: usize, expected: [f64; 3], energy: f64) {
     let done = run(small(shape, dimensions), Options::new().threads(2));
