@@ -28,7 +28,7 @@ void arrival_free(struct arrival *arrival)
     grid_free(&arrival->minutes);
 }
 
-/* Keeps the earliest time. Land that does not burn is never reached. */
+/* Keeps the earliest time. Land that does not burn is never reached by the fire. */
 static void mark(struct arrival *arrival, int col, int row, double minute)
 {
     struct grid *grid = &arrival->minutes;

@@ -120,7 +120,7 @@ static int set_number(const struct key *key, const char *text, void *target)
     return XFIRE_OK;
 }
 
-/* `folder` is what a relative path of a configuration file is relative to. */
+/* Relative paths in a configuration file are relative to `folder`. */
 static int set_path(const struct key *key, const char *text, const char *folder, char *target)
 {
     bool is_relative = text[0] != '/' && key->kind != OUTPUT_PATH;
@@ -177,7 +177,7 @@ static int set_key(const struct key *key, const char *text, const char *folder,
     }
 }
 
-/* Cuts a comment and the blanks at both ends. */
+/* Removes a comment, and blanks at both ends. */
 static char *trim(char *text)
 {
     text[strcspn(text, "#\r\n")] = '\0';
@@ -247,7 +247,7 @@ static bool is_option(const char *argument)
     return argument[0] == '-' && argument[1] == '-';
 }
 
-/* First the file, wherever it stands, then the options. */
+/* Reads the file first, wherever it is among the arguments, then the options. */
 static int read_arguments(int argc, char **argv, struct config *config)
 {
     int code = XFIRE_OK;

@@ -1,5 +1,5 @@
 /*
- * What a run is asked to do: from a configuration file and the command line, which have the same
+ * The configuration of a run, from a configuration file and the command line, which have the same
  * keys. Plain data, so that it can be broadcast as it is.
  */
 #ifndef XFIRE_CONFIG_H
@@ -33,7 +33,7 @@ struct config {
     bool is_serial, is_checked, is_quiet, no_output, is_help;
 };
 
-/* Reads `xfire [OPTIONS] [CONFIG]`; reports what is wrong and returns an exit code. */
+/* Reads `xfire [OPTIONS] [CONFIG]`; reports errors and returns an exit code. */
 int config_read(int argc, char **argv, struct config *config);
 void config_print_help(void);
 

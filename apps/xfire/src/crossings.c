@@ -10,7 +10,7 @@
 
 #include "errors.h"
 
-/* A crossing as met on one of its two segments. */
+/* A crossing on one of its two segments. */
 struct meeting {
     int segment;
     double at; /* 0 at the start of the segment, 1 at its end */
@@ -195,7 +195,7 @@ static int lowest_point(const struct fire_line *line)
     return lowest;
 }
 
-/* Walks the outer edge; false when the walk does not come to its end. */
+/* Walks the outer edge; false when the walk does not end. */
 static bool walk_edge(const struct fire_line *line, const struct meetings *m,
                       struct fire_line *edge)
 {
@@ -222,7 +222,7 @@ static bool walk_edge(const struct fire_line *line, const struct meetings *m,
     return false;
 }
 
-/* An edge that is too small means that the walk was lost in a loop: better a line with loops. */
+/* An edge that is too small means that the walk ended in a loop: then the line keeps its loops. */
 static bool is_plausible(const struct fire_line *line, const struct fire_line *edge)
 {
     if (!line->is_closed)

@@ -1,14 +1,14 @@
 /*
  * Removes the loops of a fire line that has run over itself. Walking the outer edge of the burned
- * area and changing to the other branch at every crossing leaves out what lies in fire already.
- * An unburned island that the line has closed around is given up: it counts as burned from then.
+ * area and changing to the other branch at every crossing leaves out the parts inside the fire.
+ * An unburned island enclosed by the line is given up: it counts as burned from then on.
  */
 #ifndef XFIRE_CROSSINGS_H
 #define XFIRE_CROSSINGS_H
 
 #include "fire_line.h"
 
-/* `n_removed` is raised by the number of crossings found. */
+/* Adds the number of crossings found to `n_removed`. */
 int crossings_remove(struct fire_line *line, int *n_removed);
 
 #endif

@@ -8,7 +8,7 @@ void factoring_start(struct factoring *f, int n_points, int n_workers, int min_c
     *f = (struct factoring){.n_workers = n_workers, .min_chunk = min_chunk, .n_left = n_points};
 }
 
-/* A share that a tool may have set to anything: 1 unless it is a number below. */
+/* A tool may have set any value: shares that are not below 1 count as 1, also NaN. */
 static double share_of_batch(int batch)
 {
     double share = batch == 0 ? F0 : batch == 1 ? F1 : F2;
@@ -17,7 +17,7 @@ static double share_of_batch(int batch)
     return share < SHARE_MIN ? SHARE_MIN : share;
 }
 
-/* When chunks would be smaller than the minimum, the rest goes out in chunks of that size. */
+/* If chunks would be smaller than the minimum, the rest is dealt in chunks of that size. */
 static struct batch make_batch(const struct factoring *f)
 {
     struct batch b = {.id = f->n_batches, .first = f->first_left, .n_chunks = f->n_workers};
@@ -59,7 +59,7 @@ static struct chunk make_chunk(const struct batch *b, int k)
 
 bool factoring_next(struct factoring *f, struct chunk *chunk)
 {
-    /* The next batch is computed before the current one ends, so that nobody waits for it. */
+    /* The next batch is computed before the current one ends, so that no worker waits for it. */
     bool is_low = chunks_left(&f->current) == 0 || 2 * chunks_left(&f->current) < f->n_workers;
     if (is_low && f->next.n_chunks == 0 && f->n_left > 0)
         Factoring_SetNumTuples(f);

@@ -1,7 +1,7 @@
 /*
  * Deals the points of an iteration: a batch is a share (F0, F1, F2) of the points that remain,
  * dealt in as many equal chunks as there are workers. Pure but for the variables of tuned.h.
- * Not here: what F0 to F2 should be (a tuning tool), messages (master.c).
+ * Not here: good values of F0 to F2 (a tuning tool), messages (master.c).
  */
 #ifndef XFIRE_FACTORING_H
 #define XFIRE_FACTORING_H

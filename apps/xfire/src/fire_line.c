@@ -98,7 +98,7 @@ void fire_line_orient(struct fire_line *line)
     }
 }
 
-/* Puts `result` in the place of `line`. */
+/* Replaces `line` by `result`. */
 static void replace(struct fire_line *line, struct fire_line *result)
 {
     result->is_closed = line->is_closed;

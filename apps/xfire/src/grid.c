@@ -140,7 +140,7 @@ bool grid_locate(const struct grid *grid, struct vec2 at, int *col, int *row)
     return true;
 }
 
-/* Index of the lower of two neighboring centers, and how far `position` is beyond it. */
+/* Index of the lower of two neighboring centers, and the distance of `position` beyond it. */
 static int lower_center(double position, int n, double *beyond)
 {
     double clamped = fmin(fmax(position, 0.0), n - 1.0);

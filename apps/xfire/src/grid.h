@@ -1,4 +1,4 @@
-/* ESRI ASCII grids: reading, writing, looking up values. What a value means is not known here. */
+/* ESRI ASCII grids: reading, writing, looking up values. Not here: the meaning of the values. */
 #ifndef XFIRE_GRID_H
 #define XFIRE_GRID_H
 
@@ -7,7 +7,7 @@
 
 #include "geometry.h"
 
-/* Row 0 is the northernmost. `values` is NULL in a grid that does not exist. */
+/* Row 0 is the northernmost. `values` is NULL where there is no grid. */
 struct grid {
     int n_cols, n_rows;
     double west, south, cell_m;

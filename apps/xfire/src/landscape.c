@@ -111,7 +111,7 @@ void landscape_free(struct landscape *land)
     wind_free(&land->wind);
 }
 
-/* Zero where nothing burns. */
+/* Number of the fuel model at a place; 0 where nothing burns. */
 static int fuel_number(const struct landscape *land, struct vec2 at)
 {
     int col, row;

@@ -1,6 +1,6 @@
 /*
- * Where a fire burns: fuel, terrain and wind at a place. Read by the master, broadcast to the
- * workers (share.c). Not here: how the fire moves there (propagate.c).
+ * The landscape of a fire: fuel, terrain and wind at a place. Read by the master, broadcast to the
+ * workers (share.c). Not here: the motion of the fire (propagate.c).
  */
 #ifndef XFIRE_LANDSCAPE_H
 #define XFIRE_LANDSCAPE_H
@@ -20,7 +20,7 @@ struct landscape {
     struct wind wind;
 };
 
-/* What the fire finds at a place. */
+/* Local conditions of the fire. */
 struct site {
     const struct fuel_bed *bed;
     struct vec2 wind_ft_min; /* midflame, towards */
@@ -30,13 +30,13 @@ struct site {
 int landscape_read(const struct config *config, struct landscape *land);
 void landscape_free(struct landscape *land);
 
-/* False outside the grids, on water, rock, roads. */
+/* Looks up the conditions at a place; false outside the grids, on water, rock, roads. */
 bool landscape_is_burnable(const struct landscape *land, struct vec2 at);
 
-/* False where nothing burns: as above, or where the fuel is too wet. */
+/* False where nothing burns: as above, or where the fuel is too wet to burn. */
 bool landscape_at(const struct landscape *land, struct vec2 at, struct site *site);
 
-/* The grid whose cells the arrival times are given for, or NULL when there is none. */
+/* The grid that defines the cells of the arrival times, or NULL when there is none. */
 const struct grid *landscape_cells(const struct landscape *land);
 
 #endif

@@ -13,7 +13,7 @@
 
 static const int MASTER = 0;
 
-/* A parallel iteration that is computed once more by the master and compared. */
+/* A parallel iteration that the master computes once more and compares. */
 static int propagate_and_check(struct simulation *sim, void *context)
 {
     struct fire_line expected = {0};
@@ -57,7 +57,7 @@ static void print_run(const struct simulation *sim, double elapsed_s, int n_work
         printf("xfire: results in %s\n", sim->config->out);
 }
 
-/* Collective. What the workers did, on the master's terminal. */
+/* Collective. Prints the workers' statistics on the master. */
 static void print_work(int rank, int n_workers, bool is_quiet, const struct work *work)
 {
     double mine[4] = {work->compute_s, work->idle_s, work->n_points, work->n_chunks};
@@ -96,7 +96,7 @@ static int run_worker(const struct config *config, struct landscape *land, struc
     return code;
 }
 
-/* All ranks; each returns the exit code of the master. */
+/* Collective; every rank returns the exit code of the master. */
 static int run(int argc, char **argv, int rank, int n_ranks)
 {
     static struct config config;

@@ -8,7 +8,7 @@
 
 static const int MASTER = 0;
 
-/* What a tool wrote into NW, within what exists. */
+/* Number of workers to use: NW, as a tool may have set it, limited to the existing ones. */
 static int workers_in_use(const struct master *master)
 {
     int n = NW;
@@ -50,7 +50,7 @@ XFIRE_PROBED void global_receivework(const struct master *master)
              MPI_DOUBLE, status.MPI_SOURCE, TAG_RESULT_POINTS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* Gives a worker its next chunk; false, and the worker rests, when there is none. */
+/* Sends a worker its next chunk; when there is none, tells it to rest and returns false. */
 static bool deal(struct master *master, int worker)
 {
     struct chunk chunk;

@@ -1,4 +1,4 @@
-/* The master: deals the line of each iteration to the workers and joins what they return. */
+/* The master: deals the line of each iteration to the workers and joins their results. */
 #ifndef XFIRE_MASTER_H
 #define XFIRE_MASTER_H
 

@@ -1,10 +1,10 @@
-/* What master and workers say to each other. */
+/* Messages between master and workers. */
 #ifndef XFIRE_MESSAGES_H
 #define XFIRE_MESSAGES_H
 
 enum tag { TAG_WORK = 1, TAG_WORK_POINTS, TAG_RESULT, TAG_RESULT_POINTS };
 
-/* Broadcast when an iteration starts, as doubles. No workers: the simulation is over. */
+/* Broadcast when an iteration starts, as doubles. With 0 workers the simulation is over. */
 enum iteration_field {
     ITERATION_ID,
     ITERATION_N_WORKERS,
@@ -13,7 +13,7 @@ enum iteration_field {
     N_ITERATION_FIELDS
 };
 
-/* Announces a section, as ints. No points: this worker has nothing left to do in the iteration. */
+/* Announces a section, as ints. 0 points: nothing is left for this worker in the iteration. */
 enum section_field {
     SECTION_ITERATION,
     SECTION_BATCH,

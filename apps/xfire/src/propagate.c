@@ -1,4 +1,4 @@
-/* How far points of the fire line move in one step; see propagate.h. */
+/* Motion of the points of the fire line in one step; see propagate.h. */
 #include "propagate.h"
 
 #include "ellipse.h"

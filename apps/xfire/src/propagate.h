@@ -1,5 +1,5 @@
 /*
- * The local model: how far points of the fire line move in one step. Pure: the result of a point
+ * The local model: motion of the points of the fire line in one step. Pure: the result of a point
  * depends only on the point, its two neighbors, the landscape and the step, so that any partition
  * of the line gives the same bits. Not here: joining, stretching and uncrossing (fire_line.c,
  * crossings.c).

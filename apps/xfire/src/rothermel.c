@@ -11,7 +11,7 @@ static const double PARTICLE_DENSITY = 32.0;   /* rho_p, lb/ft3 */
 static const double TOTAL_MINERAL = 0.0555;    /* S_T */
 static const double EFFECTIVE_MINERAL = 0.010; /* S_e */
 
-/* How much of the surface each class, each size range and each category has. */
+/* Shares of the surface by fuel class, size range and category. */
 struct weights {
     double of_class[N_FUEL_CLASSES];      /* f_ij */
     double of_size_range[N_FUEL_CLASSES]; /* g_ij (Albini 1976) */

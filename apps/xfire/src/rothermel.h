@@ -13,7 +13,7 @@
 
 enum fuel_class { DEAD_1H, DEAD_10H, DEAD_100H, LIVE_HERB, LIVE_WOODY, N_FUEL_CLASSES };
 
-/* What burns: loads in lb/ft2, surface-area-to-volume ratios in ft2/ft3, moisture as a fraction. */
+/* Fuel: loads in lb/ft2, surface-area-to-volume ratios in ft2/ft3, moisture as a fraction. */
 struct fuel_model {
     int number;
     const char *name;

@@ -16,7 +16,7 @@ static int agree(int code)
     return worst;
 }
 
-/* Makes room for values on a worker whose header has just come. */
+/* Allocates the values of a grid on a worker that has just received its header. */
 static int make_room(int rank, struct grid *grid)
 {
     if (rank == MASTER || grid->values == NULL)
@@ -38,7 +38,7 @@ static int make_room_for_wind(int rank, struct wind *wind)
     return wind->records != NULL ? XFIRE_OK : xfire_error(XFIRE_LIMIT, "no memory for the wind");
 }
 
-/* The headers first, with the master's pointers, which only say what exists. */
+/* The headers first; the master's pointers in them only tell which grids exist. */
 static int share_landscape(int rank, struct landscape *land)
 {
     MPI_Bcast(land, (int)sizeof *land, MPI_BYTE, MASTER, MPI_COMM_WORLD);

@@ -1,4 +1,4 @@
-/* Broadcasts what the master has read, so that workers need no files. */
+/* Broadcasts the files that the master has read, so that workers need none. */
 #ifndef XFIRE_SHARE_H
 #define XFIRE_SHARE_H
 

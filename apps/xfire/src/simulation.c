@@ -82,7 +82,7 @@ int simulation_propagate_serially(struct simulation *sim, void *context)
     return XFIRE_OK;
 }
 
-/* The new line: joined, with points where it has stretched, without loops. */
+/* Makes the new line: joined, with points added where it has stretched, without loops. */
 static int join(struct simulation *sim)
 {
     double end_min = sim->time_min + sim->step.minutes;

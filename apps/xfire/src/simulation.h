@@ -1,6 +1,6 @@
 /*
  * The global model: repeats propagate, join, stretch, uncross until the simulated end. Runs in the
- * master only and is the same for serial and parallel runs, which differ in who propagates.
+ * master only and is the same for serial and parallel runs, which differ in the propagate_fn.
  */
 #ifndef XFIRE_SIMULATION_H
 #define XFIRE_SIMULATION_H
@@ -35,7 +35,7 @@ int simulation_run(struct simulation *sim, propagate_fn propagate, void *context
 /* The propagate_fn of a serial run; `context` is not used. */
 int simulation_propagate_serially(struct simulation *sim, void *context);
 
-/* A fingerprint of the bits of the line. */
+/* A hash of the bits of the line. */
 uint64_t simulation_digest(const struct simulation *sim);
 
 #endif

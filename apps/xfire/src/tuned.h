@@ -1,5 +1,5 @@
 /*
- * The functions and variables that tuning tools know Xfire by. A tool stops the program at the
+ * The functions and variables through which tools tune Xfire. A tool stops the program at the
  * entry or exit of a function, reads variables, and writes F0, F1, F2 and NW while the program
  * runs: hence external linkage, `volatile`, and functions that the compiler must not inline,
  * clone or merge. Written values are brought into range where they are used, so that a bad one

@@ -51,7 +51,7 @@ static int read_line(struct wind *wind, const char *text, const char *path, int 
     return add_record(wind, record_of(field, n), path, line);
 }
 
-/* Several reports at one time only make sense when each has a place. */
+/* Several reports at one time are valid only if each has a place. */
 static int check_stations(const struct wind *wind, const char *path)
 {
     if (wind->n_records == 0)

@@ -6,7 +6,7 @@
 
 #include "geometry.h"
 
-/* One line of the file: what a station reports from `time_min` on. */
+/* One line of the file: the report of a station, valid from `time_min` on. */
 struct wind_record {
     double time_min;
     struct vec2 velocity_ft_min; /* towards, 20 ft above the vegetation */
@@ -28,7 +28,7 @@ struct wind {
 int wind_read(const char *path, struct wind *wind);
 void wind_free(struct wind *wind);
 
-/* Puts the report of this time in force. */
+/* Selects the report in force at this time. */
 void wind_select(struct wind *wind, double time_min);
 
 /* The wind at a place: stations weighted by the inverse of their squared distance. */

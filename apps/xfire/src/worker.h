@@ -5,7 +5,7 @@
 #include "propagate.h"
 #include "tuned.h"
 
-/* What a worker has done. */
+/* Statistics of a worker. */
 struct work {
     double compute_s; /* in arcStepKernel, idling included */
     double idle_s;    /* of it, idling that was asked for */

@@ -1,4 +1,4 @@
-/* The little that the unit tests share. */
+/* Helpers shared by the unit tests. */
 #ifndef XFIRE_CHECK_H
 #define XFIRE_CHECK_H
 
@@ -7,7 +7,7 @@
 
 static int n_checks, n_failed;
 
-/* Compares within a share of the expected value. */
+/* Compares with a relative tolerance. */
 static inline void check_near(const char *what, double found, double expected, double tolerance)
 {
     n_checks++;

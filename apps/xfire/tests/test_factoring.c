@@ -1,4 +1,4 @@
-/* Dealing: every point once, the sizes asked for, and no harm from bad values. */
+/* Tests of dealing: every point once, the requested sizes, and no harm from bad values. */
 #include "check.h"
 #include "factoring.h"
 

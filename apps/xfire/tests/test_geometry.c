@@ -1,4 +1,4 @@
-/* The fire line: resampling, stretching, thinning, and the removal of crossings. */
+/* Tests of the fire line: resampling, stretching, thinning, and the removal of crossings. */
 #include "check.h"
 #include "crossings.h"
 #include "errors.h"
@@ -101,7 +101,7 @@ static void check_thin(void)
     fire_line_free(&line);
 }
 
-/* An expected area and number of points after crossings are removed. */
+/* Checks the area and the number of points after crossings are removed. */
 static void check_crossings(const char *what, const struct vec2 *points, int n, bool is_closed,
                             double area_or_length, int n_points)
 {

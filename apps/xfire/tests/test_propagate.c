@@ -1,4 +1,4 @@
-/* The motion of points against results that are known: circles, ellipses, slopes, barriers. */
+/* Tests of the motion of points against known results: circles, ellipses, slopes, barriers. */
 #include "check.h"
 #include "ellipse.h"
 #include "propagate.h"

@@ -113,7 +113,7 @@ static void check_forest_service(int number, double cover, struct vec2 wind_dire
     check_near(what, head.rate_ft_min / FT_MIN_PER_CHAIN_H, chains_per_hour, 1e-6);
 }
 
-/* A point of the wavelet lies on the ellipse, and its normal is the one asked for. */
+/* A point of the wavelet lies on the ellipse, and has the requested normal. */
 static void check_wavelet(double angle)
 {
     const struct head_fire head = {10.0, 500.0, {0.6, 0.8}};

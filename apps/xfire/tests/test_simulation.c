@@ -1,4 +1,4 @@
-/* Whole serial runs against what is known of them: growth of an ellipse, arrival times, merging. */
+/* Tests of whole serial runs against known results: growth of an ellipse, arrival times, merging. */
 #include "check.h"
 #include "crossings.h"
 #include "ellipse.h"
