@@ -2,14 +2,14 @@
 
 #include <mpi.h>
 
-/* Where part `part` of `n_parts` begins. */
+/* First row or column of part `part` of `n_parts`. */
 static long begin(long n, int n_parts, int part)
 {
     long each = n / n_parts, longer = n % n_parts;
     return part * each + (part < longer ? part : longer);
 }
 
-/* How many rectangles are below each other; of equally long borders those with the widest rectangles. */
+/* Number of rectangles down; among grids with equally long borders the one with the widest rectangles. */
 static int rows_of_grid(long n_rows, long n_columns, int n_ranks)
 {
     long shortest = 0;

@@ -11,7 +11,7 @@ static const double RATE = 0.2;
 
 enum { UP, DOWN, LEFT, RIGHT, N_SIDES };
 
-/* The rectangle of this rank. */
+/* Rectangle of this rank. */
 static block own_block(const heat *plate, MPI_Comm comm)
 {
     int rank, n_ranks;
@@ -44,7 +44,7 @@ void heat_begin(heat *plate, MPI_Comm comm)
         }
 }
 
-/* Gets the cells around the rectangle; outside of the plate they are 0. */
+/* Receives the cells around the rectangle; outside of the plate they are 0. */
 static void exchange(double *before, const block *own, MPI_Comm comm)
 {
     long width = own->n_columns + 2;
@@ -89,7 +89,7 @@ void heat_step(heat *plate, MPI_Comm comm)
     plate->step++;
 }
 
-/* Each cell with its place, mixed (SplitMix64) and added: no order of ranks shows. */
+/* Sum of a hash (SplitMix64) of each cell with its position: it does not depend on the distribution over ranks. */
 static uint64_t digest_of(const heat *plate, MPI_Comm comm)
 {
     block own = own_block(plate, comm);
@@ -131,7 +131,7 @@ void heat_tell(const heat *plate, MPI_Comm comm)
                plate->n_rows, plate->n_columns, plate->step, n_ranks, warmest, digest);
 }
 
-/* Puts a rank's rectangle of gray cells where it belongs. */
+/* Copies a rank's rectangle of gray values into the picture. */
 static void put(unsigned char *picture, const heat *plate, const unsigned char *grays, block part)
 {
     for (long row = 0; row < part.n_rows; row++)
@@ -158,7 +158,7 @@ void heat_picture(const heat *plate, const char *path, MPI_Comm comm)
     block own = own_block(plate, comm);
     long n_own = own.n_rows * own.n_columns;
     double warmest = warmest_of(plate, comm);
-    /* On the first rank first the picture, and behind it a rectangle. */
+    /* The first rank has room for the picture and, behind it, for a rectangle. */
     long n_all = plate->n_rows * plate->n_columns;
     unsigned char *picture = malloc((size_t)(rank == 0 ? 2 * n_all : n_own));
     if (picture == NULL)

@@ -13,29 +13,29 @@
 #include "block.h"
 
 typedef struct {
-    /* Of the whole plate. */
+    /* Size of the whole plate. */
     long n_rows, n_columns;
-    /* Steps that were made. */
+    /* Number of steps done. */
     uint64_t step;
-    /* The cells of this rank's rectangle, row by row. */
+    /* Cells of this rank's rectangle, row by row. */
     double *cells;
-    /* The cells before the step and those around them; lives no longer than a step. */
+    /* Cells before the step, with those around them; used only within a step. */
     double *before;
 } heat;
 
-/* A plate with a warm spot. Ends all ranks with a sentence when there is not a row and a column for each rank. */
+/* Creates a plate with a warm spot. Ends all ranks with an error message if a rank would get no row or no column. */
 void heat_begin(heat *plate, MPI_Comm comm);
 
-/* A step; all ranks call it. */
+/* Computes a step; all ranks call it. */
 void heat_step(heat *plate, MPI_Comm comm);
 
-/* The first rank says what became of the plate: its warmest cell, and a number made of the bits of all cells. */
+/* On the first rank, prints the result: the warmest cell, and a digest of the bits of all cells. All ranks call it. */
 void heat_tell(const heat *plate, MPI_Comm comm);
 
-/* Writes the cells as a gray picture (PGM); ends all ranks with a sentence when it cannot be written. */
+/* Writes the cells as a gray picture (PGM); ends all ranks with an error message if the file cannot be written. */
 void heat_picture(const heat *plate, const char *path, MPI_Comm comm);
 
-/* The memory goes back. */
+/* Frees the memory. */
 void heat_end(heat *plate);
 
 #endif

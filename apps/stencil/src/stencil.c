@@ -1,5 +1,5 @@
 /*
- * Heat that spreads in a plate, on ranks that hold rectangles of it.
+ * Heat conduction in a plate, on ranks that hold rectangles of it.
  *
  * usage: mpirun -n 4 stencil ROWS COLUMNS STEPS [PICTURE.pgm]
  */

@@ -1,5 +1,5 @@
 /*
- * Heat that spreads in a plate, on ranks that hold rectangles of it, and whose number may change.
+ * Heat conduction in a plate, on ranks that hold rectangles of it and whose number may change.
  *
  * usage: mpirun -n 4 stencil_malleable ROWS COLUMNS STEPS [PICTURE.pgm] [--schedule STEP:RANKS,...] [--explain]
  */

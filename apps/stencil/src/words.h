@@ -1,11 +1,11 @@
-/* What is typed behind the program's name, and what is said about it. */
+/* Parsing of arguments, and error messages. */
 #ifndef STENCIL_WORDS_H
 #define STENCIL_WORDS_H
 
-/* The number from 1 to a million that a word is; ends all ranks with a sentence when it is none. */
+/* Parses a number from 1 to a million; ends all ranks with an error message if `word` is none. */
 long number(const char *word);
 
-/* Ends all ranks: a sentence, and exit code 2, which it would return. */
+/* Prints an error message and ends all ranks with exit code 2; returns 2 where MPI has not begun. */
 int refuse(const char *sentence);
 
 #endif
