@@ -1,9 +1,9 @@
 /*
  * A master that initializes two matrices and sends one of them to each worker, in the three cases
  * of synchronization:
- *   S1  the master comes first: workers sleep before they receive
- *   S2  the workers come first: they wait while the master initializes
- *   S3  all come at once: a barrier before
+ *   S1  the master is first: workers sleep before they receive
+ *   S2  the workers are first: they wait while the master initializes
+ *   S3  all begin together, after a barrier
  *
  * usage: mpirun -n P+1 mastersend S1|S2|S3 DIMENSION [SLEEP_MS]
  */

@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     else
         worker(dim);
     MPI_Finalize();
-    /* Behind the end of MPI, so that no time that is measured is the check's. */
+    /* After MPI_Finalize, so that the check is not part of the measured time. */
     if (rank != MASTER)
         return 0;
     bool is_right = is_product(product, dim);

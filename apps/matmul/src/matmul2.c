@@ -1,9 +1,9 @@
 /*
- * Version 2: a master and p workers. The master sends to each worker its rows of A, all get B by a
- * broadcast, each multiplies its rows, and the master receives them in the order of the workers.
+ * Version 2: a master and p workers. The master sends each worker its rows of A, broadcasts B, each
+ * worker multiplies its rows, and the master receives the results in the order of the workers.
  *
- * With WAIT_NS each product of two numbers takes a worker so much longer, asleep: on a machine with
- * fewer cores than workers the time is then that of a machine with enough slow ones.
+ * With WAIT_NS a worker sleeps for so many nanoseconds per product of two numbers: the run time on a
+ * machine with fewer cores than workers is then that of a machine with enough slow cores.
  *
  * usage: mpirun -n P+1 matmul2 DIMENSION [WAIT_NS]
  */
@@ -17,7 +17,7 @@
 
 enum { TAG_OFFSET = 1, TAG_ROWS, TAG_A, TAG_C, WAIT_NS_MAX = 1000000 };
 
-/* The rows of a worker: as many as others have, or one more. */
+/* Number of rows of a worker; the numbers differ by one at most. */
 static int rows_of(int worker, int n_workers, int dim)
 {
     return dim / n_workers + (worker <= dim % n_workers ? 1 : 0);
@@ -57,7 +57,7 @@ static void worker(int dim, int wait_ns)
     double *b = there(matrix_new(dim, dim));
     MPI_Recv(&offset, 1, MPI_INT, MASTER, TAG_OFFSET, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Recv(&rows, 1, MPI_INT, MASTER, TAG_ROWS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    /* One row more, for a worker that has none. */
+    /* One more row, so that a worker without rows has memory, too. */
     double *a = there(matrix_new(rows + 1, dim));
     double *c = there(matrix_new(rows + 1, dim));
     MPI_Recv(a, rows * dim, MPI_DOUBLE, MASTER, TAG_A, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
     else
         worker(dim, wait_ns);
     MPI_Finalize();
-    /* Behind the end of MPI, so that no time that is measured is the check's. */
+    /* After MPI_Finalize, so that the check is not part of the measured time. */
     if (rank != MASTER)
         return 0;
     bool is_right = is_product(product, dim);

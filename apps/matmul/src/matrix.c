@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const int N_VALUES = 7;
-/* 128 KiB of b: the time of a product grows with dim^3, whatever the caches. */
+/* A block is 128 KiB of b, so that the time of a product grows with dim^3, whatever the caches. */
 enum { K_BLOCK = 64, J_BLOCK = 256 };
 
 static double value_a(int row, int column)
@@ -37,7 +37,7 @@ void init_b(double *b, int dim)
             b[(size_t)i * dim + j] = value_b(i, j);
 }
 
-/* Adds what a block of b, which stays in the cache, gives to all rows. */
+/* Adds the contribution of a block of b, which stays in the cache, to all rows. */
 static void multiply_block(const double *a, const double *b, double *c, int n_rows, int dim,
                            int k0, int j0)
 {
@@ -76,7 +76,7 @@ bool is_product(const double *c, int dim)
     return found == expected;
 }
 
-/* FNV-1a over the words. */
+/* FNV-1a hash, word by word. */
 uint64_t digest(const double *c, int dim)
 {
     uint64_t hash = 14695981039346656037u;

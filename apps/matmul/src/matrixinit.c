@@ -1,5 +1,5 @@
 /*
- * Initializes the two matrices that the other programs multiply: a sequential part of two nested
+ * Initializes the two matrices that the other programs multiply: their sequential part, two nested
  * loops.
  *
  * usage: mpirun -n 1 matrixinit DIMENSION

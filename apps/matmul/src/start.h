@@ -1,4 +1,4 @@
-/* What all programs of this folder begin and end with: arguments, memory, and a sentence when one is wrong. */
+/* Arguments, memory and error messages, shared by the programs of this folder. */
 #ifndef MATMUL_START_H
 #define MATMUL_START_H
 
@@ -6,16 +6,16 @@
 
 enum { MASTER = 0, DIMENSION_MAX = 20000 };
 
-/* The number from 1 to `most` that `word` is; ends all ranks with a sentence when it is none. */
+/* Parses a number from 1 to `most`; ends all ranks with an error message if `word` is none. */
 int number(const char *word, const char *name, int most);
 
-/* Ends all ranks: a sentence from the master, and exit code 2. */
+/* Ends all ranks with exit code 2, after an error message from the master. */
 void refuse(const char *sentence);
 
-/* Lets time pass, asleep. */
+/* Sleeps. */
 void idle(double seconds);
 
-/* The memory that was asked for; ends all ranks when it is not there. */
+/* Returns `room`; ends all ranks if it is NULL. */
 double *there(double *room);
 
 #endif
