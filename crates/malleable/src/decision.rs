@@ -4,7 +4,7 @@
 //! `--model FILE` names a file that `sintonia fit` wrote; `--model FILE:n=943695` fixes its other parameters, so that
 //! one is left, the number of processes. The model gives the speedup at another size, and an iteration at the present
 //! size is measured, so that a model of another machine will do. `--model learn` needs no file: while only one size was
-//! measured, which tells nothing about others, it tries another one where that costs little, and then follows the
+//! measured, which cannot predict others, it tries another one where that costs little, and then follows the
 //! measurements. `--model explore` tries any size of which little is known, where that costs little.
 //!
 //! # Invariants
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(quiet.weigh(&NOW, 8), None);
     }
 
-    /// Regression: `learn` never proposed another size, as one size tells nothing of others, and never said so.
+    /// Regression: `learn` never proposed another size, as one size cannot predict others, and gave no message.
     #[test]
     fn one_size_is_not_enough_to_learn_from() {
         assert_eq!(sizes(&mut judge("learn", &[4])), Some(8));

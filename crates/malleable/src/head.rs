@@ -1,8 +1,8 @@
 //! Head of a malleable program: the part of rank 0 beside computing. It receives resize requests, decides,
 //! and orders what all ranks do next.
 //!
-//! At each look (a resize point at which ranks exchange orders) it checks the progress of the resize, and
-//! gives the order for the next look. It never waits.
+//! At each check (a resize point at which ranks exchange orders) it examines the progress of the resize, and
+//! gives the order for the next check. It never waits.
 
 mod baton;
 mod lender;
@@ -29,7 +29,7 @@ use resized::{Answer, JobStatus, Outcome, Resize, Sizes};
 use std::time::{Duration, Instant};
 use stretch::Stretch;
 
-/// Observations of rank 0 at a look.
+/// Observations of rank 0 at a check.
 #[derive(Debug, Default)]
 pub(crate) struct Look {
     /// Number of the next iteration.
@@ -62,7 +62,7 @@ pub(crate) struct Head {
     clock: Instant,
     pace: Pace,
     baton: Baton,
-    /// Order for the next look.
+    /// Order for the next check.
     next: Order,
     /// Plan of the resize that was ordered.
     change: Option<Change>,
@@ -128,7 +128,7 @@ impl Head {
         self.baton
     }
 
-    /// Order given at the last look.
+    /// Order given at the last check.
     pub(crate) fn order(&self) -> Order {
         self.next
     }
@@ -143,7 +143,7 @@ impl Head {
         self.record.resizes()
     }
 
-    /// Evaluates the observations, and gives the order for the next look.
+    /// Evaluates the observations, and gives the order for the next check.
     pub(crate) fn look(&mut self, look: &Look, world: &World) -> Order {
         let now_s = self.clock.elapsed().as_secs_f64();
         self.stretch.end();
@@ -170,7 +170,7 @@ impl Head {
         }
         let before = self.next.interval;
         let fast = self.pace.seconds().unwrap_or(1.0);
-        // While a resize is under way, looks are frequent.
+        // While a resize is under way, checks are frequent.
         let is_calm = self.protocol.attempt().is_none() || self.options.check_every.is_some();
         let free = if is_calm { interval(fast, before) } else { interval(fast, before).min(4) };
         self.next = Order::new(todo, self.baton.serial, self.options.check_every.unwrap_or(free));

@@ -57,7 +57,7 @@ pub struct Ticket(u64);
 /// State of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// No reply yet; the text says what is waited for.
+    /// No reply yet; the text names what the manager waits for.
     Pending(String),
     /// Granted places, at most one entry per host.
     Granted(Vec<Place>),

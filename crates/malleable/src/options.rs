@@ -23,7 +23,7 @@ pub struct Options {
     pub(crate) preferred: Option<u32>,
     /// Iteration and size, by iteration.
     pub(crate) schedule: Vec<(u64, u32)>,
-    /// Iterations between two looks; `None` to choose it from the time of an iteration.
+    /// Iterations between two checks for a resize; `None` to choose it from the time of an iteration.
     pub(crate) check_every: Option<u32>,
     pub(crate) strategy: Strategy,
     pub(crate) spawn: Spawn,
@@ -169,7 +169,7 @@ impl Options {
         self
     }
 
-    /// Sets the number of iterations between two looks; by default about one look every 10 ms.
+    /// Sets the number of iterations between two checks for a resize; by default about one every 10 ms.
     #[must_use]
     pub fn check_every(mut self, n_iterations: u32) -> Self {
         self.check_every = Some(n_iterations.max(1));

@@ -1,6 +1,6 @@
 //! Order that rank 0 gives to all ranks at a resize point, to be carried out at the next one.
 //!
-//! No rank waits for it: it was sent at the previous look, and has usually arrived long ago. Rank 0 sends it to each
+//! No rank waits for it: it was sent at the previous check, and has usually arrived long ago. Rank 0 sends it to each
 //! rank, which takes some microseconds for a hundred ranks, every 10 ms.
 
 use crate::protocol::Todo;
@@ -14,7 +14,7 @@ pub(crate) struct Order {
     todo: u32,
     /// Number of the resize that it concerns.
     pub(crate) serial: u32,
-    /// Number of resize points from carrying it out to the next look.
+    /// Number of resize points from carrying it out to the next check.
     pub(crate) interval: u32,
     is_stuck: u32,
     saving: u32,
@@ -75,7 +75,7 @@ impl Order {
     }
 }
 
-/// Returns the number of resize points until the next look, a power of two, so that there is about one look in 10 ms.
+/// Returns the number of resize points until the next check, a power of two, so that there is about one check in 10 ms.
 pub(crate) fn interval(seconds_per_iteration: f64, before: u32) -> u32 {
     const LOOK_S: f64 = 0.010;
     const INTERVAL_MAX: u32 = 1 << 20;

@@ -199,7 +199,7 @@ fn alone(sources: &Comm) -> Result<f64, MoveError> {
     Ok(seconds.get(seconds.len() / 2).copied().unwrap_or(0.0))
 }
 
-/// Computes an iteration on all sources: some arithmetic and a sum; returns whether all of them said that it was the
+/// Computes an iteration on all sources: some arithmetic and a sum; returns whether all of them reported that it was the
 /// last.
 fn iterate(sources: &Comm, is_last: bool) -> Result<bool, MoveError> {
     let mut sum = 0.0;

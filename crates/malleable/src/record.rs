@@ -105,7 +105,7 @@ pub(crate) fn now_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
-/// Folder of the record of the run that started the program, if that still goes on and the folder is visible from here.
+/// Folder of the record of the run that started the program, if that run continues and the folder is visible from here.
 fn watched() -> Option<PathBuf> {
     let folder = std::env::var_os(WATCHED).map(PathBuf::from)?;
     folder.join(OPEN).is_dir().then_some(folder)

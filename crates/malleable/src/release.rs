@@ -1,8 +1,8 @@
 //! Detects whether processes that left have ended.
 //!
 //! A process that leaves connects to rank 0, sends its process id, and keeps the connection until it ends. Its end
-//! closes the connection, however the process ends, on whatever node. A token known only to ranks tells it from
-//! strangers.
+//! closes the connection, however the process ends, on whatever node. A token known only to ranks distinguishes it from
+//! other clients.
 //!
 //! # Invariants
 //! - A process is reported gone only when it is.
@@ -181,7 +181,7 @@ pub(crate) fn say_goodbye(door: &Door) -> bool {
     knock(door).map(std::mem::forget).is_some()
 }
 
-/// Addresses of this host in its present network namespace: those that other hosts can reach first.
+/// Addresses of this host in its present network namespace; the ones that other hosts can reach come first.
 fn own_addresses() -> Vec<IpAddr> {
     let table = std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
     let mut addresses = local_addresses(&table);

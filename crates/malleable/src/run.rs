@@ -52,7 +52,7 @@ pub struct Malleable {
     world: World,
     iteration: u64,
     is_new: bool,
-    /// Resize points until the next look.
+    /// Resize points until the next check.
     until_look: u32,
     /// Whether an order was given since the present ranks began.
     has_order: bool,
@@ -256,7 +256,7 @@ impl Malleable {
         self.look(state)
     }
 
-    /// Carries out the order given at the last look; rank 0 then gives the next one.
+    /// Carries out the order given at the last check; rank 0 then gives the next one.
     fn look<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
         let order = match (&self.head, self.has_order) {
             (_, false) => Order::new(Todo::GoOn, 0, 1),

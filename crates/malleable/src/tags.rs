@@ -7,7 +7,7 @@
 /// Purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tag {
-    /// Order for all ranks, carried out at the next look.
+    /// Order for all ranks, carried out at the next check.
     Order,
     /// Wakes a parked rank, and joins it.
     Wake,
@@ -34,7 +34,7 @@ pub(crate) enum Tag {
     /// One rank is done, and all are.
     Done,
     AllDone,
-    /// First tag of those that belong to one change.
+    /// First of the tags used by a single change.
     FirstOfChange,
 }
 

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Time between two looks for a request.
+/// Time between two checks for a request.
 const LOOK: Duration = Duration::from_millis(50);
 /// Smallest time between two writes of the status.
 const WRITE: Duration = Duration::from_millis(500);

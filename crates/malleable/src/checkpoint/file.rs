@@ -1,4 +1,4 @@
-//! Files of a checkpoint: their paths and names, and errors for those that cannot be used.
+//! Files of a checkpoint: their paths and names, and errors for unusable files.
 
 use super::error::CheckpointError;
 use super::format::{self, Fault, HEAD_BYTES, Head, VERSION};

@@ -44,7 +44,7 @@ pub(super) enum Fault {
     Version(u64),
     /// There are fewer or more bytes than were written.
     Truncated,
-    /// The bytes differ from those that were written.
+    /// The bytes differ from the written ones.
     Damaged,
 }
 

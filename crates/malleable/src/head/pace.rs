@@ -2,16 +2,16 @@
 
 use std::time::Instant;
 
-/// Measures iterations between two looks. Those near a resize are left out.
+/// Measures iterations between two checks. Those near a resize are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
-    /// Iteration and time of the last look.
+    /// Iteration and time of the last check.
     last: Option<(u64, Instant)>,
     seconds: Option<f64>,
 }
 
 impl Pace {
-    /// Records a look before this iteration; returns the time of an iteration since the last look
+    /// Records a check before this iteration; returns the time of an iteration since the last check
     /// in seconds, if there was one.
     pub(crate) fn look(&mut self, iteration: u64) -> Option<f64> {
         let now = Instant::now();
@@ -24,7 +24,7 @@ impl Pace {
         Some(seconds)
     }
 
-    /// Excludes the time until the next look.
+    /// Excludes the time until the next check.
     pub(crate) fn interrupt(&mut self) {
         self.last = None;
     }

@@ -1,6 +1,6 @@
-//! The iterations up to the next look as outside tools see them, and the size that a tool requests.
+//! The iterations up to the next check as outside tools see them, and the size that a tool requests.
 
-/// Iterations up to the next look.
+/// Iterations up to the next check.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stretch {
     is_open: bool,

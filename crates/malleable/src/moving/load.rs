@@ -113,7 +113,7 @@ impl Load {
         matches!(self.target, Target::Wanted(_))
     }
 
-    /// Allocates memory for incoming data and copies what is kept, in stints.
+    /// Allocates memory for incoming data and copies what is kept, in slices with pauses between them.
     pub(crate) fn prepare(&mut self, stints: Stints) {
         self.target = match std::mem::replace(&mut self.target, Target::None) {
             Target::Wanted(allocate) => {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const SHARE: f64 = 0.1;
 /// Time that a new rank works without a pause.
 const STINT: Duration = Duration::from_millis(1);
-/// Longest pause, so that incoming data are handled. It must make up for a stint that a library draws out to several
+/// Longest pause, so that incoming data are handled. It must make up for a slice of work that a library extends to several
 /// milliseconds: MPICH 5 over libfabric copies what a socket holds in one call.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// Pause of a rank that waits for others.
@@ -36,13 +36,13 @@ impl Stints {
         STINT
     }
 
-    /// Pause after a stint of this length.
+    /// Pause after a slice of work of this length.
     pub(crate) fn pause_after(self, worked: Duration) -> Duration {
         let pause = worked.mul_f64((1.0 / self.share.clamp(0.01, 1.0) - 1.0).max(0.0));
         pause.min(PAUSE_MAX)
     }
 
-    /// The same, after a short stint that found nothing to do.
+    /// The same, but longer after a short slice, which found nothing to do.
     pub(crate) fn pause_after_look(self, worked: Duration) -> Duration {
         let pause = self.pause_after(worked);
         if worked < LOOK / 10 { pause.max(LOOK) } else { pause }

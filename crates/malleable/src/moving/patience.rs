@@ -3,9 +3,9 @@
 use super::error::MoveError;
 use std::time::{Duration, Instant};
 
-/// Time after which polling sleeps between looks.
+/// Time after which polling sleeps between checks.
 const AWAKE: Duration = Duration::from_millis(2);
-/// Sleep between looks.
+/// Sleep between checks.
 const SLEEP: Duration = Duration::from_micros(500);
 
 /// Polls until `is_so` returns true.

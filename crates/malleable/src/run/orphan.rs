@@ -11,7 +11,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// Time between two looks.
+/// Time between two checks.
 const NAP: Duration = Duration::from_millis(500);
 
 /// Watch for the end of the parent process, until it is dropped.
@@ -42,7 +42,7 @@ impl Orphan {
 }
 
 fn give_up() {
-    // Without standard error, the exit code tells it.
+    // Without standard error, the exit code shows it.
     let _written = writeln!(
         std::io::stderr(),
         "the process that has started this one is gone before this one could join it; this process ends."

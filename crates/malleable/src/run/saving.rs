@@ -17,7 +17,7 @@ pub(super) struct Resume {
     found: Option<Found>,
 }
 
-/// Part of the state that is written at the next look.
+/// Part of the state that is written at the next check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Saving {
     /// Nothing.
@@ -46,7 +46,7 @@ impl Default for Saver {
 }
 
 impl Saver {
-    /// Decides what is written at the next look.
+    /// Decides what is written at the next check.
     pub(super) fn order(&mut self, options: &Options) -> Saving {
         let is_due = options.checkpoint_every <= self.last.elapsed();
         self.ordered = match self.constants {
@@ -129,7 +129,7 @@ impl Malleable {
             Err(error) if !self.saver.has_complained => {
                 let why = std::error::Error::source(&error).map(ToString::to_string);
                 let why = why.unwrap_or_default();
-                // Without standard error, the missing file tells it.
+                // Without standard error, the missing file shows it.
                 let _said = writeln!(std::io::stderr(), "{error}: {why}; the program goes on");
                 self.saver.has_complained = true;
             }

@@ -61,7 +61,7 @@ impl Tethers {
         let _watched = Builder::new().name("tether".to_owned()).spawn(watch);
     }
 
-    /// Says farewell over all tethers, before this process ends normally.
+    /// Announces over all connections that this process ends normally.
     pub(crate) fn let_go(&self) {
         self.0.is_over.store(true, Ordering::Release);
         let streams = &mut *self.0.streams.lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,7 +73,7 @@ impl Tethers {
 }
 
 fn give_up() {
-    // Without standard error, the exit code tells it.
+    // Without standard error, the exit code shows it.
     let _written = writeln!(
         std::io::stderr(),
         "processes of another launcher, to which this one is connected, have died: this one ends, too"

@@ -4,7 +4,7 @@ use crate::resizing::{record, rod};
 use launch::Library;
 use resized::Outcome;
 
-/// Regression: one size tells nothing of others: a program with `--model learn` kept its first size forever, without a
+/// Regression: one size cannot predict others, so a program with `--model learn` kept its first size forever, without a
 /// message.
 #[test]
 fn a_program_learns_what_another_size_is_worth() {

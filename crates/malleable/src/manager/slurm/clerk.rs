@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the queue while jobs are waited for.
+/// Time between two checks of the queue while jobs are waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Time that a job may wait after Slurm has found no node for it. It stays in the queue, while those that run hold
 /// their nodes for nothing.

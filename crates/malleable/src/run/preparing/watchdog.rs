@@ -49,7 +49,7 @@ impl Watchdog {
 }
 
 fn give_up(waited: Duration) {
-    // Without standard error, the exit code tells it.
+    // Without standard error, the exit code shows it.
     let _written = writeln!(
         std::io::stderr(),
         "processes were to be started or joined, and nothing has happened for {} s: the MPI library does not return. \

@@ -1,4 +1,4 @@
-//! Tests of the clerk with a fake queue. The thread is not needed: orders and looks are direct calls.
+//! Tests of the clerk with a fake queue. The thread is not needed: orders and checks are direct calls.
 
 use super::*;
 use std::cell::RefCell;
