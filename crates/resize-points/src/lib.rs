@@ -1,6 +1,6 @@
 //! Variables and functions through which tuning tools observe and control a malleable program.
 //!
-//! Between two looks of rank 0 lies a *stretch* of iterations. Its start and end are functions that do nothing, where
+//! Between two checks of rank 0 lies a *stretch* of iterations. Its start and end are functions that do nothing, where
 //! tools measure; at its start a tool may write another number of ranks, which rank 0 takes as a resize request.
 //! `malleable.toml` describes them; every executable carries it, so that `sintonia run --tunlet` needs no other
 //! description.

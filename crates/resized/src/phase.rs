@@ -13,7 +13,7 @@ pub enum Phase {
     Connect,
     /// Moving constant data; the program computes.
     Moving,
-    /// Everything is ready, but the program has not reached its next look.
+    /// Everything is ready, but the program has not reached its next check.
     Approach,
     /// The program stands still.
     Wait,
