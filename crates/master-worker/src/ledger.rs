@@ -164,7 +164,7 @@ impl Ledger {
         workers.filter(|(_, desk)| desk.is_free()).map(|(rank, _)| rank)
     }
 
-    /// Workers that are missing and have not been heard from since.
+    /// Workers that are missing and have sent nothing since.
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> + '_ {
         let workers = (0..).zip(&self.desks).skip(1);
         workers.filter(|(_, desk)| desk.presence == Presence::Away).map(|(rank, _)| rank)

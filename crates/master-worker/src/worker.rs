@@ -72,9 +72,9 @@ struct Worker<'a, P: Program, T> {
     buffer: Vec<u8>,
     scratch: Vec<u8>,
     free_since_s: f64,
-    /// Latest time at which the master is known to have been heard, in seconds.
+    /// Latest time at which a message from the master is known to have arrived, in seconds.
     heard_s: f64,
-    /// Whether the master was heard since `heard_s`.
+    /// Whether a message from the master has arrived since `heard_s`.
     is_heard: bool,
     /// Whether the master reported a missing worker at the end.
     is_somebody_missed: bool,

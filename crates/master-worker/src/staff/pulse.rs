@@ -1,8 +1,8 @@
 //! Decides whether parked workers join an iteration that has begun.
 //!
-//! The computing time left follows from the tasks that no worker holds and the speed so far, the cost of a further
+//! The remaining computing time follows from the tasks that no worker holds and the speed so far, the cost of a further
 //! worker from how long the first ones waited for their first chunks. While messages are on their way to further
-//! workers, the present ones go on: with `R` the computing left, `n` workers, `m` further ones and `s` the cost of
+//! workers, the present ones continue: with `R` the computing left, `n` workers, `m` further ones and `s` the cost of
 //! each, what is left takes `m*s + (R - n*m*s)/(n + m)` instead of `R/n`.
 //!
 //! # Invariants

@@ -19,7 +19,7 @@ const START: Duration = Duration::from_secs(30);
 /// down.
 ///
 /// Where the MPI library cannot be trusted to start processes, there are only the launched workers; those not needed
-/// are parked: asleep, except for a look at their messages now and then.
+/// are parked: asleep, except that they check for messages now and then.
 #[derive(Debug)]
 pub struct Spawned(Elastic<Processes>);
 

@@ -173,7 +173,7 @@ impl Tuned {
         })
     }
 
-    /// Notes that workers joined during an iteration, which therefore says nothing of either number.
+    /// Notes that workers joined during an iteration, whose time therefore describes neither number.
     pub(crate) fn joined(&mut self, n_workers: u32) {
         self.trials = Trials::default();
         let [old, new] = [self.n_workers, n_workers].map(|n| Value::Int(i64::from(n)));
@@ -231,7 +231,7 @@ impl Tuned {
 
     fn decided(&self, decision: &Decision) -> Option<Wanted> {
         let n_workers = count(decision.value)?;
-        // A refused number is settled with the present one: the tunlet hears that nothing came of its decision.
+        // A refused number is settled with the present one: the tunlet learns that its decision had no effect.
         let is_refused = self.trials.is_refused(n_workers);
         let n_workers = if is_refused { self.n_workers } else { n_workers };
         Some(Wanted { n_workers, reason: decision.reason.clone(), is_undo: false })
