@@ -1,4 +1,4 @@
-//! Accumulates the numbers of a run while it goes on.
+//! Accumulates the numbers of a run in progress.
 
 use crate::run::{Change, Chunk, Dealt, FORMAT_VERSION, IterationLine, Slowest, Sums, Worker};
 
