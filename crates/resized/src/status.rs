@@ -27,7 +27,7 @@ pub enum State {
     Deciding,
     /// Processes are being started; the program computes.
     Spawning,
-    /// They are being joined with the present ones.
+    /// The new processes are being joined with the present ones.
     Connecting,
     /// Constant data move; the program computes.
     MovingConstant,
