@@ -78,7 +78,7 @@ bench: ## measure what watching, dealing and fitting cost
 	@$(CARGO) build --quiet --release --package fitting --example made_up
 	@$(CARGO) build --quiet --release --package comm --example comm_dealing --package master-worker --example dealing
 	@$(CARGO) build --quiet --release --package cg
-	@$(CARGO) build --quiet --release --package balancer --example think
+	@$(CARGO) build --quiet --release --package node-daemon --example think
 	@$(call make_xfire,openmpi)
 	@target/release/bench
 
@@ -103,8 +103,8 @@ install: ## install below PREFIX (/usr/local)
 	install -D -m 755 target/release/libsintonia_malleable.so $(DESTDIR)$(PREFIX)/lib/libsintonia_malleable.so
 	install -D -m 644 target/release/libsintonia_malleable.a $(DESTDIR)$(PREFIX)/lib/libsintonia_malleable.a
 	install -D -m 644 --target-directory=$(DESTDIR)$(PREFIX)/include \
-	  crates/master-worker-c/include/master_worker.h crates/master-worker-c/include/master_worker.hpp \
-	  crates/malleable-c/include/malleable.h
+	  crates/libraries/master-worker-c/include/master_worker.h crates/libraries/master-worker-c/include/master_worker.hpp \
+	  crates/libraries/malleable-c/include/malleable.h
 	@scripts/install-crates.sh $(DESTDIR)$(PREFIX)/share/sintonia
 
 uninstall: ## remove what `make install` put there

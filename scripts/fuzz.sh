@@ -4,7 +4,7 @@
 #   scripts/fuzz.sh [TARGET] [SECONDS]    all targets and 900 seconds each unless said otherwise
 #
 # What it learns stays in target/fuzz/corpus, what it finds in target/fuzz/found: a file found there becomes a
-# seed (crates/fuzz/seeds/TARGET) together with its mend.
+# seed (crates/testing/fuzz/seeds/TARGET) together with its mend.
 #
 # Exit codes: 0 nothing was found, 1 an input breaks a target, 2 there is no such target.
 set -euo pipefail
@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=${1:-}
 seconds=${2:-900}
-seeds=crates/fuzz/seeds
+seeds=crates/testing/fuzz/seeds
 found=target/fuzz/found
 triple=$(rustc -vV | sed -n 's/^host: //p')
 

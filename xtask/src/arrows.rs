@@ -13,6 +13,8 @@ pub const FILE: &str = "arrows.toml";
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arrows {
+    /// Houses, the folders of `crates`, by name.
+    pub houses: BTreeMap<String, HouseRules>,
     /// Every crate of the workspace, by package name.
     pub crates: BTreeMap<String, CrateRules>,
     /// Files whose length is not limited.
@@ -20,12 +22,25 @@ pub struct Arrows {
     pub length: LengthRules,
 }
 
+/// House that every crate may use.
+const FLOOR: &str = "floor";
+
+/// Crates outside a house that its own may use, beside those of the floor.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HouseRules {
+    /// Names of these crates.
+    #[serde(default)]
+    pub reaches: Vec<String>,
+    /// True if they may use every crate.
+    #[serde(default)]
+    pub reaches_all: bool,
+}
+
 /// Rules of one crate.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrateRules {
-    /// Layer of the crate.
-    pub layer: Layer,
     /// True if the crate uses nothing outside of its arguments.
     #[serde(default)]
     pub pure: bool,
@@ -35,25 +50,9 @@ pub struct CrateRules {
     /// Crates of this workspace that it may depend on.
     #[serde(default)]
     pub may_use: Vec<String>,
-    /// Further crates, of any layer, that only its tests may depend on.
+    /// Further crates, of any house, that only its tests may depend on.
     #[serde(default)]
     pub tests_use: Vec<String>,
-}
-
-/// Layers from the bottom to the top; nothing depends on a layer above its own.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
-#[serde(rename_all = "kebab-case")]
-pub enum Layer {
-    /// Types and formats of what is measured and exchanged.
-    Words,
-    /// Pure computation: values in, values out.
-    Rules,
-    /// Code that touches memory and programs of others.
-    Edges,
-    /// Programs that users start.
-    Programs,
-    /// Tests of all the others.
-    Tests,
 }
 
 /// Rules about the length of files.
@@ -76,9 +75,13 @@ impl Arrows {
     /// Rules of the crate that the file at `path` belongs to.
     #[must_use]
     pub fn crate_of(&self, path: &str) -> Option<&CrateRules> {
-        let crates = ["crates/", "apps/"].into_iter().find_map(|roof| path.strip_prefix(roof));
-        let folder = crates.unwrap_or(path);
-        self.crates.get(folder.split('/').next()?)
+        let mut folders = path.split('/');
+        let name = match folders.next()? {
+            "crates" => folders.nth(1)?,
+            "apps" => folders.next()?,
+            folder => folder,
+        };
+        self.crates.get(name)
     }
 
     /// Problems of manifests that break the rules, and of rules without a crate.
@@ -91,7 +94,8 @@ impl Arrows {
                 problems.push(Problem::of_file(FILE, format!("there is no crate `{name}`")));
             }
         }
-        problems.extend(self.check_layers());
+        problems.extend(self.check_houses(manifests));
+        problems.extend(self.check_purity());
         problems
     }
 
@@ -118,26 +122,51 @@ impl Arrows {
         names.iter().filter(|name| self.crates.contains_key(*name))
     }
 
-    fn check_layers(&self) -> Vec<Problem> {
+    fn check_houses(&self, manifests: &[Manifest]) -> Vec<Problem> {
+        let houses: BTreeMap<&str, &str> = manifests
+            .iter()
+            .filter_map(|manifest| Some((manifest.name.as_str(), house_of(&manifest.path)?)))
+            .collect();
+        let mut problems = Vec::new();
+        for (name, house) in &houses {
+            let Some(rules) = self.houses.get(*house) else {
+                problems.push(format!("`{name}` is in a house `{house}` that is not listed"));
+                continue;
+            };
+            let used = self.crates.get(*name).into_iter().flat_map(|rules| &rules.may_use);
+            for used in used.filter(|used| !rules.reaches_all && !rules.reaches.contains(used)) {
+                match houses.get(used.as_str()) {
+                    Some(other) if other != house && *other != FLOOR => {
+                        problems.push(format!(
+                            "`{name}` may use `{used}`, which `{house}` does not reach"
+                        ));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        problems.into_iter().map(|sentence| Problem::of_file(FILE, sentence)).collect()
+    }
+
+    fn check_purity(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (name, rules) in &self.crates {
             let all = rules.may_use.iter().chain(&rules.tests_use);
             for used in all.filter(|used| !self.crates.contains_key(*used)) {
                 problems.push(format!("`{name}` may use `{used}`, which is no crate"));
             }
-            // Tests may start programs of any layer.
-            for (used, above) in
-                rules.may_use.iter().filter_map(|used| self.crates.get_key_value(used))
-            {
-                if rules.layer < above.layer {
-                    problems.push(format!("`{name}` may use `{used}` of a layer above"));
-                } else if rules.pure && !above.pure {
-                    problems.push(format!("`{name}` is pure and may use `{used}`, which is not"));
-                }
+            let used = rules.may_use.iter().filter_map(|used| self.crates.get_key_value(used));
+            for (used, _) in used.filter(|(_, below)| rules.pure && !below.pure) {
+                problems.push(format!("`{name}` is pure and may use `{used}`, which is not"));
             }
         }
         problems.into_iter().map(|sentence| Problem::of_file(FILE, sentence)).collect()
     }
+}
+
+/// House of the crate with this manifest.
+fn house_of(manifest_path: &str) -> Option<&str> {
+    manifest_path.strip_prefix("crates/")?.split('/').next()
 }
 
 #[cfg(test)]
@@ -145,21 +174,33 @@ mod tests {
     use super::*;
 
     const ARROWS: &str = r#"
+        [houses]
+        floor = {}
+        observe = {}
+        tasks = {}
         [crates.events]
-        layer = "words"
         pure = true
         [crates.ring]
-        layer = "edges"
         may_use = ["events"]
         tests_use = ["probe"]
         [crates.probe]
-        layer = "edges"
     "#;
+
+    /// Path of the manifest of a crate of these tests.
+    fn path(name: &str) -> String {
+        let house = match name {
+            "events" => "floor",
+            "node" => "tasks",
+            "lone" => "lost",
+            _ => "observe",
+        };
+        format!("crates/{house}/{name}/Cargo.toml")
+    }
 
     fn manifest(name: &str, dependencies: &[&str], test_dependencies: &[&str]) -> Manifest {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         Manifest {
-            path: format!("crates/{name}/Cargo.toml"),
+            path: path(name),
             name: name.to_owned(),
             dependencies: owned(dependencies),
             test_dependencies: owned(test_dependencies),
@@ -192,12 +233,8 @@ mod tests {
     }
 
     #[test]
-    fn arrows_point_downwards() {
+    fn the_pure_use_what_is_pure() {
         check_arrows(ARROWS, &[]);
-        check_arrows(
-            &ARROWS.replace("pure = true", "may_use = [\"ring\"]"),
-            &["`events` may use `ring` of a layer above"],
-        );
         check_arrows(
             &ARROWS.replace("may_use = [\"events\"]", "may_use = [\"probe\"]\npure = true"),
             &["`ring` is pure and may use `probe`, which is not"],
@@ -206,6 +243,21 @@ mod tests {
             &ARROWS.replace("\"probe\"", "\"gone\""),
             &["`ring` may use `gone`, which is no crate"],
         );
+    }
+
+    #[test]
+    fn arrows_stay_in_their_house_or_go_to_the_floor() {
+        let node = "[crates.node]\nmay_use = [\"events\", \"ring\"]\n";
+        let reaching = ARROWS.replace("tasks = {}", "tasks = { reaches = [\"ring\"] }");
+        let above = ARROWS.replace("tasks = {}", "tasks = { reaches_all = true }");
+        let of_tasks = ["`node` may use `ring`, which `tasks` does not reach"];
+        check_arrows(&format!("{ARROWS}{node}"), &of_tasks);
+        check_arrows(&format!("{reaching}{node}"), &[]);
+        check_arrows(&format!("{above}{node}"), &[]);
+        let floor = ARROWS.replace("pure = true", "may_use = [\"ring\"]");
+        check_arrows(&floor, &["`events` may use `ring`, which `floor` does not reach"]);
+        let lone = format!("{ARROWS}[crates.lone]\n");
+        check_arrows(&lone, &["`lone` is in a house `lost` that is not listed"]);
     }
 
     #[test]
@@ -218,8 +270,8 @@ mod tests {
     #[test]
     fn a_file_belongs_to_the_crate_of_its_folder() {
         let arrows = Arrows::read(ARROWS).unwrap();
-        assert!(arrows.crate_of("crates/events/src/lib.rs").is_some_and(|rules| rules.pure));
-        assert!(arrows.crate_of("crates/unlisted/src/lib.rs").is_none());
+        assert!(arrows.crate_of("crates/floor/events/src/lib.rs").is_some_and(|rules| rules.pure));
+        assert!(arrows.crate_of("crates/floor/unlisted/src/lib.rs").is_none());
         assert!(arrows.crate_of("events/src/lib.rs").is_some());
         assert!(arrows.crate_of("apps/events/src/lib.rs").is_some());
     }
@@ -227,6 +279,6 @@ mod tests {
     #[test]
     fn a_misspelled_rule_is_an_error() {
         assert!(Arrows::read(&ARROWS.replace("pure", "pur")).is_err());
-        assert!(Arrows::read(&ARROWS.replace("words", "word")).is_err());
+        assert!(Arrows::read(&ARROWS.replace("floor = {}", "floor = { reach = [] }")).is_err());
     }
 }

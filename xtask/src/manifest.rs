@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_crate_is_named_as_its_folder() {
         let in_folder = |path| folder(&read_manifest(path, MANIFEST).unwrap()).len();
-        assert_eq!(in_folder("crates/probe/Cargo.toml"), 0);
+        assert_eq!(in_folder("crates/observe/probe/Cargo.toml"), 0);
         assert_eq!(in_folder("probe/Cargo.toml"), 0);
         assert_eq!(in_folder("crates/prober/Cargo.toml"), 1);
         assert_eq!(in_folder("Cargo.toml"), 1);

@@ -37,18 +37,23 @@ fn tests_of_row(line: &str) -> Option<Vec<&str>> {
 /// Returns whether a crate of this name has a test function of this name.
 fn exists(files: &[TextFile], test: &str) -> bool {
     let Some((krate, name)) = test.split_once("::") else { return false };
-    let folders = [format!("crates/{krate}/"), format!("apps/{krate}/"), format!("{krate}/")];
     let signature = format!("fn {name}(");
-    let mut in_crate = files
-        .iter()
-        .filter(|file| folders.iter().any(|folder| file.path.starts_with(folder.as_str())));
+    let mut in_crate = files.iter().filter(|file| is_in(krate, &file.path));
     in_crate.any(|file| {
         file.path.ends_with(".rs")
             && file.text.match_indices(&signature).any(|(at, _)| follows_test(&file.text[..at]))
     })
 }
 
-/// Returns whether the last attributes before a function make it a test.
+fn is_in(krate: &str, path: &str) -> bool {
+    let folders: Vec<&str> = path.split('/').collect();
+    match folders[..] {
+        ["crates", _, name, ..] | ["apps", name, ..] => name == krate,
+        _ => folders[0] == krate,
+    }
+}
+
+/// Whether the last attributes before a function make it a test.
 fn follows_test(before: &str) -> bool {
     let mut lines = before.lines().rev().skip_while(|line| line.trim().is_empty());
     lines
@@ -66,7 +71,7 @@ mod tests {
         let page = format!("| threat | promise | test |\n|---|---|---|\n{row}\n");
         let code = "#[cfg(test)]\nmod tests {\n    /// Fault.\n    #[test]\n    fn a_spot() {}\n    fn help() {}\n}\n";
         let file = |path: &str, text: &str| TextFile { path: path.into(), text: text.into() };
-        let files = [file(FILE, &page), file("crates/ring/src/lib.rs", code)];
+        let files = [file(FILE, &page), file("crates/observe/ring/src/lib.rs", code)];
         let sentences: Vec<_> = promises(&files).into_iter().map(|p| p.sentence).collect();
         assert_eq!(sentences, expected);
     }

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     Problem,
-    arrows::{self, Arrows, Layer},
+    arrows::{self, Arrows},
     decisions, manifest, rules, threats,
     tree::{self, TextFile},
 };
@@ -15,8 +15,8 @@ use crate::{
 /// Extensions of files that people write and read as code.
 const CODE_ENDINGS: [&str; 7] = [".rs", ".c", ".h", ".cpp", ".f90", ".py", ".js"];
 
-/// Crate that only tests depend on.
-const OF_TESTS: &str = "crates/launch/";
+/// Code that users do not run.
+const OF_TESTS: [&str; 2] = ["crates/testing/", "xtask/"];
 
 /// Error of reading the tree.
 #[derive(Debug, thiserror::Error)]
@@ -98,7 +98,10 @@ fn bad_toml(path: &str, source: toml::de::Error) -> TidyError {
 /// Returns whether a path is the manifest of a crate, and not that of a fixture inside one.
 fn is_manifest(path: &str) -> bool {
     let steps: Vec<&str> = path.split('/').collect();
-    matches!(steps[..], ["crates" | "apps", _, "Cargo.toml"] | ["xtask", "Cargo.toml"])
+    matches!(
+        steps[..],
+        ["crates", _, _, "Cargo.toml"] | ["apps", _, "Cargo.toml"] | ["xtask", "Cargo.toml"]
+    )
 }
 
 /// Returns whether a file is compiled into the crate: build scripts and files of tests are not.
@@ -138,7 +141,7 @@ fn problems_of_crate_code(arrows: &Arrows, path: &str, text: &str) -> Vec<Proble
     if rules_of_crate.pure && ships(path) {
         problems.extend(rules::purity(path, text));
     }
-    if ships(path) && rules_of_crate.layer != Layer::Tests && !path.starts_with(OF_TESTS) {
+    if ships(path) && !OF_TESTS.iter().any(|folder| path.starts_with(folder)) {
         problems.extend(rules::threads(path, text));
     }
     if !rules_of_crate.edge {
@@ -151,8 +154,8 @@ fn problems_of_crate_code(arrows: &Arrows, path: &str, text: &str) -> Vec<Proble
 mod tests {
     use super::*;
 
-    const ARROWS: &str = "[crates.events]\nlayer = \"words\"\npure = true\n[crates.ring]\n\
-        layer = \"edges\"\nedge = true\nmay_use = [\"events\"]\n";
+    const ARROWS: &str = "[houses]\nfloor = {}\nobserve = {}\n[crates.events]\npure = true\n\
+        [crates.ring]\nedge = true\nmay_use = [\"events\"]\n";
 
     const RECORD: &str =
         "## Problem\n## Decision\n## Consequences\n## What would change our mind\n";
@@ -165,10 +168,13 @@ mod tests {
         let file = |path: &str, text: &str| TextFile { path: path.into(), text: text.into() };
         vec![
             file("arrows.toml", ARROWS),
-            file("crates/events/Cargo.toml", &manifest_of("events")),
-            file("crates/events/src/lib.rs", "//! Words.\n"),
-            file("crates/ring/Cargo.toml", &manifest_of("ring")),
-            file("crates/ring/src/lib.rs", "//! An edge.\nuse std::fs;\nunsafe fn f() {}\n"),
+            file("crates/floor/events/Cargo.toml", &manifest_of("events")),
+            file("crates/floor/events/src/lib.rs", "//! Words.\n"),
+            file("crates/observe/ring/Cargo.toml", &manifest_of("ring")),
+            file(
+                "crates/observe/ring/src/lib.rs",
+                "//! An edge.\nuse std::fs;\nunsafe fn f() {}\n",
+            ),
             file("docs/decisions/0001-a.md", RECORD),
         ]
     }
@@ -191,12 +197,16 @@ mod tests {
 
     #[test]
     fn every_rule_reaches_its_files() {
-        let events = "crates/events/src/lib.rs";
+        let events = "crates/floor/events/src/lib.rs";
         check(events, "//! Words.\nuse std::fs;\n", events);
         check(events, "//! Words.\nunsafe fn f() {}\n", events);
         check(events, "// Words.\n", events);
         check(events, "//! Words.\nenum Wide { Word(u128) }\n", events);
-        check("crates/ring/tests/it/mod.rs", "//! Tests.\n", "crates/ring/tests/it/mod.rs");
+        check(
+            "crates/observe/ring/tests/it/mod.rs",
+            "//! Tests.\n",
+            "crates/observe/ring/tests/it/mod.rs",
+        );
         check("apps/a/a.c", &"//\n".repeat(1 + rules::N_LINES_MAX), "apps/a/a.c");
         check("README.md", concat!("TO", "DO\n"), "README.md");
         check("docs/decisions/0003-c.md", RECORD, "docs/decisions/0003-c.md");
@@ -205,16 +215,24 @@ mod tests {
             "# a\n\n## Problem\n## Decision\n## Consequences\n",
             "docs/decisions/0001-a.md",
         );
-        check("crates/ring/Cargo.toml", "[package]\nname = \"ring\"\n", "crates/ring/Cargo.toml");
-        check("crates/new/Cargo.toml", &manifest_of("new"), "crates/new/Cargo.toml");
-        check("arrows.toml", &format!("{ARROWS}[crates.gone]\nlayer = \"words\"\n"), "arrows.toml");
+        check(
+            "crates/observe/ring/Cargo.toml",
+            "[package]\nname = \"ring\"\n",
+            "crates/observe/ring/Cargo.toml",
+        );
+        check(
+            "crates/observe/new/Cargo.toml",
+            &manifest_of("new"),
+            "crates/observe/new/Cargo.toml",
+        );
+        check("arrows.toml", &format!("{ARROWS}[crates.gone]\n"), "arrows.toml");
     }
 
     #[test]
     fn build_scripts_and_tests_of_a_pure_crate_are_free() {
         let mut files = clean_tree();
         for path in ["build.rs", "src/a/tests.rs", "tests/it/main.rs"] {
-            let path = format!("crates/events/{path}");
+            let path = format!("crates/floor/events/{path}");
             files.push(TextFile { path, text: "//! Free.\nuse std::fs;\n".into() });
         }
         assert_eq!(problems_of(&files).unwrap(), []);
@@ -223,9 +241,9 @@ mod tests {
     #[test]
     fn a_named_table_may_be_long() {
         let mut files = clean_tree();
-        files[0].text.push_str("[length]\ntables = [\"crates/ring/src/table.rs\"]\n");
+        files[0].text.push_str("[length]\ntables = [\"crates/observe/ring/src/table.rs\"]\n");
         let long = format!("//! Rows.\n{}", "//\n".repeat(rules::N_LINES_MAX));
-        files.push(TextFile { path: "crates/ring/src/table.rs".into(), text: long });
+        files.push(TextFile { path: "crates/observe/ring/src/table.rs".into(), text: long });
         assert_eq!(problems_of(&files).unwrap(), []);
     }
 

@@ -58,7 +58,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use resizing::Partition;
+    use resize_plan::Partition;
 
     proptest! {
         #[test]

@@ -1,1 +1,1 @@
-../../../crates/tunlet-abi/include/sintonia_tunlet.h
+../../../crates/observe/tunlet-abi/include/sintonia_tunlet.h

@@ -3,9 +3,11 @@
 //! Nodes are the corners of tetrahedra and the midpoints of their edges; two nodes are coupled when they belong to a
 //! common tetrahedron. This gives long and short rows: inside, a corner has 65 nodes around it and a midpoint 19 or 27,
 //! and fewer at the surface. Two rules produce the extremes of `audikw_1`:
+//!
 //!  - *Slender edges*: a midpoint that belongs to one tetrahedron only, at edges of the box, is coupled only with nodes
-//! of edges that meet its own: 7.
+//!    of edges that meet its own: 7.
 //!  - *Hubs*: some corners inside have spokes to up to 50 nodes beyond their tetrahedra: 115.
+//!
 //! # Invariants
 //! - Couplings are symmetric, and computed from the node's own number.
 

@@ -1,7 +1,7 @@
 //! Springs between the nodes of a mesh: three rows per node, one for each direction of movement.
 //!
-//! With `e` the unit vector from one node to another and `k` the spring's stiffness, the pair has the block `B = k ((1
-//! - s) e e' + s I)`: it resists along the spring, and by the share `s` across it. The matrix has `-B` where the two
+//! With `e` the unit vector from one node to another and `k` the spring's stiffness, the pair has the block
+//! `B = k ((1 - s) e e' + s I)`: it resists along the spring, and by the share `s` across it. The matrix has `-B` where the two
 //! nodes meet, and for each node the sum of its blocks plus a weak spring to the ground: symmetric and positive
 //! definite. Nodes are slightly off the grid, and springs differ, by the seed, so that no value is zero.
 

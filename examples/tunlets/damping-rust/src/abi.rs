@@ -1,1 +1,1 @@
-../../../../crates/tunlet-abi/src/abi.rs
+../../../../crates/observe/tunlet-abi/src/abi.rs

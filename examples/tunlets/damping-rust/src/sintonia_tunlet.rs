@@ -1,1 +1,1 @@
-../../../../crates/tunlet-abi/src/standalone.rs
+../../../../crates/observe/tunlet-abi/src/standalone.rs

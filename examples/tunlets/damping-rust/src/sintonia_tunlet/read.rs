@@ -1,1 +1,1 @@
-../../../../../crates/tunlet-abi/src/standalone/read.rs
+../../../../../crates/observe/tunlet-abi/src/standalone/read.rs

@@ -1,0 +1,46 @@
+//! `sintonia explain`: says why a task is where it is.
+
+use crate::node::place::NodeOption;
+use crate::node::talk;
+use crate::tasks::now_ms;
+use crate::terminal::Terminal;
+use clap::Args;
+use std::process::ExitCode;
+use task_api::{Answer, Request, TaskName};
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia explain alpha.17
+  sintonia explain alpha.17 --json | jq -r '.because[]'
+
+Says what a task waits for, or why it runs where it runs, how its node stands, and what happened to it:
+who was asked to take it, who did not and why, where it was started. Exit codes: 0 done; 108 no daemon
+answers; 109 it refuses, such as a task that there is not.";
+
+/// Say why a task waits, or why it is where it is
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ExplainOptions {
+    /// Task, as `submit` printed it
+    task: TaskName,
+    /// Print the explanation as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    node: NodeOption,
+}
+
+/// Asks the daemon for the explanation and prints it.
+pub(crate) fn explain(options: &ExplainOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    let place = options.node.place();
+    let mut client = talk::connect(&place)?;
+    let request = Request::Explain { task: options.task.clone() };
+    let answer = talk::ask(&mut client, &request, &place)?;
+    let Answer::Explained { explanation } = answer else { return Err(talk::unexpected(&answer)) };
+    let text = match options.json {
+        true => format!("{:#}\n", serde_json::to_value(&explanation)?),
+        false => report::balance::explanation(&explanation, now_ms(), terminal.stdout_style()),
+    };
+    crate::print::result(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,146 @@
+//! Options of `sintonia node start`.
+
+use super::network::NetworkOptions;
+use super::place::StateOption;
+use balancing_policies::{Domain, Rule};
+use clap::{Args, ValueEnum};
+use std::net::SocketAddr;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia node start                                          this machine alone
+  sintonia node start --background --port 7411                 the first node of a cluster
+  sintonia node start --background --seed node1                a further one
+  sintonia node start --peers nodes.txt --policy event --domain overlapping:4
+  srun --ntasks-per-node=1 sintonia node start --slurm         all nodes of a Slurm job
+  mpirun --bind-to none sintonia node start --meet ~/meet      one for each rank
+  sintonia node start --web 8080                               with a page and figures for Prometheus
+
+All nodes of a cluster have the same key, which others cannot read: `sintonia node key` makes it, and in
+a home that the nodes share it is found by all. What nodes say is encrypted with it. Only the user
+who started a daemon can submit to it, ask it or stop it.
+Ctrl-C or SIGTERM: it takes no further tasks and leaves when those that run have ended; the second time
+it ends them. Tasks that wait are in the journal and run when the daemon is started again with the
+same `--state`. Exit codes: 0 it has left; 2 an option is wrong; 108 it could not start, or failed.";
+
+/// Run the daemon of this node
+///
+/// Takes commands from `sintonia submit`, runs them here or on other nodes that have room, and runs commands of other
+/// nodes.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct StartOptions {
+    /// Run in the background; returns when the daemon answers. Its messages are in `node.log` of its folder
+    #[arg(long)]
+    pub(super) background: bool,
+    /// Set in the process that runs in the background.
+    #[arg(long, hide = true, conflicts_with = "background")]
+    pub(super) detached: bool,
+    /// Name of the node in the cluster; by default that of the host, with the number of the rank if a launcher starts
+    /// several on a host
+    #[arg(long, value_name = "NODE")]
+    pub(super) name: Option<String>,
+    #[command(flatten)]
+    pub(super) state: StateOption,
+    #[command(flatten)]
+    pub(super) network: NetworkOptions,
+    #[command(flatten)]
+    pub(super) rules: RuleOptions,
+    #[command(flatten)]
+    pub(super) node: CapacityOptions,
+    /// Serve a web page and Prometheus' `/metrics`; by default at 127.0.0.1, and at any free port.
+    /// `sintonia nodes --web` prints the address with its key
+    #[arg(long, value_name = "[ADDRESS:]PORT", num_args = 0..=1, default_missing_value = "0", value_parser = web)]
+    pub(super) web: Option<SocketAddr>,
+}
+
+/// Options for balancing tasks.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Balancing")]
+pub(super) struct RuleOptions {
+    /// Rule by which nodes learn of each other's load: periodic:SECONDS, event, on-demand, subscription,
+    /// forwarding[:HOPS], adaptive[:MIN:MAX], power-of-two[:PROBES] or stealing; the same on all nodes
+    #[arg(long, value_name = "RULE", default_value = "subscription", value_parser = |text: &str| text.parse::<Rule>())]
+    pub(super) policy: Rule,
+    /// Nodes that balance with each other: global, overlapping:SIZE[:OVERLAP] or random:SIZE
+    #[arg(long, value_name = "DOMAIN", default_value = "global", value_parser = |text: &str| text.parse::<Domain>())]
+    pub(super) domain: Domain,
+    /// Time for which another node may go on with a task when its home no longer answers; after that, the task is run
+    /// elsewhere
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = lease)]
+    pub(super) lease: f64,
+}
+
+/// Options for the node's capacity and the safety of its journal.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Node")]
+pub(super) struct CapacityOptions {
+    /// Tasks that run at the same time; by default the cores that this process may use
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(super) cores: Option<u32>,
+    /// Speed of a core, with 1 for an ordinary one; by default measured at the start
+    #[arg(long, value_name = "X", value_parser = speed)]
+    pub(super) speed: Option<f64>,
+    /// Method that measures the speed
+    #[arg(long, value_enum, default_value_t = SpeedBy::Calibration, conflicts_with = "speed")]
+    pub(super) speed_by: SpeedBy,
+    /// When the journal is forced to disk before a submission is answered: for each record, for the records of some
+    /// milliseconds together, or when the system decides, which loses tasks if the machine loses power
+    #[arg(long, value_enum, default_value_t = Fsync::Batch)]
+    pub(super) fsync: Fsync,
+    /// Ended tasks that are kept with their times and output; of all others, only the outcome is kept
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pub(super) keep_tasks: usize,
+    /// Most bytes that are kept of the output of ended tasks; the oldest output is dropped, and counted
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
+    pub(super) keep_output: usize,
+}
+
+/// Ways to measure a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SpeedBy {
+    /// Work of fixed size.
+    Calibration,
+    /// The kernel's delay loop, as the source had it.
+    Bogomips,
+}
+
+/// Times at which the journal is forced to disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Fsync {
+    /// Each record.
+    Always,
+    /// Records of some milliseconds together.
+    Batch,
+    /// When the system decides.
+    Never,
+}
+
+fn lease(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1.0..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "write a number of seconds from 1 to 86400".to_owned())
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let speed = text.parse().ok().filter(|speed| (0.001..=1000.0).contains(speed));
+    speed.ok_or_else(|| "write a number from 0.001 to 1000".to_owned())
+}
+
+fn web(text: &str) -> Result<SocketAddr, String> {
+    let port = || Some(SocketAddr::from(([127, 0, 0, 1], text.parse().ok()?)));
+    let address = text.parse().ok().or_else(port);
+    address.ok_or_else(|| "write PORT or ADDRESS:PORT: 8080, 127.0.0.1:8080, [::1]:8080".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_for_this_machine_unless_an_address_is_named() {
+        assert_eq!(web("8080"), Ok(SocketAddr::from(([127, 0, 0, 1], 8080))));
+        assert_eq!(web("0.0.0.0:80"), Ok(SocketAddr::from(([0, 0, 0, 0], 80))));
+        assert_eq!(web("[::1]:80").map(|address| address.is_ipv6()), Ok(true));
+        assert!(web("localhost").is_err() && web("70000").is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! Web pages of a daemon: asks it as any client does, and makes pages of the answers.
+//!
+//! # Invariants
+//! - The daemon is asked for nodes once a second, however many browsers look; for tasks only when a page is asked for.
+
+use crate::nodes::queues;
+use crate::tasks::now_ms;
+use node_daemon::door::{Client, ClientError};
+use node_daemon::web::{self, Page, WebKey};
+use report::balance::{self, History, PageState, Queues};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use task_api::{Answer, NodeStatus, Request};
+
+/// Time between two requests for the nodes.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// File in the daemon's folder that holds the address of its pages.
+const FILE: &str = "web";
+
+/// Nodes as they were last, and their history.
+#[derive(Default)]
+struct Seen {
+    node: String,
+    nodes: Vec<NodeStatus>,
+    history: History,
+}
+
+/// Serves the pages of the daemon that has this folder; returns their address without the key.
+pub(super) fn serve(address: SocketAddr, folder: &Path) -> anyhow::Result<String> {
+    let key = WebKey::in_folder(folder)?;
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let site = {
+        let (seen, folder) = (Arc::clone(&seen), folder.to_owned());
+        move |path: &str, value: &dyn Fn(&str) -> Option<String>| page(&seen, &folder, path, value)
+    };
+    let address = web::serve(address, key, Arc::new(site))?;
+    let looked_at = folder.to_owned();
+    std::thread::Builder::new()
+        .name("web-look".to_owned())
+        .spawn(move || look(&looked_at, &seen))?;
+    let address = format!("http://{address}/");
+    let mut file = OpenOptions::new();
+    let file = file.create(true).write(true).truncate(true).mode(0o600).open(folder.join(FILE));
+    file?.write_all(address.as_bytes())?;
+    Ok(address)
+}
+
+/// Removes the address of a page that an earlier daemon of this folder served.
+pub(super) fn forget(folder: &Path) {
+    // Mostly there is no such file.
+    fs::remove_file(folder.join(FILE)).ok();
+}
+
+/// Address of a daemon's page with its key.
+pub(crate) fn address(folder: &Path) -> Option<String> {
+    let address = fs::read_to_string(folder.join(FILE)).ok()?;
+    let key = fs::read_to_string(WebKey::path(folder)).ok()?;
+    Some(format!("{}?key={}", address.trim(), key.trim()))
+}
+
+fn look(folder: &Path, seen: &Mutex<Seen>) {
+    let mut client = None;
+    loop {
+        // After an error, as when the daemon starts or ends, the next turn connects again.
+        client = ask(client, folder, seen).ok();
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn ask(client: Option<Client>, folder: &Path, seen: &Mutex<Seen>) -> Result<Client, ClientError> {
+    let mut client = client.map_or_else(|| Client::connect(folder), Ok)?;
+    if let Answer::Nodes { nodes } = client.ask(&Request::Nodes)? {
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.history.add(now_ms(), &nodes);
+        (seen.node, seen.nodes) = (client.node().to_owned(), nodes);
+    }
+    Ok(client)
+}
+
+fn page(
+    seen: &Mutex<Seen>,
+    folder: &Path,
+    path: &str,
+    value: &dyn Fn(&str) -> Option<String>,
+) -> Option<Page> {
+    let state = |after_ms| {
+        // Asked before the lock is taken, so that other pages are not held up.
+        let tasks = Client::connect(folder).and_then(|mut client| queues(&mut client));
+        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = PageState::new(&seen.node, seen.nodes.clone(), &seen.history, after_ms);
+        state.with_queues(tasks.unwrap_or_else(|_| Queues::default()))
+    };
+    match path {
+        "/" => Some(Page { kind: "text/html; charset=utf-8", text: balance::page(&state(0)) }),
+        "/state.json" => {
+            let after_ms = value("after").and_then(|text| text.parse().ok()).unwrap_or(0);
+            let text = serde_json::to_string(&state(after_ms)).ok()?;
+            Some(Page { kind: "application/json", text })
+        }
+        "/metrics" => {
+            let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let own = seen.nodes.iter().find(|node| node.node == seen.node)?;
+            let kind = "text/plain; version=0.0.4; charset=utf-8";
+            Some(Page { kind, text: balance::metrics(own, &seen.nodes) })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,126 @@
+//! Malleable programs, and the result of a resize, as text.
+
+use resize_api::{JobStatus, Resize, Sizes, State};
+use std::path::Path;
+
+/// Table with a line for each job.
+pub(super) fn table(jobs: &[JobStatus], folder: &Path) -> String {
+    if jobs.is_empty() {
+        let folder = folder.display();
+        return format!("no malleable program runs (none says so in `{folder}`)\n");
+    }
+    let head = ["JOB", "PROGRAM", "RANKS", "MAY HAVE", "ITERATION", "EACH", "STATE"];
+    let rows = jobs.iter().map(|job| {
+        let each = job.seconds_per_iteration.map_or_else(|| "-".to_owned(), seconds);
+        let iteration = match job.n_iterations {
+            Some(n) => format!("{}/{n}", job.iteration),
+            None => job.iteration.to_string(),
+        };
+        let (ranks, state) = (job.size.to_string(), words(job.state).to_owned());
+        [job.job.clone(), job.program.clone(), ranks, range(job.sizes), iteration, each, state]
+    });
+    let rows: Vec<[String; 7]> = [head.map(str::to_owned)].into_iter().chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..head.len()).filter_map(width).collect();
+    let line = |row: &[String; 7]| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+fn range(sizes: Sizes) -> String {
+    let Sizes { min, max, preferred } = sizes;
+    match preferred {
+        Some(preferred) => format!("{min} to {max}, best {preferred}"),
+        None => format!("{min} to {max}"),
+    }
+}
+
+/// Text about the times of the parts of a resize.
+pub(super) fn breakdown(resize: &Resize) -> String {
+    let Resize { iteration, from, to, seconds: times, bytes, .. } = resize;
+    let parts = [
+        ("decided", times.decide),
+        ("processes started", times.spawn),
+        ("joined", times.connect),
+        ("constant data moved", times.constant),
+        ("variable data moved", times.variable),
+        ("processes gone", times.release),
+    ];
+    let parts = parts.iter().filter(|(_, time)| 0.0 < *time);
+    let parts: String =
+        parts.map(|(what, time)| format!("  {what:<20} {:>9}\n", seconds(*time))).collect();
+    let (waited, n) = (seconds(times.wait), resize.iterations_meanwhile);
+    format!(
+        "{from} -> {to} ranks before iteration {iteration}; the program waited {waited}, {n} iterations ran meanwhile\n\
+         {parts}  {:<20} {:>9}\n",
+        "bytes moved", bytes.moved
+    )
+}
+
+fn seconds(time_s: f64) -> String {
+    if time_s < 1.0 { format!("{:.1} ms", time_s * 1e3) } else { format!("{time_s:.2} s") }
+}
+
+/// State in words.
+pub(super) fn words(state: State) -> &'static str {
+    match state {
+        State::Idle => "computes",
+        State::Wished => "heard the wish",
+        State::Deciding => "decides and asks for nodes",
+        State::Spawning => "starts processes",
+        State::Connecting => "joins processes",
+        State::MovingConstant => "moves constant data and computes",
+        State::MovingVariable => "moves variable data",
+        State::Switched => "has the new size",
+        State::Releasing => "waits until processes are gone",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use resize_api::Seconds;
+
+    #[test]
+    fn jobs_are_lines() {
+        let sizes = Sizes { min: 1, max: 16, preferred: Some(8) };
+        let slurm = JobStatus {
+            job: "4711".to_owned(),
+            program: "cg".to_owned(),
+            size: 4,
+            sizes,
+            iteration: 120,
+            n_iterations: Some(1000),
+            seconds_per_iteration: Some(0.0125),
+            ..JobStatus::default()
+        };
+        let other =
+            JobStatus { job: "host-7".to_owned(), state: State::Spawning, ..JobStatus::default() };
+        let text = table(&[slurm, other], Path::new("/jobs"));
+        assert_eq!(
+            text,
+            "JOB     PROGRAM  RANKS  MAY HAVE         ITERATION  EACH     STATE\n\
+             4711    cg       4      1 to 16, best 8  120/1000   12.5 ms  computes\n\
+             host-7           0      1 to 1           0          -        starts processes\n"
+        );
+        assert_eq!(
+            table(&[], Path::new("/jobs")),
+            "no malleable program runs (none says so in `/jobs`)\n"
+        );
+    }
+
+    #[test]
+    fn a_resize_says_where_its_time_went() {
+        let seconds = Seconds { spawn: 1.25, wait: 0.05, variable: 0.03, ..Seconds::default() };
+        let resize = Resize { iteration: 9, from: 4, to: 8, seconds, ..Resize::default() };
+        assert_eq!(
+            breakdown(&resize),
+            "4 -> 8 ranks before iteration 9; the program waited 50.0 ms, 0 iterations ran meanwhile\n  \
+             processes started       1.25 s\n  \
+             variable data moved    30.0 ms\n  \
+             bytes moved                  0\n"
+        );
+    }
+}

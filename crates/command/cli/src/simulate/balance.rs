@@ -1,0 +1,147 @@
+//! `sintonia simulate balance`: shares out tasks over the nodes of a described cluster, by the code of the node daemon.
+
+mod described;
+mod plot;
+mod progress;
+mod table;
+
+use crate::exit::BadOption;
+use crate::picture;
+use ::balancing_policies::{Domain, Policy};
+use anyhow::{Context, anyhow};
+use clap::Args;
+use described::Described;
+use progress::Shown;
+use serde_json::{Value, json};
+use simulator::balance::{Outcome, Scenario, central_s, simulate};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia simulate balance
+  sintonia simulate balance --policy event --entry 0,4 --json
+  sintonia simulate balance --compare event,on-demand,subscription --nodes 64 --tasks 2000 --arrival-s 0.1
+  sintonia simulate balance --nodes 1000 --entry every:8 --policy power-of-two@random:16 --latency-ms 1
+  sintonia simulate balance --speeds 1,2,4 --tasks 840 --arrival-s 0 --plot speeds.svg
+  sintonia simulate balance --fail 3@50:100 --loss 0.01
+  sintonia simulate balance --scenario FILE.toml --seed 7
+A scenario file has options as keys, without the dashes: `nodes = 64`, `cores = [4, 8]`, `policy = \"event\"`. \
+What stands on the command line counts more.
+
+Without options: 8 nodes of one core, a task of 19.8 s each second at node 0, 160 in all. `ratio` is the ideal time, all \
+work shared by all cores without a gap, over the actual one; `efficiency` is accepted / (messages * tasks) * ratio. Messages \
+are counted until the last task has begun: those that tell or ask about states, or ask for tasks where there is \
+room; `messages_all` counts answers too. Nodes of clusters that only look what runs every so often, as those of the published \
+tables, have `--detection measured`.";
+
+/// Compare policies that share out tasks over nodes
+///
+/// Tasks arrive at one node or several; the code of the node daemon runs in simulated time.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct BalanceOptions {
+    #[command(flatten)]
+    described: Described,
+    /// Read the scenario from a file; options on the command line override it
+    #[arg(long, value_name = "FILE.toml")]
+    scenario: Option<PathBuf>,
+    /// Compare these policies, each as for `--policy`, separated by commas
+    #[arg(long, value_name = "POLICY,..", value_delimiter = ',', conflicts_with = "policy")]
+    compare: Vec<Policy>,
+    /// List the rules, and simulate nothing
+    #[arg(long)]
+    policies: bool,
+    /// Print the result as a JSON object; with `--compare`, a list of them
+    #[arg(long)]
+    json: bool,
+    /// Write a picture of ratios and messages
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+}
+
+/// Policy and its outcome.
+struct Row {
+    policy: Policy,
+    outcome: Outcome,
+}
+
+/// Simulates one policy, or several to compare them.
+pub(crate) fn balance(options: &BalanceOptions) -> anyhow::Result<ExitCode> {
+    if options.policies {
+        return write(&table::rules());
+    }
+    let file = options.scenario.as_deref().map(described::from_file).transpose()?;
+    let described = options.described.clone().or(file.unwrap_or_default());
+    let scenario = described.scenario().context(BadOption)?;
+    scenario.check().context(BadOption)?;
+    let rows = rows(&scenario, &options.compare, described.domain)?;
+    let central_s = central_s(&scenario);
+    if let Some(path) = &options.plot {
+        picture::write(path, &plot::picture(&table::heading(&scenario, &rows), &rows))?;
+    }
+    write(&if options.json {
+        as_json(&rows, central_s, !options.compare.is_empty())
+    } else {
+        table::table(&scenario, &rows, central_s)
+    })
+}
+
+fn write(text: &str) -> anyhow::Result<ExitCode> {
+    crate::print::result(text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rows(
+    scenario: &Scenario,
+    compared: &[Policy],
+    domain: Option<Domain>,
+) -> anyhow::Result<Vec<Row>> {
+    let own = [scenario.policy];
+    let policies = if compared.is_empty() { &own[..] } else { compared };
+    let mut shown = Shown::new(policies.len());
+    let row = |policy: &Policy| {
+        let mut policy = *policy;
+        // `--domain` applies to policies that name none.
+        if let (Some(domain), Domain::Global) = (domain, policy.domain) {
+            policy.domain = domain;
+        }
+        let scenario = Scenario { policy, ..scenario.clone() };
+        let outcome = simulate(&scenario, &mut |progress| shown.show(&policy, progress));
+        shown.next();
+        let outcome = outcome.map_err(|error| anyhow!(error).context(BadOption))?;
+        Ok(Row { policy, outcome })
+    };
+    policies.iter().map(row).collect()
+}
+
+fn as_json(rows: &[Row], central_s: f64, is_list: bool) -> String {
+    let mut objects: Vec<Value> = rows.iter().map(|row| object(row, central_s)).collect();
+    let value = if is_list { Value::from(objects) } else { objects.swap_remove(0) };
+    format!("{value:#}\n")
+}
+
+fn object(Row { policy, outcome }: &Row, central_s: f64) -> Value {
+    json!({
+        "policy": policy.to_string(),
+        "ratio": outcome.ratio(),
+        "t_opt_s": outcome.t_opt_s,
+        "t_exec_s": outcome.t_exec_s,
+        "t_dist_s": outcome.t_dist_s,
+        "t_central_s": central_s,
+        "messages": outcome.messages,
+        "messages_all": outcome.messages_all,
+        "accepted": outcome.counts.accepted,
+        "not_accepted": outcome.counts.not_accepted,
+        "efficiency": outcome.efficiency(),
+        "staleness": outcome.staleness(),
+        "idle_share": outcome.idle_share,
+        "response_s": outcome.response_s,
+        "tasks": outcome.n_tasks,
+        "ended": outcome.n_ended,
+        "restarted": outcome.n_restarted,
+        "moved": outcome.counts.moved,
+        "dropped": outcome.counts.dropped,
+        "events": outcome.n_events,
+    })
+}

@@ -1,0 +1,214 @@
+//! Combines the queue with the programs: the nodes that each job has, and those that it may have.
+//!
+//! # Invariants
+//! - Pure: time is an argument.
+//! - A program that has not answered a wish gets no other; one that refused is left alone for a while.
+
+use super::queue::{Queue, QueuedJob};
+use resize_api::{JobStatus, Outcome, State};
+use resize_plan::queue::{Change, NodeRange, QueueRules, RunningJob, WaitingJob, rearrange};
+use std::collections::BTreeMap;
+
+/// State of the programs that is kept between decisions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Memory {
+    programs: BTreeMap<u64, Program>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Program {
+    /// Wish that it has not answered.
+    wished: Option<Wished>,
+    /// Times of its last change of size, and of its last refusal.
+    changed_s: Option<f64>,
+    refused_s: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Wished {
+    id: u64,
+    n_nodes: u32,
+    at_s: f64,
+}
+
+/// Wish for a job, in nodes and in ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Decision {
+    pub(super) change: Change,
+    pub(super) name: String,
+    pub(super) program: String,
+    pub(super) from_size: u32,
+    pub(super) size: u32,
+}
+
+/// Program's answer to a wish of this policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answered {
+    pub(super) name: String,
+    pub(super) program: String,
+    pub(super) size: u32,
+    pub(super) outcome: Outcome,
+    pub(super) sentence: String,
+}
+
+/// Time after which an unanswered wish is forgotten.
+const FORGET_S: f64 = 600.0;
+
+impl Memory {
+    /// Records the answers of programs; returns the new ones.
+    pub(super) fn hear(&mut self, programs: &[JobStatus], now_s: f64) -> Vec<Answered> {
+        let jobs: Vec<u64> = programs.iter().filter_map(|status| status.slurm_job).collect();
+        self.programs.retain(|job, _| jobs.contains(job));
+        let heard = programs.iter().filter_map(|status| self.hear_one(status, now_s));
+        heard.collect()
+    }
+
+    fn hear_one(&mut self, status: &JobStatus, now_s: f64) -> Option<Answered> {
+        let program = self.programs.entry(status.slurm_job?).or_default();
+        let wished = program.wished?;
+        if FORGET_S < now_s - wished.at_s {
+            (program.wished, program.refused_s) = (None, Some(now_s));
+        }
+        let answer = status.answered.as_ref().filter(|answer| answer.id == wished.id)?;
+        program.wished = None;
+        match answer.outcome {
+            Outcome::Done => program.changed_s = Some(now_s),
+            _ => program.refused_s = Some(now_s),
+        }
+        let (name, program) = (status.job.clone(), status.program.clone());
+        let (outcome, sentence) = (answer.outcome, answer.sentence.clone());
+        Some(Answered { name, program, size: status.size, outcome, sentence })
+    }
+
+    /// Records that a program was sent a wish.
+    pub(super) fn note(&mut self, decision: &Decision, id: u64, now_s: f64) {
+        let (job, n_nodes) = (decision.change.job, decision.change.to);
+        let program = self.programs.entry(job).or_default();
+        program.wished = Some(Wished { id, n_nodes, at_s: now_s });
+    }
+
+    /// Decides which changes to wish now.
+    pub(super) fn decide(
+        &self,
+        queue: &Queue,
+        programs: &[JobStatus],
+        rules: &QueueRules,
+        now_s: f64,
+    ) -> Vec<Decision> {
+        let running = self.running(queue, programs, rules, now_s);
+        let is_waiting = |job: &&QueuedJob| job.is_waiting() && job.companion_of().is_none();
+        let waiting = queue.jobs.iter().filter(is_waiting);
+        let waiting = waiting.map(|job| WaitingJob { job: job.job, n_nodes: job.n_nodes });
+        let changes = rearrange(&running, &waiting.collect::<Vec<_>>(), queue.n_idle, rules);
+        let decision = |change: Change| {
+            let status = programs.iter().find(|status| status.slurm_job == Some(change.job))?;
+            let ranks = change.to.saturating_mul(slots(status));
+            Some(Decision {
+                change,
+                name: status.job.clone(),
+                program: status.program.clone(),
+                from_size: status.size,
+                size: ranks.clamp(status.sizes.min, status.sizes.max),
+            })
+        };
+        changes.into_iter().filter_map(decision).collect()
+    }
+
+    fn running(
+        &self,
+        queue: &Queue,
+        programs: &[JobStatus],
+        rules: &QueueRules,
+        now_s: f64,
+    ) -> Vec<RunningJob> {
+        let jobs = queue.jobs.iter().filter(|job| job.companion_of().is_none());
+        let running = jobs.filter_map(|job| {
+            let status = programs.iter().find(|status| status.slurm_job == Some(job.job));
+            match (job.state.as_str(), status) {
+                ("RUNNING", Some(status)) => {
+                    let program = self.programs.get(&job.job).cloned().unwrap_or_default();
+                    let malleable = program.malleable(job, status, lent(queue, job.job), now_s);
+                    let range = malleable.range.filter(|_| !program.is_at_peace(rules, now_s));
+                    Some(RunningJob { range, ..malleable })
+                }
+                // Its nodes are about to be free.
+                ("COMPLETING", _) => Some(RunningJob { n_nodes_soon: Some(0), ..rigid(job) }),
+                ("RUNNING" | "SUSPENDED", None) => Some(rigid(job)),
+                _ => None,
+            }
+        });
+        let ending = queue
+            .jobs
+            .iter()
+            .filter(|job| job.companion_of().is_some() && job.state == "COMPLETING");
+        let ending = ending.map(|job| RunningJob { n_nodes_soon: Some(0), ..rigid(job) });
+        running.chain(ending).collect()
+    }
+}
+
+impl Program {
+    /// `n_lent` is the number of nodes of its companion jobs.
+    fn malleable(
+        &self,
+        job: &QueuedJob,
+        status: &JobStatus,
+        n_lent: u32,
+        now_s: f64,
+    ) -> RunningJob {
+        let n_nodes = job.n_nodes + n_lent;
+        // Nodes that its ranks need now: a node that they have left is about to be given back.
+        let n_needed = status.size.div_ceil(slots(status)).max(job.n_nodes);
+        let n_nodes_soon = match (self.wished, status.state) {
+            (Some(wished), _) => Some(wished.n_nodes),
+            (None, State::Idle) => (n_needed < n_nodes).then_some(n_needed),
+            (None, _) => Some(n_nodes),
+        };
+        RunningJob {
+            job: job.job,
+            n_nodes,
+            n_nodes_soon,
+            range: nodes(status, job.n_nodes),
+            resize_s: status.last.as_ref().map_or(0.0, |last| last.seconds.wait),
+            calm_s: self.changed_s.map_or(f64::INFINITY, |at_s| now_s - at_s),
+        }
+    }
+
+    /// True while the program is left alone, because it refused.
+    fn is_at_peace(&self, rules: &QueueRules, now_s: f64) -> bool {
+        self.refused_s.is_some_and(|at_s| now_s - at_s < rules.calm_s)
+    }
+}
+
+/// Number of nodes of the companions of a job.
+fn lent(queue: &Queue, job: u64) -> u32 {
+    let lent = queue.jobs.iter().filter(|other| other.companion_of() == Some(job));
+    lent.filter(|other| other.state == "RUNNING").map(|other| other.n_nodes).sum()
+}
+
+fn rigid(job: &QueuedJob) -> RunningJob {
+    let (range, n_nodes_soon) = (None, None);
+    RunningJob {
+        job: job.job,
+        n_nodes: job.n_nodes,
+        n_nodes_soon,
+        range,
+        resize_s: 0.0,
+        calm_s: 0.0,
+    }
+}
+
+fn slots(status: &JobStatus) -> u32 {
+    status.slots_per_node.unwrap_or(1).max(1)
+}
+
+/// Range of nodes that a program agrees to; it never gives away those that its own job began with.
+fn nodes(status: &JobStatus, n_own: u32) -> Option<NodeRange> {
+    let (sizes, slots) = (status.sizes, slots(status));
+    let min = sizes.min.div_ceil(slots).max(n_own);
+    let max = sizes.max.div_ceil(slots);
+    let preferred = sizes.preferred.map_or(max, |preferred| preferred.div_ceil(slots));
+    (min <= max).then(|| NodeRange { min, preferred: preferred.clamp(min, max), max })
+}
+
+#[cfg(test)]
+mod tests;

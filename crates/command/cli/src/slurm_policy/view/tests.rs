@@ -1,0 +1,119 @@
+//! Tests with queues as Slurm prints them, and the wishes that are expected.
+
+use super::*;
+use crate::slurm_policy::queue::read;
+use resize_api::{Answer, Sizes};
+
+const RULES: QueueRules = QueueRules { calm_s: 30.0, calm_per_cost: 20.0 };
+
+/// Status of the program of job 1, with two ranks on a node.
+fn program(size: u32, (min, max): (u32, u32)) -> JobStatus {
+    let sizes = Sizes { min, max, preferred: None };
+    let (job, program) = ("1".to_owned(), "rod".to_owned());
+    JobStatus {
+        job,
+        program,
+        size,
+        sizes,
+        slurm_job: Some(1),
+        slots_per_node: Some(2),
+        ..JobStatus::default()
+    }
+}
+
+fn queue(n_idle: usize, jobs: &[&str]) -> Queue {
+    let nodes: String = (0..n_idle).map(|node| format!("all*|n{node}|idle\n")).collect();
+    read("all", &nodes, &jobs.join("\n"))
+}
+
+const OWN: &str = "1|RUNNING|1|None|9|rod.sh";
+const LENT: &str = "2|RUNNING|1|None|9|sintonia-1";
+
+fn decide(memory: &Memory, queue: &Queue, status: &JobStatus, now_s: f64) -> Vec<(u32, u32)> {
+    let decisions = memory.decide(queue, std::slice::from_ref(status), &RULES, now_s);
+    decisions.iter().map(|decision| (decision.change.to, decision.size)).collect()
+}
+
+#[track_caller]
+fn check(n_idle: usize, jobs: &[&str], status: &JobStatus, expected: &[(u32, u32)]) {
+    assert_eq!(decide(&Memory::default(), &queue(n_idle, jobs), status, 0.0), expected);
+}
+
+#[test]
+fn nodes_become_ranks() {
+    check(3, &[OWN], &program(2, (2, 8)), &[(4, 8)]);
+    check(3, &[OWN], &program(2, (2, 5)), &[(3, 5)]);
+    check(0, &[OWN, LENT, "3|PENDING|1|Resources|5|a"], &program(4, (1, 8)), &[(1, 2)]);
+    check(0, &[OWN, LENT, "3|PENDING|1|Dependency|5|a"], &program(4, (1, 8)), &[]);
+    check(1, &[OWN, LENT, "3|PENDING|1|None|5|a"], &program(4, (1, 8)), &[]);
+}
+
+#[test]
+fn companions_belong_to_their_job() {
+    // A companion that waits is no waiting job, and does not count as a node.
+    check(0, &[OWN, "2|PENDING|1|Resources|9|sintonia-1"], &program(2, (1, 8)), &[]);
+    // The nodes of a job that is ending are about to be free: no program has to shrink.
+    let ending = "4|COMPLETING|1|None|9|sintonia-7";
+    check(0, &[OWN, LENT, ending, "3|PENDING|1|Resources|5|a"], &program(4, (1, 8)), &[]);
+}
+
+#[test]
+fn a_node_that_ranks_have_left_is_nearly_given_back() {
+    check(0, &[OWN, LENT, "3|PENDING|1|Resources|5|a"], &program(2, (1, 8)), &[]);
+}
+
+#[test]
+fn who_changes_its_size_is_let_alone() {
+    let busy = JobStatus { state: State::Spawning, ..program(2, (1, 8)) };
+    check(2, &[OWN], &busy, &[]);
+}
+
+fn answered(status: &JobStatus, id: u64, outcome: Outcome) -> JobStatus {
+    let answer = Answer { id, outcome, sentence: "so it is".to_owned() };
+    JobStatus { answered: Some(answer), ..status.clone() }
+}
+
+/// Memory after one wish at 100 s and an answer with this outcome at 110 s.
+#[track_caller]
+fn after(outcome: Outcome) -> Memory {
+    let (mut memory, status) = (Memory::default(), program(2, (1, 4)));
+    let idle = queue(1, &[OWN]);
+    let decisions = memory.decide(&idle, std::slice::from_ref(&status), &RULES, 100.0);
+    assert_eq!(memory.hear(std::slice::from_ref(&status), 100.0), []);
+    memory.note(&decisions[0], 7, 100.0);
+    assert_eq!(decide(&memory, &idle, &status, 105.0), []);
+    let heard = memory.hear(&[answered(&status, 7, outcome)], 110.0);
+    assert_eq!((heard.len(), heard[0].outcome), (1, outcome));
+    memory
+}
+
+#[test]
+fn after_a_refusal_there_is_peace() {
+    let memory = after(Outcome::Refused);
+    let (idle, status) = (queue(1, &[OWN]), program(2, (1, 4)));
+    assert_eq!(decide(&memory, &idle, &status, 120.0), []);
+    assert_eq!(decide(&memory, &idle, &status, 141.0), [(2, 4)]);
+}
+
+#[test]
+fn after_growth_comes_calm_but_room_is_made() {
+    let memory = after(Outcome::Done);
+    let grown = program(4, (1, 8));
+    assert_eq!(decide(&memory, &queue(1, &[OWN, LENT]), &grown, 120.0), []);
+    assert_eq!(decide(&memory, &queue(1, &[OWN, LENT]), &grown, 141.0), [(3, 6)]);
+    let waits = queue(0, &[OWN, LENT, "3|PENDING|1|Resources|5|a"]);
+    assert_eq!(decide(&memory, &waits, &grown, 120.0), [(1, 2)]);
+}
+
+#[test]
+fn a_wish_that_nobody_answers_is_forgotten() {
+    let (mut memory, status) = (Memory::default(), program(2, (1, 4)));
+    let idle = queue(1, &[OWN]);
+    let decisions = memory.decide(&idle, std::slice::from_ref(&status), &RULES, 0.0);
+    memory.note(&decisions[0], 7, 0.0);
+    memory.hear(std::slice::from_ref(&status), 599.0);
+    assert_eq!(decide(&memory, &idle, &status, 599.0), []);
+    memory.hear(std::slice::from_ref(&status), 601.0);
+    assert_eq!(decide(&memory, &idle, &status, 602.0), []);
+    assert_eq!(decide(&memory, &idle, &status, 640.0), [(2, 4)]);
+}

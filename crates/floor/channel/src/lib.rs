@@ -1,0 +1,31 @@
+//! Encrypted connections between processes that share a key, and bounds on connections that do not prove it.
+//!
+//! The connecting side speaks first, and its first record already proves the key (Noise `NNpsk0`), so
+//! strangers get no answer. Until a connection has proved the key, it is one of a small number of
+//! [`Strangers`]: it is short-lived, and the oldest is dropped when there is no room.
+//!
+//! Each record on the wire is a length (2 bytes, big endian) and that many bytes of ciphertext. Both sides
+//! number the records, so that none can be left out, repeated or reordered.
+//!
+//! # Invariants
+//! - Nothing is read from a record before its authentication tag is verified.
+//! - A flood of connections takes a bounded number of threads and files, and no processor time while the
+//!   system refuses more of them.
+//!
+//! # Not here
+//! Contents: messages between nodes (`node-daemon`), between collectors and the analyzer (`wire`).
+
+mod noise;
+mod patient;
+mod reception;
+mod record;
+mod strangers;
+
+pub use noise::{ChannelError, Opener, Sealer, Shake};
+pub use patient::Patient;
+pub use reception::{Guest, Reception, listen};
+pub use record::{append_record, read_record};
+pub use strangers::{Limits, Seat, Strangers};
+
+/// Bytes of a key.
+pub const KEY_BYTES: usize = 32;

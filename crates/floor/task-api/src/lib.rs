@@ -1,0 +1,31 @@
+//! Vocabulary of a cluster that balances tasks between its nodes, as users and scripts see it.
+//!
+//! A client sends a [`Request`] to the daemon of its node and receives [`Answer`]s; both are JSON. A
+//! [`TaskName`] identifies a task by the node that it was submitted to and its number there.
+//!
+//! # Invariants
+//! - Pure: no clock, file, socket or thread. Times are milliseconds since 1970, by the clock of the node that
+//!   reports them.
+//! - Fields added later have a default, so that an older client understands a newer daemon.
+//!
+//! # Not here
+//! Rules of balancing (`balancing-policies`); messages between nodes, and sockets (`node-daemon`).
+
+mod base64;
+mod name;
+mod node;
+mod output;
+mod past;
+mod story;
+mod submission;
+mod talk;
+mod task;
+
+pub use name::{NameError, TaskName, TaskRange, check_node_name};
+pub use node::{Counts, LoadWord, NodeStatus, Presence};
+pub use output::{Output, Text};
+pub use past::{EndedRun, Kept, OutcomeCount, Past};
+pub use story::{Explanation, Step, What};
+pub use submission::{ArrayRange, Limits, OUTPUT_BYTES_MAX, Submission, SubmissionError};
+pub use talk::{Answer, Request, TALK_VERSION, TaskFilter};
+pub use task::{EndedTask, Outcome, TaskState, TaskStatus};

@@ -1,0 +1,188 @@
+/* Programs that change their number of ranks while they run, in C and C++.
+ *
+ * An iterative program registers its data once, and calls `malleable_resize_point` at the head of its loop. Whoever wants
+ * another number of ranks says so from outside (`sintonia resize JOB N`, a policy of Slurm, a schedule, a model): processes
+ * are started while the program computes, its data move, and the loop goes on with the next iteration.
+ *
+ *   mpicc program.c -lsintonia_malleable
+ *   mpirun -n 2 ./a.out --schedule 100:4,200:1
+ *
+ *   malleable *m = malleable_begin(&argc, &argv);
+ *   malleable_rows_of(m, n_rows, MALLEABLE_EVEN, 0, &share);
+ *   malleable_rows(m, "heat", &heat, sizeof *heat);
+ *   if (!malleable_is_new(m))
+ *       heat = make(share);
+ *   for (uint64_t i = 0; i < n; i++) {
+ *       if (malleable_resize_point(m, &i) == MALLEABLE_LEFT)
+ *           break;
+ *       step(heat, share, malleable_comm(m));
+ *   }
+ *   malleable_end(m);
+ *
+ * The library never ends the process: it returns codes, and `malleable_message` says in words what went wrong. MPI is begun
+ * here, so that several threads may call it. One thread calls the functions here.
+ *
+ * Made from the sources in crates/libraries/malleable-c/src; a test says how. */
+#ifndef MALLEABLE_H
+#define MALLEABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// The program continues unchanged.
+#define MALLEABLE_CONTINUE 0
+
+// The program continues with another number of ranks: its arrays, its communicator and its rows are new.
+#define MALLEABLE_RESIZED 1
+
+// This process is no longer needed: it must leave the loop, call `malleable_end`, and end.
+#define MALLEABLE_LEFT 2
+
+// An argument of a library function is not valid, such as a null pointer.
+#define MALLEABLE_MISUSE 10
+
+// An option is not valid.
+#define MALLEABLE_OPTIONS 11
+
+// The ranks cannot continue together, or the library failed.
+#define MALLEABLE_FAILED 12
+
+// Partition into blocks of equal length. Its parameter is ignored.
+#define MALLEABLE_EVEN 0
+
+// Partition into blocks with equal numbers of entries of the sparse matrix that is registered for these rows. Set
+// `n_rows` of `malleable_share` yourself: any blocks will do at first.
+#define MALLEABLE_WEIGHTED 1
+
+// Partition into blocks of equal length, whose bounds are multiples of the parameter.
+#define MALLEABLE_ALIGNED 2
+
+// Partition into blocks of as many rows as the parameter, dealt round-robin.
+#define MALLEABLE_CYCLIC 3
+
+// Partition of a field into rectangles: rows are its cells, and the parameter is its number of columns.
+#define MALLEABLE_BLOCKS_2D 4
+
+// Program that changes its number of ranks while it runs, as seen by one of its processes.
+typedef struct malleable malleable;
+
+// Rows of this rank.
+typedef struct malleable_share {
+  // First row.
+  uint64_t first;
+  // Number of rows.
+  uint64_t n_rows;
+} malleable_share;
+
+// Function that writes the bounds of blocks of rows, from 0 to `n_rows` and one more than parts, for any number of
+// parts.
+typedef void (*malleable_bounds)(uint64_t n_rows, uint32_t n_parts, uint64_t *bounds, void *context);
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Begins a malleable program, and initializes MPI unless the program has called `MPI_Init_thread` with
+// `MPI_THREAD_MULTIPLE`; a new process joins the ones that started it. The options of the library are taken from the
+// arguments of `main`, which may be null; `malleable_help` lists them. Null on failure: `malleable_message` returns
+// the reason.
+struct malleable *malleable_begin(int *argc,
+                                  char ***argv);
+
+// Like `malleable_begin`, with the program's own defaults of options, such as "--sizes 2:8", which the variable
+// `SINTONIA_MALLEABLE` and the arguments override.
+struct malleable *malleable_begin_with(const char *words, int *argc, char ***argv);
+
+// Returns whether this process was started by other ranks, or continues from a checkpoint: then it must not create its
+// data, which arrive at its first resize point.
+bool malleable_is_new(const struct malleable *program);
+
+// Point at which the size may change: at the head of the loop, before this iteration. All processes of the program
+// call it. A new process gets its data here, and the number of the next iteration.
+//
+// Returns `MALLEABLE_CONTINUE`; `MALLEABLE_RESIZED` when arrays, rows, and the communicator are new; `MALLEABLE_LEFT`
+// when this process leaves; or an error code. A resize that fails or is refused is not an error: the program
+// continues.
+int malleable_resize_point(struct malleable *program,
+                           uint64_t *iteration);
+
+// Returns the communicator of the present ranks, as a number that `malleable_comm` converts to an `MPI_Comm`. A resize
+// replaces it.
+size_t malleable_handle(const struct malleable *program);
+
+// Ends the program when the loop is done, or this process leaves: all processes call it. Arrays belong to the program
+// again. MPI is finalized at the end of the process: call `MPI_Finalize` only if the program initialized MPI itself.
+// Returns 0 or an error code.
+int malleable_end(struct malleable *program);
+
+// Registers bytes that are the same on every rank and never change: they move while the program computes.
+//
+// All functions that register return 0 or `MALLEABLE_MISUSE`. Every process registers the same objects, in the same
+// order, before its first resize point; a new process registers places that are still empty. Names are for messages.
+int malleable_constant(struct malleable *program,
+                       const char *called,
+                       void *place,
+                       size_t n_bytes);
+
+// Registers bytes that are the same on every rank and change between iterations.
+int malleable_variable(struct malleable *program, const char *called, void *place, size_t n_bytes);
+
+// Sets the partition of the rows of the arrays that are registered next: `MALLEABLE_EVEN` and so on, with its
+// parameter. `share` receives the rows of this rank: here, except for `MALLEABLE_WEIGHTED`, and after every resize. A
+// new rank need not know `n_rows`.
+int malleable_rows_of(struct malleable *program,
+                      uint64_t n_rows,
+                      int cut,
+                      uint64_t with,
+                      struct malleable_share *share);
+
+// Like `malleable_rows_of`, for blocks whose bounds a function of the program writes; at most four such functions.
+int malleable_rows_given(struct malleable *program,
+                         uint64_t n_rows,
+                         malleable_bounds bounds,
+                         void *context,
+                         struct malleable_share *share);
+
+// Registers a constant array with an element of `row_bytes` for each row: `place` is the address of the program's
+// pointer to it. The array must come from `malloc`: a resize frees it and puts a new one in its place, which the
+// program frees in the end. Constant arrays move while the program computes, so it must not write to them after its
+// first resize point.
+int malleable_constant_rows(struct malleable *program,
+                            const char *called,
+                            void *place,
+                            size_t row_bytes);
+
+// Registers a variable array with an element of `row_bytes` for each row: `place` is the address of the program's
+// pointer to it, which may point to another array from `malloc` at each resize point. A resize frees the array and
+// puts a new one in its place, which the program frees in the end.
+int malleable_rows(struct malleable *program,
+                   const char *called,
+                   void *place,
+                   size_t row_bytes);
+
+// Registers the rows of a constant sparse matrix: addresses of the program's pointers to the number of entries of each
+// row, and to the columns and values of all entries, row by row. The arrays must come from `malloc`, as for
+// `malleable_constant_rows`. With `MALLEABLE_WEIGHTED` each part gets an equal number of entries.
+int malleable_constant_csr(struct malleable *program,
+                           const char *called,
+                           uint32_t **lengths,
+                           uint32_t **columns,
+                           void *values,
+                           size_t value_bytes);
+
+// Returns the reason of the last failed call in this thread, as a sentence for the user; empty when none failed. Valid
+// until the next call fails.
+const char *malleable_message(void);
+
+// Returns the description of all options, as a program's `--help` may print it.
+const char *malleable_help(void);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+// The communicator of the present ranks, for programs that include `mpi.h`; a change of the size replaces it.
+#define malleable_comm(program) ((MPI_Comm)malleable_handle(program))
+
+#endif

@@ -1,0 +1,342 @@
+//! Index of a checkpoint: the objects that it holds, and their positions.
+
+use crate::data::{Class, Cut, Data, Rows};
+use resize_plan::Partition;
+use serde::{Deserialize, Serialize};
+
+/// Index of a checkpoint.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Index {
+    /// Program that wrote it, with its own arguments.
+    pub(crate) program: String,
+    /// Number of the next iteration.
+    pub(crate) iteration: u64,
+    /// Id of the file of constant data.
+    pub(crate) constants: u64,
+    pub(crate) replicated: Vec<Kept>,
+    pub(crate) groups: Vec<KeptGroup>,
+}
+
+/// Object of which every rank holds all.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    pub(crate) name: String,
+    pub(crate) is_constant: bool,
+    /// Size of an element in bytes, and whether the number of elements may vary.
+    pub(crate) form: (usize, bool),
+    pub(crate) array: Place,
+}
+
+/// Objects whose rows are partitioned in the same way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeptGroup {
+    pub(crate) n_rows: u64,
+    pub(crate) cut: [u64; 2],
+    pub(crate) objects: Vec<KeptObject>,
+}
+
+/// Object of which each rank holds its rows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeptObject {
+    pub(crate) name: String,
+    pub(crate) is_constant: bool,
+    /// Elements of each row; 0 for a sparse object.
+    pub(crate) n_per_row: usize,
+    /// One array, or lengths, columns and values.
+    pub(crate) arrays: Vec<Place>,
+}
+
+/// Position of an array in its file.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Place {
+    /// Size of an element, in bytes.
+    pub(crate) width: usize,
+    pub(crate) at: u64,
+    pub(crate) n_bytes: u64,
+}
+
+impl KeptObject {
+    fn is_sized_for(&self, n_rows: u64) -> bool {
+        match self.arrays[..] {
+            [even] => {
+                let row_bytes = (self.n_per_row as u64).checked_mul(even.width as u64);
+                row_bytes.and_then(|row| row.checked_mul(n_rows)) == Some(even.n_bytes)
+            }
+            [lengths, columns, values] => {
+                let n_of = |place: Place| place.n_bytes.checked_div(place.width as u64);
+                lengths.width == 4
+                    && n_of(lengths) == Some(n_rows)
+                    && is_multiple(lengths.n_bytes, 4)
+                    && n_of(columns) == n_of(values)
+                    && is_multiple(columns.n_bytes, columns.width)
+                    && is_multiple(values.n_bytes, values.width)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Returns whether these bytes are whole elements of this width.
+fn is_multiple(n_bytes: u64, width: usize) -> bool {
+    n_bytes.checked_rem(width as u64).unwrap_or(n_bytes) == 0
+}
+
+impl Index {
+    /// Index of the registered data for these partitions; `n_entries` are those of each sparse object, in order.
+    pub(crate) fn of(data: &Data<'_>, rows: &[([u64; 2], Partition)], n_entries: &[u64]) -> Self {
+        let mut ends = [0, 0];
+        let mut place = |class: Class, width: usize, n_bytes: u64| {
+            let end = &mut ends[usize::from(class == Class::Constant)];
+            let at = *end;
+            *end += n_bytes;
+            Place { width, at, n_bytes }
+        };
+        let replicated = data.replicated.iter().map(|object| {
+            let form = object.words.form();
+            Kept {
+                name: object.name.to_owned(),
+                is_constant: object.class == Class::Constant,
+                form,
+                array: place(object.class, form.0, object.words.bytes().len() as u64),
+            }
+        });
+        let replicated = replicated.collect();
+        let mut n_entries = n_entries.iter().copied();
+        let mut groups = Vec::new();
+        for (group, (cut, partition)) in data.groups.iter().zip(rows) {
+            let n_rows = partition.n_rows();
+            let objects = group.objects.iter().map(|object| {
+                let (n_per_row, arrays) = match &object.rows {
+                    Rows::Even { n_per_row, array } => {
+                        let width = array.element_bytes();
+                        let n_bytes = n_rows * (*n_per_row * width) as u64;
+                        (*n_per_row, vec![place(object.class, width, n_bytes)])
+                    }
+                    Rows::Sparse { arrays, .. } => {
+                        let n = n_entries.next().unwrap_or(0);
+                        let mut all = vec![place(object.class, 4, 4 * n_rows)];
+                        all.extend(arrays.iter().map(|array| {
+                            let width = array.element_bytes();
+                            place(object.class, width, n * width as u64)
+                        }));
+                        (0, all)
+                    }
+                };
+                let is_constant = object.class == Class::Constant;
+                KeptObject { name: object.name.to_owned(), is_constant, n_per_row, arrays }
+            });
+            groups.push(KeptGroup { n_rows, cut: *cut, objects: objects.collect() });
+        }
+        Self { replicated, groups, ..Self::default() }
+    }
+
+    /// Returns whether the index assigns each of `n_bytes` of variable and of constant data, as [`of`](Self::of) lays
+    /// them out.
+    pub(crate) fn describes(&self, n_bytes: [u64; 2]) -> bool {
+        let mut ends = [0_u64, 0];
+        let mut follows = |is_constant: bool, place: &Place| {
+            let end = &mut ends[usize::from(is_constant)];
+            let is_next = place.at == *end;
+            is_next && end.checked_add(place.n_bytes).map(|next| *end = next).is_some()
+        };
+        let replicated = self.replicated.iter().all(|kept| {
+            let (width, is_list) = kept.form;
+            let is_sized = if is_list {
+                is_multiple(kept.array.n_bytes, width)
+            } else {
+                kept.array.n_bytes == width as u64
+            };
+            is_sized && kept.array.width == width && follows(kept.is_constant, &kept.array)
+        });
+        let grouped = self.groups.iter().all(|group| {
+            group.objects.iter().all(|object| {
+                object.is_sized_for(group.n_rows)
+                    && object.arrays.iter().all(|place| follows(object.is_constant, place))
+            })
+        });
+        replicated && grouped && ends == n_bytes
+    }
+
+    /// Sizes of the variable and of the constant data, in bytes.
+    pub(crate) fn n_bytes(&self) -> [u64; 2] {
+        let objects = self.groups.iter().flat_map(|group| &group.objects);
+        let rows = objects.flat_map(|object| {
+            object.arrays.iter().map(|array| (object.is_constant, array.n_bytes))
+        });
+        let replicated = self.replicated.iter().map(|kept| (kept.is_constant, kept.array.n_bytes));
+        let mut sums = [0, 0];
+        rows.chain(replicated).for_each(|(is_constant, n)| sums[usize::from(is_constant)] += n);
+        sums
+    }
+
+    /// Returns the first object that differs from `data`, with what `data` has instead.
+    pub(crate) fn difference(&self, data: &Data<'_>) -> Option<(String, String)> {
+        let (held, registered) = (self.words(), words(data));
+        if held == registered {
+            return None;
+        }
+        let n_equal = held.iter().zip(&registered).take_while(|(a, b)| a == b).count();
+        let word = |words: &[String]| words.get(n_equal).cloned().unwrap_or("nothing more".into());
+        Some((word(&held), word(&registered)))
+    }
+
+    fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for kept in &self.replicated {
+            words.push(replicated(&kept.name, kept.is_constant, kept.form));
+        }
+        for group in &self.groups {
+            words.push(cut(group.cut[0]));
+            for object in &group.objects {
+                let widths = object.arrays.iter().map(|array| array.width).collect::<Vec<_>>();
+                words.push(rows(&object.name, object.is_constant, (object.n_per_row, &widths)));
+            }
+        }
+        words
+    }
+}
+
+/// Describes the registered data in words, for comparison.
+fn words(data: &Data<'_>) -> Vec<String> {
+    let mut words = Vec::new();
+    for object in &data.replicated {
+        let is_constant = object.class == Class::Constant;
+        words.push(replicated(object.name, is_constant, object.words.form()));
+    }
+    for group in &data.groups {
+        words.push(cut(group.cut.encode()[0]));
+        for object in &group.objects {
+            let (n_per_row, widths) = match &object.rows {
+                Rows::Even { n_per_row, array } => (*n_per_row, vec![array.element_bytes()]),
+                Rows::Sparse { arrays: [columns, values], .. } => {
+                    (0, vec![4, columns.element_bytes(), values.element_bytes()])
+                }
+            };
+            let is_constant = object.class == Class::Constant;
+            words.push(rows(object.name, is_constant, (n_per_row, &widths)));
+        }
+    }
+    words
+}
+
+fn kind(is_constant: bool) -> &'static str {
+    if is_constant { "constant" } else { "variable" }
+}
+
+fn replicated(name: &str, is_constant: bool, (width, is_list): (usize, bool)) -> String {
+    let list = if is_list { "a list with elements" } else { "a value" };
+    format!("{} `{name}`, {list} of {width} bytes", kind(is_constant))
+}
+
+fn cut(kind: u64) -> String {
+    let kinds = ["even", "weighted", "aligned", "cyclic", "rectangular", "given"];
+    let kind = usize::try_from(kind).ok().and_then(|kind| kinds.get(kind));
+    format!("rows in {} parts", kind.unwrap_or(&"unknown"))
+}
+
+fn rows(name: &str, is_constant: bool, (n_per_row, widths): (usize, &[usize])) -> String {
+    let each = match n_per_row {
+        0 => "entries".to_owned(),
+        1 => "an element for each row".to_owned(),
+        n => format!("{n} elements for each row"),
+    };
+    format!("{} `{name}`, {each} of {widths:?} bytes", kind(is_constant))
+}
+
+/// Partitions the rows of a group among `n_parts` ranks; weights are those of its first sparse object.
+pub(crate) fn partition(
+    group: &KeptGroup,
+    cut: Cut,
+    n_parts: u32,
+    weights: &[u32],
+) -> Result<Partition, resize_plan::PartitionError> {
+    match cut {
+        Cut::Weighted => {
+            let weights = weights.iter().map(|weight| u64::from(*weight)).collect::<Vec<_>>();
+            Partition::weighted(&weights, n_parts)
+        }
+        _ => cut.informed(group.cut[1]).partition(group.n_rows, n_parts),
+    }
+}
+
+/// Byte ranges of a part in the array, in the part's order. `begins` is where rows begin; `None` for rows of equal
+/// size.
+pub(crate) fn stretches(
+    partition: &Partition,
+    part: u32,
+    row_bytes: u64,
+    begins: Option<&[u64]>,
+) -> Vec<(u64, usize)> {
+    let stretch = |rows: std::ops::Range<u64>| {
+        let begin = |row: u64| match begins {
+            Some(begins) => {
+                let row = usize::try_from(row).unwrap_or(usize::MAX);
+                begins.get(row).copied().unwrap_or(0)
+            }
+            None => row,
+        };
+        let (from, to) = (begin(rows.start), begin(rows.end));
+        (from * row_bytes, usize::try_from((to - from) * row_bytes).unwrap_or(usize::MAX))
+    };
+    partition.rows_of(part).map(stretch).collect()
+}
+
+/// Start of each row's entries, and the end of the last row.
+pub(crate) fn begins(lengths: &[u32]) -> Vec<u64> {
+    let ends = lengths.iter().scan(0, |end, length| {
+        *end += u64::from(*length);
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Csr;
+
+    #[track_caller]
+    fn check(partition: &Partition, begins: Option<&[u64]>, parts: &[&[(u64, usize)]]) {
+        for (part, expected) in (0..).zip(parts) {
+            assert_eq!(stretches(partition, part, 8, begins), *expected, "part {part}");
+        }
+    }
+
+    #[test]
+    fn parts_lie_in_the_order_of_their_rows() {
+        check(&Partition::even(5, 2).unwrap(), None, &[&[(0, 24)], &[(24, 16)]]);
+        check(&Partition::cyclic(5, 2, 2).unwrap(), None, &[&[(0, 16), (32, 8)], &[(16, 16)]]);
+        let begins = begins(&[2, 0, 1]);
+        assert_eq!(begins, [0, 2, 2, 3]);
+        check(&Partition::even(3, 2).unwrap(), Some(&begins), &[&[(0, 16)], &[(16, 8)]]);
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let (mut value, mut rows, mut csr) = (7_u64, vec![1.0; 3], Csr::<f64>::default());
+        let mut data = Data::default();
+        data.constant("value", &mut value);
+        data.rows_of(3, Cut::Even);
+        data.rows("x", &mut rows);
+        data.constant_csr("a", &mut csr);
+        let index = Index::of(&data, &[([0, 0], Partition::even(3, 1).unwrap())], &[4]);
+        assert_eq!(index.n_bytes(), [24, 8 + 12 + 16 + 32]);
+        assert_eq!(index.difference(&data), None);
+        assert!(index.describes([24, 68]));
+        assert!(!index.describes([24, 69]) && !index.describes([25, 68]));
+        let mut longer = index.clone();
+        longer.groups[0].n_rows = 4;
+        assert!(!longer.describes([24, 68]));
+        let mut swapped = index.clone();
+        swapped.groups[0].objects[1].arrays.swap(1, 2);
+        assert!(!swapped.describes([24, 68]));
+        let (mut value, mut rows) = (7_u64, vec![1.0_f32; 3]);
+        let mut data = Data::default();
+        data.constant("value", &mut value);
+        data.rows_of(3, Cut::Even);
+        data.rows("x", &mut rows);
+        let (held, registered) = index.difference(&data).unwrap();
+        assert_eq!(held, "variable `x`, an element for each row of [8] bytes");
+        assert_eq!(registered, "variable `x`, an element for each row of [4] bytes");
+    }
+}

@@ -1,0 +1,25 @@
+//! State that rank 0 hands over to the next rank 0.
+
+use crate::protocol::Attempt;
+use resize_api::{Answer, Resize};
+use serde::{Deserialize, Serialize};
+
+/// State that rank 0 hands over to the next rank 0.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Baton {
+    pub(crate) job: String,
+    pub(crate) serial: u16,
+    pub(crate) sizes: (u32, u32),
+    /// Number of schedule entries that were applied.
+    pub(crate) n_scheduled: usize,
+    pub(crate) answered: Option<Answer>,
+    pub(crate) resizes: Vec<Resize>,
+    /// Size and measured time of an iteration, in seconds.
+    pub(crate) seen: Vec<(u32, f64)>,
+    /// Index of the method that was best in the trial.
+    pub(crate) method: Option<usize>,
+    /// Resize by which another process becomes rank 0.
+    pub(crate) attempt: Option<Attempt>,
+    /// Hosts of ranks that leave.
+    pub(crate) hosts_left: Vec<String>,
+}

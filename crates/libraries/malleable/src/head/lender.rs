@@ -1,0 +1,141 @@
+//! Requests places for new ranks from a manager.
+
+use crate::change::Room;
+use crate::manager::{
+    HostFile, Launcher, Manager, Place, Reply, Request, Slurm, SlurmJob, Ticket, Way,
+};
+use crate::options::{ManagerKind, Options, Placement};
+use std::fmt;
+use std::path::Path;
+
+/// Manager, and the requests to it.
+pub(crate) struct Lender {
+    manager: Box<dyn Manager>,
+    /// Pending request.
+    asked: Option<Ticket>,
+    /// Granted request whose places are not in use yet.
+    granted: Option<Ticket>,
+}
+
+impl fmt::Debug for Lender {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Lender").field("asked", &self.asked).finish_non_exhaustive()
+    }
+}
+
+/// Reply to a request for room.
+pub(crate) enum Answer {
+    /// Not yet known.
+    Pending,
+    Rooms(Vec<Room>),
+    None(String),
+}
+
+impl Lender {
+    /// Creates the manager that the options select; `present` are the hosts of the present ranks. The error
+    /// is the reason why there is none.
+    pub(crate) fn new(
+        options: &Options,
+        present: &[String],
+        is_open_mpi: bool,
+    ) -> Result<Self, String> {
+        let is_job = crate::wish::slurm_job().is_some();
+        let kind = match (options.manager, &options.hosts) {
+            (ManagerKind::Auto, Some(_)) => ManagerKind::Hosts,
+            (ManagerKind::Auto, None) if is_job => ManagerKind::Slurm,
+            (kind, _) => kind,
+        };
+        let manager: Box<dyn Manager> = match (kind, &options.hosts) {
+            (ManagerKind::Hosts, Some(file)) => Box::new(host_file(file, options, present)?),
+            (ManagerKind::Hosts, None) => {
+                return Err("`--manager hosts` needs `--hosts FILE`".to_owned());
+            }
+            (ManagerKind::Slurm, _) => Box::new(slurm(options, present, is_open_mpi)?),
+            _ => Box::new(HostFile::anywhere()),
+        };
+        Ok(Self { manager, asked: None, granted: None })
+    }
+
+    /// Requests room, or polls the pending request.
+    pub(crate) fn ask(&mut self, request: &Request) -> Answer {
+        if request.n_ranks == 0 {
+            return Answer::Rooms(Vec::new());
+        }
+        let ticket = *self.asked.get_or_insert_with(|| self.manager.request(request));
+        match self.manager.poll(ticket) {
+            Reply::Pending(_) => Answer::Pending,
+            Reply::Granted(places) => {
+                (self.asked, self.granted) = (None, Some(ticket));
+                Answer::Rooms(places.into_iter().map(room).collect())
+            }
+            Reply::Refused(why) => {
+                self.asked = None;
+                Answer::None(why)
+            }
+        }
+    }
+
+    /// Records that the granted places are in use.
+    pub(crate) fn keep(&mut self) {
+        self.granted = None;
+    }
+
+    /// Withdraws pending and granted requests.
+    pub(crate) fn forget(&mut self) {
+        for ticket in self.asked.take().into_iter().chain(self.granted.take()) {
+            self.manager.withdraw(ticket);
+        }
+    }
+
+    /// Returns the places of ranks that have ended.
+    pub(crate) fn give_back(&mut self, hosts: &[String]) {
+        hosts.iter().for_each(|host| self.manager.give_back(host, 1));
+    }
+
+    pub(crate) fn companions(&self) -> Vec<u64> {
+        self.manager.companions()
+    }
+}
+
+fn room(place: Place) -> Room {
+    let (n_ranks, ranks, host) = (place.n_ranks, place.ranks, Some(place.host));
+    let (host, through) = match place.way {
+        Way::Anywhere => (None, Vec::new()),
+        Way::Named => (host, Vec::new()),
+        Way::Through(through) => (None, through),
+    };
+    Room { n_ranks, ranks, host, through }
+}
+
+fn host_file(file: &Path, options: &Options, present: &[String]) -> Result<HostFile, String> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file);
+    let text = text.map_err(|error| format!("the host file `{shown}` cannot be read: {error}"))?;
+    HostFile::read(&text, placement(options), present)
+        .map_err(|error| format!("the host file `{shown}` is wrong: {error}"))
+}
+
+fn slurm(options: &Options, present: &[String], is_open_mpi: bool) -> Result<Slurm, String> {
+    let launcher = if is_open_mpi { Launcher::OpenMpi } else { Launcher::Mpich };
+    let job = SlurmJob::of(|name| std::env::var(name).ok(), launcher);
+    let placed = (placement(options), present);
+    job.and_then(|job| Slurm::new(job, launcher, placed, patience(options))).map_err(with_cause)
+}
+
+fn with_cause(error: impl std::error::Error) -> String {
+    let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
+    format!("{error}{cause}")
+}
+
+/// Largest time to wait for nodes.
+fn patience(options: &Options) -> std::time::Duration {
+    10 * options.deadline
+}
+
+fn placement(options: &Options) -> resize_plan::Placement {
+    match options.placement {
+        Placement::Fill => resize_plan::Placement::Fill,
+        // `Nearest` decides by the bytes found, where these are known.
+        Placement::Balance | Placement::Nearest => resize_plan::Placement::Balance,
+    }
+}

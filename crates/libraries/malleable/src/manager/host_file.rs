@@ -1,0 +1,236 @@
+//! Manager for the hosts of a host file, or for this host only.
+
+use super::hosts::is_same;
+use super::{Host, Hosts, Manager, Place, Reply, Request, Ticket, Tickets, Way};
+use resize_plan::Placement;
+use std::collections::BTreeMap;
+
+/// Counts ranks on the hosts of a file with lines `NAME slots=N`, as launchers read them; without a file, any number on
+/// this host.
+#[derive(Debug)]
+pub struct HostFile {
+    hosts: Hosts,
+    tickets: Tickets,
+    granted: BTreeMap<Ticket, Vec<Place>>,
+    refused: BTreeMap<Ticket, String>,
+}
+
+/// Error in a host file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostFileError {
+    /// A word is not recognized.
+    #[error("line {line} of the host file has `{word}`; write `NAME slots=N`")]
+    Word {
+        /// Number of the line, from 1.
+        line: usize,
+        /// Word that is not recognized.
+        word: String,
+    },
+    /// The names are not a valid list of nodes.
+    #[error("line {line} of the host file is wrong: {source}")]
+    Names {
+        /// Number of the line, from 1.
+        line: usize,
+        /// Cause.
+        source: host_list::NodeListError,
+    },
+    /// The file names no host.
+    #[error("the host file names no host; write a line `NAME slots=N` for each")]
+    Empty,
+}
+
+impl HostFile {
+    /// Manager for any number of ranks, wherever the library starts them.
+    pub fn anywhere() -> Self {
+        let mut hosts = Hosts::default();
+        let name = "localhost".to_owned();
+        hosts.add(Host { name, n_slots: u32::MAX, n_busy: 0, way: Way::Anywhere });
+        Self::of(hosts)
+    }
+
+    /// Reads the text of a host file. `present` are the hosts of the present ranks, rank 0 first, whose host may be
+    /// called `localhost` in the file.
+    ///
+    /// # Errors
+    /// [`HostFileError`].
+    pub fn read(
+        text: &str,
+        placement: Placement,
+        present: &[String],
+    ) -> Result<Self, HostFileError> {
+        let mut hosts = Hosts::new(placement);
+        for (number, line) in text.lines().enumerate() {
+            for mut host in hosts_of(number + 1, line)? {
+                if let Some(own) = present.first().filter(|_| host.name == "localhost") {
+                    host.name.clone_from(own);
+                }
+                hosts.add(host);
+            }
+        }
+        if hosts.all().is_empty() {
+            return Err(HostFileError::Empty);
+        }
+        for name in present {
+            // Ranks on other hosts take no slots of the file.
+            hosts.occupy(name);
+        }
+        Ok(Self::of(hosts))
+    }
+
+    fn of(hosts: Hosts) -> Self {
+        let (granted, refused) = (BTreeMap::new(), BTreeMap::new());
+        Self { hosts, tickets: Tickets::default(), granted, refused }
+    }
+
+    fn why_not(&self, request: &Request) -> String {
+        let n_free = self.hosts.n_free(request);
+        let n_ranks = request.n_ranks;
+        match request.hosts.as_slice() {
+            [] => format!(
+                "{n_ranks} slots are wanted and {n_free} are free; name more hosts in `--hosts FILE`"
+            ),
+            hosts => {
+                format!("{n_ranks} slots are wanted and {n_free} are free on `{}`", hosts.join(","))
+            }
+        }
+    }
+}
+
+/// Parses the hosts of a line.
+fn hosts_of(line: usize, text: &str) -> Result<Vec<Host>, HostFileError> {
+    let text = text.split('#').next().unwrap_or_default();
+    let mut words = text.split_whitespace();
+    let Some(first) = words.next() else { return Ok(Vec::new()) };
+    let wrong = |word: &str| HostFileError::Word { line, word: word.to_owned() };
+    // MPICH writes `NAME:N`.
+    let named = host_list::hosts(first).map_err(|source| HostFileError::Names { line, source })?;
+    let mut n_slots = None;
+    for word in words {
+        match word.split_once('=') {
+            Some(("slots", n)) => n_slots = Some(n.parse().map_err(|_| wrong(word))?),
+            Some(("max_slots" | "max-slots", _)) => {}
+            _ => return Err(wrong(word)),
+        }
+    }
+    let host = |named: host_list::Named| {
+        let n_slots = n_slots.or(named.n_places).unwrap_or(1);
+        Host { name: named.name, n_slots, n_busy: 0, way: Way::Named }
+    };
+    Ok(named.into_iter().map(host).collect())
+}
+
+impl Manager for HostFile {
+    fn request(&mut self, request: &Request) -> Ticket {
+        let ticket = self.tickets.next();
+        match self.hosts.take(request) {
+            Some(places) => drop(self.granted.insert(ticket, places)),
+            None => drop(self.refused.insert(ticket, self.why_not(request))),
+        }
+        ticket
+    }
+
+    fn poll(&mut self, ticket: Ticket) -> Reply {
+        if let Some(why) = self.refused.remove(&ticket) {
+            return Reply::Refused(why);
+        }
+        match self.granted.get(&ticket) {
+            Some(places) => Reply::Granted(places.clone()),
+            None => Reply::Refused("the request was withdrawn".to_owned()),
+        }
+    }
+
+    fn withdraw(&mut self, ticket: Ticket) {
+        for place in self.granted.remove(&ticket).into_iter().flatten() {
+            self.hosts.free(&place.host, place.n_ranks);
+        }
+    }
+
+    fn give_back(&mut self, host: &str, n_ranks: u32) {
+        match self.hosts.all() {
+            // With a single host, its name does not matter.
+            [only] if !is_same(&only.name, host) => {
+                let only = only.name.clone();
+                self.hosts.free(&only, n_ranks);
+            }
+            _ => self.hosts.free(host, n_ranks),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Result<&[(&str, u32, u32)], &str>) {
+        let present = ["n1".to_owned(), "n1".to_owned(), "n2".to_owned()];
+        match (HostFile::read(text, Placement::Balance, &present), expected) {
+            (Ok(read), Ok(expected)) => {
+                let hosts = read.hosts.all().iter();
+                let hosts = hosts.map(|host| (host.name.as_str(), host.n_slots, host.n_busy));
+                assert_eq!(hosts.collect::<Vec<_>>(), expected);
+            }
+            (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{error}"),
+            (read, expected) => panic!("{read:?} and not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn files_of_both_launchers_are_read() {
+        check("n1 slots=4\nn2 slots=2 max_slots=4 # new\n", Ok(&[("n1", 4, 2), ("n2", 2, 1)]));
+        check("n1:4\n\nn2\n# n3\n", Ok(&[("n1", 4, 2), ("n2", 1, 1)]));
+        check("n1\nn1\n", Ok(&[("n1", 2, 2)]));
+        check(
+            "r[1,2]n[1-2] slots=3",
+            Ok(&[("r1n1", 3, 0), ("r1n2", 3, 0), ("r2n1", 3, 0), ("r2n2", 3, 0)]),
+        );
+        check("n[1-2]:4", Ok(&[("n1", 4, 2), ("n2", 4, 1)]));
+        check("n[1-", Err("line 1 of the host file is wrong: the brackets of"));
+        check("localhost slots=3", Ok(&[("n1", 3, 2)]));
+        check("n1 slots=many", Err("line 1 of the host file has `slots=many`"));
+        check("n1\nn2 four", Err("line 2 of the host file has `four`"));
+        check("# nobody\n", Err("names no host"));
+    }
+
+    #[test]
+    fn slots_are_lent_and_taken_back() {
+        let present = ["n1".to_owned()];
+        let file = HostFile::read("n1 slots=2\nn2 slots=2", Placement::Fill, &present);
+        let mut hosts = file.unwrap();
+        let three = Request { n_ranks: 3, ..Request::default() };
+        let ticket = hosts.request(&three);
+        let Reply::Granted(places) = hosts.poll(ticket) else { panic!("there are three slots") };
+        let places = places.iter().map(|place| (place.host.as_str(), place.n_ranks));
+        assert_eq!(places.collect::<Vec<_>>(), [("n1", 1), ("n2", 2)]);
+        let further = hosts.request(&Request { n_ranks: 1, ..Request::default() });
+        let Reply::Refused(why) = hosts.poll(further) else { panic!("there is no slot") };
+        assert!(why.contains("1 slots are wanted and 0 are free"), "{why}");
+        hosts.give_back("n2", 2);
+        hosts.withdraw(further);
+        let again = hosts.request(&Request {
+            n_ranks: 2,
+            hosts: vec!["n2".to_owned()],
+            ..Request::default()
+        });
+        assert!(matches!(hosts.poll(again), Reply::Granted(_)));
+    }
+
+    #[test]
+    fn a_request_that_is_withdrawn_leaves_nothing() {
+        let mut hosts = HostFile::read("n1 slots=2", Placement::Fill, &[]).unwrap();
+        let two = Request { n_ranks: 2, ..Request::default() };
+        let ticket = hosts.request(&two);
+        hosts.withdraw(ticket);
+        let again = hosts.request(&two);
+        assert!(matches!(hosts.poll(again), Reply::Granted(_)));
+    }
+
+    #[test]
+    fn without_a_file_there_is_room() {
+        let mut hosts = HostFile::anywhere();
+        let ticket = hosts.request(&Request { n_ranks: 100, ..Request::default() });
+        let Reply::Granted(places) = hosts.poll(ticket) else { panic!("there is room") };
+        assert_eq!((places[0].n_ranks, &places[0].way), (100, &Way::Anywhere));
+    }
+}

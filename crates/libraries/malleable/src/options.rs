@@ -1,0 +1,307 @@
+//! Options for changing the size of a program; each has a default.
+
+mod arguments;
+
+use resize_api::{Spawn, Strategy};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Options for changing the size of a program.
+///
+/// ```
+/// use malleable::Options;
+///
+/// let words = ["--sizes", "2:8", "--schedule", "10:4", "matrix.mtx"];
+/// let (options, others) = Options::parse(words.map(str::to_owned))?;
+/// assert_eq!(options, Options::new().sizes(2, 8).schedule([(10, 4)]));
+/// assert_eq!(others, ["matrix.mtx"]);
+/// # Ok::<(), malleable::OptionsError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    pub(crate) sizes: Option<(u32, u32)>,
+    pub(crate) preferred: Option<u32>,
+    /// Iteration and size, by iteration.
+    pub(crate) schedule: Vec<(u64, u32)>,
+    /// Iterations between two checks for a resize; `None` to choose it from the time of an iteration.
+    pub(crate) check_every: Option<u32>,
+    pub(crate) strategy: Strategy,
+    pub(crate) spawn: Spawn,
+    pub(crate) is_foreground: bool,
+    pub(crate) redistribution: Redistribution,
+    pub(crate) placement: Placement,
+    pub(crate) hosts: Option<PathBuf>,
+    pub(crate) manager: ManagerKind,
+    pub(crate) model: Option<PathBuf>,
+    pub(crate) n_iterations: Option<u64>,
+    pub(crate) record: Option<PathBuf>,
+    pub(crate) control: Option<PathBuf>,
+    pub(crate) deadline: Duration,
+    pub(crate) checkpoint: Option<PathBuf>,
+    pub(crate) checkpoint_every: Duration,
+    pub(crate) is_explaining: bool,
+}
+
+/// Method of moving data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Redistribution {
+    /// The fastest one in a trial with the MPI library.
+    #[default]
+    Auto,
+    /// One exchange among all ranks, while the program waits.
+    Sync,
+    /// In the background: constant data move while the program computes.
+    Async,
+    /// Messages only between ranks that share rows: constant data move while the program computes.
+    PointToPoint,
+    /// Targets fetch constant data while the program computes.
+    Get,
+}
+
+/// Choice of the nodes on which processes are started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Evenly over the nodes.
+    #[default]
+    Balance,
+    /// Node after node.
+    Fill,
+    /// Near the data that they get.
+    Nearest,
+}
+
+/// Source of nodes for additional processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ManagerKind {
+    /// None: the launcher's choice.
+    None,
+    /// A host file.
+    Hosts,
+    /// Slurm.
+    Slurm,
+    /// Slurm inside a Slurm job, else the host file if there is one, else none.
+    #[default]
+    Auto,
+}
+
+/// Error in the options.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// An option lacks its value.
+    #[error("`{option}` has no value; write `{option} {expected}`")]
+    NoValue {
+        /// Option without a value.
+        option: String,
+        /// Expected form of the value.
+        expected: &'static str,
+    },
+    /// The value of an option is not valid.
+    #[error("`{option} {value}` is not understood; write `{option} {expected}`")]
+    Value {
+        /// Option with the value.
+        option: String,
+        /// Value as given.
+        value: String,
+        /// Expected form of the value.
+        expected: &'static str,
+    },
+}
+
+/// Default time between two checkpoints.
+const CHECKPOINT_EVERY: Duration = Duration::from_mins(5);
+/// Default limit on the time of each phase of a resize.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            sizes: None,
+            preferred: None,
+            schedule: Vec::new(),
+            check_every: None,
+            strategy: Strategy::Merge,
+            spawn: Spawn::Tree,
+            is_foreground: false,
+            redistribution: Redistribution::Auto,
+            placement: Placement::Balance,
+            hosts: None,
+            manager: ManagerKind::Auto,
+            model: None,
+            n_iterations: None,
+            record: None,
+            control: None,
+            deadline: DEADLINE,
+            checkpoint: None,
+            checkpoint_every: CHECKPOINT_EVERY,
+            is_explaining: false,
+        }
+    }
+}
+
+impl Options {
+    /// Returns the default options.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the smallest and largest number of ranks. By default only the sizes in the schedule are allowed.
+    #[must_use]
+    pub fn sizes(mut self, min: u32, max: u32) -> Self {
+        let min = min.max(1);
+        self.sizes = Some((min, max.max(min)));
+        self
+    }
+
+    /// Sets the number of ranks with which the program runs best.
+    #[must_use]
+    pub fn preferred(mut self, n_ranks: u32) -> Self {
+        self.preferred = Some(n_ranks);
+        self
+    }
+
+    /// Sets from which iteration on the program wants which size; sizes are applied in order, none is skipped.
+    #[must_use]
+    pub fn schedule(mut self, sizes: impl IntoIterator<Item = (u64, u32)>) -> Self {
+        self.schedule = sizes.into_iter().collect();
+        self.schedule.sort_by_key(|(iteration, _)| *iteration);
+        self
+    }
+
+    /// Sets the number of iterations between two checks for a resize; by default about one every 10 ms.
+    #[must_use]
+    pub fn check_every(mut self, n_iterations: u32) -> Self {
+        self.check_every = Some(n_iterations.max(1));
+        self
+    }
+
+    /// Sets which ranks continue after a resize.
+    #[must_use]
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// Sets how processes are started.
+    #[must_use]
+    pub fn spawn(mut self, spawn: Spawn) -> Self {
+        self.spawn = spawn;
+        self
+    }
+
+    /// Makes the program wait while processes are started, and until processes that leave are gone.
+    #[must_use]
+    pub fn foreground(mut self) -> Self {
+        self.is_foreground = true;
+        self
+    }
+
+    /// Sets how data move.
+    #[must_use]
+    pub fn redistribution(mut self, redistribution: Redistribution) -> Self {
+        self.redistribution = redistribution;
+        self
+    }
+
+    /// Sets on which nodes processes are started.
+    #[must_use]
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.placement = placement;
+        self
+    }
+
+    /// Sets the host file for additional processes.
+    #[must_use]
+    pub fn hosts(mut self, file: impl AsRef<Path>) -> Self {
+        self.hosts = Some(file.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the source of nodes for additional processes.
+    #[must_use]
+    pub fn manager(mut self, manager: ManagerKind) -> Self {
+        self.manager = manager;
+        self
+    }
+
+    /// Sets how to judge whether a resize pays: by a model file of the program's time, as `FILE:NAME=VALUE,...` where
+    /// it has parameters beside the number of processes; by `learn`, from measurements at the sizes it has had; or by
+    /// `explore`, which also tries sizes. The program then changes its size by itself.
+    #[must_use]
+    pub fn model(mut self, file: impl AsRef<Path>) -> Self {
+        self.model = Some(file.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the total number of iterations.
+    #[must_use]
+    pub fn iterations(mut self, n_iterations: u64) -> Self {
+        self.n_iterations = Some(n_iterations);
+        self
+    }
+
+    /// Returns the number set by [`iterations`](Self::iterations) or by its argument, as the program may need it, too.
+    #[must_use]
+    pub const fn n_iterations(&self) -> Option<u64> {
+        self.n_iterations
+    }
+
+    /// Sets the folder in which `resizes.jsonl` is written.
+    #[must_use]
+    pub fn record(mut self, folder: impl AsRef<Path>) -> Self {
+        self.record = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the folder of the status and of resize requests; `$HOME/.sintonia/jobs` by default.
+    #[must_use]
+    pub fn control(mut self, folder: impl AsRef<Path>) -> Self {
+        self.control = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Sets how long each phase of a resize may take; 60 s by default.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Sets the file to which the state is written from time to time. If it exists at the start of the program, the
+    /// program continues from it, with any number of ranks; when the program is done, the file is removed. Choose a
+    /// place where every rank 0 can write: another process may become rank 0. A file of constant data lies beside it.
+    #[must_use]
+    pub fn checkpoint(mut self, file: impl AsRef<Path>) -> Self {
+        self.checkpoint = Some(file.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the time between two checkpoints; 5 minutes by default.
+    #[must_use]
+    pub fn checkpoint_every(mut self, every: Duration) -> Self {
+        self.checkpoint_every = every;
+        self
+    }
+
+    /// Prints a line for each resize, on standard error of rank 0.
+    #[must_use]
+    pub fn explain(mut self) -> Self {
+        self.is_explaining = true;
+        self
+    }
+
+    /// Returns whether the program keeps the ranks with which it is launched.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.sizes.is_none() && self.schedule.is_empty()
+    }
+
+    /// Returns the sizes that may be requested: those set, else from the smallest to the largest of the schedule and
+    /// `n_ranks`.
+    pub(crate) fn sizes_with(&self, n_ranks: u32) -> (u32, u32) {
+        self.sizes.unwrap_or_else(|| {
+            let named = self.schedule.iter().map(|(_, size)| *size);
+            named.fold((n_ranks, n_ranks), |(min, max), size| (min.min(size), max.max(size)))
+        })
+    }
+}

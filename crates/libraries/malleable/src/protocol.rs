@@ -1,0 +1,370 @@
+//! Phases of a resize, as rank 0 sees them.
+//!
+//! ```text
+//! Idle -> Deciding -> Spawning -> Connecting -> MovingConstant -> MovingVariable -> Releasing -> Idle
+//! ```
+//!
+//! Every phase has a deadline. Until data move, a resize can be given up, and the program continues at its old size.
+//! Once constant data move, their deadline only ends the overlap with computing: the rest of them moves while the
+//! program waits. Processes that are not gone in time are named in the record.
+//!
+//! # Invariants
+//! - Pure: time is an argument.
+//! - One resize at a time; each ends with an outcome and an explanation.
+//!
+//! # Not here
+//! Carrying out the next step: `run`.
+
+use resize_api::{Outcome, Resize, Started, State};
+use serde::{Deserialize, Serialize};
+
+/// Resize under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Attempt {
+    /// Present phase.
+    pub(crate) phase: State,
+    /// Start of the phase, in seconds.
+    since_s: f64,
+    /// Id of the resize request, if its sender waits for an answer.
+    pub(crate) wish: Option<u64>,
+    /// Hosts on which ranks are to start, if requested.
+    pub(crate) hosts: Vec<String>,
+    /// Whether constant data move while the program computes.
+    pub(crate) is_overlapping: bool,
+    /// Record of the resize, as far as it is known.
+    pub(crate) resize: Resize,
+}
+
+/// Observations of rank 0 in the present phase.
+#[expect(clippy::struct_excessive_bools, reason = "observations that do not depend on each other")]
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Seen {
+    /// Permission or the reason for its refusal, once known.
+    pub(crate) permission: Option<Result<(), String>>,
+    /// Whether all new processes are started.
+    pub(crate) is_spawned: bool,
+    /// Result of joining them, once known.
+    pub(crate) joined: Option<Result<(), String>>,
+    /// Whether joining failed because a process was late.
+    pub(crate) is_late: bool,
+    /// Whether constant data have arrived everywhere.
+    pub(crate) has_constant: bool,
+    /// Whether the processes that left are gone.
+    pub(crate) are_gone: bool,
+}
+
+/// Action of all ranks at the next resize point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Todo {
+    /// Compute.
+    #[default]
+    GoOn,
+    /// Begin to start and join processes.
+    Start,
+    /// Begin to move constant data, and compute.
+    Move,
+    /// Move the remaining data, and take the new size.
+    Switch,
+    /// Give up the new processes.
+    GiveUp,
+}
+
+/// State machine of a program's resizes.
+#[derive(Clone, Debug)]
+pub(crate) struct Protocol {
+    deadline_s: f64,
+    /// Limit on the phase `Deciding`, in seconds: a manager may have to wait for nodes.
+    patience_s: f64,
+    attempt: Option<Attempt>,
+}
+
+impl Protocol {
+    pub(crate) fn new(deadline_s: f64, patience_s: f64) -> Self {
+        Self { deadline_s, patience_s, attempt: None }
+    }
+
+    /// Continues after another rank 0, which has just switched.
+    pub(crate) fn go_on(&mut self, mut attempt: Attempt, now_s: f64) {
+        attempt.since_s = now_s;
+        attempt.phase = State::Releasing;
+        self.attempt = Some(attempt);
+    }
+
+    /// Begins a resize; none may be under way.
+    pub(crate) fn begin(
+        &mut self,
+        resize: Resize,
+        wish: Option<u64>,
+        hosts: Vec<String>,
+        now_s: f64,
+    ) {
+        let phase = State::Deciding;
+        let is_overlapping = false;
+        self.attempt = Some(Attempt { phase, since_s: now_s, wish, hosts, is_overlapping, resize });
+    }
+
+    /// Phase of the present resize.
+    pub(crate) fn phase(&self) -> State {
+        self.attempt.as_ref().map_or(State::Idle, |attempt| attempt.phase)
+    }
+
+    /// Present resize.
+    pub(crate) fn attempt(&self) -> Option<&Attempt> {
+        self.attempt.as_ref()
+    }
+
+    /// Present resize, to fill in its record.
+    pub(crate) fn attempt_mut(&mut self) -> Option<&mut Attempt> {
+        self.attempt.as_mut()
+    }
+
+    /// Advances by the observations; returns the next action, and the resize when it has ended.
+    pub(crate) fn advance(&mut self, seen: &Seen, now_s: f64) -> (Todo, Option<Attempt>) {
+        let Some(attempt) = &mut self.attempt else { return (Todo::GoOn, None) };
+        let limit_s =
+            if attempt.phase == State::Deciding { self.patience_s } else { self.deadline_s };
+        let is_late = attempt.since_s + limit_s <= now_s;
+        let next = attempt.next(seen, is_late);
+        match next {
+            Next::Stay => (Todo::GoOn, None),
+            Next::To(phase, todo) => {
+                attempt.enter(phase, now_s);
+                (todo, None)
+            }
+            Next::End(outcome, sentence, todo) => {
+                attempt.note_time(now_s);
+                (attempt.resize.outcome, attempt.resize.sentence) = (outcome, sentence);
+                (todo, self.attempt.take())
+            }
+        }
+    }
+
+    /// Ends the resize under way because the program ends.
+    pub(crate) fn break_off(&mut self, now_s: f64) -> Option<Attempt> {
+        let mut attempt = self.attempt.take()?;
+        attempt.note_time(now_s);
+        let (from, to) = (attempt.resize.from, attempt.resize.to);
+        (attempt.resize.outcome, attempt.resize.sentence) = match attempt.phase {
+            State::Releasing => {
+                (Outcome::Done, format!("{from} ranks became {to}, and the program ended"))
+            }
+            State::Deciding => {
+                (Outcome::Refused, "the program ended before it was decided".to_owned())
+            }
+            _ => (Outcome::Failed, format!("the program ended before it had {to} ranks")),
+        };
+        Some(attempt)
+    }
+
+    /// Enters the phase `Releasing`, once all data have moved.
+    pub(crate) fn switched(&mut self, now_s: f64) {
+        if let Some(attempt) = &mut self.attempt {
+            attempt.enter(State::Releasing, now_s);
+        }
+    }
+}
+
+/// Transition from a phase.
+enum Next {
+    Stay,
+    To(State, Todo),
+    End(Outcome, String, Todo),
+}
+
+impl Attempt {
+    fn next(&self, seen: &Seen, is_late: bool) -> Next {
+        use Next::{End, Stay, To};
+        let (from, to) = (self.resize.from, self.resize.to);
+        match self.phase {
+            State::Deciding => match &seen.permission {
+                Some(Ok(())) => To(State::Spawning, Todo::Start),
+                Some(Err(why)) => End(Outcome::Refused, why.clone(), Todo::GoOn),
+                None if is_late => {
+                    let why = "nobody decided in time; the program keeps its size";
+                    End(Outcome::TimedOut, why.to_owned(), Todo::GoOn)
+                }
+                None => Stay,
+            },
+            State::Spawning | State::Connecting => match &seen.joined {
+                Some(Ok(())) if self.is_overlapping => To(State::MovingConstant, Todo::Move),
+                Some(Ok(())) => To(State::MovingVariable, Todo::Switch),
+                Some(Err(why)) => {
+                    let outcome = if seen.is_late { Outcome::TimedOut } else { Outcome::Failed };
+                    End(outcome, why.clone(), Todo::GiveUp)
+                }
+                None if is_late => {
+                    End(Outcome::TimedOut, self.late_sentence(seen.is_spawned), Todo::GiveUp)
+                }
+                None if seen.is_spawned && self.phase == State::Spawning => {
+                    To(State::Connecting, Todo::GoOn)
+                }
+                None => Stay,
+            },
+            State::MovingConstant if seen.has_constant || is_late => {
+                To(State::MovingVariable, Todo::Switch)
+            }
+            State::Releasing if seen.are_gone => {
+                let is_parked = self.resize.started == Started::Parked && to < from;
+                let how =
+                    if is_parked { "; those that left sleep, and keep their places" } else { "" };
+                End(Outcome::Done, format!("{from} ranks became {to}{how}"), Todo::GoOn)
+            }
+            State::Releasing if is_late => {
+                let why =
+                    format!("{from} ranks became {to}; not all processes that left are gone yet");
+                End(Outcome::Done, why, Todo::GoOn)
+            }
+            _ => Stay,
+        }
+    }
+
+    fn late_sentence(&self, is_spawned: bool) -> String {
+        let what = if is_spawned { "did not join" } else { "were not started" };
+        format!("new processes {what} in time; the program keeps its {} ranks", self.resize.from)
+    }
+
+    fn enter(&mut self, phase: State, now_s: f64) {
+        self.note_time(now_s);
+        (self.phase, self.since_s) = (phase, now_s);
+    }
+
+    /// Records the time of the phase, unless another place measures it more closely.
+    fn note_time(&mut self, now_s: f64) {
+        let (seconds, phase_s) = (&mut self.resize.seconds, now_s - self.since_s);
+        match self.phase {
+            State::Deciding => seconds.decide = phase_s,
+            State::Spawning => seconds.spawn = phase_s,
+            State::Connecting => seconds.connect = phase_s,
+            State::MovingConstant => seconds.constant = phase_s,
+            State::Releasing => seconds.release = phase_s,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed() -> Seen {
+        Seen { permission: Some(Ok(())), ..Seen::default() }
+    }
+
+    fn joined(result: Result<(), &str>) -> Seen {
+        Seen { joined: Some(result.map_err(str::to_owned)), is_spawned: true, ..Seen::default() }
+    }
+
+    fn begun(is_overlapping: bool) -> Protocol {
+        let mut protocol = Protocol::new(10.0, 100.0);
+        let resize = Resize { from: 4, to: 8, ..Resize::default() };
+        protocol.begin(resize, Some(1), Vec::new(), 0.0);
+        protocol.attempt_mut().unwrap().is_overlapping = is_overlapping;
+        protocol
+    }
+
+    /// Runs steps, each with a time, observations, and the expected action and phase.
+    #[track_caller]
+    fn check(protocol: &mut Protocol, steps: &[(f64, Seen, Todo, State)]) -> Option<Attempt> {
+        let mut ended = None;
+        for (now_s, seen, todo, phase) in steps {
+            assert_eq!(ended, None);
+            let (found, end) = protocol.advance(seen, *now_s);
+            assert_eq!((found, protocol.phase()), (*todo, *phase), "at {now_s} s");
+            ended = end;
+            if *todo == Todo::Switch {
+                protocol.switched(*now_s);
+            }
+        }
+        ended
+    }
+
+    #[test]
+    fn a_resize_goes_through_its_phases() {
+        let end = check(
+            &mut begun(true),
+            &[
+                (1.0, Seen::default(), Todo::GoOn, State::Deciding),
+                (2.0, allowed(), Todo::Start, State::Spawning),
+                (3.0, Seen::default(), Todo::GoOn, State::Spawning),
+                (3.5, Seen { is_spawned: true, ..Seen::default() }, Todo::GoOn, State::Connecting),
+                (4.0, joined(Ok(())), Todo::Move, State::MovingConstant),
+                (5.0, Seen::default(), Todo::GoOn, State::MovingConstant),
+                (
+                    7.0,
+                    Seen { has_constant: true, ..Seen::default() },
+                    Todo::Switch,
+                    State::MovingVariable,
+                ),
+                (7.5, Seen::default(), Todo::GoOn, State::Releasing),
+                (8.0, Seen { are_gone: true, ..Seen::default() }, Todo::GoOn, State::Idle),
+            ],
+        );
+        let resize = end.unwrap().resize;
+        assert_eq!((resize.outcome, &*resize.sentence), (Outcome::Done, "4 ranks became 8"));
+        let seconds = resize.seconds;
+        assert_eq!((seconds.decide, seconds.constant, seconds.release), (2.0, 3.0, 1.0));
+    }
+
+    #[test]
+    fn without_overlap_all_moves_at_once() {
+        let steps = [
+            (0.0, allowed(), Todo::Start, State::Spawning),
+            (1.0, joined(Ok(())), Todo::Switch, State::MovingVariable),
+        ];
+        check(&mut begun(false), &steps);
+    }
+
+    #[test]
+    fn an_end_of_the_program_ends_its_resize() {
+        let mut protocol = begun(true);
+        protocol.advance(&allowed(), 1.0);
+        protocol.advance(&joined(Ok(())), 3.0);
+        let resize = protocol.break_off(8.0).unwrap().resize;
+        assert_eq!(resize.outcome, Outcome::Failed);
+        assert_eq!(resize.sentence, "the program ended before it had 8 ranks");
+        assert_eq!((resize.seconds.spawn, resize.seconds.constant), (2.0, 5.0));
+        assert_eq!(protocol.break_off(9.0), None);
+        assert_eq!(begun(true).break_off(1.0).unwrap().resize.outcome, Outcome::Refused);
+    }
+
+    #[track_caller]
+    fn check_end(seen: &[(f64, Seen)], todo: Todo, outcome: Outcome, part: &str) {
+        let mut protocol = begun(true);
+        let mut last = (Todo::GoOn, None);
+        for (now_s, seen) in seen {
+            assert_eq!(last.1, None);
+            last = protocol.advance(seen, *now_s);
+            if last.0 == Todo::Switch {
+                protocol.switched(*now_s);
+            }
+        }
+        let resize = last.1.unwrap().resize;
+        assert_eq!((last.0, resize.outcome), (todo, outcome));
+        assert!(resize.sentence.contains(part), "{}", resize.sentence);
+        assert_eq!(protocol.phase(), State::Idle);
+    }
+
+    #[test]
+    fn a_resize_that_is_not_to_be_ends() {
+        let none = Seen::default;
+        let refused = Seen { permission: Some(Err("no nodes".to_owned())), ..none() };
+        check_end(&[(1.0, refused)], Todo::GoOn, Outcome::Refused, "no nodes");
+        check_end(&[(99.0, none()), (100.0, none())], Todo::GoOn, Outcome::TimedOut, "decided");
+        let late = [(0.0, allowed()), (9.9, none()), (10.0, none())];
+        check_end(&late, Todo::GiveUp, Outcome::TimedOut, "were not started");
+        let spawned = Seen { is_spawned: true, ..none() };
+        let late =
+            [(0.0, allowed()), (9.9, spawned.clone()), (19.8, spawned.clone()), (19.9, spawned)];
+        check_end(&late, Todo::GiveUp, Outcome::TimedOut, "did not join");
+        let failed = [(0.0, allowed()), (1.0, joined(Err("`MPI_Comm_spawn` failed")))];
+        check_end(&failed, Todo::GiveUp, Outcome::Failed, "MPI_Comm_spawn");
+    }
+
+    #[test]
+    fn what_has_begun_to_move_arrives() {
+        let moving = [(0.0, allowed()), (1.0, joined(Ok(()))), (11.0, Seen::default())];
+        let release = [(21.0, Seen::default())];
+        let steps = [&moving[..], &release].concat();
+        check_end(&steps, Todo::GoOn, Outcome::Done, "not all processes that left are gone");
+    }
+}

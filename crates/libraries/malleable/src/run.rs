@@ -1,0 +1,314 @@
+//! Interface of a program that changes its number of ranks while it runs.
+
+mod arrival;
+mod ending;
+mod nodes;
+mod orphan;
+mod parking;
+mod preparing;
+mod saving;
+mod switch;
+
+use crate::data::State;
+use crate::error::Error;
+use crate::head::{Head, Look};
+use crate::options::Options;
+use crate::order::Order;
+use crate::parked::Parking;
+use crate::protocol::Todo;
+use crate::spawn::companion::{self, Tethers};
+use crate::tags::Tag;
+use crate::world::{Member, World};
+use arrival::Arrival;
+use ending::Ending;
+use mpi::{Comm, Mpi};
+use orphan::Orphan;
+use preparing::{NOBODY_WATCHES, Preparing};
+use resize_api::{Resize, Spawn};
+pub(crate) use saving::Saving;
+use saving::{Resume, Saver};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use switch::Underway;
+
+/// Result of a resize point or an iteration for a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It computes the iteration.
+    Continue,
+    /// The program is done.
+    Done,
+    /// It has left: its part of the data is with others, and its process should end soon.
+    Left,
+}
+
+/// A program that changes its number of ranks while it runs, as one of its ranks sees it.
+///
+/// All present ranks call its methods, in the same order. See the [crate's documentation](crate) for an example.
+#[derive(Debug)]
+pub struct Malleable {
+    mpi: Arc<Mpi>,
+    options: Options,
+    world: World,
+    iteration: u64,
+    is_new: bool,
+    /// Resize points until the next check.
+    until_look: u32,
+    /// Whether an order was given since the present ranks began.
+    has_order: bool,
+    stage: Stage,
+    /// Reason why no process can be started any more.
+    obstacle: Option<String>,
+    /// Whether a thread does not return from MPI, so that MPI cannot be finalized.
+    is_stuck: bool,
+    /// Sleeping ranks, where no process can be started.
+    parking: Option<Arc<Parking>>,
+    /// Connections of this process to those of other launchers.
+    tethers: Tethers,
+    /// State of the program's end: whether an iteration was the last one, or the ranks have lost each other.
+    ending: Ending,
+    /// Environment mark of the processes that were started last.
+    mark: String,
+    /// Times of writing the state.
+    saver: Saver,
+    /// Count of resize points, for a watchdog that checks whether there are any.
+    heartbeat: Arc<AtomicU64>,
+    /// State of the head, on rank 0.
+    head: Option<Head>,
+}
+
+/// Activity of this rank.
+#[derive(Debug)]
+enum Stage {
+    /// Computing.
+    Calm,
+    /// A change is being prepared.
+    Preparing(Preparing),
+    /// Constant data are moving.
+    Moving(Box<Underway>),
+    /// This rank is new, and waits for its place.
+    Arriving(Box<Arrival>),
+    /// The state is in a checkpoint.
+    Resuming(Box<Resume>),
+    /// This rank has left.
+    Gone,
+}
+
+impl Malleable {
+    /// Initializes MPI; a new process joins the ones that started it.
+    ///
+    /// # Errors
+    /// If this process was not launched as a rank, the record or the control folder cannot be used, or a new process
+    /// cannot join the others.
+    pub fn begin(options: Options) -> Result<Self, Error> {
+        let mut orphan = None;
+        let watch = || orphan = Some(Orphan::watch());
+        let mpi = Mpi::init_dynamic(nodes::of(&options), watch)?;
+        mpi.end_all_by_panics()?;
+        if let Some(parent) = mpi.take_parent()? {
+            return Self::arrive(mpi, options, Some(parent));
+        }
+        if let Some(door) = companion::door() {
+            let tethers = Tethers::default();
+            let within = (3 * options.deadline, &tethers);
+            let parent = companion::connect(&mpi, &door, within)?;
+            let mut run = Self::arrive(mpi, options, parent)?;
+            run.tethers = tethers;
+            return Ok(run);
+        }
+        let comm = Comm::world(&mpi)?;
+        mpi::names::remove();
+        let support = mpi.spawn_support();
+        let obstacle = (!support.is_trusted).then_some(support.why);
+        let (min, max) = options.sizes_with(comm.size());
+        if obstacle.is_some() && min < max {
+            return Self::begin_parked(mpi, options, comm, obstacle);
+        }
+        let members = comm.allgather(&[Member::own(0)])?;
+        let world = World::of(comm, members)?;
+        let is_open_mpi = is_open_mpi(&mpi);
+        let stage = Resume::stage(&options, &world)?;
+        let head =
+            world.is_first().then(|| Head::new(&options, &world, is_open_mpi)).transpose()?;
+        Ok(Self::of(mpi, options, world, stage, (head, obstacle)))
+    }
+
+    fn of(
+        mpi: Arc<Mpi>,
+        options: Options,
+        world: World,
+        stage: Stage,
+        (head, obstacle): (Option<Head>, Option<String>),
+    ) -> Self {
+        let is_new = !matches!(stage, Stage::Calm);
+        let is_companion = options.spawn == Spawn::Companion;
+        let none = || is_companion.then(|| companion::obstacle(&mpi.version())).flatten();
+        let obstacle = obstacle.or_else(|| none().map(str::to_owned));
+        let (iteration, until_look, has_order) = (0, 0, false);
+        let is_stuck = false;
+        Self {
+            mpi,
+            options,
+            world,
+            iteration,
+            is_new,
+            until_look,
+            has_order,
+            stage,
+            obstacle,
+            is_stuck,
+            parking: None,
+            ending: Ending::default(),
+            mark: String::new(),
+            saver: Saver::default(),
+            tethers: Tethers::default(),
+            heartbeat: Arc::default(),
+            head,
+        }
+    }
+
+    /// Returns whether the state arrives at the first resize point: from other ranks, if they started this process, or
+    /// from a checkpoint (`--checkpoint`). A program that creates no initial state where this is true need do nothing
+    /// else to continue from a checkpoint.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// Communicator of the present ranks. A resize point may replace it.
+    #[must_use]
+    pub fn comm(&self) -> &Comm {
+        &self.world.comm
+    }
+
+    /// Number of the next iteration: on a new rank, after its first resize point, that of the other ranks.
+    #[must_use]
+    pub fn iteration(&self) -> u64 {
+        self.iteration
+    }
+
+    /// All resizes so far, on rank 0, including failed ones.
+    #[must_use]
+    pub fn resizes(&self) -> &[Resize] {
+        self.head.as_ref().map_or(&[], Head::resizes)
+    }
+
+    /// Computes iteration after iteration, with a resize point before each, until one returns [`Step::Done`] or this
+    /// rank leaves.
+    ///
+    /// After [`Step::Done`] the ranks are still together: results can be collected over [`comm`](Self::comm). After
+    /// [`Step::Left`] all data of this rank are with others, and its process should end.
+    ///
+    /// # Errors
+    /// Errors of an iteration, and [`Error`] of resize points.
+    pub fn iterate<S: State, E: From<Error>>(
+        &mut self,
+        state: &mut S,
+        mut step: impl FnMut(&mut S, u64, &Comm) -> Result<Step, E>,
+    ) -> Result<Step, E> {
+        loop {
+            if self.resize_point(self.iteration, state)? == Step::Left {
+                return Ok(Step::Left);
+            }
+            let stepped = step(state, self.iteration, &self.world.comm);
+            let done = stepped.inspect_err(|_| self.ending = Ending::Failed)?;
+            self.iteration += 1;
+            if done != Step::Continue {
+                self.ending = Ending::Done;
+                self.heartbeat.store(NOBODY_WATCHES, Ordering::Relaxed);
+                return Ok(done);
+            }
+        }
+    }
+
+    /// Point in the program at which its size may change: at the head of its loop, before this iteration.
+    ///
+    /// On a new rank it returns when the state has arrived; [`iteration`](Self::iteration) then is that of the other
+    /// ranks. After [`Step::Left`] the process should end soon.
+    ///
+    /// # Errors
+    /// If ranks cannot communicate, or registered different data. A resize that fails is not an error.
+    pub fn resize_point<S: State>(&mut self, iteration: u64, state: &mut S) -> Result<Step, Error> {
+        let step = self.pass(iteration, state);
+        self.ending = if step.is_ok() { Ending::Open } else { Ending::Failed };
+        step
+    }
+
+    fn pass<S: State>(&mut self, iteration: u64, state: &mut S) -> Result<Step, Error> {
+        match std::mem::replace(&mut self.stage, Stage::Calm) {
+            Stage::Gone => {
+                self.stage = Stage::Gone;
+                return Ok(Step::Left);
+            }
+            Stage::Arriving(arrival) => return self.take_place(*arrival, state),
+            Stage::Resuming(resume) => return self.resume(*resume, state),
+            other => self.stage = other,
+        }
+        self.iteration = iteration;
+        self.heartbeat.fetch_add(1, Ordering::Relaxed);
+        if let Stage::Moving(underway) = &mut self.stage {
+            underway.advance()?;
+        }
+        if 0 < self.until_look {
+            self.until_look -= 1;
+            return Ok(Step::Continue);
+        }
+        self.look(state)
+    }
+
+    /// Carries out the order given at the last check; rank 0 then gives the next one.
+    fn look<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
+        let order = match (&self.head, self.has_order) {
+            (_, false) => Order::new(Todo::GoOn, 0, 1),
+            (Some(head), true) => head.order(),
+            (None, true) => self.hear()?,
+        };
+        self.has_order = true;
+        self.until_look = order.interval.saturating_sub(1);
+        let ordered = if self.head.is_some() { self.saver.take_ordered() } else { order.saved() };
+        self.save(ordered, state)?;
+        match order.todo() {
+            Todo::GoOn => {}
+            Todo::Start => self.prepare(order.serial(), state)?,
+            Todo::GiveUp => self.give_up(order.is_stuck())?,
+            Todo::Move => self.move_constant(state)?,
+            Todo::Switch => return self.switch(state),
+        }
+        self.give_order()?;
+        Ok(Step::Continue)
+    }
+
+    /// Receives the order of rank 0.
+    fn hear(&self) -> Result<Order, Error> {
+        let mut order = [Order::default()];
+        self.world.backstage.receive(&mut order, 0, Tag::Order.number())?;
+        Ok(order[0])
+    }
+
+    /// On rank 0, sends the next order.
+    fn give_order(&mut self) -> Result<(), Error> {
+        let Some(head) = &mut self.head else { return Ok(()) };
+        let worlds = self.world.worlds();
+        let sleeping = self.parking.as_ref().map(|parking| parking.sleeping(&worlds));
+        let (iteration, obstacle) = (self.iteration, self.obstacle.clone());
+        let mut look = Look { iteration, obstacle, sleeping, ..Look::default() };
+        match &self.stage {
+            Stage::Preparing(preparing) => {
+                (look.is_spawned, look.joined) = (preparing.is_spawned(), preparing.seen());
+                look.is_late = preparing.is_late();
+            }
+            Stage::Moving(underway) => look.has_constant = underway.is_everywhere(),
+            _ => {}
+        }
+        let order = head.look(&look, &self.world).saving(self.saver.order(&self.options));
+        let backstage = &self.world.backstage;
+        (1..self.world.size())
+            .try_for_each(|rank| backstage.send(&[order], rank, Tag::Order.number()))?;
+        Ok(())
+    }
+}
+
+/// Returns whether the library is Open MPI, whose names of `MPI_Info` keys differ.
+pub(crate) fn is_open_mpi(mpi: &Mpi) -> bool {
+    mpi.version().contains("Open MPI")
+}

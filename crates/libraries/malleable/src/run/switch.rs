@@ -1,0 +1,261 @@
+//! Switch to the new size.
+
+use super::arrival::{Cue, call};
+use super::preparing::Waited;
+use super::{Malleable, Stage, Step, is_open_mpi};
+use crate::data::{Data, State};
+use crate::error::Error;
+use crate::fault::{self, Point};
+use crate::head::{Baton, Head};
+use crate::moving::{Method, MoveError, Moved, Moving};
+use crate::options::Options;
+use crate::ready::Prepared;
+use crate::release::say_goodbye;
+use crate::tags::Tag;
+use crate::world::World;
+use mpi::Request;
+use resize_api::{Bytes, Resize};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// Smallest limit on moving data, however short other deadlines are.
+const MOVE_AT_LEAST: Duration = Duration::from_mins(10);
+
+/// Largest time that data may take to move while the program waits.
+pub(super) fn moved_within(options: &Options) -> Duration {
+    (10 * options.deadline).max(MOVE_AT_LEAST)
+}
+
+/// Prepared change whose data may be moving already.
+pub(super) struct Underway {
+    pub(super) prepared: Prepared,
+    moving: Option<Moving>,
+    is_everywhere: bool,
+    /// Time that the program stood still to begin the move.
+    stood: Duration,
+}
+
+impl fmt::Debug for Underway {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Underway")
+            .field("change", &self.prepared.change)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Underway {
+    pub(super) fn of(prepared: Prepared) -> Self {
+        Self { prepared, moving: None, is_everywhere: false, stood: Duration::ZERO }
+    }
+
+    /// Returns whether data are moving, and have not all arrived.
+    pub(super) fn is_travelling(&self) -> bool {
+        self.moving.is_some() && !self.is_everywhere
+    }
+
+    /// Returns whether constant data have arrived everywhere.
+    pub(super) fn is_everywhere(&self) -> bool {
+        self.is_everywhere
+    }
+
+    /// Begins to move constant data.
+    pub(super) fn begin(&mut self, data: &mut Data<'_>) -> Result<(), MoveError> {
+        let began = Instant::now();
+        fault::at(Point::Move, self.prepared.bridge.rank());
+        let method = self.prepared.change.method().unwrap_or(Method::Sync);
+        self.moving = Some(Moving::begin(&self.prepared.bridge(), data, method)?);
+        self.stood = began.elapsed();
+        Ok(())
+    }
+
+    /// Makes progress with the data.
+    pub(super) fn advance(&mut self) -> Result<(), MoveError> {
+        if let Some(moving) = self.moving.as_mut().filter(|_| !self.is_everywhere) {
+            self.is_everywhere = moving.test(&self.prepared.bridge())?;
+        }
+        Ok(())
+    }
+
+    /// Makes progress on a rank that has nothing else to do.
+    pub(super) fn wait(&mut self, at_most: Duration) -> Result<(), MoveError> {
+        if let Some(moving) = &mut self.moving {
+            self.is_everywhere = moving.wait(&self.prepared.bridge(), at_most)?;
+        }
+        Ok(())
+    }
+
+    /// Moves all data that have not been moved.
+    pub(super) fn switch(
+        mut self,
+        data: &mut Data<'_>,
+        at_most: Duration,
+    ) -> Result<(Prepared, [Moved; 2]), MoveError> {
+        fault::at(Point::Switch, self.prepared.bridge.rank());
+        if self.moving.is_none() {
+            self.begin(data)?;
+        }
+        let Self { prepared, moving, .. } = self;
+        let switch = moving.map(|moving| moving.switch(&prepared.bridge(), data, at_most));
+        let moved = switch.transpose()?.unwrap_or_default();
+        Ok((prepared, moved))
+    }
+
+    /// Waits until no more data move, after the resize was given up, and frees the windows. All ranks of the bridge
+    /// call it.
+    pub(super) fn into_prepared(mut self, at_most: Duration) -> Result<Prepared, MoveError> {
+        if self.is_travelling() {
+            self.wait(at_most)?;
+        }
+        if let Some(moving) = self.moving.filter(|_| self.is_everywhere) {
+            moving.give_up()?;
+        }
+        Ok(self.prepared)
+    }
+}
+
+impl Malleable {
+    /// Begins to move constant data; the program continues.
+    pub(super) fn move_constant<S: State>(&mut self, state: &mut S) -> Result<(), Error> {
+        let Some(mut underway) = self.take_prepared() else { return Ok(()) };
+        if self.world.is_first() {
+            call(&underway.prepared, Cue::Move)?;
+        }
+        let mut data = Data::default();
+        state.data(&mut data);
+        underway.begin(&mut data)?;
+        self.stage = Stage::Moving(Box::new(underway));
+        Ok(())
+    }
+
+    /// Begins the new size.
+    pub(super) fn switch<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
+        let began = Instant::now();
+        let Some(underway) = self.take_prepared() else { return Ok(Step::Continue) };
+        let began = began.checked_sub(underway.stood).unwrap_or(began);
+        let baton = self.hand_over(&underway.prepared)?;
+        let mut data = Data::default();
+        state.data(&mut data);
+        let (prepared, moved) = underway.switch(&mut data, moved_within(&self.options))?;
+        drop(data);
+        baton.map_or(Ok(Vec::new()), |baton| baton.finish(moved_within(&self.options)))?;
+        if prepared.world.is_none() {
+            return self.leave(prepared, state);
+        }
+        self.settle(prepared, moved, began)?;
+        Ok(Step::Continue)
+    }
+
+    /// Takes the prepared change; rank 0 has made sure that all ranks have it.
+    fn take_prepared(&mut self) -> Option<Underway> {
+        match std::mem::replace(&mut self.stage, Stage::Calm) {
+            Stage::Moving(underway) => Some(*underway),
+            Stage::Preparing(preparing) => match preparing.wait(self.options.deadline) {
+                Waited::Ready(prepared) => Some(Underway::of(*prepared)),
+                Waited::Failed | Waited::Stuck => None,
+            },
+            other => {
+                self.stage = other;
+                None
+            }
+        }
+    }
+
+    /// On the first source, calls new ranks, and hands the head's state over to the next rank 0.
+    fn hand_over(&mut self, prepared: &Prepared) -> Result<Option<Request<Vec<u8>>>, Error> {
+        let Some(head) = &mut self.head else { return Ok(None) };
+        call(prepared, Cue::Switch(self.iteration))?;
+        let hosts = prepared.change.leavers().filter_map(|rank| {
+            self.world.members.get(rank as usize).map(crate::world::Member::host)
+        });
+        head.note_left(hosts.collect());
+        let meanwhile = self.iteration.saturating_sub(head.ordered_at());
+        head.note(|resize| {
+            resize.iteration = self.iteration;
+            resize.iterations_meanwhile = meanwhile;
+            resize.seconds.spawn = prepared.spawn_s;
+            resize.seconds.connect = prepared.connect_s;
+        });
+        let next = prepared.change.next_first();
+        if 0 < next
+            && let Some(head) = self.head.take()
+        {
+            let text = serde_json::to_vec(&head.hand_over()).unwrap_or_default();
+            // The next rank 0 receives it when it has its data.
+            return Ok(Some(prepared.bridge.isend(text, next, Tag::Baton.number())?));
+        }
+        Ok(None)
+    }
+
+    /// Begins the new size on this rank.
+    pub(super) fn settle(
+        &mut self,
+        prepared: Prepared,
+        moved: [Moved; 2],
+        began: Instant,
+    ) -> Result<(), Error> {
+        let Prepared { bridge, change, world, release, .. } = prepared;
+        fault::at(Point::Settle, bridge.rank());
+        let world = match world {
+            // A new rank has its world already.
+            None => None,
+            Some(world) => Some(std::mem::replace(&mut self.world, world)),
+        };
+        if self.world.is_first() && self.head.is_none() {
+            let heard = bridge.take::<u8>(
+                Some(0),
+                Some(Tag::Baton.number()),
+                moved_within(&self.options),
+            )?;
+            let text = heard.map(|(_, text)| text).unwrap_or_default();
+            let baton = serde_json::from_slice::<Baton>(&text).unwrap_or_default();
+            let is_open_mpi = is_open_mpi(&self.mpi);
+            self.head = Some(Head::inherit(&self.options, &self.world, is_open_mpi, baton)?);
+        }
+        if let Some(head) = &mut self.head {
+            head.see_off(release, change.leavers().count());
+            if let Some(method) = change.method() {
+                head.note_method(method);
+            }
+            head.note(|resize| note_moved(resize, moved, began.elapsed()));
+            head.switched();
+        }
+        world.map_or(Ok(()), World::free)?;
+        bridge.free()?;
+        (self.until_look, self.has_order) = (0, false);
+        Ok(())
+    }
+
+    /// Ends or parks this process; its data are with other ranks.
+    fn leave<S: State>(&mut self, prepared: Prepared, state: &mut S) -> Result<Step, Error> {
+        if let Some(parking) = self.parking.clone() {
+            prepared.free()?;
+            return self.sleep(&parking, state);
+        }
+        if let Some(door) = &prepared.door {
+            // If nobody receives it, the other ranks may not notice that this process is gone.
+            let _is_heard = say_goodbye(door);
+        }
+        prepared.free()?;
+        self.retire()?;
+        Ok(Step::Left)
+    }
+
+    /// Leaves all communicators with other ranks.
+    pub(super) fn retire(&mut self) -> Result<(), Error> {
+        self.tethers.let_go();
+        let alone = World::alone(&self.mpi)?;
+        std::mem::replace(&mut self.world, alone).free()?;
+        self.stage = Stage::Gone;
+        self.mpi.close();
+        Ok(())
+    }
+}
+
+fn note_moved(resize: &mut Resize, [constant, variable]: [Moved; 2], waited: Duration) {
+    resize.seconds.wait = waited.as_secs_f64();
+    resize.seconds.constant = constant.seconds;
+    resize.seconds.variable = variable.seconds;
+    let moved = constant.bytes_sent + variable.bytes_sent;
+    resize.bytes = Bytes { constant: constant.bytes, variable: variable.bytes, moved };
+}

@@ -1,0 +1,80 @@
+//! Programs that grow by a second launcher.
+
+use crate::resizing::{PACE, digest, record, rod};
+use launch::{Job, Library};
+use resize_api::{Outcome, Spawn};
+use std::path::Path;
+
+/// Checks the outcomes of two resizes; the program continues after either.
+#[track_caller]
+fn check(words: &[&str], fault: &str, expected: &[(u32, u32, Outcome, usize)]) {
+    let library = Library::Mpich5;
+    let (folder, plain) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let words = [&PACE[..], &["--spawn", "companion", "--foreground"], words].concat();
+    let job = rod(library, 2, folder.path(), &words).args(["--check-every", "1"]);
+    let ended = job.variable("SINTONIA_MALLEABLE_FAULT", fault).run();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let alone = rod(library, 1, plain.path(), &PACE).run();
+    assert_eq!(digest(&ended.stdout), digest(&alone.stdout));
+    let resizes = record(folder.path());
+    let found = resizes.iter().map(|resize| {
+        assert_eq!(resize.spawn, Spawn::Companion);
+        (resize.from, resize.to, resize.outcome, resize.pids_gone.len())
+    });
+    assert_eq!(found.collect::<Vec<_>>(), expected, "{resizes:?}");
+}
+
+#[test]
+fn processes_of_another_launcher_come_and_go() {
+    use Outcome::Done;
+    let resizes = [(2, 4, Done, 0), (4, 2, Done, 2), (2, 3, Done, 0)];
+    check(&["--schedule", "10:4,30:2,50:3"], "", &resizes);
+    let baseline = ["--schedule", "10:1,30:2", "--strategy", "baseline"];
+    check(&baseline, "", &[(2, 1, Done, 2), (1, 2, Done, 1)]);
+}
+
+#[test]
+fn where_they_do_not_come_in_time_the_program_goes_on() {
+    let resizes = [(2, 4, Outcome::Failed, 0), (2, 3, Outcome::Done, 0)];
+    let words = ["--schedule", "10:4,20:3", "--deadline", "12"];
+    check(&words, "start:0:sleep", &resizes);
+}
+
+#[test]
+fn where_one_of_them_dies_all_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--until", "30000", "--schedule", "10:4", "--spawn", "companion"];
+    for fault in ["come:3:die", "settle:0:die", "settle:3:die"] {
+        let job = rod(Library::Mpich5, 2, folder.path(), &words);
+        let ended = job.variable("SINTONIA_MALLEABLE_FAULT", fault).run();
+        assert_ne!(ended.code, 0, "{fault}: {ended:?}");
+    }
+}
+
+#[test]
+fn who_cannot_connect_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--until", "60", "--schedule", "10:4", "--spawn", "companion"];
+    let job = rod(Library::OpenMpi5, 2, folder.path(), &words);
+    check_refused(job, folder.path(), "use `--spawn tree`");
+}
+
+/// Regression: users who ask for UCX get it, and with it ranks that do not receive from all started ones: a growth over
+/// UCX was made, and then a receive from any rank waited forever.
+#[test]
+fn who_has_asked_for_ucx_keeps_its_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--until", "60", "--schedule", "10:4"];
+    let job = rod(Library::Mpich5, 2, folder.path(), &words);
+    let job = job.variable("MPIR_CVAR_CH4_NETMOD", "ucx");
+    check_refused(job, folder.path(), "set `MPIR_CVAR_CH4_NETMOD=ofi`");
+}
+
+#[track_caller]
+fn check_refused(job: Job, folder: &Path, part: &str) {
+    assert_eq!(job.run().code, 0);
+    let resizes = record(folder);
+    let found = resizes.iter().map(|resize| (resize.outcome, &*resize.sentence));
+    let found = found.collect::<Vec<_>>();
+    assert!(matches!(found[..], [(Outcome::Refused, why)] if why.contains(part)), "{found:?}");
+}

@@ -1,0 +1,94 @@
+//! Tests that the header matches the sources, and that compilers accept it.
+
+use super::program::{repository, run};
+use c_header::Header;
+use std::path::Path;
+use std::process::Command;
+
+const HEADER: Header<'static> = Header {
+    package: "master-worker-c",
+    path: "crates/libraries/master-worker-c/include/master_worker.h",
+};
+const ABOUT: &str = "/* Programs of a master and workers that deal themselves well: on the ranks of an MPI launcher, or on threads.
+ *
+ * You fill a `mw_program` with your functions and call `mw_run`. The library sends the tasks of an iteration out in
+ * chunks whose sizes follow what was measured, computes again elsewhere what failed or whose worker died, writes
+ * checkpoints, and can be watched and tuned from outside (`sintonia run`).
+ *
+ *   cc program.c -lmaster_worker            the shared library; or, with the static one:
+ *   cc program.c libmaster_worker.a -lm
+ *   ./a.out --progress                      on a thread per core
+ *   mpirun -n 4 ./a.out --progress          on four ranks, with Open MPI or MPICH: the same program
+ *
+ * The MPI library is found when the program runs, so `cc` does as well as `mpicc`. A program that calls MPI itself
+ * calls `MPI_Init_thread` before `mw_run` and `MPI_Finalize` after it; one that does not can call `mw_run` or `mw_map`
+ * once.
+ *
+ * A function `worker_...` is called on every worker. Where ranks are threads that is several threads at once, each with
+ * its own copy of the bytes of `state`: keep other memory that they write apart, made in `worker_init`. The result of
+ * a task depends on the task and the shared data only; then it is the same on any number of ranks. Results arrive in
+ * any order: put them where their tasks are.
+ *
+ * All ranks run the same program on machines of one kind: bytes are sent as they are. Pointers that a function is
+ * passed are valid until it returns. C++: no exception may leave a function that the library calls; catch it there and
+ * return `mw_fail(...)`, as `mw::guarded` of `master_worker.hpp` does.
+ *
+ * Made from the sources in crates/libraries/master-worker-c/src; a test says how. */";
+
+/// The sources, in the order of the header.
+const SOURCES: [&str; 6] = ["abi", "buffer", "failure", "options", "run", "map"];
+
+fn generated() -> String {
+    let mut builder =
+        c_header::builder("MASTER_WORKER_H", ABOUT).with_line_length(120).with_trailer("#endif");
+    for source in SOURCES {
+        builder = builder
+            .with_src(repository(&format!("crates/libraries/master-worker-c/src/{source}.rs")));
+    }
+    let text = c_header::text(builder);
+    // Safety sections are for people who write Rust.
+    let lines = text.split_inclusive('\n').collect::<Vec<_>>();
+    without_safety(&lines)
+}
+
+/// Removes the sections `# Safety`, up to the end of a comment.
+fn without_safety(lines: &[&str]) -> String {
+    let mut is_left_out = false;
+    let mut kept = String::new();
+    for (place, line) in lines.iter().enumerate() {
+        let follows = lines.get(place + 1).is_some_and(|next| next.trim() == "// # Safety");
+        is_left_out = line.starts_with("//") && (is_left_out || follows && line.trim() == "//");
+        if !is_left_out {
+            kept.push_str(line);
+        }
+    }
+    kept
+}
+
+#[test]
+fn the_header_is_up_to_date() {
+    HEADER.expect(&generated());
+}
+
+#[track_caller]
+fn check(compiler: &str, standard: &str, source: &Path) {
+    let mut command = Command::new(compiler);
+    command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", standard]);
+    command.arg("-I").arg(repository("crates/libraries/master-worker-c/include")).arg(source);
+    run(&mut command);
+}
+
+#[test]
+fn compilers_take_it() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let text = "#include <master_worker.h>\n#include <master_worker.h>\n\
+        int own(int argc, char **argv);\n\
+        int own(int argc, char **argv) { mw_program program; program.state = 0; return mw_run(&program, argc, argv); }\n";
+    for (name, compiler, standard) in
+        [("a.c", "gcc", "-std=c99"), ("a.c", "clang", "-std=c99"), ("a.cc", "g++", "-std=c++11")]
+    {
+        let source = dir.path().join(name);
+        std::fs::write(&source, text).expect("a file");
+        check(compiler, standard, &source);
+    }
+}

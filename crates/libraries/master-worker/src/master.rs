@@ -1,0 +1,337 @@
+//! The master: runs iteration after iteration, carries out the ledger's steps and feeds it what workers answer.
+
+mod iteration;
+mod tally;
+
+use crate::Error;
+use crate::checkpoint::Checkpoint;
+use crate::ledger::{Ledger, Rules};
+use crate::message::Message;
+use crate::network::{self, Followed, Network, NetworkFileError};
+use crate::options::{Options, OptionsError};
+use crate::program::{Iteration, Program};
+use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
+use crate::report::{IterationReport, Report};
+use crate::staff::{Headcount, Parked, Staff, Wish};
+use crate::talk::Talker;
+use crate::tool::{Observed, shares_of};
+use crate::written::Teller;
+use chunking::{Policy, Settings, by_name};
+use comm::Transport;
+use dealing_report::Iterated;
+use std::sync::Arc;
+use tally::Tally;
+use tuning_points::Claim;
+
+/// Runs the master until the program has no more iterations; meanwhile the workers run [`serve`](crate::serve).
+///
+/// # Errors
+/// If the user's code fails for good, messages or checkpoints fail, or the run is canceled. Workers are told to end
+/// in any case.
+pub fn lead<P: Program, T: Transport>(
+    program: &mut P,
+    transport: &mut T,
+    options: &Options,
+) -> Result<Report, Error> {
+    lead_staff(program, transport, options, &mut Parked)
+}
+
+/// Like [`lead`], with a number of workers that changes during the run.
+///
+/// # Errors
+/// As [`lead`].
+pub fn lead_staff<P: Program, T: Transport>(
+    program: &mut P,
+    transport: &mut T,
+    options: &Options,
+    staff: &mut dyn Staff<T>,
+) -> Result<Report, Error> {
+    lead_to_end(program, transport, options, staff).0
+}
+
+/// Like [`lead_staff`]; also returns the workers missing at the end, which were told to end but may never receive it.
+pub(crate) fn lead_to_end<P: Program, T: Transport>(
+    program: &mut P,
+    transport: &mut T,
+    options: &Options,
+    staff: &mut dyn Staff<T>,
+) -> (Result<Report, Error>, Vec<u32>) {
+    let mut master = Master::new(program, transport, options, staff);
+    let led = master.lead();
+    let missing = master.send_home();
+    let finished = led.and_then(|report| {
+        program.finish(&report).map_err(Error::Program)?;
+        Ok(report)
+    });
+    (finished, missing)
+}
+
+/// State of a worker as far as the master has sent it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// Iteration last announced to the worker, counted from 1.
+    iteration: u64,
+    /// Version of the shared data that the worker has, counted from 1.
+    shared: u64,
+    /// Bytes of shared data in transit ahead of the worker's next chunk.
+    n_bytes_before: u64,
+}
+
+struct Master<'a, P: Program, T> {
+    program: &'a mut P,
+    transport: &'a mut T,
+    options: &'a Options,
+    staff: &'a mut dyn Staff<T>,
+    ledger: Ledger,
+    claim: Option<Arc<Claim>>,
+    headcount: Headcount,
+    network: Followed,
+    /// Error in the network file, if it cannot be used.
+    problem: Option<NetworkFileError>,
+    /// State sent to each worker, by rank.
+    known: Vec<Known>,
+    shared: Option<P::Shared>,
+    /// Number of versions of the shared data so far.
+    n_shared: u64,
+    /// Shortest round trip to a worker so far, in seconds.
+    quickest_s: f64,
+    tally: Tally,
+    report: Report,
+    talker: Talker,
+    teller: Teller,
+    /// Time as last read, in seconds; reading a clock costs as much as a short message.
+    now_s: f64,
+    /// Whether the user's code has run since `now_s` was read.
+    is_late: bool,
+    buffer: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl<'a, P: Program, T: Transport> Master<'a, P, T> {
+    fn new(
+        program: &'a mut P,
+        transport: &'a mut T,
+        options: &'a Options,
+        staff: &'a mut dyn Staff<T>,
+    ) -> Self {
+        let claim = tuning_points::claim(shares_of(&options.policy)).map(Arc::new);
+        // `lead` reports an unknown name.
+        let spec = by_name(&options.policy).unwrap_or(&chunking::all()[0]);
+        let (guess, problem) = guess(options);
+        let overhead_s = guess.map(|network| network.latency_s);
+        let mut policy: Box<dyn Policy> =
+            spec.policy(&Settings { overhead_s, ..Settings::default() });
+        if let Some(claim) = &claim {
+            policy = Box::new(Observed::new(policy, Arc::clone(claim)));
+        }
+        let rules = Rules {
+            prefetch: options.prefetch_now(),
+            n_attempts: options.n_attempts,
+            patience_s: options.patience.as_secs_f64(),
+            is_master_working: options.is_master_working,
+        };
+        let mut ledger = Ledger::new(policy, rules, transport.n_ranks());
+        // Chunk numbers stay unique across runs, as no run deals a chunk in a nanosecond.
+        ledger.number_from(1e9 * transport.now_s());
+        let headcount =
+            Headcount::new(options.workers, claim.clone()).starting_with(options.n_workers_first);
+        let talker = Talker::new(options.talk, program.n_iterations());
+        Self {
+            program,
+            transport,
+            options,
+            staff,
+            ledger,
+            claim,
+            headcount,
+            network: Followed::from_guess(guess),
+            problem,
+            known: Vec::new(),
+            shared: None,
+            n_shared: 0,
+            quickest_s: f64::INFINITY,
+            tally: Tally::default(),
+            report: Report::new(&options.policy),
+            talker,
+            teller: Teller::new(),
+            now_s: 0.0,
+            is_late: true,
+            buffer: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    fn lead(&mut self) -> Result<Report, Error> {
+        self.options.check()?;
+        self.problem.take().map_or(Ok(()), Err)?;
+        let mut number = self.resume()?;
+        self.report.first_iteration = number;
+        while let Some(iteration) = self.program.next(number) {
+            self.staff()?;
+            let (report, dealt) = self.iterate(number, iteration)?;
+            self.program.end_iteration(&report);
+            self.talker.end(&report, self.transport.now_s());
+            self.report.add(report, dealt, self.options.n_history);
+            self.teller.tell(&self.report.dealt, self.transport.now_s());
+            number += 1;
+            self.save(number)?;
+        }
+        self.remark_missing();
+        self.talker.finish(&self.report);
+        self.teller.finish(&self.report.dealt, self.options.report.as_deref())?;
+        Ok(std::mem::take(&mut self.report))
+    }
+
+    /// Returns the number of the first iteration.
+    fn resume(&mut self) -> Result<u64, Error> {
+        let Some(path) = &self.options.checkpoint else { return Ok(0) };
+        if self.program.save()?.is_none() {
+            return Err(OptionsError::NoCheckpoints { option: "--checkpoint" }.into());
+        }
+        if !self.options.is_resumed {
+            return Ok(0);
+        }
+        let Some(checkpoint) = Checkpoint::read(path)? else { return Ok(0) };
+        self.program.restore(&checkpoint.content).map_err(Error::Program)?;
+        Ok(checkpoint.n_iterations)
+    }
+
+    fn save(&mut self, n_iterations: u64) -> Result<(), Error> {
+        let Some(path) = &self.options.checkpoint else { return Ok(()) };
+        if !n_iterations.is_multiple_of(self.options.n_between_checkpoints) {
+            return Ok(());
+        }
+        let Some(content) = self.program.save()? else { return Ok(()) };
+        Ok(Checkpoint { n_iterations, content }.write(path)?)
+    }
+
+    /// Adds and removes workers between iterations.
+    fn staff(&mut self) -> Result<(), Error> {
+        let n_present = self.n_present();
+        let n_max = self.staff.n_workers_max(n_present).min(self.n_allowed());
+        let wish = Wish {
+            n_workers: self.headcount.wish(n_present, n_max),
+            forecast: self.headcount.forecast(),
+            n_iterations: self.report.n_iterations,
+            present: self.ledger.present().collect(),
+            idle: self.ledger.free().collect(),
+        };
+        let change = self.staff.follow(self.transport, &wish)?;
+        for rank in change.left {
+            self.ledger.gone(rank);
+        }
+        if !change.remark.is_empty() {
+            self.talker.say(&change.remark);
+            self.report.remark(change.remark);
+        }
+        self.ledger.make_room(self.transport.n_ranks());
+        self.known.resize(self.transport.n_ranks() as usize, Known::default());
+        self.headcount.show(self.n_present().min(self.n_allowed()));
+        Ok(())
+    }
+
+    /// Largest number of workers that the options allow.
+    fn n_allowed(&self) -> u32 {
+        self.options.n_workers_max.unwrap_or(u32::MAX)
+    }
+
+    fn n_present(&self) -> u32 {
+        u32::try_from(self.ledger.present().count()).unwrap_or(u32::MAX)
+    }
+
+    fn iterate(
+        &mut self,
+        number: u64,
+        iteration: Iteration<P::Shared>,
+    ) -> Result<(IterationReport, Iterated), Error> {
+        if let Some(shared) = iteration.shared {
+            self.shared = Some(shared);
+            self.n_shared += 1;
+            self.tally.shared_is_new();
+        }
+        if self.shared.is_none() {
+            return Err(Error::NothingShared { iteration: number });
+        }
+        let (n_tasks, priorities) = (iteration.n_tasks, iteration.priorities);
+        let mut result = Ok(());
+        let (mut began_s, mut ended_s) = (0.0, 0.0);
+        if let Some(network) = self.network.network() {
+            self.ledger.expect_round_trip(2.0 * network.one_way_s(HEADER_BYTES as u64));
+        }
+        tuning_points::iteration(number, n_tasks, &mut || {
+            began_s = self.look_at_clock();
+            self.headcount.iteration_began(number, began_s);
+            self.tally.begin(began_s);
+            self.ledger.begin(n_tasks, &priorities, self.headcount.wished());
+            let n_used = u32::try_from(self.ledger.in_use().count()).unwrap_or(u32::MAX);
+            self.talker.begin(number, n_tasks, n_used);
+            result = self.compute(number);
+            ended_s = self.transport.now_s();
+        });
+        result?;
+        let used = self.ledger.in_use();
+        let (mut report, mut dealt) = self.tally.report(number, n_tasks, ended_s - began_s, used);
+        dealt.parked = self.ledger.present().filter(|rank| !self.ledger.is_in_use(*rank)).collect();
+        dealt.shares = self.claim.as_ref().and_then(|claim| claim.shares());
+        let n_max = self.staff.n_workers_max(self.n_present()).min(self.n_allowed());
+        report.network = self.network.network();
+        self.headcount.iteration_ended(&report, ended_s, n_max);
+        report.reckoning = self.headcount.reckoning();
+        self.headcount.reason().clone_into(&mut report.staffing);
+        dealt.reason.clone_from(&report.staffing);
+        if self.claim.is_some() {
+            let task_bytes = (report.input_bytes + report.shared_bytes) / n_tasks.max(1);
+            tuning_points::Variable::TaskBytes.set(task_bytes.max(1));
+        }
+        Ok((report, dealt))
+    }
+
+    fn look_at_clock(&mut self) -> f64 {
+        self.now_s = self.transport.now_s();
+        self.is_late = false;
+        self.now_s
+    }
+
+    /// Reports the workers that did not come back; the work of all iterations is done all the same.
+    fn remark_missing(&mut self) {
+        self.report.missing = self.ledger.missing().collect();
+        if self.report.missing.is_empty() {
+            return;
+        }
+        let missing: Vec<String> = self.report.missing.iter().map(u32::to_string).collect();
+        let remark = format!(
+            "workers: rank {} did not come back from its last tasks, which others have done; all results are there, \
+             and the run ends without it",
+            missing.join(", ")
+        );
+        self.talker.say(&remark);
+        self.report.remark(remark);
+    }
+
+    /// Tells the workers that the run is over; a worker that cannot be told is gone or will see that the master is.
+    /// Returns the missing workers; the message tells the others that some are missing.
+    fn send_home(&mut self) -> Vec<u32> {
+        let workers: Vec<u32> = self.ledger.present().collect();
+        let missing: Vec<u32> = self.ledger.missing().collect();
+        let flag = !missing.is_empty();
+        let end = Header { flag, ..Header::of(Kind::End, 0) }.to_bytes();
+        for worker in workers {
+            let _sent = self.transport.send(worker, TAG, &[&end]);
+        }
+        missing
+    }
+}
+
+/// Reads the network file, if one is given.
+fn guess(options: &Options) -> (Option<Network>, Option<NetworkFileError>) {
+    match options.network.as_deref().map(network::read) {
+        Some(Ok(network)) => (Some(network), None),
+        Some(Err(problem)) => (None, Some(problem)),
+        None => (None, None),
+    }
+}
+
+/// Returns the bytes of a message; they may be stored in `scratch`.
+fn bytes_of<'a, M: Message>(message: &'a M, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
+    Ok(message.bytes(scratch)?)
+}

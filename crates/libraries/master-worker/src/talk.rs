@@ -1,0 +1,240 @@
+//! Progress messages of the master: on a terminal one line that is replaced, elsewhere a line every few
+//! seconds, and a summary at the end.
+
+mod moment;
+
+use crate::options::Talk;
+use crate::report::{IterationReport, Report};
+use moment::Moment;
+use std::io::{IsTerminal, Write};
+
+/// Largest width of a summary line, in columns.
+const N_COLUMNS: usize = 100;
+/// Time between updates of the line on a terminal, in seconds.
+const PICTURE_S: f64 = 0.1;
+/// Time between lines in a pipe, in seconds.
+const CALM_S: f64 = 5.0;
+/// Iterations that are all explained; later ones are explained once every `EXPLAIN_AGAIN_S` seconds.
+const N_EXPLAINED: u64 = 20;
+const EXPLAIN_AGAIN_S: f64 = 1.0;
+
+/// Writer of progress messages; see the module.
+pub(crate) struct Talker {
+    talk: Talk,
+    is_live: bool,
+    out: Box<dyn Write>,
+    moment: Moment,
+    /// Whether the terminal shows a line that the next one replaces.
+    has_line: bool,
+    next_s: f64,
+    next_explained_s: f64,
+    n_unexplained: u64,
+}
+
+impl Talker {
+    /// Writes to standard error.
+    pub(crate) fn new(talk: Talk, n_iterations: Option<u64>) -> Self {
+        let out = std::io::stderr();
+        let is_live = out.is_terminal();
+        Self::to(Box::new(out), is_live, talk, n_iterations)
+    }
+
+    fn to(out: Box<dyn Write>, is_live: bool, talk: Talk, n_iterations: Option<u64>) -> Self {
+        let moment = Moment::new(n_iterations);
+        let next_s = if is_live { 0.0 } else { f64::NEG_INFINITY };
+        Self {
+            talk,
+            is_live,
+            out,
+            moment,
+            has_line: false,
+            next_s,
+            next_explained_s: 0.0,
+            n_unexplained: 0,
+        }
+    }
+
+    /// Notes the begin of an iteration.
+    pub(crate) fn begin(&mut self, iteration: u64, n_tasks: u64, n_workers: u32) {
+        self.moment.begin(iteration, n_tasks, n_workers);
+    }
+
+    /// Updates the progress when it is due; `n_open` tasks are not done.
+    pub(crate) fn tick(&mut self, now_s: f64, n_open: impl FnOnce() -> u64) {
+        if self.talk == Talk::Nothing || now_s < self.next_s {
+            return;
+        }
+        self.moment.see(n_open());
+        self.show(now_s);
+    }
+
+    /// Notes the end of an iteration, and explains it if asked to.
+    pub(crate) fn end(&mut self, report: &IterationReport, now_s: f64) {
+        if self.talk == Talk::Nothing {
+            return;
+        }
+        self.moment.end(report);
+        if self.talk == Talk::Explain {
+            self.explain(report, now_s);
+        }
+    }
+
+    /// Writes a line for the user.
+    pub(crate) fn say(&mut self, text: &str) {
+        if self.talk != Talk::Nothing {
+            self.clear();
+            self.write(&format!("{text}\n"));
+        }
+    }
+
+    /// Writes the summary of the run.
+    pub(crate) fn finish(&mut self, report: &Report) {
+        let lines = dealing_report::lines(&report.dealt, N_COLUMNS);
+        match self.talk {
+            Talk::Nothing => {}
+            Talk::Progress => lines.iter().take(1).for_each(|line| self.say(line)),
+            Talk::Explain => {
+                if self.n_unexplained != 0 {
+                    self.say(&format!("{} iterations were not explained", self.n_unexplained));
+                }
+                lines.iter().for_each(|line| self.say(line));
+                self.say(&sizing(&report.dealt.policy));
+            }
+        }
+    }
+
+    fn explain(&mut self, report: &IterationReport, now_s: f64) {
+        if N_EXPLAINED <= report.iteration && now_s < self.next_explained_s {
+            self.n_unexplained += 1;
+            return;
+        }
+        self.next_explained_s = now_s + EXPLAIN_AGAIN_S;
+        self.say(&format!("{report}; {}", report.explain()));
+    }
+
+    fn show(&mut self, now_s: f64) {
+        let is_first = self.next_s == f64::NEG_INFINITY;
+        self.next_s = now_s + if self.is_live { PICTURE_S } else { CALM_S };
+        if self.is_live {
+            let line = format!("\r\x1b[K{}", self.moment.picture());
+            self.write(&line);
+            self.has_line = true;
+        } else if !is_first && self.talk == Talk::Progress {
+            // A run shorter than the interval gets its line at the end.
+            let line = format!("{}\n", self.moment.words());
+            self.write(&line);
+        }
+    }
+
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.has_line) {
+            self.write("\r\x1b[K");
+        }
+    }
+
+    /// Errors are ignored: a user who closed standard error does not want the text.
+    fn write(&mut self, text: &str) {
+        let _written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
+    }
+}
+
+/// Explains the sizes of the chunks.
+fn sizing(policy: &str) -> String {
+    match chunking::by_name(policy) {
+        Ok(spec) => format!("chunks are as large as `{policy}` says: {}", spec.sentence),
+        Err(_) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    /// Output that tests can read.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().expect("nobody panics with it").extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn dealt_of(one: &IterationReport) -> dealing_report::Iterated {
+        let (duration_s, compute_s) = (one.duration_s, one.compute_s());
+        let sums = dealing_report::Sums {
+            duration_s,
+            compute_s,
+            ideal_s: compute_s / 3.0,
+            available_s: 3.0 * duration_s,
+            n_tasks: one.n_tasks,
+            n_chunks: one.n_chunks,
+            n_messages: 2 * one.n_chunks,
+            ..dealing_report::Sums::default()
+        };
+        let worker = |one: &crate::WorkerReport| dealing_report::Worker {
+            rank: one.rank,
+            n_tasks: one.n_tasks,
+            n_chunks: one.n_chunks,
+            compute_s: one.compute_s,
+            waited_s: one.waited_s,
+            end_s: one.end_s,
+            ..dealing_report::Worker::default()
+        };
+        let workers = one.workers.iter().map(worker).collect();
+        dealing_report::Iterated {
+            sums,
+            iteration: one.iteration,
+            workers,
+            ..dealing_report::Iterated::default()
+        }
+    }
+
+    /// Output of a run of six iterations of 2.5 s each.
+    fn said(is_live: bool, talk: Talk) -> String {
+        let kept = Kept::default();
+        let mut talker = Talker::to(Box::new(kept.clone()), is_live, talk, Some(6));
+        let mut report = Report::new("gss");
+        let mut now_s = 100.0;
+        for iteration in 0..6 {
+            talker.begin(iteration, 80, 3);
+            for n_open in [80, 40, 8] {
+                talker.tick(now_s, || n_open);
+                now_s += 0.833;
+            }
+            let one = crate::report::sample(iteration, &[2.5, 2.0, 1.5]);
+            report.add(one.clone(), dealt_of(&one), 100);
+            talker.end(&one, now_s);
+        }
+        talker.say("no further worker can be started: there is no free slot");
+        talker.finish(&report);
+        let bytes = kept.0.lock().unwrap();
+        String::from_utf8(bytes.clone()).unwrap().replace("\r\x1b[K", "<again>").replace('<', "\n<")
+    }
+
+    #[test]
+    fn a_pipe_gets_calm_lines() {
+        insta::assert_snapshot!("pipe", said(false, Talk::Progress));
+    }
+
+    #[test]
+    fn a_terminal_gets_one_line_again_and_again() {
+        insta::assert_snapshot!("terminal", said(true, Talk::Progress));
+    }
+
+    #[test]
+    fn iterations_are_explained() {
+        insta::assert_snapshot!("explained", said(false, Talk::Explain));
+    }
+
+    #[test]
+    fn whoever_asked_for_nothing_hears_nothing() {
+        assert_eq!(said(true, Talk::Nothing), "");
+    }
+}

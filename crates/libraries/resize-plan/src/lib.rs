@@ -1,0 +1,43 @@
+//! Rules for resizing a running program: placement of new processes, redistribution of rows, and payoff.
+//!
+//! A program of `P` *sources* becomes one of `H` *targets*. Its distributed data are rows; a [`Partition`] assigns them
+//! to parts before and after, and a [`Plan`] is the moves between the two. With the strategy *merge* some sources
+//! become targets, and [`stay`] chooses which, so that as little as possible moves. [`place()`] finds nodes for new
+//! processes. [`payoff`] judges whether the resize is worth its cost.
+//!
+//! ```
+//! use resize_plan::{Partition, Plan, RowBytes, Seat, stay};
+//!
+//! let sources = Partition::even(1200, 4)?;
+//! let targets = Partition::even(1200, 6)?;
+//! let plan = Plan::between(&sources, &targets)?;
+//! let bytes = RowBytes::Each(8);
+//! // All four go on, and two processes are new.
+//! let seats = stay(&plan, &bytes, &[false; 4])?;
+//! assert_eq!(seats.iter().filter(|seat| **seat == Seat::New).count(), 2);
+//! // A third of the rows moves, since the new ones get so much; whoever goes on keeps what it can.
+//! assert_eq!(plan.bytes_moved(&bytes, &seats), 1200 * 8 / 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Invariants
+//! - Pure (I1) and deterministic: every process computes the same plan by itself.
+//! - A plan moves every row once; plans one after the other compose to the plan of the whole change.
+//!
+//! # Not here
+//! Carrying out plans, starting processes.
+
+mod partition;
+mod place;
+mod plan;
+mod row_bytes;
+mod stay;
+
+pub mod payoff;
+pub mod queue;
+
+pub use partition::{Partition, PartitionError};
+pub use place::{Node, PlaceError, Placement, place, place_nearest, place_where_found};
+pub use plan::{Move, PairBytes, Plan, PlanError};
+pub use row_bytes::RowBytes;
+pub use stay::{Seat, StayError, stay};

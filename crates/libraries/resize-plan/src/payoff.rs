@@ -1,0 +1,363 @@
+//! Decides whether changing the size pays within the iterations left, and which size pays most.
+//!
+//! `gain = iterations left * (seconds now - seconds then) - seconds that the program stops for the change`. Uncertainty
+//! counts against a change: it is advised where it gains even at the worst end of all intervals.
+//!
+//! ```
+//! use resize_plan::payoff::{Estimate, Prospect, Verdict, pays};
+//!
+//! let prospect = Prospect { size: 4, n_iterations_left: 400, candidates: &[2, 8, 16], may_explore: false };
+//! let seconds = |size: u32| Some(Estimate::around(0.01 + 0.4 / f64::from(size), 0.001));
+//! let cost = |_size: u32| Estimate::around(0.5, 0.1);
+//! let payoff = pays(&prospect, seconds, cost);
+//! assert_eq!((payoff.verdict, payoff.size), (Verdict::Resize, 16));
+//! assert!(payoff.reason.starts_with("16 processes end 29.5 s sooner than 4"), "{}", payoff.reason);
+//! ```
+//!
+//! # Not here
+//! Models made beforehand (`fitting`), measuring, and other sources of resize requests.
+
+mod cost;
+mod curve;
+mod seen;
+
+pub use cost::{Change, Cost};
+pub use curve::Curve;
+pub use seen::{History, Seen};
+
+/// Largest share of the remaining time that trying a size may lose.
+const TRY_SHARE: f64 = 0.05;
+/// Number of iterations after which a tried size is known.
+const N_TRY_ITERATIONS: f64 = 10.0;
+
+/// Estimate of a number, with its uncertainty.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Likely value.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+impl Estimate {
+    /// Estimate with a symmetric error; estimated values are not negative.
+    pub fn around(value: f64, error: f64) -> Self {
+        Self { value, low: (value - error).max(0.0), high: value + error }
+    }
+}
+
+/// Situation of a program before a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prospect<'a> {
+    /// Present size.
+    pub size: u32,
+    /// Number of iterations left.
+    pub n_iterations_left: u64,
+    /// Allowed sizes; the present one is skipped.
+    pub candidates: &'a [u32],
+    /// Whether a size may be tried of which little is known.
+    pub may_explore: bool,
+}
+
+/// Kind of advice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No change pays for certain.
+    Stay,
+    /// A change pays.
+    Resize,
+    /// A change may pay, and trying it costs little.
+    Explore,
+}
+
+/// Advice with its reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Payoff {
+    /// Kind of advice.
+    pub verdict: Verdict,
+    /// Size to have; the present one for [`Verdict::Stay`].
+    pub size: u32,
+    /// Gain of the best change less its cost, in seconds; 0 where no change could be judged.
+    pub gain_s: Estimate,
+    /// Cost of that change, in seconds.
+    pub cost_s: f64,
+    /// Reason, as a sentence for the user.
+    pub reason: String,
+}
+
+/// Evaluation of one size.
+#[derive(Clone, Copy, Debug)]
+struct Judged {
+    size: u32,
+    seconds: Estimate,
+    cost_s: Estimate,
+    gain_s: Estimate,
+}
+
+/// Advises on a change: `seconds` returns the time of an iteration at a size, including the present one, or `None`
+/// where it is unknown; `cost` returns for how many seconds the program stops to change to a size.
+pub fn pays(
+    prospect: &Prospect<'_>,
+    seconds: impl Fn(u32) -> Option<Estimate>,
+    cost: impl Fn(u32) -> Estimate,
+) -> Payoff {
+    let stay = |reason| Payoff {
+        verdict: Verdict::Stay,
+        size: prospect.size,
+        gain_s: Estimate::around(0.0, 0.0),
+        cost_s: 0.0,
+        reason,
+    };
+    let Some(now) = seconds(prospect.size).filter(|now| now.value.is_finite()) else {
+        return stay(format!(
+            "it is not known yet how long an iteration takes with {}",
+            processes(prospect.size)
+        ));
+    };
+    if prospect.n_iterations_left == 0 {
+        return stay("no iterations are left".to_owned());
+    }
+    let others = prospect.candidates.iter().copied().filter(|size| *size != prospect.size);
+    let judged: Vec<Judged> =
+        others.filter_map(|size| judge(prospect, now, size, &seconds, &cost)).collect();
+    let is_sure = |one: &&Judged| 0.0 < one.gain_s.low;
+    if let Some(best) = likeliest(judged.iter().filter(is_sure)) {
+        return advise(Verdict::Resize, best, sooner(prospect, now, best));
+    }
+    let is_tried = |one: &&Judged| prospect.may_explore && is_worth_a_try(prospect, now, one);
+    if let Some(best) = likeliest(judged.iter().filter(is_tried)) {
+        return advise(Verdict::Explore, best, worth(prospect, best));
+    }
+    match likeliest(judged.iter()) {
+        Some(best) => {
+            let reason = no_gain(prospect, now, best);
+            Payoff { size: prospect.size, ..advise(Verdict::Stay, best, reason) }
+        }
+        None => stay("no other size is known or allowed".to_owned()),
+    }
+}
+
+/// Returns the size with the largest likely gain; among equals the smallest.
+fn likeliest<'a>(some: impl Iterator<Item = &'a Judged>) -> Option<&'a Judged> {
+    some.max_by(|one, other| {
+        one.gain_s.value.total_cmp(&other.gain_s.value).then(other.size.cmp(&one.size))
+    })
+}
+
+fn judge(
+    prospect: &Prospect<'_>,
+    now: Estimate,
+    size: u32,
+    seconds: impl Fn(u32) -> Option<Estimate>,
+    cost: impl Fn(u32) -> Estimate,
+) -> Option<Judged> {
+    let (then, cost_s) = (seconds(size)?, cost(size));
+    let gain = |then: f64, cost: f64| iterations(prospect) * (now.value - then) - cost;
+    let gain_s = Estimate {
+        value: gain(then.value, cost_s.value),
+        low: gain(then.high, cost_s.high) - iterations(prospect) * (now.value - now.low),
+        high: gain(then.low, cost_s.low) + iterations(prospect) * (now.high - now.value),
+    };
+    let is_known = [gain_s.value, gain_s.low, gain_s.high].iter().all(|gain| gain.is_finite());
+    is_known.then_some(Judged { size, seconds: then, cost_s, gain_s })
+}
+
+/// Returns whether a size is likely to gain, and trying it and coming back loses little, and less than it may gain.
+fn is_worth_a_try(prospect: &Prospect<'_>, now: Estimate, one: &Judged) -> bool {
+    let n_tried = N_TRY_ITERATIONS.min(iterations(prospect));
+    let lost_s = 2.0 * one.cost_s.high + n_tried * (one.seconds.high - now.value).max(0.0);
+    let may_lose_s = TRY_SHARE * iterations(prospect) * now.value;
+    0.0 < one.gain_s.value && lost_s <= may_lose_s && lost_s < one.gain_s.high
+}
+
+#[expect(clippy::cast_precision_loss, reason = "fewer iterations than 2^53")]
+fn iterations(prospect: &Prospect<'_>) -> f64 {
+    prospect.n_iterations_left as f64
+}
+
+fn advise(verdict: Verdict, best: &Judged, reason: String) -> Payoff {
+    let Judged { size, cost_s, gain_s, .. } = *best;
+    Payoff { verdict, size, gain_s, cost_s: cost_s.value, reason }
+}
+
+fn sooner(prospect: &Prospect<'_>, now: Estimate, best: &Judged) -> String {
+    format!(
+        "{} end {} sooner than {} in the {} iterations left: {} each instead of {}, and the change costs {}",
+        processes(best.size),
+        said(best.gain_s.value),
+        prospect.size,
+        prospect.n_iterations_left,
+        said(best.seconds.value),
+        said(now.value),
+        said(best.cost_s.value)
+    )
+}
+
+fn worth(prospect: &Prospect<'_>, best: &Judged) -> String {
+    format!(
+        "{} may end some {} sooner than {}, {} at best, and to try it costs {}",
+        processes(best.size),
+        said(best.gain_s.value),
+        prospect.size,
+        said(best.gain_s.high),
+        said(best.cost_s.value)
+    )
+}
+
+fn no_gain(prospect: &Prospect<'_>, now: Estimate, best: &Judged) -> String {
+    let saved_s = iterations(prospect) * (now.value - best.seconds.value);
+    let (size, cost) = (processes(best.size), said(best.cost_s.value));
+    let n_left = prospect.n_iterations_left;
+    if saved_s <= 0.0 {
+        format!("no size is faster: {size} would take {} longer", said(-saved_s))
+    } else if best.gain_s.value <= 0.0 {
+        format!(
+            "{size} would save {} in the {n_left} iterations left, and the change costs {cost}",
+            said(saved_s)
+        )
+    } else {
+        format!(
+            "{size} would end some {} sooner, but that is not sure: it may be {} later",
+            said(best.gain_s.value),
+            said(-best.gain_s.low)
+        )
+    }
+}
+
+fn processes(n: u32) -> String {
+    if n == 1 { "1 process".to_owned() } else { format!("{n} processes") }
+}
+
+/// Formats seconds with three digits.
+fn said(seconds: f64) -> String {
+    let (value, unit) = match seconds.abs() {
+        least if least < 1e-3 => (seconds * 1e6, "us"),
+        small if small < 1.0 => (seconds * 1e3, "ms"),
+        _ => (seconds, "s"),
+    };
+    let n_digits = match value.abs() {
+        small if small < 9.995 => 2,
+        middle if middle < 99.95 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.n_digits$}");
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Time of an iteration with a serial part and a parallel part.
+    fn amdahl(size: u32) -> Estimate {
+        Estimate::around(0.01 + 0.4 / f64::from(size), 0.002)
+    }
+
+    #[track_caller]
+    fn check(n_left: u64, may_explore: bool, cost_s: f64, expected: (Verdict, u32, &str)) {
+        let prospect =
+            Prospect { size: 4, n_iterations_left: n_left, candidates: &[2, 4, 8], may_explore };
+        let payoff = pays(&prospect, |size| Some(amdahl(size)), |_| Estimate::around(cost_s, 0.0));
+        assert_eq!((payoff.verdict, payoff.size, payoff.reason.as_str()), expected);
+    }
+
+    #[test]
+    fn a_change_has_to_earn_what_it_costs() {
+        check(
+            100,
+            false,
+            0.5,
+            (
+                Verdict::Resize,
+                8,
+                "8 processes end 4.5 s sooner than 4 in the 100 iterations left: 60 ms each instead of 110 ms, and the change costs 500 ms",
+            ),
+        );
+        check(
+            9,
+            false,
+            0.5,
+            (
+                Verdict::Stay,
+                4,
+                "8 processes would save 450 ms in the 9 iterations left, and the change costs 500 ms",
+            ),
+        );
+        check(
+            100,
+            false,
+            4.8,
+            (
+                Verdict::Stay,
+                4,
+                "8 processes would end some 200 ms sooner, but that is not sure: it may be 200 ms later",
+            ),
+        );
+        check(0, true, 0.0, (Verdict::Stay, 4, "no iterations are left"));
+    }
+
+    #[track_caller]
+    fn check_unknown(seconds: fn(u32) -> Option<Estimate>, n_left: u64, expected: (Verdict, &str)) {
+        let prospect =
+            Prospect { size: 4, n_iterations_left: n_left, candidates: &[3, 8], may_explore: true };
+        let payoff = pays(&prospect, seconds, |_| Estimate::around(0.1, 0.02));
+        assert_eq!((payoff.verdict, payoff.reason.as_str()), expected);
+    }
+
+    #[test]
+    fn what_is_too_dear_to_try_gives_way_to_a_smaller_step() {
+        let seconds = |size: u32| {
+            let error = if size == 1 { 0.0 } else { f64::from(size) };
+            Some(Estimate::around(1.0 / f64::from(size), error))
+        };
+        let prospect =
+            Prospect { size: 1, n_iterations_left: 400, candidates: &[2, 4, 8], may_explore: true };
+        let payoff = pays(&prospect, seconds, |_| Estimate::around(0.1, 0.0));
+        assert_eq!((payoff.verdict, payoff.size), (Verdict::Explore, 2), "{}", payoff.reason);
+    }
+
+    #[test]
+    fn sizes_that_nobody_saw_are_tried_when_that_is_cheap() {
+        let unsure: fn(u32) -> Option<Estimate> = |size| {
+            let (value, error) = if size == 4 { (1.0, 0.0) } else { (0.9, 0.3) };
+            Some(Estimate::around(value, error))
+        };
+        check_unknown(
+            unsure,
+            100,
+            (
+                Verdict::Explore,
+                "3 processes may end some 9.9 s sooner than 4, 39.9 s at best, and to try it costs 100 ms",
+            ),
+        );
+        check_unknown(
+            unsure,
+            5,
+            (
+                Verdict::Stay,
+                "3 processes would end some 400 ms sooner, but that is not sure: it may be 1.12 s later",
+            ),
+        );
+        let slower: fn(u32) -> Option<Estimate> =
+            |size| Some(Estimate::around(f64::from(size.abs_diff(4) + 1), 0.0));
+        check_unknown(
+            slower,
+            100,
+            (Verdict::Stay, "no size is faster: 3 processes would take 100 s longer"),
+        );
+        check_unknown(
+            |_| None,
+            9,
+            (Verdict::Stay, "it is not known yet how long an iteration takes with 4 processes"),
+        );
+        check_unknown(
+            |size| (size == 4).then(|| Estimate::around(1.0, 0.0)),
+            9,
+            (Verdict::Stay, "no other size is known or allowed"),
+        );
+    }
+}

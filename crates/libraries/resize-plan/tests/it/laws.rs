@@ -1,0 +1,256 @@
+//! Laws that hold for all partitions, plans and nodes.
+
+use proptest::prelude::*;
+use resize_plan::{Node, Partition, Plan, RowBytes, Seat, place_nearest, stay};
+use std::collections::BTreeSet;
+
+fn partition(n_rows: u64) -> impl Strategy<Value = Partition> {
+    let parts = 1..9_u32;
+    let bounds = prop::collection::vec(0..=n_rows, 0..8).prop_map(move |mut bounds| {
+        bounds.sort_unstable();
+        bounds.insert(0, 0);
+        bounds.push(n_rows);
+        Partition::given(bounds).expect("bounds")
+    });
+    let weighted = (prop::collection::vec(0..50_u64, n_rows as usize), parts.clone())
+        .prop_map(|(weights, parts)| Partition::weighted(&weights, parts).expect("weights"));
+    prop_oneof![
+        parts.clone().prop_map(move |parts| Partition::even(n_rows, parts).expect("parts")),
+        (parts.clone(), 1..6_u64)
+            .prop_map(move |(parts, block)| Partition::aligned(n_rows, parts, block).expect("parts")),
+        (parts.clone(), 1..9_u64).prop_map(move |(parts, n_columns)| {
+            // The nearest width that divides the cells into whole rows.
+            let n_columns = (1..=n_columns).rev().find(|n| n_rows.is_multiple_of(*n)).expect("1 does");
+            Partition::blocks_2d(n_rows / n_columns, n_columns, parts).expect("parts")
+        }),
+        (parts, 1..6_u64)
+            .prop_map(move |(parts, block)| Partition::cyclic(n_rows, parts, block).expect("parts")),
+        bounds,
+        weighted,
+    ]
+}
+
+/// Three partitions of the same rows, and the bytes of each row.
+fn three() -> impl Strategy<Value = ([Partition; 3], Vec<u64>)> {
+    (0..60_u64).prop_flat_map(|n_rows| {
+        let parts = [partition(n_rows), partition(n_rows), partition(n_rows)];
+        (parts, prop::collection::vec(0..100_u64, n_rows as usize))
+    })
+}
+
+/// Part that holds each row.
+fn owners(partition: &Partition) -> Vec<u32> {
+    let mut owners = vec![u32::MAX; partition.n_rows() as usize];
+    for part in 0..partition.n_parts() {
+        for row in partition.rows_of(part).flatten() {
+            assert_eq!(owners[row as usize], u32::MAX, "row {row} has two owners");
+            owners[row as usize] = part;
+        }
+    }
+    owners
+}
+
+/// Exhaustive search over the sources that stay.
+struct Choices<'a> {
+    plan: &'a Plan,
+    of: &'a RowBytes,
+    bound: &'a [bool],
+}
+
+impl Choices<'_> {
+    /// Largest number of bytes that any choice keeps in place.
+    fn most_kept(&self) -> u64 {
+        let n_stay = self.plan.n_sources().min(self.plan.n_targets());
+        let free = (0..self.plan.n_targets()).collect();
+        self.most_from(0, &free, n_stay).expect("somebody stays")
+    }
+
+    fn most_from(&self, source: u32, free: &BTreeSet<u32>, n_left: u32) -> Option<u64> {
+        if source == self.plan.n_sources() {
+            return (n_left == 0).then_some(0);
+        }
+        let leaves = || self.most_from(source + 1, free, n_left);
+        let mut best = if self.bound[source as usize] { None } else { leaves() };
+        for seat in free.iter().copied().filter(|_| 0 < n_left) {
+            let rest = free.iter().copied().filter(|other| *other != seat).collect();
+            let kept = self.most_from(source + 1, &rest, n_left - 1);
+            best = best.max(kept.map(|kept| kept + self.shared(source, seat)));
+        }
+        best
+    }
+
+    fn shared(&self, from: u32, to: u32) -> u64 {
+        self.plan
+            .given_by(from)
+            .filter(|step| step.to == to)
+            .map(|step| self.of.of(&step.rows))
+            .sum()
+    }
+}
+
+fn blocks(n_rows: u64) -> impl Strategy<Value = Partition> {
+    prop::collection::vec(0..=n_rows, 0..4).prop_map(move |mut bounds| {
+        bounds.sort_unstable();
+        bounds.insert(0, 0);
+        bounds.push(n_rows);
+        Partition::given(bounds).expect("bounds")
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_row_moves_once(((parts, _), part) in (three(), 0..9_u32)) {
+        let [sources, targets, _] = parts;
+        let plan = Plan::between(&sources, &targets).unwrap();
+        let (before, after) = (owners(&sources), owners(&targets));
+        let mut row = 0;
+        for step in plan.moves() {
+            prop_assert_eq!(step.rows.start, row);
+            prop_assert!(step.rows.start < step.rows.end);
+            for one in step.rows.clone() {
+                prop_assert_eq!((step.from, step.to), (before[one as usize], after[one as usize]));
+            }
+            row = step.rows.end;
+        }
+        prop_assert_eq!(row, sources.n_rows());
+        let given = plan.given_by(part).map(|step| step.rows.end - step.rows.start).sum::<u64>();
+        prop_assert_eq!(given, sources.n_rows_of(part));
+        let got = plan.got_by(part).map(|step| step.rows.end - step.rows.start).sum::<u64>();
+        prop_assert_eq!(got, targets.n_rows_of(part));
+    }
+
+    #[test]
+    fn two_plans_make_the_plan_of_the_whole_way((parts, _) in three()) {
+        let [first, second, third] = parts;
+        let way = Plan::between(&first, &second).unwrap();
+        let way = way.then(&Plan::between(&second, &third).unwrap()).unwrap();
+        prop_assert_eq!(way, Plan::between(&first, &third).unwrap());
+    }
+
+    #[test]
+    fn the_same_partition_moves_nothing((parts, rows) in three()) {
+        let plan = Plan::between(&parts[0], &parts[0]).unwrap();
+        prop_assert!(plan.is_identity());
+        let of = RowBytes::of_rows(rows);
+        let seats = stay(&plan, &of, &[]).unwrap();
+        prop_assert_eq!(plan.bytes_moved(&of, &seats), 0);
+    }
+
+    #[test]
+    fn a_part_has_its_share_and_a_row_at_most(weights in prop::collection::vec(0..50_u64, 1..60), parts in 1..9_u32) {
+        let partition = Partition::weighted(&weights, parts).unwrap();
+        let total = weights.iter().sum::<u64>() as f64;
+        let heaviest = *weights.iter().max().unwrap() as f64;
+        for part in 0..parts {
+            let rows = partition.rows_of(part).flatten();
+            let weight = rows.map(|row| weights[row as usize]).sum::<u64>() as f64;
+            prop_assert!(weight <= total / f64::from(parts) + heaviest + 1e-9, "{part}: {weight}");
+        }
+    }
+
+    #[test]
+    fn holders_of_rows_find_the_same_cuts(
+        (weights, bounds) in (0..60_u64).prop_flat_map(|n_rows| (
+            prop::collection::vec(0..50_u64, n_rows as usize),
+            blocks(n_rows),
+        )),
+        parts in 1..9_u32,
+    ) {
+        let total = weights.iter().copied().map(u128::from).sum::<u128>();
+        let mut sums = vec![0; parts as usize];
+        for (_, rows) in bounds.runs() {
+            let before = weights[..rows.start as usize].iter().copied().map(u128::from).sum();
+            let own = weights[rows.start as usize..rows.end as usize].iter().copied();
+            let cuts = Partition::weighted_cuts(own, before, total, parts).unwrap();
+            sums.iter_mut().zip(cuts).for_each(|(sum, cut)| *sum += cut);
+        }
+        sums.push(bounds.n_rows());
+        let whole = Partition::weighted(&weights, parts).unwrap();
+        prop_assert_eq!(whole, Partition::given(sums).unwrap());
+    }
+
+    #[test]
+    fn rectangles_are_whole(n_rows in 0..12_u64, n_columns in 1..12_u64, parts in 1..9_u32) {
+        let partition = Partition::blocks_2d(n_rows, n_columns, parts).unwrap();
+        let (down, across) = partition.grid();
+        prop_assert_eq!(down * across, parts);
+        let owners = owners(&partition);
+        for part in 0..parts {
+            let [rows, columns] = partition.block_2d(part).unwrap();
+            let cells = rows.flat_map(|row| columns.clone().map(move |column| row * n_columns + column));
+            let cells = cells.collect::<Vec<_>>();
+            prop_assert_eq!(cells.len() as u64, partition.n_rows_of(part));
+            prop_assert!(cells.iter().all(|cell| owners[*cell as usize] == part));
+        }
+    }
+
+    #[test]
+    fn nobody_could_keep_more(
+        (sources, targets, rows, bound) in (0..30_u64).prop_flat_map(|n_rows| (
+            blocks(n_rows),
+            blocks(n_rows),
+            prop::collection::vec(0..20_u64, n_rows as usize),
+            prop::collection::vec(any::<bool>(), 5),
+        ))
+    ) {
+        let plan = Plan::between(&sources, &targets).unwrap();
+        let of = RowBytes::of_rows(rows);
+        let bound = &bound[..plan.n_sources() as usize];
+        let n_bound = bound.iter().filter(|bound| **bound).count();
+        let seats = stay(&plan, &of, bound);
+        prop_assert_eq!(seats.is_err(), (plan.n_targets() as usize) < n_bound);
+        if let Ok(seats) = seats {
+            let staying = seats.iter().filter_map(|seat| match seat {
+                Seat::Stays { source } => Some(*source),
+                Seat::New => None,
+            });
+            let staying = staying.collect::<BTreeSet<_>>();
+            prop_assert_eq!(staying.len() as u32, plan.n_sources().min(plan.n_targets()));
+            prop_assert!((0..).zip(bound).all(|(source, bound)| !bound || staying.contains(&source)));
+            let choices = Choices { plan: &plan, of: &of, bound };
+            let all = of.of(&(0..plan.n_rows()));
+            prop_assert_eq!(all - plan.bytes_moved(&of, &seats), choices.most_kept());
+        }
+    }
+
+    #[test]
+    fn no_other_nodes_would_be_nearer(
+        ((parts, rows), places, cores) in
+            (three(), prop::collection::vec(0..3_usize, 9), prop::collection::vec(0..6_u32, 3))
+    ) {
+        let [sources, targets, _] = parts;
+        let plan = Plan::between(&sources, &targets).unwrap();
+        let of = RowBytes::of_rows(rows);
+        let nodes = cores.iter().map(|n_cores| Node { n_cores: *n_cores, n_busy: 0 }).collect::<Vec<_>>();
+        let found = place_nearest(&plan, &of, &places, &nodes);
+        prop_assert_eq!(found.is_err(), cores.iter().sum::<u32>() < plan.n_targets());
+        if let Ok(found) = found {
+            let kept = |node_of: &[usize]| {
+                let stays = |pair: &&resize_plan::PairBytes| places[pair.from as usize] == node_of[pair.to as usize];
+                plan.bytes_per_pair(&of).iter().filter(stays).map(|pair| pair.bytes).sum::<u64>()
+            };
+            let fits = |node_of: &[usize]| (0..3).all(|node| {
+                node_of.iter().filter(|one| **one == node).count() <= cores[node] as usize
+            });
+            prop_assert!(fits(&found));
+            let mut other = vec![0; found.len()];
+            let mut most = 0;
+            'all: loop {
+                if fits(&other) {
+                    most = most.max(kept(&other));
+                }
+                for place in 0..=other.len() {
+                    if place == other.len() {
+                        break 'all;
+                    }
+                    other[place] += 1;
+                    if other[place] < 3 {
+                        break;
+                    }
+                    other[place] = 0;
+                }
+            }
+            prop_assert_eq!(kept(&found), most);
+        }
+    }
+}

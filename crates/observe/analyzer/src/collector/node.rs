@@ -1,0 +1,152 @@
+//! The run's folder on this node: lock, doorbell and segments.
+
+use crate::place::{DOORBELL, LOCK, Place, RECORD, SEGMENT_SUFFIX};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+
+/// Folder of the node, held by its only collector.
+#[derive(Debug)]
+pub(crate) struct NodeFolder {
+    dir: PathBuf,
+    run_dir: PathBuf,
+    doorbell: Option<UnixDatagram>,
+    /// Lock file, locked for the lifetime of this collector.
+    _lock: File,
+}
+
+impl NodeFolder {
+    /// Takes the node, creating its folder if missing; returns `None` if another collector has it.
+    pub(crate) fn take(place: &Place, node: &str) -> io::Result<Option<Self>> {
+        let run_dir = place.run_dir();
+        let dir = run_dir.join(node);
+        private_folder::take(&run_dir)?;
+        private_folder::take(&dir)?;
+        let Some(lock) = lock(&dir.join(LOCK), &place.started_by)? else { return Ok(None) };
+        if let Some(out) = &place.out {
+            // Only cleaning up after a killed collector reads this file.
+            name_record(&dir.join(RECORD), out).ok();
+        }
+        // Without a doorbell (its path may be too long for a socket), the folder is scanned often instead.
+        let doorbell = hang_doorbell(&dir.join(DOORBELL)).ok();
+        Ok(Some(Self { dir, run_dir, doorbell, _lock: lock }))
+    }
+
+    /// Returns the socket on which ranks ring, if there is one.
+    pub(crate) fn doorbell(&self) -> Option<&UnixDatagram> {
+        self.doorbell.as_ref()
+    }
+
+    /// Returns whether a rank has rung since the last call.
+    pub(crate) fn has_rung(&self) -> bool {
+        let mut byte = [0];
+        let mut rung = false;
+        while self.doorbell.as_ref().is_some_and(|bell| bell.recv(&mut byte).is_ok()) {
+            rung = true;
+        }
+        rung
+    }
+
+    /// Returns the paths of all segments.
+    pub(crate) fn segments(&self) -> Vec<PathBuf> {
+        segments(&self.dir)
+    }
+
+    /// Removes the folder and its contents, and the run's folder if this was its last node.
+    pub(crate) fn remove(self) {
+        // A process that opened the lock file earlier notices that it is gone from its path, and creates a new one.
+        fs::remove_dir_all(&self.dir).ok();
+        fs::remove_dir(&self.run_dir).ok();
+    }
+}
+
+/// Returns the paths of all segments in a node's folder.
+pub(crate) fn segments(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|ending| ending == SEGMENT_SUFFIX))
+        .collect()
+}
+
+fn name_record(path: &Path, out: &Path) -> io::Result<()> {
+    let mut file = private_folder::make_file(path)?;
+    file.set_len(0)?;
+    file.write_all(out.as_os_str().as_encoded_bytes())
+}
+
+fn lock(path: &Path, started_by: &str) -> io::Result<Option<File>> {
+    loop {
+        let mut file = private_folder::make_file(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // A collector that has just ended may have removed the file between opening and locking.
+        let is_current = fs::symlink_metadata(path)
+            .is_ok_and(|at_path| file.metadata().is_ok_and(|locked| locked.ino() == at_path.ino()));
+        if is_current {
+            file.set_len(0)?;
+            file.write_all(started_by.as_bytes())?;
+            return Ok(Some(file));
+        }
+    }
+}
+
+fn hang_doorbell(path: &Path) -> io::Result<UnixDatagram> {
+    // A killed collector leaves its socket behind.
+    fs::remove_file(path).ok();
+    let doorbell = UnixDatagram::bind(path)?;
+    doorbell.set_nonblocking(true)?;
+    Ok(doorbell)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn place(shm_dir: &Path) -> Place {
+        Place {
+            run: 1,
+            shm_dir: shm_dir.to_owned(),
+            analyzers: Vec::new(),
+            secret: wire::Secret::from_bytes([7; 32]),
+            out: Some(shm_dir.join("record")),
+            started_by: "rank".to_owned(),
+        }
+    }
+
+    /// `record` and `collector.lock` used to be written through links that another user had made in a
+    /// folder with the run's name.
+    #[test]
+    fn nothing_is_written_through_links() {
+        let shm = tempfile::tempdir().unwrap();
+        let (place, theirs) = (place(shm.path()), shm.path().join("file"));
+        fs::write(&theirs, "kept").unwrap();
+        private_folder::take(&place.run_dir()).unwrap();
+        let node = place.run_dir().join("node");
+        private_folder::take(&node).unwrap();
+        symlink(&theirs, node.join(RECORD)).unwrap();
+        assert!(NodeFolder::take(&place, "node").unwrap().is_some());
+        symlink(&theirs, place.run_dir().join("lock")).unwrap();
+        assert!(lock(&place.run_dir().join("lock"), "rank").is_err());
+        assert_eq!(fs::read(&theirs).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_ours_alone_is_no_node() {
+        use std::os::unix::fs::PermissionsExt;
+        let shm = tempfile::tempdir().unwrap();
+        let place = place(shm.path());
+        fs::create_dir(place.run_dir()).unwrap();
+        fs::set_permissions(place.run_dir(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(NodeFolder::take(&place, "node").is_err());
+        fs::remove_dir(place.run_dir()).unwrap();
+        symlink(shm.path(), place.run_dir()).unwrap();
+        assert!(NodeFolder::take(&place, "node").is_err());
+    }
+}

@@ -1,0 +1,165 @@
+//! Sites of functions that get probes, and sources of their events' attributes.
+
+use super::ResolveError;
+use app_description::{AttributeSource, EventAttribute, EventPoint};
+use events::Place;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use symbols::{Function, LookupError, Passing, Program};
+use wire::control::{Attribute, Location, Module, Point, Site, Source};
+
+/// Number of registers for integer arguments; stack slots are numbered after them.
+const N_INTEGER_REGISTERS: u8 = 6;
+
+/// Files that locations refer to.
+#[derive(Debug)]
+pub(super) struct Modules {
+    pub(super) list: Vec<Module>,
+    numbers: HashMap<Arc<Path>, u32>,
+}
+
+/// Sites in the order in which they were named.
+#[derive(Debug, Default)]
+pub(super) struct Sites {
+    pub(super) list: Vec<Site>,
+    numbers: HashMap<Location, u32>,
+}
+
+impl Modules {
+    /// Creates the list with the program as its first module.
+    pub(super) fn of(program: &Program) -> Self {
+        let module = Module { name: String::new(), build_id: program.build_id().to_vec() };
+        Self { list: vec![module], numbers: HashMap::from([(program.path().into(), 0)]) }
+    }
+
+    pub(super) fn location(&mut self, path: &Arc<Path>, build_id: &[u8], address: u64) -> Location {
+        let module = *self.numbers.entry(Arc::clone(path)).or_insert_with(|| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            self.list.push(Module { name, build_id: build_id.to_vec() });
+            u32::try_from(self.list.len() - 1).unwrap_or(u32::MAX)
+        });
+        Location { module, address }
+    }
+
+    pub(super) fn location_of(&mut self, function: &Function) -> Location {
+        self.location(&function.module, &function.build_id, function.address)
+    }
+}
+
+impl Sites {
+    /// Returns the number of a function's site, creating the site if needed.
+    pub(super) fn add(&mut self, function: &Function, modules: &mut Modules) -> u32 {
+        let location = modules.location_of(function);
+        *self.numbers.entry(location).or_insert_with(|| {
+            let id = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+            self.list.push(Site {
+                id,
+                function: location,
+                n_bytes: u32::try_from(function.n_bytes).unwrap_or(u32::MAX),
+                n_bytes_to_next: u32::try_from(function.n_bytes_to_next).unwrap_or(u32::MAX),
+                entry: None,
+                exit: None,
+                is_sync: false,
+            });
+            id
+        })
+    }
+
+    /// Returns the site with this number, as returned by [`Sites::add`].
+    pub(super) fn site(&mut self, id: u32) -> &mut Site {
+        &mut self.list[id as usize]
+    }
+
+    /// Adds an event of the description; returns its attributes.
+    pub(super) fn add_event(
+        &mut self,
+        number: usize,
+        event: &EventPoint,
+        program: &Program,
+        modules: &mut Modules,
+    ) -> Result<Vec<Attribute>, ResolveError> {
+        let part = || format!("event `{}`", event.name);
+        let function = look_up(part, program.function(&event.function))?;
+        let attributes: Vec<Attribute> = event
+            .attributes
+            .iter()
+            .map(|attribute| source_of(event, attribute, function, program, modules))
+            .collect::<Result<_, _>>()?;
+        let id = self.add(function, modules);
+        if !self.add_point(id, number, event.place, attributes.clone()) {
+            let (event, function) = (event.name.clone(), event.function.clone());
+            return Err(ResolveError::Taken { event, function });
+        }
+        Ok(attributes)
+    }
+
+    /// Adds an event to a site; returns false if the place is taken.
+    pub(super) fn add_point(
+        &mut self,
+        id: u32,
+        number: usize,
+        place: Place,
+        attributes: Vec<Attribute>,
+    ) -> bool {
+        let site = self.site(id);
+        let point = match place {
+            Place::Entry => &mut site.entry,
+            Place::Exit => &mut site.exit,
+        };
+        let is_free = point.is_none();
+        if is_free {
+            let event = u32::try_from(number).unwrap_or(u32::MAX);
+            *point = Some(Point { event, attributes, is_on: true });
+        }
+        is_free
+    }
+}
+
+/// Adds the part that named it to a lookup error.
+pub(super) fn look_up<T>(
+    part: impl Fn() -> String,
+    found: Result<T, LookupError>,
+) -> Result<T, ResolveError> {
+    found.map_err(|source| ResolveError::Name { part: part(), source })
+}
+
+fn source_of(
+    event: &EventPoint,
+    attribute: &EventAttribute,
+    function: &Function,
+    program: &Program,
+    modules: &mut Modules,
+) -> Result<Attribute, ResolveError> {
+    let part = || format!("attribute `{}`", attribute.name);
+    let unreadable = |reason| {
+        let (attribute, event) = (attribute.name.clone(), event.name.clone());
+        ResolveError::Unreadable { attribute, event, reason }
+    };
+    let kind = attribute
+        .kind
+        .ok_or_else(|| unreadable("its type is unknown; add `type` to it, or compile with `-g`"))?;
+    let source = match &attribute.source {
+        AttributeSource::Variable(name) => {
+            let variable = look_up(part, program.readable_variable(name))?;
+            let at = modules.location(&variable.module, &variable.build_id, variable.address);
+            Source::Global { at }
+        }
+        AttributeSource::Argument(place) => argument(function, *place).ok_or_else(|| {
+            unreadable("it is not one number in one place; measure something else")
+        })?,
+        AttributeSource::Returned => Source::Returned,
+    };
+    Ok(Attribute { source, kind })
+}
+
+fn argument(function: &Function, place: usize) -> Option<Source> {
+    let parameter = function.parameters.as_ref()?.get(place.checked_sub(1)?)?;
+    let n = match parameter.passing {
+        Passing::Integer(n) => n,
+        Passing::Stack(n) => n.checked_add(N_INTEGER_REGISTERS)?,
+        Passing::Float(n) => return Some(Source::Float { n }),
+        Passing::Parts => return None,
+    };
+    Some(if parameter.is_by_reference { Source::Referred { n } } else { Source::Integer { n } })
+}

@@ -1,0 +1,30 @@
+//! Export of a traced run to the formats of other tools.
+//!
+//! | function | used by |
+//! |---|---|
+//! | [`chrome`] | Perfetto (ui.perfetto.dev), `chrome://tracing`, Speedscope |
+//! | [`paraver`] | Paraver and the tools that read `.prv` |
+//! | [`simgrid`] | `smpirun -replay`: the run on a given platform |
+//!
+//! Each function returns sentences about what the format could not hold.
+//!
+//! # Invariants
+//! - The record is only read. An export reads the event file several times, and keeps the data for pairing
+//!   messages in memory, at most about 64 bytes per call.
+//! - Nothing is invented: a message with a missing end is not exported.
+//!
+//! # Not here
+//! The tool's own report and timeline (`report`).
+
+mod chrome;
+mod error;
+mod lanes;
+mod messages;
+mod paraver;
+mod place;
+mod simgrid;
+
+pub use chrome::chrome;
+pub use error::ExportError;
+pub use paraver::paraver;
+pub use simgrid::{SimgridOptions, simgrid};

@@ -1,0 +1,395 @@
+//! Phases of a monitored process: from the end of `MPI_Init` to the start of `MPI_Finalize`, or from
+//! attaching to detaching, after which the process may be attached to again.
+#![allow(unsafe_code, reason = "fork handlers and system calls")]
+
+use crate::call::Call;
+use crate::control::{self, Control};
+use crate::identity::Identity;
+use crate::library::Facts;
+use crate::options::Options;
+use crate::{binding, collector, communicators, cost, pmpi, probes, thread, tls};
+use ring::clock;
+use ring::{Capacity, LifeState, SegmentWriter, ThreadWriter};
+use std::path::{Path, PathBuf};
+use std::ptr::null_mut;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
+
+const BEFORE: u8 = 0;
+const RUNNING: u8 = 1;
+const OVER: u8 = 2;
+
+static PHASE: AtomicU8 = AtomicU8::new(BEFORE);
+/// Current monitoring; null before and after. Never freed after its end, since a thread may still use it.
+static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());
+static WORLD_SIZE: AtomicU32 = AtomicU32::new(0);
+/// Whether monitoring began with a session, and no `MPI_Init` came after it.
+static IS_OF_SESSIONS: AtomicBool = AtomicBool::new(false);
+/// Whether monitoring began by attaching to the running program.
+static IS_ATTACHED: AtomicBool = AtomicBool::new(false);
+static HAS_FORK_HANDLER: Once = Once::new();
+static N_SESSIONS: AtomicU32 = AtomicU32::new(0);
+
+struct Process {
+    segment: SegmentWriter,
+    facts: Facts,
+    folder: PathBuf,
+    options: Options,
+}
+
+/// Returns whether calls are counted now.
+pub(crate) fn is_running() -> bool {
+    PHASE.load(Ordering::Acquire) == RUNNING
+}
+
+/// Returns whether this process is or was monitored.
+pub(crate) fn is_known() -> bool {
+    PHASE.load(Ordering::Acquire) != BEFORE || process().is_some()
+}
+
+/// Returns whether monitoring began by attaching.
+pub(crate) fn is_attached() -> bool {
+    IS_ATTACHED.load(Ordering::Relaxed)
+}
+
+fn process() -> Option<&'static Process> {
+    // SAFETY: null, or what `make` has leaked.
+    unsafe { PROCESS.load(Ordering::Acquire).as_ref() }
+}
+
+/// Number of ranks in this process's world.
+pub(crate) fn world_size() -> u32 {
+    WORLD_SIZE.load(Ordering::Relaxed)
+}
+
+/// Returns a block for the calling thread, and whether it records MPI calls; `None` without room (which is
+/// counted).
+pub(crate) fn attach_thread(tid: u32) -> Option<(ThreadWriter, Facts, bool)> {
+    let process = process()?;
+    let writer = process.segment.attach_thread(tid)?;
+    if is_attached() && tid == std::process::id() {
+        process.segment.header().main_thread.store(writer.idx(), Ordering::Relaxed);
+    }
+    Some((writer, process.facts, process.options.is_traced))
+}
+
+/// Returns whether there is an `MPI_COMM_WORLD`; in a program of sessions, MPI must not be asked about it.
+pub(crate) fn has_world() -> bool {
+    !IS_OF_SESSIONS.load(Ordering::Relaxed)
+}
+
+/// Facts about the library, while calls are counted.
+pub(crate) fn facts() -> Option<&'static Facts> {
+    process().filter(|_| is_running()).map(|process| &process.facts)
+}
+
+/// Defines a communicator for readers; ranks outside the world are `u32::MAX`.
+pub(crate) fn define_communicator(id: u32, world_ranks: &[u32]) {
+    if let (Some(process), true) = (process(), id != 0) {
+        process.segment.define_communicator(id, world_ranks);
+    }
+}
+
+/// Place and time of the start of a call that is not monitored itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begin {
+    address: u64,
+    ticks: u64,
+}
+
+impl Begin {
+    /// Describes the call whose wrapper is being entered.
+    pub(crate) fn now() -> Self {
+        // SAFETY: the calling thread's own words.
+        let address = unsafe { (*tls::words()).return_address };
+        Self { address, ticks: clock::ticks() }
+    }
+}
+
+/// Starts monitoring after `MPI_Init` (the operation with this number) returned.
+#[cold]
+pub(crate) fn started(operation: u16, begin: Begin) {
+    let _nothing = std::panic::catch_unwind(|| {
+        binding::bind_late();
+        IS_OF_SESSIONS.store(false, Ordering::Relaxed);
+        // MPICH's Fortran entry point calls the C function, which has then started monitoring.
+        if let Some(identity) = Identity::from_mpi()
+            && start(&identity)
+        {
+            count_init(operation, begin);
+        }
+    });
+}
+
+/// Starts monitoring after the first `MPI_Session_init` (the operation with this number) of a program
+/// without `MPI_Init` returned.
+#[cold]
+pub(crate) fn session_started(operation: u16, begin: Begin) {
+    N_SESSIONS.fetch_add(1, Ordering::Relaxed);
+    let _nothing = std::panic::catch_unwind(|| {
+        if PHASE.load(Ordering::Acquire) == BEFORE
+            && let Some(identity) = Identity::of_session()
+        {
+            IS_OF_SESSIONS.store(true, Ordering::Relaxed);
+            if start(&identity) {
+                count_init(operation, begin);
+            }
+        }
+    });
+}
+
+/// Starts monitoring; returns false if it is running already, or cannot start.
+fn start(identity: &Identity) -> bool {
+    let Some(process) = Options::from_environment().and_then(|options| make(identity, options))
+    else {
+        return false;
+    };
+    attach_main(process);
+    let control = process.options.is_tuned.then(|| process.listen()).flatten();
+    process.show();
+    if let Some(mut control) = control {
+        control.listen_at_start();
+        control.go_on_in_thread(&process.segment);
+        note_end_of_init(process);
+    }
+    true
+}
+
+/// Starts monitoring a running program, from the control thread, which is to execute orders.
+pub(crate) fn join(options: Options) -> Option<Control> {
+    thread::watch_ends().then_some(())?;
+    IS_ATTACHED.store(true, Ordering::Relaxed);
+    let process = make(&Identity::from_environment()?, options)?;
+    process.segment.header().init_end_ticks.store(clock::ticks(), Ordering::Relaxed);
+    let control = process.listen();
+    if control.is_some() {
+        binding::bind_attached();
+        process.show();
+    } else {
+        // Without orders, nothing could end monitoring.
+        leave(process);
+        let _gone = std::fs::remove_file(process.segment.path());
+    }
+    control
+}
+
+/// Creates the segment; from then on calls are counted.
+fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
+    let started_ticks = clock::ticks();
+    if is_known() {
+        return None;
+    }
+    let facts = Facts::detect()?;
+    let (folder, node) = node_folder(&options)?;
+    WORLD_SIZE.store(identity.size, Ordering::Relaxed);
+    let capacity = Capacity {
+        n_threads: options.n_threads,
+        n_regions: options.n_regions,
+        n_peers: identity.size.min(N_PEERS_MAX),
+        n_records: options.n_records,
+    };
+    let name = format!("{}-{started_ticks:x}.segment", std::process::id());
+    let segment = SegmentWriter::create(&folder.join(name), capacity, started_ticks).ok()?;
+    describe(&segment, identity, &node, &options.launch());
+    let process: &'static Process =
+        Box::leak(Box::new(Process { segment, facts, folder, options }));
+    PROCESS.store(std::ptr::from_ref(process).cast_mut(), Ordering::Release);
+    thread::watch_ends();
+    HAS_FORK_HANDLER.call_once(|| {
+        // SAFETY: registers a handler that only stores.
+        unsafe { libc::pthread_atfork(None, None, Some(in_forked_child)) };
+    });
+    PHASE.store(RUNNING, Ordering::Release);
+    let cost_ps = cost::ps_per_call(&process.folder, &process.facts, process.options.is_traced);
+    process.segment.header().cost_ps_per_call.store(cost_ps, Ordering::Relaxed);
+    Some(process)
+}
+
+impl Process {
+    fn listen(&self) -> Option<Control> {
+        Control::open(&self.segment, self.folder.clone())
+    }
+
+    /// Makes the segment visible to collectors, and makes sure that there is a collector.
+    fn show(&self) {
+        self.segment.publish();
+        collector::greet(&self.folder, self.options.collector.as_deref());
+    }
+
+    /// Writes the facts that are known only at the end.
+    fn write_last(&self, end_ticks: u64) {
+        self.segment.write_modules(modules().as_bytes());
+        let header = self.segment.header();
+        let (last_ticks, last_ns) = clock::point();
+        header.last_ticks.store(last_ticks, Ordering::Relaxed);
+        header.last_ns.store(last_ns, Ordering::Relaxed);
+        header.finalize_begin_ticks.store(end_ticks, Ordering::Relaxed);
+    }
+}
+
+/// Maximum number of peers counted separately.
+const N_PEERS_MAX: u32 = 16_384;
+
+fn attach_main(process: &Process) {
+    let main = thread::attach();
+    if thread::is_watched(main) {
+        // SAFETY: the calling thread's own state.
+        let idx = unsafe { &*main }.writer.idx();
+        process.segment.header().main_thread.store(idx, Ordering::Relaxed);
+    }
+    note_end_of_init(process);
+}
+
+/// Marks the point where the program continues, so that our own work before is not counted as its computation.
+fn note_end_of_init(process: &Process) {
+    let now = clock::ticks();
+    let main = thread::attached();
+    if thread::is_watched(main) {
+        // SAFETY: the calling thread's own state.
+        unsafe { (*main).last_exit = now };
+    }
+    process.segment.header().init_end_ticks.store(now, Ordering::Relaxed);
+}
+
+fn describe(segment: &SegmentWriter, identity: &Identity, node: &str, launch: &str) {
+    let header = segment.header();
+    let (first_ticks, first_ns) = clock::point();
+    for (field, value) in [
+        (&header.first_ticks, first_ticks),
+        (&header.first_ns, first_ns),
+        (&header.world, identity.world(launch)),
+    ] {
+        field.store(value, Ordering::Relaxed);
+    }
+    header.rank.store(identity.rank, Ordering::Relaxed);
+    header.size.store(identity.size, Ordering::Relaxed);
+    header.spawned.store(u32::from(identity.is_spawned), Ordering::Relaxed);
+    segment.write_text(&header.library, pmpi::library_version().as_bytes());
+    segment.write_text(&header.node, node.as_bytes());
+    let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    segment.write_text(&header.program, program.as_os_str().as_encoded_bytes());
+    segment.write_modules(modules().as_bytes());
+}
+
+/// Returns the lines of `/proc/self/maps` with code of files.
+fn modules() -> String {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let has_code = |line: &&str| line.split(' ').nth(1).is_some_and(|rights| rights.contains('x'));
+    let lines = maps.lines().filter(has_code).filter(|line| line.contains('/'));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+/// Returns the folder of this run on this node, created if it is missing, and the node's name.
+fn node_folder(options: &Options) -> Option<(PathBuf, String)> {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?.trim().to_owned();
+    let network = std::fs::read_link("/proc/self/ns/net").ok()?;
+    let inode: String = network.to_str()?.chars().filter(char::is_ascii_digit).collect();
+    // SAFETY: a system call without arguments.
+    let uid = unsafe { libc::getuid() };
+    let run = options.shm_dir.join(format!("sintonia-{uid}-{}", options.run));
+    let folder = run.join(format!("{host}-{inode}"));
+    private_folder::take(&run).ok()?;
+    private_folder::take(&folder).ok()?;
+    Some((folder, host))
+}
+
+/// Counts the call that started monitoring, before which no thread was monitored.
+fn count_init(operation: u16, begin: Begin) {
+    let Some(process) = process() else { return };
+    if !is_running() {
+        return;
+    }
+    let main = thread::attached();
+    if thread::is_watched(main) {
+        // SAFETY: the calling thread's own state.
+        let main = unsafe { &mut *main };
+        let started = process.segment.header().started_ticks.load(Ordering::Relaxed);
+        let region = main.writer.region(begin.address, 0, operation);
+        region.count(started.wrapping_sub(begin.ticks), 0, 0);
+    }
+}
+
+/// Ends monitoring before `MPI_Finalize` (the operation with this number) is called.
+#[cold]
+pub(crate) fn finishing(operation: u16) {
+    if !IS_OF_SESSIONS.load(Ordering::Relaxed) {
+        count_and_finish(operation);
+    }
+}
+
+fn count_and_finish(operation: u16) {
+    if !is_running() {
+        return;
+    }
+    let begin = Begin::now();
+    let main = thread::attached();
+    if thread::is_watched(main)
+        && let Some(call) = Call::start(main, operation, begin.address)
+    {
+        call.finish(operation);
+    }
+    finish(begin.ticks);
+}
+
+/// Ends monitoring before the last `MPI_Session_finalize` (the operation with this number) is called.
+#[cold]
+pub(crate) fn session_finishing(operation: u16) {
+    let is_last = N_SESSIONS.fetch_sub(1, Ordering::Relaxed) == 1;
+    if is_last && IS_OF_SESSIONS.load(Ordering::Relaxed) {
+        count_and_finish(operation);
+    }
+}
+
+/// Completes a detach by the control thread. Monitoring that began by attaching ends here, and the process
+/// may be attached to again.
+pub(crate) fn detached() {
+    let Some(process) = process().filter(|_| is_attached()) else { return };
+    binding::restore();
+    probes::release();
+    leave(process);
+    collector::ring_doorbell(&process.folder);
+}
+
+/// Returns whether a process that was attached to has lost its collector.
+pub(crate) fn is_alone(folder: &Path) -> bool {
+    is_attached() && !collector::is_collected(folder)
+}
+
+/// Stops all writing, and removes the segment's memory from the program.
+fn leave(process: &Process) {
+    let is_first =
+        PHASE.compare_exchange(RUNNING, OVER, Ordering::SeqCst, Ordering::Acquire).is_ok();
+    if !is_first {
+        // The program is in `MPI_Finalize`.
+        return;
+    }
+    thread::forget_all();
+    process.write_last(clock::ticks());
+    process.segment.leave();
+    PROCESS.store(null_mut(), Ordering::Release);
+    communicators::forget_all();
+    PHASE.store(BEFORE, Ordering::Release);
+}
+
+fn finish(end_ticks: u64) {
+    control::end();
+    let is_first =
+        PHASE.compare_exchange(RUNNING, OVER, Ordering::AcqRel, Ordering::Acquire).is_ok();
+    let Some(process) = process().filter(|_| is_first) else { return };
+    thread::leave();
+    let _nothing = std::panic::catch_unwind(|| {
+        process.write_last(end_ticks);
+        let header = process.segment.header();
+        header.state.store(LifeState::Finalizing as u32, Ordering::Release);
+        let program = process.options.collector.as_deref();
+        collector::part(&process.folder, program, &header.final_taken);
+    });
+}
+
+/// Runs in a forked child, which is not the rank: it neither counts nor touches the segment, which it does not have.
+unsafe extern "C" fn in_forked_child() {
+    PHASE.store(OVER, Ordering::Release);
+    thread::leave();
+    thread::forget_others();
+    probes::forget_thread();
+}

@@ -1,0 +1,145 @@
+//! Report as one self-contained HTML file: no network, no other file, and JavaScript only for zooming the
+//! timeline, sorting tables and reading values under the pointer.
+//!
+//! # Invariants
+//! - All data from the run are escaped, in text, in attributes and in data for scripts.
+//! - The page's own policy forbids it to load anything.
+//! - Tables and pictures are bounded, and say what they leave out.
+//!
+//! # Not here
+//! Scripts and styles, which are separate files in `assets/`.
+
+mod calls;
+mod dealt;
+mod efficiencies;
+mod functions;
+mod header;
+mod lanes;
+mod matrix;
+mod packed;
+mod png;
+mod ranks;
+mod resizes;
+mod sizes;
+mod svg;
+mod tool;
+mod tuning;
+
+use crate::resizes::program_of;
+use crate::timeline::Timeline;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use resize_api::Resize;
+use run_record::Summary;
+
+const STYLE: &str = include_str!("../assets/page.css");
+/// Scripts in execution order: each uses only earlier ones.
+const SCRIPTS: [&str; 9] = [
+    include_str!("../assets/page.js"),
+    include_str!("../assets/packed.js"),
+    include_str!("../assets/tables.js"),
+    include_str!("../assets/matrix.js"),
+    include_str!("../assets/lane.js"),
+    include_str!("../assets/view.js"),
+    include_str!("../assets/painter.js"),
+    include_str!("../assets/timeline.js"),
+    include_str!("../assets/start.js"),
+];
+const POLICY: &str =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
+
+/// Returns the page of a run, with a timeline if it was traced.
+#[must_use]
+pub fn page(summary: &Summary, timeline: Option<&Timeline>) -> String {
+    let title = format!("Sintonia: {}", crate::terminal::command(summary));
+    document(&title, &sections(summary, timeline))
+}
+
+/// Returns the page about the work dealt by a master, as recorded by the program `name`.
+#[must_use]
+pub fn dealt(dealt: &::dealing_report::Dealt, name: &str) -> String {
+    let content = html! {
+        h1 { code { (crate::text::harmless(name)) } }
+        (dealt::draw(Some(dealt)))
+    };
+    document(&format!("Sintonia: {name}"), &content)
+}
+
+/// Returns the page about the resizes of a malleable program, as recorded in the folder `name`.
+#[must_use]
+pub fn resizes(resizes: &[Resize], name: &str) -> String {
+    let content = html! {
+        h1 { code { (crate::text::harmless(name)) } }
+        (resizes::draw(resizes, None))
+    };
+    document(&format!("Sintonia: {name}"), &content)
+}
+
+fn document(title: &str, content: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main { (content) }
+                script { (PreEscaped(script())) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
+    html! {
+        (header::draw(summary))
+        @if !summary.ranks.is_empty() {
+            (efficiencies::draw(summary))
+            (efficiencies::draw_findings(summary))
+            (tuning::draw(summary))
+            (dealt::draw(summary.dealt.as_ref()))
+            (resizes::draw(&summary.resizes, program_of(summary)))
+            @if let Some(timeline) = timeline { (lanes::draw(summary, timeline)) }
+            (ranks::draw(summary))
+            (functions::draw(summary))
+            (calls::draw_call_sites(summary))
+            (calls::draw_regions(summary))
+            (calls::draw_operations(summary))
+            (sizes::draw(summary))
+            (matrix::draw(summary))
+        }
+        (tool::draw(summary))
+    }
+}
+
+/// Returns all scripts in a scope of their own.
+fn script() -> String {
+    format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"))
+}
+
+/// Formats JSON for a script element, with `<` escaped so that no name can end the element.
+fn json(value: &serde_json::Value) -> PreEscaped<String> {
+    PreEscaped(value.to_string().replace('<', "\\u003c"))
+}
+
+/// Returns a section with a title and a note beside it.
+fn section(id: &str, title: &str, note: &str, content: &Markup) -> Markup {
+    html! {
+        section id=(id) {
+            h2 { (title) @if !note.is_empty() { " " small { (note) } } }
+            (content)
+        }
+    }
+}
+
+/// Returns a line with the number of items not among the first `n_shown` of `n`.
+fn rest(n: usize, n_shown: usize) -> Markup {
+    html! {
+        @if n > n_shown { p.note { "… and " (n - n_shown) " more, in the run record." } }
+    }
+}

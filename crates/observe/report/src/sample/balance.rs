@@ -1,0 +1,113 @@
+//! Sample cluster of four nodes: one got too many tasks, one is silent.
+
+use task_api::{
+    Counts, Explanation, LoadWord, NodeStatus, Outcome, Presence, Step, TaskName, TaskState,
+    TaskStatus, What,
+};
+
+/// 2026-01-02 03:04:05 UTC.
+const NOW_MS: u64 = 1_767_323_045_000;
+
+/// Returns the current time of the sample, in ms since 1970, and its nodes.
+#[must_use]
+pub fn nodes() -> (u64, Vec<NodeStatus>) {
+    let counts = |n_moved_in, n_moved_out| Counts {
+        n_submitted: 4 * n_moved_out,
+        n_ended: 25,
+        n_moved_out,
+        n_moved_in,
+        n_messages: 12,
+        n_accepted: 7,
+        n_not_accepted: 2,
+        ..Counts::default()
+    };
+    let node = |name: &str, load, n_running, n_queued, counts| NodeStatus {
+        node: name.to_owned(),
+        address: format!("{name}:4714"),
+        presence: Presence::Up,
+        n_cores: 4,
+        speed: 1.0,
+        load: Some(load),
+        index: Some(f64::from(n_running) / 4.0),
+        policy: Some("subscription".to_owned()),
+        n_running,
+        n_queued,
+        n_leased: 0,
+        counts,
+        uptime_ms: 725_000,
+        troubles: Vec::new(),
+        kept: task_api::Kept::default(),
+    };
+    let mut alpha = node("alpha", LoadWord::Sender, 4, 12_345, counts(0, 45));
+    alpha.n_leased = 9;
+    let beta = node("beta", LoadWord::Neutral, 4, 1, counts(25, 0));
+    let gamma = node("gamma", LoadWord::Receiver, 2, 0, counts(20, 0));
+    let mut delta = node("delta", LoadWord::Receiver, 0, 0, Counts::default());
+    delta.presence = Presence::Silent;
+    (delta.load, delta.index, delta.policy, delta.speed) = (None, None, None, 0.5);
+    (NOW_MS, vec![alpha, beta, delta, gamma])
+}
+
+/// Returns the current time of the sample, and tasks in every state.
+#[must_use]
+pub fn tasks() -> (u64, Vec<TaskStatus>) {
+    let task = |number, state, node: Option<&str>| TaskStatus {
+        task: TaskName { home: "alpha".to_owned(), number },
+        title: "simulate".to_owned(),
+        array_index: Some(number),
+        state,
+        node: node.map(str::to_owned),
+        instance: 1,
+        submitted_ms: NOW_MS - 95_000,
+        started_ms: None,
+        ended_ms: None,
+        outcome: None,
+    };
+    let ended = |number, node, outcome| TaskStatus {
+        started_ms: Some(NOW_MS - 94_000),
+        ended_ms: Some(NOW_MS - 92_500),
+        outcome: Some(outcome),
+        ..task(number, TaskState::Ended, Some(node))
+    };
+    let started = Some(NOW_MS - 12_000);
+    let again = TaskStatus {
+        instance: 2,
+        started_ms: started,
+        ..task(5, TaskState::Running, Some("alpha"))
+    };
+    let tasks = vec![
+        ended(1, "alpha", Outcome::Exit(0)),
+        ended(2, "beta", Outcome::Exit(3)),
+        ended(3, "gamma", Outcome::NotStarted("there is no `simulte` in `PATH`".to_owned())),
+        TaskStatus { started_ms: None, ..ended(4, "alpha", Outcome::Canceled) },
+        again,
+        TaskStatus { started_ms: started, ..task(6, TaskState::Leased, Some("beta")) },
+        task(7, TaskState::Offered, Some("gamma")),
+        task(8, TaskState::Queued, Some("alpha")),
+    ];
+    (NOW_MS, tasks)
+}
+
+/// Returns the current time of the sample, and the explanation of a waiting task.
+#[must_use]
+pub fn explanation() -> (u64, Explanation) {
+    let (now_ms, tasks) = tasks();
+    let (_, nodes) = nodes();
+    let step = |after_ms, what| Step { at_ms: now_ms - 95_000 + after_ms, what };
+    let busy = "its cores are taken".to_owned();
+    let explanation = Explanation {
+        status: tasks[7].clone(),
+        steps: vec![
+            step(0, What::Submitted),
+            step(12, What::Offered { to: "beta".to_owned() }),
+            step(15, What::NotTaken { by: "beta".to_owned(), because: busy }),
+        ],
+        n_dropped_steps: 0,
+        because: vec![
+            "it waits for a core: 12344 tasks of `alpha` are before it".to_owned(),
+            "no node is known that would take tasks".to_owned(),
+        ],
+        home: nodes[0].clone(),
+    };
+    (now_ms, explanation)
+}

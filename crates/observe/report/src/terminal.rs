@@ -1,0 +1,92 @@
+//! The report at the end of a run, as text for a terminal.
+//!
+//! # Invariants
+//! - No line is wider than [`Style::width`], except paths, which must stay copyable.
+//! - Without [`Style::color`], the text contains no escape sequences and the same information.
+//!
+//! # Not here
+//! Detection of a terminal, its width and whether it wants color (`cli`).
+
+pub(crate) mod bars;
+
+mod calls;
+mod dealt;
+mod functions;
+mod header;
+pub(crate) mod ink;
+mod operations;
+pub(crate) mod page;
+mod performance;
+mod ranks;
+mod resizes;
+pub(crate) mod table;
+mod tool;
+mod tuning;
+
+pub(crate) use header::{NO_MPI, command, outcome_words};
+pub(crate) use operations::{
+    OUTSIDE, by_time as operations_by_time, is_outside, sizes_of_all, tick as size_tick,
+};
+pub(crate) use tool::{kept, losses, price};
+
+use crate::resizes::program_of;
+use page::Page;
+use resize_api::Resize;
+use run_record::Summary;
+
+/// Style of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// True to color with escape sequences.
+    pub color: bool,
+    /// Width of the terminal in columns; the report uses 60 to 140 of them.
+    pub width: usize,
+}
+
+/// Paths of files about the run, for the last lines of the report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Folder of the run record.
+    pub record: Option<String>,
+    /// Path of the HTML report.
+    pub html: Option<String>,
+}
+
+/// Returns the report of a run, ending in a line feed.
+#[must_use]
+pub fn report(summary: &Summary, written: &Written, style: Style) -> String {
+    let mut page = Page::new(style);
+    header::write(&mut page, summary);
+    if !summary.ranks.is_empty() {
+        performance::write_efficiencies(&mut page, summary);
+        performance::write_findings(&mut page, summary);
+        tuning::write(&mut page, summary);
+        dealt::write(&mut page, summary.dealt.as_ref());
+        resizes::write(&mut page, &summary.resizes, program_of(summary));
+        ranks::write(&mut page, summary);
+        functions::write(&mut page, summary);
+        calls::write_call_sites(&mut page, summary);
+        calls::write_regions(&mut page, summary);
+        operations::write(&mut page, summary);
+        operations::write_sizes(&mut page, summary);
+    }
+    tool::write_cost(&mut page, summary);
+    tool::write_paths(&mut page, written);
+    page.into_text()
+}
+
+/// Returns the report of work dealt by a master, ending in a line feed.
+#[must_use]
+pub fn dealt(dealt: &::dealing_report::Dealt, style: Style) -> String {
+    let mut page = Page::new(style);
+    dealt::write(&mut page, Some(dealt));
+    page.into_text()
+}
+
+/// Returns the report of a malleable program's resizes, ending in a line feed.
+#[must_use]
+pub fn resizes(resizes: &[Resize], style: Style) -> String {
+    let mut page = Page::new(style);
+    resizes::write(&mut page, resizes, None);
+    page.into_text()
+}

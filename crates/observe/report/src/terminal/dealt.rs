@@ -1,0 +1,14 @@
+//! Report of dealt work.
+
+use super::page::{INDENT, Page};
+use crate::text::harmless;
+use dealing_report::Dealt;
+
+pub(super) fn write(page: &mut Page, dealt: Option<&Dealt>) {
+    let lines =
+        dealt.map(|dealt| dealing_report::lines(dealt, page.width() - INDENT)).unwrap_or_default();
+    if !lines.is_empty() {
+        page.heading("Master and workers", "who computed, and what the others waited for");
+    }
+    lines.iter().for_each(|line| page.line(&harmless(line)));
+}

@@ -1,0 +1,174 @@
+//! A tunlet whose library is loaded into this process.
+//!
+//! # Invariants
+//! - A library stays loaded, so that no pointer into it dangles.
+//!
+//! # Not here
+//! Protection from its behavior (`host` and `child`).
+
+mod arena;
+mod callbacks;
+mod describe;
+mod spec;
+
+use crate::abi;
+use app_description::Application;
+use arena::Arena;
+use callbacks::Host;
+use std::ffi::{CStr, CString, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use tunlets::rehearsal::check_needs;
+use tunlets::{Decision, News, Requests, Tunlet, TunletError, TunletSpec, World};
+
+/// Name of the function that a library must export.
+pub const ENTRY: &CStr = c"sintonia_tunlet_v1";
+
+/// Reason why a library is not a valid tunlet.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The path contains a zero byte.
+    #[error("no library has a zero byte in its path; name another")]
+    Path,
+    /// The dynamic linker cannot load it.
+    #[error("it cannot be loaded: {reason}")]
+    Refused {
+        /// Message of the linker.
+        reason: String,
+    },
+    /// The entry point is missing.
+    #[error("it has no function `sintonia_tunlet_v1`; export it, as `sintonia new-tunlet` does")]
+    NoEntry,
+    /// The entry point returns null, or an incomplete structure.
+    #[error("what `sintonia_tunlet_v1` returns has no `{field}`; set it")]
+    Incomplete {
+        /// Name of the missing field.
+        field: &'static str,
+    },
+    /// The library was compiled for another version of the interface.
+    #[error(
+        "it speaks version {found} of the interface, not {}; compile it with this version's header",
+        abi::SINTONIA_TUNLET_VERSION
+    )]
+    Version {
+        /// Version in the library.
+        found: u32,
+    },
+    /// The name contains characters that are not allowed.
+    #[error("its name is `{name}`; use letters, digits, `-` and `_`")]
+    Name {
+        /// The rejected name.
+        name: String,
+    },
+}
+
+/// A tunlet of a library in this process.
+pub struct LoadedTunlet {
+    spec: TunletSpec,
+    functions: spec::Functions,
+    state: *mut c_void,
+    host: Option<Box<Host>>,
+    lines: Vec<String>,
+}
+
+// SAFETY: the interface requires calls from one thread at a time, not always from the same thread.
+unsafe impl Send for LoadedTunlet {}
+
+impl LoadedTunlet {
+    /// Loads a library and creates its tunlet.
+    ///
+    /// # Errors
+    /// The library cannot be loaded, or is not a valid tunlet.
+    pub fn open(library: &Path) -> Result<Self, LoadError> {
+        let entry = entry(library)?;
+        // SAFETY: a function with this name has this type, since the name ends with the version.
+        let tunlet = unsafe { entry() };
+        // SAFETY: the pointer is null, or valid forever.
+        let tunlet = unsafe { tunlet.as_ref() };
+        let tunlet = tunlet.ok_or(LoadError::Incomplete { field: "sintonia_tunlet" })?;
+        let (spec, functions) = spec::read(tunlet)?;
+        // SAFETY: the function takes no arguments.
+        let state = unsafe { (functions.create)() };
+        Ok(Self { spec, functions, state, host: None, lines: Vec::new() })
+    }
+}
+
+type Entry = unsafe extern "C" fn() -> *const abi::sintonia_tunlet;
+
+fn entry(library: &Path) -> Result<Entry, LoadError> {
+    // Without a slash, the linker would search the system's library folders.
+    let library = std::path::absolute(library).map_err(|_| LoadError::Path)?;
+    let path = CString::new(library.as_os_str().as_bytes()).map_err(|_| LoadError::Path)?;
+    // SAFETY: `path` is a valid C string; the effects of its constructors are the library's responsibility.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if handle.is_null() {
+        return Err(LoadError::Refused { reason: last_error() });
+    }
+    // SAFETY: `handle` is valid and `ENTRY` is a C string.
+    let symbol = unsafe { libc::dlsym(handle, ENTRY.as_ptr()) };
+    if symbol.is_null() {
+        return Err(LoadError::NoEntry);
+    }
+    // SAFETY: a function with this name has this type, since the name ends with the version.
+    Ok(unsafe { std::mem::transmute::<*mut c_void, Entry>(symbol) })
+}
+
+fn last_error() -> String {
+    // SAFETY: the function takes no arguments.
+    let text = unsafe { libc::dlerror() };
+    if text.is_null() {
+        return "for no reason that is known".to_owned();
+    }
+    // SAFETY: the text is valid until the next call of the linker.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+impl Tunlet for LoadedTunlet {
+    fn spec(&self) -> TunletSpec {
+        self.spec.clone()
+    }
+
+    fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
+        check_needs(&self.spec, application)?;
+        let host = Host::new(&self.spec.name, application, world);
+        // SAFETY: `create` returned the state, and the host is valid.
+        let refusal = unsafe { (self.functions.begin)(self.state, host.as_ptr()) };
+        let requests = {
+            let mut said = host.said();
+            said.begins = false;
+            self.lines.append(&mut said.lines);
+            said.requests.clone()
+        };
+        self.host = Some(host);
+        if refusal.is_null() {
+            return Ok(requests);
+        }
+        // SAFETY: the text is valid until `destroy`.
+        let reason = unsafe { CStr::from_ptr(refusal) }.to_string_lossy().into_owned();
+        Err(TunletError::Unable { tunlet: self.spec.name.clone(), reason })
+    }
+
+    fn hear(&mut self, news: &News, decisions: &mut Vec<Decision>) {
+        let Some(host) = &self.host else { return };
+        let mut arena = Arena::default();
+        let news = describe::news(&mut arena, news);
+        // SAFETY: `create` returned the state; host and news are valid until the call returns.
+        unsafe { (self.functions.hear)(self.state, host.as_ptr(), &raw const news) };
+        let mut said = host.said();
+        decisions.append(&mut said.decisions);
+        self.lines.append(&mut said.lines);
+    }
+
+    fn lines(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.lines)
+    }
+}
+
+impl Drop for LoadedTunlet {
+    fn drop(&mut self) {
+        let Some(destroy) = self.functions.destroy else { return };
+        // SAFETY: `create` returned the state, and this is its last use.
+        unsafe { destroy(self.state) };
+    }
+}

@@ -1,0 +1,368 @@
+//! Decides which decisions of tunlets are carried out, measures their effects, and undoes harmful ones.
+//!
+//! A tuning point belongs to the first tunlet that asks for it. Decisions wait, only the newest for each tuning
+//! point, until it is their tunlet's *turn*; turns go round robin. In a turn, all waiting decisions of the
+//! tunlet are carried out, each on all ranks of its actor or on none ([`action`]); then their *trial* compares
+//! iterations before and after ([`trial`]). Decisions that slow iterations down by more than the limit are
+//! undone, and the tunlet rests for 2, 4, 8 ... iterations.
+//!
+//! # Invariants
+//! - At most one turn, and hence one trial, is open.
+//! - A decision that was carried out ends as kept, undone or lost; one that was not carried out ends as declined.
+//! - A tuning point is not touched again once it is unknown on which ranks its value holds.
+//! - Everything has a bound: one waiting decision per tuning point, a window of iterations.
+//!
+//! # Not here
+//! Transport of orders to ranks and of their answers (`analyzer`), the format of the lines (`run-record`).
+
+mod action;
+mod cast;
+mod iterations;
+mod line;
+mod message;
+mod trial;
+mod turn;
+mod undo;
+
+pub use line::{Line, Noted};
+pub use message::{Acknowledged, Input, Output};
+
+use crate::{Applied, Decision, Detail, EventNews, News, Tunlet, World};
+use action::Fate;
+use app_description::{Application, Change};
+use cast::Cast;
+use events::{Rank, Value};
+use iterations::Iterations;
+use std::collections::{BTreeMap, BTreeSet};
+use turn::Turn;
+
+/// Permissions of the tunlets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Only observe.
+    Observe,
+    /// Report what would be done.
+    DryRun,
+    /// Change the program.
+    #[default]
+    Tune,
+}
+
+/// Options of a conductor.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Number of iterations compared before, and after, a change.
+    pub n_window: usize,
+    /// Number of iterations skipped after a change.
+    pub n_settle: usize,
+    /// Time in s for ranks to answer an action and to carry it out; four iterations if that is longer.
+    pub action_timeout_s: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { n_window: 3, n_settle: 1, action_timeout_s: 10.0 }
+    }
+}
+
+/// Arbiter between the tunlets and the program; see the module documentation.
+#[derive(Debug)]
+pub struct Conductor {
+    application: Application,
+    mode: Mode,
+    options: Options,
+    cast: Cast,
+    iterations: Iterations,
+    present: BTreeSet<Rank>,
+    n_ranks: Option<u32>,
+    values: Vec<Option<Value>>,
+    /// Values that are set at every passage of the sync point.
+    held: Vec<Option<Value>>,
+    /// Tuning points that are not touched again, with the reason.
+    closed: BTreeMap<usize, String>,
+    turn: Option<Turn>,
+    n_decisions: u64,
+    n_actions: u64,
+    outputs: Vec<Output>,
+}
+
+impl Conductor {
+    /// Creates a conductor. Tunlets are in command-line order; they begin when the first rank appears.
+    pub fn new(
+        application: Application,
+        tunlets: Vec<Box<dyn Tunlet>>,
+        mode: Mode,
+        options: Options,
+    ) -> Self {
+        Self {
+            iterations: Iterations::new(application.iteration.clone(), options.n_window),
+            values: vec![None; application.tuning_points.len()],
+            held: vec![None; application.tuning_points.len()],
+            application,
+            mode,
+            options,
+            cast: Cast::new(tunlets),
+            present: BTreeSet::new(),
+            n_ranks: None,
+            closed: BTreeMap::new(),
+            turn: None,
+            n_decisions: 0,
+            n_actions: 0,
+            outputs: Vec::new(),
+        }
+    }
+
+    /// Processes an input and returns what is to be done now.
+    pub fn hear(&mut self, now_s: f64, input: Input) -> Vec<Output> {
+        match input {
+            Input::RankAppeared { rank, n_ranks } => self.appear(now_s, rank, n_ranks),
+            Input::RankGone { rank } => {
+                self.present.remove(&rank);
+                self.tell_turn(rank, None, &Fate::Gone);
+            }
+            Input::Values(values) => self.learn(now_s, values),
+            Input::Event(event) => self.pass(event),
+            Input::Summary(summary) => self.cast.tell(&News::Summary(summary)),
+            Input::Performance(numbers) => self.cast.tell(&News::Performance(numbers)),
+            Input::Ready { action, rank, n_hits, old } => {
+                self.tell_turn(rank, Some(action), &Fate::Ready { n_hits, old });
+            }
+            Input::Refused { action, rank, reason } => {
+                self.tell_turn(rank, Some(action), &Fate::Failed { reason });
+            }
+            Input::Acknowledged(done) => self.acknowledge(done),
+            Input::Withdrawn { action, rank, n_done } => {
+                self.tell_turn(rank, Some(action), &Fate::Withdrawn { n_done });
+            }
+            Input::Tick => {}
+        }
+        self.advance(now_s);
+        std::mem::take(&mut self.outputs)
+    }
+
+    /// Ends all open decisions at the end of the run.
+    pub fn finish(&mut self, now_s: f64) -> Vec<Output> {
+        if let Some(turn) = self.turn.take() {
+            for noted in turn.finish() {
+                self.record(now_s, noted);
+            }
+        }
+        std::mem::take(&mut self.outputs)
+    }
+
+    /// Returns the level of detail in which an event is wanted from a rank.
+    pub fn wants(&self, event: usize, rank: Rank) -> Detail {
+        let Some(point) = self.application.events.get(event) else { return Detail::None };
+        let is_actor = |actor: usize| {
+            self.application.actors.get(actor).is_some_and(|actor| actor.ranks.contains(rank.0))
+        };
+        if !is_actor(point.actor) {
+            return Detail::None;
+        }
+        let is_for_iterations =
+            self.iterations.needs(event) && self.measuring_rank(point.actor) == Some(rank);
+        if is_for_iterations { Detail::Every } else { self.cast.wants(event) }
+    }
+
+    /// Returns whether a tunlet wants an event as [`Detail::Summary`], whatever detail the others want.
+    pub fn wants_sums(&self, event: usize) -> bool {
+        self.cast.wants_sums(event)
+    }
+
+    /// Returns whether a tunlet wants efficiencies.
+    pub fn wants_performance(&self) -> bool {
+        self.cast.wants_performance()
+    }
+
+    /// Returns the tuning points that may be changed.
+    pub fn points(&self) -> BTreeSet<usize> {
+        self.cast.points()
+    }
+
+    /// Returns the lowest rank of an actor, on which iterations are measured.
+    fn measuring_rank(&self, actor: usize) -> Option<Rank> {
+        let spans = &self.application.actors.get(actor)?.ranks.spans;
+        spans.iter().map(|(first, _)| Rank(*first)).min()
+    }
+
+    fn appear(&mut self, now_s: f64, rank: Rank, n_ranks: u32) {
+        self.present.insert(rank);
+        if self.n_ranks.is_some() {
+            return;
+        }
+        self.n_ranks = Some(n_ranks);
+        let points = self.application.tuning_points.iter().map(|point| point.name.clone());
+        let (mode, tunlets, points) = (self.mode, self.cast.names(), points.collect());
+        self.record(now_s, Noted::Begin { mode, tunlets, points, n_ranks });
+        let actors = self.application.actors.iter();
+        let world = World {
+            n_ranks,
+            actors: actors
+                .map(|actor| (0..n_ranks).filter(|rank| actor.ranks.contains(*rank)).map(Rank))
+                .map(Iterator::collect)
+                .collect(),
+            values: self.values.clone(),
+        };
+        self.cast.begin(&self.application, &world);
+        self.outputs.push(Output::Begun);
+    }
+
+    fn pass(&mut self, event: EventNews) {
+        let actor = self.application.events.get(event.event).map(|point| point.actor);
+        let is_measuring = actor.and_then(|actor| self.measuring_rank(actor)) == Some(event.rank);
+        let ended = if is_measuring { self.iterations.pass(&event) } else { None };
+        self.cast.tell(&News::Event(event));
+        if let Some(iteration) = ended {
+            self.record(iteration.end_s, Noted::Iteration(iteration));
+            self.cast.tell(&News::Iteration(iteration));
+        }
+    }
+
+    /// Takes values read from the program; tunlets are told about those that the program has changed itself.
+    fn learn(&mut self, now_s: f64, values: Vec<(usize, Value)>) {
+        for (point, new) in values {
+            let Some(value) = self.values.get_mut(point) else { continue };
+            // During a turn, changes are reported by the ranks' acknowledgments instead.
+            if self.turn.is_some() || self.held[point].is_some() || *value == Some(new) {
+                continue;
+            }
+            let old = value.replace(new).unwrap_or(new);
+            if self.n_ranks.is_some() {
+                let (time_s, hit, is_own) = (now_s, 0, false);
+                self.cast.tell_found(&Applied { point, old, new, time_s, hit, is_own });
+            }
+        }
+    }
+
+    fn acknowledge(&mut self, done: Acknowledged) {
+        let Acknowledged { action, rank, time_s, hit, old, new, failure } = done;
+        let fate = match failure {
+            Some(reason) => Fate::Failed { reason },
+            None => Fate::Done { time_s, hit, old, new },
+        };
+        self.tell_turn(rank, Some(action), &fate);
+    }
+
+    fn tell_turn(&mut self, rank: Rank, action: Option<u64>, fate: &Fate) {
+        if let Some(turn) = &mut self.turn {
+            turn.hear(rank, action, fate);
+        }
+    }
+
+    /// Advances as far as possible.
+    fn advance(&mut self, now_s: f64) {
+        if self.n_ranks.is_none() {
+            return;
+        }
+        for (tunlet, reason) in self.cast.look() {
+            self.record(now_s, Noted::TunletEnded { tunlet, reason });
+        }
+        for (tunlet, text) in self.cast.lines() {
+            self.record(now_s, Noted::Said { tunlet, text });
+        }
+        for (player, point) in self.cast.take_foreign() {
+            let reason = "it was not asked for, or belongs to another tunlet".to_owned();
+            self.cast.decline(player, point, reason);
+        }
+        match self.mode {
+            Mode::Observe => self.cast.forget_decisions(),
+            Mode::DryRun => self.say_what_would_be(now_s),
+            Mode::Tune => self.tune(now_s),
+        }
+    }
+
+    fn say_what_would_be(&mut self, now_s: f64) {
+        for (player, decision) in self.cast.take_all() {
+            let (point, value) = (decision.point, decision.value);
+            if self.cast.said(player, point) != Some(value) {
+                self.cast.say(player, point, value);
+                let checked = self.application.tuning_points[point].admit(value);
+                let decision = self.note_decision(now_s, player, &decision);
+                self.record(
+                    now_s,
+                    match checked {
+                        Ok(_) => Noted::Would { decision },
+                        Err(error) => Noted::Declined { decision, reason: error.to_string() },
+                    },
+                );
+            }
+            self.cast.decline(player, point, "this is a dry run".to_owned());
+        }
+    }
+
+    fn tune(&mut self, now_s: f64) {
+        loop {
+            if self.turn.is_none() && !self.open_turn(now_s) {
+                return;
+            }
+            let Some(mut turn) = self.turn.take() else { return };
+            let is_over = self.go_on(now_s, &mut turn);
+            if !is_over {
+                self.turn = Some(turn);
+                return;
+            }
+        }
+    }
+
+    /// Assigns a number to a decision and records it.
+    fn note_decision(&mut self, now_s: f64, player: usize, wanted: &Decision) -> u64 {
+        self.n_decisions += 1;
+        let decision = self.n_decisions;
+        let mut reason = wanted.reason.clone();
+        if let Some(why) = self.one_way(wanted.point, self.values[wanted.point].is_some()) {
+            reason = format!("{reason} (for good: {why})");
+        }
+        self.record(
+            now_s,
+            Noted::Decision {
+                decision,
+                tunlet: self.cast.name(player).to_owned(),
+                point: self.application.tuning_points[wanted.point].name.clone(),
+                old: self.values[wanted.point],
+                new: wanted.value,
+                reason,
+            },
+        );
+        decision
+    }
+
+    /// Returns why a change of a tuning point could not be undone; `None` if it could.
+    fn one_way(&self, point: usize, is_value_known: bool) -> Option<&'static str> {
+        match self.application.tuning_points[point].change {
+            Change::Load(_) => Some("a library that was loaded stays"),
+            Change::Call(_) if !is_value_known => {
+                Some("what the program called it with before is not known")
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the ranks of an actor if all of them are present.
+    fn ranks_of(&self, actor: usize) -> Result<Vec<Rank>, String> {
+        let actor = self.application.actors.get(actor).ok_or("its actor is not described")?;
+        let all = 0..self.n_ranks.unwrap_or_default();
+        let ranks: Vec<Rank> = all.filter(|rank| actor.ranks.contains(*rank)).map(Rank).collect();
+        match ranks.iter().find(|rank| !self.present.contains(rank)) {
+            _ if ranks.is_empty() => Err(format!("no rank is a `{}`", actor.name)),
+            Some(missing) => Err(format!("rank {} is not there", missing.0)),
+            None => Ok(ranks),
+        }
+    }
+
+    /// Returns the time granted to ranks for an answer.
+    fn patience_s(&self) -> f64 {
+        self.options.action_timeout_s.max(4.0 * self.iterations.last_s())
+    }
+
+    fn applied(&mut self, owner: usize, applied: &Applied) {
+        self.values[applied.point] = Some(applied.new);
+        self.cast.tell_applied(owner, applied);
+    }
+
+    fn record(&mut self, time_s: f64, what: Noted) {
+        self.outputs.push(Output::Record(Line { time_s, what }));
+    }
+}
+
+#[cfg(test)]
+mod tests;

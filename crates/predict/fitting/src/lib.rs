@@ -1,0 +1,64 @@
+//! Models of time over problem size, processes or any other parameters, fitted to measurements.
+//!
+//! A model is a sum of up to four terms, each a product of powers and logarithms of the parameters, in
+//! one piece or several. Terms are not chosen by hand, nor by how well they fit the data they were fitted to:
+//! see `judge`.
+//!
+//! ```
+//! use fitting::{Measurements, Settings, fit};
+//!
+//! let mut measured = Measurements::of(vec!["n".into(), "p".into()]);
+//! for n in [100.0_f64, 200.0, 300.0] {
+//!     for p in [1.0, 2.0, 4.0, 8.0] {
+//!         measured.add("multiply", "time", &[n, p], &[2e-8 * n.powi(3) / p + 1e-4 * n]);
+//!     }
+//! }
+//! let model = fit(&measured, &Settings::default()).remove(0)?;
+//! assert_eq!(model.text, "2e-8 * n^3 / p + 1e-4 * n");
+//! let said = model.value(&[("n", 400.0), ("p", 16.0)])?;
+//! assert!((said.value - 0.12).abs() < 1e-9 && said.low <= said.value);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Invariants
+//! - Pure (I1): no clock, file, socket, thread or environment; the same measurements and settings give
+//!   the same model.
+//! - A prediction is positive where all measurements are positive.
+//!
+//! # Not here
+//! Taking measurements (`cli`); waiting, in programs whose time is not the sum of their regions' (`program-graph`).
+
+pub mod comparison;
+mod design;
+mod draws;
+pub mod fit;
+pub mod formats;
+mod judge;
+pub mod measurements;
+pub mod model;
+pub mod model_file;
+mod outlook;
+mod pieces;
+mod pinv;
+mod random;
+pub mod runs;
+pub mod samples;
+mod search;
+mod solve;
+mod sound;
+pub mod term;
+pub mod total;
+mod vocabulary;
+pub mod warning;
+
+pub use comparison::{Compared, Summary, compare};
+pub use fit::{FitError, Fitter, Method, Settings, fit};
+pub use measurements::{Measurements, Point, Series};
+pub use model::{Draw, FittedModel, ModelError, Piece, Prediction, Range};
+pub use model_file::{ModelFile, ModelFileError};
+pub use samples::{Level, SampleRule};
+pub use solve::N_TERMS_MAX;
+pub use term::{Factor, Formula, Term, TermError, Weighted};
+pub use total::{Said, TOTAL};
+pub use vocabulary::Role;
+pub use warning::{Cache, Warning};

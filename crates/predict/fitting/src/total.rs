@@ -1,0 +1,267 @@
+//! Combines the models of a program's regions into its time, and its speedup with more processes.
+//!
+//! `t = max over roles of the sum of the role's regions` (Laine 2003): ranks of a role behave alike, and a region
+//! includes the time its rank waits for others. Without roles it is the sum of all regions. A region called `total` is the
+//! measured whole program; it is not part of the sum.
+//!
+//! The interval of a sum combines the sums of the regions' draws, which are drawn independently, with the sum of their
+//! noise, because a disturbed machine slows all regions.
+//!
+//! # Not here
+//! Waiting that no measurement includes: another network, other numbers of messages (`program-graph`).
+
+use crate::model::{FittedModel, ModelError, Prediction};
+use crate::model_file::ModelFile;
+use crate::outlook::{Outlook, in_words};
+
+/// Name of the region that stands for the whole program.
+pub const TOTAL: &str = "total";
+/// Offset between the draws of successive regions, so that regions with the same draws count as independent.
+const STRIDE: usize = 7;
+
+/// Predictions at one point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// Time of the whole program; `None` where no region has a model.
+    pub total: Option<Prediction>,
+    /// Role that takes longest, where roles are known.
+    pub role: Option<String>,
+    /// Prediction of each region, with its index in [`ModelFile::models`].
+    pub regions: Vec<(usize, Prediction)>,
+}
+
+impl ModelFile {
+    /// Returns the indices of the models of a metric that add up to the program.
+    fn parts(&self, metric: &str) -> Vec<usize> {
+        let of_metric = |idx: &usize| self.models[*idx].metric == metric;
+        let all: Vec<usize> = (0..self.models.len()).filter(of_metric).collect();
+        let parts = all.iter().copied().filter(|idx| self.models[*idx].region != TOTAL);
+        let parts: Vec<usize> = parts.collect();
+        if parts.is_empty() { all } else { parts }
+    }
+
+    /// Predicts a metric at a point, given as named parameters.
+    ///
+    /// # Errors
+    /// When a parameter has no value, or a formula cannot be evaluated there.
+    pub fn say(&self, metric: &str, parameters: &[(&str, f64)]) -> Result<Said, ModelError> {
+        let of_metric = (0..self.models.len()).filter(|idx| self.models[*idx].metric == metric);
+        let region = |idx: usize| Ok((idx, self.models[idx].value(parameters)?));
+        let regions = of_metric.map(region).collect::<Result<Vec<_>, ModelError>>()?;
+        let (total, role) = match self.outlook(metric, parameters)? {
+            Some((outlook, role)) => (Some(self.prediction(metric, &outlook, parameters)?), role),
+            None => (None, None),
+        };
+        Ok(Said { total, role, regions })
+    }
+
+    /// Predicts the speedup of the program with `more` of a parameter, such as processes that a resizer would add.
+    ///
+    /// The interval is that of means: it does not include the noise of single runs.
+    ///
+    /// ```
+    /// # use fitting::{Measurements, ModelFile, Settings, fit};
+    /// # let mut measured = Measurements::of(vec!["n".into(), "p".into()]);
+    /// # for n in [100.0, 200.0, 300.0, 400.0] {
+    /// #     for p in [1.0, 2.0, 4.0, 8.0] {
+    /// #         measured.add("multiply", "time", &[n, p], &[n / p + 1.0]);
+    /// #     }
+    /// # }
+    /// # let models = fit(&measured, &Settings::default()).into_iter().filter_map(Result::ok).collect();
+    /// # let written = ModelFile::of(models).write()?;
+    /// let models = ModelFile::read(&written)?;
+    /// let speedup = models.speedup(&[("n", 400.0), ("p", 8.0)], "p", 8.0)?.expect("there are models");
+    /// assert!(1.9 < speedup.low, "it is worth asking for 8 more");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a parameter has no value, or a formula cannot be evaluated there.
+    pub fn speedup(
+        &self,
+        parameters: &[(&str, f64)],
+        parameter: &str,
+        more: f64,
+    ) -> Result<Option<Prediction>, ModelError> {
+        let Some(metric) = self.usual_metric() else { return Ok(None) };
+        let later: Vec<(&str, f64)> = parameters
+            .iter()
+            .map(|(name, value)| (*name, if *name == parameter { value + more } else { *value }))
+            .collect();
+        let (now, then) = (self.outlook(metric, parameters)?, self.outlook(metric, &later)?);
+        let Some(((now, _), (then, _))) = now.zip(then) else { return Ok(None) };
+        let value = now.value / then.value;
+        if !value.is_finite() {
+            return Ok(None);
+        }
+        let drawn = now.drawn.iter().zip(&then.drawn).map(|(now, then)| now / then).collect();
+        let ratio = Outlook { value, drawn, noise: 0.0 };
+        // Without draws, the noise is the only known uncertainty.
+        let unknown = if ratio.drawn.is_empty() {
+            (now.noise / now.value).hypot(then.noise / then.value)
+        } else {
+            0.0
+        };
+        let ratio = Outlook { noise: unknown * value, ..ratio };
+        Ok(ratio.prediction(self.rate(metric), true))
+    }
+
+    /// Returns the share of measurements that intervals should contain.
+    pub fn rate(&self, metric: &str) -> f64 {
+        self.parts(metric).first().map_or(0.95, |idx| self.models[*idx].rate)
+    }
+
+    fn prediction(
+        &self,
+        metric: &str,
+        outlook: &Outlook,
+        parameters: &[(&str, f64)],
+    ) -> Result<Prediction, ModelError> {
+        let is_positive = self.parts(metric).iter().all(|idx| self.models[*idx].smallest.is_some());
+        outlook.prediction(self.rate(metric), is_positive).ok_or_else(|| {
+            let at = in_words(parameters.iter().copied());
+            ModelError::TooLarge { region: TOTAL.to_owned(), at }
+        })
+    }
+
+    /// Returns the longest role, or the sum of all regions where no roles are known.
+    fn outlook(
+        &self,
+        metric: &str,
+        parameters: &[(&str, f64)],
+    ) -> Result<Option<(Outlook, Option<String>)>, ModelError> {
+        let parts: Vec<&FittedModel> =
+            self.parts(metric).iter().map(|idx| &self.models[*idx]).collect();
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        let of_role = |regions: &Vec<String>| {
+            let is_of = |model: &&&FittedModel| regions.contains(&model.region);
+            sum(&parts.iter().filter(is_of).copied().collect::<Vec<_>>(), parameters)
+        };
+        let mut roles = Vec::new();
+        for (name, regions) in &self.roles {
+            roles.push((of_role(regions)?, Some(name.clone())));
+        }
+        let longest = roles.into_iter().reduce(longest);
+        match longest.filter(|(outlook, _)| 0.0 < outlook.value) {
+            Some(longest) => Ok(Some(longest)),
+            None => Ok(Some((sum(&parts, parameters)?, None))),
+        }
+    }
+}
+
+/// Returns the sum of the regions.
+fn sum(models: &[&FittedModel], parameters: &[(&str, f64)]) -> Result<Outlook, ModelError> {
+    let outlook = |model: &&FittedModel| model.outlook(&model.point(parameters)?);
+    let outlooks = models.iter().map(outlook).collect::<Result<Vec<_>, ModelError>>()?;
+    let n_draws = outlooks.iter().map(|outlook| outlook.drawn.len()).max().unwrap_or(0);
+    let nth = |outlook: &Outlook, region_idx: usize, idx: usize| match outlook.drawn.len() {
+        0 => outlook.value,
+        n => outlook.drawn[(idx + STRIDE * region_idx) % n],
+    };
+    let drawn = |idx: usize| (0..).zip(&outlooks).map(|(at, outlook)| nth(outlook, at, idx)).sum();
+    Ok(Outlook {
+        value: outlooks.iter().map(|outlook| outlook.value).sum(),
+        drawn: (0..n_draws).map(drawn).collect(),
+        noise: outlooks.iter().map(|outlook| outlook.noise).sum(),
+    })
+}
+
+type Named = (Outlook, Option<String>);
+
+/// Returns the larger of two outlooks, with the maximum of each pair of draws.
+fn longest(some: Named, other: Named) -> Named {
+    let (larger, smaller) =
+        if some.0.value < other.0.value { (other, some) } else { (some, other) };
+    let mut drawn = larger.0.drawn;
+    // A role whose regions have no draws has its value in every draw.
+    let n = drawn.len().max(smaller.0.drawn.len());
+    drawn.resize(n, larger.0.value);
+    let less = |idx: usize| smaller.0.drawn.get(idx).copied().unwrap_or(smaller.0.value);
+    drawn.iter_mut().enumerate().for_each(|(idx, drawn)| *drawn = drawn.max(less(idx)));
+    (Outlook { drawn, ..larger.0 }, larger.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Measurements, Settings, fit};
+
+    type Time = fn(f64, f64) -> f64;
+
+    /// Returns models of regions with these times over `n` and `p`, with this share of noise.
+    fn file(regions: &[(&str, Time)], noise: f64) -> ModelFile {
+        let mut measured = Measurements::of(vec!["n".into(), "p".into()]);
+        for (region, time) in regions {
+            for n in [100.0, 200.0, 400.0, 800.0] {
+                for p in [1.0, 2.0, 4.0, 8.0] {
+                    let values = [0.0, 1.0, 2.0]
+                        .map(|k: f64| time(n, p) * (1.0 + noise * (n + 3.0 * p + 5.0 * k).sin()));
+                    measured.add(region, "time", &[n, p], &values);
+                }
+            }
+        }
+        ModelFile::of(
+            fit(&measured, &Settings::default()).into_iter().map(Result::unwrap).collect(),
+        )
+    }
+
+    const DIVIDED: Time = |n, p| n / p;
+    const WHOLE: Time = |n, _| 0.1 * n;
+
+    #[track_caller]
+    fn check(regions: &[(&str, Time)], expected: f64, role: Option<&str>) {
+        let said = file(regions, 0.0).say("time", &[("n", 1600.0), ("p", 16.0)]).unwrap();
+        let total = said.total.unwrap();
+        assert!((total.value / expected - 1.0).abs() < 1e-6, "{total:?}");
+        assert!(total.low <= total.value && total.value <= total.high);
+        assert_eq!(said.role.as_deref(), role);
+        assert_eq!(said.regions.len(), regions.len());
+    }
+
+    #[test]
+    fn the_longest_role_is_the_program() {
+        check(&[("a", DIVIDED), ("b", WHOLE)], 260.0, None);
+        check(&[("a", DIVIDED), ("total", WHOLE)], 100.0, None);
+        check(&[("total", WHOLE)], 160.0, None);
+        check(
+            &[("rank 0->a", WHOLE), ("ranks 1-->b", DIVIDED), ("total", WHOLE)],
+            160.0,
+            Some("rank 0"),
+        );
+        check(
+            &[("rank 0->a", WHOLE), ("ranks 1-->b", DIVIDED), ("ranks 1-->c", DIVIDED)],
+            200.0,
+            Some("ranks 1-"),
+        );
+    }
+
+    #[test]
+    fn the_interval_of_a_sum_is_that_of_its_parts() {
+        let at = [("n", 1600.0), ("p", 16.0)];
+        let one = file(&[("a", DIVIDED)], 0.05).say("time", &at).unwrap();
+        assert_eq!(one.total, Some(one.regions[0].1));
+        let two = file(&[("a", DIVIDED), ("b", DIVIDED)], 0.05).say("time", &at).unwrap();
+        let relative = |said: Prediction| said.high / said.value - 1.0;
+        let [one, two] = [one, two].map(|said| relative(said.total.unwrap()));
+        assert!(0.0 < two && two <= 1.001 * one, "{two} {one}");
+        assert!(file(&[], 0.0).say("time", &at).unwrap().total.is_none());
+    }
+
+    #[test]
+    fn more_processes_help_where_work_is_divided() {
+        let at = [("n", 800.0), ("p", 8.0)];
+        let speedup = |regions: &[(&str, Time)], noise| {
+            file(regions, noise).speedup(&at, "p", 8.0).unwrap().unwrap()
+        };
+        let divided = speedup(&[("a", DIVIDED)], 0.0);
+        assert!((divided.value - 2.0).abs() < 1e-6, "{divided:?}");
+        let mixed = speedup(&[("a", DIVIDED), ("b", WHOLE)], 0.03);
+        assert!((mixed.value - 180.0 / 130.0).abs() < 0.05, "{mixed:?}");
+        assert!(
+            mixed.low < mixed.value && mixed.value < mixed.high && 1.2 < mixed.low,
+            "{mixed:?}"
+        );
+    }
+}

@@ -1,0 +1,20 @@
+//! Analytic models of measured times: values in, values out.
+//!
+//! # Invariants
+//! - Pure: no clock, file, socket, thread or environment (I1).
+//! - A model that cannot answer says so; it never guesses.
+//!
+//! # Not here
+//! Where the values come from (`analyzer`, `run-record`); how they are shown (`report`).
+
+pub mod action;
+pub mod ideal_network;
+pub mod lane;
+pub mod master_worker;
+pub mod matching;
+pub mod network;
+pub mod pop;
+
+pub use action::{Action, Flow, Interpreter, Message, Row};
+pub use ideal_network::{IdealRun, Stalled};
+pub use lane::{Lane, LaneBuilder};

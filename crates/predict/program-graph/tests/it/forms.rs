@@ -1,0 +1,216 @@
+//! Programs in real-world forms: macros, `#if`, old C, C++, errors.
+
+use crate::said::{graph, main_of, named, roles};
+use program_graph::{Source, SourceError, read};
+
+#[track_caller]
+fn check(name: &str, text: &str, expected: &[&str]) {
+    assert_eq!(roles(&named(name, text)), expected);
+}
+
+#[test]
+fn calls_are_followed() {
+    check(
+        "a.c",
+        "void low(int n) { MPI_Barrier(c); }\nvoid high(void) { low(1); low(2); }\nint main() { high(); }",
+        &["all ranks: high(){low(){Barrier} low(){Barrier}}"],
+    );
+    check(
+        "a.c",
+        "void tree(int n) { MPI_Barrier(c); if (n > 0) tree(n - 1); }\nint main() { tree(argc); }",
+        &["all ranks: tree(){Barrier if(n > 0){tree()again|}}"],
+    );
+    check(
+        "a.c",
+        "static void step(int i) { MPI_Barrier(c); }\nvoid each(void (*f)(int)) { for (int i = 0; i < n; i++) f(i); }\n\
+         int main() { each(step); }",
+        &["all ranks: each(){loop(n){step(){Barrier}}}"],
+    );
+    check(
+        "a.c",
+        "int square(int *a, int n) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i] += j; }\n\
+         int main() { square(a, m); MPI_Barrier(c); }",
+        &["all ranks: square(){loop(m){loop(m){}}} Barrier"],
+    );
+}
+
+#[test]
+fn functions_that_are_only_declared_compute() {
+    check(
+        "a.c",
+        "void solve(double *a, int n);\nint main() { solve(a, 10); printf(\"\"); MPI_Barrier(c); }",
+        &["all ranks: <solve()> Barrier"],
+    );
+}
+
+#[test]
+fn several_files_are_one_program() {
+    let files = [
+        Source { name: "main.c", text: "int main() { work(0); }" },
+        Source {
+            name: "work.c",
+            text: "static void step() { MPI_Barrier(c); }\nvoid work(int a) { step(); }",
+        },
+        Source { name: "other.c", text: "static void step() { MPI_Finalize(); }" },
+    ];
+    let graph = read(&files).expect("a program");
+    assert_eq!(roles(&graph), ["all ranks: work(){step(){Barrier}}"]);
+}
+
+#[test]
+fn of_several_programs_the_first_is_taken() {
+    let files = [
+        Source { name: "one.c", text: "int main() { MPI_Barrier(c); }" },
+        Source { name: "two.c", text: "\nint main() { MPI_Wait(r, s); }" },
+    ];
+    let graph = read(&files).expect("a program");
+    assert_eq!(roles(&graph), ["all ranks: Barrier"]);
+    let said = graph.warnings.first().map(ToString::to_string);
+    assert_eq!(said.as_deref(), Some("two.c:2: another `main`; that of `one.c` is taken"));
+}
+
+#[test]
+fn old_c_is_read() {
+    check(
+        "a.c",
+        "main(argc, argv)\nint argc;\nchar **argv;\n{\n MPI_Barrier(c);\n}\n",
+        &["all ranks: Barrier"],
+    );
+    check("a.c", "main(int argc, char **argv)\n{\n MPI_Barrier(c);\n}\n", &["all ranks: Barrier"]);
+    check("a.c", "main()\n{\n MPI_Barrier(c);\n}\n", &["all ranks: Barrier"]);
+}
+
+#[test]
+fn macros_are_followed() {
+    check(
+        "a.c",
+        "#define CHECK(x) do { int e = x; if (e) abort(); } while (0)\nint main() { CHECK(MPI_Barrier(c)); }",
+        &["all ranks: Barrier"],
+    );
+    check(
+        "a.c",
+        "#define PUT(a, to) \\\n  MPI_Send(a, 1, MPI_INT, to, 0, c)\nint main() { PUT(x, 1); }",
+        &["all ranks: PUT(){Send}"],
+    );
+    check(
+        "a.c",
+        "API void f(void) { MPI_Barrier(c); }\nint main() { f(); }",
+        &["all ranks: f(){Barrier}"],
+    );
+}
+
+#[test]
+fn one_side_of_conditional_text_is_taken() {
+    check(
+        "a.c",
+        "int main() {\n#ifdef SERIAL\n f();\n#else\n MPI_Barrier(c);\n#endif\n}",
+        &["all ranks: Barrier"],
+    );
+    check(
+        "a.c",
+        "int main() {\n#if 0\n MPI_Send(a, 1, MPI_INT, 0, 0, c);\n#else\n MPI_Barrier(c);\n#endif\n}",
+        &["all ranks: Barrier"],
+    );
+    let both = "int main() {\n#ifdef A\n MPI_Barrier(c);\n#else\n MPI_Wait(r, s);\n#endif\n}";
+    check("a.c", both, &["all ranks: Barrier"]);
+    assert!(graph(both).warnings.iter().any(|warning| warning.line == 2));
+}
+
+#[test]
+fn cpp_is_read() {
+    check(
+        "a.cpp",
+        "namespace s { template <class T> struct Halo { void go(T *t) { MPI_Barrier(c); } }; }\n\
+         int main() { s::Halo<double> h; for (int i = 0; i < n; ++i) { h.go(u); } }",
+        &["all ranks: loop(n){go(){Barrier}}"],
+    );
+    check(
+        "a.cpp",
+        "class Env { public: Env() { MPI_Comm_rank(MPI_COMM_WORLD, &rank_); }\n\
+         void go() { if (rank_ == 0) MPI_Send(a, 1, MPI_INT, 1, 0, c); else MPI_Recv(a, 1, MPI_INT, 0, 0, c, s); }\n\
+         int rank_; };\nint main() { Env env; env.go(); }",
+        &["master: go(){Send}", "workers: go(){Recv}"],
+    );
+    check(
+        "a.cc",
+        "int main() { auto sum = [&](double x) { MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, c); return y; };\n\
+         for (auto v : values) sum(v); try { MPI_Barrier(c); } catch (...) { } }",
+        &["all ranks: loop(size(values)){Allreduce} Barrier"],
+    );
+}
+
+#[test]
+fn errors_leave_the_rest() {
+    let text = "int main() { MPI_Barrier(c); @@@ ; if ( { MPI_Wait(r, s); }";
+    let graph = graph(text);
+    assert!(roles(&graph)[0].contains("Barrier"), "{:?}", roles(&graph));
+    assert!(!graph.warnings.is_empty());
+}
+
+#[test]
+fn ways_out_are_shown() {
+    check(
+        "a.c",
+        "int f(int c) { if (c) return 1; MPI_Barrier(w); return 0; }\nint main() { f(x); }",
+        &["all ranks: f(){return Barrier}"],
+    );
+    check(
+        "a.c",
+        "int main() { for (;;) { MPI_Recv(a, 1, MPI_INT, 0, 0, w, s); if (a[0] == 0) break; } }",
+        &["all ranks: loop(i@a.c:1){Recv break}"],
+    );
+    check(
+        "a.c",
+        "int main() { if (argc < 2) { MPI_Abort(w, 1); } MPI_Barrier(w); }",
+        &["all ranks: exit Barrier"],
+    );
+}
+
+#[test]
+fn branches_have_arms() {
+    check(
+        "a.c",
+        "int main() { if (k > 1) MPI_Barrier(w); else if (k) MPI_Wait(r, s); else MPI_Waitall(1, r, s); }",
+        &["all ranks: if(k > 1){Barrier|if(k){Wait|Waitall}}"],
+    );
+    check(
+        "a.c",
+        "int main() { switch (tag) { case 1: MPI_Barrier(w); break; case 2: case 3: MPI_Wait(r, s); } }",
+        &["all ranks: if(switch (tag)){Barrier|Wait|Wait}"],
+    );
+    check(
+        "a.c",
+        "int main() { int f; MPI_Test(r, &f, s); if (f) MPI_Barrier(w); }",
+        &["all ranks: Test if(f){Barrier|}"],
+    );
+}
+
+#[track_caller]
+fn check_error(name: &str, text: &str, expected: &SourceError) {
+    assert_eq!(read(&[Source { name, text }]).as_ref(), Err(expected));
+}
+
+#[test]
+fn what_is_no_program_is_said_in_a_sentence() {
+    let files = || "`a.c`".to_owned();
+    check_error("a.c", "int f(void) { return 0; }", &SourceError::NoMain { files: files() });
+    check_error("a.c", "int main() { return 0; }", &SourceError::NoMpi { files: files() });
+    check_error("a.c", "", &SourceError::NotC { files: files() });
+    check_error(
+        "a.c",
+        "program heat\n call MPI_Init(ierr)\nend program",
+        &SourceError::NotC { files: files() },
+    );
+    let said = SourceError::NoMain { files: files() }.to_string();
+    assert_eq!(said, "no `main` in `a.c`: give the file with it, too");
+}
+
+#[test]
+fn a_call_that_is_not_known_is_told() {
+    let text = main_of("MPI_Barrier(c); MPI_Frobnicate(x);");
+    let warnings = graph(&text).warnings;
+    assert!(
+        warnings.iter().any(|it| it.line == 7 && it.text.contains("MPI_Frobnicate")),
+        "{warnings:?}"
+    );
+}

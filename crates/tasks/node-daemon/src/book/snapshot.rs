@@ -1,0 +1,189 @@
+//! Snapshot of a book: the fewest records that make it again.
+
+use std::sync::Arc;
+
+use task_api::{Outcome, Submission, TaskState};
+
+use super::{Book, EndRecord, Record, Task};
+use crate::core::words::{SharedWork, Surroundings, Work};
+
+impl Book {
+    /// Records that turn a submission into tasks: its surroundings and the submission; records that many tasks
+    /// depend on are there twice.
+    #[must_use]
+    pub fn records_of(&self, submission: &Submission, at_ms: u64) -> Vec<Record> {
+        let around = Surroundings::of(submission);
+        let (idx, is_new) = match self.shared.number(&around) {
+            Ok(idx) => (idx, false),
+            Err(idx) => (idx, true),
+        };
+        let around = Record::Around { idx, around };
+        let submitted = Record::Submitted {
+            first: self.next,
+            n_tasks: submission.n_tasks(),
+            at_ms,
+            work: SharedWork {
+                title: submission.name.clone(),
+                words: submission.command.join("\0"),
+                around_idx: idx,
+            },
+            array_first: submission.array.map(|array| array.first),
+        };
+        let mut records = Vec::with_capacity(4);
+        if is_new {
+            records.push(around.clone());
+        }
+        twice_if_many(&submitted, &around, |record| records.push(record.clone()));
+        if is_new && submission.n_tasks() == 1 {
+            records.push(around);
+        }
+        records
+    }
+
+    /// Writes records that make this book again, with as much of its tasks' events as it keeps.
+    pub fn snapshot(&mut self, mut write: impl FnMut(&Record)) {
+        let arounds = self.shared.forget_unused();
+        let arounds = arounds
+            .into_iter()
+            .map(|(idx, around)| Record::Around { idx, around: (*around).clone() })
+            .collect::<Vec<_>>();
+        arounds.iter().for_each(&mut write);
+        let mut run = Run::default();
+        for (&number, task) in &self.tasks {
+            if !run.takes(number, task) {
+                run.flush(self, &mut write);
+                run = Run::of(number, task);
+            }
+        }
+        run.flush(self, &mut write);
+        // The oldest first: they are forgotten in this order.
+        for number in &self.ended {
+            let Some(task) = self.tasks.get(number) else { continue };
+            if let Some(end) = end_of(*number, task) {
+                write(&Record::Ended(end));
+            }
+            write_story(*number, task, &mut write);
+        }
+        for ended in self.foreign.values() {
+            write(&Record::ForeignEnded(ended.clone()));
+        }
+        for (first, last) in self.doubted() {
+            write(&Record::Doubted { first, last });
+        }
+        self.past.records().iter().for_each(&mut write);
+        self.damages.record().iter().for_each(&mut write);
+        write(&Record::Next { number: self.next });
+        // Surroundings that many submissions depend on are there twice: one damaged spot does not take both.
+        arounds.iter().for_each(&mut write);
+    }
+
+    fn write_standing(&self, number: u64, task: &Task, write: &mut impl FnMut(&Record)) {
+        if task.is_over() {
+            return;
+        }
+        let (instance, n_lost, at_ms) = (task.instance(), task.n_lost(), task.submitted_ms());
+        if 0 < instance {
+            write(&Record::Tried { number, instance, n_lost });
+        }
+        if let Some(lease) = self.leases.get(&number) {
+            let (instance, to, incarnation) = (lease.instance, lease.to, lease.incarnation);
+            write(&Record::Given { number, instance, to, incarnation, at_ms });
+        }
+        if task.state() == TaskState::Running {
+            write(&Record::Started { number, instance, at_ms });
+        }
+        if task.is_cancel_wished() {
+            write(&Record::CancelWished { number, at_ms });
+        }
+        write_story(number, task, write);
+    }
+}
+
+/// Writes the record of an array twice, with another record between, so that one damaged spot does not lose it. The
+/// record between is one that others depend on too, such as the surroundings. Reading either of them again changes
+/// nothing.
+fn twice_if_many(submitted: &Record, between: &Record, mut write: impl FnMut(&Record)) {
+    write(submitted);
+    if matches!(submitted, Record::Submitted { n_tasks: 2.., .. }) {
+        write(between);
+        write(submitted);
+    }
+}
+
+/// Writes the notes of a task. This comes behind all other records of the task, which add notes of their own.
+fn write_story(number: u64, task: &Task, write: &mut impl FnMut(&Record)) {
+    let (notes, n_dropped) = task.notes();
+    if !notes.is_empty() {
+        write(&Record::Story { number, n_dropped, notes: notes.to_vec() });
+    }
+}
+
+/// Consecutive tasks of one submission.
+#[derive(Default)]
+struct Run {
+    first: u64,
+    n_tasks: u64,
+    at_ms: u64,
+    array_first: Option<u64>,
+    work: Option<Arc<Work>>,
+}
+
+impl Run {
+    fn of(number: u64, task: &Task) -> Self {
+        Self {
+            first: number,
+            n_tasks: 1,
+            at_ms: task.submitted_ms(),
+            array_first: task.array_index(),
+            work: Some(task.work().clone()),
+        }
+    }
+
+    /// Adds the task to the run, if it is the next one of the same submission.
+    fn takes(&mut self, number: u64, task: &Task) -> bool {
+        let same_work = self.work.as_ref().is_some_and(|work| Arc::ptr_eq(work, task.work()));
+        let index = self.array_first.map(|index| index + self.n_tasks);
+        let fits = same_work && number == self.first + self.n_tasks && task.array_index() == index;
+        self.n_tasks += u64::from(fits);
+        fits
+    }
+
+    fn flush(&self, book: &Book, write: &mut impl FnMut(&Record)) {
+        let Some(work) = &self.work else { return };
+        let Ok(around_idx) = book.shared.number(&work.around) else { return };
+        let submitted = Record::Submitted {
+            first: self.first,
+            n_tasks: self.n_tasks,
+            at_ms: self.at_ms,
+            work: SharedWork {
+                title: work.title.as_deref().map(str::to_owned),
+                words: work.words().to_owned(),
+                around_idx,
+            },
+            array_first: self.array_first,
+        };
+        let tasks = || book.tasks.range(self.first..self.first + self.n_tasks);
+        // There may be as many ended arrays as ended tasks, and surroundings are long.
+        let between = if tasks().all(|(_, task)| task.is_over()) {
+            Record::Next { number: self.first }
+        } else {
+            Record::Around { idx: around_idx, around: (*work.around).clone() }
+        };
+        twice_if_many(&submitted, &between, &mut *write);
+        for (&number, task) in tasks() {
+            book.write_standing(number, task, write);
+        }
+    }
+}
+
+fn end_of(number: u64, task: &Task) -> Option<EndRecord> {
+    Some(EndRecord {
+        number,
+        instance: task.instance(),
+        node: task.node()?,
+        outcome: task.outcome().cloned().unwrap_or(Outcome::Lost),
+        started_ms: task.started_ms(),
+        ended_ms: task.ended_ms()?,
+        output: task.output().cloned().unwrap_or_default(),
+    })
+}

@@ -1,0 +1,83 @@
+//! Conditions that must hold for a world at the end.
+
+use std::collections::BTreeMap;
+
+use balancing_policies::NodeId;
+use task_api::{Outcome, TaskRange};
+
+use super::world::{Node, World, replay};
+use crate::book::Book;
+use crate::core::Core;
+
+impl World {
+    pub(super) fn assert_all_is_well(&self, context: &str) {
+        for tasks in &self.promised {
+            let book = self.book_of(tasks);
+            for number in tasks.first..=tasks.last {
+                let task = book.task(number);
+                let task = task.unwrap_or_else(|| panic!("{context}: {number} of {tasks} is lost"));
+                let good = matches!(task.outcome(), Some(Outcome::Exit(0) | Outcome::Canceled));
+                assert!(good, "{context}: {number} of {tasks} is {task:?}");
+            }
+        }
+        assert!(!self.promised.is_empty() && 0 < self.n_starts, "{context}: nothing was done");
+        for node in &self.nodes {
+            let book = node.core.as_ref().unwrap().book();
+            assert!(book.foreign().is_empty(), "{context}: {} keeps results", node.name);
+            assert!(book.leases().is_empty(), "{context}: {} keeps leases", node.name);
+            assert!(node.keeper.running.is_empty(), "{context}: {} still runs", node.name);
+            let again = replay(&node.name, &node.records);
+            assert_eq!(again.n_queued(), book.n_queued(), "{context}: {}", node.name);
+            assert_eq!(again.n_open(), book.n_open(), "{context}: {}", node.name);
+        }
+    }
+
+    /// Returns whether an event of this kind would change anything now.
+    pub(super) fn has_effect(&self, kind: usize, idx: usize) -> bool {
+        let is_open = |tasks: &TaskRange| {
+            let home = self.nodes.iter().find(|node| node.name == tasks.home);
+            let core = home.and_then(|node| node.core.as_ref());
+            let tasks = |core: &Core| {
+                let all = core.book().tasks_from(tasks.first);
+                all.take_while(|(n, _)| *n <= tasks.last).any(|(_, task)| !task.is_over())
+            };
+            core.is_some_and(tasks)
+        };
+        match kind {
+            5 => self.promised.last().is_some_and(is_open),
+            6 => !self.nodes[idx].records.is_empty(),
+            1 => true,
+            _ => self.nodes[idx].core.is_some(),
+        }
+    }
+
+    pub(super) fn outcomes(&self, tasks: &TaskRange) -> Vec<Outcome> {
+        let book = self.book_of(tasks);
+        (tasks.first..=tasks.last).filter_map(|n| book.task(n)?.outcome().cloned()).collect()
+    }
+
+    pub(super) fn ended_on(&self, tasks: &TaskRange) -> BTreeMap<NodeId, usize> {
+        let book = self.book_of(tasks);
+        let mut nodes = BTreeMap::new();
+        for number in tasks.first..=tasks.last {
+            *nodes.entry(book.task(number).unwrap().node().unwrap()).or_default() += 1;
+        }
+        nodes
+    }
+
+    pub(super) fn book_of(&self, tasks: &TaskRange) -> &Book {
+        let node = self.nodes.iter().find(|node| node.name == tasks.home).unwrap();
+        node.core.as_ref().unwrap().book()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        let quiet = |node: &Node| {
+            let book = node.core.as_ref().map(Core::book);
+            let idle = |book: &Book| {
+                book.n_open() == 0 && book.foreign().is_empty() && book.leases().is_empty()
+            };
+            book.is_some_and(idle) && node.keeper.running.is_empty() && node.gated.is_empty()
+        };
+        self.nodes.iter().all(quiet)
+    }
+}

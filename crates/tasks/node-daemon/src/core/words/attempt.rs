@@ -1,0 +1,180 @@
+//! Task as the nodes know it, and one attempt to run it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use task_api::{Limits, Outcome, Output, Submission};
+
+use super::{Moment, NodeId};
+
+/// Task: its home and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TaskKey {
+    /// Node that the task was submitted to.
+    pub home: NodeId,
+    /// Number of the task at its home, from 1.
+    pub number: u64,
+}
+
+/// Attempt to run a task; no two of one task run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The task.
+    pub task: TaskKey,
+    /// Number of times that the task was given out, including this one.
+    pub instance: u32,
+}
+
+/// Environment that commands of one user mostly share; stored once for all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// Working folder of the command.
+    pub folder: String,
+    /// Environment variables of the command.
+    pub environment: Vec<(String, String)>,
+    /// Bounds of each task.
+    pub limits: Limits,
+}
+
+/// Command to be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Title for users.
+    pub title: Option<Box<str>>,
+    /// Program and arguments, with zero bytes between them: a million small vectors would cost more than
+    /// their texts.
+    words: Box<str>,
+    /// Folder, variables and bounds.
+    pub around: Arc<Surroundings>,
+}
+
+/// Attempt that is to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// `HOME.NUMBER`, for `SINTONIA_TASK` and file names.
+    pub name: String,
+    /// Command to be run.
+    pub work: Arc<Work>,
+    /// Value of `SINTONIA_ARRAY_INDEX`.
+    pub array_index: Option<u64>,
+    /// Moment at which it has to end; `None` where its home is here.
+    pub lease_until: Option<Moment>,
+    /// For an attempt that is ordered ahead: the keeper starts it when fewer than this many run, and gives it back
+    /// when it has waited too long ([`AttemptEnd::NoTurn`]).
+    pub n_at_once: Option<u32>,
+}
+
+/// Attempt that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// Time of the start, in milliseconds since 1970.
+    pub started_ms: u64,
+}
+
+/// Attempt that ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// End of the attempt.
+    pub end: AttemptEnd,
+    /// Time of the start, in milliseconds since 1970.
+    pub started_ms: u64,
+    /// Time of the end, in milliseconds since 1970.
+    pub ended_ms: u64,
+    /// Output.
+    pub output: Output,
+}
+
+/// End of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AttemptEnd {
+    /// Exited with this code.
+    Exit(i32),
+    /// Killed by a signal that the keeper did not send.
+    Signal(i32),
+    /// Could not be started, for the reason in the sentence.
+    NotStarted(String),
+    /// Found no room for another process on this node, for the reason in the sentence; it may be given out again.
+    NoRoom(String),
+    /// Killed by the keeper.
+    Killed(Killed),
+    /// Was ordered ahead, and its turn did not come; it never ran.
+    NoTurn,
+}
+
+/// Reason for which the keeper kills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Killed {
+    /// The task was canceled.
+    Canceled,
+    /// The home did not answer for too long, or says that the task is not this node's any more.
+    LeaseOut,
+    /// This node leaves; the task runs elsewhere.
+    Leaving,
+}
+
+impl Work {
+    /// Work of a submission; `around` is its surroundings, shared with equal ones.
+    #[must_use]
+    pub fn new(submission: &Submission, around: Arc<Surroundings>) -> Self {
+        let title = submission.name.as_deref().map(Box::from);
+        Self { title, words: submission.command.join("\0").into(), around }
+    }
+
+    /// Work whose command has the form of [`Self::words`].
+    #[must_use]
+    pub fn from_words(title: Option<Box<str>>, words: Box<str>, around: Arc<Surroundings>) -> Self {
+        Self { title, words, around }
+    }
+
+    /// Program and arguments.
+    pub fn command(&self) -> impl Iterator<Item = &str> {
+        self.words.split('\0')
+    }
+
+    /// Program and arguments with zero bytes between them.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// Title for users: the task's name, or its program's.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        let program = self.words.split('\0').next().unwrap_or("");
+        self.title.as_deref().unwrap_or_else(|| program.rsplit('/').next().unwrap_or(""))
+    }
+}
+
+impl Surroundings {
+    /// Surroundings of a submission.
+    #[must_use]
+    pub fn of(submission: &Submission) -> Self {
+        Self {
+            folder: submission.folder.clone(),
+            environment: submission.environment.clone(),
+            limits: submission.limits.clone(),
+        }
+    }
+}
+
+impl AttemptEnd {
+    /// Outcome of the task, if it ended: a task that lost its lease or its node is run again.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Outcome> {
+        match self {
+            Self::Exit(code) => Some(Outcome::Exit(*code)),
+            Self::Signal(signal) => Some(Outcome::Signal(*signal)),
+            Self::NotStarted(sentence) => Some(Outcome::NotStarted(sentence.clone())),
+            Self::Killed(Killed::Canceled) => Some(Outcome::Canceled),
+            Self::NoRoom(_) | Self::NoTurn | Self::Killed(Killed::LeaseOut | Killed::Leaving) => {
+                None
+            }
+        }
+    }
+}

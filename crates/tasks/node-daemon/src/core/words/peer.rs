@@ -1,0 +1,280 @@
+//! Messages between nodes, with their encoding.
+//!
+//! The *home* of a task is the only authority over it. A node that holds tasks of another home renews its leases by
+//! numbered requests; an answer extends them from the moment at which its request was sent.
+
+use serde::{Deserialize, Serialize};
+use task_api::{Answer, NodeStatus, Outcome, Output, Request};
+
+use super::{NodeId, Surroundings};
+
+/// Version of these messages; nodes of another version are refused when they connect.
+pub const PEER_VERSION: u16 = 1;
+/// Longest message in bytes.
+pub const FRAME_BYTES_MAX: usize = 1 << 20;
+
+/// Task of the sending or the receiving node, and its instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Share {
+    /// Number of the task at its home.
+    pub number: u64,
+    /// Instance of the task.
+    pub instance: u32,
+}
+
+/// Work as it is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedWork {
+    /// Title for users.
+    pub title: Option<String>,
+    /// Program and arguments, with zero bytes between them.
+    pub words: String,
+    /// Position of its surroundings in the offer.
+    pub around_idx: u32,
+}
+
+/// Task as it is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedTask {
+    /// The task.
+    pub share: Share,
+    /// Position of its work in the offer.
+    pub work_idx: u32,
+    /// Index in its array, where it belongs to one.
+    pub array_index: Option<u64>,
+}
+
+/// End of a task, reported to its home.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedEnd {
+    /// The task.
+    pub share: Share,
+    /// Outcome.
+    pub outcome: Outcome,
+    /// Time of the start, in ms since 1970 by the clock of the node that ran it.
+    pub started_ms: u64,
+    /// Time of the end, by the same clock.
+    pub ended_ms: u64,
+    /// Output.
+    pub output: Output,
+}
+
+/// Message from one node to another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum PeerMessage {
+    /// Message between the balancing rules.
+    Balance(balancing_policies::Message),
+    /// From the home: offers tasks. They may be started when a renewal that names them is answered.
+    Offer {
+        /// Number that comes back in the answer.
+        offer: u64,
+        /// Incarnation of the only daemon that the offer is for.
+        incarnation: u64,
+        /// Surroundings of the works.
+        arounds: Vec<Surroundings>,
+        /// Works of the tasks.
+        works: Vec<SharedWork>,
+        /// The tasks.
+        tasks: Vec<OfferedTask>,
+    },
+    /// To the home: the first tasks of an offer were taken.
+    Taken {
+        /// Number of the offer.
+        offer: u64,
+        /// Number of tasks that were taken.
+        n_tasks: u32,
+        /// Reason why not all were taken.
+        because: Option<String>,
+    },
+    /// To the home: asks to keep tasks that the sender holds.
+    Renew {
+        /// Number that grows with each request.
+        number: u64,
+        /// Incarnation of the asking daemon.
+        incarnation: u64,
+        /// True if these are all tasks of the home that the sender holds.
+        whole: bool,
+        /// Tasks that the sender holds.
+        shares: Vec<Share>,
+    },
+    /// From the home: allows the node to keep the tasks of a request, except for `gone`.
+    Renewed {
+        /// Number of the request.
+        number: u64,
+        /// Tasks that are not the node's any more.
+        gone: Vec<Share>,
+    },
+    /// To the home: gives tasks back.
+    Returned {
+        /// The tasks.
+        shares: Vec<Share>,
+        /// Node to which they should go instead.
+        wish: Option<NodeId>,
+        /// Reason.
+        because: String,
+    },
+    /// To the home: tasks were started, at these times of the sender's clock. For users only.
+    Started {
+        /// The tasks, with the times in ms since 1970.
+        shares: Vec<(Share, u64)>,
+    },
+    /// From the home: end these tasks.
+    Cancel {
+        /// The tasks.
+        shares: Vec<Share>,
+    },
+    /// To the home: tasks ended. Repeated until it is acknowledged.
+    Ended {
+        /// Their ends.
+        ends: Vec<SharedEnd>,
+    },
+    /// From the home: the ends of these tasks are on disk there, or do not matter.
+    Acknowledged {
+        /// The tasks.
+        shares: Vec<Share>,
+    },
+    /// Asks a question for a client of the sender.
+    Ask {
+        /// Number that comes back in the answer.
+        ask: u64,
+        /// The question.
+        #[serde(with = "as_json")]
+        request: Request,
+    },
+    /// The client of a question has gone.
+    AskGone {
+        /// Number of the question.
+        ask: u64,
+    },
+    /// Asks for the node's status.
+    HowAreYou {
+        /// Number that comes back in the answer.
+        ask: u64,
+    },
+    /// Answers [`PeerMessage::HowAreYou`].
+    IAm {
+        /// Number of the question.
+        ask: u64,
+        /// Status of the sender.
+        #[serde(with = "as_json")]
+        status: Box<NodeStatus>,
+    },
+    /// Answers [`PeerMessage::Ask`].
+    Answer {
+        /// Number of the question.
+        ask: u64,
+        /// The answer.
+        #[serde(with = "as_json")]
+        answer: Answer,
+    },
+}
+
+/// Reasons why bytes are no message, or a message cannot be sent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// The message is too long.
+    #[error("a message of {n_bytes} bytes is longer than the {FRAME_BYTES_MAX} that nodes take")]
+    TooLong {
+        /// Length of the message in bytes.
+        n_bytes: usize,
+    },
+    /// The message cannot be decoded.
+    #[error(
+        "a message of another node cannot be understood: run one version of Sintonia on all nodes"
+    )]
+    Unknown {
+        /// Error of the decoder.
+        source: postcard::Error,
+    },
+    /// Bytes follow the message.
+    #[error(
+        "a message of another node has {n_bytes} bytes too many: run one version of Sintonia on all nodes"
+    )]
+    Trailing {
+        /// Number of these bytes.
+        n_bytes: usize,
+    },
+}
+
+impl PeerMessage {
+    /// Returns whether the message may be sent only when everything that was decided before is on disk: a home must
+    /// not forget to which node it gave a task, nor a result that it has acknowledged.
+    #[must_use]
+    pub fn needs_disk(&self) -> bool {
+        match self {
+            Self::Offer { .. }
+            | Self::Ended { .. }
+            | Self::Acknowledged { .. }
+            | Self::Answer { .. } => true,
+            Self::Taken { .. }
+            | Self::Renew { .. }
+            | Self::Renewed { .. }
+            | Self::Returned { .. }
+            | Self::Started { .. }
+            | Self::Cancel { .. }
+            | Self::Ask { .. }
+            | Self::AskGone { .. }
+            | Self::Balance(_)
+            | Self::HowAreYou { .. }
+            | Self::IAm { .. } => false,
+        }
+    }
+
+    /// Encodes the message.
+    ///
+    /// # Errors
+    /// When it is longer than [`FRAME_BYTES_MAX`].
+    pub fn encode(&self) -> Result<Vec<u8>, PeerError> {
+        let bytes = postcard::to_stdvec(self).map_err(|source| PeerError::Unknown { source })?;
+        if FRAME_BYTES_MAX < bytes.len() {
+            return Err(PeerError::TooLong { n_bytes: bytes.len() });
+        }
+        Ok(bytes)
+    }
+
+    /// Decodes a message.
+    ///
+    /// # Errors
+    /// When there are too many bytes, or they are no message.
+    pub fn decode(bytes: &[u8]) -> Result<Self, PeerError> {
+        if FRAME_BYTES_MAX < bytes.len() {
+            return Err(PeerError::TooLong { n_bytes: bytes.len() });
+        }
+        let (message, rest) =
+            postcard::take_from_bytes(bytes).map_err(|source| PeerError::Unknown { source })?;
+        if !rest.is_empty() {
+            return Err(PeerError::Trailing { n_bytes: rest.len() });
+        }
+        Ok(message)
+    }
+}
+
+/// Encodes clients' messages as JSON, which they are made for: it describes itself.
+mod as_json {
+    use serde::{
+        Deserialize, Deserializer, Serialize, Serializer,
+        de::{DeserializeOwned, Error as _},
+        ser::Error as _,
+    };
+
+    pub(super) fn serialize<T, S>(value: &T, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        T: Serialize,
+        S: Serializer,
+    {
+        serde_json::to_string(value).map_err(S::Error::custom)?.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: DeserializeOwned,
+        D: Deserializer<'de>,
+    {
+        let text = <&str>::deserialize(deserializer)?;
+        serde_json::from_str(text).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests;

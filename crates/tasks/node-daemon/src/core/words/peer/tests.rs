@@ -1,0 +1,85 @@
+//! Messages survive encoding, and no bytes do harm.
+
+use proptest::{collection::vec, prelude::*};
+use task_api::{TaskFilter, Text};
+
+use super::*;
+
+fn share() -> impl Strategy<Value = Share> {
+    (any::<u64>(), any::<u32>()).prop_map(|(number, instance)| Share { number, instance })
+}
+
+fn end() -> impl Strategy<Value = SharedEnd> {
+    (share(), any::<i32>(), vec(any::<u8>(), 0..40)).prop_map(|(share, code, bytes)| SharedEnd {
+        share,
+        outcome: Outcome::Exit(code),
+        started_ms: 1,
+        ended_ms: 2,
+        output: Output { stdout: Text(bytes), ..Output::default() },
+    })
+}
+
+fn offer() -> impl Strategy<Value = PeerMessage> {
+    let task = (share(), 0..3_u32, any::<Option<u64>>())
+        .prop_map(|(share, work_idx, array_index)| OfferedTask { share, work_idx, array_index });
+    let work = ("[a-z]{0,5}", any::<Option<String>>()).prop_map(|(words, title)| SharedWork {
+        title,
+        words,
+        around_idx: 0,
+    });
+    (any::<u64>(), vec(work, 0..4), vec(task, 0..4)).prop_map(|(offer, works, tasks)| {
+        PeerMessage::Offer {
+            offer,
+            incarnation: 3,
+            arounds: vec![Surroundings::default()],
+            works,
+            tasks,
+        }
+    })
+}
+
+fn message() -> impl Strategy<Value = PeerMessage> {
+    prop_oneof![
+        offer(),
+        (any::<u64>(), vec(share(), 0..9), any::<bool>()).prop_map(|(number, shares, whole)| {
+            PeerMessage::Renew { number, incarnation: 1, whole, shares }
+        }),
+        vec(end(), 0..4).prop_map(|ends| PeerMessage::Ended { ends }),
+        any::<u64>().prop_map(|ask| PeerMessage::Ask {
+            ask,
+            request: Request::Tasks { filter: TaskFilter::default(), after: None, n_max: 9 },
+        }),
+        ".{0,40}".prop_map(|sentence| PeerMessage::Answer {
+            ask: 1,
+            answer: Answer::Refused { sentence },
+        }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_is_encoded_is_decoded(message in message()) {
+        let bytes = message.encode().unwrap();
+        prop_assert_eq!(PeerMessage::decode(&bytes).unwrap(), message);
+    }
+
+    #[test]
+    fn no_bytes_make_decoding_panic(bytes in vec(any::<u8>(), 0..200)) {
+        if let Ok(message) = PeerMessage::decode(&bytes) {
+            prop_assert!(message.encode().is_ok());
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_cut_is_none(message in message(), cut in any::<prop::sample::Index>()) {
+        let bytes = message.encode().unwrap();
+        prop_assert!(PeerMessage::decode(&bytes[..cut.index(bytes.len())]).is_err());
+    }
+}
+
+#[test]
+fn a_message_has_a_bound() {
+    let words = "x".repeat(FRAME_BYTES_MAX);
+    let message = PeerMessage::Answer { ask: 1, answer: Answer::Refused { sentence: words } };
+    assert!(matches!(message.encode(), Err(PeerError::TooLong { .. })));
+}

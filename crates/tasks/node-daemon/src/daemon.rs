@@ -1,0 +1,225 @@
+//! Daemon of a node: one thread for the core, and the edges through which it receives and acts.
+//!
+//! The core thread takes the events that have arrived, passes each to the [`Core`], and then hands out the results:
+//! records to the journal, orders to the keeper, messages to clients and nodes, some of them only when the records
+//! that they depend on are on disk ([`desk`]).
+//!
+//! # Invariants
+//! - The core thread waits for nothing but its next event; where an edge is full, the message is dropped and
+//!   counted.
+//! - When the journal cannot be written, the daemon ends: tasks go on, and the next daemon finds them.
+//!
+//! # Not here
+//! Arguments, signals and the names of folders: `cli`.
+
+mod desk;
+mod error;
+mod network;
+mod orders;
+mod thinking;
+mod troubles;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use balancing_policies::Policy;
+use task_api::check_node_name;
+
+use crate::book::BookLimits;
+use crate::core::words::{Event, Measurement, Now, node_id};
+use crate::core::{Core, CoreOptions};
+use crate::door::{Door, DoorEvent, DoorOptions};
+use crate::journal::{self, Durability, Writer, WriterNews};
+use crate::keeper::{Keeper, KeeperClientError, boot_now};
+use desk::{Desk, Edges};
+pub use error::DaemonError;
+use network::Start;
+pub use network::{Network, Warn};
+use orders::Orders;
+use thinking::Thinking;
+use troubles::Troubles;
+
+/// Most events that wait for the core thread; beyond that the sender waits.
+const N_EVENTS_MAX: usize = 4096;
+
+/// Options of a daemon.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Name of the node.
+    pub name: String,
+    /// State folder, which only its owner can enter: journal, sockets.
+    pub state: PathBuf,
+    /// Cores and speed of the node.
+    pub measurement: Measurement,
+    /// Policy by which tasks move.
+    pub policy: Policy,
+    /// Condition on which a record counts as written.
+    pub durability: Durability,
+    /// Time for which a node may run a task after its home last answered, in ms.
+    pub lease_ms: u64,
+    /// Additional time before a home gives the task to another node, in ms.
+    pub slack_ms: u64,
+    /// Bounds of what is kept of tasks.
+    pub limits: BookLimits,
+    /// Program and arguments of the keeper of this state folder.
+    pub keeper: Vec<OsString>,
+    /// Options of the door.
+    pub door: DoorOptions,
+    /// Network of the cluster; `None` where the node stays alone.
+    pub network: Option<Network>,
+    /// Receiver of warnings for the user while the daemon runs.
+    pub warn: Warn,
+}
+
+/// Message to the core thread.
+#[derive(Debug)]
+enum Wake {
+    /// Event for the core.
+    Event(Event),
+    /// News from the journal's thread.
+    Journal(WriterNews),
+    /// The present keeper has gone.
+    KeeperGone,
+    /// Another keeper has taken its place, or cannot be started.
+    KeeperReplaced(Result<Keeper, KeeperClientError>),
+    /// Another node has this one's name, and had it before.
+    NameTaken(String),
+    /// The node shall leave, by a request from this machine.
+    Stop { now: bool },
+}
+
+/// Daemon that is ready to run: it has locked its folder, read its journal and opened its door.
+pub struct Daemon {
+    thinking: Thinking,
+    wakes: SyncSender<Wake>,
+    incoming: Receiver<Wake>,
+    address: String,
+}
+
+/// Handle that stops a daemon from another thread.
+#[derive(Clone, Debug)]
+pub struct Stopper {
+    wakes: SyncSender<Wake>,
+}
+
+impl Options {
+    /// Options of a node without a cluster, with the usual times and bounds.
+    #[must_use]
+    pub fn new(name: &str, state: &Path, measurement: Measurement, keeper: Vec<OsString>) -> Self {
+        Self {
+            name: name.to_owned(),
+            state: state.to_owned(),
+            measurement,
+            policy: Policy::DEFAULT,
+            durability: Durability::default(),
+            lease_ms: 10_000,
+            slack_ms: 5_000,
+            limits: BookLimits::default(),
+            keeper,
+            door: DoorOptions::default(),
+            network: None,
+            warn: Warn::nobody(),
+        }
+    }
+}
+
+impl Stopper {
+    /// Makes the node leave: it takes nothing any more, and ends when nothing runs. With `now`, running tasks are
+    /// ended, and run again elsewhere or when the node is back.
+    pub fn stop(&self, now: bool) {
+        // A daemon that has ended needs no request.
+        self.wakes.send(Wake::Stop { now }).ok();
+    }
+}
+
+/// Runs a daemon until it leaves.
+///
+/// # Errors
+/// When its folder cannot be used or is in use, or its journal can no longer be written.
+pub fn run(options: Options) -> Result<(), DaemonError> {
+    Daemon::open(options)?.run()
+}
+
+impl Daemon {
+    /// Reads the journal, finds or starts the keeper, joins the cluster, and opens the door.
+    ///
+    /// # Errors
+    /// When the folder or the address cannot be used or is in use.
+    pub fn open(options: Options) -> Result<Self, DaemonError> {
+        check_node_name(&options.name)?;
+        let state = crate::door::open_state(&options.state)?;
+        let (wakes, incoming) = sync_channel(N_EVENTS_MAX);
+        let mut book = Core::book_for(&options.name, options.limits);
+        let now = now();
+        let opened = journal::open(&state, &options.name, now.unix_ms, &mut book)?;
+        let written = (opened.encoder(), opened.n_bytes);
+        let orders = Orders::new(node_id(&options.name), opened.numbers_below());
+        let trouble = opened.trouble(book.damages());
+        let tell = wakes.clone();
+        let tell = move |news| tell.send(Wake::Journal(news)).unwrap_or(());
+        let writer = Writer::start(opened, options.durability, tell)?;
+        let start = network::start(&options, &state, now.unix_ms, &wakes)?;
+        let heard = wakes.clone();
+        let on_event = Arc::new(move |event| heard.send(Wake::Event(of_door(event))).unwrap_or(()));
+        let door = Door::open(&state, &options.name, options.door.clone(), on_event)?;
+        let core = core_options(&options, &start, now);
+        let files = trouble.into_iter().chain([crate::keeper::trouble(&state)]).collect();
+        let troubles = Troubles::new(files, options.warn.clone());
+        let Start { address, cluster, .. } = start;
+        let edges = Edges { writer, door, cluster, durability: options.durability };
+        let desk = Desk::new((edges, orders), written, book.next_number());
+        let core = (core, book, now);
+        let thinking = Thinking::new(state, options.keeper, core, (desk, troubles), &wakes)?;
+        Ok(Self { thinking, wakes, incoming, address })
+    }
+
+    /// Address at which other nodes reach it: `host:port`; empty for a node without a cluster.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Handle that stops it.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper { wakes: self.wakes.clone() }
+    }
+
+    /// Runs until the node leaves.
+    ///
+    /// # Errors
+    /// When the journal can no longer be written, or no keeper can be started.
+    pub fn run(self) -> Result<(), DaemonError> {
+        self.thinking.run(&self.incoming)
+    }
+}
+
+/// The present time, by both clocks.
+fn now() -> Now {
+    let wall = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    let seconds = u64::try_from(wall.tv_sec).unwrap_or(0);
+    let ms = u64::try_from(wall.tv_nsec / 1_000_000).unwrap_or(0);
+    Now { moment: boot_now(), unix_ms: seconds * 1000 + ms }
+}
+
+fn of_door(event: DoorEvent) -> Event {
+    match event {
+        DoorEvent::Asked { client, request } => Event::FromClient { client, request },
+        DoorEvent::Gone { client } => Event::ClientGone { client },
+    }
+}
+
+fn core_options(options: &Options, start: &Start, now: Now) -> CoreOptions {
+    CoreOptions {
+        name: options.name.clone(),
+        address: start.address.clone(),
+        incarnation: start.incarnation,
+        policy: options.policy,
+        seed: now.unix_ms,
+        lease_ms: options.lease_ms,
+        slack_ms: options.slack_ms,
+        measurement: options.measurement,
+    }
+}

@@ -1,0 +1,211 @@
+//! Door of a node: a socket in its state folder, at which clients of the same user ask and are answered.
+//!
+//! A message is its length (4 bytes, little endian) and that many bytes of JSON: a [`Request`] in, an [`Answer`]
+//! out. Each client has a reading thread and a writing thread.
+//!
+//! # Invariants
+//! - Only the owner of the node is let in: the folder is closed to others, and the system reports the user of the
+//!   process at the other end.
+//! - One daemon serves a state folder. Leftovers of a dead one are replaced; a live one is named.
+//! - A client that does not read its answers is disconnected; no thread but its own waits for it.
+//!
+//! # Not here
+//! The contents of answers: see the core.
+
+mod client;
+mod error;
+mod folder;
+mod framing;
+mod visitor;
+
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    io,
+    os::unix::net::{UnixListener, UnixStream},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{SyncSender, TrySendError},
+    },
+    thread,
+    time::Duration,
+};
+
+use task_api::{Answer, Request};
+
+pub use client::Client;
+pub use error::{ClientError, DoorError};
+pub use folder::{default_state, open_state};
+pub use framing::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
+
+use crate::{core::words::ClientId, locking::lock_soon};
+
+/// Name of the socket in the state folder.
+pub const SOCKET: &str = "node.sock";
+const LOCK: &str = "node.lock";
+
+/// Pause after the system refused a connection, as when too many files are open.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Most answers that wait for a client; it asks one question at a time.
+const N_ANSWERS_MAX: usize = 16;
+
+/// Options of a door.
+#[derive(Debug, Clone)]
+pub struct DoorOptions {
+    /// Most clients that are served at the same time; further ones are refused with that reason.
+    pub n_clients_max: usize,
+    /// Longest time that a client may take to read an answer.
+    pub reads_within: Duration,
+}
+
+impl Default for DoorOptions {
+    fn default() -> Self {
+        Self { n_clients_max: 256, reads_within: Duration::from_secs(30) }
+    }
+}
+
+/// Event at the door. Events of one client come in order.
+#[derive(Debug)]
+pub enum DoorEvent {
+    /// A client sends a request.
+    Asked {
+        /// The client.
+        client: ClientId,
+        /// The request.
+        request: Request,
+    },
+    /// A client has gone, or was disconnected; it sends nothing more.
+    Gone {
+        /// The client.
+        client: ClientId,
+    },
+}
+
+/// Receiver of events. It may block; then that client waits too.
+pub type OnEvent = Arc<dyn Fn(DoorEvent) + Send + Sync>;
+
+/// Open door. Dropping it closes it, and disconnects all clients.
+pub struct Door {
+    shared: Arc<Shared>,
+    listener: Arc<UnixListener>,
+    socket: PathBuf,
+    _lock: File,
+}
+
+/// State that the threads of a door share.
+struct Shared {
+    options: DoorOptions,
+    on_event: OnEvent,
+    clients: Mutex<Clients>,
+    closed: AtomicBool,
+}
+
+#[derive(Default)]
+struct Clients {
+    n_ever: u64,
+    present: HashMap<ClientId, Present>,
+}
+
+struct Present {
+    answers: SyncSender<Answer>,
+    stream: UnixStream,
+}
+
+impl Door {
+    /// Opens the door of a state folder. `name` is the node's, for other daemons that find the folder in use.
+    ///
+    /// # Errors
+    /// When another daemon serves this folder, or the folder cannot be used.
+    pub fn open(
+        state: &Path,
+        name: &str,
+        options: DoorOptions,
+        on_event: OnEvent,
+    ) -> Result<Self, DoorError> {
+        let lock = lock(state, name)?;
+        let socket = state.join(SOCKET);
+        let folder = |source| DoorError::Folder { path: socket.clone(), source };
+        // The daemon that left the socket is dead: this one holds the lock.
+        fs::remove_file(&socket).ok();
+        let listener = Arc::new(UnixListener::bind(&socket).map_err(folder)?);
+        let clients = Mutex::default();
+        let shared =
+            Arc::new(Shared { options, on_event, clients, closed: AtomicBool::new(false) });
+        let (own, taken) = (Arc::clone(&shared), Arc::clone(&listener));
+        thread::Builder::new()
+            .name("door".to_owned())
+            .spawn(move || own.let_in(&taken))
+            .map_err(folder)?;
+        Ok(Self { shared, listener, socket, _lock: lock })
+    }
+
+    /// Gives a client an answer. A client that has gone is ignored, and one that does not read is disconnected.
+    pub fn answer(&self, client: ClientId, answer: Answer) {
+        let clients = self.shared.clients();
+        let Some(present) = clients.present.get(&client) else { return };
+        if let Err(TrySendError::Full(_)) = present.answers.try_send(answer) {
+            // The client's reading thread notices this and reports that the client has gone.
+            present.stream.shutdown(std::net::Shutdown::Both).ok();
+        }
+    }
+
+    /// Number of clients that are served now.
+    pub fn n_clients(&self) -> usize {
+        self.shared.clients().present.len()
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::Relaxed);
+        fs::remove_file(&self.socket).ok();
+        // Wakes the thread that waits for clients.
+        rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both).ok();
+        for present in self.shared.clients().present.values() {
+            // Pending answers are still written; a client that has gone needs nothing.
+            present.stream.shutdown(std::net::Shutdown::Read).ok();
+        }
+    }
+}
+
+fn lock(state: &Path, name: &str) -> Result<File, DoorError> {
+    let path = state.join(LOCK);
+    let folder = |source| DoorError::Folder { path: path.clone(), source };
+    let options = File::options().create(true).truncate(false).write(true).open(&path);
+    let mut file = options.map_err(folder)?;
+    match lock_soon(&file) {
+        Ok(()) => {}
+        Err(fs::TryLockError::WouldBlock) => {
+            let by = fs::read_to_string(&path).unwrap_or_default().trim().to_owned();
+            return Err(DoorError::Taken { state: state.to_owned(), by });
+        }
+        Err(fs::TryLockError::Error(source)) => return Err(folder(source)),
+    }
+    let by = format!("`{name}`, process {}\n", std::process::id());
+    file.set_len(0)
+        .and_then(|()| io::Write::write_all(&mut file, by.as_bytes()))
+        .map_err(folder)?;
+    Ok(file)
+}
+
+impl Shared {
+    fn clients(&self) -> MutexGuard<'_, Clients> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    fn let_in(self: Arc<Self>, listener: &UnixListener) {
+        while !self.is_closed() {
+            match listener.accept() {
+                Ok((stream, _)) => visitor::receive(&self, stream),
+                Err(_) if self.is_closed() => return,
+                Err(_) => thread::sleep(PAUSE),
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Client side of the door, for programs that send requests to their node.
+
+use std::{
+    io,
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+};
+
+use task_api::{Answer, Request, TALK_VERSION};
+
+use super::{
+    ANSWER_BYTES_MAX, ClientError, REQUEST_BYTES_MAX, SOCKET,
+    framing::{FrameError, read, write},
+};
+
+/// Connection to the daemon of this node.
+#[derive(Debug)]
+pub struct Client {
+    stream: UnixStream,
+    node: String,
+}
+
+impl Client {
+    /// Connects to a socket, or to that of a state folder, and asks for the node's name.
+    ///
+    /// # Errors
+    /// When nothing listens there, or the daemon is of another version or user.
+    pub fn connect(place: &Path) -> Result<Self, ClientError> {
+        let socket = if place.is_dir() { place.join(SOCKET) } else { PathBuf::from(place) };
+        let stream = UnixStream::connect(&socket)
+            .map_err(|source| ClientError::NoDaemon { socket, source })?;
+        let mut client = Self { stream, node: String::new() };
+        match client.ask(&Request::Hello { version: TALK_VERSION })? {
+            Answer::Hello { version: TALK_VERSION, node } => Ok(Self { node, ..client }),
+            Answer::Refused { sentence } => Err(ClientError::Refused { sentence }),
+            _ => Err(ClientError::Version),
+        }
+    }
+
+    /// Name of the node.
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// Sends a request, and waits for the first answer; [`Self::next_answer`] gives further ones.
+    ///
+    /// # Errors
+    /// When the daemon ends, or its answer cannot be understood.
+    pub fn ask(&mut self, request: &Request) -> Result<Answer, ClientError> {
+        self.say(request)?;
+        self.next_answer()
+    }
+
+    /// Sends a request, without waiting for an answer.
+    ///
+    /// # Errors
+    /// When the daemon has ended, or the request is too long.
+    pub fn say(&mut self, request: &Request) -> Result<(), ClientError> {
+        match write(&mut self.stream, request, REQUEST_BYTES_MAX) {
+            // A client that is refused at the door has been told why: that is read next.
+            Ok(()) => Ok(()),
+            Err(FrameError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(why(error)),
+        }
+    }
+
+    /// Waits for the next answer.
+    ///
+    /// # Errors
+    /// When the daemon ends, or its answer cannot be understood.
+    pub fn next_answer(&mut self) -> Result<Answer, ClientError> {
+        read(&mut self.stream, ANSWER_BYTES_MAX).map_err(why)
+    }
+}
+
+fn why(error: FrameError) -> ClientError {
+    match error {
+        FrameError::Io(source) => ClientError::Ended(source),
+        FrameError::TooLong(n_bytes) => ClientError::TooLong { n_bytes },
+        FrameError::Json(_) => ClientError::Version,
+    }
+}

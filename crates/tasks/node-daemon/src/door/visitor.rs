@@ -1,0 +1,124 @@
+//! Connected client: checks its user, reads its requests and writes its answers.
+
+use std::{
+    io,
+    net::Shutdown,
+    os::unix::net::UnixStream,
+    sync::{
+        Arc,
+        mpsc::{Receiver, sync_channel},
+    },
+    thread,
+};
+
+use rustix::{net::sockopt::socket_peercred, process::geteuid};
+use task_api::{Answer, Request};
+
+use super::{
+    ANSWER_BYTES_MAX, DoorEvent, N_ANSWERS_MAX, Present, REQUEST_BYTES_MAX, Shared,
+    framing::{FrameError, read, write},
+};
+use crate::core::words::ClientId;
+
+/// Admits a client, or tells it why not.
+pub(super) fn receive(shared: &Arc<Shared>, stream: UnixStream) {
+    let welcomed = welcome(shared, &stream).and_then(|()| enter(shared, &stream));
+    if let Err(sentence) = welcomed {
+        // The client is refused, whether it reads the reason or not.
+        write(&mut &stream, &Answer::Refused { sentence }, ANSWER_BYTES_MAX).ok();
+    }
+}
+
+fn welcome(shared: &Shared, stream: &UnixStream) -> Result<(), String> {
+    stream
+        .set_write_timeout(Some(shared.options.reads_within))
+        .map_err(|error| error.to_string())?;
+    let ours = geteuid();
+    let peer = socket_peercred(stream).map_err(|errno| errno.to_string())?;
+    if peer.uid != ours {
+        return Err(format!(
+            "this node belongs to user {}: start one of your own with `sintonia node start`",
+            ours.as_raw()
+        ));
+    }
+    let n_max = shared.options.n_clients_max;
+    if n_max <= shared.clients().present.len() {
+        return Err(format!("{n_max} clients are served already: try again when some have ended"));
+    }
+    Ok(())
+}
+
+fn enter(shared: &Arc<Shared>, stream: &UnixStream) -> Result<(), String> {
+    let no_room = |error: io::Error| format!("the daemon has no room for a client: {error}");
+    let own = || stream.try_clone().map_err(no_room);
+    let (answers, waiting) = sync_channel(N_ANSWERS_MAX);
+    let (mut reader, writer) = (own()?, own()?);
+    let present = Present { answers, stream: own()? };
+    let mut clients = shared.clients();
+    clients.n_ever += 1;
+    let client = ClientId(clients.n_ever);
+    clients.present.insert(client, present);
+    drop(clients);
+    let leave = |error| {
+        shared.clients().present.remove(&client);
+        no_room(error)
+    };
+    thread::Builder::new()
+        .name(format!("to client {}", client.0))
+        .spawn(move || tell(&writer, &waiting))
+        .map_err(leave)?;
+    let owned = Arc::clone(shared);
+    let heard = thread::Builder::new().name(format!("client {}", client.0)).spawn(move || {
+        hear(&owned, client, &mut reader);
+        // This ends its answers, and with them the thread that writes them.
+        owned.clients().present.remove(&client);
+        (owned.on_event)(DoorEvent::Gone { client });
+    });
+    heard.map(drop).map_err(leave)
+}
+
+/// Reads requests until the client goes.
+fn hear(shared: &Shared, client: ClientId, stream: &mut UnixStream) {
+    loop {
+        let sentence = match read::<Request>(stream, REQUEST_BYTES_MAX) {
+            Ok(request) => {
+                (shared.on_event)(DoorEvent::Asked { client, request });
+                continue;
+            }
+            Err(FrameError::Io(_)) => return,
+            Err(FrameError::TooLong(n_bytes)) => {
+                let sentence =
+                    format!("a request of {n_bytes} bytes is too long: submit less at once");
+                refuse(shared, client, sentence);
+                return;
+            }
+            Err(FrameError::Json(error)) => format!("this is no request: {error}"),
+        };
+        refuse(shared, client, sentence);
+    }
+}
+
+fn refuse(shared: &Shared, client: ClientId, sentence: String) {
+    if let Some(present) = shared.clients().present.get(&client) {
+        // A client with unread answers waiting is disconnected by those.
+        present.answers.try_send(Answer::Refused { sentence }).ok();
+    }
+}
+
+/// Writes answers until there are no more.
+fn tell(stream: &UnixStream, answers: &Receiver<Answer>) {
+    for answer in answers {
+        match write(&mut &*stream, &answer, ANSWER_BYTES_MAX) {
+            Ok(()) => {}
+            Err(FrameError::TooLong(n_bytes)) => {
+                let sentence = format!("the answer has {n_bytes} bytes: ask for less at once");
+                if write(&mut &*stream, &Answer::Refused { sentence }, ANSWER_BYTES_MAX).is_err() {
+                    break;
+                }
+            }
+            Err(FrameError::Io(_) | FrameError::Json(_)) => break,
+        }
+    }
+    // This ends the reading thread. The client may have gone before.
+    stream.shutdown(Shutdown::Both).ok();
+}

@@ -1,0 +1,116 @@
+//! Whatever happens to the bytes, only what was written is read, and whole records are read.
+
+use proptest::{collection::vec, prelude::*};
+use task_api::{Outcome, Output, Text};
+
+use super::*;
+use crate::book::{EndRecord, Note, Noted, Reason};
+use crate::core::words::{NodeId, SharedWork};
+
+fn record() -> impl Strategy<Value = Record> {
+    let end = (any::<u64>(), any::<i32>(), vec(any::<u8>(), 0..30));
+    prop_oneof![
+        (any::<u64>(), "[a-z]{0,20}").prop_map(|(first, words)| Record::Submitted {
+            first,
+            n_tasks: 3,
+            at_ms: 9,
+            work: SharedWork { title: None, words, around_idx: 0 },
+            array_first: Some(1),
+        }),
+        end.prop_map(|(number, code, bytes)| Record::Ended(EndRecord {
+            number,
+            instance: 1,
+            node: NodeId(7),
+            outcome: Outcome::Exit(code),
+            started_ms: Some(1),
+            ended_ms: 2,
+            output: Output { stdout: Text(bytes), ..Output::default() },
+        })),
+        (any::<u64>(), any::<u32>(), ".{0,9}").prop_map(|(number, instance, because)| {
+            let reason = Reason::Returned(NodeId(1), because.into());
+            Record::Back { number, instance, reason, at_ms: 5 }
+        }),
+        any::<u64>().prop_map(|number| Record::Next { number }),
+        (any::<u64>(), any::<u32>(), any::<u64>())
+            .prop_map(|(number, instance, at_ms)| { Record::Started { number, instance, at_ms } }),
+        (any::<u64>(), vec(any::<u64>(), 0..9)).prop_map(|(number, times)| {
+            let note = |at_ms| Note { at_ms, what: Noted::Started(NodeId(9)) };
+            Record::Story { number, n_dropped: 2, notes: times.into_iter().map(note).collect() }
+        }),
+    ]
+}
+
+fn bytes_of(records: &[Record]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_header("alpha", 7, &mut bytes).unwrap();
+    let mut encoder = Encoder::new("alpha", 7);
+    for record in records {
+        encoder.encode(record, &mut bytes).unwrap();
+    }
+    bytes
+}
+
+fn records_of(bytes: &[u8]) -> (Vec<Record>, Contents) {
+    let mut records = Vec::new();
+    let contents = read(bytes, "alpha", |entry| match entry {
+        Entry::Record(record) => records.push(record),
+        Entry::Hole => {}
+    });
+    (records, contents.unwrap())
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(records in vec(record(), 0..20)) {
+        let (found, contents) = records_of(&bytes_of(&records));
+        let sequence = Some(7 + records.len() as u64);
+        prop_assert_eq!((contents.sequence, contents.tail, contents.n_bytes_bad), (sequence, None, 0));
+        prop_assert!(contents.is_current && !contents.has_holes);
+        prop_assert_eq!(found, records);
+    }
+
+    #[test]
+    fn a_file_that_is_cut_behind_its_header_is_a_beginning(
+        records in vec(record(), 1..20),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let n_begin = bytes_of(&[]).len();
+        let bytes = bytes_of(&records);
+        let cut = n_begin + cut.index(bytes.len() - n_begin);
+        let (found, contents) = records_of(&bytes[..cut]);
+        prop_assert!(found.len() < records.len());
+        prop_assert_eq!(&found[..], &records[..found.len()]);
+        prop_assert_eq!(contents.tail.is_some(), bytes_of(&found).len() < cut);
+        // No whole record is lost.
+        prop_assert!(cut < bytes_of(&records[..=found.len()]).len());
+    }
+
+    #[test]
+    fn a_byte_that_changed_takes_one_record(
+        records in vec(record(), 1..20),
+        place in any::<prop::sample::Index>(),
+        change in 1..=255_u8,
+    ) {
+        let n_begin = bytes_of(&[]).len();
+        let mut bytes = bytes_of(&records);
+        let place = n_begin + place.index(bytes.len() - n_begin);
+        bytes[place] ^= change;
+        let (found, contents) = records_of(&bytes);
+        let hit = (0..records.len()).find(|n| place < bytes_of(&records[..=*n]).len()).unwrap();
+        let mut expected = records.clone();
+        expected.remove(hit);
+        prop_assert_eq!(found, expected);
+        prop_assert!(contents.has_holes || contents.tail.is_some());
+    }
+}
+
+#[test]
+fn a_record_has_a_bound() {
+    let around =
+        crate::core::words::Surroundings { folder: "x".repeat(2 << 20), ..Default::default() };
+    let mut bytes = vec![1];
+    let mut encoder = Encoder::new("alpha", 3);
+    let found = encoder.encode(&Record::Around { idx: 0, around }, &mut bytes);
+    assert!(matches!(found, Err(FormatError::TooLong { .. })));
+    assert_eq!((bytes, encoder.sequence()), (vec![1], 3));
+}

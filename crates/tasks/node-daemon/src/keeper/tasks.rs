@@ -1,0 +1,156 @@
+//! Running attempt: its process, its output so far, and the time when it has to end.
+
+use std::{
+    io::{ErrorKind, PipeReader, Read},
+    time::{Duration, Instant, SystemTime},
+};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use task_api::{Output, Text};
+
+use super::{
+    captured::Capture,
+    reap::Reaped,
+    starting::Started,
+    words::{Destination, Start},
+};
+use crate::core::words::{Attempt, AttemptEnd, Ended, Killed, Moment, Running};
+
+/// Most reads of a pipe after its task has ended: they empty a full pipe, unless another process still writes.
+const N_LAST_READS: usize = 32;
+
+/// Running attempt.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) running: Running,
+    /// Name of the task.
+    pub(super) name: String,
+    /// End of its lease.
+    pub(super) until: Option<Moment>,
+    /// Reason for which it is being ended.
+    pub(super) killed: Option<Killed>,
+    /// Moment at which it is killed after it was asked to end.
+    kill_at: Option<Moment>,
+    pid: Pid,
+    started: Instant,
+    streams: [Option<Stream>; 2],
+}
+
+#[derive(Debug)]
+struct Stream {
+    reader: Option<PipeReader>,
+    capture: Capture,
+}
+
+impl Task {
+    pub(super) fn new(start: &Start, started: Started) -> Self {
+        let bytes_max = match &start.output {
+            Destination::Kept(bytes_max) => *bytes_max,
+            Destination::Folder(_) => 0,
+        };
+        let stream = |reader| Stream { reader: Some(reader), capture: Capture::new(bytes_max) };
+        Self {
+            running: Running { attempt: start.attempt, started_ms: since_1970_ms() },
+            name: start.name.clone(),
+            until: start.until,
+            killed: None,
+            kill_at: None,
+            pid: started.pid,
+            started: Instant::now(),
+            streams: started.streams.map(|reader| reader.map(stream)),
+        }
+    }
+
+    /// Ends of pipes that can be read, by stream.
+    pub(super) fn readers(&self) -> [Option<&PipeReader>; 2] {
+        self.streams.each_ref().map(|stream| stream.as_ref()?.reader.as_ref())
+    }
+
+    /// Reads once; returns false when there was nothing. A stream that has ended is closed.
+    pub(super) fn read(&mut self, stream_idx: usize, buffer: &mut [u8]) -> bool {
+        let Some(Some(stream)) = self.streams.get_mut(stream_idx) else { return false };
+        let Some(reader) = &mut stream.reader else { return false };
+        match reader.read(buffer) {
+            Ok(0) => stream.reader = None,
+            Ok(n_bytes) => {
+                stream.capture.push(&buffer[..n_bytes]);
+                return true;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => stream.reader = None,
+        }
+        false
+    }
+
+    /// Asks the task to end, and sets the time after which it is killed. When its lease has expired it is killed at
+    /// once.
+    pub(super) fn end(&mut self, because: Killed, now: Moment, grace: Duration) {
+        if self.killed.is_some() {
+            return;
+        }
+        self.killed = Some(because);
+        if because == Killed::LeaseOut {
+            return self.signal(Signal::KILL);
+        }
+        let grace_ns = u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX);
+        self.kill_at = Some(Moment(now.0.saturating_add(grace_ns)));
+        self.signal(Signal::TERM);
+    }
+
+    /// Sends a signal to the whole group. Until the first process is reaped, its number is the group's, so no other
+    /// process can be hit.
+    pub(super) fn signal(&self, signal: Signal) {
+        // The group may have ended meanwhile.
+        kill_process_group(self.pid, signal).ok();
+    }
+
+    /// Moment at which the task has to be ended or killed.
+    pub(super) fn deadline(&self) -> Option<Moment> {
+        if self.killed.is_some() { self.kill_at } else { self.until }
+    }
+
+    /// Ends the task or kills it, when its deadline has passed.
+    pub(super) fn enforce(&mut self, now: Moment, grace: Duration) {
+        if self.killed.is_none() {
+            return self.end(Killed::LeaseOut, now, grace);
+        }
+        self.kill_at = None;
+        self.signal(Signal::KILL);
+    }
+
+    /// Report of a task that has ended.
+    pub(super) fn finish(mut self, reaped: Reaped, buffer: &mut [u8]) -> Ended {
+        for stream_idx in 0..self.streams.len() {
+            let mut n_reads_left = N_LAST_READS;
+            while 0 < n_reads_left && self.read(stream_idx, buffer) {
+                n_reads_left -= 1;
+            }
+        }
+        let ran_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let [(stdout, n_stdout_dropped), (stderr, n_stderr_dropped)] = self.streams.map(|stream| {
+            stream.map_or_else(|| (Text::default(), 0), |stream| stream.capture.finish())
+        });
+        Ended {
+            attempt: self.running.attempt,
+            end: self.killed.map_or(reaped.end, AttemptEnd::Killed),
+            started_ms: self.running.started_ms,
+            ended_ms: self.running.started_ms.saturating_add(ran_ms),
+            output: Output {
+                stdout,
+                stderr,
+                n_dropped_bytes: n_stdout_dropped.saturating_add(n_stderr_dropped),
+            },
+        }
+    }
+}
+
+/// Report of an attempt that never ran.
+pub(super) fn never_ran(attempt: Attempt, end: AttemptEnd) -> Ended {
+    let now_ms = since_1970_ms();
+    Ended { attempt, end, started_ms: now_ms, ended_ms: now_ms, output: Output::default() }
+}
+
+fn since_1970_ms() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,176 @@
+//! Messages between daemon and keeper, and their encoding on the socket.
+//!
+//! A message is its length (4 bytes, little endian) and then its fields in `postcard`'s encoding.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use task_api::OUTPUT_BYTES_MAX;
+
+use crate::core::words::{Attempt, Ended, Job, Killed, Moment, Running};
+
+/// Version, raised with every change of the messages; a daemon refuses a keeper of another one.
+pub(super) const VERSION: u32 = 2;
+
+/// Longest message in bytes: lists of running and ended tasks, of as many as a keeper takes.
+pub(super) const MESSAGE_BYTES_MAX: usize = 8 << 20;
+
+/// Message from daemon to keeper.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Order {
+    /// Start this attempt, unless it runs or its end is held.
+    Start(Box<Start>),
+    /// Extend the leases of these attempts.
+    Extend { attempts: Vec<Attempt>, until: Moment },
+    /// End this attempt.
+    Kill { attempt: Attempt, because: Killed },
+    /// Forget these ends: they are safe with the daemon.
+    Forget(Vec<Attempt>),
+    /// End when nothing runs any more and everything is forgotten.
+    Leave,
+}
+
+/// Attempt to start, as in [`Job`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Start {
+    pub(super) attempt: Attempt,
+    /// Name of the task.
+    pub(super) name: String,
+    /// Program and arguments. A program without a slash is searched for in the `PATH` of `environment`.
+    pub(super) command: Vec<String>,
+    /// Its whole environment; the keeper adds its marks.
+    pub(super) environment: Vec<(String, String)>,
+    pub(super) folder: String,
+    pub(super) array_index: Option<u64>,
+    pub(super) output: Destination,
+    pub(super) until: Option<Moment>,
+    pub(super) n_at_once: Option<u32>,
+}
+
+/// Destination of output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Destination {
+    /// Memory: the first and the last half of this many bytes, for each stream.
+    Kept(usize),
+    /// Files in this folder, which is created where it is missing.
+    Folder(String),
+}
+
+/// Message from keeper to daemon.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Report {
+    /// First report on each connection: running attempts, and the number of ends that are reported next.
+    Hello { version: u32, pid: u32, running: Vec<Running>, n_held: usize },
+    /// An attempt has ended or could not be started; repeated on each connection until forgotten.
+    Ended(Box<Ended>),
+}
+
+/// Reasons why bytes are no message, or a message cannot be sent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WordsError {
+    /// The length exceeds the bound.
+    #[error("a message of {0} bytes between daemon and keeper is too long; shorten the command")]
+    TooLong(usize),
+    /// The fields cannot be decoded.
+    #[error("a message between daemon and keeper is damaged; restart the daemon")]
+    Damaged(#[source] postcard::Error),
+}
+
+impl Start {
+    pub(super) fn of(job: &Job) -> Self {
+        let around = &job.work.around;
+        let limits = &around.limits;
+        let output = match &limits.output_folder {
+            Some(folder) => Destination::Folder(folder.clone()),
+            None => {
+                let bytes_max = limits.output_bytes_max.min(OUTPUT_BYTES_MAX);
+                Destination::Kept(usize::try_from(bytes_max).unwrap_or(usize::MAX))
+            }
+        };
+        Self {
+            attempt: job.attempt,
+            name: job.name.clone(),
+            command: job.work.command().map(str::to_owned).collect(),
+            environment: around.environment.clone(),
+            folder: around.folder.clone(),
+            array_index: job.array_index,
+            output,
+            until: job.lease_until,
+            n_at_once: job.n_at_once,
+        }
+    }
+
+    /// Returns whether the attempt was ordered ahead, and too many tasks run for its turn.
+    pub(super) fn has_to_wait(&self, n_running: usize) -> bool {
+        self.n_at_once.is_some_and(|n_at_once| n_at_once.max(1) as usize <= n_running)
+    }
+}
+
+/// Appends a message.
+///
+/// # Errors
+/// When it is too long; then nothing was appended.
+pub(super) fn encode<M: Serialize>(message: &M, bytes: &mut Vec<u8>) -> Result<(), WordsError> {
+    let fields = postcard::to_stdvec(message).map_err(WordsError::Damaged)?;
+    let n_bytes = u32::try_from(fields.len()).unwrap_or(u32::MAX);
+    if MESSAGE_BYTES_MAX < fields.len() {
+        return Err(WordsError::TooLong(fields.len()));
+    }
+    bytes.extend_from_slice(&n_bytes.to_le_bytes());
+    bytes.extend_from_slice(&fields);
+    Ok(())
+}
+
+/// Message at the start of `bytes`, and the number of its bytes; `None` while it is incomplete.
+///
+/// # Errors
+/// When the length exceeds the bound, or the fields cannot be decoded: the connection is of no more use.
+pub(super) fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<Option<(M, usize)>, WordsError> {
+    let Some((length, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
+    let n_bytes = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+    if MESSAGE_BYTES_MAX < n_bytes {
+        return Err(WordsError::TooLong(n_bytes));
+    }
+    let Some(fields) = rest.get(..n_bytes) else { return Ok(None) };
+    let message = postcard::from_bytes(fields).map_err(WordsError::Damaged)?;
+    Ok(Some((message, 4 + n_bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::attempt, *};
+
+    #[track_caller]
+    fn comes_back(order: Order) {
+        let mut bytes = Vec::new();
+        encode(&order, &mut bytes).unwrap();
+        for cut in 0..bytes.len() {
+            assert!(decode::<Order>(&bytes[..cut]).unwrap().is_none(), "cut at {cut}");
+        }
+        assert_eq!(decode(&bytes).unwrap(), Some((order, bytes.len())));
+    }
+
+    #[test]
+    fn every_order_comes_back_and_a_part_of_it_is_none() {
+        comes_back(Order::Kill { attempt: attempt(1), because: Killed::Canceled });
+        comes_back(Order::Forget(vec![attempt(1), attempt(2)]));
+        comes_back(Order::Leave);
+        comes_back(Order::Extend { attempts: vec![attempt(1)], until: Moment(5) });
+        comes_back(Order::Start(Box::new(Start {
+            attempt: attempt(u64::MAX),
+            name: "alpha.1".to_owned(),
+            command: vec!["echo".to_owned(), "hé".to_owned()],
+            environment: vec![("A".to_owned(), "b".to_owned())],
+            folder: "/".to_owned(),
+            array_index: Some(3),
+            output: Destination::Kept(7),
+            until: Some(Moment(1)),
+            n_at_once: Some(2),
+        })));
+    }
+
+    #[test]
+    fn a_length_beyond_the_bound_is_refused_at_once() {
+        assert!(matches!(decode::<Order>(&[255; 4]), Err(WordsError::TooLong(_))));
+        assert!(matches!(decode::<Order>(&[1, 0, 0, 0, 99]), Err(WordsError::Damaged(_))));
+    }
+}

@@ -1,0 +1,30 @@
+//! Daemon of a node that shares its tasks with the other nodes of a cluster.
+//!
+//! One thread, the [`core`], makes all decisions: it takes [`core::words::Event`]s, one after the other, and acts
+//! through [`core::words::Out`]. All other parts are edges that turn outside activity into events and carry out
+//! actions: clients (`door`), processes (`keeper`), other nodes (`links`, `members`), the disk (`journal`).
+//!
+//! # Invariants
+//! - A task whose name was given to a client is on disk, and is run until it has ended, whichever process is
+//!   killed.
+//! - A task never runs twice at the same time, as long as no clock runs half as fast as another one.
+//! - The core blocks on nothing; every channel and table has a bound.
+//!
+//! # Not here
+//! The rules by which tasks move (`balancing-policies`); what clients see (`task-api`); arguments (`cli`).
+
+mod aside;
+mod blocks;
+pub mod book;
+pub mod client;
+pub mod core;
+pub mod daemon;
+pub mod door;
+pub mod journal;
+pub mod keeper;
+pub mod links;
+mod locking;
+pub mod measure;
+pub mod members;
+mod secrets;
+pub mod web;

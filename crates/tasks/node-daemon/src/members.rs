@@ -1,0 +1,271 @@
+//! Membership of the cluster: nodes that join, leave, fall silent and come back, and the links to them.
+//!
+//! A node begins with some addresses: a file of peers, Slurm's list of nodes, one seed, or a folder where nodes
+//! meet. Two nodes with a link tell each other of all others that they know, and link to them ([`Roll`]).
+//!
+//! # Invariants
+//! - Only a node itself changes its record: the newest one that it has sent counts everywhere.
+//! - Nodes learn of each other in any order, and agree in the end.
+//! - No lock that the core thread needs is held while waiting for that thread.
+//!
+//! # Not here
+//! Connections (`links`), and the tasks of silent nodes (`core`).
+
+mod incarnation;
+mod meeting;
+mod peers_file;
+mod roll;
+mod tending;
+
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{SyncSender, sync_channel},
+    },
+    thread,
+    time::Duration,
+};
+
+use task_api::Presence;
+
+pub use incarnation::{IncarnationError, next_incarnation};
+pub use peers_file::{PeerProblem, PeersFileError, peer_address, read_peers};
+pub use roll::{Record, Roll, Standing};
+
+use crate::{
+    core::words::{Measurement, Member, NodeId, PeerMessage},
+    links::{Hello, Key, LinkError, LinkEvent, LinkOptions, Links, SendError},
+};
+use tending::{Heard, Tending};
+
+/// Default port that nodes listen on.
+pub const PORT: u16 = 7411;
+
+/// Most messages that wait for the members thread.
+const N_HEARD_MAX: usize = 1024;
+/// First byte of a message between nodes: below, the two kinds.
+const GOSSIP: u8 = 0;
+const TALK: u8 = 1;
+/// Longest time for the last messages of a node that leaves.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Options of a node in a cluster.
+#[derive(Debug, Clone)]
+pub struct ClusterOptions {
+    /// Name of the node.
+    pub name: String,
+    /// Address to listen at.
+    pub listen: SocketAddr,
+    /// Name that others dial: `host`, to which the port is added, or `host:port` where a forwarded port leads to
+    /// this node.
+    pub host: String,
+    /// Grows with each start of its daemon.
+    pub incarnation: u64,
+    /// Cores and speed of the node.
+    pub measurement: Measurement,
+    /// The key of the cluster.
+    pub key: Key,
+    /// Addresses that are dialed as long as the daemon runs: `host:port`.
+    pub peers: Vec<String>,
+    /// Folder that nodes of this cluster share, to find each other.
+    pub meeting: Option<PathBuf>,
+    /// Options of links.
+    pub links: LinkOptions,
+}
+
+/// Event of the cluster.
+#[derive(Debug)]
+pub enum ClusterEvent {
+    /// Another node sends a message.
+    FromPeer {
+        /// Sender.
+        from: NodeId,
+        /// The message.
+        message: PeerMessage,
+    },
+    /// All other known nodes, sorted by number, after anything about one of them has changed.
+    Members(Vec<Member>),
+    /// Warning for the user; the node goes on.
+    Warning(String),
+    /// Another node has this one's name, and had it before: this one cannot take part.
+    NameTaken(String),
+}
+
+/// Receiver of events. It may block.
+pub type OnEvent = Arc<dyn Fn(ClusterEvent) + Send + Sync>;
+
+/// A node's part in the cluster. Dropping it sends the last messages and cuts all links.
+pub struct Cluster {
+    links: Arc<Links>,
+    shared: Arc<Shared>,
+    heard: SyncSender<Heard>,
+    address: String,
+}
+
+/// Values that the node announces of itself, taken up by the members thread.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Wish {
+    presence: Presence,
+    measurement: Measurement,
+}
+
+struct Shared {
+    wish: Mutex<Wish>,
+    n_dropped: AtomicU64,
+    n_damaged: AtomicU64,
+}
+
+impl Cluster {
+    /// Listens, and links to the nodes that it finds.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on, or no thread can be started.
+    pub fn open(options: ClusterOptions, on_event: OnEvent) -> Result<Self, LinkError> {
+        let taken = |source| LinkError::Listen { address: options.listen, source };
+        let measurement = options.measurement;
+        let shared = Arc::new(Shared {
+            wish: Mutex::new(Wish { presence: Presence::Up, measurement }),
+            n_dropped: AtomicU64::new(0),
+            n_damaged: AtomicU64::new(0),
+        });
+        // The port is known only when the listener is open; until then no node can be told a wrong one.
+        let listener = channel::listen(options.listen).map_err(taken)?;
+        let port = listener.local_addr().map_err(taken)?.port();
+        let me = Hello {
+            name: options.name.clone(),
+            address: advertised(&options.host, port),
+            incarnation: options.incarnation,
+        };
+        let (heard, hearing) = sync_channel(N_HEARD_MAX);
+        let sorting = sort(heard.clone(), Arc::clone(&shared), Arc::clone(&on_event));
+        let link_options = options.links.clone();
+        let links =
+            Links::take(listener, me.clone(), options.key.clone(), link_options, Arc::new(sorting));
+        let links = Arc::new(links.map_err(taken)?);
+        let address = me.address.clone();
+        let tending = Tending::new(me, options, Arc::clone(&links), Arc::clone(&shared), on_event);
+        let failed = |source| LinkError::Unreachable { peer: address.clone(), source };
+        thread::Builder::new()
+            .name("members".to_owned())
+            .spawn(move || tending.run(&hearing))
+            .map_err(failed)?;
+        Ok(Self { links, shared, heard, address })
+    }
+
+    /// Address at which others dial this node: `host:port`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Sends a message to another node.
+    ///
+    /// # Errors
+    /// When it is too long, there is no link, or its queue is full; the last is counted.
+    pub fn send(&self, to: NodeId, message: &PeerMessage) -> Result<(), SendError> {
+        let bytes = message.encode().map_err(|_| SendError::TooLong)?;
+        let sent = self.links.send(to, [&[TALK], bytes.as_slice()].concat());
+        if sent == Err(SendError::Full) {
+            self.shared.n_dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        sent
+    }
+
+    /// Number of messages that were dropped because a queue was full.
+    pub fn n_dropped(&self) -> u64 {
+        self.shared.n_dropped.load(Ordering::Relaxed)
+    }
+
+    /// Number of messages of other nodes that could not be decoded.
+    pub fn n_damaged(&self) -> u64 {
+        self.shared.n_damaged.load(Ordering::Relaxed)
+    }
+
+    /// Announces this node's presence to all others.
+    pub fn presence(&self, presence: Presence) {
+        self.shared.wish().presence = presence;
+        // A thread with a full queue looks soon anyway.
+        self.heard.try_send(Heard::Look).ok();
+    }
+
+    /// Announces this node's cores and speed to all others.
+    pub fn measured(&self, measurement: Measurement) {
+        self.shared.wish().measurement = measurement;
+        self.heard.try_send(Heard::Look).ok();
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // This ends the thread, after it has sent the last messages.
+        let (done, ended) = sync_channel(1);
+        if self.heard.send(Heard::End(done)).is_ok() {
+            // If it takes too long, others find out that this node is silent.
+            ended.recv_timeout(FAREWELL).ok();
+        }
+        self.links.flush(FAREWELL);
+        self.links.close();
+    }
+}
+
+impl Shared {
+    fn wish(&self) -> MutexGuard<'_, Wish> {
+        self.wish.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn advertised(host: &str, port: u16) -> String {
+    let has_port = host.rsplit_once(':').is_some_and(|(name, port)| {
+        port.parse::<u16>().is_ok() && (!name.contains(':') || name.ends_with(']'))
+    });
+    match host.parse::<std::net::Ipv6Addr>() {
+        Ok(_) => format!("[{host}]:{port}"),
+        Err(_) if has_port => host.to_owned(),
+        Err(_) => format!("{host}:{port}"),
+    }
+}
+
+/// Passes messages of the core straight on, and everything that concerns the roll to its thread.
+fn sort(
+    heard: SyncSender<Heard>,
+    shared: Arc<Shared>,
+    on_event: OnEvent,
+) -> impl Fn(LinkEvent) + Send + Sync {
+    move |event| match event {
+        LinkEvent::Message { from, bytes } => match bytes.split_first() {
+            Some((&TALK, talk)) => match PeerMessage::decode(talk) {
+                Ok(message) => on_event(ClusterEvent::FromPeer { from, message }),
+                Err(error) => {
+                    if shared.n_damaged.fetch_add(1, Ordering::Relaxed) == 0 {
+                        on_event(ClusterEvent::Warning(error.to_string()));
+                    }
+                }
+            },
+            Some((&GOSSIP, gossip)) => match postcard::from_bytes(gossip) {
+                // When the thread has ended, gossip no longer matters.
+                Ok(records) => heard.send(Heard::Gossip { from, records }).unwrap_or(()),
+                Err(_) => drop(shared.n_damaged.fetch_add(1, Ordering::Relaxed)),
+            },
+            _ => drop(shared.n_damaged.fetch_add(1, Ordering::Relaxed)),
+        },
+        event => heard.send(Heard::Link(event)).unwrap_or(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_one_port() {
+        let check = |host, expected| assert_eq!(advertised(host, 9), expected);
+        check("n1", "n1:9");
+        check("10.0.0.1", "10.0.0.1:9");
+        check("n1:8", "n1:8");
+        check("fe80::1", "[fe80::1]:9");
+        check("[fe80::1]", "[fe80::1]:9");
+        check("[fe80::1]:8", "[fe80::1]:8");
+    }
+}

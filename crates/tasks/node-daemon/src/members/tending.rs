@@ -1,0 +1,244 @@
+//! Members thread, which tends the roll: takes news of links and gossip, dials, and sends records.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender},
+    },
+    time::{Duration, Instant},
+};
+
+use task_api::Presence;
+
+use super::{
+    ClusterEvent, ClusterOptions, GOSSIP, OnEvent, Record, Roll, Shared, Standing, Wish,
+    meeting::Meeting,
+};
+use crate::{
+    core::words::{Member, NodeId},
+    links::{Hello, LinkError, LinkEvent, Links, Refusal},
+};
+
+/// Time between two looks when no message arrives.
+const LOOKS_EVERY: Duration = Duration::from_millis(500);
+/// Time after which all records are sent again to one of the linked nodes, in case a message was dropped.
+const REPEATS_EVERY: Duration = Duration::from_secs(5);
+/// Time for which a name has to be refused until it counts as taken: by then links to a daemon that died are gone.
+const TAKEN_AFTER: Duration = Duration::from_secs(6);
+/// Most records of one message.
+const N_RECORDS_AT_ONCE: usize = 1024;
+
+/// Message to the thread.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Link(LinkEvent),
+    Gossip {
+        from: NodeId,
+        records: Vec<Record>,
+    },
+    /// The values that this node announces may have changed.
+    Look,
+    /// The thread has to end; it answers when everything was sent.
+    End(SyncSender<()>),
+}
+
+pub(super) struct Tending {
+    roll: Roll,
+    links: Arc<Links>,
+    shared: Arc<Shared>,
+    on_event: OnEvent,
+    peers: Vec<String>,
+    meeting: Option<Meeting>,
+    linked: BTreeSet<NodeId>,
+    dialed: BTreeSet<String>,
+    told: Vec<Member>,
+    began: Instant,
+    looked: Instant,
+    repeated: Instant,
+    n_repeats: usize,
+    /// Time since when a node refuses this one's name, and the error message.
+    refused: Option<(Instant, String)>,
+}
+
+impl Tending {
+    pub(super) fn new(
+        me: Hello,
+        options: ClusterOptions,
+        links: Arc<Links>,
+        shared: Arc<Shared>,
+        on_event: OnEvent,
+    ) -> Self {
+        let now = Instant::now();
+        let meeting = options.meeting.map(|folder| Meeting::new(folder, &me.name, &me.address));
+        let me = Record {
+            name: me.name,
+            address: me.address,
+            incarnation: me.incarnation,
+            revision: 1,
+            n_cores: options.measurement.n_cores,
+            speed: options.measurement.speed,
+            standing: Standing::Here,
+        };
+        Self {
+            roll: Roll::new(me),
+            links,
+            shared,
+            on_event,
+            peers: options.peers,
+            meeting,
+            linked: BTreeSet::new(),
+            dialed: BTreeSet::new(),
+            told: Vec::new(),
+            began: now,
+            looked: now,
+            repeated: now,
+            n_repeats: 0,
+            refused: None,
+        }
+    }
+
+    pub(super) fn run(mut self, hearing: &Receiver<Heard>) {
+        self.look();
+        loop {
+            match hearing.recv_timeout(LOOKS_EVERY.saturating_sub(self.looked.elapsed())) {
+                Ok(Heard::Link(event)) => self.on_link(event),
+                Ok(Heard::Gossip { from, records }) => {
+                    let news = self.roll.hear_all(records, self.now_ms());
+                    self.tell_nodes(&news, Some(from));
+                }
+                Ok(Heard::Look) => self.say_wish(),
+                Ok(Heard::End(done)) => {
+                    self.say_wish();
+                    // The receiver may have stopped waiting.
+                    done.send(()).ok();
+                    return;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if LOOKS_EVERY <= self.looked.elapsed() {
+                self.look();
+            }
+            self.dial();
+            self.tell_core();
+        }
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn on_link(&mut self, event: LinkEvent) {
+        match event {
+            LinkEvent::Up(hello) => {
+                let now_ms = self.now_ms();
+                self.roll.linked(&hello.name, &hello.address, hello.incarnation, now_ms);
+                self.linked.insert(hello.id());
+                self.refused = None;
+                self.tell_node(hello.id(), &self.roll.vouched());
+            }
+            LinkEvent::Down { name, error } => {
+                self.roll.unlinked(&name, self.now_ms());
+                let id = crate::core::words::node_id(&name);
+                self.linked.remove(&id);
+                if !self.roll.has_left(id) {
+                    (self.on_event)(ClusterEvent::Warning(error.to_string()));
+                }
+            }
+            LinkEvent::Failed { met, error } => {
+                self.note_refusal(&error);
+                if !self.is_expected(met, &error) {
+                    (self.on_event)(ClusterEvent::Warning(error.to_string()));
+                }
+            }
+            // Such messages go to the core directly.
+            LinkEvent::Message { .. } => {}
+        }
+    }
+
+    /// Returns whether a failure is no news, since the node left in good order. An address that the user named is
+    /// dialed all the same: the node may be started again, and may know no other node.
+    fn is_expected(&self, met: Option<NodeId>, error: &LinkError) -> bool {
+        let (LinkError::Unreachable { peer, .. }
+        | LinkError::HungUp { peer }
+        | LinkError::Ended { peer, .. }) = error
+        else {
+            return false;
+        };
+        self.roll.has_left_from(peer) || met.is_some_and(|node| self.roll.has_left(node))
+    }
+
+    /// Notes that this node's name was refused, if this daemon is the later one of the two: it has to give way.
+    fn note_refusal(&mut self, error: &LinkError) {
+        if let LinkError::Refused { refusal: Refusal::NameTaken { since, .. }, .. } = error
+            && *since < self.roll.me().incarnation
+            && self.refused.is_none()
+        {
+            self.refused = Some((Instant::now(), error.to_string()));
+        }
+    }
+
+    fn look(&mut self) {
+        self.looked = Instant::now();
+        self.say_wish();
+        self.roll.forget(self.now_ms());
+        if let Some((_, sentence)) = self.refused.take_if(|(at, _)| TAKEN_AFTER <= at.elapsed()) {
+            (self.on_event)(ClusterEvent::NameTaken(sentence));
+        }
+        if let Some(meeting) = &mut self.meeting
+            && let Err(error) = meeting.look(&mut self.peers)
+        {
+            (self.on_event)(ClusterEvent::Warning(error.to_string()));
+        }
+        if REPEATS_EVERY <= self.repeated.elapsed() && !self.linked.is_empty() {
+            self.repeated = Instant::now();
+            self.n_repeats += 1;
+            if let Some(&next) = self.linked.iter().nth(self.n_repeats % self.linked.len()) {
+                self.tell_node(next, &self.roll.vouched());
+            }
+        }
+    }
+
+    fn say_wish(&mut self) {
+        let Wish { presence, measurement } = *self.shared.wish();
+        let standing = match presence {
+            Presence::Up | Presence::Silent => Standing::Here,
+            Presence::Stopping => Standing::Stopping,
+            Presence::Left => Standing::Left,
+        };
+        if self.roll.say(standing, measurement) {
+            self.tell_nodes(&[self.roll.me().clone()], None);
+        }
+    }
+
+    /// Dials all nodes that should be linked, and stops dialing all others.
+    fn dial(&mut self) {
+        let here = self.roll.addresses().chain(self.peers.iter().map(String::as_str));
+        let wanted: BTreeSet<String> = here.map(str::to_owned).collect();
+        wanted.difference(&self.dialed).for_each(|address| self.links.dial(address));
+        self.dialed.difference(&wanted).for_each(|address| self.links.forget(address));
+        self.dialed = wanted;
+    }
+
+    fn tell_core(&mut self) {
+        let members = self.roll.members();
+        if members != self.told {
+            self.told.clone_from(&members);
+            (self.on_event)(ClusterEvent::Members(members));
+        }
+    }
+
+    fn tell_nodes(&self, records: &[Record], except: Option<NodeId>) {
+        let others = self.linked.iter().filter(|&&id| Some(id) != except);
+        others.for_each(|&id| self.tell_node(id, records));
+    }
+
+    fn tell_node(&self, to: NodeId, records: &[Record]) {
+        for records in records.chunks(N_RECORDS_AT_ONCE) {
+            let gossip = postcard::to_stdvec(records).unwrap_or_default();
+            // A lost message is repeated later.
+            self.links.send(to, [&[GOSSIP], gossip.as_slice()].concat()).ok();
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Tests of the keeper, with real processes.
+
+mod ahead;
+mod death;
+mod outcomes;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command},
+    sync::{Arc, mpsc},
+    time::{Duration, Instant},
+};
+
+use node_daemon::{
+    core::words::{
+        Attempt, Ended, Job, KeeperOrder, KeeperSays, Moment, NodeId, Surroundings, TaskKey, Work,
+    },
+    keeper::Keeper,
+};
+use task_api::Submission;
+
+/// Longest wait; nothing here takes as long.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Program that becomes keeper and guard.
+fn program() -> PathBuf {
+    launch::example("keeper")
+}
+
+/// A state folder with a keeper, of which nothing is left at the end.
+struct Rig {
+    state: tempfile::TempDir,
+    keeper: Option<Keeper>,
+    says: mpsc::Receiver<KeeperSays>,
+    /// Process numbers of all keepers so far.
+    pids: Vec<u32>,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let state = tempfile::tempdir().unwrap();
+        let mut rig = Self { state, keeper: None, says: mpsc::channel().1, pids: Vec::new() };
+        rig.connect();
+        rig
+    }
+
+    fn path(&self) -> &Path {
+        self.state.path()
+    }
+
+    /// Becomes the daemon, in place of the one before.
+    fn connect(&mut self) {
+        let (tell, says) = mpsc::channel();
+        let state = self.state.path();
+        let command = [program().into(), "serve".into(), state.into(), "500".into()];
+        let on_says = move |said| drop(tell.send(said));
+        let keeper = Keeper::connect_or_start(state, &command, on_says).unwrap();
+        self.pids.push(keeper.pid());
+        self.keeper = Some(keeper);
+        self.says = says;
+    }
+
+    fn disconnect(&mut self) {
+        self.keeper = None;
+    }
+
+    fn send(&self, order: KeeperOrder) {
+        self.keeper.as_ref().unwrap().send(&[order]).unwrap();
+    }
+
+    fn run(&self, number: u64, script: &str) {
+        self.send(start(number, &["sh", "-c", script], |_, _| ()));
+    }
+
+    #[track_caller]
+    fn says(&self) -> KeeperSays {
+        self.says.recv_timeout(DEADLINE).expect("the keeper says something")
+    }
+
+    /// Next ends, including those in inventories.
+    #[track_caller]
+    fn ended(&self, n_ended: usize) -> Vec<Ended> {
+        let mut all = Vec::new();
+        while all.len() < n_ended {
+            match self.says() {
+                KeeperSays::Inventory { ended, .. } | KeeperSays::Ended(ended) => all.extend(ended),
+                KeeperSays::Gone => panic!("the keeper has gone after {} ends", all.len()),
+            }
+        }
+        all
+    }
+
+    /// Number that a script writes into this file.
+    #[track_caller]
+    fn number_in(&self, file: &str) -> u32 {
+        let path = self.path().join(file);
+        let read = || fs::read_to_string(&path).ok()?.trim().parse().ok();
+        until(|| read().is_some(), file);
+        read().unwrap()
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.disconnect();
+        // The keeper ends by itself; one that does not would fail the next run of its test as a leftover.
+        let alive = |pid: &u32| is_alive(*pid);
+        if !std::thread::panicking() {
+            until(|| !self.pids.iter().any(alive), "the keeper's end");
+        }
+    }
+}
+
+fn attempt(number: u64) -> Attempt {
+    Attempt { task: TaskKey { home: NodeId(1), number }, instance: 1 }
+}
+
+/// Starts a command in `/`; `change` adapts it.
+fn start(
+    number: u64,
+    command: &[&str],
+    change: impl FnOnce(&mut Submission, &mut Option<Moment>),
+) -> KeeperOrder {
+    let path = ("PATH".to_owned(), std::env::var("PATH").unwrap());
+    let mut submission = Submission {
+        command: command.iter().map(|&word| word.to_owned()).collect(),
+        folder: "/".to_owned(),
+        environment: vec![path],
+        ..Submission::default()
+    };
+    let mut lease_until = None;
+    change(&mut submission, &mut lease_until);
+    let around = Arc::new(Surroundings::of(&submission));
+    KeeperOrder::Start(Box::new(Job {
+        attempt: attempt(number),
+        name: format!("test.{number}"),
+        work: Arc::new(Work::new(&submission, around)),
+        array_index: submission.array.map(|array| array.first),
+        lease_until,
+        n_at_once: None,
+    }))
+}
+
+#[track_caller]
+fn until(mut condition: impl FnMut() -> bool, what: &str) {
+    let deadline = Instant::now() + DEADLINE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        std::thread::yield_now();
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+/// Returns whether a process runs and is no zombie.
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+fn kill_9(pid: u32) {
+    let status = Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// A process that is killed when the test ends, even by a panic.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}

@@ -1,0 +1,136 @@
+//! Tests of tasks while no daemon, keeper or guard dies.
+
+use node_daemon::{
+    core::words::{AttemptEnd, KeeperOrder, Killed, Moment},
+    keeper::boot_now,
+};
+use task_api::{ArrayRange, Output, Text};
+
+use super::*;
+
+#[track_caller]
+fn check(rig: &Rig, script: &str, expected: AttemptEnd, stdout: &str, stderr: &str) {
+    rig.run(1, script);
+    let ended = rig.ended(1).remove(0);
+    let text = |text: &str| Text(text.as_bytes().to_vec());
+    let output = Output { stdout: text(stdout), stderr: text(stderr), n_dropped_bytes: 0 };
+    assert_eq!(
+        (ended.attempt, ended.end, ended.output),
+        (attempt(1), expected, output),
+        "{script}"
+    );
+    assert!(ended.started_ms <= ended.ended_ms);
+    rig.send(KeeperOrder::Forget(vec![attempt(1)]));
+}
+
+#[test]
+fn a_task_ends_with_its_code_and_its_output() {
+    let rig = Rig::new();
+    check(&rig, "true", AttemptEnd::Exit(0), "", "");
+    check(&rig, "echo out; echo err >&2; exit 3", AttemptEnd::Exit(3), "out\n", "err\n");
+    check(&rig, "kill -9 $$", AttemptEnd::Signal(9), "", "");
+    check(&rig, "pwd; cat", AttemptEnd::Exit(0), "/\n", "");
+    check(&rig, "echo $SINTONIA_TASK#$SINTONIA_INSTANCE", AttemptEnd::Exit(0), "test.1#1\n", "");
+}
+
+#[test]
+fn a_task_sees_its_own_folder_and_environment_only() {
+    let rig = Rig::new();
+    let folder = rig.path().to_str().unwrap().to_owned();
+    rig.send(start(1, &["sh", "-c", "pwd; echo $COLOR $SINTONIA_ARRAY_INDEX $HOME"], |it, _| {
+        it.folder.clone_from(&folder);
+        it.environment.push(("COLOR".to_owned(), "blue".to_owned()));
+        it.array = Some(ArrayRange { first: 7, last: 7 });
+    }));
+    assert_eq!(rig.ended(1)[0].output.stdout.0, format!("{folder}\nblue 7\n").into_bytes());
+}
+
+#[test]
+fn what_cannot_be_run_is_said_in_a_sentence() {
+    let rig = Rig::new();
+    let mut number = 0;
+    let mut check = |command: &[&str], folder: &str, sentence: &str| {
+        number += 1;
+        rig.send(start(number, command, |it, _| it.folder = folder.to_owned()));
+        let end = rig.ended(1).remove(0).end;
+        let AttemptEnd::NotStarted(said) = &end else { panic!("{end:?}") };
+        assert!(said.contains(sentence), "{said}");
+    };
+    check(&["no-such-program"], "/", "program `no-such-program` is not in the `PATH`");
+    check(&["/no/such/program"], "/", "cannot run `/no/such/program`: No such file");
+    check(&["/etc/passwd"], "/", "cannot run `/etc/passwd`: Permission denied");
+    check(&["true"], "/no/such/folder", "its working directory `/no/such/folder` is not there");
+}
+
+#[test]
+fn output_is_bounded_or_goes_to_files() {
+    let rig = Rig::new();
+    let script =
+        "echo begin; i=0; while [ $i -lt 9999 ]; do echo line $i; i=$((i+1)); done; echo end";
+    rig.send(start(1, &["sh", "-c", script], |it, _| it.limits.output_bytes_max = 20));
+    let output = rig.ended(1).remove(0).output;
+    let text = String::from_utf8(output.stdout.0).unwrap();
+    assert!(text.starts_with("begin\n") && text.ends_with("\nend\n"), "{text}");
+    assert_eq!(
+        output.n_dropped_bytes,
+        10 + (0..9999).map(|i| format!("line {i}\n").len() as u64).sum::<u64>() - 20
+    );
+
+    let folder = rig.path().join("output").to_str().unwrap().to_owned();
+    let wanted = Some(folder.clone());
+    rig.send(start(2, &["sh", "-c", script], |it, _| it.limits.output_folder = wanted));
+    assert_eq!(rig.ended(1)[0].output, Output::default());
+    let text = fs::read_to_string(format!("{folder}/test.2.out")).unwrap();
+    assert_eq!(text.lines().count(), 10_001);
+}
+
+#[test]
+fn who_does_not_end_when_asked_is_killed_with_all_of_its_processes() {
+    let rig = Rig::new();
+    let state = rig.path().display().to_string();
+    let script = format!(
+        "trap '' TERM; setsid sleep 1000 & echo $! > {state}/escaped; \
+         sleep 1001 & echo $! > {state}/child; wait; wait; wait"
+    );
+    rig.run(1, &script);
+    let (escaped, child) = (rig.number_in("escaped"), rig.number_in("child"));
+    rig.send(KeeperOrder::Kill { attempt: attempt(1), because: Killed::Canceled });
+    assert_eq!(rig.ended(1)[0].end, AttemptEnd::Killed(Killed::Canceled));
+    until(|| !is_alive(escaped) && !is_alive(child), "the end of its processes");
+}
+
+#[test]
+fn what_a_task_leaves_in_its_group_ends_with_it() {
+    let rig = Rig::new();
+    rig.run(1, "sleep 1000 & echo $!");
+    let ended = rig.ended(1).remove(0);
+    assert_eq!(ended.end, AttemptEnd::Exit(0));
+    let child = String::from_utf8(ended.output.stdout.0).unwrap().trim().parse().unwrap();
+    until(|| !is_alive(child), "the end of the child");
+}
+
+#[test]
+fn a_lease_that_is_not_extended_ends_its_task() {
+    let rig = Rig::new();
+    let soon = Moment(boot_now().0 + 200_000_000);
+    let later = Moment(boot_now().0 + 600_000_000_000);
+    for number in [1, 2] {
+        rig.send(start(number, &["sleep", "1000"], |_, until| *until = Some(soon)));
+    }
+    rig.send(KeeperOrder::Extend { attempts: vec![attempt(2), attempt(99)], until: later });
+    let ended = rig.ended(1).remove(0);
+    assert_eq!((ended.attempt, ended.end), (attempt(1), AttemptEnd::Killed(Killed::LeaseOut)));
+    assert!(soon <= boot_now());
+    rig.send(KeeperOrder::Kill { attempt: attempt(2), because: Killed::Leaving });
+    assert_eq!(rig.ended(1)[0].end, AttemptEnd::Killed(Killed::Leaving));
+}
+
+#[test]
+fn many_tasks_end_once_each() {
+    let rig = Rig::new();
+    let orders: Vec<_> = (0..300).map(|number| start(number, &["true"], |_, _| ())).collect();
+    rig.keeper.as_ref().unwrap().send(&orders).unwrap();
+    let mut numbers: Vec<_> = rig.ended(300).iter().map(|end| end.attempt.task.number).collect();
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..300));
+}

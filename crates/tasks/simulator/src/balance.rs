@@ -1,0 +1,32 @@
+//! Simulates independent tasks on the nodes of a cluster that the rules of balancing distribute.
+//!
+//! Each node runs a [`balancing_policies::Balance`], the very code of the node daemon, driven by discrete events: tasks that
+//! arrive, start and end, messages, measurements, timers, nodes that fail and return. The tasks of a node share its
+//! cores: with more tasks than cores, each gets its part of them.
+//!
+//! # Invariants
+//! - Deterministic: a scenario, its seed included, has one outcome, on every machine.
+//! - No event allocates; memory grows with the number of nodes, waiting tasks and messages under way.
+//! - Every task ends once, unless the node that it waits at fails and never comes back.
+//!
+//! # Not here
+//! Rules (`balancing-policies`), the journal and leases of real tasks (`node-daemon`).
+
+mod central;
+mod failing;
+mod machine;
+mod node;
+mod outcome;
+mod queue;
+mod run;
+mod scenario;
+mod tally;
+mod tasks;
+
+pub use central::central_s;
+pub use outcome::{Outcome, Progress};
+pub use run::simulate;
+pub use scenario::{
+    Arrivals, Detection, Durations, Entries, Failure, N_NODES_MAX, N_TASKS_MAX, Network, Scenario,
+    ScenarioError,
+};

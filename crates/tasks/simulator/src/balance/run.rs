@@ -1,0 +1,388 @@
+//! Simulates one scenario, event by event.
+
+use super::central::nanoseconds;
+use super::machine::Task;
+use super::node::{Node, members};
+use super::outcome::{Outcome, Progress};
+use super::queue::Queue;
+use super::scenario::{Detection, Scenario, ScenarioError};
+use super::tally::Tally;
+use super::tasks::Tasks;
+use crate::random::Random;
+use balancing_policies::{Action, Counts, Members, Message, Moment, NodeId, Timer};
+use std::sync::Arc;
+
+/// Events between two reports of progress.
+const N_EVENTS_REPORT: u64 = 1 << 16;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    /// The next task arrives.
+    Task(Task),
+    End {
+        node: u32,
+        version: u32,
+    },
+    Message {
+        from: u32,
+        to: u32,
+        message: Message,
+    },
+    /// The receiver has time for the message.
+    Heard {
+        from: u32,
+        to: u32,
+        message: Message,
+    },
+    Timer {
+        node: u32,
+        incarnation: u32,
+        timer: Timer,
+    },
+    Look {
+        node: u32,
+        incarnation: u32,
+    },
+    Moved {
+        from: u32,
+        to: u32,
+        task: Task,
+        is_last: bool,
+    },
+    /// A task waits again where it arrived.
+    Home(Task),
+    Fail(u32),
+    Silent(u32),
+    Back(u32),
+}
+
+pub(super) struct Simulation<'a> {
+    pub(super) scenario: &'a Scenario,
+    pub(super) members: Arc<Members>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) queue: Queue<Event>,
+    pub(super) tasks: Tasks,
+    pub(super) tally: Tally,
+    /// Random numbers of the network.
+    random: Random,
+    pub(super) now_ns: u64,
+    latency_ns: u64,
+    service_ns: u64,
+    look_ns: u64,
+    pub(super) out: Vec<Action>,
+}
+
+/// Simulates a scenario.
+///
+/// # Errors
+/// When the scenario is impossible: see [`Scenario::check`].
+pub fn simulate(
+    scenario: &Scenario,
+    report: &mut dyn FnMut(Progress),
+) -> Result<Outcome, ScenarioError> {
+    scenario.check()?;
+    let mut simulation = Simulation::new(scenario);
+    simulation.begin();
+    while simulation.tally.n_ended < scenario.n_tasks {
+        let Some((at_ns, event)) = simulation.queue.pop() else { break };
+        simulation.now_ns = at_ns;
+        simulation.tally.n_events += 1;
+        simulation.happen(event);
+        if simulation.tally.n_events.is_multiple_of(N_EVENTS_REPORT) {
+            report(simulation.progress());
+            if simulation.is_stuck() {
+                break;
+            }
+        }
+    }
+    Ok(simulation.outcome())
+}
+
+impl<'a> Simulation<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        Self {
+            scenario,
+            members: members(scenario),
+            nodes: (0..scenario.n_nodes).map(|id| Node::new(scenario, id)).collect(),
+            queue: Queue::new(),
+            tasks: Tasks::new(scenario),
+            tally: Tally::default(),
+            random: Random::new(scenario.seed ^ 0x6e65_7477_6f72_6b00),
+            now_ns: 0,
+            latency_ns: nanoseconds(scenario.network.latency_s),
+            service_ns: nanoseconds(scenario.network.service_s),
+            look_ns: nanoseconds(scenario.measure_s),
+            out: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self) {
+        for node in 0..self.scenario.n_nodes {
+            let n_free = self.nodes[node as usize].n_free_cores();
+            self.tally.changed(0, (0, 0), (n_free, 0));
+            self.meet(node);
+        }
+        for failure in &self.scenario.failures {
+            self.queue.push(nanoseconds(failure.at_s), Event::Fail(failure.node));
+            if let Some(back_s) = failure.back_s {
+                self.queue.push(nanoseconds(back_s), Event::Back(failure.node));
+            }
+        }
+        self.await_task();
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Task(task) => {
+                self.tally.came(task.work_s);
+                self.await_task();
+                self.add(task.home, task);
+            }
+            Event::Home(task) => self.add(task.home, task),
+            Event::End { node, version } => self.end(node, version),
+            Event::Message { from, to, message } => self.arrive(from, to, message),
+            Event::Heard { from, to, message } => self.hear(from, to, message),
+            Event::Timer { node, incarnation, timer } => {
+                if self.is_live(node, incarnation) {
+                    let now = Moment(self.now_ns);
+                    self.nodes[node as usize].balance.on_timer(now, timer, &mut self.out);
+                    self.act(node);
+                }
+            }
+            Event::Look { node, incarnation } => {
+                if self.is_live(node, incarnation) {
+                    self.nodes[node as usize].will_look = false;
+                    self.look(node);
+                }
+            }
+            Event::Moved { from, to, task, is_last } => self.receive(from, to, task, is_last),
+            Event::Fail(node) => self.fail(node),
+            Event::Silent(node) => self.lose(node),
+            Event::Back(node) => self.come_back(node),
+        }
+    }
+
+    fn is_live(&self, node: u32, incarnation: u32) -> bool {
+        let node = &self.nodes[node as usize];
+        node.is_up && node.incarnation == incarnation
+    }
+
+    /// Starts a node: it learns the members, and measures its load.
+    pub(super) fn meet(&mut self, node: u32) {
+        let now = Moment(self.now_ns);
+        let it = &mut self.nodes[node as usize];
+        it.balance.on_peers(now, &self.members, &mut self.out);
+        let incarnation = it.incarnation;
+        self.act(node);
+        // Nodes do not measure at the same time.
+        let first_ns = self.now_ns + nanoseconds(self.random.share() * self.scenario.measure_s);
+        self.nodes[node as usize].first_look_ns = first_ns;
+        if self.sees_ends_at_once() {
+            return self.start_and_measure(node);
+        }
+        self.queue.push(first_ns, Event::Look { node, incarnation });
+        self.nodes[node as usize].will_look = true;
+    }
+
+    fn await_task(&mut self) {
+        if let Some((at_ns, task)) = self.tasks.next(self.scenario) {
+            self.queue.push(at_ns.max(self.now_ns), Event::Task(task));
+        }
+    }
+
+    /// Adds a waiting task to a node. A task of a node that is down waits until the node is back.
+    fn add(&mut self, node: u32, task: Task) {
+        let it = &mut self.nodes[node as usize];
+        let before = (it.n_free_cores(), it.machine.n_queued().into());
+        it.machine.queue.push_back(task);
+        self.tally.changed(self.now_ns, before, (before.0, before.1 + 1));
+        if self.nodes[node as usize].is_up {
+            self.start_and_measure(node);
+        }
+    }
+
+    fn end(&mut self, node: u32, version: u32) {
+        let it = &mut self.nodes[node as usize];
+        if it.machine.version != version {
+            return;
+        }
+        let before = (it.n_free_cores(), it.machine.n_queued().into());
+        let Some(task) = it.machine.end(self.now_ns) else { return };
+        let after = (it.n_free_cores(), before.1);
+        self.tally.ended(self.now_ns, task.came_ns);
+        self.tally.changed(self.now_ns, before, after);
+        self.foretell(node);
+        if self.sees_ends_at_once() {
+            self.look(node);
+        }
+    }
+
+    fn foretell(&mut self, node: u32) {
+        let machine = &self.nodes[node as usize].machine;
+        if let Some(at_ns) = machine.next_end_ns() {
+            self.queue.push(at_ns, Event::End { node, version: machine.version });
+        }
+    }
+
+    fn sees_ends_at_once(&self) -> bool {
+        self.scenario.detection == Detection::AtOnce
+    }
+
+    fn look(&mut self, node: u32) {
+        let stray = self.scenario.stray;
+        let n_stray = u32::from(0.0 < stray && self.random.share() < stray);
+        let it = &mut self.nodes[node as usize];
+        it.n_seen = it.machine.n_running() + n_stray;
+        it.n_looked = it.n_seen;
+        while let Some(from) = it.came_from.pop() {
+            it.balance.on_received(from);
+        }
+        self.start_and_measure(node);
+    }
+
+    /// Schedules the next measurement where it matters: a node that sees all ends at once only repeats requests for
+    /// waiting tasks.
+    fn look_again(&mut self, node: u32) {
+        let is_wanted =
+            !self.sees_ends_at_once() || !self.nodes[node as usize].machine.queue.is_empty();
+        let it = &mut self.nodes[node as usize];
+        if is_wanted && !it.will_look {
+            it.will_look = true;
+            let event = Event::Look { node, incarnation: it.incarnation };
+            let at_ns = it.next_look_ns(self.now_ns, self.look_ns);
+            self.queue.push(at_ns, event);
+        }
+    }
+
+    fn start_and_measure(&mut self, node: u32) {
+        let it = &mut self.nodes[node as usize];
+        let before = (it.n_free_cores(), it.machine.n_queued().into());
+        let n_slots = it.balance.n_slots().max(it.machine.n_cores);
+        let mut has_started = false;
+        let n_kept = it.balance.n_kept(Moment(self.now_ns));
+        while it.n_seen < n_slots
+            && let Some(task) = it.machine.pop_queued(node, n_kept)
+        {
+            it.machine.start(self.now_ns, task);
+            it.n_seen += 1;
+            self.tally.started(self.now_ns);
+            has_started = true;
+        }
+        self.tally.changed(self.now_ns, before, (it.n_free_cores(), it.machine.n_queued().into()));
+        if self.scenario.detection == Detection::AtOnce {
+            it.n_looked = it.n_seen;
+        }
+        if has_started {
+            self.foretell(node);
+        }
+        self.measure(node);
+        self.look_again(node);
+    }
+
+    fn measure(&mut self, node: u32) {
+        let it = &mut self.nodes[node as usize];
+        it.balance.on_measurement(Moment(self.now_ns), it.load(), &mut self.out);
+        self.act(node);
+    }
+
+    /// Carries out the actions of a node's rules.
+    pub(super) fn act(&mut self, node: u32) {
+        let mut out = std::mem::take(&mut self.out);
+        let mut has_moved = false;
+        for action in out.drain(..) {
+            match action {
+                Action::Send { to, message } => self.send(node, to.0, message),
+                Action::Timer { timer, at } => {
+                    let incarnation = self.nodes[node as usize].incarnation;
+                    let at_ns = at.0.max(self.now_ns);
+                    self.queue.push(at_ns, Event::Timer { node, incarnation, timer });
+                }
+                Action::Move { to, n_tasks } => {
+                    self.hand_over(node, to.0, n_tasks);
+                    has_moved = true;
+                }
+            }
+        }
+        self.out = out;
+        // As a daemon does; nodes of the source notice it at their next measurement.
+        if has_moved && self.sees_ends_at_once() {
+            self.measure(node);
+        }
+    }
+
+    fn send(&mut self, from: u32, to: u32, message: Message) {
+        self.tally.sent(NodeId(from), message);
+        let loss = self.scenario.network.loss;
+        if loss == 0.0 || loss <= self.random.share() {
+            self.queue.push(self.now_ns + self.latency_ns, Event::Message { from, to, message });
+        }
+    }
+
+    fn hand_over(&mut self, from: u32, to: u32, n_tasks: u32) {
+        let it = &mut self.nodes[from as usize];
+        let before = (it.n_free_cores(), it.machine.n_queued().into());
+        let n_moved = n_tasks.min(it.machine.n_queued());
+        for k in 0..n_moved {
+            if let Some(task) = it.machine.queue.pop_front() {
+                let event = Event::Moved { from, to, task, is_last: k + 1 == n_moved };
+                self.queue.push(self.now_ns + self.latency_ns, event);
+            }
+        }
+        let after = (before.0, it.machine.n_queued().into());
+        self.tally.changed(self.now_ns, before, after);
+    }
+
+    fn arrive(&mut self, from: u32, to: u32, message: Message) {
+        if self.service_ns == 0 {
+            return self.hear(from, to, message);
+        }
+        let it = &mut self.nodes[to as usize];
+        it.busy_until_ns = it.busy_until_ns.max(self.now_ns) + self.service_ns;
+        self.queue.push(it.busy_until_ns, Event::Heard { from, to, message });
+    }
+
+    fn hear(&mut self, from: u32, to: u32, message: Message) {
+        let it = &mut self.nodes[to as usize];
+        if it.is_up {
+            let now = Moment(self.now_ns);
+            it.balance.on_message(now, NodeId(from), message, &mut self.out);
+            self.act(to);
+        }
+    }
+
+    fn receive(&mut self, from: u32, to: u32, task: Task, is_last: bool) {
+        if !self.nodes[to as usize].is_up {
+            // The task cannot be taken there: it goes back to the sender.
+            let it = &mut self.nodes[from as usize];
+            if it.is_up {
+                let now = Moment(self.now_ns);
+                it.balance.on_moved(now, NodeId(to), (1, 0), &mut self.out);
+                self.act(from);
+                self.add(from, task);
+            } else {
+                self.add(task.home, task);
+            }
+            return;
+        }
+        let it = &mut self.nodes[to as usize];
+        if is_last && self.scenario.detection == Detection::AtOnce {
+            it.balance.on_received(NodeId(from));
+        } else if is_last {
+            // The node still has the state of its last measurement.
+            it.came_from.push(NodeId(from));
+        }
+        self.add(to, task);
+    }
+
+    fn progress(&self) -> Progress {
+        let (n_ended, n_events) = (self.tally.n_ended, self.tally.n_events);
+        let now_s = self.now_ns as f64 * 1e-9;
+        Progress { n_ended, n_tasks: self.scenario.n_tasks, now_s, n_events }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let mut counts = Counts::default();
+        self.nodes.iter().for_each(|node| counts += node.balance.counts());
+        self.tally.outcome(self.scenario, counts)
+    }
+}

@@ -1,0 +1,12 @@
+//! Runs the rules of the suite in simulated time: the same code as in programs, on described machines.
+//!
+//! # Invariants
+//! - Pure (I1): time is a number, and randomness comes from a seed.
+//! - No rule is implemented again here.
+//!
+//! # Not here
+//! Rules (`balancing-policies`, `chunking`), options and pictures (`cli`).
+
+pub mod balance;
+pub mod chunking;
+pub mod random;

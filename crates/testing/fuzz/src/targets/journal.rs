@@ -1,0 +1,55 @@
+//! Target: the journal of a node, as a fault of its disk may leave it.
+
+use node_daemon::book::{Book, BookLimits, Record};
+use node_daemon::core::words::node_id;
+use node_daemon::journal::{Encoder, Entry, read};
+
+/// Reads the bytes into a book, which must be the same after it is written and read again: as a journal, and as records
+/// without checksums, which no mutation would pass.
+pub(crate) fn run(bytes: &[u8]) {
+    let mut records = Vec::new();
+    let contents = read(bytes, "alpha", |entry| records.push(entry));
+    if contents.is_ok() {
+        check(records);
+    }
+    let mut records = Vec::new();
+    let mut rest = bytes;
+    while let Ok((record, behind)) = postcard::take_from_bytes(rest) {
+        records.push(Entry::Record(record));
+        rest = behind;
+    }
+    check(records);
+}
+
+fn check(entries: Vec<Entry>) {
+    let limits = BookLimits { n_ended_max: 3, output_bytes_max: 20, ..BookLimits::default() };
+    let mut book = Book::new(node_id("alpha"), limits);
+    for entry in entries {
+        match entry {
+            // A record of a million tasks would take too long to be tried thousands of times.
+            Entry::Record(record) if n_tasks(&record) < 100 => book.apply(&record),
+            Entry::Record(_) => {}
+            Entry::Hole => book.apply(&Record::Doubted { first: 1, last: u64::MAX }),
+        }
+    }
+    book.prune(|_| false);
+    let (mut anew, mut encoder) = (Vec::new(), Encoder::new("alpha", 0));
+    book.snapshot(|record| encoder.encode(record, &mut anew).expect("it was shorter before"));
+    let mut again = Book::new(node_id("alpha"), limits);
+    let contents = read(&anew, "alpha", |entry| match entry {
+        Entry::Record(record) => again.apply(&record),
+        Entry::Hole => unreachable!("it was just written"),
+    });
+    assert!(contents.is_ok_and(|contents| contents.tail.is_none()), "all of it is read");
+    let facts = |book: &Book| {
+        (book.next_number(), book.n_open(), book.n_queued(), book.n_doubted(), book.past().clone())
+    };
+    assert_eq!(facts(&again), facts(&book));
+}
+
+fn n_tasks(record: &Record) -> u64 {
+    match record {
+        Record::Submitted { n_tasks, .. } => *n_tasks,
+        _ => 0,
+    }
+}
