@@ -11,7 +11,6 @@
 //! # Not here
 //! Rules of balancing (`balancing-policies`); messages between nodes, and sockets (`node-daemon`).
 
-mod base64;
 mod name;
 mod node;
 mod output;

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-use crate::base64;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 /// Output of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +60,7 @@ impl Serialize for Text {
         if !serializer.is_human_readable() {
             return serializer.serialize_bytes(&self.0);
         }
-        let coded = || Json::Coded { base64: base64::encode(&self.0) };
+        let coded = || Json::Coded { base64: STANDARD.encode(&self.0) };
         self.as_short_json().map_or_else(coded, Json::Plain).serialize(serializer)
     }
 }
@@ -72,8 +73,8 @@ impl<'de> Deserialize<'de> for Text {
         match Json::<String>::deserialize(deserializer)? {
             Json::Plain(text) => Ok(Self(text.into_bytes())),
             Json::Coded { base64 } => {
-                let bytes = base64::decode(&base64).ok_or_else(|| D::Error::custom("no base64"));
-                Ok(Self(bytes?))
+                let bytes = STANDARD.decode(base64);
+                Ok(Self(bytes.map_err(|_| D::Error::custom("invalid base64"))?))
             }
         }
     }

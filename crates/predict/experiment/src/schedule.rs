@@ -1,6 +1,7 @@
 //! The order of runs, and an estimate of the time that the remaining ones take.
 
 use crate::plan::{Plan, Point};
+use random::Random;
 
 /// One run of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,34 +17,15 @@ pub struct Run {
 /// So slow changes of the machine affect all points equally, and an interrupted experiment has run all
 /// points about equally often. More repetitions only add runs at the end.
 pub fn runs(n_points: usize, repetitions: u32, seed: u64) -> Vec<Run> {
-    let mut numbers = Numbers(seed);
+    let mut random = Random::new(seed);
     let round = |repetition| {
         let mut round: Vec<Run> = (0..n_points).map(|point| Run { point, repetition }).collect();
         for last in (1..round.len()).rev() {
-            round.swap(last, numbers.below(last + 1));
+            round.swap(last, random.below(last + 1));
         }
         round
     };
     (0..repetitions).flat_map(round).collect()
-}
-
-/// Random numbers by SplitMix64 (Steele, Lea and Flood 2014).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Returns a random number from 0 to `n - 1`.
-    fn below(&mut self, n: usize) -> usize {
-        let scaled = (u128::from(self.next()) * n as u128) >> 64;
-        usize::try_from(scaled).expect("it is below n")
-    }
 }
 
 /// Estimates the time of the remaining runs from the times so far.

@@ -8,11 +8,11 @@
 use crate::{
     judge::Judged,
     model::Draw,
-    random::Random,
     search::Problem,
     solve::{N_TERMS_MAX, Normal, count, dot},
     term::Term,
 };
+use random::Random;
 
 /// Largest number of alternatives that are drawn from.
 const N_ALTERNATIVES: usize = 6;

@@ -40,7 +40,6 @@ pub mod model_file;
 mod outlook;
 mod pieces;
 mod pinv;
-mod random;
 pub mod runs;
 pub mod samples;
 mod search;

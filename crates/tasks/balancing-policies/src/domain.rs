@@ -4,8 +4,8 @@
 //! nodes. With the source's overlap of half the size each node is in two. Random domains are drawn anew for each
 //! sending (J. thesis 2012, chapter 4.4.3).
 
-use crate::random::Random;
 use crate::{Members, NodeId};
+use random::Random;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -216,7 +216,7 @@ mod tests {
 
     fn told(circle: &Circle, seed: u64) -> Vec<u32> {
         let mut told = Vec::new();
-        circle.each(&mut Random::new(seed, 0), |id| told.push(id.0));
+        circle.each(&mut Random::stream(seed, 0), |id| told.push(id.0));
         told.sort_unstable();
         told
     }

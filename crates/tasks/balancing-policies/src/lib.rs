@@ -65,7 +65,6 @@ mod operation;
 mod period;
 mod promises;
 mod pulling;
-mod random;
 mod receivers;
 mod regulars;
 mod subscribers;

@@ -3,9 +3,9 @@
 //! # Invariants
 //! - At most [`N_OFFERS_MAX`]: the oldest is dropped, and its node is told so.
 
-use crate::random::Random;
 use crate::turn::Turn;
 use crate::{Message, NodeId};
+use random::Random;
 use std::collections::VecDeque;
 
 const N_OFFERS_MAX: usize = 64;
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_longest_queue_is_pulled_from() {
-        let (mut offers, mut random) = (Offers::default(), Random::new(1, 0));
+        let (mut offers, mut random) = (Offers::default(), Random::stream(1, 0));
         assert_eq!(offers.best(&mut random), None);
         for (from, n_queued) in [(1, 5), (2, 9), (3, 1), (2, 4)] {
             assert_eq!(offers.set(NodeId(from), n_queued), None);

@@ -6,7 +6,7 @@
 //! - At most [`N_RECEIVERS_MAX`]; a further node replaces one drawn at random.
 
 use crate::NodeId;
-use crate::random::Random;
+use random::Random;
 
 const N_RECEIVERS_MAX: usize = 1024;
 /// The source asks three, "to avoid collapses".
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_node_is_known_once_and_forgotten_at_once() {
-        let (mut receivers, mut random) = (Receivers::default(), Random::new(1, 0));
+        let (mut receivers, mut random) = (Receivers::default(), Random::stream(1, 0));
         for node in [1, 2, 3, 2] {
             assert!(!receivers.add(NodeId(node), &mut random));
         }
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn three_candidates_are_drawn_without_repeats() {
-        let (mut receivers, mut random) = (Receivers::default(), Random::new(1, 0));
+        let (mut receivers, mut random) = (Receivers::default(), Random::stream(1, 0));
         (0..7).for_each(|node| assert!(!receivers.add(NodeId(node), &mut random)));
         let mut seen = [0; 7];
         for _ in 0..700 {
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_list_has_a_bound() {
-        let (mut receivers, mut random) = (Receivers::default(), Random::new(1, 0));
+        let (mut receivers, mut random) = (Receivers::default(), Random::stream(1, 0));
         let n_dropped = (0..5000).filter(|node| receivers.add(NodeId(*node), &mut random)).count();
         assert_eq!((receivers.known().len(), n_dropped), (1024, 3976));
     }

@@ -7,10 +7,10 @@
 use crate::action::TimerKind;
 use crate::domain::Circle;
 use crate::promises::Promises;
-use crate::random::Random;
 use crate::standing::{Ended, Why};
 use crate::state::Measured;
 use crate::{Action, Counts, LoadState, Message, Moment, NodeId, NodeLoad, Policy, Timer};
+use random::Random;
 
 /// State of a node, except for what its rule remembers.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ impl Node {
             me,
             policy,
             circle: Circle::new(policy.domain, me, std::sync::Arc::default()),
-            random: Random::new(seed, me.0),
+            random: Random::stream(seed, me.0),
             load: NodeLoad::idle(0, 1.0),
             state: LoadState::default(),
             previous: LoadState::default(),

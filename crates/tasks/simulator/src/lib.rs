@@ -9,4 +9,3 @@
 
 pub mod balance;
 pub mod chunking;
-pub mod random;

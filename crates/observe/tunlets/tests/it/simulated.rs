@@ -304,8 +304,5 @@ fn carry_out(simulated: &mut Simulated, decision: &Decision, time_s: f64) -> App
 
 /// Returns a reproducible pseudo-random number from 0 to 1.
 pub(crate) fn noise(seed: u64) -> f64 {
-    let mut bits = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    random::Random::new(seed).share()
 }

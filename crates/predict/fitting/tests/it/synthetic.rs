@@ -2,6 +2,7 @@
 
 use crate::error::smape;
 use fitting::{Measurements, Point, Series, Settings, fit};
+use random::Random;
 
 /// Parameters of a synthetic set.
 #[derive(Clone, Debug)]
@@ -43,15 +44,11 @@ pub(crate) struct Set {
     pub(crate) truths: Vec<String>,
 }
 
-struct Chance(u64);
+struct Chance(Random);
 
 impl Chance {
     fn share(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+        self.0.share()
     }
 
     fn normal(&mut self) -> f64 {
@@ -146,7 +143,7 @@ impl Recipe {
 
     /// Creates the set.
     pub(crate) fn set(&self) -> Set {
-        let mut chance = Chance(self.seed);
+        let mut chance = Chance(Random::new(self.seed));
         let mut measured = Measurements::of(self.names.map(str::to_owned).to_vec());
         let (mut unseen, mut truths) = (Vec::new(), Vec::new());
         for path_idx in 0..self.n_paths {

@@ -8,8 +8,8 @@ use super::queue::Queue;
 use super::scenario::{Detection, Scenario, ScenarioError};
 use super::tally::Tally;
 use super::tasks::Tasks;
-use crate::random::Random;
 use balancing_policies::{Action, Counts, Members, Message, Moment, NodeId, Timer};
+use random::Random;
 use std::sync::Arc;
 
 /// Events between two reports of progress.

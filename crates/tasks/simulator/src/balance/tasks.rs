@@ -3,7 +3,7 @@
 use super::central::nanoseconds;
 use super::machine::Task;
 use super::scenario::{Arrivals, Durations, Scenario};
-use crate::random::Random;
+use random::Random;
 
 /// Tasks that are still to arrive.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Parses short descriptions of tasks: the distribution of their times, and blocks of longer ones.
 
-use crate::random::Random;
+use random::Random;
 use std::str::FromStr;
 
 /// Error: a text has not the required form.

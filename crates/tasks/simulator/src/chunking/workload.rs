@@ -1,8 +1,8 @@
 //! Workload: tasks in their order.
 
 use crate::chunking::describe::{Block, Distribution};
-use crate::random::Random;
 use chunking::{Moments, Spread};
+use random::Random;
 
 /// Most tasks of measured chunks.
 const N_TASKS_MAX: u64 = 10_000_000;

@@ -209,11 +209,9 @@ fn place_of(node: &Node, of: &Branch) -> u64 {
 
 /// Draws an arm, the same on all ranks in the same passage.
 fn drawn(seed: u64, place: u64, passage: u64, shares: &[f64]) -> usize {
-    // SplitMix64 (Steele, Lea, Flood 2014).
-    let mut mixed = seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ passage.rotate_left(32);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    let bits = u32::try_from((mixed ^ (mixed >> 31)) >> 32).unwrap_or(u32::MAX);
+    let mixed =
+        random::mixed(seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ passage.rotate_left(32));
+    let bits = u32::try_from(mixed >> 32).unwrap_or(u32::MAX);
     let at = f64::from(bits) / f64::from(u32::MAX);
     let mut sum = 0.0;
     for (arm, share) in shares.iter().enumerate() {

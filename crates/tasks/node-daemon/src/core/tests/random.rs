@@ -1,19 +1,14 @@
 //! Random numbers, the same for the same seed.
 
-pub(super) struct Random(u64);
+pub(super) struct Random(random::Random);
 
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5555)
+        Self(random::Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5555))
     }
 
-    /// Next number, by `SplitMix64`.
     pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ x >> 31
+        self.0.bits()
     }
 
     pub(super) fn below(&mut self, n: usize) -> usize {

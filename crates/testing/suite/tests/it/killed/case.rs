@@ -1,6 +1,7 @@
 //! Tuned run in which one process is killed.
 
 use super::evidence::{Counts, Evidence};
+use random::Random;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -73,8 +74,8 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn new(library: Library, victim: Victim, seed: u64) -> Self {
-        let mut state = seed;
-        let mut below = |end: u64| random(&mut state) % end;
+        let mut random = Random::new(seed);
+        let mut below = |end: u64| random.bits() % end;
         let choice = usize::try_from(below(u64::from(N_RANKS))).unwrap_or_default();
         let is_early = below(EARLY_ONE_IN) == 0;
         let kill_after = Duration::from_millis(below(LATEST_MS));
@@ -192,12 +193,4 @@ fn split_last_line(text: &str) -> (&str, &str) {
 
 fn sleep_until(at: Instant) {
     std::thread::sleep(at.saturating_duration_since(Instant::now()));
-}
-
-/// Steele, Lea and Flood's `splitmix64`.
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }

@@ -1,6 +1,19 @@
 //! Random numbers from a seed, the same on every machine and in every version.
+//!
+//! ```
+//! use random::Random;
+//!
+//! assert_eq!(Random::new(1_234_567).bits(), 6_457_827_717_110_365_317);
+//! assert!(Random::new(7).below(3) < 3);
+//! ```
+//!
+//! # Not here
+//! Keys and other secrets: those come from the system.
 
 use std::f64::consts::TAU;
+
+/// Difference of two states: the golden ratio in 64 bits.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64 of Steele, Lea and Flood (2014).
 #[derive(Clone, Debug)]
@@ -10,15 +23,31 @@ pub struct Random {
 
 impl Random {
     /// Sequence for this seed.
-    pub fn new(seed: u64) -> Self {
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    /// One of several sequences for this seed: those of different numbers are independent.
+    #[must_use]
+    pub const fn stream(seed: u64, number: u32) -> Self {
+        let first = mixed(seed.wrapping_add(STEP));
+        Self { state: first ^ (number as u64).wrapping_mul(0xd6e8_feb8_6659_fd93) }
+    }
+
+    /// Draws 64 bits.
+    pub const fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(STEP);
+        mixed(self.state)
+    }
+
+    /// Draws evenly from 0 to `n` - 1; 0 where `n` is 0 (Lemire 2019, without the last correction).
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the upper half of the product is below `n`"
+    )]
+    pub const fn below(&mut self, n: usize) -> usize {
+        ((self.bits() as u128 * n as u128) >> 64) as usize
     }
 
     /// Draws evenly from 0 to 1; 0 is possible, 1 is not.
@@ -52,6 +81,14 @@ impl Random {
     }
 }
 
+/// Bits in which every bit of the argument has changed about half of all bits: the last step of SplitMix64.
+#[must_use]
+pub const fn mixed(bits: u64) -> u64 {
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +119,13 @@ mod tests {
         let mut random = Random::new(1_234_567);
         let expected = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973];
         assert_eq!([random.bits(), random.bits()], expected);
+    }
+
+    #[test]
+    fn every_number_below_is_drawn_and_no_other() {
+        let mut random = Random::new(1);
+        let mut seen = [0; 5];
+        (0..1000).for_each(|_| seen[random.below(5)] += 1);
+        assert!(seen.iter().all(|n| (150..250).contains(n)), "{seen:?}");
     }
 }
