@@ -23,7 +23,7 @@ shipped := $(addprefix target/release/,sintonia libsintonia.so libmaster_worker.
 # Programs and libraries that tests start, of the crates that they show.
 started := node keeper comm_datatype comm_ranks agent lend moving_ranks rod datatypes elastic mandelbrot ranks \
   mpi_ranks echo tunlet-host
-of_crates := balancer comm instrument malleable master-worker mpi tunlet-abi
+of_crates := node-daemon comm instrument malleable master-worker mpi tunlet-abi
 xfire := apps/xfire
 matmul := apps/matmul
 make_matmul = $(MAKE) --silent -C $(matmul) MPICC=mpicc.$(1) MPIRUN="mpirun.$(1)" \
@@ -54,8 +54,8 @@ demo: ## run the example program plain, observed and tuned, and show what tuning
 	@scripts/demo.sh
 
 programs: ## build what is shipped and what else tests start, and look for accesses that must fault
-	@$(CARGO) build --quiet --release $(probe_and_cli) $(for_c) $(applications)
-	@$(CARGO) build --quiet --release $(addprefix --package ,$(of_crates)) $(addprefix --example ,$(started))
+	@$(CARGO) build --quiet --release $(probe_and_cli) $(for_c) $(applications) $(addprefix --package ,$(of_crates)) \
+	  --lib --bins $(addprefix --example ,$(started))
 	@$(CARGO) xtask alignment $(shipped) $(addprefix target/release/examples/,\
 	  $(patsubst echo,libecho.so,$(patsubst agent,libagent.so,$(started))))
 
