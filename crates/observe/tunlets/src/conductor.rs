@@ -16,24 +16,24 @@
 //! Transport of orders to ranks and of their answers (`analyzer`), the format of the lines (`run-record`).
 
 mod action;
-mod cast;
 mod iterations;
-mod line;
 mod message;
+mod record_line;
 mod trial;
+mod tunlet_set;
 mod turn;
 mod undo;
 
-pub use line::{Line, Noted};
 pub use message::{Acknowledged, Input, Output};
+pub use record_line::{RecordLine, TuningEntry};
 
 use crate::{Applied, Decision, Detail, EventNews, News, Tunlet, World};
-use action::Fate;
+use action::ActionReport;
 use app_description::{Application, Change};
-use cast::Cast;
 use events::{Rank, Value};
 use iterations::Iterations;
 use std::collections::{BTreeMap, BTreeSet};
+use tunlet_set::TunletSet;
 use turn::Turn;
 
 /// Permissions of the tunlets.
@@ -71,7 +71,7 @@ pub struct Conductor {
     application: Application,
     mode: Mode,
     options: Options,
-    cast: Cast,
+    tunlets: TunletSet,
     iterations: Iterations,
     present: BTreeSet<Rank>,
     n_ranks: Option<u32>,
@@ -101,7 +101,7 @@ impl Conductor {
             application,
             mode,
             options,
-            cast: Cast::new(tunlets),
+            tunlets: TunletSet::new(tunlets),
             present: BTreeSet::new(),
             n_ranks: None,
             closed: BTreeMap::new(),
@@ -118,21 +118,21 @@ impl Conductor {
             Input::RankAppeared { rank, n_ranks } => self.appear(now_s, rank, n_ranks),
             Input::RankGone { rank } => {
                 self.present.remove(&rank);
-                self.tell_turn(rank, None, &Fate::Gone);
+                self.tell_turn(rank, None, &ActionReport::Gone);
             }
             Input::Values(values) => self.learn(now_s, values),
             Input::Event(event) => self.pass(event),
-            Input::Summary(summary) => self.cast.tell(&News::Summary(summary)),
-            Input::Performance(numbers) => self.cast.tell(&News::Performance(numbers)),
+            Input::Summary(summary) => self.tunlets.tell(&News::Summary(summary)),
+            Input::Performance(numbers) => self.tunlets.tell(&News::Performance(numbers)),
             Input::Ready { action, rank, n_hits, old } => {
-                self.tell_turn(rank, Some(action), &Fate::Ready { n_hits, old });
+                self.tell_turn(rank, Some(action), &ActionReport::Ready { n_hits, old });
             }
             Input::Refused { action, rank, reason } => {
-                self.tell_turn(rank, Some(action), &Fate::Failed { reason });
+                self.tell_turn(rank, Some(action), &ActionReport::Failed { reason });
             }
             Input::Acknowledged(done) => self.acknowledge(done),
             Input::Withdrawn { action, rank, n_done } => {
-                self.tell_turn(rank, Some(action), &Fate::Withdrawn { n_done });
+                self.tell_turn(rank, Some(action), &ActionReport::Withdrawn { n_done });
             }
             Input::Tick => {}
         }
@@ -143,8 +143,8 @@ impl Conductor {
     /// Ends all open decisions at the end of the run.
     pub fn finish(&mut self, now_s: f64) -> Vec<Output> {
         if let Some(turn) = self.turn.take() {
-            for noted in turn.finish() {
-                self.record(now_s, noted);
+            for entry in turn.finish() {
+                self.record(now_s, entry);
             }
         }
         std::mem::take(&mut self.outputs)
@@ -161,22 +161,22 @@ impl Conductor {
         }
         let is_for_iterations =
             self.iterations.needs(event) && self.measuring_rank(point.actor) == Some(rank);
-        if is_for_iterations { Detail::Every } else { self.cast.wants(event) }
+        if is_for_iterations { Detail::Every } else { self.tunlets.wants(event) }
     }
 
     /// Returns whether a tunlet wants an event as [`Detail::Summary`], whatever detail the others want.
     pub fn wants_sums(&self, event: usize) -> bool {
-        self.cast.wants_sums(event)
+        self.tunlets.wants_sums(event)
     }
 
     /// Returns whether a tunlet wants efficiencies.
     pub fn wants_performance(&self) -> bool {
-        self.cast.wants_performance()
+        self.tunlets.wants_performance()
     }
 
     /// Returns the tuning points that may be changed.
     pub fn points(&self) -> BTreeSet<usize> {
-        self.cast.points()
+        self.tunlets.points()
     }
 
     /// Returns the lowest rank of an actor, on which iterations are measured.
@@ -192,8 +192,8 @@ impl Conductor {
         }
         self.n_ranks = Some(n_ranks);
         let points = self.application.tuning_points.iter().map(|point| point.name.clone());
-        let (mode, tunlets, points) = (self.mode, self.cast.names(), points.collect());
-        self.record(now_s, Noted::Begin { mode, tunlets, points, n_ranks });
+        let (mode, tunlets, points) = (self.mode, self.tunlets.names(), points.collect());
+        self.record(now_s, TuningEntry::Begin { mode, tunlets, points, n_ranks });
         let actors = self.application.actors.iter();
         let world = World {
             n_ranks,
@@ -203,7 +203,7 @@ impl Conductor {
                 .collect(),
             values: self.values.clone(),
         };
-        self.cast.begin(&self.application, &world);
+        self.tunlets.begin(&self.application, &world);
         self.outputs.push(Output::Begun);
     }
 
@@ -211,10 +211,10 @@ impl Conductor {
         let actor = self.application.events.get(event.event).map(|point| point.actor);
         let is_measuring = actor.and_then(|actor| self.measuring_rank(actor)) == Some(event.rank);
         let ended = if is_measuring { self.iterations.pass(&event) } else { None };
-        self.cast.tell(&News::Event(event));
+        self.tunlets.tell(&News::Event(event));
         if let Some(iteration) = ended {
-            self.record(iteration.end_s, Noted::Iteration(iteration));
-            self.cast.tell(&News::Iteration(iteration));
+            self.record(iteration.end_s, TuningEntry::Iteration(iteration));
+            self.tunlets.tell(&News::Iteration(iteration));
         }
     }
 
@@ -229,23 +229,23 @@ impl Conductor {
             let old = value.replace(new).unwrap_or(new);
             if self.n_ranks.is_some() {
                 let (time_s, hit, is_own) = (now_s, 0, false);
-                self.cast.tell_found(&Applied { point, old, new, time_s, hit, is_own });
+                self.tunlets.tell_found(&Applied { point, old, new, time_s, hit, is_own });
             }
         }
     }
 
     fn acknowledge(&mut self, done: Acknowledged) {
         let Acknowledged { action, rank, time_s, hit, old, new, failure } = done;
-        let fate = match failure {
-            Some(reason) => Fate::Failed { reason },
-            None => Fate::Done { time_s, hit, old, new },
+        let report = match failure {
+            Some(reason) => ActionReport::Failed { reason },
+            None => ActionReport::Done { time_s, hit, old, new },
         };
-        self.tell_turn(rank, Some(action), &fate);
+        self.tell_turn(rank, Some(action), &report);
     }
 
-    fn tell_turn(&mut self, rank: Rank, action: Option<u64>, fate: &Fate) {
+    fn tell_turn(&mut self, rank: Rank, action: Option<u64>, report: &ActionReport) {
         if let Some(turn) = &mut self.turn {
-            turn.hear(rank, action, fate);
+            turn.hear(rank, action, report);
         }
     }
 
@@ -254,39 +254,39 @@ impl Conductor {
         if self.n_ranks.is_none() {
             return;
         }
-        for (tunlet, reason) in self.cast.look() {
-            self.record(now_s, Noted::TunletEnded { tunlet, reason });
+        for (tunlet, reason) in self.tunlets.look() {
+            self.record(now_s, TuningEntry::TunletEnded { tunlet, reason });
         }
-        for (tunlet, text) in self.cast.lines() {
-            self.record(now_s, Noted::Said { tunlet, text });
+        for (tunlet, text) in self.tunlets.lines() {
+            self.record(now_s, TuningEntry::Said { tunlet, text });
         }
-        for (player, point) in self.cast.take_foreign() {
+        for (slot, point) in self.tunlets.take_foreign() {
             let reason = "it was not asked for, or belongs to another tunlet".to_owned();
-            self.cast.decline(player, point, reason);
+            self.tunlets.decline(slot, point, reason);
         }
         match self.mode {
-            Mode::Observe => self.cast.forget_decisions(),
+            Mode::Observe => self.tunlets.forget_decisions(),
             Mode::DryRun => self.say_what_would_be(now_s),
             Mode::Tune => self.tune(now_s),
         }
     }
 
     fn say_what_would_be(&mut self, now_s: f64) {
-        for (player, decision) in self.cast.take_all() {
+        for (slot, decision) in self.tunlets.take_all() {
             let (point, value) = (decision.point, decision.value);
-            if self.cast.said(player, point) != Some(value) {
-                self.cast.say(player, point, value);
+            if self.tunlets.announced(slot, point) != Some(value) {
+                self.tunlets.announce(slot, point, value);
                 let checked = self.application.tuning_points[point].admit(value);
-                let decision = self.note_decision(now_s, player, &decision);
+                let decision = self.note_decision(now_s, slot, &decision);
                 self.record(
                     now_s,
                     match checked {
-                        Ok(_) => Noted::Would { decision },
-                        Err(error) => Noted::Declined { decision, reason: error.to_string() },
+                        Ok(_) => TuningEntry::Would { decision },
+                        Err(error) => TuningEntry::Declined { decision, reason: error.to_string() },
                     },
                 );
             }
-            self.cast.decline(player, point, "this is a dry run".to_owned());
+            self.tunlets.decline(slot, point, "this is a dry run".to_owned());
         }
     }
 
@@ -305,7 +305,7 @@ impl Conductor {
     }
 
     /// Assigns a number to a decision and records it.
-    fn note_decision(&mut self, now_s: f64, player: usize, wanted: &Decision) -> u64 {
+    fn note_decision(&mut self, now_s: f64, slot: usize, wanted: &Decision) -> u64 {
         self.n_decisions += 1;
         let decision = self.n_decisions;
         let mut reason = wanted.reason.clone();
@@ -314,9 +314,9 @@ impl Conductor {
         }
         self.record(
             now_s,
-            Noted::Decision {
+            TuningEntry::Decision {
                 decision,
-                tunlet: self.cast.name(player).to_owned(),
+                tunlet: self.tunlets.name(slot).to_owned(),
                 point: self.application.tuning_points[wanted.point].name.clone(),
                 old: self.values[wanted.point],
                 new: wanted.value,
@@ -356,11 +356,11 @@ impl Conductor {
 
     fn applied(&mut self, owner: usize, applied: &Applied) {
         self.values[applied.point] = Some(applied.new);
-        self.cast.tell_applied(owner, applied);
+        self.tunlets.tell_applied(owner, applied);
     }
 
-    fn record(&mut self, time_s: f64, what: Noted) {
-        self.outputs.push(Output::Record(Line { time_s, what }));
+    fn record(&mut self, time_s: f64, entry: TuningEntry) {
+        self.outputs.push(Output::Record(RecordLine { time_s, entry }));
     }
 }
 

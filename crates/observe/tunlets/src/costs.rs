@@ -65,8 +65,8 @@ impl Costs {
     }
 
     /// Returns the line through the representative messages.
-    pub(crate) fn line(&self) -> Transfer {
-        let mut line = Transfer::new(self.anchor_s, N_SIZES_MAX);
+    pub(crate) fn fit(&self) -> Transfer {
+        let mut fit = Transfer::new(self.anchor_s, N_SIZES_MAX);
         for size in self.sizes.values() {
             let mut messages: Vec<_> = size.messages.iter().copied().collect();
             messages.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -74,13 +74,13 @@ impl Costs {
             #[expect(clippy::cast_sign_loss, reason = "a rank is not negative")]
             let at = (self.rank * (messages.len() - 1) as f64).round() as usize;
             let (size, time_s) = messages[at];
-            line.add(size, time_s);
+            fit.add(size, time_s);
         }
-        line
+        fit
     }
 
     pub(crate) fn cost(&self) -> Cost {
-        self.line().cost()
+        self.fit().cost()
     }
 }
 

@@ -25,8 +25,8 @@
 //! The formulas (`chunking`); how changes are judged and undone (`conductor`).
 
 mod forecast;
-mod places;
 mod plan;
+mod positions;
 
 use crate::chunks::{Chunk, Chunks, DealingCosts, Iteration};
 use crate::lookup::{Lookup, Point, median, time};
@@ -38,9 +38,9 @@ use crate::tunlet::{
 use app_description::Application;
 use chunking::Spread;
 use forecast::{Dealing, Profile};
-pub(crate) use places::GUIDE;
-use places::{Options, Places};
 use plan::{Kind, Plan, is_same};
+pub(crate) use positions::GUIDE;
+use positions::{EventPositions, Options};
 use std::collections::{BTreeMap, VecDeque};
 
 const NAME: &str = "factoring";
@@ -52,7 +52,7 @@ const N_PROOF: usize = 3;
 /// The `factoring` tunlet; see the module documentation.
 #[derive(Debug, Default)]
 pub struct Factoring {
-    places: Places,
+    positions: EventPositions,
     options: Options,
     points: Vec<Point>,
     /// Shares at the start; 1 where unknown.
@@ -63,13 +63,13 @@ pub struct Factoring {
     window: VecDeque<Iteration>,
     costs: DealingCosts,
     batches: BTreeMap<i128, (u64, u64)>,
-    way: Way,
+    strategy: Strategy,
     rest: Rest,
 }
 
 /// Current strategy of dealing.
 #[derive(Debug, Default)]
-enum Way {
+enum Strategy {
     #[default]
     AsAtStart,
     /// With the time per unit of work before it and those since, except the first one, which is discarded.
@@ -97,7 +97,7 @@ impl Tunlet for Factoring {
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
         let look = Lookup { tunlet: NAME, application, world };
         *self = Self::default();
-        self.places = Places::new(&look)?;
+        self.positions = EventPositions::new(&look)?;
         self.options = Options::new(&look)?;
         self.points = look.points("F0,F1,F2")?;
         self.points.truncate(3);
@@ -105,8 +105,8 @@ impl Tunlet for Factoring {
         self.is_start_unknown =
             std::array::from_fn(|batch| self.points.get(batch).is_some_and(|p| p.value.is_none()));
         let mut events = vec![Detail::None; application.events.len()];
-        let new_batch = self.places.new_batch.map(|(event, ..)| event);
-        for event in [self.places.start, self.places.end].into_iter().chain(new_batch) {
+        let new_batch = self.positions.new_batch.map(|(event, ..)| event);
+        for event in [self.positions.start, self.positions.end].into_iter().chain(new_batch) {
             events[event] = Detail::Every;
         }
         let points = self.points.iter().map(|point| point.position).collect();
@@ -130,11 +130,12 @@ impl Tunlet for Factoring {
 impl Factoring {
     fn hear_event(&mut self, event: &EventNews, decisions: &mut Vec<Decision>) {
         let whole = |at: usize| event.values.get(at).and_then(|value| value.as_integer());
-        if event.event == self.places.start {
+        if event.event == self.positions.start {
             self.chunks.start(event.rank, event.thread, event.time_s);
-        } else if event.event == self.places.end {
-            let Some(batch) = whole(self.places.batch) else { return };
-            let n_tasks = event.values.get(self.places.tasks).map_or(0.0, |value| value.as_f64());
+        } else if event.event == self.positions.end {
+            let Some(batch) = whole(self.positions.batch) else { return };
+            let n_tasks =
+                event.values.get(self.positions.tasks).map_or(0.0, |value| value.as_f64());
             let (rank, end_s) = (event.rank, event.time_s);
             let chunk = Chunk { rank, batch, n_tasks, start_s: end_s, end_s };
             if self.chunks.end(event.thread, chunk).is_some() {
@@ -142,7 +143,7 @@ impl Factoring {
                 self.end_batch(batch, decisions);
             }
         } else if let Some((_, batch, count)) =
-            self.places.new_batch.filter(|(new_batch, ..)| *new_batch == event.event)
+            self.positions.new_batch.filter(|(new_batch, ..)| *new_batch == event.event)
             && let (Some(batch), Some(count)) = (whole(batch), whole(count))
         {
             let _ = self.batches.insert(batch, (u64::try_from(count).unwrap_or(0), 0));
@@ -155,7 +156,7 @@ impl Factoring {
         self.points[batch].applied(applied.new);
         // The program may read its input only after the tunlet began.
         let is_found = !applied.is_own && applied.hit == 0;
-        if is_found && matches!(self.way, Way::AsAtStart) {
+        if is_found && matches!(self.strategy, Strategy::AsAtStart) {
             self.start = self.shares_now();
         }
         if self.is_start_unknown[batch] {
@@ -164,7 +165,7 @@ impl Factoring {
             let batches = if batch + 1 == self.points.len() { batch..3 } else { batch..batch + 1 };
             self.start[batches].fill(applied.old.as_f64());
         }
-        if let Way::Factoring { is_first, .. } = &mut self.way {
+        if let Strategy::Factoring { is_first, .. } = &mut self.strategy {
             *is_first = true;
         }
         self.see_way();
@@ -183,7 +184,7 @@ impl Factoring {
 
     fn see_way(&mut self) {
         if !self.is_waiting() && is_same(self.shares_now(), self.start) {
-            self.way = Way::AsAtStart;
+            self.strategy = Strategy::AsAtStart;
         }
     }
 
@@ -204,7 +205,7 @@ impl Factoring {
     fn end_iterations(&mut self, decisions: &mut Vec<Decision>) {
         while let Some(news) = self.pending.front().copied() {
             let is_complete =
-                self.places.is_work_known && news.work <= self.chunks.n_tasks_in(&news) + 0.5;
+                self.positions.is_work_known && news.work <= self.chunks.n_tasks_in(&news) + 0.5;
             if !is_complete && self.pending.len() < 2 {
                 return;
             }
@@ -219,7 +220,7 @@ impl Factoring {
     fn learn(&mut self, iteration: Iteration) {
         self.costs.learn(&iteration);
         let is_settled = !self.is_waiting();
-        if let Way::Factoring { since_s, is_first, .. } = &mut self.way
+        if let Strategy::Factoring { since_s, is_first, .. } = &mut self.strategy
             && is_settled
             && !std::mem::take(is_first)
             && since_s.len() < N_PROOF
@@ -256,9 +257,9 @@ impl Factoring {
         if is_new || self.is_waiting() || self.rest.is_resting() {
             return;
         }
-        match &self.way {
-            Way::AsAtStart => self.begin_factoring(&plan, decisions),
-            Way::Factoring { before_s, since_s, .. }
+        match &self.strategy {
+            Strategy::AsAtStart => self.begin_factoring(&plan, decisions),
+            Strategy::Factoring { before_s, since_s, .. }
                 if since_s.len() == N_PROOF && *before_s < median(since_s.clone()) =>
             {
                 let (since, before) = (time(median(since_s.clone())), time(*before_s));
@@ -267,7 +268,7 @@ impl Factoring {
                 );
                 self.end_factoring(&reason, decisions);
             }
-            Way::Factoring { since_s, kind, .. } => {
+            Strategy::Factoring { since_s, kind, .. } => {
                 let (is_proven, kind) = (since_s.len() == N_PROOF, *kind);
                 if is_proven {
                     self.rest.forget();
@@ -324,7 +325,7 @@ impl Factoring {
         // Not the median of the whole window, because the imbalance may have begun with the last iteration.
         let recent = self.window.iter().rev().take(N_PROOF).map(|iteration| iteration.work_s);
         let before_s = median(recent.collect()).max(last.work_s);
-        self.way = Way::Factoring { before_s, since_s: Vec::new(), is_first: true, kind };
+        self.strategy = Strategy::Factoring { before_s, since_s: Vec::new(), is_first: true, kind };
         let (dealt, split) = (time(factoring_s), time(start_s));
         let reason =
             format!("{}; forecast {dealt} per iteration against {split}", plan.reason(kind));
@@ -354,7 +355,7 @@ impl Factoring {
             self.end_factoring(&reason, decisions);
             return;
         }
-        if let Way::Factoring { kind, .. } = &mut self.way {
+        if let Strategy::Factoring { kind, .. } = &mut self.strategy {
             *kind = best;
         }
         let shares = self.allowed(plan.shares_of(best));
@@ -362,7 +363,7 @@ impl Factoring {
     }
 
     fn end_factoring(&mut self, reason: &str, decisions: &mut Vec<Decision>) {
-        self.way = Way::AsAtStart;
+        self.strategy = Strategy::AsAtStart;
         self.rest.begin();
         self.ask(self.start, 0.0, reason, decisions);
     }
@@ -375,7 +376,7 @@ impl Factoring {
             return;
         }
         self.batches.remove(&batch);
-        let Way::Factoring { kind, .. } = self.way else { return };
+        let Strategy::Factoring { kind, .. } = self.strategy else { return };
         if self.is_waiting() || self.rest.is_resting() {
             return;
         }

@@ -36,9 +36,9 @@ pub(crate) const GUIDE: Guide = Guide {
 pub struct Imbalance {
     points: Vec<Point>,
     options: Options,
-    /// Index of the tuning point being changed; its direction is in `way`.
+    /// Index of the tuning point being changed; the direction of its changes is in `direction`.
     at: usize,
-    way: Way,
+    direction: Direction,
     n_failed: usize,
     step: Option<Step>,
     since_s: f64,
@@ -56,7 +56,7 @@ struct Options {
 
 /// Direction in which a tuning point is changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Way {
+enum Direction {
     #[default]
     Down,
     Up,
@@ -176,10 +176,10 @@ impl Imbalance {
 
     /// Switches to the other direction, or after both to the next point; rests when none has helped.
     fn turn_around(&mut self) {
-        match self.way {
-            Way::Down => self.way = Way::Up,
-            Way::Up => {
-                self.way = Way::Down;
+        match self.direction {
+            Direction::Down => self.direction = Direction::Up,
+            Direction::Up => {
+                self.direction = Direction::Down;
                 self.at = (self.at + 1) % self.points.len();
             }
         }
@@ -196,9 +196,9 @@ impl Imbalance {
             let point = &mut self.points[self.at];
             let from = point.value.unwrap_or_else(|| f64::midpoint(point.low, point.high));
             let length = self.options.step.max(point.grain()) * (point.high - point.low);
-            let to = match self.way {
-                Way::Down => point.nearest(from - length),
-                Way::Up => point.nearest(from + length),
+            let to = match self.direction {
+                Direction::Down => point.nearest(from - length),
+                Direction::Up => point.nearest(from + length),
             };
             if 1e-9 < (to - from).abs() {
                 self.step = Some(Step { point: self.at, before: balance, from, is_done: false });

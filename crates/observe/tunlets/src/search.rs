@@ -2,7 +2,7 @@
 //!
 //! Tries values of the tuning points named in `points` and keeps those with the shortest iterations per unit of
 //! work. Several points are searched by the method of Nelder and Mead ([`simplex`]), a single one by steps
-//! along it ([`line`]). Both work in the unit cube; values are rounded to allowed ones, and values tried before
+//! along it ([`line_search`]). Both work in the unit cube; values are rounded to allowed ones, and values tried before
 //! are not measured again. Values are judged by the median of `repeats` iterations, skipping the first one
 //! after a change. At the end of the search, or after `budget` values, the best ones are set and held; when
 //! they become `drift` percent slower, a new search begins around them.
@@ -16,7 +16,7 @@
 //! # Not here
 //! The allowed values (in the description).
 
-mod line;
+mod line_search;
 mod simplex;
 
 use crate::guide::Guide;
@@ -25,7 +25,7 @@ use crate::tunlet::{
     Decision, Detail, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec, World,
 };
 use app_description::Application;
-use line::Line;
+use line_search::LineSearch;
 use simplex::Simplex;
 use std::collections::BTreeMap;
 
@@ -81,14 +81,14 @@ struct Options {
 /// Search method in the unit cube: proposes a position, and is told its cost.
 #[derive(Debug)]
 enum Method {
-    Line(Line),
+    Line(LineSearch),
     Simplex(Simplex),
 }
 
 impl Method {
     fn new(start: &[f64], grain: &[f64]) -> Self {
         match (start, grain) {
-            ([start], [grain]) => Self::Line(Line::new(*start, *grain)),
+            ([start], [grain]) => Self::Line(LineSearch::new(*start, *grain)),
             _ => Self::Simplex(Simplex::new(start, grain)),
         }
     }
@@ -232,9 +232,9 @@ impl Search {
     fn judge(&mut self, time_s: f64, decisions: &mut Vec<Decision>) {
         if let Some(start_s) = self.start.time_s.take() {
             let known = self.points.iter().zip(&self.start.values);
-            let place: Vec<f64> = known.map(|(point, value)| place_of(point, *value)).collect();
-            self.tried.insert(self.key(&place), start_s);
-            self.best = Some((place, start_s));
+            let position: Vec<f64> = known.map(|(point, value)| place_of(point, *value)).collect();
+            self.tried.insert(self.key(&position), start_s);
+            self.best = Some((position, start_s));
         }
         self.n_tried += 1;
         self.tried.insert(self.key(&self.at), time_s);
@@ -277,8 +277,8 @@ impl Search {
         self.at = next;
     }
 
-    fn set(&mut self, place: &[f64], reason: &str, decisions: &mut Vec<Decision>) {
-        for (point, at) in self.points.iter_mut().zip(place) {
+    fn set(&mut self, position: &[f64], reason: &str, decisions: &mut Vec<Decision>) {
+        for (point, at) in self.points.iter_mut().zip(position) {
             let allowed = point.nearest(point.low + at * (point.high - point.low));
             if point.value.is_none_or(|now| 1e-9 < (now - allowed).abs()) {
                 decisions.push(point.ask(allowed, reason));
@@ -288,12 +288,12 @@ impl Search {
 
     /// Begins a new search when the best values have become slower by more than `drift`.
     fn hold(&mut self, time_s: f64, decisions: &mut Vec<Decision>) {
-        let Some((place, best_s)) = self.best.clone() else { return };
+        let Some((position, best_s)) = self.best.clone() else { return };
         if time_s <= (1.0 + self.options.drift) * best_s {
             return;
         }
         let percent = short((time_s / best_s - 1.0) * 100.0);
-        self.start_from(place);
+        self.start_from(position);
         let first = decisions.len();
         self.judge(time_s, decisions);
         for decision in &mut decisions[first..] {
@@ -303,8 +303,8 @@ impl Search {
 
     /// Returns the allowed values as a key, equal for all positions that are rounded to them.
     #[expect(clippy::cast_possible_truncation, reason = "a share of the range")]
-    fn key(&self, place: &[f64]) -> Vec<i64> {
-        let parts = self.points.iter().zip(place).map(|(point, at)| {
+    fn key(&self, position: &[f64]) -> Vec<i64> {
+        let parts = self.points.iter().zip(position).map(|(point, at)| {
             let width = (point.high - point.low).max(f64::MIN_POSITIVE);
             let allowed = point.nearest(point.low + at * width);
             ((allowed - point.low) / width * 1e9).round() as i64

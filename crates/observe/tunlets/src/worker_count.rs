@@ -6,7 +6,7 @@
 //! bytes from the work of the iteration and the size of its unit. `NW` is then set, at the start of an iteration,
 //! to the number of workers with the lowest objective in the model, if that gains `gain` percent. Messages of a
 //! single size cannot separate latency from cost per byte; where this matters, one step is made to observe other
-//! sizes. A caller that measures the network itself can supply its cost: see [`WorkerCount::know`].
+//! sizes. A caller that measures the network itself can supply its cost: see [`WorkerCount::set_network_cost`].
 //!
 //! # Invariants
 //! - Never above the number of workers present, never below 1.
@@ -86,7 +86,7 @@ pub(crate) const GUIDE: Guide = Guide {
 /// The `worker-count` tunlet; see the module documentation.
 #[derive(Debug, Default)]
 pub struct WorkerCount {
-    places: Places,
+    positions: EventPositions,
     options: Options,
     point: Option<Point>,
     n_workers_max: u32,
@@ -111,7 +111,7 @@ pub struct WorkerCount {
 
 /// Positions of events and attributes in the description.
 #[derive(Debug, Default)]
-struct Places {
+struct EventPositions {
     iteration: usize,
     n_workers: usize,
     work: usize,
@@ -161,16 +161,16 @@ impl Tunlet for WorkerCount {
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
         let look = Lookup { tunlet: NAME, application, world };
         *self = Self::default();
-        self.places = Places::new(&look)?;
+        self.positions = EventPositions::new(&look)?;
         self.options = Options::new(&look)?;
         self.curve = Curve::of(&look)?;
         let point = look.points("NW")?.into_iter().next();
-        let actor = application.events[self.places.start].actor;
+        let actor = application.events[self.positions.start].actor;
         let n_workers = world.actors.get(actor).map_or(0, Vec::len);
         self.n_workers_max = u32::try_from(n_workers).unwrap_or(u32::MAX);
         let mut events = vec![Detail::None; application.events.len()];
-        let places = &self.places;
-        for event in [places.iteration, places.send, places.start, places.end] {
+        let positions = &self.positions;
+        for event in [positions.iteration, positions.send, positions.start, positions.end] {
             events[event] = Detail::Every;
         }
         let points = point.iter().map(|point| point.position).collect();
@@ -207,7 +207,7 @@ impl Tunlet for WorkerCount {
     }
 }
 
-impl Places {
+impl EventPositions {
     fn new(look: &Lookup<'_>) -> Result<Self, TunletError> {
         let iteration = look.event("iteration_start")?;
         let (send, end) = (look.event("send_to_worker")?, look.event("compute_end")?);
@@ -243,39 +243,39 @@ impl Options {
 
 impl WorkerCount {
     /// Sets the cost of a message from now on; `None` to learn it from the observed messages.
-    pub fn know(&mut self, network: Option<Cost>) {
+    pub fn set_network_cost(&mut self, network: Option<Cost>) {
         self.network = network;
     }
 
     fn hear_event(&mut self, event: &EventNews) {
         let number = |at: usize| event.values.get(at).map_or(0.0, |value| value.as_f64());
-        let places = &self.places;
-        if event.event == places.iteration {
-            self.work = Some((number(places.work), number(places.unit_bytes)));
-            let n_workers = event.values.get(places.n_workers).copied();
+        let positions = &self.positions;
+        if event.event == positions.iteration {
+            self.work = Some((number(positions.work), number(positions.unit_bytes)));
+            let n_workers = event.values.get(positions.n_workers).copied();
             // The value of a pending change takes precedence over an older event.
             let point = self.point.as_mut().filter(|point| !point.is_waiting);
             if let (Some(point), Some(n_workers)) = (point, n_workers) {
                 point.value = Some(n_workers.as_f64());
             }
-        } else if event.event == places.send {
+        } else if event.event == positions.send {
             let unit_bytes = self.work.map_or(0.0, |(_, unit_bytes)| unit_bytes);
-            let rank = event.values.get(places.worker).and_then(|value| value.as_integer());
+            let rank = event.values.get(positions.worker).and_then(|value| value.as_integer());
             if let Some(rank) = rank.and_then(|rank| u32::try_from(rank).ok()) {
-                let bytes = number(places.tasks) * unit_bytes;
+                let bytes = number(positions.tasks) * unit_bytes;
                 self.messages.sent(Rank(rank), event.time_s, bytes);
                 if !self.heard.contains(&Rank(rank)) {
                     self.unheard.insert(Rank(rank), event.time_s);
                 }
             }
-        } else if event.event == places.start {
+        } else if event.event == positions.start {
             if self.heard.insert(event.rank) {
                 self.unheard.remove(&event.rank);
             }
             self.messages.arrived(event.rank, event.time_s);
             self.chunks.start(event.rank, event.thread, event.time_s);
-        } else if event.event == places.end {
-            let n_tasks = places.end_tasks.map_or(1.0, number);
+        } else if event.event == positions.end {
+            let n_tasks = positions.end_tasks.map_or(1.0, number);
             let (rank, end_s) = (event.rank, event.time_s);
             let chunk = Chunk { rank, batch: 0, n_tasks, start_s: end_s, end_s };
             let _ = self.chunks.end(event.thread, chunk);
@@ -286,7 +286,7 @@ impl WorkerCount {
     /// followed by another iteration.
     fn end_iterations(&mut self, decisions: &mut Vec<Decision>) {
         while let Some(news) = self.pending.front().copied() {
-            let is_work_known = self.places.end_tasks.is_some() && 1.0 < news.work;
+            let is_work_known = self.positions.end_tasks.is_some() && 1.0 < news.work;
             let is_complete = is_work_known && news.work <= self.chunks.n_tasks_in(&news) + 0.5;
             if !is_complete && self.pending.len() < 2 {
                 return;
@@ -319,7 +319,7 @@ impl WorkerCount {
         let (work, unit_bytes) = self.work?;
         let mut cost = match self.network {
             Some(cost) => cost,
-            None => self.messages.line()?.cost(),
+            None => self.messages.fit()?.cost(),
         };
         let bytes = work * unit_bytes;
         let returned_bytes = bytes * self.options.returned;
@@ -351,9 +351,9 @@ impl WorkerCount {
             return;
         }
         let Some(model) = self.model() else { return };
-        let is_told_apart = self.options.is_same
+        let is_separable = self.options.is_same
             || self.network.is_some()
-            || self.messages.line().is_some_and(|line| line.is_told_apart());
+            || self.messages.fit().is_some_and(|line| line.is_told_apart());
         let Some(point) = &mut self.point else { return };
         let Some(now) = point.value else { return };
         let is_early = self.n_held < self.options.window;
@@ -367,7 +367,7 @@ impl WorkerCount {
         if 0.5 < (allowed - now).abs() && self.options.gain * now_s < now_s - then_s {
             let reason = in_words(&model, objective, [now_s, then_s]);
             decisions.push(point.ask(allowed, &reason));
-        } else if !is_told_apart {
+        } else if !is_separable {
             let seen = all_latency(&model, now);
             let half = point.nearest(f64::midpoint(now, best(&seen)));
             if 0.5 < (half - now).abs() {

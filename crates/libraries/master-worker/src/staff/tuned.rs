@@ -211,7 +211,7 @@ impl Tuned {
         self.messages.average();
         self.network = report.network.filter(Network::is_told_apart);
         let cost = |known: Network| Cost { latency_s: known.latency_s, byte_s: known.s_per_byte };
-        self.tunlet.know(self.network.map(cost));
+        self.tunlet.set_network_cost(self.network.map(cost));
         self.bytes = Bytes::of(report, self.bytes.is_same);
         if self.n_tasks == 0 {
             return;

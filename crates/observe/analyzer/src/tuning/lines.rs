@@ -3,7 +3,7 @@
 use run_record::TuningWriter;
 use run_record::tuning::{Effect, TuningEvent, TuningLine, TuningMode};
 use std::path::Path;
-use tunlets::conductor::{Line, Mode, Noted};
+use tunlets::conductor::{Mode, RecordLine, TuningEntry};
 
 /// Maximum number of recorded warnings.
 const N_WARNINGS_MAX: usize = 200;
@@ -27,8 +27,8 @@ impl Lines {
         }
     }
 
-    pub(super) fn append(&mut self, line: Line) {
-        self.write(line.time_s, event_of(line.what));
+    pub(super) fn append(&mut self, line: RecordLine) {
+        self.write(line.time_s, event_of(line.entry));
     }
 
     /// Records a warning, once.
@@ -65,32 +65,32 @@ fn mode_of(mode: Mode) -> TuningMode {
     }
 }
 
-fn event_of(what: Noted) -> TuningEvent {
-    match what {
-        Noted::Begin { mode, tunlets, points, n_ranks } => {
+fn event_of(entry: TuningEntry) -> TuningEvent {
+    match entry {
+        TuningEntry::Begin { mode, tunlets, points, n_ranks } => {
             TuningEvent::Begin { mode: mode_of(mode), tunlets, points, n_ranks }
         }
-        Noted::Iteration(news) => {
+        TuningEntry::Iteration(news) => {
             let (number, duration_s, work) = (news.number, news.duration_s, news.work);
             TuningEvent::Iteration { number, duration_s, work }
         }
-        Noted::Decision { decision, tunlet, point, old, new, reason } => {
+        TuningEntry::Decision { decision, tunlet, point, old, new, reason } => {
             let (old, new) = (old.map(Into::into), new.into());
             TuningEvent::Decision { decision, tunlet, point, old, new, reason }
         }
-        Noted::Would { decision } => TuningEvent::Would { decision },
-        Noted::Declined { decision, reason } => TuningEvent::Declined { decision, reason },
-        Noted::Applied { decision, old, new, rank, n_ranks, hit, iteration } => {
+        TuningEntry::Would { decision } => TuningEvent::Would { decision },
+        TuningEntry::Declined { decision, reason } => TuningEvent::Declined { decision, reason },
+        TuningEntry::Applied { decision, old, new, rank, n_ranks, hit, iteration } => {
             let (old, new, rank) = (old.into(), new.into(), rank.0);
             TuningEvent::Applied { decision, old, new, rank, n_ranks, hit, iteration }
         }
-        Noted::Effect { decision, before_s, after_s, change } => {
+        TuningEntry::Effect { decision, before_s, after_s, change } => {
             TuningEvent::Effect { decision, effect: Effect { before_s, after_s, change } }
         }
-        Noted::Kept { decision, reason } => TuningEvent::Kept { decision, reason },
-        Noted::Undone { decision, reason } => TuningEvent::Undone { decision, reason },
-        Noted::Lost { decision, reason } => TuningEvent::Lost { decision, reason },
-        Noted::TunletEnded { tunlet, reason } => TuningEvent::TunletEnded { tunlet, reason },
-        Noted::Said { tunlet, text } => TuningEvent::Said { tunlet, text },
+        TuningEntry::Kept { decision, reason } => TuningEvent::Kept { decision, reason },
+        TuningEntry::Undone { decision, reason } => TuningEvent::Undone { decision, reason },
+        TuningEntry::Lost { decision, reason } => TuningEvent::Lost { decision, reason },
+        TuningEntry::TunletEnded { tunlet, reason } => TuningEvent::TunletEnded { tunlet, reason },
+        TuningEntry::Said { tunlet, text } => TuningEvent::Said { tunlet, text },
     }
 }

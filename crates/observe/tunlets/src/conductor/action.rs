@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// Report about an action on one rank.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Fate {
+pub(super) enum ActionReport {
     /// The rank is able to carry it out.
     Ready { n_hits: u32, old: Value },
     /// The rank has carried it out.
@@ -30,7 +30,7 @@ pub(super) enum Fate {
 
 /// Ranks that an action has to reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Aim {
+pub(super) enum Coverage {
     /// All ranks or none.
     AllOrNone,
     /// As many ranks as possible; used to restore values.
@@ -64,13 +64,13 @@ pub(super) struct Done {
 pub(super) struct Action {
     id: u64,
     point: usize,
-    aim: Aim,
+    coverage: Coverage,
     phase: Phase,
     deadline_s: f64,
     patience_s: f64,
     /// Number of the sync-point passage at which a committed action is carried out.
     at_hit: u32,
-    seats: BTreeMap<Rank, Seat>,
+    rank_actions: BTreeMap<Rank, RankAction>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +82,7 @@ enum Phase {
 
 /// State of the action on one rank.
 #[derive(Debug)]
-struct Seat {
+struct RankAction {
     value: Value,
     state: State,
 }
@@ -103,17 +103,26 @@ enum State {
 
 impl Action {
     pub(super) fn new(
-        (id, point, aim): (u64, usize, Aim),
+        (id, point, coverage): (u64, usize, Coverage),
         values: &[(Rank, Value)],
         (now_s, patience_s): (f64, f64),
     ) -> Self {
-        let seats = values.iter().map(|(rank, value)| {
-            let seat = Seat { value: *value, state: State::Asked };
-            (*rank, seat)
+        let rank_actions = values.iter().map(|(rank, value)| {
+            let rank_action = RankAction { value: *value, state: State::Asked };
+            (*rank, rank_action)
         });
         let (phase, deadline_s) = (Phase::Preparing, now_s + patience_s);
         let at_hit = 0;
-        Self { id, point, aim, phase, deadline_s, patience_s, at_hit, seats: seats.collect() }
+        Self {
+            id,
+            point,
+            coverage,
+            phase,
+            deadline_s,
+            patience_s,
+            at_hit,
+            rank_actions: rank_actions.collect(),
+        }
     }
 
     /// Schedules this action after `other`, even if `other` is still carried out despite its withdrawal.
@@ -123,27 +132,31 @@ impl Action {
 
     /// Returns the order that starts the action.
     pub(super) fn prepare(&self, repeats: bool) -> Output {
-        let values = self.seats.iter().map(|(rank, seat)| (*rank, seat.value)).collect();
+        let values = self
+            .rank_actions
+            .iter()
+            .map(|(rank, rank_action)| (*rank, rank_action.value))
+            .collect();
         Output::Prepare { action: self.id, point: self.point, values, repeats }
     }
 
     /// Processes a rank's report; reports about other actions are ignored.
-    pub(super) fn hear(&mut self, rank: Rank, action: Option<u64>, fate: &Fate) {
+    pub(super) fn hear(&mut self, rank: Rank, action: Option<u64>, report: &ActionReport) {
         if action.is_some_and(|action| action != self.id) {
             return;
         }
-        let Some(seat) = self.seats.get_mut(&rank) else { return };
-        seat.hear(rank, fate);
+        let Some(rank_action) = self.rank_actions.get_mut(&rank) else { return };
+        rank_action.hear(rank, report);
     }
 
     /// Advances as far as possible; returns the ending once the action has ended.
     pub(super) fn step(&mut self, now_s: f64, outputs: &mut Vec<Output>) -> Option<Ending> {
         let is_late = self.deadline_s <= now_s;
-        match (self.phase.clone(), self.aim) {
-            (Phase::Preparing, Aim::AllOrNone) => self.prepare_all(is_late, now_s, outputs),
-            (Phase::Preparing, Aim::Each) => self.prepare_each(is_late, now_s, outputs),
-            (Phase::Committed, Aim::AllOrNone) => self.complete_all(is_late, now_s, outputs),
-            (Phase::Committed, Aim::Each) => self.complete_each(is_late),
+        match (self.phase.clone(), self.coverage) {
+            (Phase::Preparing, Coverage::AllOrNone) => self.prepare_all(is_late, now_s, outputs),
+            (Phase::Preparing, Coverage::Each) => self.prepare_each(is_late, now_s, outputs),
+            (Phase::Committed, Coverage::AllOrNone) => self.complete_all(is_late, now_s, outputs),
+            (Phase::Committed, Coverage::Each) => self.complete_each(is_late),
             (Phase::Withdrawing { reason }, _) => self.clear_up(is_late, reason),
         }
     }
@@ -202,7 +215,8 @@ impl Action {
         outputs: &mut Vec<Output>,
     ) -> Option<Ending> {
         let waiting = self.ranks_that(State::may_still_happen);
-        let failed = self.seats.iter().find_map(|(rank, seat)| seat.failure(*rank));
+        let failed =
+            self.rank_actions.iter().find_map(|(rank, rank_action)| rank_action.failure(*rank));
         let reason = match failed {
             Some(reason) => reason,
             None if waiting.is_empty() => {
@@ -234,7 +248,8 @@ impl Action {
         if !self.ranks_that(State::may_still_happen).is_empty() {
             return None;
         }
-        let failed = self.seats.iter().find_map(|(rank, seat)| seat.failure(*rank));
+        let failed =
+            self.rank_actions.iter().find_map(|(rank, rank_action)| rank_action.failure(*rank));
         Some(match failed {
             Some(reason) => Ending::Lost { reason },
             None => Ending::Done(self.done()),
@@ -248,13 +263,20 @@ impl Action {
             return None;
         }
         let done = self.done();
-        let n_others = self.seats.values().filter(|seat| seat.state.is_elsewhere()).count();
+        let n_others = self
+            .rank_actions
+            .values()
+            .filter(|rank_action| rank_action.state.is_elsewhere())
+            .count();
         if !done.is_empty() && open.is_empty() && n_others == 0 {
             return Some(Ending::Done(done));
         }
         // A rank that did not answer may have carried it out; restoring the old value is harmless if it did not.
-        let set_back: Vec<_> =
-            self.seats.iter().filter_map(|(rank, seat)| Some((*rank, seat.old()?))).collect();
+        let set_back: Vec<_> = self
+            .rank_actions
+            .iter()
+            .filter_map(|(rank, rank_action)| Some((*rank, rank_action.old()?)))
+            .collect();
         Some(if set_back.is_empty() {
             Ending::Declined { reason }
         } else {
@@ -263,12 +285,12 @@ impl Action {
     }
 
     fn commit(&mut self, now_s: f64, outputs: &mut Vec<Output>) {
-        let n_hits = |seat: &Seat| match seat.state {
+        let n_hits = |rank_action: &RankAction| match rank_action.state {
             State::Ready { n_hits, .. } => Some(n_hits),
             _ => None,
         };
         let ranks = self.ranks_that(|state| matches!(state, State::Ready { .. }));
-        let latest = self.seats.values().filter_map(n_hits).max().unwrap_or_default();
+        let latest = self.rank_actions.values().filter_map(n_hits).max().unwrap_or_default();
         // The next passage may be in progress on some ranks and over on others.
         let earliest = if ranks.len() == 1 { 0 } else { latest.saturating_add(2) };
         self.at_hit = self.at_hit.max(earliest);
@@ -288,29 +310,31 @@ impl Action {
 
     /// Returns why not all ranks can carry the action out; `None` if no rank has failed.
     fn failure(&self) -> Option<String> {
-        self.seats.iter().find_map(|(rank, seat)| match seat.state {
+        self.rank_actions.iter().find_map(|(rank, rank_action)| match rank_action.state {
             State::Gone => Some(format!("rank {} ended", rank.0)),
-            _ => seat.failure(*rank),
+            _ => rank_action.failure(*rank),
         })
     }
 
     fn fail_those_that(&mut self, is_so: impl Fn(&State) -> bool, reason: &str) {
-        for seat in self.seats.values_mut().filter(|seat| is_so(&seat.state)) {
-            seat.state = State::Failed(reason.to_owned());
+        for rank_action in
+            self.rank_actions.values_mut().filter(|rank_action| is_so(&rank_action.state))
+        {
+            rank_action.state = State::Failed(reason.to_owned());
         }
     }
 
     fn ranks_that(&self, is_so: impl Fn(&State) -> bool) -> Vec<Rank> {
-        let so = self.seats.iter().filter(|(_, seat)| is_so(&seat.state));
+        let so = self.rank_actions.iter().filter(|(_, rank_action)| is_so(&rank_action.state));
         so.map(|(rank, _)| *rank).collect()
     }
 
     fn done(&self) -> Vec<Done> {
-        let done = |seat: &Seat| match seat.state {
+        let done = |rank_action: &RankAction| match rank_action.state {
             State::Done(done) => Some(done),
             _ => None,
         };
-        self.seats.values().filter_map(done).collect()
+        self.rank_actions.values().filter_map(done).collect()
     }
 }
 
@@ -326,22 +350,22 @@ impl State {
     }
 }
 
-impl Seat {
+impl RankAction {
     /// Applies a report. States only move forward, because messages may arrive twice or late.
-    fn hear(&mut self, rank: Rank, fate: &Fate) {
-        let state = match (&self.state, fate) {
-            (_, Fate::Gone) => State::Gone,
-            (State::Asked, Fate::Ready { n_hits, old }) => {
+    fn hear(&mut self, rank: Rank, report: &ActionReport) {
+        let state = match (&self.state, report) {
+            (_, ActionReport::Gone) => State::Gone,
+            (State::Asked, ActionReport::Ready { n_hits, old }) => {
                 State::Ready { n_hits: *n_hits, old: *old }
             }
-            (State::Asked | State::Ready { .. }, Fate::Failed { reason }) => {
+            (State::Asked | State::Ready { .. }, ActionReport::Failed { reason }) => {
                 State::Failed(reason.clone())
             }
-            (State::Ready { .. }, Fate::Done { time_s, hit, old, new }) => {
+            (State::Ready { .. }, ActionReport::Done { time_s, hit, old, new }) => {
                 let (time_s, hit, old, new) = (*time_s, *hit, *old, *new);
                 State::Done(Done { rank, time_s, hit, old, new })
             }
-            (State::Ready { .. }, Fate::Withdrawn { n_done: 0 }) => State::Clean,
+            (State::Ready { .. }, ActionReport::Withdrawn { n_done: 0 }) => State::Clean,
             // The acknowledgment is in the rank's ring and will still arrive.
             _ => return,
         };

@@ -1,6 +1,6 @@
 //! Inputs and outputs of a conductor.
 
-use super::Line;
+use super::RecordLine;
 use crate::{EventNews, Performance, SummaryNews};
 use events::{Rank, Value};
 
@@ -115,5 +115,5 @@ pub enum Output {
         ranks: Vec<Rank>,
     },
     /// Record a line.
-    Record(Line),
+    Record(RecordLine),
 }

@@ -1,15 +1,15 @@
 //! A tunlet's turn: its decisions are carried out, tried, and kept or undone.
 
-use super::action::{Action, Aim, Done, Ending, Fate};
+use super::action::{Action, ActionReport, Coverage, Done, Ending};
 use super::trial::{Progress, Trial, in_words};
-use super::{Conductor, Noted};
+use super::{Conductor, TuningEntry};
 use crate::{Applied, Decision};
 use events::{Rank, Value};
 
 /// The open turn.
 #[derive(Debug)]
 pub(super) struct Turn {
-    pub(super) player: usize,
+    pub(super) slot: usize,
     pub(super) changes: Vec<Change>,
     trial: Option<Trial>,
 }
@@ -21,12 +21,12 @@ pub(super) struct Change {
     pub(super) point: usize,
     /// Value that was set at every passage before this decision.
     pub(super) held: Option<Value>,
-    pub(super) course: Course,
+    pub(super) state: ChangeState,
 }
 
 /// State of a change.
 #[derive(Debug)]
-pub(super) enum Course {
+pub(super) enum ChangeState {
     /// It is being carried out.
     Doing(Action),
     /// It holds on all ranks: their old values, and the times of the first and the last change.
@@ -49,25 +49,25 @@ pub(super) enum Course {
 
 impl Turn {
     /// Processes a rank's report about one action, or about all if `action` is `None`.
-    pub(super) fn hear(&mut self, rank: Rank, action: Option<u64>, fate: &Fate) {
+    pub(super) fn hear(&mut self, rank: Rank, action: Option<u64>, report: &ActionReport) {
         for change in &mut self.changes {
-            if let Some(own) = change.course.action() {
-                own.hear(rank, action, fate);
+            if let Some(own) = change.state.action() {
+                own.hear(rank, action, report);
             }
         }
     }
 
     /// Ends all changes at the end of the run.
-    pub(super) fn finish(self) -> Vec<Noted> {
+    pub(super) fn finish(self) -> Vec<TuningEntry> {
         self.changes.into_iter().filter_map(Change::finish).collect()
     }
 
     fn is_acting(&self) -> bool {
-        self.changes.iter().any(|change| change.course.is_acting())
+        self.changes.iter().any(|change| change.state.is_acting())
     }
 }
 
-impl Course {
+impl ChangeState {
     fn action(&mut self) -> Option<&mut Action> {
         match self {
             Self::Doing(action)
@@ -83,24 +83,26 @@ impl Course {
 }
 
 impl Change {
-    fn finish(self) -> Option<Noted> {
+    fn finish(self) -> Option<TuningEntry> {
         let decision = self.decision;
         let unmeasured = || "the run ended before its effect was measured".to_owned();
-        match self.course {
-            Course::Doing(action) => Some(match action.ending_now() {
+        match self.state {
+            ChangeState::Doing(action) => Some(match action.ending_now() {
                 // No line says that it was applied, so it counts as lost.
                 Ending::Done(_) | Ending::Partial { .. } => {
-                    Noted::Lost { decision, reason: unmeasured() }
+                    TuningEntry::Lost { decision, reason: unmeasured() }
                 }
-                Ending::Declined { reason } => Noted::Declined { decision, reason },
-                Ending::Lost { reason } => Noted::Lost { decision, reason },
+                Ending::Declined { reason } => TuningEntry::Declined { decision, reason },
+                Ending::Lost { reason } => TuningEntry::Lost { decision, reason },
             }),
-            Course::Applied { .. } => Some(Noted::Kept { decision, reason: unmeasured() }),
-            Course::SettingBack { reason, .. } | Course::Undoing { reason, .. } => {
-                let reason = format!("{reason}; the run ended while it was taken back");
-                Some(Noted::Lost { decision, reason })
+            ChangeState::Applied { .. } => {
+                Some(TuningEntry::Kept { decision, reason: unmeasured() })
             }
-            Course::Over => None,
+            ChangeState::SettingBack { reason, .. } | ChangeState::Undoing { reason, .. } => {
+                let reason = format!("{reason}; the run ended while it was taken back");
+                Some(TuningEntry::Lost { decision, reason })
+            }
+            ChangeState::Over => None,
         }
     }
 }
@@ -109,22 +111,20 @@ impl Conductor {
     /// Opens the turn of the next tunlet that has something to do; returns false if there is none.
     pub(super) fn open_turn(&mut self, now_s: f64) -> bool {
         // The number of attempts is bounded because a tunlet may repeat declined decisions.
-        for _try in 0..self.cast.n_players() {
-            let next = self.cast.next_turn(self.iterations.number());
-            let Some((player, decisions)) = next else { return false };
-            let changes: Vec<Change> = decisions
-                .iter()
-                .filter_map(|decision| self.start(now_s, player, decision))
-                .collect();
+        for _try in 0..self.tunlets.n_tunlets() {
+            let next = self.tunlets.next_turn(self.iterations.number());
+            let Some((slot, decisions)) = next else { return false };
+            let changes: Vec<Change> =
+                decisions.iter().filter_map(|decision| self.start(now_s, slot, decision)).collect();
             if !changes.is_empty() {
-                self.turn = Some(Turn { player, changes, trial: None });
+                self.turn = Some(Turn { slot, changes, trial: None });
                 return true;
             }
         }
         false
     }
 
-    fn start(&mut self, now_s: f64, player: usize, wanted: &Decision) -> Option<Change> {
+    fn start(&mut self, now_s: f64, slot: usize, wanted: &Decision) -> Option<Change> {
         let point = wanted.point;
         let described = &self.application.tuning_points[point];
         let (actor, repeats) = (described.actor, described.is_repeated);
@@ -135,7 +135,7 @@ impl Conductor {
             // The value already holds.
             let (old, new) = (value, value);
             let same = Applied { point, old, new, time_s: now_s, hit: 0, is_own: true };
-            self.cast.tell_owner(player, same);
+            self.tunlets.tell_owner(slot, same);
             return None;
         }
         let checked = admitted
@@ -143,20 +143,20 @@ impl Conductor {
             .and_then(|()| self.ranks_of(actor));
         match checked {
             Err(reason) => {
-                if self.cast.is_new_refusal(player, point, &reason) {
-                    let decision = self.note_decision(now_s, player, wanted);
+                if self.tunlets.is_new_refusal(slot, point, &reason) {
+                    let decision = self.note_decision(now_s, slot, wanted);
                     let reason = reason.clone();
-                    self.record(now_s, Noted::Declined { decision, reason });
+                    self.record(now_s, TuningEntry::Declined { decision, reason });
                 }
-                self.cast.decline(player, point, reason);
+                self.tunlets.decline(slot, point, reason);
                 None
             }
             Ok(ranks) => {
-                let decision = self.note_decision(now_s, player, wanted);
+                let decision = self.note_decision(now_s, slot, wanted);
                 let values: Vec<_> = ranks.into_iter().map(|rank| (rank, value)).collect();
-                let action = self.act(now_s, (point, Aim::AllOrNone), &values, repeats);
-                let (held, course) = (self.held[point], Course::Doing(action));
-                Some(Change { decision, point, held, course })
+                let action = self.act(now_s, (point, Coverage::AllOrNone), &values, repeats);
+                let (held, state) = (self.held[point], ChangeState::Doing(action));
+                Some(Change { decision, point, held, state })
             }
         }
     }
@@ -164,91 +164,91 @@ impl Conductor {
     pub(super) fn act(
         &mut self,
         now_s: f64,
-        (point, aim): (usize, Aim),
+        (point, coverage): (usize, Coverage),
         values: &[(Rank, Value)],
         repeats: bool,
     ) -> Action {
         self.n_actions += 1;
         let patience_s = self.patience_s();
-        let action = Action::new((self.n_actions, point, aim), values, (now_s, patience_s));
+        let action = Action::new((self.n_actions, point, coverage), values, (now_s, patience_s));
         self.outputs.push(action.prepare(repeats));
         action
     }
 
     /// Advances the open turn; returns true when it is over.
     pub(super) fn go_on(&mut self, now_s: f64, turn: &mut Turn) -> bool {
-        let player = turn.player;
+        let slot = turn.slot;
         for change in &mut turn.changes {
-            while self.go_on_with(now_s, player, change) {}
+            while self.go_on_with(now_s, slot, change) {}
         }
         if turn.is_acting() {
             return false;
         }
         self.try_out(now_s, turn);
         // An undo may have just begun.
-        !turn.is_acting() && turn.changes.iter().all(|c| matches!(c.course, Course::Over))
+        !turn.is_acting() && turn.changes.iter().all(|c| matches!(c.state, ChangeState::Over))
     }
 
-    /// Advances one change; returns whether its course changed.
-    fn go_on_with(&mut self, now_s: f64, player: usize, change: &mut Change) -> bool {
-        let Some(action) = change.course.action() else { return false };
+    /// Advances one change; returns whether its state changed.
+    fn go_on_with(&mut self, now_s: f64, slot: usize, change: &mut Change) -> bool {
+        let Some(action) = change.state.action() else { return false };
         let Some(ending) = action.step(now_s, &mut self.outputs) else { return false };
         let (decision, point) = (change.decision, change.point);
-        change.course = match (std::mem::replace(&mut change.course, Course::Over), ending) {
-            (Course::Doing(_), Ending::Done(done)) => self.hold(player, change, &done),
-            (Course::Doing(_), Ending::Declined { reason }) => {
-                self.record(now_s, Noted::Declined { decision, reason: reason.clone() });
-                self.cast.decline(player, point, reason);
-                Course::Over
+        change.state = match (std::mem::replace(&mut change.state, ChangeState::Over), ending) {
+            (ChangeState::Doing(_), Ending::Done(done)) => self.hold(slot, change, &done),
+            (ChangeState::Doing(_), Ending::Declined { reason }) => {
+                self.record(now_s, TuningEntry::Declined { decision, reason: reason.clone() });
+                self.tunlets.decline(slot, point, reason);
+                ChangeState::Over
             }
-            (Course::Doing(first), Ending::Partial { set_back, reason }) => {
+            (ChangeState::Doing(first), Ending::Partial { set_back, reason }) => {
                 match self.bring_back(now_s, change, &set_back) {
                     Ok(mut action) => {
                         action.follow(&first);
-                        Course::SettingBack { action, reason }
+                        ChangeState::SettingBack { action, reason }
                     }
                     Err(why) => {
-                        self.lose(now_s, player, change, format!("{reason}; {why}"));
-                        Course::Over
+                        self.lose(now_s, slot, change, format!("{reason}; {why}"));
+                        ChangeState::Over
                     }
                 }
             }
-            (Course::SettingBack { reason, .. }, Ending::Done(_)) => {
+            (ChangeState::SettingBack { reason, .. }, Ending::Done(_)) => {
                 let reason = format!("{reason}; it is set back where it had been done");
-                self.record(now_s, Noted::Declined { decision, reason: reason.clone() });
-                self.cast.decline(player, point, reason);
-                Course::Over
+                self.record(now_s, TuningEntry::Declined { decision, reason: reason.clone() });
+                self.tunlets.decline(slot, point, reason);
+                ChangeState::Over
             }
-            (Course::Undoing { reason, .. }, Ending::Done(done)) => {
-                self.take_back(now_s, player, (change, &done), reason);
-                Course::Over
+            (ChangeState::Undoing { reason, .. }, Ending::Done(done)) => {
+                self.take_back(now_s, slot, (change, &done), reason);
+                ChangeState::Over
             }
             (
-                Course::SettingBack { reason, .. } | Course::Undoing { reason, .. },
+                ChangeState::SettingBack { reason, .. } | ChangeState::Undoing { reason, .. },
                 Ending::Lost { reason: why },
             ) => {
-                self.lose(now_s, player, change, format!("{reason}; {why}"));
-                Course::Over
+                self.lose(now_s, slot, change, format!("{reason}; {why}"));
+                ChangeState::Over
             }
             (_, Ending::Lost { reason } | Ending::Declined { reason }) => {
-                self.lose(now_s, player, change, reason);
-                Course::Over
+                self.lose(now_s, slot, change, reason);
+                ChangeState::Over
             }
-            (_, Ending::Done(_) | Ending::Partial { .. }) => Course::Over,
+            (_, Ending::Done(_) | Ending::Partial { .. }) => ChangeState::Over,
         };
         true
     }
 
     /// Records that a change was carried out on all ranks.
-    fn hold(&mut self, player: usize, change: &Change, done: &[Done]) -> Course {
-        let Some(first) = done.first().copied() else { return Course::Over };
+    fn hold(&mut self, slot: usize, change: &Change, done: &[Done]) -> ChangeState {
+        let Some(first) = done.first().copied() else { return ChangeState::Over };
         let times = done.iter().map(|done| done.time_s);
         let first_s = times.clone().fold(f64::INFINITY, f64::min);
         let last_s = times.fold(f64::NEG_INFINITY, f64::max);
         let n_ranks = u32::try_from(done.len()).unwrap_or(u32::MAX);
         self.record(
             last_s,
-            Noted::Applied {
+            TuningEntry::Applied {
                 decision: change.decision,
                 old: first.old,
                 new: first.new,
@@ -260,39 +260,39 @@ impl Conductor {
         );
         let is_repeated = self.application.tuning_points[change.point].is_repeated;
         self.held[change.point] = is_repeated.then_some(first.new);
-        self.tell_change(player, change.point, &first, true);
+        self.tell_change(slot, change.point, &first, true);
         let old = done.iter().map(|done| (done.rank, done.old)).collect();
-        Course::Applied { old, at_s: (first_s, last_s) }
+        ChangeState::Applied { old, at_s: (first_s, last_s) }
     }
 
     fn take_back(
         &mut self,
         now_s: f64,
-        player: usize,
+        slot: usize,
         (change, done): (&Change, &[Done]),
         reason: String,
     ) {
         let decision = change.decision;
         self.held[change.point] = change.held;
-        self.record(now_s, Noted::Undone { decision, reason: reason.clone() });
-        self.cast.decline(player, change.point, format!("taken back: {reason}"));
+        self.record(now_s, TuningEntry::Undone { decision, reason: reason.clone() });
+        self.tunlets.decline(slot, change.point, format!("taken back: {reason}"));
         if let Some(first) = done.first() {
-            self.tell_change(player, change.point, first, false);
+            self.tell_change(slot, change.point, first, false);
         }
     }
 
-    pub(super) fn lose(&mut self, now_s: f64, player: usize, change: &Change, reason: String) {
+    pub(super) fn lose(&mut self, now_s: f64, slot: usize, change: &Change, reason: String) {
         let decision = change.decision;
         (self.values[change.point], self.held[change.point]) = (None, None);
         let closed = format!("it is not known on which ranks it holds: {reason}");
         self.closed.insert(change.point, closed);
-        self.record(now_s, Noted::Lost { decision, reason: reason.clone() });
-        self.cast.decline(player, change.point, format!("lost: {reason}"));
+        self.record(now_s, TuningEntry::Lost { decision, reason: reason.clone() });
+        self.tunlets.decline(slot, change.point, format!("lost: {reason}"));
     }
 
-    fn tell_change(&mut self, player: usize, point: usize, done: &Done, is_own: bool) {
+    fn tell_change(&mut self, slot: usize, point: usize, done: &Done, is_own: bool) {
         let (old, new, time_s, hit) = (done.old, done.new, done.time_s, done.hit);
-        self.applied(player, &Applied { point, old, new, time_s, hit, is_own });
+        self.applied(slot, &Applied { point, old, new, time_s, hit, is_own });
     }
 
     /// Puts the changes that hold on trial, once none is in progress.
@@ -300,8 +300,8 @@ impl Conductor {
         let held: Vec<(f64, f64, f64)> = turn
             .changes
             .iter()
-            .filter_map(|change| match change.course {
-                Course::Applied { at_s: (first_s, last_s), .. } => {
+            .filter_map(|change| match change.state {
+                ChangeState::Applied { at_s: (first_s, last_s), .. } => {
                     let limit = self.application.tuning_points[change.point].limit;
                     Some((first_s, last_s, limit))
                 }
@@ -327,7 +327,7 @@ impl Conductor {
                 for change in turn.changes.iter().filter(|change| change.holds()) {
                     self.record(
                         now_s,
-                        Noted::Effect {
+                        TuningEntry::Effect {
                             decision: change.decision,
                             before_s: verdict.before_s,
                             after_s: verdict.after_s,
@@ -337,10 +337,10 @@ impl Conductor {
                 }
                 let reason = in_words(verdict.change);
                 if verdict.is_good {
-                    self.cast.trust(turn.player);
+                    self.tunlets.trust(turn.slot);
                     self.keep(now_s, turn, &reason);
                 } else {
-                    self.cast.rest(turn.player, self.iterations.number());
+                    self.tunlets.rest(turn.slot, self.iterations.number());
                     self.undo(now_s, turn, &reason);
                 }
             }
@@ -349,15 +349,15 @@ impl Conductor {
 
     fn keep(&mut self, now_s: f64, turn: &mut Turn, reason: &str) {
         for change in turn.changes.iter_mut().filter(|change| change.holds()) {
-            change.course = Course::Over;
+            change.state = ChangeState::Over;
             let (decision, reason) = (change.decision, reason.to_owned());
-            self.record(now_s, Noted::Kept { decision, reason });
+            self.record(now_s, TuningEntry::Kept { decision, reason });
         }
     }
 }
 
 impl Change {
     fn holds(&self) -> bool {
-        matches!(self.course, Course::Applied { .. })
+        matches!(self.state, ChangeState::Applied { .. })
     }
 }

@@ -1,29 +1,29 @@
 //! Restores the values that ranks had before.
 
-use super::action::{Action, Aim};
-use super::turn::{Change, Course, Turn};
-use super::{Conductor, Noted};
+use super::action::{Action, Coverage};
+use super::turn::{Change, ChangeState, Turn};
+use super::{Conductor, TuningEntry};
 use events::{Rank, Value};
 
 impl Conductor {
     /// Undoes the changes of a turn.
     pub(super) fn undo(&mut self, now_s: f64, turn: &mut Turn, reason: &str) {
         for change in &mut turn.changes {
-            let Course::Applied { old, .. } = &change.course else { continue };
+            let ChangeState::Applied { old, .. } = &change.state else { continue };
             let old: Vec<_> =
                 old.iter().filter(|(rank, _)| self.present.contains(rank)).copied().collect();
             if old.is_empty() {
-                change.course = Course::Over;
+                change.state = ChangeState::Over;
                 let reason = format!("{reason}; its ranks ended before it could be taken back");
-                self.lose(now_s, turn.player, change, reason);
+                self.lose(now_s, turn.slot, change, reason);
                 continue;
             }
-            change.course = match self.bring_back(now_s, change, &old) {
-                Ok(action) => Course::Undoing { action, reason: reason.to_owned() },
+            change.state = match self.bring_back(now_s, change, &old) {
+                Ok(action) => ChangeState::Undoing { action, reason: reason.to_owned() },
                 Err(why) => {
                     let (decision, reason) = (change.decision, format!("{reason}, but {why}"));
-                    self.record(now_s, Noted::Kept { decision, reason });
-                    Course::Over
+                    self.record(now_s, TuningEntry::Kept { decision, reason });
+                    ChangeState::Over
                 }
             };
         }
@@ -43,7 +43,7 @@ impl Conductor {
                 // A value that was set at every passage is again set at every passage.
                 let before = |(rank, old): &(Rank, Value)| (*rank, change.held.unwrap_or(*old));
                 let values: Vec<_> = old.iter().map(before).collect();
-                Ok(self.act(now_s, (change.point, Aim::Each), &values, change.held.is_some()))
+                Ok(self.act(now_s, (change.point, Coverage::Each), &values, change.held.is_some()))
             }
         }
     }

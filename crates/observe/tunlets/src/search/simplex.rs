@@ -11,18 +11,18 @@ const SIZE_FIRST: f64 = 0.25;
 const SIZE_MIN: f64 = 0.02;
 const N_RESTARTS: u32 = 1;
 
-type Place = Vec<f64>;
+type Position = Vec<f64>;
 
 /// Nelder-Mead search; see the module documentation.
 #[derive(Debug)]
 pub(super) struct Simplex {
     /// Corners with their costs; sorted by cost once all are known.
-    corners: Vec<(Place, f64)>,
+    corners: Vec<(Position, f64)>,
     grain: Vec<f64>,
     phase: Phase,
-    asked: Place,
+    asked: Position,
     n_restarts: u32,
-    way: f64,
+    direction: f64,
 }
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ enum Phase {
     Corner,
     Reflect,
     Expand {
-        reflected: Place,
+        reflected: Position,
         cost: f64,
     },
     Contract {
@@ -51,12 +51,12 @@ impl Simplex {
             phase: Phase::Corner,
             asked: start.to_vec(),
             n_restarts: 0,
-            way: 1.0,
+            direction: 1.0,
         }
     }
 
     /// Returns the next position; `None` at the end.
-    pub(super) fn ask(&self) -> Option<Place> {
+    pub(super) fn ask(&self) -> Option<Position> {
         (!matches!(self.phase, Phase::End)).then(|| self.asked.clone())
     }
 
@@ -92,24 +92,24 @@ impl Simplex {
         else {
             return self.go_on();
         };
-        let mut place = self.corners[0].0.clone();
-        let step = self.way * SIZE_FIRST.max(self.grain[axis]);
+        let mut position = self.corners[0].0.clone();
+        let step = self.direction * SIZE_FIRST.max(self.grain[axis]);
         // Step away from a nearby border.
-        let is_inside = (0.0..=1.0).contains(&(place[axis] + step));
-        place[axis] = (place[axis] + if is_inside { step } else { -step }).clamp(0.0, 1.0);
-        self.ask_for(place, Phase::Corner);
+        let is_inside = (0.0..=1.0).contains(&(position[axis] + step));
+        position[axis] = (position[axis] + if is_inside { step } else { -step }).clamp(0.0, 1.0);
+        self.ask_for(position, Phase::Corner);
     }
 
-    fn ask_for(&mut self, place: Place, phase: Phase) {
-        self.asked = place;
+    fn ask_for(&mut self, position: Position, phase: Phase) {
+        self.asked = position;
         self.phase = phase;
     }
 
     /// Returns `centroid + factor * (centroid - worst)`; the centroid excludes the worst corner.
-    fn beyond_centroid(&self, factor: f64) -> Place {
+    fn beyond_centroid(&self, factor: f64) -> Position {
         let n = self.n_dimensions();
         let centroid = |axis: usize| {
-            self.corners[..n].iter().map(|(place, _)| place[axis]).sum::<f64>() / n as f64
+            self.corners[..n].iter().map(|(position, _)| position[axis]).sum::<f64>() / n as f64
         };
         let worst = &self.corners[n].0;
         (0..n)
@@ -120,15 +120,15 @@ impl Simplex {
             .collect()
     }
 
-    fn reflected(&mut self, place: Place, cost: f64) {
+    fn reflected(&mut self, position: Position, cost: f64) {
         let n = self.n_dimensions();
         let (best, second_worst, worst) =
             (self.corners[0].1, self.corners[n - 1].1, self.corners[n].1);
         if cost < best {
             let further = self.beyond_centroid(2.0);
-            self.ask_for(further, Phase::Expand { reflected: place, cost });
+            self.ask_for(further, Phase::Expand { reflected: position, cost });
         } else if cost < second_worst {
-            self.replace_worst(place, cost);
+            self.replace_worst(position, cost);
         } else {
             let factor = if cost < worst { 0.5 } else { -0.5 };
             let nearer = self.beyond_centroid(factor);
@@ -136,27 +136,28 @@ impl Simplex {
         }
     }
 
-    fn replace_worst(&mut self, place: Place, cost: f64) {
+    fn replace_worst(&mut self, position: Position, cost: f64) {
         let n = self.n_dimensions();
-        self.corners[n] = (place, cost);
+        self.corners[n] = (position, cost);
         self.go_on();
     }
 
     fn shrink(&mut self, corner: usize) {
-        let Some((place, _)) = self.corners.get(corner) else { return self.go_on() };
+        let Some((position, _)) = self.corners.get(corner) else { return self.go_on() };
         let best = &self.corners[0].0;
-        let nearer = place.iter().zip(best).map(|(at, best)| f64::midpoint(*at, *best)).collect();
+        let nearer =
+            position.iter().zip(best).map(|(at, best)| f64::midpoint(*at, *best)).collect();
         self.ask_for(nearer, Phase::Shrink(corner));
     }
 
     fn go_on(&mut self) {
         self.corners.sort_by(|a, b| a.1.total_cmp(&b.1));
         if !self.is_small() {
-            let place = self.beyond_centroid(1.0);
-            self.ask_for(place, Phase::Reflect);
+            let position = self.beyond_centroid(1.0);
+            self.ask_for(position, Phase::Reflect);
         } else if self.n_restarts < N_RESTARTS {
             self.n_restarts += 1;
-            self.way = -self.way;
+            self.direction = -self.direction;
             self.corners.truncate(1);
             self.next_corner();
         }
@@ -164,8 +165,8 @@ impl Simplex {
 
     fn is_small(&self) -> bool {
         let best = &self.corners[0].0;
-        self.corners.iter().all(|(place, _)| {
-            let mut axes = place.iter().zip(best).zip(&self.grain);
+        self.corners.iter().all(|(position, _)| {
+            let mut axes = position.iter().zip(best).zip(&self.grain);
             axes.all(|((at, best), grain)| (at - best).abs() <= SIZE_MIN.max(0.6 * grain))
         })
     }
@@ -177,15 +178,15 @@ mod tests {
 
     #[track_caller]
     fn check(start: &[f64], lowest: &[f64], n_max: u32) {
-        let cost = |place: &Place| -> f64 {
-            let apart = place.iter().zip(lowest).enumerate();
+        let cost = |position: &Position| -> f64 {
+            let apart = position.iter().zip(lowest).enumerate();
             apart.map(|(axis, (at, low))| (axis + 1) as f64 * (at - low).powi(2)).sum()
         };
         let mut simplex = Simplex::new(start, &vec![0.0; start.len()]);
         let mut n_asked = 0;
-        while let Some(place) = simplex.ask() {
-            assert!(place.iter().all(|at| (0.0..=1.0).contains(at)));
-            simplex.tell(cost(&place));
+        while let Some(position) = simplex.ask() {
+            assert!(position.iter().all(|at| (0.0..=1.0).contains(at)));
+            simplex.tell(cost(&position));
             n_asked += 1;
             assert!(n_asked <= n_max, "it does not end");
         }

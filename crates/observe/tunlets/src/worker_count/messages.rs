@@ -55,8 +55,8 @@ impl Messages {
     }
 
     /// Returns the line of time over bytes; `None` before a message was seen.
-    pub(super) fn line(&self) -> Option<Transfer> {
-        (!self.costs.is_empty()).then(|| self.costs.line())
+    pub(super) fn fit(&self) -> Option<Transfer> {
+        (!self.costs.is_empty()).then(|| self.costs.fit())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::simulation::{FIRST, Simulation};
 use super::{F0, F1, NW};
-use crate::conductor::{Input, Mode, Noted};
+use crate::conductor::{Input, Mode, TuningEntry};
 use events::{Rank, Value};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,13 +91,13 @@ struct Stories {
 }
 
 impl Stories {
-    fn read(&mut self, what: &Noted) {
-        match what {
-            Noted::Decision { decision, tunlet, point, .. } => {
+    fn read(&mut self, entry: &TuningEntry) {
+        match entry {
+            TuningEntry::Decision { decision, tunlet, point, .. } => {
                 self.tunlet_of.insert(*decision, tunlet.clone());
                 self.point_of.insert(*decision, point.clone());
             }
-            Noted::Applied { decision, old, new, .. } => {
+            TuningEntry::Applied { decision, old, new, .. } => {
                 assert!(self.applied.insert(*decision), "carried out twice");
                 let point = &self.point_of[decision];
                 self.expected.insert(point.clone(), *new);
@@ -106,21 +106,21 @@ impl Stories {
                 let tunlets: BTreeSet<_> = open.map(|decision| &self.tunlet_of[decision]).collect();
                 assert_eq!(tunlets.len(), 1, "two tunlets on trial");
             }
-            Noted::Declined { decision, .. } => {
+            TuningEntry::Declined { decision, .. } => {
                 assert!(!self.applied.contains(decision));
                 assert!(self.ended.insert(*decision));
             }
-            Noted::Kept { decision, .. } => {
+            TuningEntry::Kept { decision, .. } => {
                 assert!(self.applied.contains(decision));
                 assert!(self.ended.insert(*decision));
             }
-            Noted::Undone { decision, .. } => {
+            TuningEntry::Undone { decision, .. } => {
                 assert!(self.applied.contains(decision));
                 assert!(self.ended.insert(*decision));
                 let point = self.point_of[decision].clone();
                 self.expected.insert(point, self.before[decision]);
             }
-            Noted::Lost { decision, .. } => {
+            TuningEntry::Lost { decision, .. } => {
                 assert!(self.ended.insert(*decision));
                 self.lost.insert(self.point_of[decision].clone());
             }
@@ -143,7 +143,7 @@ proptest! {
         }
         simulation.finish();
         let mut stories = Stories::default();
-        simulation.lines.iter().for_each(|line| stories.read(&line.what));
+        simulation.lines.iter().for_each(|line| stories.read(&line.entry));
         let decided: BTreeSet<u64> = stories.tunlet_of.keys().copied().collect();
         prop_assert_eq!(&decided, &stories.ended);
         for (name, point, ranks) in [("F0", F0, 0..1), ("F1", F1, 0..1), ("NW", NW, 1..N_RANKS)] {

@@ -1,7 +1,9 @@
 //! Simulated ranks that carry out actions, scripted tunlets, and the messages between them, without real time.
 
 use super::{END, START, application};
-use crate::conductor::{Acknowledged, Conductor, Input, Line, Mode, Noted, Options, Output};
+use crate::conductor::{
+    Acknowledged, Conductor, Input, Mode, Options, Output, RecordLine, TuningEntry,
+};
 use crate::{Decision, Detail, EventNews, News, Requests, Tunlet, TunletError, TunletSpec, World};
 use app_description::Application;
 use events::{Rank, Value};
@@ -145,7 +147,7 @@ pub(super) struct Simulation {
     pub(super) conductor: Conductor,
     pub(super) now_s: f64,
     pub(super) processes: BTreeMap<Rank, Process>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<RecordLine>,
     pub(super) scripts: Vec<Arc<Mutex<Script>>>,
     pub(super) silent: BTreeSet<Rank>,
 }
@@ -154,11 +156,11 @@ impl Simulation {
     /// Creates a simulation with these tunlets and the points that each asks for.
     pub(super) fn new(n_ranks: u32, mode: Mode, tunlets: &[(&'static str, &[usize])]) -> Self {
         let scripts: Vec<Arc<Mutex<Script>>> = tunlets.iter().map(|_| Arc::default()).collect();
-        let cast = tunlets.iter().zip(&scripts).map(|((name, points), script)| {
+        let tunlets = tunlets.iter().zip(&scripts).map(|((name, points), script)| {
             let (points, script) = (points.to_vec(), Arc::clone(script));
             Box::new(Scripted { name, points, script }) as Box<dyn Tunlet>
         });
-        let conductor = Conductor::new(application(), cast.collect(), mode, Options::default());
+        let conductor = Conductor::new(application(), tunlets.collect(), mode, Options::default());
         let mut simulation = Self {
             conductor,
             now_s: 0.0,
@@ -274,15 +276,15 @@ impl Simulation {
     pub(super) fn outcomes(&self) -> Vec<String> {
         let lines = self.lines.iter();
         lines
-            .filter_map(|line| match &line.what {
-                Noted::Would { decision } => Some(format!("{decision} would")),
-                Noted::Declined { decision, .. } => Some(format!("{decision} declined")),
-                Noted::Applied { decision, .. } => Some(format!("{decision} applied")),
-                Noted::Effect { decision, .. } => Some(format!("{decision} effect")),
-                Noted::Kept { decision, .. } => Some(format!("{decision} kept")),
-                Noted::Undone { decision, .. } => Some(format!("{decision} undone")),
-                Noted::Lost { decision, .. } => Some(format!("{decision} lost")),
-                Noted::TunletEnded { tunlet, .. } => Some(format!("{tunlet} ended")),
+            .filter_map(|line| match &line.entry {
+                TuningEntry::Would { decision } => Some(format!("{decision} would")),
+                TuningEntry::Declined { decision, .. } => Some(format!("{decision} declined")),
+                TuningEntry::Applied { decision, .. } => Some(format!("{decision} applied")),
+                TuningEntry::Effect { decision, .. } => Some(format!("{decision} effect")),
+                TuningEntry::Kept { decision, .. } => Some(format!("{decision} kept")),
+                TuningEntry::Undone { decision, .. } => Some(format!("{decision} undone")),
+                TuningEntry::Lost { decision, .. } => Some(format!("{decision} lost")),
+                TuningEntry::TunletEnded { tunlet, .. } => Some(format!("{tunlet} ended")),
                 _ => None,
             })
             .collect()

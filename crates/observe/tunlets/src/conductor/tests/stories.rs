@@ -3,7 +3,7 @@
 use super::simulation::Simulation;
 use super::{F0, F1, NW};
 use crate::News;
-use crate::conductor::{Input, Mode, Noted};
+use crate::conductor::{Input, Mode, TuningEntry};
 use events::{Rank, Value};
 
 fn tuned(n_ranks: u32) -> Simulation {
@@ -232,8 +232,8 @@ fn iterations_have_number_time_and_work() {
     simulation.iterate(1.0, 10);
     simulation.event(super::END, 1);
     simulation.iterate(2.0, 0);
-    let iterations = simulation.lines.iter().filter_map(|line| match line.what {
-        Noted::Iteration(news) => Some((news.number, news.duration_s.round(), news.work)),
+    let iterations = simulation.lines.iter().filter_map(|line| match line.entry {
+        TuningEntry::Iteration(news) => Some((news.number, news.duration_s.round(), news.work)),
         _ => None,
     });
     assert_eq!(iterations.collect::<Vec<_>>(), [(0, 1.0, 10.0), (1, 2.0, 1.0)]);

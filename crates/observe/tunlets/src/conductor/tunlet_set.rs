@@ -16,17 +16,17 @@ const REST_MAX: u64 = 1 << 20;
 
 /// All tunlets in command-line order.
 #[derive(Debug)]
-pub(super) struct Cast {
-    players: Vec<Player>,
+pub(super) struct TunletSet {
+    slots: Vec<TunletSlot>,
     /// Index of the tunlet that had the last turn.
     last: usize,
     /// Ended tunlets not yet reported: name and reason.
     endings: Vec<(String, String)>,
-    /// Decisions about tuning points that the tunlet does not own: player and point.
+    /// Decisions about tuning points that the tunlet does not own: slot and point.
     foreign: Vec<(usize, usize)>,
 }
 
-struct Player {
+struct TunletSlot {
     name: String,
     tunlet: Option<Box<dyn Tunlet>>,
     requests: Requests,
@@ -34,20 +34,20 @@ struct Player {
     rest: u64,
     rests_until: u64,
     /// Last value announced for each point in a dry run.
-    said: BTreeMap<usize, Value>,
+    announced: BTreeMap<usize, Value>,
     /// Number of lines it has said so far.
     n_lines: usize,
     /// Last refusal recorded for each point.
     refusals: BTreeMap<usize, String>,
 }
 
-impl fmt::Debug for Player {
+impl fmt::Debug for TunletSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Player").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("TunletSlot").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Player {
+impl TunletSlot {
     fn new(tunlet: Box<dyn Tunlet>) -> Self {
         Self {
             name: tunlet.spec().name,
@@ -56,7 +56,7 @@ impl Player {
             waiting: BTreeMap::new(),
             rest: REST_FIRST,
             rests_until: 0,
-            said: BTreeMap::new(),
+            announced: BTreeMap::new(),
             n_lines: 0,
             refusals: BTreeMap::new(),
         }
@@ -77,29 +77,29 @@ impl Player {
     }
 }
 
-impl Cast {
+impl TunletSet {
     pub(super) fn new(tunlets: Vec<Box<dyn Tunlet>>) -> Self {
-        let players: Vec<Player> = tunlets.into_iter().map(Player::new).collect();
-        let last = players.len().saturating_sub(1);
-        Self { players, last, endings: Vec::new(), foreign: Vec::new() }
+        let slots: Vec<TunletSlot> = tunlets.into_iter().map(TunletSlot::new).collect();
+        let last = slots.len().saturating_sub(1);
+        Self { slots, last, endings: Vec::new(), foreign: Vec::new() }
     }
 
-    pub(super) fn n_players(&self) -> usize {
-        self.players.len()
+    pub(super) fn n_tunlets(&self) -> usize {
+        self.slots.len()
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        self.players.iter().map(|player| player.name.clone()).collect()
+        self.slots.iter().map(|slot| slot.name.clone()).collect()
     }
 
-    pub(super) fn name(&self, player: usize) -> &str {
-        self.players.get(player).map_or("", |player| &player.name)
+    pub(super) fn name(&self, slot: usize) -> &str {
+        self.slots.get(slot).map_or("", |slot| &slot.name)
     }
 
     /// Starts all tunlets, and assigns each tuning point to the first one that asks for it.
     pub(super) fn begin(&mut self, application: &Application, world: &World) {
         let mut owners: BTreeMap<usize, String> = BTreeMap::new();
-        for idx in 0..self.players.len() {
+        for idx in 0..self.slots.len() {
             let begun = self.call(idx, |tunlet, _| tunlet.begin(application, world));
             let mut requests = match begun {
                 Some(Ok(requests)) => requests,
@@ -113,7 +113,7 @@ impl Cast {
             let (taken, free): (Vec<usize>, Vec<usize>) =
                 requests.points.iter().partition(|point| owners.contains_key(point));
             requests.points.clone_from(&free);
-            self.players[idx].requests = requests;
+            self.slots[idx].requests = requests;
             if let Some(point) = taken.first().filter(|_| free.is_empty()) {
                 let (owner, point) = (&owners[point], &application.tuning_points[*point].name);
                 let reason = format!("its tuning point `{point}` belongs to `{owner}`");
@@ -121,7 +121,7 @@ impl Cast {
                 continue;
             }
             for point in free {
-                owners.insert(point, self.players[idx].name.clone());
+                owners.insert(point, self.slots[idx].name.clone());
             }
             for point in taken {
                 let reason = format!("it belongs to `{}`", owners[&point]);
@@ -132,7 +132,7 @@ impl Cast {
 
     /// Returns the most detailed level that any tunlet wants of an event.
     pub(super) fn wants(&self, event: usize) -> Detail {
-        let wishes = self.players.iter().map(|player| player.wants(event));
+        let wishes = self.slots.iter().map(|slot| slot.wants(event));
         wishes.fold(Detail::None, |most, wish| match (most, wish) {
             (Detail::Every, _) | (_, Detail::Every) => Detail::Every,
             (Detail::Summary, _) | (_, Detail::Summary) => Detail::Summary,
@@ -141,21 +141,21 @@ impl Cast {
     }
 
     pub(super) fn wants_sums(&self, event: usize) -> bool {
-        self.players.iter().any(|player| player.wants(event) == Detail::Summary)
+        self.slots.iter().any(|slot| slot.wants(event) == Detail::Summary)
     }
 
     pub(super) fn wants_performance(&self) -> bool {
-        self.players.iter().any(|player| player.tunlet.is_some() && player.requests.performance)
+        self.slots.iter().any(|slot| slot.tunlet.is_some() && slot.requests.performance)
     }
 
     pub(super) fn points(&self) -> BTreeSet<usize> {
-        self.players.iter().flat_map(|player| player.requests.points.iter().copied()).collect()
+        self.slots.iter().flat_map(|slot| slot.requests.points.iter().copied()).collect()
     }
 
     /// Passes news to all tunlets that want them.
     pub(super) fn tell(&mut self, news: &News) {
-        for idx in 0..self.players.len() {
-            if self.players[idx].wants_news(news) {
+        for idx in 0..self.slots.len() {
+            if self.slots[idx].wants_news(news) {
                 self.tell_one(idx, news);
             }
         }
@@ -163,7 +163,7 @@ impl Cast {
 
     /// Tells all tunlets about a change, and whether it was their own.
     pub(super) fn tell_applied(&mut self, owner: usize, applied: &Applied) {
-        for idx in 0..self.players.len() {
+        for idx in 0..self.slots.len() {
             let is_own = idx == owner && applied.is_own;
             self.tell_one(idx, &News::Applied(Applied { is_own, ..applied.clone() }));
         }
@@ -171,8 +171,8 @@ impl Cast {
 
     /// Tells the tunlets about a value that the program changed itself, except those with a waiting decision about it.
     pub(super) fn tell_found(&mut self, found: &Applied) {
-        for idx in 0..self.players.len() {
-            if !self.players[idx].waiting.contains_key(&found.point) {
+        for idx in 0..self.slots.len() {
+            if !self.slots[idx].waiting.contains_key(&found.point) {
                 self.tell_one(idx, &News::Applied(found.clone()));
             }
         }
@@ -182,8 +182,8 @@ impl Cast {
         self.tell_one(owner, &News::Applied(applied));
     }
 
-    pub(super) fn decline(&mut self, player: usize, point: usize, reason: String) {
-        self.tell_one(player, &News::Declined { point, reason });
+    pub(super) fn decline(&mut self, slot: usize, point: usize, reason: String) {
+        self.tell_one(slot, &News::Declined { point, reason });
     }
 
     fn tell_one(&mut self, idx: usize, news: &News) {
@@ -192,7 +192,7 @@ impl Cast {
 
     /// Asks all tunlets for late decisions; returns the name and reason of each that ended since the last call.
     pub(super) fn look(&mut self) -> Vec<(String, String)> {
-        for idx in 0..self.players.len() {
+        for idx in 0..self.slots.len() {
             if let Some(Err(reason)) = self.call(idx, |tunlet, decisions| tunlet.look(decisions)) {
                 self.end(idx, reason);
             }
@@ -203,14 +203,14 @@ impl Cast {
     /// Returns the lines tunlets have written for the user since the last call, as name and text.
     pub(super) fn lines(&mut self) -> Vec<(String, String)> {
         let mut lines = Vec::new();
-        for idx in 0..self.players.len() {
+        for idx in 0..self.slots.len() {
             let said = self.call(idx, |tunlet, _| tunlet.lines()).unwrap_or_default();
             let n_said = said.len();
-            let player = &mut self.players[idx];
-            let n_left = N_LINES_MAX - player.n_lines;
-            let name = || player.name.clone();
+            let slot = &mut self.slots[idx];
+            let n_left = N_LINES_MAX - slot.n_lines;
+            let name = || slot.name.clone();
             lines.extend(said.into_iter().take(n_left).map(|line| (name(), line)));
-            player.n_lines += n_said.min(n_left);
+            slot.n_lines += n_said.min(n_left);
         }
         lines
     }
@@ -221,9 +221,9 @@ impl Cast {
         idx: usize,
         act: impl FnOnce(&mut dyn Tunlet, &mut Vec<Decision>) -> T,
     ) -> Option<T> {
-        let n_foreign_max = self.players.len();
-        let player = self.players.get_mut(idx)?;
-        let tunlet = player.tunlet.as_mut()?;
+        let n_foreign_max = self.slots.len();
+        let slot = self.slots.get_mut(idx)?;
+        let tunlet = slot.tunlet.as_mut()?;
         let mut decisions = Vec::new();
         // State left inconsistent by a panic is dropped with the tunlet.
         let called = catch_unwind(AssertUnwindSafe(|| act(tunlet.as_mut(), &mut decisions)));
@@ -232,8 +232,8 @@ impl Cast {
             return None;
         };
         for decision in decisions {
-            if player.requests.points.contains(&decision.point) {
-                player.waiting.insert(decision.point, decision);
+            if slot.requests.points.contains(&decision.point) {
+                slot.waiting.insert(decision.point, decision);
             } else if self.foreign.len() < n_foreign_max {
                 self.foreign.push((idx, decision.point));
             }
@@ -242,11 +242,11 @@ impl Cast {
     }
 
     fn end(&mut self, idx: usize, reason: String) {
-        let player = &mut self.players[idx];
-        player.tunlet = None;
-        player.waiting.clear();
-        player.requests = Requests::default();
-        self.endings.push((player.name.clone(), reason));
+        let slot = &mut self.slots[idx];
+        slot.tunlet = None;
+        slot.waiting.clear();
+        slot.requests = Requests::default();
+        self.endings.push((slot.name.clone(), reason));
     }
 
     pub(super) fn take_foreign(&mut self) -> Vec<(usize, usize)> {
@@ -254,15 +254,15 @@ impl Cast {
     }
 
     pub(super) fn forget_decisions(&mut self) {
-        self.players.iter_mut().for_each(|player| player.waiting.clear());
+        self.slots.iter_mut().for_each(|slot| slot.waiting.clear());
     }
 
     /// Removes and returns all waiting decisions.
     pub(super) fn take_all(&mut self) -> Vec<(usize, Decision)> {
-        let players = self.players.iter_mut().enumerate();
-        players
-            .flat_map(|(idx, player)| {
-                let waiting = std::mem::take(&mut player.waiting);
+        let slots = self.slots.iter_mut().enumerate();
+        slots
+            .flat_map(|(idx, slot)| {
+                let waiting = std::mem::take(&mut slot.waiting);
                 waiting.into_values().map(move |decision| (idx, decision))
             })
             .collect()
@@ -270,41 +270,41 @@ impl Cast {
 
     /// Returns the next tunlet that has decisions and does not rest, with its decisions.
     pub(super) fn next_turn(&mut self, iteration: u64) -> Option<(usize, Vec<Decision>)> {
-        let n_players = self.players.len();
-        let in_turn = (1..=n_players).map(|step| (self.last + step) % n_players);
+        let n_tunlets = self.slots.len();
+        let in_turn = (1..=n_tunlets).map(|step| (self.last + step) % n_tunlets);
         let is_up = |idx: &usize| {
-            let player = &self.players[*idx];
-            !player.waiting.is_empty() && player.rests_until <= iteration
+            let slot = &self.slots[*idx];
+            !slot.waiting.is_empty() && slot.rests_until <= iteration
         };
         let idx = in_turn.into_iter().find(is_up)?;
         self.last = idx;
-        let waiting = std::mem::take(&mut self.players[idx].waiting);
+        let waiting = std::mem::take(&mut self.slots[idx].waiting);
         Some((idx, waiting.into_values().collect()))
     }
 
     /// Resets a tunlet's rest after a good trial.
-    pub(super) fn trust(&mut self, player: usize) {
-        self.players[player].rest = REST_FIRST;
+    pub(super) fn trust(&mut self, slot: usize) {
+        self.slots[slot].rest = REST_FIRST;
     }
 
     /// Lets a tunlet rest after a bad trial in this iteration.
-    pub(super) fn rest(&mut self, player: usize, iteration: u64) {
-        let player = &mut self.players[player];
-        player.rests_until = iteration + player.rest;
-        player.rest = (2 * player.rest).min(REST_MAX);
+    pub(super) fn rest(&mut self, slot: usize, iteration: u64) {
+        let slot = &mut self.slots[slot];
+        slot.rests_until = iteration + slot.rest;
+        slot.rest = (2 * slot.rest).min(REST_MAX);
     }
 
-    pub(super) fn said(&self, player: usize, point: usize) -> Option<Value> {
-        self.players[player].said.get(&point).copied()
+    pub(super) fn announced(&self, slot: usize, point: usize) -> Option<Value> {
+        self.slots[slot].announced.get(&point).copied()
     }
 
-    pub(super) fn say(&mut self, player: usize, point: usize, value: Value) {
-        self.players[player].said.insert(point, value);
+    pub(super) fn announce(&mut self, slot: usize, point: usize, value: Value) {
+        self.slots[slot].announced.insert(point, value);
     }
 
     /// Returns whether a refusal differs from the last one of this tuning point: repeated refusals are recorded once.
-    pub(super) fn is_new_refusal(&mut self, player: usize, point: usize, reason: &str) -> bool {
-        let last = self.players[player].refusals.insert(point, reason.to_owned());
+    pub(super) fn is_new_refusal(&mut self, slot: usize, point: usize, reason: &str) -> bool {
+        let last = self.slots[slot].refusals.insert(point, reason.to_owned());
         last.as_deref() != Some(reason)
     }
 }

@@ -44,7 +44,7 @@ pub(crate) const GUIDE: Guide = Guide {
 
 /// Positions of events and attributes in the description.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct EventPositions {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) tasks: usize,
@@ -61,7 +61,7 @@ pub(super) struct Options {
     pub(super) n_tasks_min: u64,
 }
 
-impl Places {
+impl EventPositions {
     pub(super) fn new(look: &Lookup<'_>) -> Result<Self, TunletError> {
         let end = look.event("compute_end")?;
         let new_batch = look.maybe_event("new_batch").and_then(|event| {

@@ -8,21 +8,21 @@ const STEP_MIN: f64 = 0.01;
 
 /// Line search; see the module documentation.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct LineSearch {
     best: f64,
     best_cost: Option<f64>,
     step: f64,
     step_min: f64,
-    way: f64,
+    direction: f64,
     n_failed: u32,
 }
 
-impl Line {
+impl LineSearch {
     /// Starts a search at `start`; `grain` is the smallest effective change.
     pub(super) fn new(start: f64, grain: f64) -> Self {
         let step_min = grain.max(STEP_MIN);
         let step = STEP_FIRST.max(step_min);
-        Self { best: start, best_cost: None, step, step_min, way: 1.0, n_failed: 0 }
+        Self { best: start, best_cost: None, step, step_min, direction: 1.0, n_failed: 0 }
     }
 
     /// Returns the next position; `None` at the end.
@@ -30,7 +30,7 @@ impl Line {
         match self.best_cost {
             None => Some(self.best),
             Some(_) if self.step < self.step_min => None,
-            Some(_) => Some((self.best + self.way * self.step).clamp(0.0, 1.0)),
+            Some(_) => Some((self.best + self.direction * self.step).clamp(0.0, 1.0)),
         }
     }
 
@@ -51,7 +51,7 @@ impl Line {
     }
 
     fn turn_around(&mut self) {
-        self.way = -self.way;
+        self.direction = -self.direction;
         self.n_failed += 1;
         if 2 <= self.n_failed {
             self.n_failed = 0;
@@ -69,14 +69,14 @@ mod tests {
 
     #[track_caller]
     fn check(start: f64, grain: f64, lowest: f64, within: f64) {
-        let mut line = Line::new(start, grain);
+        let mut search = LineSearch::new(start, grain);
         let mut n_asked = 0;
-        while let Some(at) = line.ask() {
-            line.tell((at - lowest).powi(2));
+        while let Some(at) = search.ask() {
+            search.tell((at - lowest).powi(2));
             n_asked += 1;
             assert!(n_asked < 100, "it does not end");
         }
-        assert!((line.best - lowest).abs() <= within, "{} after {n_asked}", line.best);
+        assert!((search.best - lowest).abs() <= within, "{} after {n_asked}", search.best);
     }
 
     #[test]

@@ -6,16 +6,16 @@ use events::{Rank, Value};
 
 /// A line for the record.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct RecordLine {
     /// Seconds since the start of the run.
     pub time_s: f64,
     /// Content of the line.
-    pub what: Noted,
+    pub entry: TuningEntry,
 }
 
 /// Content of a line; `run_record::tuning` explains each.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Noted {
+pub enum TuningEntry {
     /// The tunlets began.
     Begin {
         /// Permissions of the tunlets.
