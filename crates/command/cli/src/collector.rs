@@ -2,7 +2,7 @@
 
 use crate::arguments::CollectorOptions;
 use crate::exit::code_of;
-use analyzer::{Collector, Place};
+use analyzer::{Collector, RunEnvironment};
 use std::process::{Command, ExitCode, Stdio};
 
 /// Exit code that tells the supervisor that another collector serves this node.
@@ -30,8 +30,8 @@ fn collect_here() -> anyhow::Result<ExitCode> {
     rustix::process::setsid().ok();
     // On failure the collector only competes more with the ranks.
     rustix::process::nice(NICENESS).ok();
-    let place = Place::from_variables(|name| std::env::var_os(name))?;
-    match Collector::take(&place, analyzer::CollectorOptions::default())? {
+    let environment = RunEnvironment::from_variables(|name| std::env::var_os(name))?;
+    match Collector::take(&environment, analyzer::CollectorOptions::default())? {
         Some(collector) => {
             collector.run();
             Ok(ExitCode::SUCCESS)

@@ -11,7 +11,8 @@
 
 use analyzer::tuning::Plan;
 use analyzer::{
-    Collector, CollectorOptions, EventFacts, Place, RunFacts, Server, ServerOptions, TuningOptions,
+    Collector, CollectorOptions, EventFacts, RunEnvironment, RunFacts, Server, ServerOptions,
+    TuningOptions,
 };
 use app_description::{Actor, Application, AttributeSource, EventAttribute, EventPoint, Ranks};
 use events::{EventRecord, FunctionKind, ValueType};
@@ -29,7 +30,7 @@ use wire::Secret;
 const RUN: u64 = 0x5ca1e;
 const RING_RECORDS: u32 = 256;
 
-struct Wish {
+struct Arguments {
     n_ranks: u32,
     n_nodes: u32,
     rate_hz: f64,
@@ -38,14 +39,14 @@ struct Wish {
 }
 
 fn main() {
-    let wish = command_line();
+    let arguments = command_line();
     let dir = tempfile::Builder::new().prefix("scale-").tempdir().expect("a folder");
     let shm = tempfile::Builder::new().prefix("scale-").tempdir_in("/dev/shm").expect("a folder");
-    let heard = Arc::new(Heard::default());
-    let server = serve(&wish, dir.path(), &heard);
-    let nodes = collect(&wish, shm.path(), server.address());
-    let mut ranks = Simulated::make(&wish, shm.path());
-    let is_known = || server.processes().len() == wish.n_ranks as usize;
+    let count = Arc::new(PassageCount::default());
+    let server = serve(&arguments, dir.path(), &count);
+    let nodes = collect(&arguments, shm.path(), server.address());
+    let mut ranks = Simulated::make(&arguments, shm.path());
+    let is_known = || server.processes().len() == arguments.n_ranks as usize;
     let made = Instant::now();
     wait(Duration::from_secs(60), is_known);
     println!(
@@ -56,25 +57,25 @@ fn main() {
     let (cpu_before, simulation_before) = (cpu_s(false), cpu_s(true));
     let started = Instant::now();
     let mut late = 0_u64;
-    while started.elapsed().as_secs_f64() < wish.seconds {
-        ranks.write(&wish, started.elapsed().as_secs_f64());
-        late = late.max(ranks.n_written.saturating_sub(heard.n.load(Ordering::Relaxed)));
+    while started.elapsed().as_secs_f64() < arguments.seconds {
+        ranks.write(&arguments, started.elapsed().as_secs_f64());
+        late = late.max(ranks.n_written.saturating_sub(count.n.load(Ordering::Relaxed)));
     }
     let took_s = started.elapsed().as_secs_f64();
     let cpu_simulating_s = cpu_s(true) - simulation_before;
     let (n_written, n_dropped) = (ranks.n_written, ranks.n_dropped());
-    let behind = n_written.saturating_sub(n_dropped + heard.n.load(Ordering::Relaxed));
+    let behind = n_written.saturating_sub(n_dropped + count.n.load(Ordering::Relaxed));
     let ended = Instant::now();
     let arrived =
-        wait(Duration::from_secs(20), || n_written - n_dropped <= heard.n.load(Ordering::Relaxed));
+        wait(Duration::from_secs(20), || n_written - n_dropped <= count.n.load(Ordering::Relaxed));
     let cpu_ours_s = cpu_s(false) - cpu_before - cpu_simulating_s;
     println!(
         "| ranks | asked/s | written/s | heard/s | largest lag, events | behind at the end | caught up after, s | dropped | CPU s/s, collectors and analyzer | CPU s/s, simulation |"
     );
     println!(
         "| {} | {:.0} | {:.0} | {:.0} | {late} | {behind} | {} | {n_dropped} | {:.2} | {:.2} |",
-        wish.n_ranks,
-        wish.rate_hz * f64::from(wish.n_ranks),
+        arguments.n_ranks,
+        arguments.rate_hz * f64::from(arguments.n_ranks),
         n_written as f64 / took_s,
         (n_written - n_dropped - behind) as f64 / took_s,
         if arrived { format!("{:.2}", ended.elapsed().as_secs_f64()) } else { "never".to_owned() },
@@ -87,7 +88,7 @@ fn main() {
     nodes.into_iter().for_each(|node| drop(node.join()));
 }
 
-fn command_line() -> Wish {
+fn command_line() -> Arguments {
     let arguments: Vec<String> = std::env::args().collect();
     let number = |name: &str, otherwise: f64| {
         let at = arguments.iter().position(|argument| argument == name);
@@ -95,7 +96,7 @@ fn command_line() -> Wish {
     };
     let is_every = arguments.iter().any(|argument| argument == "--every");
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
-    Wish {
+    Arguments {
         n_ranks: number("--ranks", 10_000.0) as u32,
         n_nodes: number("--nodes", 10.0) as u32,
         rate_hz: number("--rate", 100.0),
@@ -106,11 +107,11 @@ fn command_line() -> Wish {
 
 /// Number of passages that the tunlet was told about.
 #[derive(Debug, Default)]
-struct Heard {
+struct PassageCount {
     n: AtomicU64,
 }
 
-struct Counting(Arc<Heard>, Detail);
+struct Counting(Arc<PassageCount>, Detail);
 
 impl Tunlet for Counting {
     fn spec(&self) -> TunletSpec {
@@ -137,7 +138,7 @@ impl Tunlet for Counting {
     }
 }
 
-fn serve(wish: &Wish, dir: &Path, heard: &Arc<Heard>) -> Server {
+fn serve(arguments: &Arguments, dir: &Path, count: &Arc<PassageCount>) -> Server {
     let record = RunRecord::create(&dir.join("record"), RunStart::default()).expect("a record");
     let attribute = EventAttribute {
         name: "work".to_owned(),
@@ -169,7 +170,7 @@ fn serve(wish: &Wish, dir: &Path, heard: &Arc<Heard>) -> Server {
     let tuning = TuningOptions {
         application,
         plan: Plan { events: places.map(facts).to_vec(), ..Plan::default() },
-        tunlets: vec![Box::new(Counting(Arc::clone(heard), wish.detail))],
+        tunlets: vec![Box::new(Counting(Arc::clone(count), arguments.detail))],
         mode: Mode::Observe,
         options: Options::default(),
         every_passage: false,
@@ -200,9 +201,13 @@ fn node_dir(shm: &Path, node: u32) -> PathBuf {
     analyzer::place::run_dir(shm, RUN).join(node_name(node))
 }
 
-fn collect(wish: &Wish, shm: &Path, analyzer: SocketAddr) -> Vec<std::thread::JoinHandle<()>> {
+fn collect(
+    arguments: &Arguments,
+    shm: &Path,
+    analyzer: SocketAddr,
+) -> Vec<std::thread::JoinHandle<()>> {
     let start = |node| {
-        let place = Place {
+        let environment = RunEnvironment {
             run: RUN,
             shm_dir: shm.to_owned(),
             analyzers: vec![analyzer],
@@ -211,11 +216,11 @@ fn collect(wish: &Wish, shm: &Path, analyzer: SocketAddr) -> Vec<std::thread::Jo
             started_by: "rank".to_owned(),
         };
         let options = CollectorOptions::default();
-        let collector = Collector::take_node(&place, &node_name(node), options);
+        let collector = Collector::take_node(&environment, &node_name(node), options);
         let collector = collector.expect("a folder").expect("nobody else has it");
         std::thread::spawn(move || collector.run())
     };
-    (0..wish.n_nodes).map(start).collect()
+    (0..arguments.n_nodes).map(start).collect()
 }
 
 /// Ranks that only pass through a function.
@@ -227,9 +232,9 @@ struct Simulated {
 }
 
 impl Simulated {
-    fn make(wish: &Wish, shm: &Path) -> Self {
+    fn make(arguments: &Arguments, shm: &Path) -> Self {
         let make = |rank: u32| {
-            let dir = node_dir(shm, rank % wish.n_nodes);
+            let dir = node_dir(shm, rank % arguments.n_nodes);
             let started = clock::ticks();
             let path = dir.join(format!("{rank}-{started:x}.segment"));
             let capacity =
@@ -238,7 +243,7 @@ impl Simulated {
             let header = segment.header();
             let (ticks, ns) = clock::point();
             header.rank.store(rank, Ordering::Relaxed);
-            header.size.store(wish.n_ranks, Ordering::Relaxed);
+            header.size.store(arguments.n_ranks, Ordering::Relaxed);
             header.world.store(77, Ordering::Relaxed);
             header.first_ticks.store(ticks, Ordering::Relaxed);
             header.first_ns.store(ns, Ordering::Relaxed);
@@ -249,13 +254,13 @@ impl Simulated {
             segment.publish();
             (path, thread)
         };
-        Self { ranks: (0..wish.n_ranks).map(make).collect(), n_written: 0, turn: 0 }
+        Self { ranks: (0..arguments.n_ranks).map(make).collect(), n_written: 0, turn: 0 }
     }
 
     /// Writes the records due after `elapsed_s`, then sleeps briefly.
-    fn write(&mut self, wish: &Wish, elapsed_s: f64) {
+    fn write(&mut self, arguments: &Arguments, elapsed_s: f64) {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-        let due = (elapsed_s * wish.rate_hz * f64::from(wish.n_ranks)) as u64;
+        let due = (elapsed_s * arguments.rate_hz * f64::from(arguments.n_ranks)) as u64;
         while self.n_written < due {
             let n_ranks = self.ranks.len();
             let round = self.n_written / n_ranks as u64;

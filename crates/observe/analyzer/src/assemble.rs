@@ -33,7 +33,7 @@ use resize_api::Resize;
 use roster::Roster;
 use run_record::{RunRecord, Summary, TableError, TuningSummary};
 use sites::Sites;
-use sums::Sums;
+use sums::StoredSums;
 use symbols::Resolver;
 use thiserror::Error;
 use trace::Traced;
@@ -88,7 +88,7 @@ pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> As
         unwritten.push(AssembleError::Regions(error));
     }
     let mut functions = Functions::new(&roster, facts);
-    let mut sums = Sums::read(record);
+    let mut sums = StoredSums::read(record);
     summary.function_sums = sums.rows(&roster, &facts.functions, &mut functions);
     summary.tool.warnings.append(&mut sums.warnings);
     if !measured.spools.is_empty() {

@@ -18,8 +18,8 @@ mod control;
 mod delivery;
 mod ends;
 mod fit;
-mod hearing;
 mod link;
+mod messages;
 pub(crate) mod modules;
 pub(crate) mod node;
 mod plan;
@@ -29,21 +29,21 @@ pub(crate) mod spill;
 pub(crate) mod summaries;
 mod sums;
 
-use crate::place::{Place, STARTED_BY_ATTACHER, STARTED_BY_LAUNCHER, node_name};
+use crate::place::{RunEnvironment, STARTED_BY_ATTACHER, STARTED_BY_LAUNCHER, node_name};
 use ends::Ends;
 use events::ProcessKey;
 use link::Link;
 use node::NodeFolder;
-use plan::{DrainPace, Listener, Milestone};
+use plan::{AnalyzerState, DrainPace, Milestone};
 use process::Observed;
 use ring::SegmentError;
 use rustix::process::{Resource, getrlimit, setrlimit};
-use sleep::Called;
+use sleep::WakeUps;
 use spill::Spill;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use sums::Sums;
+use sums::SumSender;
 use wire::ToAnalyzer;
 
 /// Shortest time between scans of the folder while the doorbell rings.
@@ -104,7 +104,7 @@ pub struct Collector {
     index: HashMap<ProcessKey, usize>,
     paths: HashSet<PathBuf>,
     ends: Ends,
-    sums: Sums,
+    sums: SumSender,
     /// Segments that cannot be read, with the reason.
     refused: HashMap<PathBuf, String>,
     /// Sentences about segments that the program has overwritten.
@@ -131,7 +131,7 @@ pub struct Collector {
     answers_wait: bool,
     /// Position of the process that last sent records; they take turns.
     turn: usize,
-    called: Called,
+    wake_ups: WakeUps,
 }
 
 impl Collector {
@@ -139,8 +139,11 @@ impl Collector {
     ///
     /// # Errors
     /// The folder in shared memory cannot be created.
-    pub fn take(place: &Place, options: CollectorOptions) -> Result<Option<Self>, CollectorError> {
-        Self::take_node(place, &node_name(), options)
+    pub fn take(
+        environment: &RunEnvironment,
+        options: CollectorOptions,
+    ) -> Result<Option<Self>, CollectorError> {
+        Self::take_node(environment, &node_name(), options)
     }
 
     /// Takes a node with this name, for simulating several nodes on one machine.
@@ -148,7 +151,7 @@ impl Collector {
     /// # Errors
     /// As [`Collector::take`].
     pub fn take_node(
-        place: &Place,
+        environment: &RunEnvironment,
         node: &str,
         options: CollectorOptions,
     ) -> Result<Option<Self>, CollectorError> {
@@ -157,19 +160,21 @@ impl Collector {
         let mut limit = getrlimit(Resource::Nofile);
         limit.current = limit.maximum;
         setrlimit(Resource::Nofile, limit).ok();
-        let fail = |source| CollectorError::Folder { path: place.run_dir(), source };
-        let Some(folder) = NodeFolder::take(place, node).map_err(fail)? else { return Ok(None) };
+        let fail = |source| CollectorError::Folder { path: environment.run_dir(), source };
+        let Some(folder) = NodeFolder::take(environment, node).map_err(fail)? else {
+            return Ok(None);
+        };
         Ok(Some(Self {
             options,
-            link: Link::new(place, node, options.patience, now),
-            spill: Spill::new(place.out.as_deref(), place.run, node),
+            link: Link::new(environment, node, options.patience, now),
+            spill: Spill::new(environment.out.as_deref(), environment.run, node),
             node: node.to_owned(),
             folder,
             processes: Vec::new(),
             index: HashMap::new(),
             paths: HashSet::new(),
             ends: Ends::new(),
-            sums: Sums::new(now),
+            sums: SumSender::new(now),
             refused: HashMap::new(),
             damages: Vec::new(),
             pace: DrainPace::default(),
@@ -178,8 +183,8 @@ impl Collector {
             finishing: false,
             leaving: false,
             is_launchers: [STARTED_BY_LAUNCHER, STARTED_BY_ATTACHER]
-                .contains(&place.started_by.as_str()),
-            is_attached: place.started_by == STARTED_BY_ATTACHER,
+                .contains(&environment.started_by.as_str()),
+            is_attached: environment.started_by == STARTED_BY_ATTACHER,
             last_scan: now,
             next_scan: now,
             next_drain: now,
@@ -190,7 +195,7 @@ impl Collector {
             orders_wait: false,
             answers_wait: true,
             turn: 0,
-            called: Called::BY_ALL,
+            wake_ups: WakeUps::BY_ALL,
         }))
     }
 
@@ -210,11 +215,11 @@ impl Collector {
         }
     }
 
-    fn listener(&self) -> Listener {
+    fn analyzer_state(&self) -> AnalyzerState {
         match () {
-            () if self.link.is_given_up() => Listener::Gone,
-            () if self.finishing => Listener::Finishing,
-            () => Listener::There,
+            () if self.link.is_given_up() => AnalyzerState::GivenUp,
+            () if self.finishing => AnalyzerState::Finishing,
+            () => AnalyzerState::Available,
         }
     }
 
@@ -223,21 +228,21 @@ impl Collector {
         // No disk takes the remaining data: it stays in shared memory, where `report` finds it.
         let is_stuck =
             self.link.is_given_up() && self.spill.is_full() && self.processes.iter().all(is_gone);
-        self.leaving || is_stuck || plan::is_over(self.listener(), self.processes.len())
+        self.leaving || is_stuck || plan::is_over(self.analyzer_state(), self.processes.len())
     }
 
     /// Does everything that can be done at `now` without blocking.
     fn step(&mut self, now: Instant) {
-        if self.called.by_doorbell && self.folder.has_rung() {
+        if self.wake_ups.by_doorbell && self.folder.has_rung() {
             self.next_scan = self.next_scan.min(self.last_scan + RING_PAUSE);
         }
         if self.next_scan <= now {
             self.scan(now);
         }
-        if self.called.by_end {
+        if self.wake_ups.by_end {
             self.see_ends(now);
         }
-        if self.called.by_link || self.link.connection().is_none() {
+        if self.wake_ups.by_link || self.link.connection().is_none() {
             let news = self.link.look(now);
             self.hear(news, now);
         }
@@ -250,9 +255,9 @@ impl Collector {
             self.processes.iter_mut().for_each(Observed::pass_orders);
             self.orders_wait = self.processes.iter().any(Observed::has_orders);
         }
-        match self.listener() {
-            Listener::Gone => self.spill_all(now),
-            Listener::There | Listener::Finishing => self.hand_over(now),
+        match self.analyzer_state() {
+            AnalyzerState::GivenUp => self.spill_all(now),
+            AnalyzerState::Available | AnalyzerState::Finishing => self.hand_over(now),
         }
         self.forget_done();
     }
@@ -290,7 +295,7 @@ impl Collector {
         if let Some(pidfd) = process.pidfd() {
             self.ends.add(pidfd, process.key.pid);
         }
-        process.set_wish(self.sums.wish(process.key));
+        process.set_request(self.sums.request(process.key));
         self.paths.insert(process.path().to_owned());
         self.index.insert(process.key, self.processes.len());
         self.processes.push(process);

@@ -8,7 +8,7 @@
 //!
 //! The run's number is part of the proof, so a collector of another run is a stranger as well.
 
-use crate::place::Place;
+use crate::place::RunEnvironment;
 use channel::{ChannelError, Opener, Patient, Sealer, Seat, Shake};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -42,7 +42,7 @@ pub enum HandshakeError {
     Unproved(#[from] ChannelError),
     /// The peer is no collector.
     #[error("the other side does not speak like a collector")]
-    Stranger,
+    NotACollector,
     /// The peer is a collector of a version without encryption.
     #[error(
         "a collector of an earlier version (its messages have version {version}) came; use one version of Sintonia on all nodes"
@@ -73,23 +73,23 @@ impl HandshakeError {
 
 /// Connection whose sides have proved themselves to each other.
 #[derive(Debug)]
-pub(crate) struct Trusted {
+pub(crate) struct AuthenticatedConnection {
     pub(crate) stream: Arc<TcpStream>,
     pub(crate) sealer: Sealer,
-    pub(crate) hearing: Hearing,
+    pub(crate) reader: MessageReader,
     pub(crate) node: String,
     pub(crate) report_every_ms: u32,
 }
 
 /// Decrypts arriving bytes into messages.
 #[derive(Debug)]
-pub(crate) struct Hearing {
+pub(crate) struct MessageReader {
     opener: Opener,
     frames: FrameBuffer,
     plain: Vec<u8>,
 }
 
-impl Hearing {
+impl MessageReader {
     fn new(opener: Opener) -> Self {
         Self { opener, frames: FrameBuffer::new(FRAME_BYTES_MAX), plain: Vec::new() }
     }
@@ -122,13 +122,13 @@ pub(crate) struct RunSecret {
 /// Performs the handshake as a collector with the analyzer at the other end of `stream`.
 pub(crate) fn as_collector(
     stream: TcpStream,
-    place: &Place,
+    environment: &RunEnvironment,
     node: &str,
-) -> Result<Trusted, HandshakeError> {
+) -> Result<AuthenticatedConnection, HandshakeError> {
     // Small messages are answered one by one; waiting to fill packets would cost 40 ms each.
     stream.set_nodelay(true)?;
     let mut patient = Patient::new(&stream, PATIENCE);
-    let mut shake = Shake::dialing(&prologue(place.run), place.secret.bytes());
+    let mut shake = Shake::dialing(&prologue(environment.run), environment.secret.bytes());
     let mut wire = MAGIC.to_vec();
     shake.seal(&versioned(&Hello { node: node.to_owned() })?, &mut wire)?;
     patient.write_all(&wire)?;
@@ -141,9 +141,9 @@ pub(crate) fn as_collector(
     wire.clear();
     sealer.seal(&[], &mut wire)?;
     patient.write_all(&wire)?;
-    let hearing = Hearing::new(opener);
+    let reader = MessageReader::new(opener);
     let node = node.to_owned();
-    Ok(Trusted { stream: Arc::new(stream), sealer, hearing, node, report_every_ms })
+    Ok(AuthenticatedConnection { stream: Arc::new(stream), sealer, reader, node, report_every_ms })
 }
 
 /// Performs the handshake as the analyzer with the collector at the other end of `stream`.
@@ -151,7 +151,7 @@ pub(crate) fn as_analyzer(
     stream: Arc<TcpStream>,
     seat: Seat,
     run: &RunSecret,
-) -> Result<Trusted, HandshakeError> {
+) -> Result<AuthenticatedConnection, HandshakeError> {
     stream.set_nodelay(true)?;
     let mut patient = Patient::new(&stream, PATIENCE);
     read_magic(&mut patient)?;
@@ -185,7 +185,13 @@ pub(crate) fn as_analyzer(
     let record = channel::read_record(&mut patient)?;
     opener.open(&record, &mut Vec::new())?;
     seat.prove();
-    Ok(Trusted { stream, sealer, hearing: Hearing::new(opener), node, report_every_ms })
+    Ok(AuthenticatedConnection {
+        stream,
+        sealer,
+        reader: MessageReader::new(opener),
+        node,
+        report_every_ms,
+    })
 }
 
 /// Returns the data that both sides must share before the first record.
@@ -201,7 +207,7 @@ fn read_magic(stream: &mut impl Read) -> Result<(), HandshakeError> {
     }
     stream.read_exact(&mut beginning[MAGIC.len()..])?;
     let earlier = |version| HandshakeError::Earlier { version };
-    Err(earlier_version(&beginning).map_or(HandshakeError::Stranger, earlier))
+    Err(earlier_version(&beginning).map_or(HandshakeError::NotACollector, earlier))
 }
 
 fn refusal(hello: &Hello) -> Option<String> {

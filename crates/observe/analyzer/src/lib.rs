@@ -27,6 +27,6 @@ pub mod tuning;
 pub use assemble::{AssembleError, Assembled, assemble, summarize};
 pub use collector::{Collector, CollectorError, CollectorOptions};
 pub use measured::{EventFacts, Measured, NodeClock, ProbedFunction, RunFacts, Spool};
-pub use place::{Place, PlaceError};
+pub use place::{EnvironmentError, RunEnvironment};
 pub use server::{Outstanding, Server, ServerOptions};
 pub use tuning::TuningOptions;

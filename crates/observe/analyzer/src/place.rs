@@ -50,7 +50,7 @@ pub const DOORBELL: &str = "doorbell";
 
 /// Facts about the run that a collector needs.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct RunEnvironment {
     /// Number of the run.
     pub run: u64,
     /// Folder for shared memory.
@@ -68,7 +68,7 @@ pub struct Place {
 /// Reason why the environment describes no run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PlaceError {
+pub enum EnvironmentError {
     /// A variable is missing or not valid text.
     #[error(
         "`{name}` is not set; a collector is started by `sintonia run` or by a rank, not by hand"
@@ -90,30 +90,32 @@ pub enum PlaceError {
     Secret(#[from] SecretError),
 }
 
-impl Place {
+impl RunEnvironment {
     /// Reads the variables through `variable`.
     ///
     /// Malformed addresses are left out: without any address, the collector spills to files.
     ///
     /// # Errors
     /// The run or its secret is missing or malformed.
-    pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, PlaceError> {
+    pub fn from_variables(
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Self, EnvironmentError> {
         let text = |name: &'static str| {
             variable(name)
                 .and_then(|value| value.into_string().ok())
-                .ok_or(PlaceError::Missing { name })
+                .ok_or(EnvironmentError::Missing { name })
         };
         let run = text(RUN)?;
         let is_number = run.len() == 16;
         let number = u64::from_str_radix(&run, 16).ok().filter(|_| is_number);
         let addresses = text(ANALYZER).unwrap_or_default();
         Ok(Self {
-            run: number.ok_or(PlaceError::Run { text: run })?,
+            run: number.ok_or(EnvironmentError::Run { text: run })?,
             shm_dir: variable(SHM_DIR).unwrap_or_else(|| "/dev/shm".into()).into(),
             analyzers: addresses.split(',').filter_map(|address| address.parse().ok()).collect(),
             secret: Secret::from_hex(&text(SECRET)?)?,
             out: variable(OUT).map(PathBuf::from),
-            started_by: text(STARTED_BY).unwrap_or_else(|_: PlaceError| "rank".to_owned()),
+            started_by: text(STARTED_BY).unwrap_or_else(|_: EnvironmentError| "rank".to_owned()),
         })
     }
 
@@ -176,11 +178,11 @@ mod tests {
 
     #[test]
     fn a_place_is_read_from_the_environment() {
-        let place = Place::from_variables(variables).unwrap();
-        assert_eq!(place.run, 255);
-        assert_eq!(place.analyzers.len(), 2);
-        assert_eq!(place.started_by, "rank");
-        assert!(place.run_dir().ends_with(format!("{}00000000000000ff", run_dir_prefix())));
+        let environment = RunEnvironment::from_variables(variables).unwrap();
+        assert_eq!(environment.run, 255);
+        assert_eq!(environment.analyzers.len(), 2);
+        assert_eq!(environment.started_by, "rank");
+        assert!(environment.run_dir().ends_with(format!("{}00000000000000ff", run_dir_prefix())));
     }
 
     #[track_caller]
@@ -188,7 +190,7 @@ mod tests {
         let changed = |asked: &str| {
             if asked == name { value.map(OsString::from) } else { variables(asked) }
         };
-        let error = Place::from_variables(changed).unwrap_err().to_string();
+        let error = RunEnvironment::from_variables(changed).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
 

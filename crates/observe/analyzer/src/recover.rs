@@ -30,12 +30,12 @@ fn add(
     record: &RunRecord,
     facts: &RunFacts,
 ) -> Measured {
-    let mut found = Found::new(measured);
-    files.into_iter().for_each(|path| found.take_file(&path));
+    let mut recovery = Recovery::new(measured);
+    files.into_iter().for_each(|path| recovery.take_file(&path));
     if let Ok(run) = u64::from_str_radix(&facts.run, 16) {
-        found.take_shared_memory(&run_dir(&facts.shm_dir, run), record);
+        recovery.take_shared_memory(&run_dir(&facts.shm_dir, run), record);
     }
-    found.measured
+    recovery.measured
 }
 
 /// Returns the launcher's facts about an unfinished run, and everything that was measured.
@@ -51,8 +51,8 @@ pub fn unfinished(record: &RunRecord) -> (RunFacts, Measured) {
     };
     let files = left_files(record, &header.run_id);
     for path in files.iter().filter(|path| is_snapshot(path)) {
-        let found = snapshot::read(path).unwrap_or_default();
-        let kept = found.entries.into_iter().find_map(|entry| match entry {
+        let contents = snapshot::read(path).unwrap_or_default();
+        let kept = contents.entries.into_iter().find_map(|entry| match entry {
             Entry::Facts(facts) => Some(facts),
             _ => None,
         });
@@ -118,13 +118,13 @@ fn is_snapshot(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == snapshot::SUFFIX)
 }
 
-struct Found {
+struct Recovery {
     measured: Measured,
     /// Position of each process in `measured.processes`.
     position: HashMap<(String, events::ProcessKey), usize>,
 }
 
-impl Found {
+impl Recovery {
     fn new(measured: Measured) -> Self {
         let keys = measured.processes.iter().map(|report| (report.node.clone(), report.key));
         Self { position: keys.zip(0..).collect(), measured }
@@ -133,9 +133,9 @@ impl Found {
     fn take_file(&mut self, path: &Path) {
         if is_snapshot(path) {
             match snapshot::read(path) {
-                Ok(found) => {
-                    found.entries.into_iter().for_each(|entry| self.take(entry));
-                    self.measured.warnings.extend(found.problem);
+                Ok(contents) => {
+                    contents.entries.into_iter().for_each(|entry| self.take(entry));
+                    self.measured.warnings.extend(contents.problem);
                 }
                 Err(error) => self.measured.warnings.push(error.to_string()),
             }

@@ -16,20 +16,20 @@ mod intake;
 mod node_spool;
 pub(crate) mod node_sums;
 mod reception;
-mod standing;
+mod replayed_messages;
 
 use crate::handshake::RunSecret;
 use crate::measured::{Measured, RunFacts, Spool};
 use crate::place::node_name;
 use crate::snapshot::{self, ANALYZER, Entry};
-use crate::tuning::{Collectors, Heard, Inbox, Runtime, TuningOptions};
+use crate::tuning::{Collectors, Inbox, Runtime, TuningInput, TuningOptions};
 use channel::{Reception, Strangers};
-use connection::Voice;
+use connection::ConnectionWriter;
 use events::ProcessKey;
 use intake::Intake;
 use node_spool::NodeSpool;
 use node_sums::NodeSums;
-use standing::Standing;
+use replayed_messages::ReplayedMessages;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
@@ -94,12 +94,12 @@ struct Shared {
     intake: Mutex<Intake>,
     spools: Mutex<BTreeMap<String, Arc<Mutex<NodeSpool>>>>,
     sums: Mutex<BTreeMap<String, Arc<Mutex<NodeSums>>>>,
-    voices: Mutex<Vec<(String, Voice)>>,
-    /// Standing messages for collectors that reconnect.
-    standing: Mutex<Standing>,
+    writers: Mutex<Vec<(String, ConnectionWriter)>>,
+    /// Messages repeated to collectors that reconnect.
+    replayed: Mutex<ReplayedMessages>,
     /// Last reports still to be saved to disk.
-    promises: Mutex<Vec<Promise>>,
-    promised: Condvar,
+    pending_saves: Mutex<Vec<PendingSave>>,
+    saves_pending: Condvar,
     strangers: Arc<Strangers>,
     n_connections: AtomicUsize,
     finishing: AtomicBool,
@@ -110,8 +110,8 @@ struct Shared {
 
 /// Process whose last report must be on disk before its collector is told so.
 #[derive(Debug)]
-struct Promise {
-    voice: Voice,
+struct PendingSave {
+    writer: ConnectionWriter,
     process: ProcessKey,
     gone: bool,
 }
@@ -135,10 +135,10 @@ impl Server {
             intake: Mutex::default(),
             spools: Mutex::default(),
             sums: Mutex::default(),
-            voices: Mutex::default(),
-            standing: Mutex::default(),
-            promises: Mutex::default(),
-            promised: Condvar::new(),
+            writers: Mutex::default(),
+            replayed: Mutex::default(),
+            pending_saves: Mutex::default(),
+            saves_pending: Condvar::new(),
             strangers: Arc::new(Strangers::new(reception::STRANGERS)),
             n_connections: AtomicUsize::new(0),
             finishing: AtomicBool::new(false),
@@ -229,11 +229,12 @@ impl Server {
     }
 
     fn stop(&mut self) {
-        let promises = self.shared.promises.lock().unwrap_or_else(PoisonError::into_inner);
+        let pending_saves =
+            self.shared.pending_saves.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.closed.store(true, Ordering::SeqCst);
         // Notified under the lock: a thread about to wait sees `closed`, and a waiting one is woken.
-        self.shared.promised.notify_all();
-        drop(promises);
+        self.shared.saves_pending.notify_all();
+        drop(pending_saves);
         if let Some(reception) = self.reception.take() {
             reception.close();
             reception.wait();
@@ -289,47 +290,47 @@ impl Shared {
         Arc::clone(sums.entry(node.to_owned()).or_insert_with(new))
     }
 
-    fn add_voice(&self, node: String, voice: Voice, ranges: Vec<ThreadRange>) {
-        let mut voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
-        let standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut first = standing.of(&node);
-        drop(standing);
+    fn add_writer(&self, node: String, writer: ConnectionWriter, ranges: Vec<ThreadRange>) {
+        let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        let replayed = self.replayed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = replayed.of(&node);
+        drop(replayed);
         first.push(ToCollector::Resume { ranges });
-        voice.say_all(&first);
+        writer.say_all(&first);
         // Under the lock, so that `finish` either finds the connection or its flag is seen here.
         if self.finishing.load(Ordering::SeqCst) {
-            voice.say(&ToCollector::Finish);
+            writer.say(&ToCollector::Finish);
         }
-        voices.retain(|(other, _)| *other != node);
-        voices.push((node.clone(), voice));
-        drop(voices);
+        writers.retain(|(other, _)| *other != node);
+        writers.push((node.clone(), writer));
+        drop(writers);
         if let Some(inbox) = &self.tuning {
-            inbox.push(Heard::Collector { node });
+            inbox.push(TuningInput::Collector { node });
         }
     }
 
     /// Forgets a closed connection, so that later messages are kept for the next one instead of being lost.
-    fn forget_voice(&self, gone: &Voice) {
-        let mut voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
-        voices.retain(|(_, voice)| !voice.is(gone));
+    fn forget_writer(&self, gone: &ConnectionWriter) {
+        let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        writers.retain(|(_, writer)| !writer.is(gone));
     }
 
     fn say_to_all(&self, message: &ToCollector) {
-        let voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, voice) in voices.iter() {
-            voice.say(message);
+        let writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, writer) in writers.iter() {
+            writer.say(message);
         }
     }
 
-    fn keep_soon(&self, promise: Promise) {
-        self.promises.lock().unwrap_or_else(PoisonError::into_inner).push(promise);
-        self.promised.notify_one();
+    fn save_soon(&self, save: PendingSave) {
+        self.pending_saves.lock().unwrap_or_else(PoisonError::into_inner).push(save);
+        self.saves_pending.notify_one();
     }
 
-    /// Writes snapshots one after the other: reports promised while one is written go into the next.
+    /// Writes snapshots one after the other: reports saves_pending while one is written go into the next.
     fn keep_snapshots(&self) {
         let path = self.spool_dir.join(format!("{ANALYZER}.{}", snapshot::SUFFIX));
-        let mut promises = Vec::new();
+        let mut pending_saves = Vec::new();
         while !self.is_closed() {
             let n_strangers = self.strangers.n_unproved();
             let entries = self.with_intake(|intake| intake.entries(n_strangers));
@@ -338,33 +339,35 @@ impl Shared {
                 self.with_intake(|intake| intake.warn(error.to_string()));
             }
             // Also after a failure: the report is in memory here, and its segment takes up room there.
-            for Promise { voice, process, gone } in promises {
-                voice.say(&ToCollector::Kept { process, gone });
+            for PendingSave { writer, process, gone } in pending_saves {
+                writer.say(&ToCollector::Kept { process, gone });
             }
-            promises = self.wait_for_promises();
+            pending_saves = self.wait_for_saves();
         }
     }
 
-    fn wait_for_promises(&self) -> Vec<Promise> {
-        let promises = self.promises.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_idle = |promises: &mut Vec<Promise>| promises.is_empty() && !self.is_closed();
-        let (mut promises, _) = self
-            .promised
-            .wait_timeout_while(promises, self.snapshot_every, is_idle)
+    fn wait_for_saves(&self) -> Vec<PendingSave> {
+        let pending_saves = self.pending_saves.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_idle =
+            |pending_saves: &mut Vec<PendingSave>| pending_saves.is_empty() && !self.is_closed();
+        let (mut pending_saves, _) = self
+            .saves_pending
+            .wait_timeout_while(pending_saves, self.snapshot_every, is_idle)
             .unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut promises)
+        std::mem::take(&mut pending_saves)
     }
 }
 
 /// Sends the conductor's messages to collectors.
 impl Collectors for Arc<Shared> {
     fn say(&self, node: &str, message: &ToCollector) -> bool {
-        let voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
+        let writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
         // Under the lock: a reconnecting collector gets the message either way.
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner).take(node, message);
-        let voice = voices.iter().find(|(other, _)| other == node).map(|(_, voice)| voice.clone());
-        drop(voices);
-        voice.is_some_and(|voice| voice.say(message))
+        self.replayed.lock().unwrap_or_else(PoisonError::into_inner).take(node, message);
+        let writer =
+            writers.iter().find(|(other, _)| other == node).map(|(_, writer)| writer.clone());
+        drop(writers);
+        writer.is_some_and(|writer| writer.say(message))
     }
 }
 

@@ -85,7 +85,7 @@ fn write_new(path: &Path, entries: impl Iterator<Item = Entry>) -> Result<(), Sn
 
 /// Contents of a snapshot.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct SnapshotContents {
     /// All entries that could be read.
     pub entries: Vec<Entry>,
     /// Sentence about entries that could not be read.
@@ -96,23 +96,23 @@ pub struct Found {
 ///
 /// # Errors
 /// The file cannot be read, or another version wrote it.
-pub fn read(path: &Path) -> Result<Found, SnapshotError> {
+pub fn read(path: &Path) -> Result<SnapshotContents, SnapshotError> {
     let mut file = SpoolReader::open(path)?;
-    let (mut found, mut bytes) = (Found::default(), Vec::new());
+    let (mut contents, mut bytes) = (SnapshotContents::default(), Vec::new());
     let (mut n_unknown, name) = (0, path.display());
     while file.next_frame(&mut bytes)? {
         match wire::decode(&bytes) {
-            Ok(entry) => found.entries.push(entry),
+            Ok(entry) => contents.entries.push(entry),
             Err(_) => n_unknown += 1,
         }
     }
     if let Some(problem) = file.problem() {
         let (at, n_bytes) = (problem.at_byte, problem.n_bytes_lost);
-        found.problem = Some(format!(
+        contents.problem = Some(format!(
             "`{name}` is damaged at byte {at}: what its last {n_bytes} bytes said of processes is lost"
         ));
     } else if n_unknown != 0 {
-        found.problem = Some(format!("{n_unknown} messages in `{name}` are not understood"));
+        contents.problem = Some(format!("{n_unknown} messages in `{name}` are not understood"));
     }
-    Ok(found)
+    Ok(contents)
 }

@@ -2,7 +2,7 @@
 //!
 //! A thread of its own receives the collectors' data after they are on disk ([`inbox`]), tracks the processes and
 //! their clocks ([`directory`]), turns records into news ([`decoding`], [`performance`]), sends the conductor's
-//! decisions to the processes as orders ([`post`]), and writes its lines to the record.
+//! decisions to the processes as orders ([`order_queue`]), and writes its lines to the record.
 //!
 //! # Invariants
 //! - Writing records to disk never waits for tunlets: events that arrive too fast are not delivered to them, and
@@ -12,19 +12,19 @@
 //! # Not here
 //! The decisions (`tunlets`), the format of the lines (`run_record::tuning`).
 
+mod aggregator;
 pub(crate) mod decoding;
 mod directory;
-mod floods;
-mod holdings;
 pub(crate) mod inbox;
-mod joined;
 mod lines;
+mod order_queue;
+mod overload;
 mod performance;
 pub mod plan;
-mod post;
 pub mod resolve;
 mod runtime;
 mod sums;
+mod value_reader;
 
 pub use plan::{Plan, PlannedChange, PlannedPoint};
 
@@ -33,8 +33,8 @@ use std::path::PathBuf;
 use tunlets::Tunlet;
 use tunlets::conductor::{Mode, Options};
 
-pub(crate) use inbox::{Heard, Inbox};
-pub(crate) use post::Collectors;
+pub(crate) use inbox::{Inbox, TuningInput};
+pub(crate) use order_queue::Collectors;
 pub(crate) use runtime::Runtime;
 
 /// Options for tuning.

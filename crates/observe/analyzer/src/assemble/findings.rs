@@ -128,7 +128,7 @@ fn site_in_words<'a>(summary: &'a Summary, words: &str) -> Option<&'a CallSite> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use runs::Made;
+    use runs::SummaryBuilder;
 
     #[test]
     fn a_run_without_ranks_has_no_findings() {
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_most_costly_comes_first_and_trifles_are_left_out() {
-        let summary = Made::ranks(&[2.0, 2.0, 2.0, 2.0])
+        let summary = SummaryBuilder::ranks(&[2.0, 2.0, 2.0, 2.0])
             .site("MPI_File_write_all", 4, 1000, &[1.0, 1.0, 1.0, 1.0])
             .site("MPI_Alltoall", 4, 1000, &[7.0, 7.0, 7.0, 6.9])
             .site("MPI_Win_fence", 4, 0, &[0.01, 0.01, 0.01, 0.01])
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_rank_is_told_with_its_world_when_there_are_several() {
-        let mut summary = Made::ranks(&[2.0]).summary();
+        let mut summary = SummaryBuilder::ranks(&[2.0]).summary();
         assert_eq!(Run::new(&summary).rank_in_words(&summary.ranks[0]), "rank 0");
         summary.worlds[0].program = "/bin/fire".into();
         summary.worlds.push(summary.worlds[0].clone());
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn a_dead_rank_comes_before_everything() {
         let mut summary =
-            Made::ranks(&[2.0, 2.0]).site("MPI_Alltoall", 4, 8, &[8.0, 8.0]).summary();
+            SummaryBuilder::ranks(&[2.0, 2.0]).site("MPI_Alltoall", 4, 8, &[8.0, 8.0]).summary();
         summary.ranks[1].end = "ended without MPI_Finalize".into();
         assert!(findings(&summary)[0].text.contains("ended without"), "{summary:?}");
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Returns totals by MPI name, and the number of calls of operations unknown to this version.
 pub(super) fn totals(roster: &Roster<'_>) -> (BTreeMap<String, OperationTotals>, u64) {
-    let mut sums: BTreeMap<u16, Sums> = BTreeMap::new();
+    let mut sums: BTreeMap<u16, OperationSums> = BTreeMap::new();
     for rank in &roster.ranks {
         for thread in &rank.report.threads {
             for counters in &thread.regions {
@@ -43,14 +43,14 @@ pub(super) fn class_name(class: Class) -> &'static str {
 }
 
 #[derive(Default)]
-struct Sums {
+struct OperationSums {
     calls: u64,
     bytes: u64,
     time_s: f64,
     sizes: SizeHistogram,
 }
 
-impl Sums {
+impl OperationSums {
     fn add(&mut self, rank: &RankProcess<'_>, counters: &RegionCounters) {
         self.calls += counters.n_calls;
         self.bytes += counters.bytes;

@@ -20,12 +20,12 @@ const SHARE_MENTIONED: f64 = 0.01;
 const N_REGIONS_MAX: usize = 500;
 
 /// Lookup of source locations; tests have their own.
-pub(super) trait Places {
+pub(super) trait SourceLookup {
     fn place(&mut self, address: &CodeAddress<'_>) -> Place;
     fn has_lines(&mut self, address: &CodeAddress<'_>) -> bool;
 }
 
-impl Places for symbols::Resolver {
+impl SourceLookup for symbols::Resolver {
     fn place(&mut self, address: &CodeAddress<'_>) -> Place {
         let symbols::Place { function, file, line, module, offset } = self.place_of_return(address);
         Place { function, file, line, module, offset }
@@ -41,10 +41,10 @@ pub(super) fn summarize(
     measured: &Measured,
     facts: &RunFacts,
     (roster, sites): (&Roster<'_>, &Sites),
-    places: &mut dyn Places,
+    lookup: &mut dyn SourceLookup,
 ) -> Summary {
     let (operations, unknown_calls) = operations::totals(roster);
-    let (call_sites, without_lines) = call_sites(sites, roster.ranks.len(), places);
+    let (call_sites, without_lines) = call_sites(sites, roster.ranks.len(), lookup);
     let by_world: Vec<Option<Efficiencies>> =
         roster.worlds.iter().map(|world| efficiency::of_ranks(roster.of_world(world))).collect();
     let ranks: Vec<RankTotals> = roster
@@ -93,7 +93,7 @@ pub(super) fn summarize(
 fn call_sites(
     sites: &Sites,
     n_ranks: usize,
-    places: &mut dyn Places,
+    lookup: &mut dyn SourceLookup,
 ) -> (Vec<CallSite>, BTreeSet<String>) {
     let mut without_lines = BTreeSet::new();
     let with_ranks = N_TIMES_MAX / n_ranks.max(1);
@@ -101,9 +101,9 @@ fn call_sites(
     let mut call_sites = Vec::with_capacity(sites.totals.len());
     for (id, site) in sites.totals.iter().enumerate() {
         let address = sites.address(site);
-        let place = address.as_ref().map(|address| places.place(address)).unwrap_or_default();
+        let place = address.as_ref().map(|address| lookup.place(address)).unwrap_or_default();
         let mentioned = address.filter(|_| mentioned_s <= site.time_s);
-        if let Some(address) = mentioned.filter(|address| !places.has_lines(address)) {
+        if let Some(address) = mentioned.filter(|address| !lookup.has_lines(address)) {
             without_lines.insert(address.module.to_owned());
         }
         let n_ranks = if id < with_ranks { n_ranks } else { 0 };

@@ -22,7 +22,7 @@ pub(super) struct Covered {
 
 /// Sums of all nodes.
 #[derive(Debug, Default)]
-pub(super) struct Sums {
+pub(super) struct StoredSums {
     nodes: BTreeMap<String, Node>,
     pub(super) warnings: Vec<String>,
 }
@@ -81,7 +81,7 @@ impl Covered {
     }
 }
 
-impl Sums {
+impl StoredSums {
     /// Reads the files of sums in the record.
     pub(super) fn read(record: &RunRecord) -> Self {
         let mut sums = Self::default();

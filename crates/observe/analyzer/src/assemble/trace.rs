@@ -15,7 +15,7 @@ mod spools;
 
 use super::roster::Roster;
 use super::sites::Sites;
-use super::sums::Sums;
+use super::sums::StoredSums;
 use crate::{Measured, RunFacts, Spool};
 use conversion::Conversion;
 use functions::Functions;
@@ -48,7 +48,7 @@ pub(super) struct Traced {
 /// Writes all records of the spools as events.
 pub(super) fn write(
     measured: &Measured,
-    (roster, sites, sums): (&Roster<'_>, &Sites, &Sums),
+    (roster, sites, sums): (&Roster<'_>, &Sites, &StoredSums),
     (record, facts): (&RunRecord, &RunFacts),
 ) -> Result<Traced, TableError> {
     let mut traced = Traced::default();
@@ -113,7 +113,7 @@ fn by_node(spools: &[Spool]) -> BTreeMap<&str, Vec<&Spool>> {
 }
 
 /// Returns the number of records after the last one that arrived from each thread.
-fn never_arrived(roster: &Roster<'_>, ends: &HashMap<ThreadKey, u64>, sums: &Sums) -> u64 {
+fn never_arrived(roster: &Roster<'_>, ends: &HashMap<ThreadKey, u64>, sums: &StoredSums) -> u64 {
     let threads = roster.ranks.iter().flat_map(|rank| {
         let threads = rank.report.threads.iter();
         threads.map(move |thread| (rank.report, thread.idx, thread.n_written))

@@ -81,7 +81,7 @@ impl Collector {
         if is_all {
             let fill = self.fill(|process| !process.is_prompt());
             self.sum_pace.after(fill);
-            self.processes.iter_mut().for_each(Observed::calm_down);
+            self.processes.iter_mut().for_each(Observed::clear_prompt);
         }
         let is_all_sent = self.send_records(is_all);
         self.is_prompt = self.processes.iter().any(Observed::is_prompt);
@@ -107,7 +107,7 @@ impl Collector {
         let n_processes = self.processes.len();
         let mut n_idle = 0;
         while n_idle < n_processes {
-            if self.sums.summaries.is_long() {
+            if self.sums.builder.is_long() {
                 return false;
             }
             let Some(connection) = self.link.connection().filter(|link| link.has_room()) else {
@@ -118,7 +118,7 @@ impl Collector {
             let is_asked = is_all || process.is_prompt();
             let mut n_sent = 0;
             let is_read = is_asked
-                && process.read_on(&mut self.sums.summaries, |records| {
+                && process.read_on(&mut self.sums.builder, |records| {
                     n_sent += 1;
                     connection.send(&ToAnalyzer::Records(records)).ok();
                 });

@@ -1,8 +1,8 @@
 //! The collector's connection to the analyzer: established in the background, read and written without blocking.
 
 use super::plan::retry_after;
-use crate::handshake::{HandshakeError, Hearing, Trusted, as_collector};
-use crate::place::Place;
+use crate::handshake::{AuthenticatedConnection, HandshakeError, MessageReader, as_collector};
+use crate::place::RunEnvironment;
 use channel::Sealer;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ const READ_BYTES: usize = 64 << 10;
 /// Link to the analyzer, connected or not.
 #[derive(Debug)]
 pub(crate) struct Link {
-    place: Place,
+    environment: RunEnvironment,
     node: String,
     /// Time for which a lost analyzer is retried.
     patience: Duration,
@@ -30,7 +30,7 @@ pub(crate) struct Link {
 
 #[derive(Debug)]
 enum State {
-    Connecting(Receiver<Result<Trusted, HandshakeError>>),
+    Connecting(Receiver<Result<AuthenticatedConnection, HandshakeError>>),
     Waiting { until: Instant },
     Up(Box<Connection>),
     GivenUp,
@@ -46,10 +46,15 @@ pub(crate) struct News {
 }
 
 impl Link {
-    pub(crate) fn new(place: &Place, node: &str, patience: Duration, now: Instant) -> Self {
+    pub(crate) fn new(
+        environment: &RunEnvironment,
+        node: &str,
+        patience: Duration,
+        now: Instant,
+    ) -> Self {
         let state = State::Waiting { until: now };
-        let (place, node) = (place.clone(), node.to_owned());
-        Self { place, node, patience, state, lost_at: now }
+        let (environment, node) = (environment.clone(), node.to_owned());
+        Self { environment, node, patience, state, lost_at: now }
     }
 
     pub(crate) fn connection(&mut self) -> Option<&mut Connection> {
@@ -81,9 +86,9 @@ impl Link {
             State::Waiting { .. } => self.state = State::Connecting(self.connect()),
             State::Connecting(outcome) => match outcome.try_recv() {
                 Err(TryRecvError::Empty) => {}
-                Ok(Ok(trusted)) => {
-                    news.welcomed = Some(trusted.report_every_ms);
-                    self.rise(trusted, now);
+                Ok(Ok(authenticated)) => {
+                    news.welcomed = Some(authenticated.report_every_ms);
+                    self.rise(authenticated, now);
                     if let State::Up(connection) = &mut self.state
                         && !connection.exchange(&mut news.messages).unwrap_or(false)
                     {
@@ -106,8 +111,8 @@ impl Link {
         news
     }
 
-    fn rise(&mut self, trusted: Trusted, now: Instant) {
-        match Connection::new(trusted) {
+    fn rise(&mut self, authenticated: AuthenticatedConnection, now: Instant) {
+        match Connection::new(authenticated) {
             Ok(connection) => self.state = State::Up(Box::new(connection)),
             Err(_) => self.wait(now),
         }
@@ -121,15 +126,15 @@ impl Link {
         };
     }
 
-    fn connect(&self) -> Receiver<Result<Trusted, HandshakeError>> {
+    fn connect(&self) -> Receiver<Result<AuthenticatedConnection, HandshakeError>> {
         let (done, outcome) = channel();
-        let (place, node) = (self.place.clone(), self.node.clone());
+        let (environment, node) = (self.environment.clone(), self.node.clone());
         let connect = move || {
-            let mut last = Err(HandshakeError::Stranger);
-            for address in &place.analyzers {
+            let mut last = Err(HandshakeError::NotACollector);
+            for address in &environment.analyzers {
                 last = TcpStream::connect_timeout(address, CONNECT_PATIENCE)
                     .map_err(HandshakeError::from)
-                    .and_then(|stream| as_collector(stream, &place, &node));
+                    .and_then(|stream| as_collector(stream, &environment, &node));
                 if last.is_ok() {
                     break;
                 }
@@ -148,7 +153,7 @@ impl Link {
 pub(crate) struct Connection {
     stream: Arc<TcpStream>,
     sealer: Sealer,
-    hearing: Hearing,
+    reader: MessageReader,
     /// Read buffer.
     bytes: Vec<u8>,
     /// Buffer for a message before it is encrypted.
@@ -158,11 +163,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    fn new(trusted: Trusted) -> io::Result<Self> {
-        trusted.stream.set_nonblocking(true)?;
-        let Trusted { stream, sealer, hearing, .. } = trusted;
+    fn new(authenticated: AuthenticatedConnection) -> io::Result<Self> {
+        authenticated.stream.set_nonblocking(true)?;
+        let AuthenticatedConnection { stream, sealer, reader, .. } = authenticated;
         let (bytes, plain, waiting) = (vec![0; READ_BYTES], Vec::new(), Vec::new());
-        Ok(Self { stream, sealer, hearing, bytes, plain, waiting, n_written: 0 })
+        Ok(Self { stream, sealer, reader, bytes, plain, waiting, n_written: 0 })
     }
 
     pub(crate) fn stream(&self) -> &TcpStream {
@@ -209,12 +214,12 @@ impl Connection {
         while is_open {
             match (&*self.stream).read(&mut self.bytes) {
                 Ok(0) => is_open = false,
-                Ok(n_bytes) => self.hearing.push(&self.bytes[..n_bytes])?,
+                Ok(n_bytes) => self.reader.push(&self.bytes[..n_bytes])?,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
-            while let Some(message) = self.hearing.next_message()? {
+            while let Some(message) = self.reader.next_message()? {
                 messages.push(message);
             }
         }

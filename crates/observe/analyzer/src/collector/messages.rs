@@ -50,7 +50,7 @@ impl Collector {
                 }
             }
             ToCollector::Events { shapes, flush_every_ms, read_every_ms } => {
-                self.pace.somebody_waits(Duration::from_millis(read_every_ms.into()));
+                self.pace.set_awaited_interval(Duration::from_millis(read_every_ms.into()));
                 self.take_shapes(shapes, flush_every_ms);
             }
             ToCollector::Summarize { process, events } => self.take_wish(process, events),

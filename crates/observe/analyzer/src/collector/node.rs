@@ -1,6 +1,6 @@
 //! The run's folder on this node: lock, doorbell and segments.
 
-use crate::place::{DOORBELL, LOCK, Place, RECORD, SEGMENT_SUFFIX};
+use crate::place::{DOORBELL, LOCK, RECORD, RunEnvironment, SEGMENT_SUFFIX};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -19,13 +19,13 @@ pub(crate) struct NodeFolder {
 
 impl NodeFolder {
     /// Takes the node, creating its folder if missing; returns `None` if another collector has it.
-    pub(crate) fn take(place: &Place, node: &str) -> io::Result<Option<Self>> {
-        let run_dir = place.run_dir();
+    pub(crate) fn take(environment: &RunEnvironment, node: &str) -> io::Result<Option<Self>> {
+        let run_dir = environment.run_dir();
         let dir = run_dir.join(node);
         private_folder::take(&run_dir)?;
         private_folder::take(&dir)?;
-        let Some(lock) = lock(&dir.join(LOCK), &place.started_by)? else { return Ok(None) };
-        if let Some(out) = &place.out {
+        let Some(lock) = lock(&dir.join(LOCK), &environment.started_by)? else { return Ok(None) };
+        if let Some(out) = &environment.out {
             // Only cleaning up after a killed collector reads this file.
             name_record(&dir.join(RECORD), out).ok();
         }
@@ -109,8 +109,8 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    fn place(shm_dir: &Path) -> Place {
-        Place {
+    fn environment(shm_dir: &Path) -> RunEnvironment {
+        RunEnvironment {
             run: 1,
             shm_dir: shm_dir.to_owned(),
             analyzers: Vec::new(),
@@ -125,15 +125,15 @@ mod tests {
     #[test]
     fn nothing_is_written_through_links() {
         let shm = tempfile::tempdir().unwrap();
-        let (place, theirs) = (place(shm.path()), shm.path().join("file"));
+        let (environment, theirs) = (environment(shm.path()), shm.path().join("file"));
         fs::write(&theirs, "kept").unwrap();
-        private_folder::take(&place.run_dir()).unwrap();
-        let node = place.run_dir().join("node");
+        private_folder::take(&environment.run_dir()).unwrap();
+        let node = environment.run_dir().join("node");
         private_folder::take(&node).unwrap();
         symlink(&theirs, node.join(RECORD)).unwrap();
-        assert!(NodeFolder::take(&place, "node").unwrap().is_some());
-        symlink(&theirs, place.run_dir().join("lock")).unwrap();
-        assert!(lock(&place.run_dir().join("lock"), "rank").is_err());
+        assert!(NodeFolder::take(&environment, "node").unwrap().is_some());
+        symlink(&theirs, environment.run_dir().join("lock")).unwrap();
+        assert!(lock(&environment.run_dir().join("lock"), "rank").is_err());
         assert_eq!(fs::read(&theirs).unwrap(), b"kept");
     }
 
@@ -141,12 +141,12 @@ mod tests {
     fn a_folder_that_is_not_ours_alone_is_no_node() {
         use std::os::unix::fs::PermissionsExt;
         let shm = tempfile::tempdir().unwrap();
-        let place = place(shm.path());
-        fs::create_dir(place.run_dir()).unwrap();
-        fs::set_permissions(place.run_dir(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(NodeFolder::take(&place, "node").is_err());
-        fs::remove_dir(place.run_dir()).unwrap();
-        symlink(shm.path(), place.run_dir()).unwrap();
-        assert!(NodeFolder::take(&place, "node").is_err());
+        let environment = environment(shm.path());
+        fs::create_dir(environment.run_dir()).unwrap();
+        fs::set_permissions(environment.run_dir(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(NodeFolder::take(&environment, "node").is_err());
+        fs::remove_dir(environment.run_dir()).unwrap();
+        symlink(shm.path(), environment.run_dir()).unwrap();
+        assert!(NodeFolder::take(&environment, "node").is_err());
     }
 }

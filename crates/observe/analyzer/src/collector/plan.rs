@@ -59,7 +59,7 @@ impl DrainPace {
     }
 
     /// Sets the time within which records of processes that take orders are wanted.
-    pub(crate) fn somebody_waits(&mut self, time: Duration) {
+    pub(crate) fn set_awaited_interval(&mut self, time: Duration) {
         self.awaited = time.max(SHORTEST);
     }
 
@@ -90,7 +90,7 @@ impl DrainPace {
 
 /// Progress of one thread's records.
 ///
-/// Records are delivered in two ways: individually and summed. Those of one way may be safe before earlier ones
+/// Records are delivered on two paths: individually and summed. Those of one path may be safe before earlier ones
 /// of the other, but a ring is freed in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
@@ -98,20 +98,20 @@ pub(crate) struct Progress {
     pub acknowledged: u64,
     /// Number of records handed to the connection.
     pub sent: u64,
-    single: Way,
-    summed: Way,
+    single: DeliveryPath,
+    summed: DeliveryPath,
 }
 
-/// Positions up to which records were delivered in one way.
+/// Positions up to which records were delivered on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Way {
+struct DeliveryPath {
     handed: u64,
     safe: u64,
 }
 
-impl Way {
-    /// Returns the position before which nothing of this way is unsafe, with records up to `sent`
-    /// delivered in either way.
+impl DeliveryPath {
+    /// Returns the position before which nothing of this path is unsafe, with records up to `sent`
+    /// delivered on either path.
     fn safe_up_to(&self, sent: u64) -> u64 {
         if self.handed <= self.safe { sent } else { self.safe }
     }
@@ -128,8 +128,8 @@ impl Way {
 impl Progress {
     /// Starts at `position`; all records before it are safe.
     pub(crate) fn at(position: u64) -> Self {
-        let way = Way { handed: position, safe: position };
-        Self { acknowledged: position, sent: position, single: way, summed: way }
+        let path = DeliveryPath { handed: position, safe: position };
+        Self { acknowledged: position, sent: position, single: path, summed: path }
     }
 
     /// Returns the next records to deliver if `written` exist: first and count.
@@ -229,18 +229,18 @@ impl Stage {
 
 /// Availability of the analyzer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listener {
+pub(crate) enum AnalyzerState {
     /// The analyzer is connected or expected soon.
-    There,
+    Available,
     /// The analyzer has ended the run: the command is over.
     Finishing,
     /// The analyzer was given up: records go to a file.
-    Gone,
+    GivenUp,
 }
 
 /// Returns whether the collector ends.
-pub(crate) fn is_over(listener: Listener, n_processes: usize) -> bool {
-    n_processes == 0 && listener != Listener::There
+pub(crate) fn is_over(analyzer: AnalyzerState, n_processes: usize) -> bool {
+    n_processes == 0 && analyzer != AnalyzerState::Available
 }
 
 /// Returns the time between two reports of a running process.
@@ -281,7 +281,7 @@ mod tests {
     #[track_caller]
     fn check_awaited(ms: u64, fills: &[f64], expected_ms: u128) {
         let mut pace = DrainPace::default();
-        pace.somebody_waits(Duration::from_millis(ms));
+        pace.set_awaited_interval(Duration::from_millis(ms));
         fills.iter().for_each(|fill| pace.after(*fill));
         assert_eq!(pace.interval_when_awaited().as_millis(), expected_ms, "after {fills:?}");
     }
@@ -388,11 +388,11 @@ mod tests {
 
     #[test]
     fn a_collector_ends_when_nobody_needs_it() {
-        assert!(!is_over(Listener::There, 0));
-        assert!(!is_over(Listener::Finishing, 1));
-        assert!(!is_over(Listener::Gone, 1));
-        assert!(is_over(Listener::Finishing, 0));
-        assert!(is_over(Listener::Gone, 0));
+        assert!(!is_over(AnalyzerState::Available, 0));
+        assert!(!is_over(AnalyzerState::Finishing, 1));
+        assert!(!is_over(AnalyzerState::GivenUp, 1));
+        assert!(is_over(AnalyzerState::Finishing, 0));
+        assert!(is_over(AnalyzerState::GivenUp, 0));
     }
 
     #[track_caller]

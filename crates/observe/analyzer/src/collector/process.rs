@@ -5,7 +5,7 @@ mod reading;
 use super::control::Control;
 use super::modules::ModuleMap;
 use super::plan::{Milestone, Stage};
-use super::summaries::{Passed, Wish};
+use super::summaries::{BatchPositions, SumRequest};
 use events::{CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
 use reading::Following;
 use ring::{SegmentError, SegmentReader, ThreadView};
@@ -37,9 +37,9 @@ pub(crate) struct Observed {
     ended_at: Option<(u64, u64)>,
     threads: Vec<Following>,
     /// Events that are summed in this collector.
-    wish: Wish,
-    /// See [`super::summaries::Source::passed`].
-    passed: Passed,
+    request: SumRequest,
+    /// See [`super::summaries::ThreadInput::passed`].
+    passed: BatchPositions,
     /// True if its events may be awaited: it recently had some that are not only summed.
     is_prompt: bool,
     modules: ModuleMap,
@@ -67,7 +67,7 @@ impl Observed {
             path: path.into(),
             ended_at: None,
             threads: Vec::new(),
-            wish: Wish::default(),
+            request: SumRequest::default(),
             passed: Vec::new(),
             is_prompt: true,
             modules,
@@ -126,8 +126,8 @@ impl Observed {
     }
 
     /// Sets the events that are summed from now on.
-    pub(crate) fn set_wish(&mut self, wish: Wish) {
-        self.wish = wish;
+    pub(crate) fn set_request(&mut self, request: SumRequest) {
+        self.request = request;
         self.passed.clear();
     }
 

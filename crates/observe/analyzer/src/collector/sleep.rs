@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 /// Sources that ended the last sleep; only these are polled.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Called {
+pub(super) struct WakeUps {
     pub(super) by_doorbell: bool,
     pub(super) by_link: bool,
     pub(super) by_end: bool,
 }
 
-impl Called {
+impl WakeUps {
     pub(super) const BY_ALL: Self = Self { by_doorbell: true, by_link: true, by_end: true };
 }
 
@@ -35,7 +35,7 @@ impl Collector {
         let mut told = fds.iter().map(|fd| !is_told || !fd.revents().is_empty());
         let mut called = |is_there| is_there && told.next().unwrap_or(true);
         let [by_doorbell, by_link, by_end] = there.map(&mut called);
-        self.called = Called { by_doorbell, by_link, by_end };
+        self.wake_ups = WakeUps { by_doorbell, by_link, by_end };
     }
 
     /// Returns the time until something is due without a wake-up.

@@ -24,30 +24,30 @@ const N_SUMS_LONG: usize = 50_000;
 
 /// Events of a process that are wanted as sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wish {
+pub(crate) struct SumRequest {
     /// True for each event that is summed.
     summed: Vec<bool>,
     /// True for each function whose exits are summed, so that its entries must be remembered.
     timed: Vec<bool>,
 }
 
-impl Wish {
+impl SumRequest {
     /// Requests sums of `events`; events without a shape are ignored.
     pub(crate) fn new(shapes: &[EventShape], events: &[u32]) -> Self {
-        let mut wish = Self { summed: vec![false; shapes.len()], timed: Vec::new() };
+        let mut request = Self { summed: vec![false; shapes.len()], timed: Vec::new() };
         for event in events {
             let Some(shape) = shapes.get(*event as usize) else { continue };
-            wish.summed[*event as usize] = true;
+            request.summed[*event as usize] = true;
             if shape.place == Place::Exit {
                 let function = shape.function as usize;
                 // Functions are numbered by their events, so no number exceeds the number of events.
                 if function < shapes.len() {
-                    wish.timed.resize(wish.timed.len().max(function + 1), false);
-                    wish.timed[function] = true;
+                    request.timed.resize(request.timed.len().max(function + 1), false);
+                    request.timed[function] = true;
                 }
             }
         }
-        wish
+        request
     }
 
     /// Returns whether no event is summed.
@@ -66,13 +66,13 @@ impl Wish {
 
 /// Thread whose records are read, with its state.
 #[derive(Debug)]
-pub(crate) struct Source<'a> {
+pub(crate) struct ThreadInput<'a> {
     pub(crate) process: ProcessKey,
     pub(crate) thread: u32,
-    pub(crate) wish: &'a Wish,
+    pub(crate) request: &'a SumRequest,
     pub(crate) calls: &'a mut Calls,
     /// Batches in which the process passed each event.
-    pub(crate) passed: &'a mut Passed,
+    pub(crate) passed: &'a mut BatchPositions,
     /// True if the process writes no more, so that incomplete events stay incomplete.
     pub(crate) is_ended: bool,
     /// Number of the thread's records from which on a batch is long.
@@ -80,11 +80,11 @@ pub(crate) struct Source<'a> {
 }
 
 /// By event: the last batch in which a process passed it, and its position among that batch's processes.
-pub(crate) type Passed = Vec<(u64, usize)>;
+pub(crate) type BatchPositions = Vec<(u64, usize)>;
 
 /// Result of reading records.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sorted {
+pub(crate) struct ReadResult {
     /// Number of records dealt with.
     pub(crate) n_read: usize,
     /// True if the thread has a range in the open batch that ends after the last of them.
@@ -95,7 +95,7 @@ pub(crate) struct Sorted {
 
 /// Batch of sums that is being filled.
 #[derive(Debug)]
-pub(crate) struct Summaries {
+pub(crate) struct SumBatchBuilder {
     shapes: Vec<EventShape>,
     /// Sums by event.
     sums: Vec<EventSummary>,
@@ -109,7 +109,7 @@ pub(crate) struct Summaries {
     is_long: bool,
 }
 
-impl Default for Summaries {
+impl Default for SumBatchBuilder {
     fn default() -> Self {
         Self {
             shapes: Vec::new(),
@@ -125,7 +125,7 @@ impl Default for Summaries {
     }
 }
 
-impl Summaries {
+impl SumBatchBuilder {
     /// Sets the shapes of the events; the open batch must be empty.
     pub(crate) fn set_shapes(&mut self, shapes: Vec<EventShape>) {
         self.sums = vec![EventSummary::default(); shapes.len()];
@@ -176,51 +176,51 @@ impl Summaries {
     /// Reads records of a thread, starting with number `first`.
     pub(crate) fn read(
         &mut self,
-        mut source: Source<'_>,
+        mut input: ThreadInput<'_>,
         first: u64,
         records: &[CallRecord],
-    ) -> Sorted {
-        let mut sorted = Sorted::default();
-        let n_known = source.calls.resumes_at.saturating_sub(first);
+    ) -> ReadResult {
+        let mut result = ReadResult::default();
+        let n_known = input.calls.resumes_at.saturating_sub(first);
         let n_known = usize::try_from(n_known).unwrap_or(usize::MAX).min(records.len());
         let mut is_touched = false;
         let mut at = 0;
         while let Some(record) = records.get(at) {
             let event =
                 EventRecord::of(record).filter(|_| record.kind == FunctionKind::Event as u16);
-            let is_summed = event.is_some_and(|event| source.wish.sums(event.event));
+            let is_summed = event.is_some_and(|event| input.request.sums(event.event));
             let n_taken = match event {
                 Some(event) if is_summed => {
                     let n_wanted = self.n_records(event.event);
                     let more = records[at + 1..].iter().take(n_wanted - 1);
                     let n_found = 1 + more.take_while(|next| is_more(next)).count();
-                    if n_found < n_wanted && records.len() == at + n_found && !source.is_ended {
+                    if n_found < n_wanted && records.len() == at + n_found && !input.is_ended {
                         break;
                     }
                     if n_known <= at {
-                        source.calls.go_on(first + at as u64, event.ticks);
-                        self.add(&mut source, &event, &records[at + 1..at + n_found]);
+                        input.calls.go_on(first + at as u64, event.ticks);
+                        self.add(&mut input, &event, &records[at + 1..at + n_found]);
                         is_touched = true;
                     }
                     n_found
                 }
                 _ => {
                     if let Some(event) = event.filter(|_| n_known <= at) {
-                        source.calls.go_on(first + at as u64, event.ticks);
-                        is_touched |= self.enter(&mut source, &event);
+                        input.calls.go_on(first + at as u64, event.ticks);
+                        is_touched |= self.enter(&mut input, &event);
                     }
-                    keep(&mut sorted.kept, at);
+                    keep(&mut result.kept, at);
                     1
                 }
             };
             at += n_taken;
         }
-        sorted.n_read = at;
+        result.n_read = at;
         if is_touched {
-            self.extend_range(&mut source, first, first + at as u64);
-            sorted.is_in_batch = true;
+            self.extend_range(&mut input, first, first + at as u64);
+            result.is_in_batch = true;
         }
-        sorted
+        result
     }
 
     fn n_records(&self, event: u32) -> usize {
@@ -229,20 +229,20 @@ impl Summaries {
     }
 
     /// Remembers an entry; returns whether its exit is timed.
-    fn enter(&mut self, source: &mut Source<'_>, event: &EventRecord) -> bool {
+    fn enter(&mut self, input: &mut ThreadInput<'_>, event: &EventRecord) -> bool {
         let Some(shape) = self.shapes.get(event.event as usize) else { return false };
-        if shape.place == Place::Exit || !source.wish.times(shape.function) {
+        if shape.place == Place::Exit || !input.request.times(shape.function) {
             return false;
         }
-        if !source.calls.enter(shape.function, event.ticks) {
+        if !input.calls.enter(shape.function, event.ticks) {
             self.n_unmatched += 1;
         }
         true
     }
 
     /// Adds a passage, with the records of its remaining attributes.
-    fn add(&mut self, source: &mut Source<'_>, event: &EventRecord, more: &[CallRecord]) {
-        self.enter(source, event);
+    fn add(&mut self, input: &mut ThreadInput<'_>, event: &EventRecord, more: &[CallRecord]) {
+        self.enter(input, event);
         let number = event.event as usize;
         let (shape, sum) = (&self.shapes[number], &mut self.sums[number]);
         if sum.n == 0 {
@@ -254,15 +254,15 @@ impl Summaries {
         sum.n += 1;
         sum.first_ticks = sum.first_ticks.min(event.ticks);
         sum.last_ticks = sum.last_ticks.max(event.ticks);
-        if source.passed.len() <= number {
-            source.passed.resize(number + 1, (0, 0));
+        if input.passed.len() <= number {
+            input.passed.resize(number + 1, (0, 0));
         }
-        let passed = &mut source.passed[number];
+        let passed = &mut input.passed[number];
         if passed.0 != self.number {
             *passed = (self.number, sum.processes.len());
             sum.n_ranks += 1;
             if shape.by_process {
-                sum.processes.push(ProcessSum::of(source.process));
+                sum.processes.push(ProcessSum::of(input.process));
                 self.n_sums += 1;
                 self.is_long |= N_SUMS_LONG <= self.n_sums;
             }
@@ -281,7 +281,7 @@ impl Summaries {
             }
         }
         if shape.place == Place::Exit {
-            let Some((ticks, is_outer)) = source.calls.leave(shape.function, event.ticks) else {
+            let Some((ticks, is_outer)) = input.calls.leave(shape.function, event.ticks) else {
                 self.n_unmatched += 1;
                 return;
             };
@@ -295,11 +295,11 @@ impl Summaries {
         }
     }
 
-    fn extend_range(&mut self, source: &mut Source<'_>, first: u64, end: u64) {
-        let calls = &mut *source.calls;
+    fn extend_range(&mut self, input: &mut ThreadInput<'_>, first: u64, end: u64) {
+        let calls = &mut *input.calls;
         if calls.range.0 != self.number {
             calls.range = (self.number, self.ranges.len());
-            let (process, thread) = (source.process, source.thread);
+            let (process, thread) = (input.process, input.thread);
             // Records in between were sent individually: the ranges of a thread have no gaps.
             let first = calls.range_end.unwrap_or(first);
             self.ranges.push(ThreadRange { process, thread, first, end, open: Vec::new() });
@@ -309,7 +309,7 @@ impl Summaries {
         calls.range_end = Some(end);
         range.open.clear();
         range.open.extend(calls.outer());
-        self.is_long |= source.n_records_long <= end.saturating_sub(range.first);
+        self.is_long |= input.n_records_long <= end.saturating_sub(range.first);
     }
 }
 

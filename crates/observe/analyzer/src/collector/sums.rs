@@ -8,7 +8,7 @@
 use super::Collector;
 use super::plan::{DrainPace, Milestone};
 use super::process::Observed;
-use super::summaries::{Summaries, Wish};
+use super::summaries::{SumBatchBuilder, SumRequest};
 use events::ProcessKey;
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -23,10 +23,10 @@ type ThreadEnd = (ProcessKey, u32, u64);
 
 /// The sums of a node.
 #[derive(Debug)]
-pub(crate) struct Sums {
-    pub(super) summaries: Summaries,
+pub(crate) struct SumSender {
+    pub(super) builder: SumBatchBuilder,
     /// Events to sum by process; those under `None` apply to all other processes.
-    wishes: HashMap<Option<ProcessKey>, Vec<u32>>,
+    requests: HashMap<Option<ProcessKey>, Vec<u32>>,
     unacknowledged: VecDeque<(u64, Vec<ThreadEnd>)>,
     flush_every: Duration,
     next_flush: Instant,
@@ -34,11 +34,11 @@ pub(crate) struct Sums {
     pub(super) is_resumed: bool,
 }
 
-impl Sums {
+impl SumSender {
     pub(super) fn new(now: Instant) -> Self {
         Self {
-            summaries: Summaries::default(),
-            wishes: HashMap::new(),
+            builder: SumBatchBuilder::default(),
+            requests: HashMap::new(),
             unacknowledged: VecDeque::new(),
             flush_every: FLUSH_EVERY,
             next_flush: now,
@@ -48,57 +48,57 @@ impl Sums {
 
     /// Rewinds after a lost connection.
     pub(super) fn rewind(&mut self) {
-        self.summaries.reset();
+        self.builder.reset();
         self.unacknowledged.clear();
         self.is_resumed = false;
     }
 
     /// Returns the events of a process that are wanted as sums.
-    pub(super) fn wish(&self, process: ProcessKey) -> Wish {
-        let own = self.wishes.get(&Some(process)).or_else(|| self.wishes.get(&None));
-        own.map(|events| Wish::new(self.summaries.shapes(), events)).unwrap_or_default()
+    pub(super) fn request(&self, process: ProcessKey) -> SumRequest {
+        let own = self.requests.get(&Some(process)).or_else(|| self.requests.get(&None));
+        own.map(|events| SumRequest::new(self.builder.shapes(), events)).unwrap_or_default()
     }
 
     pub(super) fn forget(&mut self, process: ProcessKey) {
-        self.wishes.remove(&Some(process));
+        self.requests.remove(&Some(process));
     }
 
     /// Returns the time at which the next batch is due, if any.
     pub(super) fn next_flush(&self) -> Option<Instant> {
-        (!self.summaries.is_empty()).then_some(self.next_flush)
+        (!self.builder.is_empty()).then_some(self.next_flush)
     }
 }
 
 impl Collector {
     pub(super) fn take_shapes(&mut self, shapes: Vec<EventShape>, flush_every_ms: u32) {
         self.sums.flush_every = Duration::from_millis(flush_every_ms.into());
-        if shapes != self.sums.summaries.shapes() {
+        if shapes != self.sums.builder.shapes() {
             // Events read with other shapes are read again.
-            self.sums.summaries.reset();
+            self.sums.builder.reset();
             self.sums.unacknowledged.clear();
             self.processes.iter_mut().for_each(Observed::reread);
             if shapes.iter().any(|shape| shape.by_process) {
                 self.sum_pace = DrainPace::of_probes();
             }
-            self.sums.summaries.set_shapes(shapes);
+            self.sums.builder.set_shapes(shapes);
         }
         for process in &mut self.processes {
-            process.set_wish(self.sums.wish(process.key));
+            process.set_request(self.sums.request(process.key));
         }
     }
 
     pub(super) fn take_wish(&mut self, process: Option<ProcessKey>, events: Vec<u32>) {
-        self.sums.wishes.insert(process, events);
+        self.sums.requests.insert(process, events);
         match process {
             Some(key) => {
-                let wish = self.sums.wish(key);
+                let request = self.sums.request(key);
                 if let Some(process) = self.process(key) {
-                    process.set_wish(wish);
+                    process.set_request(request);
                 }
             }
             None => {
                 for process in &mut self.processes {
-                    process.set_wish(self.sums.wish(process.key));
+                    process.set_request(self.sums.request(process.key));
                 }
             }
         }
@@ -130,13 +130,13 @@ impl Collector {
     /// Sends the open batch if it is due.
     pub(super) fn flush_sums(&mut self, now: Instant) {
         let sums = &mut self.sums;
-        if sums.summaries.is_empty() || N_UNACKNOWLEDGED_MAX <= sums.unacknowledged.len() {
+        if sums.builder.is_empty() || N_UNACKNOWLEDGED_MAX <= sums.unacknowledged.len() {
             return;
         }
         // A process that is ending waits until its last records are safe.
         let is_ending = |process: &Observed| process.stage.reached != Milestone::Running;
         let is_due = sums.next_flush <= now
-            || sums.summaries.is_long()
+            || sums.builder.is_long()
             || self.finishing
             || self.processes.iter().any(is_ending);
         let Some(connection) = self.link.connection().filter(|link| is_due && link.has_room())
@@ -144,7 +144,7 @@ impl Collector {
             return;
         };
         sums.next_flush = now + sums.flush_every;
-        let Some(batch) = sums.summaries.take() else { return };
+        let Some(batch) = sums.builder.take() else { return };
         let ranges = batch.ranges.iter();
         let ranges = ranges.map(|range| (range.process, range.thread, range.end)).collect();
         sums.unacknowledged.push_back((batch.number, ranges));

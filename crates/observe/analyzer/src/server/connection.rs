@@ -2,10 +2,10 @@
 
 use super::Shared;
 use super::node_spool::NodeSpool;
-use super::node_sums::{NodeSums, Taken};
+use super::node_sums::{BatchOutcome, NodeSums};
 use super::reception::Served;
-use crate::handshake::{HandshakeError, Hearing, Trusted, as_analyzer};
-use crate::tuning::Heard;
+use crate::handshake::{AuthenticatedConnection, HandshakeError, MessageReader, as_analyzer};
+use crate::tuning::TuningInput;
 use channel::{Guest, Sealer};
 use events::ProcessKey;
 use std::io::{ErrorKind, Read, Write};
@@ -25,17 +25,17 @@ const READ_BYTES: usize = 256 << 10;
 
 /// Writing half of a connection, shared by its own thread and the thread that ends the run.
 #[derive(Debug, Clone)]
-pub(super) struct Voice(Arc<Mutex<Speech>>);
+pub(super) struct ConnectionWriter(Arc<Mutex<WriterState>>);
 
 #[derive(Debug)]
-struct Speech {
+struct WriterState {
     stream: Arc<TcpStream>,
     sealer: Sealer,
     plain: Vec<u8>,
     wire: Vec<u8>,
 }
 
-impl Speech {
+impl WriterState {
     fn say_all(&mut self, messages: &[ToCollector]) -> Result<(), HandshakeError> {
         self.plain.clear();
         self.wire.clear();
@@ -47,7 +47,7 @@ impl Speech {
     }
 }
 
-impl Voice {
+impl ConnectionWriter {
     /// Sends `message`; returns false if the connection failed.
     pub(super) fn say(&self, message: &ToCollector) -> bool {
         self.say_all(std::slice::from_ref(message))
@@ -55,11 +55,11 @@ impl Voice {
 
     /// Sends `messages` at once; returns false if the connection failed.
     pub(super) fn say_all(&self, messages: &[ToCollector]) -> bool {
-        let mut speech = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let said = speech.say_all(messages);
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = state.say_all(messages);
         if matches!(said, Err(HandshakeError::Connection(_))) {
             // Part of a record may have been sent, so nothing can follow it. The connection may already be closed.
-            speech.stream.shutdown(Shutdown::Both).ok();
+            state.stream.shutdown(Shutdown::Both).ok();
         }
         said.is_ok()
     }
@@ -72,17 +72,17 @@ impl Voice {
 
 /// Serves the collector at the other end of a connection until the collector or the server ends.
 pub(super) fn serve(guest: Guest, shared: &Shared) -> Result<(), HandshakeError> {
-    let trusted = as_analyzer(guest.stream, guest.seat, &shared.run)?;
-    let Trusted { stream, sealer, hearing, node, .. } = trusted;
+    let authenticated = as_analyzer(guest.stream, guest.seat, &shared.run)?;
+    let AuthenticatedConnection { stream, sealer, reader, node, .. } = authenticated;
     // Collectors beyond the limit reconnect later.
     let Some(_served) = Served::one_more(shared) else { return Ok(()) };
     stream.set_read_timeout(Some(LOOK_EVERY))?;
     stream.set_write_timeout(Some(WRITE_PATIENCE))?;
-    let speech =
-        Speech { stream: Arc::clone(&stream), sealer, plain: Vec::new(), wire: Vec::new() };
-    let mut serving = Serving::new(node, Voice(Arc::new(Mutex::new(speech))), shared);
+    let state =
+        WriterState { stream: Arc::clone(&stream), sealer, plain: Vec::new(), wire: Vec::new() };
+    let mut serving = Serving::new(node, ConnectionWriter(Arc::new(Mutex::new(state))), shared);
     serving.arrive();
-    let outcome = serving.listen(&stream, hearing);
+    let outcome = serving.listen(&stream, reader);
     serving.depart();
     outcome
 }
@@ -90,7 +90,7 @@ pub(super) fn serve(guest: Guest, shared: &Shared) -> Result<(), HandshakeError>
 struct Serving<'a> {
     shared: &'a Shared,
     node: String,
-    voice: Voice,
+    writer: ConnectionWriter,
     spool: Arc<Mutex<NodeSpool>>,
     sums: Arc<Mutex<NodeSums>>,
     /// Number of this connection among those of its node.
@@ -100,11 +100,11 @@ struct Serving<'a> {
 }
 
 impl<'a> Serving<'a> {
-    fn new(node: String, voice: Voice, shared: &'a Shared) -> Self {
+    fn new(node: String, writer: ConnectionWriter, shared: &'a Shared) -> Self {
         let spool = shared.spool_of(&node);
         let sums = shared.sums_of(&node);
         let (number, ranges) = sums.lock().unwrap_or_else(PoisonError::into_inner).connect();
-        Self { shared, node, voice, spool, sums, number, ranges }
+        Self { shared, node, writer, spool, sums, number, ranges }
     }
 
     fn arrive(&mut self) {
@@ -114,11 +114,11 @@ impl<'a> Serving<'a> {
             node.finished = false;
         });
         let ranges = std::mem::take(&mut self.ranges);
-        self.shared.add_voice(self.node.clone(), self.voice.clone(), ranges);
+        self.shared.add_writer(self.node.clone(), self.writer.clone(), ranges);
     }
 
     fn depart(&self) {
-        self.shared.forget_voice(&self.voice);
+        self.shared.forget_writer(&self.writer);
         self.shared.with_intake(|intake| {
             let node = intake.node(&self.node);
             node.n_connections -= 1;
@@ -126,11 +126,15 @@ impl<'a> Serving<'a> {
         });
     }
 
-    fn listen(&self, mut stream: &TcpStream, mut hearing: Hearing) -> Result<(), HandshakeError> {
+    fn listen(
+        &self,
+        mut stream: &TcpStream,
+        mut reader: MessageReader,
+    ) -> Result<(), HandshakeError> {
         let mut bytes = vec![0; READ_BYTES];
         let mut last_probe: Option<Instant> = None;
         while !self.shared.is_closed() {
-            while let Some(message) = hearing.next_message()? {
+            while let Some(message) = reader.next_message()? {
                 self.hear(message);
             }
             let now = Instant::now();
@@ -140,7 +144,7 @@ impl<'a> Serving<'a> {
             }
             match stream.read(&mut bytes) {
                 Ok(0) => break,
-                Ok(n_bytes) => hearing.push(&bytes[..n_bytes])?,
+                Ok(n_bytes) => reader.push(&bytes[..n_bytes])?,
                 Err(error)
                     if matches!(
                         error.kind(),
@@ -159,7 +163,7 @@ impl<'a> Serving<'a> {
         let (_, now_ns) = ring::clock::point();
         let probe = self.shared.with_intake(|intake| intake.node(&self.node).clock.ask(now_ns));
         // A lost connection is noticed when reading.
-        self.voice.say(&ToCollector::ClockProbe { probe });
+        self.writer.say(&ToCollector::ClockProbe { probe });
     }
 
     fn hear(&self, message: ToAnalyzer) {
@@ -171,14 +175,14 @@ impl<'a> Serving<'a> {
                 if finalizing || gone {
                     self.keep(key, gone);
                 } else if self.shared.detaching.load(Ordering::SeqCst) {
-                    self.voice.say(&super::order_to_detach(key));
+                    self.writer.say(&super::order_to_detach(key));
                 }
             }
             ToAnalyzer::Records(records) => self.store(records),
             ToAnalyzer::Summaries(batch) => self.add_up(batch),
             ToAnalyzer::Answer { process, answer } => {
                 if let Some(inbox) = &self.shared.tuning {
-                    inbox.push(Heard::Answer { node: self.node.clone(), process, answer });
+                    inbox.push(TuningInput::Answer { node: self.node.clone(), process, answer });
                 }
             }
             ToAnalyzer::ClockReply { probe, node_ns } => {
@@ -202,14 +206,14 @@ impl<'a> Serving<'a> {
 
     fn add_up(&self, batch: SummaryBatch) {
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = sums.take(self.number, &batch);
+        let outcome = sums.take(self.number, &batch);
         drop(sums);
         let number = batch.number;
-        match taken {
+        match outcome {
             // Not acknowledged: the sender is gone, or sums these records anew.
-            Taken::Late => return,
-            Taken::Kept => self.shared.with_intake(|intake| intake.n_taken += 1),
-            Taken::Lost(error) => self.shared.with_intake(|intake| {
+            BatchOutcome::Late => return,
+            BatchOutcome::Kept => self.shared.with_intake(|intake| intake.n_taken += 1),
+            BatchOutcome::Lost(error) => self.shared.with_intake(|intake| {
                 let n_passages = batch.events.iter().map(|event| event.n).sum();
                 intake.lose_records(n_passages);
                 intake.warn(format!("sums of function events could not be written ({error}); free room on the disk or choose another folder with `--out`"));
@@ -218,7 +222,7 @@ impl<'a> Serving<'a> {
         if let Some(inbox) = &self.shared.tuning {
             inbox.push_sums(&self.node, batch);
         }
-        self.voice.say(&ToCollector::Summed { number });
+        self.writer.say(&ToCollector::Summed { number });
     }
 
     /// Reports a process to the tuning thread, without the data that only the summary needs.
@@ -229,13 +233,13 @@ impl<'a> Serving<'a> {
         report.communicators.clear();
         report.threads.retain(|thread| thread.idx == report.main_thread);
         let offset_ns = offset.map_or(0, |best| best.offset_ns);
-        inbox.push(Heard::Report { report, offset_ns });
+        inbox.push(TuningInput::Report { report, offset_ns });
     }
 
     /// Saves the last report of a process to disk before its segment may be removed.
     fn keep(&self, process: ProcessKey, gone: bool) {
-        let voice = self.voice.clone();
-        self.shared.keep_soon(super::Promise { voice, process, gone });
+        let writer = self.writer.clone();
+        self.shared.save_soon(super::PendingSave { writer, process, gone });
     }
 
     fn store(&self, mut records: Records) {
@@ -254,6 +258,6 @@ impl<'a> Serving<'a> {
         }
         drop(spool);
         // Also after a loss: a full disk here must not fill the rings there.
-        self.voice.say(&ToCollector::Acknowledge { process, thread, up_to });
+        self.writer.say(&ToCollector::Acknowledge { process, thread, up_to });
     }
 }

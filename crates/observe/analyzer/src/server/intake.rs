@@ -165,11 +165,11 @@ impl Intake {
 
 /// Progress of the records received from a node's threads.
 #[derive(Debug, Default)]
-pub(crate) struct Received {
+pub(crate) struct ReceiveProgress {
     next: HashMap<(ProcessKey, u32), u64>,
 }
 
-impl Received {
+impl ReceiveProgress {
     /// Removes records received before: after a lost connection, a collector resends unacknowledged records.
     /// Returns false if nothing new is left.
     ///
@@ -192,7 +192,7 @@ mod tests {
 
     #[track_caller]
     fn check(batches: &[(u64, usize)], expected: &[(u64, usize)]) {
-        let mut received = Received::default();
+        let mut received = ReceiveProgress::default();
         let process = ProcessKey { pid: 1, started: 2 };
         let mut kept = Vec::new();
         for (first, n_records) in batches {

@@ -1,6 +1,6 @@
 //! The file of one node's call records.
 
-use super::intake::Received;
+use super::intake::ReceiveProgress;
 use run_record::SpoolWriter;
 use run_record::spool::SpoolError;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use wire::Records;
 pub(crate) struct NodeSpool {
     path: PathBuf,
     writer: Option<SpoolWriter>,
-    received: Received,
+    received: ReceiveProgress,
 }
 
 /// Records that could not be stored.
@@ -28,7 +28,7 @@ pub(crate) struct Loss {
 impl NodeSpool {
     /// Prepares the file at `path`, created with the first records.
     pub(crate) fn new(path: PathBuf) -> Self {
-        Self { path, writer: None, received: Received::default() }
+        Self { path, writer: None, received: ReceiveProgress::default() }
     }
 
     /// Appends the new ones among `records`.

@@ -27,7 +27,7 @@ pub(crate) struct NodeSums {
     writer: Option<SpoolWriter>,
     /// Length in bytes above which the file is rewritten next.
     n_bytes_max: u64,
-    threads: HashMap<(ProcessKey, u32), Reached>,
+    threads: HashMap<(ProcessKey, u32), CoveredRecords>,
     events: BTreeMap<u32, EventSummary>,
     n_unmatched: u64,
     /// Number of the latest connection; batches from earlier ones are ignored.
@@ -36,13 +36,13 @@ pub(crate) struct NodeSums {
 
 /// Records of a thread that are covered by sums.
 #[derive(Debug, Default)]
-struct Reached {
+struct CoveredRecords {
     /// Covered records in order, from first to before end.
     spans: Vec<(u64, u64)>,
     open: Vec<(u32, u64)>,
 }
 
-impl Reached {
+impl CoveredRecords {
     fn end(&self) -> u64 {
         self.spans.last().map_or(0, |(_, end)| *end)
     }
@@ -50,7 +50,7 @@ impl Reached {
 
 /// Result of taking a batch.
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum BatchOutcome {
     /// The batch is on disk.
     Kept,
     /// The batch came over a replaced connection: its records will be sent again.
@@ -76,36 +76,37 @@ impl NodeSums {
     /// Replaces the node's previous connection; returns the new one's number, and from where each thread resumes.
     pub(crate) fn connect(&mut self) -> (u64, Vec<ThreadRange>) {
         self.connection += 1;
-        let range = |((process, thread), reached): (&(ProcessKey, u32), &Reached)| ThreadRange {
-            process: *process,
-            thread: *thread,
-            first: 0,
-            end: reached.end(),
-            open: reached.open.clone(),
-        };
+        let range =
+            |((process, thread), covered): (&(ProcessKey, u32), &CoveredRecords)| ThreadRange {
+                process: *process,
+                thread: *thread,
+                first: 0,
+                end: covered.end(),
+                open: covered.open.clone(),
+            };
         (self.connection, self.threads.iter().map(range).collect())
     }
 
     /// Takes a batch that came over `connection`.
-    pub(crate) fn take(&mut self, connection: u64, batch: &SummaryBatch) -> Taken {
+    pub(crate) fn take(&mut self, connection: u64, batch: &SummaryBatch) -> BatchOutcome {
         let end_of = |range: &ThreadRange| {
-            self.threads.get(&(range.process, range.thread)).map_or(0, Reached::end)
+            self.threads.get(&(range.process, range.thread)).map_or(0, CoveredRecords::end)
         };
         let is_known = batch.ranges.iter().any(|range| range.first < end_of(range));
         if connection != self.connection || is_known {
-            return Taken::Late;
+            return BatchOutcome::Late;
         }
         let kept = self.append(batch);
         self.add(batch);
         if let Err(error) = kept {
-            return Taken::Lost(error);
+            return BatchOutcome::Lost(error);
         }
         if self.writer.as_ref().is_some_and(|writer| self.n_bytes_max < writer.n_bytes()) {
             // The file is complete, only longer than necessary; a failed rewrite is not retried at every batch.
             self.n_bytes_max *= 2;
             self.rewrite().ok();
         }
-        Taken::Kept
+        BatchOutcome::Kept
     }
 
     fn append(&mut self, batch: &SummaryBatch) -> Result<(), SpoolError> {
@@ -125,12 +126,12 @@ impl NodeSums {
         }
         self.n_unmatched += batch.n_unmatched;
         for range in &batch.ranges {
-            let reached = self.threads.entry((range.process, range.thread)).or_default();
-            match reached.spans.last_mut() {
+            let covered = self.threads.entry((range.process, range.thread)).or_default();
+            match covered.spans.last_mut() {
                 Some((_, end)) if *end == range.first => *end = range.end,
-                _ => reached.spans.push((range.first, range.end)),
+                _ => covered.spans.push((range.first, range.end)),
             }
-            reached.open.clone_from(&range.open);
+            covered.open.clone_from(&range.open);
         }
     }
 
@@ -150,8 +151,8 @@ impl NodeSums {
     }
 
     fn whole(&self) -> SummaryBatch {
-        let ranges = self.threads.iter().flat_map(|((process, thread), reached)| {
-            reached.spans.iter().map(|(first, end)| ThreadRange {
+        let ranges = self.threads.iter().flat_map(|((process, thread), covered)| {
+            covered.spans.iter().map(|(first, end)| ThreadRange {
                 process: *process,
                 thread: *thread,
                 first: *first,

@@ -1,4 +1,4 @@
-//! Standing messages to collectors, repeated to those that reconnect.
+//! Messages that remain valid, repeated to collectors that reconnect.
 
 use events::ProcessKey;
 use std::collections::HashMap;
@@ -6,17 +6,17 @@ use wire::ToCollector;
 
 /// Shapes of events, and requested sums, by node.
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct ReplayedMessages {
     nodes: HashMap<String, Node>,
 }
 
 #[derive(Debug, Default)]
 struct Node {
     events: Option<ToCollector>,
-    wishes: HashMap<Option<ProcessKey>, ToCollector>,
+    requests: HashMap<Option<ProcessKey>, ToCollector>,
 }
 
-impl Standing {
+impl ReplayedMessages {
     /// Remembers a message that remains valid.
     pub(crate) fn take(&mut self, node: &str, message: &ToCollector) {
         match message {
@@ -24,7 +24,7 @@ impl Standing {
                 self.node(node).events = Some(message.clone());
             }
             ToCollector::Summarize { process, .. } => {
-                self.node(node).wishes.insert(*process, message.clone());
+                self.node(node).requests.insert(*process, message.clone());
             }
             _ => {}
         }
@@ -33,7 +33,7 @@ impl Standing {
     /// Returns the first messages for a collector of the node.
     pub(crate) fn of(&self, node: &str) -> Vec<ToCollector> {
         let Some(node) = self.nodes.get(node) else { return Vec::new() };
-        node.events.iter().chain(node.wishes.values()).cloned().collect()
+        node.events.iter().chain(node.requests.values()).cloned().collect()
     }
 
     fn node(&mut self, node: &str) -> &mut Node {
@@ -50,15 +50,15 @@ mod tests {
 
     #[test]
     fn the_last_word_about_a_process_stands() {
-        let mut standing = Standing::default();
+        let mut replayed = ReplayedMessages::default();
         let process = Some(ProcessKey { pid: 1, started: 2 });
-        let wish = |events: &[u32]| ToCollector::Summarize { process, events: events.to_vec() };
+        let request = |events: &[u32]| ToCollector::Summarize { process, events: events.to_vec() };
         let shapes =
             ToCollector::Events { shapes: Vec::new(), flush_every_ms: 7, read_every_ms: 5 };
-        for message in [wish(&[1]), ToCollector::Finish, wish(&[2]), shapes.clone()] {
-            standing.take("n", &message);
+        for message in [request(&[1]), ToCollector::Finish, request(&[2]), shapes.clone()] {
+            replayed.take("n", &message);
         }
-        assert_eq!(standing.of("n"), [shapes, wish(&[2])]);
-        assert_eq!(standing.of("other"), []);
+        assert_eq!(replayed.of("n"), [shapes, request(&[2])]);
+        assert_eq!(replayed.of("other"), []);
     }
 }

@@ -16,7 +16,7 @@ const N_SPANS_MAX: usize = 8;
 
 /// Waiting message.
 #[derive(Debug)]
-struct Said {
+struct PendingMessage {
     since: Instant,
     /// Text from the first rank.
     reason: String,
@@ -25,23 +25,24 @@ struct Said {
 
 /// Waiting messages of ranks about sites.
 #[derive(Debug, Default)]
-pub(super) struct Joined {
+pub(super) struct MessageAggregator {
     /// Messages by site and text without addresses.
-    waiting: BTreeMap<(u32, String), Said>,
+    waiting: BTreeMap<(u32, String), PendingMessage>,
 }
 
-impl Joined {
+impl MessageAggregator {
     /// Adds a message; `rank` is `None` for a process that is no rank.
     pub(super) fn add(&mut self, site: u32, reason: &str, rank: Option<Rank>, now: Instant) {
-        let new = || Said { since: now, reason: reason.to_owned(), ranks: BTreeSet::new() };
-        let said = self.waiting.entry((site, without_addresses(reason))).or_insert_with(new);
-        said.ranks.extend(rank);
+        let new =
+            || PendingMessage { since: now, reason: reason.to_owned(), ranks: BTreeSet::new() };
+        let message = self.waiting.entry((site, without_addresses(reason))).or_insert_with(new);
+        message.ranks.extend(rank);
     }
 
     /// Removes and returns sites and messages that have waited long enough.
     pub(super) fn take_ripe(&mut self, now: Instant) -> Vec<(u32, String)> {
         let is_full = N_WAITING_MAX < self.waiting.len();
-        self.take(|said| is_full || PATIENCE <= now.saturating_duration_since(said.since))
+        self.take(|message| is_full || PATIENCE <= now.saturating_duration_since(message.since))
     }
 
     /// Removes and returns all remaining messages.
@@ -49,13 +50,13 @@ impl Joined {
         self.take(|_| true)
     }
 
-    fn take(&mut self, is_due: impl Fn(&Said) -> bool) -> Vec<(u32, String)> {
-        let due = self.waiting.extract_if(.., |_, said| is_due(said));
-        due.map(|((site, _), said)| (site, said.in_words())).collect()
+    fn take(&mut self, is_due: impl Fn(&PendingMessage) -> bool) -> Vec<(u32, String)> {
+        let due = self.waiting.extract_if(.., |_, message| is_due(message));
+        due.map(|((site, _), message)| (site, message.in_words())).collect()
     }
 }
 
-impl Said {
+impl PendingMessage {
     fn in_words(&self) -> String {
         let reason = &self.reason;
         match in_words(&self.ranks) {
@@ -99,16 +100,16 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(said: &[(u32, &str, Option<u32>)], expected: &[(u32, &str)]) {
-        let (mut joined, now) = (Joined::default(), Instant::now());
-        for (site, reason, rank) in said {
-            joined.add(*site, reason, rank.map(Rank), now);
+    fn check(message: &[(u32, &str, Option<u32>)], expected: &[(u32, &str)]) {
+        let (mut aggregator, now) = (MessageAggregator::default(), Instant::now());
+        for (site, reason, rank) in message {
+            aggregator.add(*site, reason, rank.map(Rank), now);
         }
-        assert!(joined.take_ripe(now).is_empty(), "others may come");
-        let found = joined.take_ripe(now + PATIENCE);
+        assert!(aggregator.take_ripe(now).is_empty(), "others may come");
+        let found = aggregator.take_ripe(now + PATIENCE);
         let found: Vec<_> = found.iter().map(|(site, text)| (*site, text.as_str())).collect();
         assert_eq!(found, expected);
-        assert!(joined.take_all().is_empty(), "once");
+        assert!(aggregator.take_all().is_empty(), "once");
     }
 
     #[test]
@@ -140,8 +141,8 @@ mod tests {
 
     #[test]
     fn what_waits_has_a_bound() {
-        let (mut joined, now) = (Joined::default(), Instant::now());
-        (0..=1024).for_each(|site| joined.add(site, "no", None, now));
-        assert_eq!(joined.take_ripe(now).len(), N_WAITING_MAX + 1);
+        let (mut aggregator, now) = (MessageAggregator::default(), Instant::now());
+        (0..=1024).for_each(|site| aggregator.add(site, "no", None, now));
+        assert_eq!(aggregator.take_ripe(now).len(), N_WAITING_MAX + 1);
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Passage {
 
 /// Decoded content of a record.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum DecodedRecord {
     Passed(Passage),
     Did(ActionRecord),
 }
@@ -42,9 +42,9 @@ impl<T: Hash + Eq + Clone> Decoder<T> {
     }
 
     /// Processes the next record of a thread; returns the event or action that it completes.
-    pub(crate) fn read(&mut self, thread: &T, record: &CallRecord) -> Option<Said> {
+    pub(crate) fn read(&mut self, thread: &T, record: &CallRecord) -> Option<DecodedRecord> {
         if let Some(action) = ActionRecord::of(record) {
-            return Some(Said::Did(action));
+            return Some(DecodedRecord::Did(action));
         }
         let event = EventRecord::of(record)?;
         if event.kind == FunctionKind::Event as u16 {
@@ -59,7 +59,7 @@ impl<T: Hash + Eq + Clone> Decoder<T> {
         self.go_on(thread, first, values)
     }
 
-    fn go_on(&mut self, thread: &T, first: EventRecord, values: Vec<u64>) -> Option<Said> {
+    fn go_on(&mut self, thread: &T, first: EventRecord, values: Vec<u64>) -> Option<DecodedRecord> {
         let Some(kinds) = self.kinds.get(first.event as usize) else {
             self.n_unknown += 1;
             return None;
@@ -73,7 +73,7 @@ impl<T: Hash + Eq + Clone> Decoder<T> {
         self.open.remove(thread);
         let values = kinds.iter().zip(values).map(|(kind, bits)| kind.value(bits)).collect();
         let (event, ticks, hit) = (first.event as usize, first.ticks, first.hit);
-        Some(Said::Passed(Passage { event, ticks, hit, values }))
+        Some(DecodedRecord::Passed(Passage { event, ticks, hit, values }))
     }
 }
 
@@ -103,11 +103,11 @@ mod tests {
     fn check(n_attributes: usize, records: &[(u32, CallRecord)], expected: &[&[i128]]) {
         let events = [facts(n_attributes)];
         let mut decoder = Decoder::new(&events);
-        let said = records.iter().filter_map(|(thread, record)| decoder.read(thread, record));
-        let found: Vec<Vec<i128>> = said
-            .map(|said| match said {
-                Said::Passed(passage) => passage.values,
-                Said::Did(_) => Vec::new(),
+        let decoded = records.iter().filter_map(|(thread, record)| decoder.read(thread, record));
+        let found: Vec<Vec<i128>> = decoded
+            .map(|decoded| match decoded {
+                DecodedRecord::Passed(passage) => passage.values,
+                DecodedRecord::Did(_) => Vec::new(),
             })
             .map(|values| values.iter().filter_map(|value| value.as_integer()).collect())
             .collect();

@@ -20,7 +20,7 @@ pub(super) enum Arrival {
     /// A new rank of the tuned program, and the size of its world.
     Rank(Rank, u32),
     /// A process of another program or a later world, or a duplicate rank.
-    Stranger,
+    Untuned,
 }
 
 /// Processes of a run.
@@ -103,7 +103,7 @@ impl Directory {
             is_leaving: false,
         };
         self.processes.insert(key, known);
-        rank.map_or(Arrival::Stranger, |rank| Arrival::Rank(rank, report.size))
+        rank.map_or(Arrival::Untuned, |rank| Arrival::Rank(rank, report.size))
     }
 
     /// Removes and returns the ranks that are gone by `now`.
@@ -165,14 +165,14 @@ mod tests {
         let first = ProcessReport { program: "/bin/xfire".into(), size: 4, ..report(1) };
         let rank = Arrival::Rank(first.rank, 4);
         check("xfire", &[first.clone(), first.clone()], &[rank, Arrival::Known]);
-        check("other", std::slice::from_ref(&first), &[Arrival::Stranger]);
+        check("other", std::slice::from_ref(&first), &[Arrival::Untuned]);
         check("", std::slice::from_ref(&first), &[rank]);
         let mut later = ProcessReport { world: WorldId(99), ..first.clone() };
         later.key.pid += 1;
-        check("", &[first.clone(), later], &[rank, Arrival::Stranger]);
+        check("", &[first.clone(), later], &[rank, Arrival::Untuned]);
         let mut twice = first.clone();
         twice.key.pid += 1;
-        check("", &[first, twice], &[rank, Arrival::Stranger]);
+        check("", &[first, twice], &[rank, Arrival::Untuned]);
     }
 
     #[test]

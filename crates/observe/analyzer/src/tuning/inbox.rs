@@ -13,7 +13,7 @@ const N_BATCHES_MAX: usize = 1 << 12;
 
 /// Item received from a collector.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum TuningInput {
     /// The collector of a node (re)connected and accepts orders.
     Collector { node: String },
     /// A report of a process.
@@ -35,7 +35,7 @@ pub(crate) struct Inbox {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<Heard>,
+    waiting: VecDeque<TuningInput>,
     n_events: usize,
     n_batches: usize,
     n_unheard: u64,
@@ -45,7 +45,7 @@ struct State {
 /// Items taken from the queue.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    pub(crate) heard: VecDeque<Heard>,
+    pub(crate) inputs: VecDeque<TuningInput>,
     /// Number of events that found no room since the start.
     pub(crate) n_unheard: u64,
     /// True if the queue is closed, so that no more items will come.
@@ -54,8 +54,8 @@ pub(crate) struct Batch {
 
 impl Inbox {
     /// Adds an item other than records.
-    pub(crate) fn push(&self, heard: Heard) {
-        self.with(|state| state.waiting.push_back(heard));
+    pub(crate) fn push(&self, input: TuningInput) {
+        self.with(|state| state.waiting.push_back(input));
         self.bell.notify_one();
     }
 
@@ -78,7 +78,7 @@ impl Inbox {
             state.n_events += own.len();
             let (process, thread, first) = (records.process, records.thread, records.first);
             let records = Records { process, thread, first, records: own };
-            state.waiting.push_back(Heard::Records { node: node.to_owned(), records });
+            state.waiting.push_back(TuningInput::Records { node: node.to_owned(), records });
         });
         self.bell.notify_one();
     }
@@ -90,7 +90,7 @@ impl Inbox {
         self.with(|state| {
             if state.n_batches < N_BATCHES_MAX {
                 state.n_batches += 1;
-                state.waiting.push_back(Heard::Sums { node: node.to_owned(), batch });
+                state.waiting.push_back(TuningInput::Sums { node: node.to_owned(), batch });
             } else {
                 state.n_unheard += batch.events.iter().map(|event| event.n).sum::<u64>();
             }
@@ -114,7 +114,7 @@ impl Inbox {
             .unwrap_or_else(PoisonError::into_inner);
         (state.n_events, state.n_batches) = (0, 0);
         Batch {
-            heard: std::mem::take(&mut state.waiting),
+            inputs: std::mem::take(&mut state.waiting),
             n_unheard: state.n_unheard,
             is_last: state.is_closed,
         }
@@ -143,8 +143,8 @@ mod tests {
         inbox.push_records("n", &records(FunctionKind::Action, 2));
         inbox.close();
         let batch = inbox.take(Duration::ZERO);
-        let n_records = batch.heard.iter().map(|heard| match heard {
-            Heard::Records { records, .. } => records.records.len(),
+        let n_records = batch.inputs.iter().map(|input| match input {
+            TuningInput::Records { records, .. } => records.records.len(),
             _ => 0,
         });
         assert_eq!(n_records.collect::<Vec<_>>(), [N_EVENTS_MAX, 2]);
@@ -157,6 +157,6 @@ mod tests {
         let call = CallRecord::default();
         let calls = Records { records: vec![call], ..records(FunctionKind::Event, 0) };
         inbox.push_records("n", &calls);
-        assert!(inbox.take(Duration::ZERO).heard.is_empty());
+        assert!(inbox.take(Duration::ZERO).inputs.is_empty());
     }
 }

@@ -25,7 +25,7 @@ pub(crate) trait Collectors {
 
 /// Orders to all processes.
 #[derive(Debug, Default)]
-pub(super) struct Post {
+pub(super) struct OrderQueue {
     kept: HashMap<String, VecDeque<(ProcessKey, Order)>>,
     /// Unanswered orders for the start, which a dead collector may have lost.
     starting: HashMap<Key, Vec<Order>>,
@@ -34,7 +34,7 @@ pub(super) struct Post {
     n_lost: u64,
 }
 
-impl Post {
+impl OrderQueue {
     /// Sends an order, now or when the collector is back.
     pub(super) fn send(&mut self, collectors: &impl Collectors, key: &Key, order: Order) {
         let (node, process) = key;
@@ -211,27 +211,27 @@ mod tests {
 
     #[test]
     fn orders_wait_for_the_collector_and_keep_their_order() {
-        let (fake, mut post) = (Fake::default(), Post::default());
-        post.start(&fake, &key(), vec![install(), Order::Go]);
-        post.send(&fake, &key(), Order::Withdraw { action: 1 });
+        let (fake, mut queue) = (Fake::default(), OrderQueue::default());
+        queue.start(&fake, &key(), vec![install(), Order::Go]);
+        queue.send(&fake, &key(), Order::Withdraw { action: 1 });
         fake.is_there.set(true);
-        post.send(&fake, &key(), Order::Withdraw { action: 2 });
+        queue.send(&fake, &key(), Order::Withdraw { action: 2 });
         assert!(fake.heard.borrow().is_empty(), "nothing overtakes");
-        post.come_back(&fake, "n");
+        queue.come_back(&fake, "n");
         assert_eq!(*fake.heard.borrow(), ["install", "go", "withdraw 1", "withdraw 2"]);
     }
 
     #[test]
     fn what_was_not_answered_is_said_again() {
-        let (fake, mut post) = (Fake::default(), Post::default());
+        let (fake, mut queue) = (Fake::default(), OrderQueue::default());
         fake.is_there.set(true);
-        post.start(&fake, &key(), vec![install(), install(), Order::Go]);
-        post.hear(&key(), &put_in());
+        queue.start(&fake, &key(), vec![install(), install(), Order::Go]);
+        queue.hear(&key(), &put_in());
         fake.heard.borrow_mut().clear();
-        post.come_back(&fake, "n");
+        queue.come_back(&fake, "n");
         assert_eq!(*fake.heard.borrow(), ["install", "go"]);
-        post.hear(&key(), &put_in());
-        post.come_back(&fake, "n");
+        queue.hear(&key(), &put_in());
+        queue.come_back(&fake, "n");
         assert_eq!(fake.heard.borrow().len(), 2);
     }
 
@@ -266,19 +266,19 @@ mod tests {
     /// Checks the messages sent to the next collector.
     #[track_caller]
     fn check_again(steps: Vec<Step>, expected: &[&str]) {
-        let (fake, mut post) = (Fake::default(), Post::default());
+        let (fake, mut queue) = (Fake::default(), OrderQueue::default());
         fake.is_there.set(true);
         for step in steps {
             match step {
-                Step::Said(order) => post.send(&fake, &key(), order),
-                Step::Heard(answer) => post.hear(&key(), &answer),
-                Step::Done(action) => post.done(&key(), action),
+                Step::Said(order) => queue.send(&fake, &key(), order),
+                Step::Heard(answer) => queue.hear(&key(), &answer),
+                Step::Done(action) => queue.done(&key(), action),
             }
         }
         fake.heard.borrow_mut().clear();
-        post.come_back(&fake, "another");
+        queue.come_back(&fake, "another");
         assert!(fake.heard.borrow().is_empty(), "only what is there is told");
-        post.come_back(&fake, "n");
+        queue.come_back(&fake, "n");
         assert_eq!(*fake.heard.borrow(), expected);
     }
 
@@ -308,31 +308,31 @@ mod tests {
 
     #[test]
     fn what_a_collector_is_not_there_for_is_said_once_when_it_comes() {
-        let (fake, mut post) = (Fake::default(), Post::default());
-        post.send(&fake, &key(), prepare(1));
+        let (fake, mut queue) = (Fake::default(), OrderQueue::default());
+        queue.send(&fake, &key(), prepare(1));
         fake.is_there.set(true);
-        post.send(&fake, &key(), Order::Go);
+        queue.send(&fake, &key(), Order::Go);
         assert!(fake.heard.borrow().is_empty(), "nothing overtakes");
-        post.come_back(&fake, "n");
+        queue.come_back(&fake, "n");
         assert_eq!(*fake.heard.borrow(), ["go", "prepare 1"]);
     }
 
     #[test]
     fn a_process_that_is_gone_is_told_nothing() {
-        let (fake, mut post) = (Fake::default(), Post::default());
-        post.send(&fake, &key(), prepare(1));
-        post.forget(&key());
+        let (fake, mut queue) = (Fake::default(), OrderQueue::default());
+        queue.send(&fake, &key(), prepare(1));
+        queue.forget(&key());
         fake.is_there.set(true);
-        post.come_back(&fake, "n");
+        queue.come_back(&fake, "n");
         assert!(fake.heard.borrow().is_empty());
     }
 
     #[test]
     fn what_is_said_again_has_a_bound() {
-        let (fake, mut post) = (Fake::default(), Post::default());
-        (0..=N_ACTIONS_MAX as u64).for_each(|action| post.send(&fake, &key(), prepare(action)));
+        let (fake, mut queue) = (Fake::default(), OrderQueue::default());
+        (0..=N_ACTIONS_MAX as u64).for_each(|action| queue.send(&fake, &key(), prepare(action)));
         fake.is_there.set(true);
-        post.come_back(&fake, "n");
-        assert_eq!((fake.heard.borrow().len(), post.n_lost()), (N_ACTIONS_MAX, 1));
+        queue.come_back(&fake, "n");
+        assert_eq!((fake.heard.borrow().len(), queue.n_lost()), (N_ACTIONS_MAX, 1));
     }
 }

@@ -16,26 +16,26 @@ const ONE_IN: u64 = 4;
 
 /// Recorded passages and dropped records since the last report, by process.
 #[derive(Debug, Default)]
-pub(super) struct Floods {
-    looks: HashMap<Key, Look>,
+pub(super) struct OverloadDetector {
+    counts: HashMap<Key, PassageCount>,
 }
 
 #[derive(Debug, Default)]
-struct Look {
+struct PassageCount {
     n_dropped: u64,
-    heard: HashMap<usize, u64>,
-    n_heard: u64,
+    n_by_event: HashMap<usize, u64>,
+    n_passages: u64,
 }
 
-impl Floods {
+impl OverloadDetector {
     /// Counts recorded passages.
     pub(super) fn pass(&mut self, key: &Key, event: usize, n: u64) {
-        if !self.looks.contains_key(key) {
-            self.looks.insert(key.clone(), Look::default());
+        if !self.counts.contains_key(key) {
+            self.counts.insert(key.clone(), PassageCount::default());
         }
-        let Some(look) = self.looks.get_mut(key) else { return };
-        *look.heard.entry(event).or_default() += n;
-        look.n_heard += n;
+        let Some(count) = self.counts.get_mut(key) else { return };
+        *count.n_by_event.entry(event).or_default() += n;
+        count.n_passages += n;
     }
 
     /// Returns the sites that flood according to a process's newest report, with the places of their events.
@@ -45,17 +45,17 @@ impl Floods {
         report: &ProcessReport,
         plan: &Plan,
     ) -> Vec<(u32, Vec<(u32, Place)>)> {
-        let Some(look) = self.looks.get_mut(key) else { return Vec::new() };
+        let Some(count) = self.counts.get_mut(key) else { return Vec::new() };
         let n_dropped = report.threads.iter().map(|thread| thread.n_dropped).sum::<u64>();
-        let n_new = n_dropped.saturating_sub(look.n_dropped);
-        let Look { heard, n_heard, .. } = std::mem::take(look);
-        look.n_dropped = n_dropped;
+        let n_new = n_dropped.saturating_sub(count.n_dropped);
+        let PassageCount { n_by_event, n_passages, .. } = std::mem::take(count);
+        count.n_dropped = n_dropped;
         if n_new < N_DROPPED {
             return Vec::new();
         }
-        let floods = |event: u32| {
-            let n = heard.get(&(event as usize)).copied().unwrap_or(0);
-            n != 0 && n_heard <= n.saturating_mul(ONE_IN)
+        let overloads = |event: u32| {
+            let n = n_by_event.get(&(event as usize)).copied().unwrap_or(0);
+            n != 0 && n_passages <= n.saturating_mul(ONE_IN)
         };
         let sites = plan.sites.iter().filter_map(|site| {
             let ends = [(Place::Entry, &site.entry), (Place::Exit, &site.exit)];
@@ -63,7 +63,7 @@ impl Floods {
                 .into_iter()
                 .filter_map(|(place, point)| Some((place, point.as_ref()?.event)))
                 .collect();
-            let is_flood = events.iter().any(|(_, event)| floods(*event));
+            let is_flood = events.iter().any(|(_, event)| overloads(*event));
             is_flood.then(|| (site.id, events.iter().map(|(place, _)| (site.id, *place)).collect()))
         });
         sites.collect()
@@ -95,9 +95,9 @@ mod tests {
     #[track_caller]
     fn check(passages: &[(usize, u64)], n_dropped: u64, expected: &[u32]) {
         let key = ("node".to_owned(), ProcessKey { pid: 1, started: 1 });
-        let mut floods = Floods::default();
+        let mut detector = OverloadDetector::default();
         for (event, n) in passages {
-            floods.pass(&key, *event, *n);
+            detector.pass(&key, *event, *n);
         }
         let mut report = report(0);
         report.threads = vec![ThreadReport {
@@ -112,9 +112,9 @@ mod tests {
             n_dropped,
         }];
         let sites: Vec<u32> =
-            floods.see(&key, &report, &plan()).into_iter().map(|(site, _)| site).collect();
+            detector.see(&key, &report, &plan()).into_iter().map(|(site, _)| site).collect();
         assert_eq!(sites, expected);
-        assert!(floods.see(&key, &report, &plan()).is_empty(), "nothing is new");
+        assert!(detector.see(&key, &report, &plan()).is_empty(), "nothing is new");
     }
 
     #[test]

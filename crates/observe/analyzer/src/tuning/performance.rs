@@ -25,7 +25,7 @@ struct Sample {
 
 /// The reports of all ranks.
 #[derive(Debug)]
-pub(super) struct Efficiency {
+pub(super) struct EfficiencySampler {
     newest: BTreeMap<Rank, Sample>,
     last: BTreeMap<Rank, Sample>,
     nodes: BTreeMap<Rank, usize>,
@@ -34,7 +34,7 @@ pub(super) struct Efficiency {
     resolver: Resolver,
 }
 
-impl Efficiency {
+impl EfficiencySampler {
     pub(super) fn new() -> Self {
         Self {
             newest: BTreeMap::new(),
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn efficiencies_are_those_between_two_reports_of_every_rank() {
-        let mut efficiency = Efficiency::new();
-        let see = |efficiency: &mut Efficiency, rank: u32, time_s: f64, mpi_s: f64| {
+        let mut efficiency = EfficiencySampler::new();
+        let see = |efficiency: &mut EfficiencySampler, rank: u32, time_s: f64, mpi_s: f64| {
             efficiency.newest.insert(Rank(rank), sample(time_s, mpi_s, time_s - mpi_s));
         };
         see(&mut efficiency, 0, 10.0, 5.0);

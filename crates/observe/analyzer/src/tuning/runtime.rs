@@ -4,17 +4,17 @@ mod answers;
 mod changes;
 
 use super::TuningOptions;
-use super::decoding::{Decoder, Passage, Said};
+use super::aggregator::MessageAggregator;
+use super::decoding::{DecodedRecord, Decoder, Passage};
 use super::directory::{Arrival, Directory, Key};
-use super::floods::Floods;
-use super::holdings::Holdings;
-use super::inbox::{Heard, Inbox};
-use super::joined::Joined;
+use super::inbox::{Inbox, TuningInput};
 use super::lines::Lines;
-use super::performance::Efficiency;
+use super::order_queue::{Collectors, OrderQueue};
+use super::overload::OverloadDetector;
+use super::performance::EfficiencySampler;
 use super::plan::Plan;
-use super::post::{Collectors, Post};
-use super::sums::Sums;
+use super::sums::LocalSums;
+use super::value_reader::ValueReader;
 use crate::ProbedFunction;
 use changes::Wanted;
 use events::{Rank, Ticks, Value};
@@ -45,14 +45,14 @@ pub(crate) struct Runtime<C> {
     every_passage: bool,
     conductor: Conductor,
     directory: Directory,
-    sums: Sums,
+    sums: LocalSums,
     decoder: Decoder<(Key, u32)>,
-    holdings: Holdings,
-    floods: Floods,
-    post: Post,
-    joined: Joined,
+    value_reader: ValueReader,
+    overload: OverloadDetector,
+    order_queue: OrderQueue,
+    aggregator: MessageAggregator,
     lines: Lines,
-    efficiency: Efficiency,
+    efficiency_sampler: EfficiencySampler,
     next_performance: Instant,
     present: BTreeSet<Rank>,
     /// Tuning point and wanted values of each action.
@@ -86,18 +86,18 @@ impl<C: Collectors> Runtime<C> {
             has_no_tunlets: tunlets.is_empty(),
             every_passage,
             directory: Directory::new(&application.program),
-            sums: Sums::new(&plan),
+            sums: LocalSums::new(&plan),
             conductor: Conductor::new(application, tunlets, mode, options),
             decoder: Decoder::new(&plan.events),
-            holdings: Holdings::new(&plan),
-            floods: Floods::default(),
+            value_reader: ValueReader::new(&plan),
+            overload: OverloadDetector::default(),
             repeating: HashMap::new(),
             failed: HashMap::new(),
             plan,
-            post: Post::default(),
-            joined: Joined::default(),
+            order_queue: OrderQueue::default(),
+            aggregator: MessageAggregator::default(),
             lines: Lines::open(&lines),
-            efficiency: Efficiency::new(),
+            efficiency_sampler: EfficiencySampler::new(),
             next_performance: Instant::now() + PERFORMANCE_EVERY,
             present: BTreeSet::new(),
             actions: BTreeMap::new(),
@@ -112,11 +112,11 @@ impl<C: Collectors> Runtime<C> {
         for text in std::mem::take(&mut self.plan.warnings) {
             self.lines.warn(now_s, text);
         }
-        self.feed(Input::Values(Holdings::known(&self.plan)));
+        self.feed(Input::Values(ValueReader::known(&self.plan)));
         loop {
             let batch = self.inbox.take(TICK);
-            for heard in batch.heard {
-                self.hear(heard);
+            for input in batch.inputs {
+                self.hear(input);
             }
             self.pass_time(Instant::now());
             if batch.is_last {
@@ -126,8 +126,8 @@ impl<C: Collectors> Runtime<C> {
     }
 
     fn finish(mut self, n_unheard: u64) -> Vec<String> {
-        let said = self.joined.take_all();
-        self.warn_of_sites(said);
+        let messages = self.aggregator.take_all();
+        self.warn_of_sites(messages);
         let now_s = self.now_s();
         for output in self.conductor.finish(now_s) {
             if let Output::Record(line) = output {
@@ -139,7 +139,7 @@ impl<C: Collectors> Runtime<C> {
             self.lines.warn(now_s, text.to_owned());
         }
         self.warn_if(self.decoder.n_unknown, "records belong to no event that was asked for");
-        self.warn_if(self.post.n_lost(), "orders found no room while a collector was away");
+        self.warn_if(self.order_queue.n_lost(), "orders found no room while a collector was away");
         self.lines.end(now_s, n_unheard);
         self.lines.take_problem().into_iter().collect()
     }
@@ -161,17 +161,19 @@ impl<C: Collectors> Runtime<C> {
         ns.wrapping_sub(self.started_ns) as f64 * 1e-9
     }
 
-    fn hear(&mut self, heard: Heard) {
-        match heard {
-            Heard::Collector { node } => {
+    fn hear(&mut self, input: TuningInput) {
+        match input {
+            TuningInput::Collector { node } => {
                 let shapes = self.sums.shapes(self.mode, !self.has_no_tunlets);
                 self.collectors.say(&node, &shapes);
-                self.post.come_back(&self.collectors, &node);
+                self.order_queue.come_back(&self.collectors, &node);
             }
-            Heard::Sums { node, batch } => self.hear_sums(&node, &batch),
-            Heard::Report { report, offset_ns } => self.see(&report, offset_ns),
-            Heard::Answer { node, process, answer } => self.take_answer(&(node, process), answer),
-            Heard::Records { node, records } => self.read(node, &records),
+            TuningInput::Sums { node, batch } => self.hear_sums(&node, &batch),
+            TuningInput::Report { report, offset_ns } => self.see(&report, offset_ns),
+            TuningInput::Answer { node, process, answer } => {
+                self.take_answer(&(node, process), answer)
+            }
+            TuningInput::Records { node, records } => self.read(node, &records),
         }
     }
 
@@ -181,36 +183,36 @@ impl<C: Collectors> Runtime<C> {
             Arrival::Rank(rank, n_ranks) => {
                 self.present.insert(rank);
                 let arrived = (rank, n_ranks, key.clone());
-                if let Some(order) = self.holdings.appear(arrived, &self.plan, Instant::now()) {
-                    self.post.send(&self.collectors, &key, order);
+                if let Some(order) = self.value_reader.appear(arrived, &self.plan, Instant::now()) {
+                    self.order_queue.send(&self.collectors, &key, order);
                 }
                 self.open();
             }
-            Arrival::Stranger => self.post.start(&self.collectors, &key, vec![Order::Go]),
+            Arrival::Untuned => self.order_queue.start(&self.collectors, &key, vec![Order::Go]),
             Arrival::Known => {}
         }
         if let Some(rank) = self.directory.rank(&key).filter(|rank| self.present.contains(rank))
             && self.conductor.wants_performance()
         {
             let time_s = self.directory.ns_at(&key, report.now).map(|ns| self.seconds(ns));
-            self.efficiency.see(rank, report, time_s.unwrap_or_else(|| self.now_s()));
+            self.efficiency_sampler.see(rank, report, time_s.unwrap_or_else(|| self.now_s()));
         }
-        self.stem(&key, report);
+        self.switch_off_overloaded(&key, report);
     }
 
     /// Switches off functions that flood the rings of a process.
-    fn stem(&mut self, key: &Key, report: &ProcessReport) {
-        for (site, points) in self.floods.see(key, report, &self.plan) {
+    fn switch_off_overloaded(&mut self, key: &Key, report: &ProcessReport) {
+        for (site, points) in self.overload.see(key, report, &self.plan) {
             let reason = "it passes more often than can be recorded, and is no longer measured; probe \
                           functions that call it";
             self.hear_of_site(key, site, reason);
-            self.post.send(&self.collectors, key, Order::Switch { points, on: false });
+            self.order_queue.send(&self.collectors, key, Order::Switch { points, on: false });
         }
     }
 
     /// Starts the ranks that no longer need to wait.
     fn open(&mut self) {
-        for (rank, n_ranks, key) in self.holdings.take_ready(Instant::now()) {
+        for (rank, n_ranks, key) in self.value_reader.take_ready(Instant::now()) {
             self.feed(Input::RankAppeared { rank, n_ranks });
             self.start(rank, &key);
         }
@@ -230,7 +232,7 @@ impl<C: Collectors> Runtime<C> {
         let mut orders = self.plan.install(rank.0, wants, changes);
         orders.push(Order::Go);
         self.ask_for_sums(rank, key);
-        self.post.start(&self.collectors, key, orders);
+        self.order_queue.start(&self.collectors, key, orders);
     }
 
     fn read(&mut self, node: String, records: &Records) {
@@ -240,8 +242,8 @@ impl<C: Collectors> Runtime<C> {
         let thread = (key, records.thread);
         for record in &records.records {
             match self.decoder.read(&thread, record) {
-                Some(Said::Passed(passage)) => self.pass(rank, &thread, passage),
-                Some(Said::Did(action)) => self.acknowledge(rank, &thread.0, &action),
+                Some(DecodedRecord::Passed(passage)) => self.pass(rank, &thread, passage),
+                Some(DecodedRecord::Did(action)) => self.acknowledge(rank, &thread.0, &action),
                 None => {}
             }
         }
@@ -250,10 +252,10 @@ impl<C: Collectors> Runtime<C> {
     fn pass(&mut self, rank: Rank, (key, thread): &(Key, u32), passage: Passage) {
         let Passage { event, ticks, values, .. } = passage;
         if self.n_described <= event {
-            self.floods.pass(key, event, 1);
+            self.overload.pass(key, event, 1);
             return;
         }
-        self.holdings.wake(Instant::now());
+        self.value_reader.start_reading(Instant::now());
         let time_s = self.time_s(key, ticks);
         let thread = self.directory.thread_number(key, *thread);
         self.feed(Input::Event(EventNews { event, rank, thread, time_s, values }));
@@ -265,25 +267,25 @@ impl<C: Collectors> Runtime<C> {
     }
 
     fn pass_time(&mut self, now: Instant) {
-        let said = self.joined.take_ripe(now);
-        self.warn_of_sites(said);
+        let messages = self.aggregator.take_ripe(now);
+        self.warn_of_sites(messages);
         self.open();
-        for (rank, order) in self.holdings.questions(now, &self.plan) {
+        for (rank, order) in self.value_reader.questions(now, &self.plan) {
             if self.present.contains(&rank) {
                 self.order(&[rank], &order);
             }
         }
         for rank in self.directory.gone(now) {
             self.present.remove(&rank);
-            self.efficiency.forget(rank);
+            self.efficiency_sampler.forget(rank);
             if let Some(key) = self.directory.process(rank) {
-                self.post.forget(key);
+                self.order_queue.forget(key);
             }
             self.feed(Input::RankGone { rank });
         }
         if self.next_performance <= now {
             self.next_performance = now + PERFORMANCE_EVERY;
-            if let Some(numbers) = self.efficiency.take(self.present.len()) {
+            if let Some(numbers) = self.efficiency_sampler.take(self.present.len()) {
                 self.feed(Input::Performance(numbers));
             }
         }
@@ -317,7 +319,7 @@ impl<C: Collectors> Runtime<C> {
         for sum in &batch.events {
             let event = sum.event as usize;
             for process in &sum.processes {
-                self.floods.pass(&(node.to_owned(), process.process), event, process.n);
+                self.overload.pass(&(node.to_owned(), process.process), event, process.n);
             }
             if self.n_described <= event || sum.n == 0 {
                 continue;
@@ -364,7 +366,7 @@ impl<C: Collectors> Runtime<C> {
     fn order(&mut self, ranks: &[Rank], order: &Order) {
         for rank in ranks {
             if let Some(key) = self.directory.process(*rank) {
-                self.post.send(&self.collectors, key, order.clone());
+                self.order_queue.send(&self.collectors, key, order.clone());
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use super::directory::Key;
 use super::plan::Plan;
-use crate::collector::summaries::{Calls, Passed, Source, Summaries, Wish};
+use crate::collector::summaries::{
+    BatchPositions, Calls, SumBatchBuilder, SumRequest, ThreadInput,
+};
 use crate::measured::shapes;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -20,21 +22,21 @@ const READ_EVERY_OBSERVED: Duration = Duration::from_millis(100);
 
 /// Sums computed in the analyzer; see the module documentation.
 #[derive(Debug)]
-pub(super) struct Sums {
+pub(super) struct LocalSums {
     shapes: Vec<EventShape>,
     processes: HashMap<Key, Process>,
-    nodes: HashMap<String, Summaries>,
+    nodes: HashMap<String, SumBatchBuilder>,
     next_flush: Instant,
 }
 
 #[derive(Debug, Default)]
 struct Process {
-    wish: Wish,
-    passed: Passed,
+    request: SumRequest,
+    passed: BatchPositions,
     threads: HashMap<u32, Calls>,
 }
 
-impl Sums {
+impl LocalSums {
     /// Creates empty sums for the events of a plan.
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
@@ -60,8 +62,8 @@ impl Sums {
     /// Requests that `events` of a process are summed here.
     pub(super) fn ask(&mut self, key: &Key, events: &[u32]) {
         if !events.is_empty() {
-            let wish = Wish::new(&self.shapes, events);
-            self.processes.insert(key.clone(), Process { wish, ..Process::default() });
+            let request = SumRequest::new(&self.shapes, events);
+            self.processes.insert(key.clone(), Process { request, ..Process::default() });
         }
     }
 
@@ -69,22 +71,22 @@ impl Sums {
     pub(super) fn read(&mut self, key: &Key, records: &Records) {
         let Some(process) = self.processes.get_mut(key) else { return };
         if !self.nodes.contains_key(&key.0) {
-            let mut summaries = Summaries::default();
-            summaries.set_shapes(self.shapes.clone());
-            self.nodes.insert(key.0.clone(), summaries);
+            let mut builder = SumBatchBuilder::default();
+            builder.set_shapes(self.shapes.clone());
+            self.nodes.insert(key.0.clone(), builder);
         }
-        let Some(summaries) = self.nodes.get_mut(&key.0) else { return };
-        let source = Source {
+        let Some(builder) = self.nodes.get_mut(&key.0) else { return };
+        let input = ThreadInput {
             process: key.1,
             thread: records.thread,
-            wish: &process.wish,
+            request: &process.request,
             calls: process.threads.entry(records.thread).or_default(),
             passed: &mut process.passed,
             // An event's records arrive together, except at the boundary of a message.
             is_ended: true,
             n_records_long: u64::MAX,
         };
-        summaries.read(source, records.first, &records.records);
+        builder.read(input, records.first, &records.records);
     }
 
     /// Returns the sums by node, if they are due.

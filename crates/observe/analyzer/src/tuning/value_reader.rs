@@ -20,7 +20,7 @@ const READ_EVERY: Duration = Duration::from_secs(2);
 
 /// Reader of the tuning points' values; see the module documentation.
 #[derive(Debug)]
-pub(super) struct Holdings {
+pub(super) struct ValueReader {
     /// Variables: position of the tuning point, and the rank on which it is read.
     readers: Vec<(usize, Rank)>,
     is_read: Vec<bool>,
@@ -30,7 +30,7 @@ pub(super) struct Holdings {
     next: Option<Instant>,
 }
 
-impl Holdings {
+impl ValueReader {
     /// Returns the values known before the program runs: nothing is replaced or loaded.
     pub(super) fn known(plan: &Plan) -> Vec<(usize, Value)> {
         let points = plan.points.iter().enumerate();
@@ -106,7 +106,7 @@ impl Holdings {
     }
 
     /// Starts periodic reading once the program is at work, at once for the values it has set until now.
-    pub(super) fn wake(&mut self, now: Instant) {
+    pub(super) fn start_reading(&mut self, now: Instant) {
         self.next.get_or_insert(now);
     }
 
@@ -150,37 +150,37 @@ mod tests {
     #[test]
     fn ranks_wait_until_variables_were_read() {
         let (plan, now) = (plan(), Instant::now());
-        let mut holdings = Holdings::new(&plan);
-        assert_eq!(holdings.take_ready(now), [], "nobody is there");
-        assert_eq!(holdings.appear(rank(0), &plan, now), None, "nothing is read there");
-        assert_eq!(holdings.take_ready(now), []);
-        assert!(matches!(holdings.appear(rank(1), &plan, now), Some(Order::Read { .. })));
-        assert_eq!(holdings.take_ready(now), []);
-        assert_eq!(holdings.hear(&[(1, 7), (99, 0)], &plan), [(1, Value::Int(7))]);
+        let mut value_reader = ValueReader::new(&plan);
+        assert_eq!(value_reader.take_ready(now), [], "nobody is there");
+        assert_eq!(value_reader.appear(rank(0), &plan, now), None, "nothing is read there");
+        assert_eq!(value_reader.take_ready(now), []);
+        assert!(matches!(value_reader.appear(rank(1), &plan, now), Some(Order::Read { .. })));
+        assert_eq!(value_reader.take_ready(now), []);
+        assert_eq!(value_reader.hear(&[(1, 7), (99, 0)], &plan), [(1, Value::Int(7))]);
         // The third variable is read on a rank that does not exist.
-        assert_eq!(holdings.take_ready(now), [rank(0), rank(1)]);
-        assert_eq!(holdings.take_ready(now), []);
+        assert_eq!(value_reader.take_ready(now), [rank(0), rank(1)]);
+        assert_eq!(value_reader.take_ready(now), []);
     }
 
     #[test]
     fn who_does_not_answer_is_not_waited_for() {
         let (plan, now) = (plan(), Instant::now());
-        let mut holdings = Holdings::new(&plan);
-        holdings.appear(rank(1), &plan, now);
-        assert_eq!(holdings.take_ready(now), []);
-        assert_eq!(holdings.take_ready(now + PATIENCE), [rank(1)]);
+        let mut value_reader = ValueReader::new(&plan);
+        value_reader.appear(rank(1), &plan, now);
+        assert_eq!(value_reader.take_ready(now), []);
+        assert_eq!(value_reader.take_ready(now + PATIENCE), [rank(1)]);
     }
 
     #[test]
     fn a_program_at_work_is_asked_now_and_then() {
         let (plan, now) = (plan(), Instant::now());
-        let mut holdings = Holdings::new(&plan);
-        assert_eq!(holdings.questions(now, &plan), []);
-        holdings.wake(now);
+        let mut value_reader = ValueReader::new(&plan);
+        assert_eq!(value_reader.questions(now, &plan), []);
+        value_reader.start_reading(now);
         let asked: Vec<Rank> =
-            holdings.questions(now, &plan).into_iter().map(|(rank, _)| rank).collect();
+            value_reader.questions(now, &plan).into_iter().map(|(rank, _)| rank).collect();
         assert_eq!(asked, [Rank(1), Rank(9)]);
-        assert_eq!(holdings.questions(now, &plan), []);
-        assert_eq!(holdings.questions(now + READ_EVERY, &plan).len(), 2);
+        assert_eq!(value_reader.questions(now, &plan), []);
+        assert_eq!(value_reader.questions(now + READ_EVERY, &plan).len(), 2);
     }
 }

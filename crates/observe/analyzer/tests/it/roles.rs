@@ -2,7 +2,7 @@
 //!
 //! A role is an ignored test, so that it can be started by name but does not run with the others.
 
-use analyzer::{Collector, CollectorOptions, Place, place};
+use analyzer::{Collector, CollectorOptions, RunEnvironment, place};
 use events::CallRecord;
 use ring::{Capacity, SegmentWriter, ThreadWriter, clock};
 use std::io::Read;
@@ -32,10 +32,13 @@ fn number(name: &str) -> u64 {
 #[test]
 #[ignore = "a role in other tests, started by them"]
 fn collector() {
-    let place = Place::from_variables(|name| std::env::var_os(name)).expect("set by the test");
+    let environment =
+        RunEnvironment::from_variables(|name| std::env::var_os(name)).expect("set by the test");
     let options =
         CollectorOptions { patience: Duration::from_secs(1), ..CollectorOptions::default() };
-    if let Some(collector) = Collector::take(&place, options).expect("a folder that can be used") {
+    if let Some(collector) =
+        Collector::take(&environment, options).expect("a folder that can be used")
+    {
         collector.run();
     }
 }
@@ -43,8 +46,9 @@ fn collector() {
 #[test]
 #[ignore = "a role in other tests, started by them"]
 fn rank() {
-    let place = Place::from_variables(|name| std::env::var_os(name)).expect("set by the test");
-    let folder = place.run_dir().join(place::node_name());
+    let environment =
+        RunEnvironment::from_variables(|name| std::env::var_os(name)).expect("set by the test");
+    let folder = environment.run_dir().join(place::node_name());
     std::fs::create_dir_all(&folder).expect("a folder that can be used");
     let started = clock::ticks();
     let path = folder.join(format!("{}-{started:x}.segment", std::process::id()));

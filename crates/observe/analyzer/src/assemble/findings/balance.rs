@@ -176,20 +176,24 @@ fn longest_site<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::runs::{Made, check};
+    use super::super::runs::{SummaryBuilder, check};
     use super::*;
 
     #[test]
     fn equal_ranks_are_no_finding() {
-        check(findings, Made::ranks(&[8.0, 8.0]).site("MPI_Recv", 1, 8, &[2.0, 2.0]), &[]);
-        check(findings, Made::ranks(&[8.0]).site("MPI_Recv", 1, 8, &[2.0]), &[]);
-        check(findings, Made::ranks(&[]), &[]);
+        check(
+            findings,
+            SummaryBuilder::ranks(&[8.0, 8.0]).site("MPI_Recv", 1, 8, &[2.0, 2.0]),
+            &[],
+        );
+        check(findings, SummaryBuilder::ranks(&[8.0]).site("MPI_Recv", 1, 8, &[2.0]), &[]);
+        check(findings, SummaryBuilder::ranks(&[]), &[]);
     }
 
     #[test]
     fn the_rank_that_computes_longest_is_named_and_where_the_others_wait() {
         let made = || {
-            Made::ranks(&[4.0, 4.0, 8.0, 4.0]).site("MPI_Send", 1, 8, &[0.1; 4]).site(
+            SummaryBuilder::ranks(&[4.0, 4.0, 8.0, 4.0]).site("MPI_Send", 1, 8, &[0.1; 4]).site(
                 "MPI_Allreduce",
                 1,
                 8,
@@ -205,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_master_that_holds_up_its_workers_is_named() {
-        let made = Made::ranks(&[9.0, 3.0, 3.0, 3.0])
+        let made = SummaryBuilder::ranks(&[9.0, 3.0, 3.0, 3.0])
             .star(0, 1000)
             .site("MPI_Send", 1, 8, &[0.5; 4])
             .site("MPI_Recv", 1, 8, &[0.5, 6.5, 6.5, 6.5]);
@@ -218,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_master_that_only_waits_leaves_its_processor_idle() {
-        let made = Made::ranks(&[1.0, 9.0, 9.0, 9.0])
+        let made = SummaryBuilder::ranks(&[1.0, 9.0, 9.0, 9.0])
             .star(0, 1000)
             .site("MPI_Recv", 1, 8, &[0.0, 1.0, 1.0, 1.0])
             .site("MPI_Probe", 1, 8, &[9.0, 0.0, 0.0, 0.0]);
@@ -231,7 +235,7 @@ mod tests {
 
     #[test]
     fn few_messages_make_no_master() {
-        let made = Made::ranks(&[9.0, 3.0, 3.0, 3.0]).star(0, 1).site(
+        let made = SummaryBuilder::ranks(&[9.0, 3.0, 3.0, 3.0]).star(0, 1).site(
             "MPI_Barrier",
             1,
             0,

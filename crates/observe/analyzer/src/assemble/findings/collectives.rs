@@ -70,12 +70,12 @@ fn late_arrivals(run: &Run<'_>, sites: &[(&CallSite, Split)]) -> Option<Finding>
 
 #[cfg(test)]
 mod tests {
-    use super::super::runs::{Made, check};
+    use super::super::runs::{SummaryBuilder, check};
     use super::*;
 
     #[test]
     fn what_even_the_last_rank_spends_is_the_cost_of_the_operation() {
-        let made = || Made::ranks(&[6.0, 6.0]).site("MPI_Barrier", 2, 0, &[0.1, 0.1]);
+        let made = || SummaryBuilder::ranks(&[6.0, 6.0]).site("MPI_Barrier", 2, 0, &[0.1, 0.1]);
         check(findings, made(), &[]);
         let small = made().site("MPI_Allreduce", 100, 800, &[3.9, 3.9]);
         check(findings, small, &[(0.4, Some(1), &["100 calls of 8 bytes", "Join"])]);
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn waiting_that_no_imbalance_explains_is_late_arrival() {
-        let made = Made::ranks(&[6.0, 6.0, 6.0])
+        let made = SummaryBuilder::ranks(&[6.0, 6.0, 6.0])
             .site("MPI_Allreduce", 9, 72, &[0.1, 4.0, 4.0])
             .site("MPI_Allreduce", 9, 72, &[3.9, 0.0, 0.0]);
         check(findings, made, &[(0.39, Some(0), &["arrive", "MPI_Allreduce at a.c:0"])]);
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn waiting_for_a_rank_with_more_work_is_no_late_arrival() {
-        let made = Made::ranks(&[9.9, 6.0]).site("MPI_Allreduce", 9, 72, &[0.1, 4.0]);
+        let made = SummaryBuilder::ranks(&[9.9, 6.0]).site("MPI_Allreduce", 9, 72, &[0.1, 4.0]);
         check(findings, made, &[]);
     }
 }

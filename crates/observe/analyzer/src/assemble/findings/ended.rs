@@ -47,7 +47,7 @@ fn finding(run: &Run<'_>, ranks: &[&RankTotals], what: &str) -> Option<Finding> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::runs::Made;
+    use super::super::runs::SummaryBuilder;
     use super::*;
 
     /// Checks the sentence for ranks with these ends and last calls; at most one is expected.
@@ -55,7 +55,7 @@ mod tests {
     fn check(ends: &[(&str, Option<&str>)], expected: Option<(&str, Option<usize>)>) {
         let useful = vec![5.0; ends.len()];
         let mut summary =
-            Made::ranks(&useful).site("MPI_Recv", 1, 8, &vec![5.0; ends.len()]).summary();
+            SummaryBuilder::ranks(&useful).site("MPI_Recv", 1, 8, &vec![5.0; ends.len()]).summary();
         for (rank, (end, seen)) in summary.ranks.iter_mut().zip(ends) {
             rank.end = (*end).into();
             rank.last_seen_in = seen.map(Into::into);

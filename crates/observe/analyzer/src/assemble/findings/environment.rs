@@ -81,11 +81,11 @@ fn start(run: &Run<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::runs::{Made, check};
+    use super::super::runs::{SummaryBuilder, check};
     use super::*;
 
-    fn made() -> Made {
-        Made::ranks(&[6.0, 6.0])
+    fn made() -> SummaryBuilder {
+        SummaryBuilder::ranks(&[6.0, 6.0])
     }
 
     #[test]

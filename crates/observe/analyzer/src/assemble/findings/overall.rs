@@ -32,12 +32,12 @@ pub(super) fn finding(run: &Run<'_>, causes: &[Finding]) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::runs::Made;
+    use super::super::runs::SummaryBuilder;
     use super::*;
 
     #[track_caller]
     fn check(useful_s: &[f64], causes: &[Finding], words: &[&str]) {
-        let summary = Made::ranks(useful_s).summary();
+        let summary = SummaryBuilder::ranks(useful_s).summary();
         let text = finding(&Run::new(&summary), causes).unwrap().text;
         for word in words {
             assert!(text.contains(word), "`{word}` is not in `{text}`");

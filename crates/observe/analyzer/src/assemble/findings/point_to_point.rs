@@ -110,11 +110,11 @@ fn much_data(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::runs::{Made, check};
+    use super::super::runs::{SummaryBuilder, check};
     use super::*;
 
-    fn made() -> Made {
-        Made::ranks(&[6.0, 6.0])
+    fn made() -> SummaryBuilder {
+        SummaryBuilder::ranks(&[6.0, 6.0])
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn waiting_for_a_rank_with_more_work_is_said_elsewhere() {
-        let made = Made::ranks(&[9.9, 6.0]).site("MPI_Recv", 100, 800, &[0.0, 3.9]);
+        let made = SummaryBuilder::ranks(&[9.9, 6.0]).site("MPI_Recv", 100, 800, &[0.0, 3.9]);
         check(findings, made, &[]);
     }
 

@@ -38,7 +38,7 @@ pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::runs::{Made, check};
+    use super::super::runs::{SummaryBuilder, check};
     use super::*;
 
     #[test]
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn millions_of_looks_are_a_finding() {
         let made = |calls| {
-            Made::ranks(&[6.0, 6.0]).site("MPI_Recv", 1000, 8, &[0.0, 0.0]).site(
+            SummaryBuilder::ranks(&[6.0, 6.0]).site("MPI_Recv", 1000, 8, &[0.0, 0.0]).site(
                 "MPI_Iprobe",
                 calls,
                 0,

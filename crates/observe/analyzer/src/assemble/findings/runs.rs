@@ -6,11 +6,11 @@ use run_record::summary::{
 };
 
 /// Builder of a summary.
-pub(super) struct Made(Summary);
+pub(super) struct SummaryBuilder(Summary);
 
 const ELAPSED_S: f64 = 10.0;
 
-impl Made {
+impl SummaryBuilder {
     /// Starts with ranks of these useful times, in s.
     pub(super) fn ranks(useful_s: &[f64]) -> Self {
         let rank = |(rank, useful_s): (u32, &f64)| RankTotals {
@@ -114,7 +114,7 @@ impl Made {
 #[track_caller]
 pub(super) fn check(
     rule: impl Fn(&super::Run<'_>) -> Vec<super::Finding>,
-    made: Made,
+    made: SummaryBuilder,
     expected: &[(f64, Option<usize>, &[&str])],
 ) {
     let summary = made.summary();

@@ -10,7 +10,7 @@ use wire::{InCall, ProcessReport};
 /// Names functions after their offsets; `/lib/stripped.so` has no line information.
 struct Named;
 
-impl Places for Named {
+impl SourceLookup for Named {
     fn place(&mut self, address: &CodeAddress<'_>) -> Place {
         Place {
             function: format!("f{:x}", address.file_offset),

@@ -2,7 +2,7 @@
 
 use super::super::roster::{RankProcess, Roster};
 use super::passages::Passages;
-use crate::tuning::decoding::{Decoder, Said};
+use crate::tuning::decoding::{DecodedRecord, Decoder};
 use crate::{EventFacts, RunFacts};
 use events::{CallRecord, FunctionKind, Ticks};
 use run_record::{FunctionEvent, FunctionWriter, RunRecord, TableError};
@@ -44,12 +44,12 @@ impl<'a> Functions<'a> {
         let thread = process.thread_number(records.thread);
         self.passages.read(rank, records);
         for record in records.records.iter().filter(|record| is_function(record)) {
-            let Some(said) = self.decoder.read(&(rank, thread), record) else { continue };
-            if matches!(&said, Said::Passed(passage) if self.passages.is_only_summed(passage.event))
+            let Some(decoded) = self.decoder.read(&(rank, thread), record) else { continue };
+            if matches!(&decoded, DecodedRecord::Passed(passage) if self.passages.is_only_summed(passage.event))
             {
                 continue;
             }
-            let row = self.row(&process, thread, said);
+            let row = self.row(&process, thread, decoded);
             let writer = match self.writer.take() {
                 Some(writer) => writer,
                 None => self.record.function_writer()?,
@@ -59,12 +59,12 @@ impl<'a> Functions<'a> {
         Ok(())
     }
 
-    fn row(&self, process: &RankProcess<'_>, thread: u32, said: Said) -> FunctionEvent {
+    fn row(&self, process: &RankProcess<'_>, thread: u32, decoded: DecodedRecord) -> FunctionEvent {
         let time_ns = |ticks: u64| process.clock.ns_at(Ticks(ticks)).max(0).cast_unsigned();
         let (world, rank) =
             (u32::try_from(process.world).unwrap_or(u32::MAX), process.report.rank.0);
-        match said {
-            Said::Passed(passage) => {
+        match decoded {
+            DecodedRecord::Passed(passage) => {
                 let (event, function) = self.names[passage.event].clone();
                 FunctionEvent {
                     world,
@@ -78,7 +78,7 @@ impl<'a> Functions<'a> {
                     values: passage.values.iter().map(|value| value.as_f64()).collect(),
                 }
             }
-            Said::Did(action) => FunctionEvent {
+            DecodedRecord::Did(action) => FunctionEvent {
                 world,
                 rank,
                 thread,

@@ -2,7 +2,9 @@
 
 use super::super::sums::without_duration;
 use crate::RunFacts;
-use crate::collector::summaries::{Calls, Passed, Source, Summaries, Wish};
+use crate::collector::summaries::{
+    BatchPositions, Calls, SumBatchBuilder, SumRequest, ThreadInput,
+};
 use crate::measured::shapes;
 use events::ProcessKey;
 use std::collections::{HashMap, HashSet};
@@ -11,25 +13,25 @@ use wire::{ProcessSum, Records};
 /// Passages summed so far.
 #[derive(Debug)]
 pub(super) struct Passages {
-    summaries: Summaries,
-    wish: Wish,
+    builder: SumBatchBuilder,
+    request: SumRequest,
     events: HashSet<u32>,
     /// True if every passage was requested.
     is_traced: bool,
     threads: HashMap<(usize, u32), Calls>,
-    ranks: HashMap<usize, Passed>,
+    ranks: HashMap<usize, BatchPositions>,
 }
 
 impl Passages {
     pub(super) fn new(facts: &RunFacts) -> Self {
         let shapes = shapes(&facts.functions, &facts.probed);
         let events: Vec<u32> = facts.probed.iter().flat_map(|it| it.events()).collect();
-        let wish = Wish::new(&shapes, &events);
-        let mut summaries = Summaries::default();
-        summaries.set_shapes(shapes);
+        let request = SumRequest::new(&shapes, &events);
+        let mut builder = SumBatchBuilder::default();
+        builder.set_shapes(shapes);
         Self {
-            summaries,
-            wish,
+            builder,
+            request,
             events: events.into_iter().collect(),
             is_traced: facts.traced,
             threads: HashMap::new(),
@@ -47,21 +49,21 @@ impl Passages {
         if self.events.is_empty() {
             return;
         }
-        let source = Source {
+        let input = ThreadInput {
             process: process(rank),
             thread: records.thread,
-            wish: &self.wish,
+            request: &self.request,
             calls: self.threads.entry((rank, records.thread)).or_default(),
             passed: self.ranks.entry(rank).or_default(),
             is_ended: true,
             n_records_long: u64::MAX,
         };
-        self.summaries.read(source, records.first, &records.records);
+        self.builder.read(input, records.first, &records.records);
     }
 
     /// Removes and returns all sums by rank and event.
     pub(super) fn take(&mut self, warnings: &mut Vec<String>) -> Vec<(usize, u32, ProcessSum)> {
-        let Some(batch) = self.summaries.take() else { return Vec::new() };
+        let Some(batch) = self.builder.take() else { return Vec::new() };
         if batch.n_unmatched != 0 {
             warnings.push(without_duration(batch.n_unmatched));
         }

@@ -29,12 +29,12 @@ impl ThreadKey {
 pub(super) struct Merge<'a> {
     files: Vec<OpenSpool>,
     covered: Option<&'a Covered>,
-    merged: Merged,
+    result: MergeResult,
 }
 
 /// Result of merging.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Merged {
+pub(super) struct MergeResult {
     /// Number after the last record of each thread.
     pub(super) ends: HashMap<(ProcessKey, u32), u64>,
     /// Number of records missing between others of their thread.
@@ -47,7 +47,7 @@ struct OpenSpool {
     reader: SpoolReader,
     name: String,
     /// True if the file was not written by the analyzer; then it may repeat records that the analyzer had in sums.
-    is_left: bool,
+    is_from_collector: bool,
     /// Records to be returned next.
     heads: VecDeque<Records>,
 }
@@ -60,14 +60,20 @@ impl<'a> Merge<'a> {
             match SpoolReader::open(&spool.path) {
                 Ok(reader) => {
                     let name = spool.path.display().to_string();
-                    let is_left = spool.path.file_stem().is_none_or(|stem| *stem != *spool.node);
-                    merge.files.push(OpenSpool { reader, name, is_left, heads: VecDeque::new() });
+                    let is_from_collector =
+                        spool.path.file_stem().is_none_or(|stem| *stem != *spool.node);
+                    merge.files.push(OpenSpool {
+                        reader,
+                        name,
+                        is_from_collector,
+                        heads: VecDeque::new(),
+                    });
                 }
-                Err(error) => merge.merged.warnings.push(format!("Records are missing: {error}.")),
+                Err(error) => merge.result.warnings.push(format!("Records are missing: {error}.")),
             }
         }
         for file in &mut merge.files {
-            file.advance(covered, &mut merge.merged.warnings);
+            file.advance(covered, &mut merge.result.warnings);
         }
         merge
     }
@@ -77,13 +83,14 @@ impl<'a> Merge<'a> {
         loop {
             let heads = self.files.iter().enumerate();
             // Files of the analyzer come first: records in sums are no gap in them, but they may hold individual records.
-            let gaps = heads
-                .filter_map(|(idx, file)| Some((self.gap(file.heads.front()?), file.is_left, idx)));
+            let gaps = heads.filter_map(|(idx, file)| {
+                Some((self.gap(file.heads.front()?), file.is_from_collector, idx))
+            });
             let (gap, _, idx) = gaps.min()?;
             let file = &mut self.files[idx];
             let mut records = file.heads.pop_front()?;
-            file.advance(self.covered, &mut self.merged.warnings);
-            let end = self.merged.ends.entry((records.process, records.thread)).or_default();
+            file.advance(self.covered, &mut self.result.warnings);
+            let end = self.result.ends.entry((records.process, records.thread)).or_default();
             let repeated = usize::try_from(end.saturating_sub(records.first)).unwrap_or(usize::MAX);
             let repeated = repeated.min(records.records.len());
             records.records.drain(..repeated);
@@ -91,7 +98,7 @@ impl<'a> Merge<'a> {
             if records.records.is_empty() {
                 continue;
             }
-            self.merged.n_missing += gap;
+            self.result.n_missing += gap;
             *end = records.end();
             return Some(records);
         }
@@ -100,13 +107,13 @@ impl<'a> Merge<'a> {
     /// Returns the number of records between the last one of a thread and these.
     fn gap(&self, records: &Records) -> u64 {
         let (process, thread, first) = (records.process, records.thread, records.first);
-        let end = self.merged.ends.get(&(process, thread)).copied().unwrap_or_default();
+        let end = self.result.ends.get(&(process, thread)).copied().unwrap_or_default();
         let n_in_sums = self.covered.map_or(0, |it| it.n_within(process, thread, (end, first)));
         first.saturating_sub(end).saturating_sub(n_in_sums)
     }
 
-    pub(super) fn finish(self) -> Merged {
-        self.merged
+    pub(super) fn finish(self) -> MergeResult {
+        self.result
     }
 }
 
@@ -117,7 +124,7 @@ impl OpenSpool {
         while self.heads.is_empty() {
             match self.reader.next_frame(&mut payload) {
                 Ok(true) => match wire::decode::<Records>(&payload) {
-                    Ok(records) => match covered.filter(|_| self.is_left) {
+                    Ok(records) => match covered.filter(|_| self.is_from_collector) {
                         Some(covered) => self.heads.extend(covered.cut(records)),
                         None => self.heads.push_back(records),
                     },
@@ -178,8 +185,8 @@ mod tests {
         }
         let expected = expected.iter().map(|(thread, numbers)| (*thread, numbers.to_vec()));
         assert_eq!(found, expected.collect());
-        let merged = merge.finish();
-        assert_eq!((merged.n_missing, merged.warnings), (n_missing, vec![]));
+        let result = merge.finish();
+        assert_eq!((result.n_missing, result.warnings), (n_missing, vec![]));
     }
 
     #[test]

@@ -75,7 +75,8 @@ fn written(reports: Vec<ProcessReport>, records: &[Vec<CallRecord>], facts: RunF
     let roster = Roster::new(&measured, &facts);
     let sites = Sites::new(&roster);
     let record = RunRecord::create(&dir.path().join("record"), RunStart::default()).unwrap();
-    let traced = write(&measured, (&roster, &sites, &Sums::default()), (&record, &facts)).unwrap();
+    let traced =
+        write(&measured, (&roster, &sites, &StoredSums::default()), (&record, &facts)).unwrap();
     let events = record.events().unwrap();
     let functions = record.function_events().unwrap();
     Outcome {

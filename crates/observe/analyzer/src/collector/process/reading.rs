@@ -2,7 +2,7 @@
 
 use super::Observed;
 use crate::collector::plan::{Milestone, Progress};
-use crate::collector::summaries::{Calls, Source, Summaries};
+use crate::collector::summaries::{Calls, SumBatchBuilder, ThreadInput};
 use events::CallRecord;
 use ring::ThreadView;
 use wire::Records;
@@ -38,7 +38,7 @@ impl Observed {
 
     /// Returns whether the next records may be awaited, or ring space is short.
     pub(crate) fn is_prompt(&self) -> bool {
-        self.is_prompt || self.wish.is_empty() || self.stage.reached != Milestone::Running
+        self.is_prompt || self.request.is_empty() || self.stage.reached != Milestone::Running
     }
 
     /// Returns the fill of the fullest ring with records to be handed over, 0 to 1.
@@ -80,10 +80,10 @@ impl Observed {
     /// if there are no records.
     pub(crate) fn read_on(
         &mut self,
-        summaries: &mut Summaries,
+        builder: &mut SumBatchBuilder,
         mut hand_over: impl FnMut(Records),
     ) -> bool {
-        if self.wish.is_empty() {
+        if self.request.is_empty() {
             return self.next_records().map(hand_over).is_some();
         }
         let n_records = u64::from(self.segment.capacity().n_records);
@@ -92,21 +92,22 @@ impl Observed {
             let Following { progress, calls, .. } = following;
             let Some((first, mut records)) = unread(view, progress) else { continue };
             let (process, thread) = (self.key, view.idx());
-            let (wish, passed) = (&self.wish, &mut self.passed);
+            let (request, passed) = (&self.request, &mut self.passed);
             let is_ended = self.stage.reached == Milestone::Gone;
             let n_records_long = n_records / LONG_SHARE;
-            let source = Source { process, thread, wish, calls, passed, is_ended, n_records_long };
-            let sorted = summaries.read(source, first, &records);
-            if sorted.n_read == 0 {
+            let input =
+                ThreadInput { process, thread, request, calls, passed, is_ended, n_records_long };
+            let result = builder.read(input, first, &records);
+            if result.n_read == 0 {
                 continue;
             }
-            progress.skip(first + sorted.n_read as u64);
-            if sorted.is_in_batch {
+            progress.skip(first + result.n_read as u64);
+            if result.is_in_batch {
                 progress.add_up(progress.sent);
             }
-            self.is_prompt |= !sorted.kept.is_empty();
-            let n_read = sorted.n_read;
-            for run in sorted.kept {
+            self.is_prompt |= !result.kept.is_empty();
+            let n_read = result.n_read;
+            for run in result.kept {
                 progress.hand_over(first + run.end as u64);
                 let first = first + run.start as u64;
                 let is_all = run == (0..n_read);
@@ -121,7 +122,7 @@ impl Observed {
     }
 
     /// Notes that no records are awaited until new ones arrive.
-    pub(crate) fn calm_down(&mut self) {
+    pub(crate) fn clear_prompt(&mut self) {
         self.is_prompt = false;
     }
 

@@ -39,23 +39,23 @@ fn more(value: u64) -> CallRecord {
 #[derive(Default)]
 struct Thread {
     calls: Calls,
-    passed: Passed,
+    passed: BatchPositions,
     first: u64,
 }
 
 struct Node {
-    summaries: Summaries,
-    wish: Wish,
+    builder: SumBatchBuilder,
+    request: SumRequest,
 }
 
 impl Node {
     fn adding_up(events: &[u32]) -> Self {
-        let mut summaries = Summaries::default();
-        summaries.set_shapes(shapes());
-        Self { wish: Wish::new(&shapes(), events), summaries }
+        let mut builder = SumBatchBuilder::default();
+        builder.set_shapes(shapes());
+        Self { request: SumRequest::new(&shapes(), events), builder }
     }
 
-    fn read(&mut self, thread: &mut Thread, records: &[CallRecord]) -> Sorted {
+    fn read(&mut self, thread: &mut Thread, records: &[CallRecord]) -> ReadResult {
         self.read_of(PROCESS, thread, records)
     }
 
@@ -64,19 +64,19 @@ impl Node {
         process: ProcessKey,
         thread: &mut Thread,
         records: &[CallRecord],
-    ) -> Sorted {
-        let source = Source {
+    ) -> ReadResult {
+        let input = ThreadInput {
             process,
             thread: 0,
-            wish: &self.wish,
+            request: &self.request,
             calls: &mut thread.calls,
             passed: &mut thread.passed,
             is_ended: false,
             n_records_long: 8,
         };
-        let sorted = self.summaries.read(source, thread.first, records);
-        thread.first += sorted.n_read as u64;
-        sorted
+        let result = self.builder.read(input, thread.first, records);
+        thread.first += result.n_read as u64;
+        result
     }
 }
 
@@ -86,7 +86,7 @@ fn check_durations(passages: &[(u32, u64)], expected: &[u64], n_unmatched: u64) 
     let mut node = Node::adding_up(&[ENTRY, EXIT]);
     let records: Vec<_> = passages.iter().map(|(which, at)| event(*which, *at, 1)).collect();
     node.read(&mut Thread::default(), &records);
-    let batch = node.summaries.take().unwrap();
+    let batch = node.builder.take().unwrap();
     let exits = batch.events.iter().find(|sum| sum.event == EXIT).unwrap();
     let sum: u64 = expected.iter().sum();
     assert_eq!(exits.duration_ticks.n, expected.len() as u64);
@@ -108,8 +108,8 @@ fn exits_are_matched_with_their_entries() {
 /// Checks the positions that are sent individually.
 #[track_caller]
 fn check_kept(summed: &[u32], records: &[CallRecord], kept: &[Range<usize>], n_read: usize) {
-    let sorted = Node::adding_up(summed).read(&mut Thread::default(), records);
-    assert_eq!((sorted.kept, sorted.n_read), (kept.to_vec(), n_read));
+    let result = Node::adding_up(summed).read(&mut Thread::default(), records);
+    assert_eq!((result.kept, result.n_read), (kept.to_vec(), n_read));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn an_event_waits_for_all_its_attributes() {
     check_kept(&[WIDE], &[event(WIDE, 1, 1), event(WIDE, 2, 1), more(2)], &[], 3);
     let mut node = Node::adding_up(&[WIDE]);
     node.read(&mut Thread::default(), &[event(WIDE, 1, 5), more(9)]);
-    let batch = node.summaries.take().unwrap();
+    let batch = node.builder.take().unwrap();
     let sums: Vec<f64> = batch.events[0].attributes.iter().map(Moments::sum).collect();
     assert_eq!(sums, [5.0, 5.0, 5.0, 5.0, 5.0, 9.0, 9.0]);
 }
@@ -138,12 +138,12 @@ fn an_event_waits_for_all_its_attributes() {
 fn an_entry_that_is_sent_on_its_own_still_times_its_exit() {
     let mut node = Node::adding_up(&[EXIT]);
     let mut thread = Thread::default();
-    let sorted = node.read(&mut thread, &[event(ENTRY, 10, 1)]);
-    assert_eq!((sorted.kept, sorted.is_in_batch), (vec![0..1], true));
-    let batch = node.summaries.take().unwrap();
+    let result = node.read(&mut thread, &[event(ENTRY, 10, 1)]);
+    assert_eq!((result.kept, result.is_in_batch), (vec![0..1], true));
+    let batch = node.builder.take().unwrap();
     assert_eq!((batch.events.len(), &*batch.ranges[0].open), (0, &[(0, 10)][..]));
     node.read(&mut thread, &[event(EXIT, 14, 1)]);
-    let batch = node.summaries.take().unwrap();
+    let batch = node.builder.take().unwrap();
     assert!((batch.events[0].duration_ticks.sum() - 4.0).abs() < 1e-12);
 }
 
@@ -154,15 +154,15 @@ fn a_batch_counts_processes_and_names_what_it_read() {
     node.read(&mut one, &[event(ENTRY, 5, 1), event(ENTRY, 7, 3)]);
     node.read(&mut other, &[event(ENTRY, 3, 8)]);
     node.read(&mut one, &[event(ENTRY, 9, 0)]);
-    let batch = node.summaries.take().unwrap();
+    let batch = node.builder.take().unwrap();
     let sum = &batch.events[0];
     assert_eq!((sum.n, sum.n_ranks, sum.first_ticks, sum.last_ticks), (4, 2, 3, 9));
     assert_eq!((sum.attributes[0].min, sum.attributes[0].max), (0.0, 8.0));
     let ranges: Vec<_> = batch.ranges.iter().map(|range| (range.first, range.end)).collect();
     assert_eq!(ranges, [(0, 3), (0, 1)]);
-    assert_eq!(node.summaries.take(), None);
+    assert_eq!(node.builder.take(), None);
     node.read(&mut one, &[event(ENTRY, 9, 0)]);
-    assert_eq!(node.summaries.take().unwrap().events[0].n_ranks, 1);
+    assert_eq!(node.builder.take().unwrap().events[0].n_ranks, 1);
 }
 
 #[test]
@@ -171,9 +171,9 @@ fn records_that_the_analyzer_has_in_sums_are_not_added_again() {
     let mut thread = Thread::default();
     thread.calls.resume(0, 2, vec![(0, 10)]);
     let records = [event(ENTRY, 1, 1), event(ENTRY, 10, 1), event(EXIT, 14, 1)];
-    let sorted = node.read(&mut thread, &records);
-    assert_eq!((sorted.n_read, sorted.kept), (3, vec![]));
-    let batch = node.summaries.take().unwrap();
+    let result = node.read(&mut thread, &records);
+    assert_eq!((result.n_read, result.kept), (3, vec![]));
+    let batch = node.builder.take().unwrap();
     assert_eq!((batch.ranges[0].first, batch.ranges[0].end), (2, 3));
     assert_eq!((batch.events.len(), batch.events[0].n), (1, 1));
     assert!((batch.events[0].duration_ticks.sum() - 4.0).abs() < 1e-12);
@@ -187,13 +187,13 @@ fn check_processes(passages: &[(u32, u32, u64)], expected: &[(u32, &[u64], u64)]
     let mut node = Node::adding_up(&[ENTRY, EXIT]);
     let mut shapes = shapes();
     shapes.iter_mut().for_each(|shape| shape.by_process = true);
-    node.summaries.set_shapes(shapes);
+    node.builder.set_shapes(shapes);
     let mut threads = [Thread::default(), Thread::default()];
     for (process, which, ticks) in passages {
         let process = ProcessKey { pid: *process, started: 2 };
         node.read_of(process, &mut threads[process.pid as usize], &[event(*which, *ticks, 1)]);
     }
-    let batch = node.summaries.take().unwrap();
+    let batch = node.builder.take().unwrap();
     let exits = batch.events.iter().find(|sum| sum.event == EXIT).unwrap();
     let found = exits.processes.iter().map(|sum| {
         let took = (sum.duration_ticks.n, sum.duration_ticks.sum());
@@ -221,11 +221,11 @@ fn a_batch_is_long_when_a_ring_waits_for_it() {
     let mut node = Node::adding_up(&[ENTRY]);
     let mut thread = Thread::default();
     node.read(&mut thread, &[event(ENTRY, 1, 1); 7]);
-    assert!(!node.summaries.is_long());
+    assert!(!node.builder.is_long());
     node.read(&mut thread, &[event(ENTRY, 1, 1)]);
-    assert!(node.summaries.is_long());
-    node.summaries.take().unwrap();
-    assert!(!node.summaries.is_long());
+    assert!(node.builder.is_long());
+    node.builder.take().unwrap();
+    assert!(!node.builder.is_long());
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn the_outermost_open_calls_are_told() {
     let mut node = Node::adding_up(&[ENTRY, EXIT]);
     let records: Vec<_> = (0..100).map(|ticks| event(ENTRY, ticks, 1)).collect();
     node.read(&mut Thread::default(), &records);
-    let batch = node.summaries.take().unwrap();
+    let batch = node.builder.take().unwrap();
     assert_eq!(batch.ranges[0].open.len(), N_OPEN_MAX);
     assert_eq!(batch.ranges[0].open[1], (0, 1));
 }
@@ -246,7 +246,7 @@ fn check_gap(passages: &[(u32, u64)], gap: u64, expected: &[u64], n_unmatched: u
     thread.calls.lack_before(gap);
     let records: Vec<_> = passages.iter().map(|(which, at)| event(*which, *at, 1)).collect();
     node.read(&mut thread, &records);
-    let batch = node.summaries.take().unwrap();
+    let batch = node.builder.take().unwrap();
     let exits = batch.events.iter().find(|sum| sum.event == EXIT).unwrap();
     let took = (exits.duration_ticks.n, exits.duration_ticks.sum());
     assert_eq!(took, (expected.len() as u64, expected.iter().sum::<u64>() as f64));

@@ -1,7 +1,7 @@
 //! Processing of the processes' answers to orders.
 
 use super::super::directory::Key;
-use super::super::post::Collectors;
+use super::super::order_queue::Collectors;
 use super::Runtime;
 use std::time::Instant;
 use tunlets::conductor::Input;
@@ -9,7 +9,7 @@ use wire::Answer;
 
 impl<C: Collectors> Runtime<C> {
     pub(super) fn take_answer(&mut self, key: &Key, answer: Answer) {
-        self.post.hear(key, &answer);
+        self.order_queue.hear(key, &answer);
         match answer {
             Answer::Installed { refused, warnings, .. } => {
                 for (site, reason) in refused.iter().chain(&warnings) {
@@ -21,7 +21,7 @@ impl<C: Collectors> Runtime<C> {
                 }
             }
             Answer::Values { values } => {
-                let values = self.holdings.hear(&values, &self.plan);
+                let values = self.value_reader.hear(&values, &self.plan);
                 self.feed(Input::Values(values));
                 self.open();
             }
@@ -33,11 +33,11 @@ impl<C: Collectors> Runtime<C> {
     }
 
     pub(super) fn hear_of_site(&mut self, key: &Key, site: u32, reason: &str) {
-        self.joined.add(site, reason, self.directory.rank(key), Instant::now());
+        self.aggregator.add(site, reason, self.directory.rank(key), Instant::now());
     }
 
-    pub(super) fn warn_of_sites(&mut self, said: Vec<(u32, String)>) {
-        for (site, reason) in said {
+    pub(super) fn warn_of_sites(&mut self, messages: Vec<(u32, String)>) {
+        for (site, reason) in messages {
             let name = self.plan.function_of(site);
             let now_s = self.now_s();
             self.lines.warn(now_s, format!("`{name}`: {reason}"));

@@ -1,8 +1,8 @@
 //! Changes sent to ranks and their acknowledgments: values, orders, and which action replaces which.
 
 use super::super::directory::Key;
+use super::super::order_queue::Collectors;
 use super::super::plan::PlannedChange;
-use super::super::post::Collectors;
 use super::{N_ACTIONS_MAX, Runtime};
 use events::{ActionRecord, Place, Rank, Value};
 use std::collections::{HashMap, VecDeque};
@@ -20,7 +20,7 @@ pub(super) struct Wanted {
 impl<C: Collectors> Runtime<C> {
     pub(super) fn acknowledge(&mut self, rank: Rank, key: &Key, done: &ActionRecord) {
         let action = done.action;
-        self.post.done(key, action);
+        self.order_queue.done(key, action);
         let Some(old) = self.value(action, rank, done.old) else { return };
         let Some(wanted) = self.actions.get(&action) else { return };
         let (point, asked) = (wanted.point, wanted.values.get(&rank).copied());
