@@ -9,8 +9,8 @@
 //! The process itself (`child`), the messages (`frame`).
 
 mod ending;
-mod keeper;
 mod shared;
+mod supervisor;
 mod writer;
 
 use crate::frame::Order;
@@ -76,7 +76,7 @@ pub struct ForeignTunlet {
     shared: Arc<Shared>,
     /// Queue of orders; `None` once the tunlet is told to leave.
     orders: Option<SyncSender<Order>>,
-    keeper: Option<JoinHandle<()>>,
+    supervisor: Option<JoinHandle<()>>,
     n_dropped: u64,
 }
 
@@ -100,18 +100,18 @@ impl ForeignTunlet {
     ) -> Result<Self, ForeignTunletError> {
         let shared = Arc::new(Shared::new(limits.patience));
         let (orders, queue) = sync_channel(limits.n_news_max);
-        let keeper = keeper::start(library, host_program, &shared, queue);
-        let keeper = keeper.map_err(|source| ForeignTunletError::NotStarted {
+        let supervisor = supervisor::start(library, host_program, &shared, queue);
+        let supervisor = supervisor.map_err(|source| ForeignTunletError::NotStarted {
             host_program: host_program.to_owned(),
             source,
         })?;
         let library = library.to_owned();
-        let opened = shared.wait_for(|said| said.opened.take());
+        let opened = shared.wait_for(|state| state.opened.take());
         let mut tunlet = Self {
             spec: empty_spec(),
             shared,
             orders: Some(orders),
-            keeper: Some(keeper),
+            supervisor: Some(supervisor),
             n_dropped: 0,
         };
         match opened {
@@ -166,7 +166,7 @@ impl Tunlet for ForeignTunlet {
         let (n_events, n_points) = (application.events.len(), application.tuning_points.len());
         let application = Box::new(application.clone());
         self.send(Order::Begin { application, world: world.clone() });
-        let begun = self.shared.wait_for(|said| said.begun.take());
+        let begun = self.shared.wait_for(|state| state.begun.take());
         let begun = begun.map_err(|how| self.unable(how))?;
         let requests = begun.map_err(|reason| self.unable(reason))?;
         let fits = requests.events.len() == n_events
@@ -213,9 +213,9 @@ impl Drop for ForeignTunlet {
     fn drop(&mut self) {
         self.shared.leave();
         self.orders = None;
-        if let Some(keeper) = self.keeper.take() {
-            // A keeper thread that panicked has no process left to wait for.
-            keeper.join().ok();
+        if let Some(supervisor) = self.supervisor.take() {
+            // A supervisor that panicked has no process left to wait for.
+            supervisor.join().ok();
         }
     }
 }

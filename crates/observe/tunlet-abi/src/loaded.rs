@@ -135,10 +135,10 @@ impl Tunlet for LoadedTunlet {
         // SAFETY: `create` returned the state, and the host is valid.
         let refusal = unsafe { (self.functions.begin)(self.state, host.as_ptr()) };
         let requests = {
-            let mut said = host.said();
-            said.begins = false;
-            self.lines.append(&mut said.lines);
-            said.requests.clone()
+            let mut results = host.results();
+            results.begins = false;
+            self.lines.append(&mut results.lines);
+            results.requests.clone()
         };
         self.host = Some(host);
         if refusal.is_null() {
@@ -155,9 +155,9 @@ impl Tunlet for LoadedTunlet {
         let news = describe::news(&mut arena, news);
         // SAFETY: `create` returned the state; host and news are valid until the call returns.
         unsafe { (self.functions.hear)(self.state, host.as_ptr(), &raw const news) };
-        let mut said = host.said();
-        decisions.append(&mut said.decisions);
-        self.lines.append(&mut said.lines);
+        let mut results = host.results();
+        decisions.append(&mut results.decisions);
+        self.lines.append(&mut results.lines);
     }
 
     fn lines(&mut self) -> Vec<String> {

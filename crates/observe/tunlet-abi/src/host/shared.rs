@@ -17,13 +17,13 @@ const FAREWELL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Shared {
     patience: Duration,
-    said: Mutex<Said>,
+    state: Mutex<TunletState>,
     changed: Condvar,
 }
 
 /// Messages and state of the tunlet.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct TunletState {
     pub(super) opened: Option<Result<TunletSpec, String>>,
     pub(super) begun: Option<Result<Requests, String>>,
     decisions: Vec<Decision>,
@@ -43,29 +43,29 @@ pub(super) struct Said {
 impl Shared {
     /// Creates the state of a tunlet that is being loaded: the answer `Opened` is due.
     pub(super) fn new(patience: Duration) -> Self {
-        let said = Said { owes_since: Some(Instant::now()), ..Said::default() };
-        Self { patience, said: Mutex::new(said), changed: Condvar::new() }
+        let state = TunletState { owes_since: Some(Instant::now()), ..TunletState::default() };
+        Self { patience, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Said> {
+    fn lock(&self) -> MutexGuard<'_, TunletState> {
         // Every change of the state is complete in itself.
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `pick` returns something or the tunlet ends; the keeper ends a tunlet that is silent for too long.
+    /// Waits until `pick` returns something or the tunlet ends; the supervisor ends a tunlet that is silent for too long.
     pub(super) fn wait_for<T>(
         &self,
-        mut pick: impl FnMut(&mut Said) -> Option<T>,
+        mut pick: impl FnMut(&mut TunletState) -> Option<T>,
     ) -> Result<T, String> {
-        let mut said = self.lock();
+        let mut state = self.lock();
         loop {
-            if let Some(picked) = pick(&mut said) {
+            if let Some(picked) = pick(&mut state) {
                 return Ok(picked);
             }
-            if let Some(how) = &said.ended {
+            if let Some(how) = &state.ended {
                 return Err(how.clone());
             }
-            said = self.changed.wait(said).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -76,14 +76,14 @@ impl Shared {
 
     /// Waits until no answer is due; returns false if the tunlet has ended.
     pub(super) fn wait_for_answer(&self) -> bool {
-        self.wait_for(|said| said.owes_since.is_none().then_some(())).is_ok()
+        self.wait_for(|state| state.owes_since.is_none().then_some(())).is_ok()
     }
 
     /// Stores an answer, so that none is due.
-    pub(super) fn answer(&self, put: impl FnOnce(&mut Said)) {
-        let mut said = self.lock();
-        put(&mut said);
-        said.owes_since = None;
+    pub(super) fn answer(&self, put: impl FnOnce(&mut TunletState)) {
+        let mut state = self.lock();
+        put(&mut state);
+        state.owes_since = None;
         self.changed.notify_all();
     }
 
@@ -94,22 +94,22 @@ impl Shared {
 
     /// Returns the reason why the tunlet must be ended now, if any.
     pub(super) fn overdue(&self) -> Option<String> {
-        let said = self.lock();
+        let state = self.lock();
         let is_over =
             |since: Option<Instant>, limit| since.is_some_and(|since| limit <= since.elapsed());
-        if is_over(said.owes_since, self.patience) {
+        if is_over(state.owes_since, self.patience) {
             return Some(format!("it did not answer within {} s", self.patience.as_secs_f64()));
         }
-        is_over(said.leaves_since, FAREWELL).then(|| "it did not leave when it was told to".into())
+        is_over(state.leaves_since, FAREWELL).then(|| "it did not leave when it was told to".into())
     }
 
     /// Notes that the tunlet ended; only the first reason is kept.
     pub(super) fn end(&self, how: impl FnOnce() -> String) {
-        let mut said = self.lock();
-        if said.ended.is_none() {
-            said.ended = Some(how());
+        let mut state = self.lock();
+        if state.ended.is_none() {
+            state.ended = Some(how());
         }
-        said.decisions.clear();
+        state.decisions.clear();
         self.changed.notify_all();
     }
 
@@ -142,18 +142,18 @@ impl Shared {
 
     /// Adds a line for the user.
     pub(super) fn add_line(&self, line: String) {
-        let mut said = self.lock();
-        if N_LINES_MAX <= said.lines.len() {
-            said.n_lines_lost += 1;
+        let mut state = self.lock();
+        if N_LINES_MAX <= state.lines.len() {
+            state.n_lines_lost += 1;
         } else {
-            said.lines.push_back(line);
+            state.lines.push_back(line);
         }
     }
 
     pub(super) fn take_lines(&self) -> Vec<String> {
-        let mut said = self.lock();
-        let mut lines: Vec<String> = said.lines.drain(..).collect();
-        let n_lost = std::mem::take(&mut said.n_lines_lost);
+        let mut state = self.lock();
+        let mut lines: Vec<String> = state.lines.drain(..).collect();
+        let n_lost = std::mem::take(&mut state.n_lines_lost);
         if 0 < n_lost {
             lines.push(format!("({n_lost} more lines were dropped)"));
         }
@@ -161,7 +161,7 @@ impl Shared {
     }
 }
 
-impl Said {
+impl TunletState {
     /// Adds decisions; returns false if one concerns a tuning point that the tunlet did not request.
     pub(super) fn decide(&mut self, mut decisions: Vec<Decision>) -> bool {
         if decisions.iter().any(|decision| !self.points.contains(&decision.point)) {

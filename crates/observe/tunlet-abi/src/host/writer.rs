@@ -21,7 +21,7 @@ pub(super) fn write(shared: &Shared, orders: &Receiver<Order>, mut to: ChildStdi
             return;
         }
         shared.owe();
-        // The keeper notices that the process is gone.
+        // The supervisor notices that the process is gone.
         if frame::write(&mut to, &batch, ORDER_BYTES_MAX).is_err() || !shared.wait_for_answer() {
             return;
         }

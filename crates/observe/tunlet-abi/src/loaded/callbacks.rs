@@ -33,12 +33,12 @@ pub(super) struct Host {
 struct Context {
     application: Application,
     name: String,
-    said: RefCell<Said>,
+    results: RefCell<CallResults>,
 }
 
 /// Data from a tunlet during one call.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct CallResults {
     /// True while the tunlet is in `begin` and may make requests.
     pub(super) begins: bool,
     /// Requests so far.
@@ -57,11 +57,11 @@ impl Host {
         let description = Box::new(description);
         let events = vec![Detail::None; application.events.len()];
         let requests = Requests { events, ..Requests::default() };
-        let said = Said { begins: true, requests, ..Said::default() };
+        let results = CallResults { begins: true, requests, ..CallResults::default() };
         let context = Box::new(Context {
             application: application.clone(),
             name: name.to_owned(),
-            said: RefCell::new(said),
+            results: RefCell::new(results),
         });
         let host = abi::sintonia_host {
             version: abi::SINTONIA_TUNLET_VERSION,
@@ -86,8 +86,8 @@ impl Host {
     }
 
     /// Returns the data from the tunlet, for modification.
-    pub(super) fn said(&self) -> std::cell::RefMut<'_, Said> {
-        self.context.said.borrow_mut()
+    pub(super) fn results(&self) -> std::cell::RefMut<'_, CallResults> {
+        self.context.results.borrow_mut()
     }
 }
 
@@ -173,15 +173,15 @@ unsafe extern "C" fn option(host: *const abi::sintonia_host, name: *const c_char
 
 unsafe extern "C" fn want_event(host: *const abi::sintonia_host, event: u32, detail: u32) -> bool {
     // SAFETY: the tunlet passes the host.
-    let mut said = unsafe { context(host) }.said.borrow_mut();
+    let mut results = unsafe { context(host) }.results.borrow_mut();
     let detail = match detail {
         abi::SINTONIA_DETAIL_NONE => Detail::None,
         abi::SINTONIA_DETAIL_EVERY => Detail::Every,
         abi::SINTONIA_DETAIL_SUMMARY => Detail::Summary,
         _ => return false,
     };
-    let is_time = said.begins;
-    let Some(wanted) = said.requests.events.get_mut(event as usize).filter(|_| is_time) else {
+    let is_time = results.begins;
+    let Some(wanted) = results.requests.events.get_mut(event as usize).filter(|_| is_time) else {
         return false;
     };
     *wanted = detail;
@@ -190,22 +190,22 @@ unsafe extern "C" fn want_event(host: *const abi::sintonia_host, event: u32, det
 
 unsafe extern "C" fn want_performance(host: *const abi::sintonia_host) {
     // SAFETY: the tunlet passes the host.
-    let mut said = unsafe { context(host) }.said.borrow_mut();
-    if said.begins {
-        said.requests.performance = true;
+    let mut results = unsafe { context(host) }.results.borrow_mut();
+    if results.begins {
+        results.requests.performance = true;
     }
 }
 
 unsafe extern "C" fn want_point(host: *const abi::sintonia_host, point: u32) -> bool {
     // SAFETY: the tunlet passes the host.
     let context = unsafe { context(host) };
-    let mut said = context.said.borrow_mut();
+    let mut results = context.results.borrow_mut();
     let point = point as usize;
-    if !said.begins || context.application.tuning_points.len() <= point {
+    if !results.begins || context.application.tuning_points.len() <= point {
         return false;
     }
-    if !said.requests.points.contains(&point) {
-        said.requests.points.push(point);
+    if !results.requests.points.contains(&point) {
+        results.requests.points.push(point);
     }
     true
 }
@@ -227,21 +227,21 @@ unsafe extern "C" fn decide(
         abi::SINTONIA_FLOAT => Value::Float(unsafe { value.number.float_value }),
         _ => return false,
     };
-    let mut said = context.said.borrow_mut();
+    let mut results = context.results.borrow_mut();
     let point = point as usize;
-    let may = !said.begins && said.requests.points.contains(&point);
-    if !may || N_DECISIONS_MAX <= said.decisions.len() {
+    let may = !results.begins && results.requests.points.contains(&point);
+    if !may || N_DECISIONS_MAX <= results.decisions.len() {
         return false;
     }
-    said.decisions.push(Decision { point, value, reason });
+    results.decisions.push(Decision { point, value, reason });
     true
 }
 
 unsafe extern "C" fn log(host: *const abi::sintonia_host, line: *const c_char) {
     // SAFETY: the tunlet passes the host and a text.
     let (context, line) = unsafe { (context(host), text(line)) };
-    let mut said = context.said.borrow_mut();
-    if said.lines.len() < N_LINES_MAX {
-        said.lines.push(line);
+    let mut results = context.results.borrow_mut();
+    if results.lines.len() < N_LINES_MAX {
+        results.lines.push(line);
     }
 }

@@ -39,13 +39,13 @@ pub(super) fn start(
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let shared = Arc::clone(shared);
     let (started, is_started) = channel();
-    let keeper = thread::Builder::new().name("tunlet".into()).spawn(move || {
+    let supervisor = thread::Builder::new().name("tunlet".into()).spawn(move || {
         let outcome = command.spawn();
         match outcome {
             Ok(child) => {
                 shared.set_process_id(Some(child.id()));
                 started.send(Ok(())).ok();
-                keep(child, &shared, orders);
+                supervise(child, &shared, orders);
             }
             Err(error) => {
                 started.send(Err(error)).ok();
@@ -53,10 +53,10 @@ pub(super) fn start(
         }
     })?;
     is_started.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
-    Ok(keeper)
+    Ok(supervisor)
 }
 
-fn keep(mut child: Child, shared: &Arc<Shared>, orders: Receiver<Order>) {
+fn supervise(mut child: Child, shared: &Arc<Shared>, orders: Receiver<Order>) {
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(input), Some(answers), Some(lines)) = pipes else { return };
     let of_writer = Arc::clone(shared);
@@ -74,7 +74,7 @@ fn keep(mut child: Child, shared: &Arc<Shared>, orders: Receiver<Order>) {
         // The process is not left running without threads that serve it.
         Err(error) => shared.end(|| format!("the system gives no thread: {error}")),
     }
-    let status = bury(&mut child, shared);
+    let status = reap(&mut child, shared);
     shared.set_process_id(None);
     // A descendant of the process may hold the other end of the pipe open.
     all_told.recv_timeout(LAST_WORDS).ok();
@@ -121,10 +121,10 @@ fn take_answers(shared: &Shared, frames: &mut FrameBuffer) -> Result<(), String>
             return Err("it answers what it was not asked".to_owned());
         }
         let mut is_allowed = true;
-        shared.answer(|said| match answer {
-            Answer::Opened(opened) => said.opened = Some(opened),
-            Answer::Begun(begun) => said.begun = Some(begun),
-            Answer::Heard(decisions) => is_allowed = said.decide(decisions),
+        shared.answer(|state| match answer {
+            Answer::Opened(opened) => state.opened = Some(opened),
+            Answer::Begun(begun) => state.begun = Some(begun),
+            Answer::Heard(decisions) => is_allowed = state.decide(decisions),
         });
         if !is_allowed {
             return Err("it wants to change a tuning point that it did not name".to_owned());
@@ -144,7 +144,7 @@ fn has_exited(child: &Child) -> bool {
 }
 
 /// Ensures that the process and its descendants have ended.
-fn bury(child: &mut Child, shared: &Shared) -> Option<ExitStatus> {
+fn reap(child: &mut Child, shared: &Shared) -> Option<ExitStatus> {
     // Its answers ended, so it is about to exit: its own exit status is the one the user wants to know.
     let since = Instant::now();
     while shared.ended().is_none() && !has_exited(child) && since.elapsed() < FAREWELL {
