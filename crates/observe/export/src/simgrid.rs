@@ -23,10 +23,10 @@
 //! # Not here
 //! Threads beyond the first of each rank: the format has none. Their messages are left out at both ends.
 
+mod collective_lines;
 mod collectives;
 mod platform;
 mod rank;
-mod together;
 
 use crate::error::ExportError;
 use crate::lanes::{Lanes, Trace};
@@ -120,7 +120,7 @@ fn n_ranks(trace: &Trace, lanes: &Lanes, world: u32) -> u32 {
 /// Counts of calls that the format cannot hold.
 #[derive(Debug, Default)]
 struct Notes {
-    folded: BTreeMap<&'static str, u64>,
+    as_computation: BTreeMap<&'static str, u64>,
     of_parts: BTreeMap<&'static str, u64>,
     n_even: u64,
     n_unmatched: u64,
@@ -144,7 +144,7 @@ impl Notes {
         let mut sentences = vec![format!(
             "replay it there with `smpirun -np {n_ranks} -platform platform.xml -hostfile hostfile -replay trace.txt`"
         )];
-        for (name, n_calls) in self.folded {
+        for (name, n_calls) in self.as_computation {
             sentences.push(format!(
                 "{n_calls} calls of {name} have no action in a replay: their time counts as computation"
             ));

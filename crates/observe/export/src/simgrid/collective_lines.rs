@@ -3,12 +3,12 @@
 //! A replay knows only the world. A call on part of it becomes messages between one member (the root, or
 //! otherwise the first) and all others, which preserves who waits for whom.
 
-use super::collectives::Together;
+use super::collectives::MatchedCollective;
 use models::Flow;
 
 /// Returns the action of a call on the whole world.
-pub(super) fn of_world(call: &Together<'_>, rank: u32, own_bytes: u64) -> String {
-    let Together { name, bytes, shares, .. } = *call;
+pub(super) fn of_world(call: &MatchedCollective<'_>, rank: u32, own_bytes: u64) -> String {
+    let MatchedCollective { name, bytes, shares, .. } = *call;
     let root = match call.flow {
         Flow::FromRoot(root) | Flow::ToRoot(root) => root,
         Flow::All => 0,
@@ -31,13 +31,13 @@ pub(super) fn of_world(call: &Together<'_>, rank: u32, own_bytes: u64) -> String
 }
 
 /// Returns whether a replay gives all ranks the same amount even if the program did not.
-pub(super) fn is_even(call: &Together<'_>) -> bool {
+pub(super) fn is_even(call: &MatchedCollective<'_>) -> bool {
     matches!(call.name, "reducescatter" | "alltoallv")
 }
 
 /// Returns the messages of a call on part of the world.
-pub(super) fn of_part(call: &Together<'_>, rank: u32, tag: u32) -> Vec<String> {
-    let Together { bytes, members, .. } = *call;
+pub(super) fn of_part(call: &MatchedCollective<'_>, rank: u32, tag: u32) -> Vec<String> {
+    let MatchedCollective { bytes, members, .. } = *call;
     let (center, gathers, spreads) = match call.flow {
         Flow::All => (members.first().copied().unwrap_or(rank), true, true),
         Flow::FromRoot(root) => (root, false, true),

@@ -39,7 +39,7 @@ struct Call {
 
 /// Call made by all members of a communicator.
 #[derive(Clone, Copy)]
-pub(super) struct Together<'a> {
+pub(super) struct MatchedCollective<'a> {
     /// Name of the action by which it is replayed.
     pub(super) name: &'static str,
     pub(super) flow: Flow,
@@ -76,10 +76,10 @@ impl Collectives {
     }
 
     /// Returns the n-th call on a communicator if all its members make it.
-    pub(super) fn together(&self, communicator: u32, nth: usize) -> Option<Together<'_>> {
+    pub(super) fn matched(&self, communicator: u32, nth: usize) -> Option<MatchedCollective<'_>> {
         let all = self.communicators.get(&communicator)?;
         let call = all.calls.get(nth).filter(|call| call.same)?;
-        Some(Together {
+        Some(MatchedCollective {
             name: call.name,
             flow: call.flow,
             members: &all.members,

@@ -1,8 +1,8 @@
 //! The actions of one rank, in a file of its own.
 
 use super::Notes;
+use super::collective_lines;
 use super::collectives::{Collectives, blocking};
-use super::together;
 use crate::error::ExportError;
 use crate::lanes::{LaneKey, Lanes, is_call, operation, row};
 use crate::messages::{End, Messages};
@@ -90,7 +90,7 @@ impl RankWriter {
         let mut actions = Vec::new();
         self.interpreter.read(&row(event), |action| actions.push(action));
         if actions.is_empty() && is_call(event) && !waits_or_starts(operation) {
-            self.fold(event, notes);
+            self.count_as_computation(event, notes);
         }
         for action in actions {
             self.act(action, event, world, notes);
@@ -132,7 +132,7 @@ impl RankWriter {
             }
             Action::Collective { .. } => match blocking(action) {
                 Some((communicator, _)) => self.put_collective(communicator, event, world, notes),
-                None => self.fold(event, notes),
+                None => self.count_as_computation(event, notes),
             },
         }
     }
@@ -182,16 +182,18 @@ impl RankWriter {
         let joined = self.joined.entry(communicator).or_default();
         let nth = *joined;
         *joined += 1;
-        let Some(call) = world.collectives.together(communicator, nth) else {
-            return self.fold(event, notes);
+        let Some(call) = world.collectives.matched(communicator, nth) else {
+            return self.count_as_computation(event, notes);
         };
         self.put_compute(world.flops_per_s);
         if communicator == 0 {
-            notes.n_even += u64::from(together::is_even(&call));
-            let line = together::of_world(&call, self.rank, event.bytes);
+            notes.n_even += u64::from(collective_lines::is_even(&call));
+            let line = collective_lines::of_world(&call, self.rank, event.bytes);
             return self.put(format_args!("{line}"));
         }
-        for line in together::of_part(&call, self.rank, replay_tag(communicator, COLLECTIVE)) {
+        for line in
+            collective_lines::of_part(&call, self.rank, replay_tag(communicator, COLLECTIVE))
+        {
             self.put(format_args!("{line}"));
         }
         if let Some(operation) = operation(event) {
@@ -200,11 +202,11 @@ impl RankWriter {
     }
 
     /// Counts the time inside a call as computation.
-    fn fold(&mut self, event: &Event, notes: &mut Notes) {
+    fn count_as_computation(&mut self, event: &Event, notes: &mut Notes) {
         let Some(operation) = operation(event) else { return };
         if operation.class != Class::Environment {
             self.compute_ns += event.end_ns.saturating_sub(event.start_ns);
-            *notes.folded.entry(operation.name.as_str()).or_default() += 1;
+            *notes.as_computation.entry(operation.name.as_str()).or_default() += 1;
         }
     }
 
