@@ -1,7 +1,7 @@
 //! Checks a description against its program.
 
 mod kinds;
-mod places;
+mod locations;
 
 pub use kinds::complete;
 
@@ -11,7 +11,7 @@ use crate::program::{FunctionFacts, ProgramNames};
 use crate::read::misfit;
 use events::ValueType;
 use kinds::{Kinds, NoKind};
-use places::{About, Item};
+use locations::{About, Item};
 
 /// Returns every statement of the description about functions and variables that does not hold for the program.
 ///
@@ -212,7 +212,7 @@ impl Check<'_> {
     fn report_at(&mut self, level: Level, part: &Part, about: About<'_>, sentence: &str) {
         let sentence = format!("{}: {sentence}", part.what);
         let attribute = part.attribute.as_deref();
-        let at = Item { text: self.text, line: part.line, attribute }.place_of(about);
+        let at = Item { text: self.text, line: part.line, attribute }.location_of(about);
         self.problems.push(Problem::at(self.text, &at, level, sentence));
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Item<'a> {
 
 impl Item<'_> {
     /// Returns the location of the subject, or the start of the item if it is not found.
-    pub(super) fn place_of(&self, about: About<'_>) -> Range<usize> {
+    pub(super) fn location_of(&self, about: About<'_>) -> Range<usize> {
         match about {
             About::Word(word) => self.word(word),
             About::Key(key, word) => self.value_of(key).unwrap_or_else(|| self.word(word)),
