@@ -9,7 +9,7 @@ use crate::arguments::ReportOptions;
 use crate::terminal::Terminal;
 use analyzer::{Measured, RunFacts, assemble, recover, summarize};
 use hindrance::Hindrance;
-use report::terminal::{Style, Written};
+use report::terminal::{OutputPaths, Style};
 use run_record::{RecordError, RunRecord, RunState, Summary, knowledge};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -147,8 +147,10 @@ impl Report {
         };
         let kept = record.dir().join("report.html");
         let html = self.html.clone().or_else(|| kept.is_file().then_some(kept));
-        let written =
-            Written { record: Some(in_words(record.dir())), html: html.as_deref().map(in_words) };
+        let written = OutputPaths {
+            record: Some(in_words(record.dir())),
+            html: html.as_deref().map(in_words),
+        };
         report::terminal::report(&self.summary, &written, style)
     }
 }

@@ -26,6 +26,6 @@ mod ranking;
 mod resizes;
 #[doc(hidden)]
 pub mod sample;
-mod story;
 mod text;
+mod tuning_text;
 mod units;

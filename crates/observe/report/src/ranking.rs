@@ -5,7 +5,7 @@ use run_record::Summary;
 use run_record::summary::RankTotals;
 
 /// Ranks chosen to represent all, as positions in [`Summary::ranks`].
-pub(crate) struct Folded {
+pub(crate) struct RepresentativeRanks {
     /// Ranks with the longest computation, longest first: the others wait for them.
     pub(crate) busiest: Vec<usize>,
     /// Rank with the median computation.
@@ -15,14 +15,14 @@ pub(crate) struct Folded {
 }
 
 /// Reduces all ranks to at most `2 * n_ends + 1`.
-pub(crate) fn fold(summary: &Summary, n_ends: usize) -> Folded {
+pub(crate) fn representatives(summary: &Summary, n_ends: usize) -> RepresentativeRanks {
     let mut order: Vec<usize> = (0..summary.ranks.len()).collect();
     order.sort_by(|a, b| summary.ranks[*b].useful_s.total_cmp(&summary.ranks[*a].useful_s));
     let n_ends = n_ends.min(order.len() / 2);
     let idlest = order[order.len() - n_ends..].to_vec();
     let median = order.get(order.len() / 2).copied();
     order.truncate(n_ends);
-    Folded { busiest: order, median, idlest }
+    RepresentativeRanks { busiest: order, median, idlest }
 }
 
 /// Returns the elapsed time of all ranks together in s, the basis of shares.
@@ -69,8 +69,8 @@ mod tests {
     fn check(n_ranks: usize, n_ends: usize, expected: (usize, Option<usize>, usize)) {
         let rank = |r: usize| RankTotals { useful_s: -(r as f64), ..RankTotals::default() };
         let summary = Summary { ranks: (0..n_ranks).map(rank).collect(), ..Summary::default() };
-        let folded = fold(&summary, n_ends);
-        assert_eq!((folded.busiest.len(), folded.median, folded.idlest.len()), expected);
+        let chosen = representatives(&summary, n_ends);
+        assert_eq!((chosen.busiest.len(), chosen.median, chosen.idlest.len()), expected);
     }
 
     #[test]

@@ -6,14 +6,14 @@ use run_record::Summary;
 
 /// Number of ranks over time, in seconds since 1970.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Course {
+pub(crate) struct RankHistory {
     pub(crate) start_s: f64,
     pub(crate) end_s: f64,
-    /// Start time and number of ranks of each period; the first starts with the course.
+    /// Start time and number of ranks of each period; the first starts with the history.
     pub(crate) steps: Vec<(f64, u32)>,
 }
 
-impl Course {
+impl RankHistory {
     /// Covers all `resizes`, and the program's duration if known; returns `None` if their times are unknown.
     pub(crate) fn new(resizes: &[Resize], program: Option<(f64, f64)>) -> Option<Self> {
         let first = resizes.first()?;
@@ -116,15 +116,15 @@ mod tests {
             resize(14.0, (4, 9), Outcome::Refused),
             resize(16.0, (4, 1), Outcome::Done),
         ];
-        let course = Course::new(&resizes, Some((10.0, 20.0))).unwrap();
-        assert_eq!(course.steps, [(10.0, 2), (12.0, 4), (17.0, 1)]);
-        assert_eq!(course.sampled(10), [2.0, 2.0, 4.0, 4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 1.0]);
-        assert_eq!(course.most(), 4);
-        let alone = Course::new(&resizes, None).unwrap();
+        let history = RankHistory::new(&resizes, Some((10.0, 20.0))).unwrap();
+        assert_eq!(history.steps, [(10.0, 2), (12.0, 4), (17.0, 1)]);
+        assert_eq!(history.sampled(10), [2.0, 2.0, 4.0, 4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 1.0]);
+        assert_eq!(history.most(), 4);
+        let alone = RankHistory::new(&resizes, None).unwrap();
         assert_eq!((alone.start_s, alone.end_s), (11.0, 17.0));
         assert_eq!(note(&resizes), "2 of 3 resizes; the program stood still for 500 ms");
         assert_eq!(caution(&resizes), None);
         assert!(caution(&[Resize { started: Started::Parked, ..Resize::default() }]).is_some());
-        assert_eq!(Course::new(&[resize(0.0, (1, 2), Outcome::Done)], None), None);
+        assert_eq!(RankHistory::new(&[resize(0.0, (1, 2), Outcome::Done)], None), None);
     }
 }

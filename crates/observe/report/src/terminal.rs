@@ -45,7 +45,7 @@ pub struct Style {
 
 /// Paths of files about the run, for the last lines of the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct OutputPaths {
     /// Folder of the run record.
     pub record: Option<String>,
     /// Path of the HTML report.
@@ -54,7 +54,7 @@ pub struct Written {
 
 /// Returns the report of a run, ending in a line feed.
 #[must_use]
-pub fn report(summary: &Summary, written: &Written, style: Style) -> String {
+pub fn report(summary: &Summary, paths: &OutputPaths, style: Style) -> String {
     let mut page = Page::new(style);
     header::write(&mut page, summary);
     if !summary.ranks.is_empty() {
@@ -71,7 +71,7 @@ pub fn report(summary: &Summary, written: &Written, style: Style) -> String {
         operations::write_sizes(&mut page, summary);
     }
     tool::write_cost(&mut page, summary);
-    tool::write_paths(&mut page, written);
+    tool::write_paths(&mut page, paths);
     page.into_text()
 }
 

@@ -10,14 +10,14 @@ const N_ENDS: usize = 5;
 
 /// Median iteration time at first and at last in s, and relative change of the time per unit of work.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Course {
+pub(crate) struct IterationTrend {
     pub(crate) first_s: f64,
     pub(crate) last_s: f64,
     pub(crate) change: f64,
 }
 
 /// Computes the trend of iteration times, with "at first" before any change; `None` for fewer than two iterations.
-pub(crate) fn course(tuning: &TuningSummary) -> Option<Course> {
+pub(crate) fn iteration_trend(tuning: &TuningSummary) -> Option<IterationTrend> {
     let iterations = &tuning.iterations;
     let n_ends = N_ENDS.min(iterations.len() / 2);
     if n_ends == 0 {
@@ -34,7 +34,7 @@ pub(crate) fn course(tuning: &TuningSummary) -> Option<Course> {
         median(some.iter().map(|iteration| iteration.duration_s / iteration.work))
     };
     let change = per_work(last) / per_work(first) - 1.0;
-    Some(Course { first_s: time(first), last_s: time(last), change })
+    Some(IterationTrend { first_s: time(first), last_s: time(last), change })
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {
@@ -49,9 +49,9 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Returns `0.312 s at first, 0.201 s at last: 35.6 % less per unit of work`.
-pub(crate) fn course_words(course: &Course) -> String {
-    let times = format!("{} at first, {} at last", seconds(course.first_s), seconds(course.last_s));
-    match course.change {
+pub(crate) fn trend_words(trend: &IterationTrend) -> String {
+    let times = format!("{} at first, {} at last", seconds(trend.first_s), seconds(trend.last_s));
+    match trend.change {
         change if !change.is_finite() => times,
         change if change < 0.0 => format!("{times}: {} less per unit of work", percent(-change)),
         change => format!("{times}: {} more per unit of work", percent(change)),
@@ -179,9 +179,9 @@ mod tests {
 
     #[test]
     fn too_few_iterations_have_no_course() {
-        assert_eq!(course(&TuningSummary::default()), None);
+        assert_eq!(iteration_trend(&TuningSummary::default()), None);
         let tuning = crate::sample::tuning();
-        let course = course(&tuning).unwrap();
-        assert!(course.change < -0.2, "{course:?}");
+        let trend = iteration_trend(&tuning).unwrap();
+        assert!(trend.change < -0.2, "{trend:?}");
     }
 }

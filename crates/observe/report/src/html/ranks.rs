@@ -32,9 +32,9 @@ pub(super) fn draw(summary: &Summary) -> Markup {
 }
 
 fn ends_and_middle(summary: &Summary) -> Vec<usize> {
-    let folded = ranking::fold(summary, N_ENDS);
-    let median: Vec<usize> = folded.median.into_iter().collect();
-    [folded.busiest, median, folded.idlest].concat()
+    let chosen = ranking::representatives(summary, N_ENDS);
+    let median: Vec<usize> = chosen.median.into_iter().collect();
+    [chosen.busiest, median, chosen.idlest].concat()
 }
 
 fn table(summary: &Summary, shown: &[usize]) -> Markup {

@@ -1,10 +1,10 @@
 //! Resizes of a malleable program: ranks over time, and the phases of each resize.
 
-mod course;
+mod rank_history;
 
 use super::svg::stacked;
 use super::{rest, section};
-use crate::resizes::{Course, caution, moved, note, outcome};
+use crate::resizes::{RankHistory, caution, moved, note, outcome};
 use crate::text::harmless;
 use crate::units::{count, seconds, share_of};
 use maud::{Markup, html};
@@ -18,7 +18,7 @@ pub(super) fn draw(resizes: &[Resize], program: Option<(f64, f64)>) -> Markup {
         return html! {};
     }
     let content = html! {
-        @if let Some(course) = Course::new(resizes, program) { (course::draw(&course, resizes)) }
+        @if let Some(history) = RankHistory::new(resizes, program) { (rank_history::draw(&history, resizes)) }
         p.legend {
             @for phase in Phase::ALL { span class={ "key " (class(phase)) } {} (phase.words()) }
         }

@@ -4,8 +4,8 @@
 mod chart;
 
 use super::{rest, section};
-use crate::story;
 use crate::text::harmless;
+use crate::tuning_text;
 use crate::units::seconds;
 use maud::{Markup, html};
 use run_record::Summary;
@@ -16,14 +16,14 @@ const N_ROWS_MAX: usize = 500;
 pub(super) fn draw(summary: &Summary) -> Markup {
     let Some(tuning) = &summary.tuning else { return html! {} };
     let content = html! {
-        p { (story::tunlets(tuning)) @if !tuning.tunlets.is_empty() { "; " (story::tally(tuning)) } }
-        @if let Some(course) = story::course(tuning) { p.note { "Iterations: " (story::course_words(&course)) "." } }
+        p { (tuning_text::tunlets(tuning)) @if !tuning.tunlets.is_empty() { "; " (tuning_text::tally(tuning)) } }
+        @if let Some(trend) = tuning_text::iteration_trend(tuning) { p.note { "Iterations: " (tuning_text::trend_words(&trend)) "." } }
         (chart::iterations(tuning))
         (chart::values(tuning))
         (table(tuning))
         (warnings(tuning))
     };
-    section("tuning", "Tuning", story::mode_words(tuning), &content)
+    section("tuning", "Tuning", tuning_text::mode_words(tuning), &content)
 }
 
 fn table(tuning: &TuningSummary) -> Markup {
@@ -50,9 +50,9 @@ fn row(decision: &DecisionStory) -> Markup {
             td.number data-value=(at_s) { (seconds(at_s)) }
             td.number data-value=(iteration) { (iteration) }
             td { (harmless(&decision.tunlet)) }
-            td { code { (story::change(decision)) } }
+            td { code { (tuning_text::change(decision)) } }
             td { (harmless(&decision.reason)) }
-            td class=(class(decision.outcome)) { (story::outcome_words(decision)) }
+            td class=(class(decision.outcome)) { (tuning_text::outcome_words(decision)) }
         }
     }
 }

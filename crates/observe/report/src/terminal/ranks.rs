@@ -53,17 +53,17 @@ fn quantiles(mut shares: Vec<f64>) -> String {
 }
 
 fn write_folded(page: &mut Page, summary: &Summary) {
-    let folded = ranking::fold(summary, N_ENDS);
-    let median: Vec<usize> = folded.median.into_iter().collect();
-    let shown: Vec<usize> = [&folded.busiest[..], &median, &folded.idlest].concat();
+    let chosen = ranking::representatives(summary, N_ENDS);
+    let median: Vec<usize> = chosen.median.into_iter().collect();
+    let shown: Vec<usize> = [&chosen.busiest[..], &median, &chosen.idlest].concat();
     let widths = widths(page, summary, &shown);
     let n_hidden = summary.ranks.len() - shown.len();
     page.unindented("");
     write_titles(page, widths);
     let parts = [
-        ("most computing", &folded.busiest),
+        ("most computing", &chosen.busiest),
         ("median", &median),
-        ("least computing", &folded.idlest),
+        ("least computing", &chosen.idlest),
     ];
     for (title, part) in parts {
         let title = page.paint(Tone::Dim, title);

@@ -4,7 +4,7 @@ use super::bars;
 use super::ink::Tone;
 use super::page::{INDENT, Page};
 use super::table::{Align, Cell, Column, Table};
-use crate::resizes::{Course, caution, note, outcome};
+use crate::resizes::{RankHistory, caution, note, outcome};
 use crate::text::{self, harmless};
 use crate::units::{bytes, count, seconds};
 use resize_api::{Outcome, Phase, Resize};
@@ -34,13 +34,13 @@ pub(super) fn write(page: &mut Page, resizes: &[Resize], program: Option<(f64, f
         return;
     }
     page.heading("Resizes", &note(resizes));
-    if let Some(course) = Course::new(resizes, program) {
-        let line = bars::sparkline(&course.sampled(page.width() - INDENT - text::width(NAME)));
+    if let Some(history) = RankHistory::new(resizes, program) {
+        let line = bars::sparkline(&history.sampled(page.width() - INDENT - text::width(NAME)));
         page.line(&format!("{NAME}{}", page.paint(Tone::Useful, &line)));
         let words = format!(
             "at most {} over {}; below, what each resize took",
-            course.most(),
-            seconds(course.end_s - course.start_s)
+            history.most(),
+            seconds(history.end_s - history.start_s)
         );
         page.sentence("", &words, Tone::Dim);
     }

@@ -1,6 +1,6 @@
 //! Cost of the observation, data that were lost, and paths of the run's files.
 
-use super::Written;
+use super::OutputPaths;
 use super::ink::Tone;
 use super::page::Page;
 use crate::text;
@@ -60,8 +60,8 @@ pub(crate) fn losses(tool: &ToolCost) -> Vec<String> {
     lost.map(|(n, what)| format!("{} {what}", count(n))).collect()
 }
 
-pub(super) fn write_paths(page: &mut Page, written: &Written) {
-    let paths = [("record", &written.record), ("report", &written.html)];
+pub(super) fn write_paths(page: &mut Page, paths: &OutputPaths) {
+    let paths = [("record", &paths.record), ("report", &paths.html)];
     if paths.iter().all(|(_, path)| path.is_none()) {
         return;
     }

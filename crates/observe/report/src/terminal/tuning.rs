@@ -3,7 +3,7 @@
 use super::bars;
 use super::ink::Tone;
 use super::page::{INDENT, Page};
-use crate::{ranking, story, text};
+use crate::{ranking, text, tuning_text};
 use run_record::Summary;
 use run_record::tuning::{DecisionStory, Outcome, TuningSummary};
 
@@ -14,7 +14,7 @@ const NAME: &str = "iteration time ";
 
 pub(super) fn write(page: &mut Page, summary: &Summary) {
     let Some(tuning) = &summary.tuning else { return };
-    page.heading("Tuning", story::mode_words(tuning));
+    page.heading("Tuning", tuning_text::mode_words(tuning));
     write_facts(page, tuning);
     write_course(page, tuning);
     write_decisions(page, tuning);
@@ -25,7 +25,7 @@ pub(super) fn write(page: &mut Page, summary: &Summary) {
 
 fn write_facts(page: &mut Page, tuning: &TuningSummary) {
     if !tuning.tunlets.is_empty() {
-        let facts = format!("{}; {}", story::tunlets(tuning), story::tally(tuning));
+        let facts = format!("{}; {}", tuning_text::tunlets(tuning), tuning_text::tally(tuning));
         page.sentence("", &facts, Tone::Plain);
     }
     if tuning.n_events_unheard != 0 {
@@ -38,7 +38,7 @@ fn write_facts(page: &mut Page, tuning: &TuningSummary) {
 }
 
 fn write_course(page: &mut Page, tuning: &TuningSummary) {
-    let Some(course) = story::course(tuning) else { return };
+    let Some(trend) = tuning_text::iteration_trend(tuning) else { return };
     let n_columns = (page.width() - INDENT - text::width(NAME)).min(tuning.iterations.len());
     let times: Vec<f64> = tuning.iterations.iter().map(|one| one.duration_s).collect();
     let line = bars::sparkline(&ranking::averaged(&times, n_columns));
@@ -48,7 +48,7 @@ fn write_course(page: &mut Page, tuning: &TuningSummary) {
         let legend = text::left("changes", text::width(NAME));
         page.line(&format!("{legend}{}", page.paint(Tone::Strong, &marks)));
     }
-    page.sentence("", &story::course_words(&course), Tone::Dim);
+    page.sentence("", &tuning_text::trend_words(&trend), Tone::Dim);
 }
 
 /// Returns a line of marks under the picture: `▲` for a change, `x` for a change that was undone.
@@ -89,10 +89,10 @@ fn write_decision(page: &mut Page, decision: &DecisionStory) {
         Outcome::Would | Outcome::Open => Tone::Plain,
     };
     let room = page.width() - INDENT;
-    let change = text::shorten(&story::change(decision), room);
-    let moment = format!("  {} ({})", story::moment_words(decision), decision.tunlet);
+    let change = text::shorten(&tuning_text::change(decision), room);
+    let moment = format!("  {} ({})", tuning_text::moment_words(decision), decision.tunlet);
     let moment = text::harmless(&text::shorten(&moment, room - text::width(&change)));
     page.line(&format!("{}{}", page.paint(Tone::Strong, &change), page.paint(Tone::Dim, &moment)));
     page.sentence("  because ", &decision.reason, Tone::Plain);
-    page.sentence("  ", &story::outcome_words(decision), tone);
+    page.sentence("  ", &tuning_text::outcome_words(decision), tone);
 }

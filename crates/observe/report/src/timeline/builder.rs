@@ -1,6 +1,6 @@
 //! Builder of a timeline: collects events, keeps the longest, and sorts them into lanes.
 
-use super::messages::{MessageKey, Numbering, Way};
+use super::messages::{Direction, MessageKey, Numbering};
 use super::{Event, Lane, LaneKey, OperationName, Role, Timeline, TimelineOptions};
 use std::collections::{BTreeMap, HashMap};
 
@@ -50,8 +50,8 @@ impl Kept {
     }
 
     fn message(&self) -> Option<MessageKey> {
-        let way = Way::of(self.world, self.rank, self.peer, self.role)?;
-        (self.message != 0).then_some(MessageKey { way, number: self.message })
+        let direction = Direction::of(self.world, self.rank, self.peer, self.role)?;
+        (self.message != 0).then_some(MessageKey { direction, number: self.message })
     }
 }
 
@@ -73,7 +73,8 @@ impl TimelineBuilder {
     /// Adds a call.
     pub fn add(&mut self, event: &Event<'_>) {
         let world = small(Some(event.world));
-        let way = event.peer.and_then(|peer| Way::of(world, event.rank, peer, event.role));
+        let direction =
+            event.peer.and_then(|peer| Direction::of(world, event.rank, peer, event.role));
         let kept = Kept {
             start_ns: event.start_ns,
             end_ns: event.end_ns.max(event.start_ns),
@@ -84,7 +85,7 @@ impl TimelineBuilder {
             operation: self.operation(event.operation, event.class),
             call_site: small(event.call_site),
             peer: event.peer.unwrap_or(NONE),
-            message: way.map_or(0, |way| self.numbering.next(way, event.role)),
+            message: direction.map_or(0, |direction| self.numbering.next(direction, event.role)),
             role: event.role,
         };
         self.kept.push(kept);

@@ -8,13 +8,13 @@ use std::collections::HashMap;
 
 /// Direction of messages between two ranks of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Way {
+pub(super) struct Direction {
     world: u32,
     from: u32,
     to: u32,
 }
 
-impl Way {
+impl Direction {
     /// Returns the direction of a message that `rank` sends to or receives from `peer`.
     pub(super) fn of(world: u32, rank: u32, peer: u32, role: Role) -> Option<Self> {
         match role {
@@ -28,20 +28,20 @@ impl Way {
 /// Message, identified by its direction and its number in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct MessageKey {
-    pub(super) way: Way,
+    pub(super) direction: Direction,
     pub(super) number: u32,
 }
 
 /// Last number used for sends and for receives in each direction; numbers start at 1.
 #[derive(Debug, Default)]
 pub(super) struct Numbering {
-    last: HashMap<(Way, bool), u32>,
+    last: HashMap<(Direction, bool), u32>,
 }
 
 impl Numbering {
-    /// Returns the number of the next message sent (or received) in direction `way`.
-    pub(super) fn next(&mut self, way: Way, role: Role) -> u32 {
-        let number = self.last.entry((way, role == Role::Send)).or_default();
+    /// Returns the number of the next message sent (or received) in this direction.
+    pub(super) fn next(&mut self, direction: Direction, role: Role) -> u32 {
+        let number = self.last.entry((direction, role == Role::Send)).or_default();
         *number = number.wrapping_add(1);
         *number
     }

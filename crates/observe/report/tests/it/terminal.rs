@@ -2,17 +2,17 @@
 
 use crate::samples;
 use report::sample;
-use report::terminal::{Style, Written, report};
+use report::terminal::{OutputPaths, Style, report};
 use run_record::Summary;
 use unicode_width::UnicodeWidthStr;
 
 #[track_caller]
 fn check(name: &str, summary: &Summary, style: Style) {
-    let written = Written {
+    let paths = OutputPaths {
         record: Some("sintonia-runs/0007".to_owned()),
         html: Some("sintonia-runs/0007/report.html".to_owned()),
     };
-    let text = report(summary, &written, style);
+    let text = report(summary, &paths, style);
     if !style.color {
         assert!(!text.contains('\u{1b}'), "an escape sequence without color");
         let widest = text.lines().map(UnicodeWidthStr::width).max();

@@ -2,7 +2,7 @@
 
 use super::super::svg::short;
 use super::{class, in_words};
-use crate::resizes::Course;
+use crate::resizes::RankHistory;
 use crate::units::seconds;
 use maud::{Markup, html};
 use resize_api::Resize;
@@ -18,18 +18,18 @@ const GAP: f64 = 8.0;
 const NARROWEST: f64 = 1.2;
 const N_RESIZES_MAX: usize = 500;
 
-pub(super) fn draw(course: &Course, resizes: &[Resize]) -> Markup {
-    let span_s = (course.end_s - course.start_s).max(f64::MIN_POSITIVE);
-    let x = |at_s: f64| LEFT + (WIDTH - LEFT) * ((at_s - course.start_s) / span_s).clamp(0.0, 1.0);
-    let most = f64::from(course.most().max(1));
+pub(super) fn draw(history: &RankHistory, resizes: &[Resize]) -> Markup {
+    let span_s = (history.end_s - history.start_s).max(f64::MIN_POSITIVE);
+    let x = |at_s: f64| LEFT + (WIDTH - LEFT) * ((at_s - history.start_s) / span_s).clamp(0.0, 1.0);
+    let most = f64::from(history.most().max(1));
     let y = |n_ranks: u32| TOP + HEIGHT * (1.0 - f64::from(n_ranks) / most);
     let (bottom, lane) = (TOP + HEIGHT, TOP + HEIGHT + GAP);
     html! {
         figure {
             figcaption { "Ranks over time, and below what went on in each resize" }
             svg.course viewBox={ "0 0 " (WIDTH + 6.0) " " (short(lane + LANE + 20.0)) } {
-                path.crew d=(area(course, &x, &y, bottom)) {}
-                @for n_ranks in [0, course.most()] {
+                path.crew d=(area(history, &x, &y, bottom)) {}
+                @for n_ranks in [0, history.most()] {
                     line x1=(LEFT) x2=(WIDTH) y1=(short(y(n_ranks))) y2=(short(y(n_ranks))) {}
                     text x=(LEFT - 6.0) y=(short(y(n_ranks) + 4.0)) text-anchor="end" { (n_ranks) }
                 }
@@ -61,11 +61,16 @@ fn phases(resize: &Resize, x: &dyn Fn(f64) -> f64, lane: f64) -> Markup {
     }
 }
 
-fn area(course: &Course, x: &dyn Fn(f64) -> f64, y: &dyn Fn(u32) -> f64, bottom: f64) -> String {
-    let mut path = format!("M{} {}", short(x(course.start_s)), short(bottom));
-    for (from_s, n_ranks) in &course.steps {
+fn area(
+    history: &RankHistory,
+    x: &dyn Fn(f64) -> f64,
+    y: &dyn Fn(u32) -> f64,
+    bottom: f64,
+) -> String {
+    let mut path = format!("M{} {}", short(x(history.start_s)), short(bottom));
+    for (from_s, n_ranks) in &history.steps {
         path.push_str(&format!("H{}V{}", short(x(*from_s)), short(y(*n_ranks))));
     }
-    path.push_str(&format!("H{}V{}Z", short(x(course.end_s)), short(bottom)));
+    path.push_str(&format!("H{}V{}Z", short(x(history.end_s)), short(bottom)));
     path
 }

@@ -2,8 +2,8 @@
 
 use super::super::svg::short;
 use super::class;
-use crate::story;
 use crate::text::harmless;
+use crate::tuning_text;
 use crate::units::seconds;
 use maud::{Markup, html};
 use run_record::tuning::{DecisionStory, TuningSummary};
@@ -75,7 +75,7 @@ fn mark(axis: Axis, decision: &DecisionStory) -> Markup {
     html! {
         a href={ "#decision-" (decision.decision) } {
             line class={ "change " (class(decision.outcome)) } x1=(x) x2=(x) y1="4" y2=(HEIGHT) {
-                title { (story::change(decision)) " (" (harmless(&decision.tunlet)) "): " (story::outcome_words(decision)) }
+                title { (tuning_text::change(decision)) " (" (harmless(&decision.tunlet)) "): " (tuning_text::outcome_words(decision)) }
             }
         }
     }
@@ -108,10 +108,11 @@ fn steps(tuning: &TuningSummary, point: &str, axis: Axis) -> Vec<(f64, f64)> {
     let mut steps: Vec<(f64, f64)> = Vec::new();
     let applied = tuning.decisions.iter().filter(|one| one.point == point);
     for decision in applied {
-        let (Some(at_s), Some(new)) = (decision.applied_s, story::as_f64(decision.new)) else {
+        let (Some(at_s), Some(new)) = (decision.applied_s, tuning_text::as_f64(decision.new))
+        else {
             continue;
         };
-        let old = decision.old.and_then(story::as_f64);
+        let old = decision.old.and_then(tuning_text::as_f64);
         if let (true, Some(old)) = (steps.is_empty(), old) {
             steps.push((axis.start_s, old));
         }
