@@ -79,7 +79,7 @@ pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> As
     let mut unwritten = Vec::new();
     summary.tuning = tuning(record, &mut summary.tool.warnings);
     summary.dealt = record.read_dealt().unwrap_or_else(|error| {
-        let text = format!("What became of the dealt work is not in the summary: {error}.");
+        let text = format!("The summary lacks the report of dealt work: {error}.");
         summary.tool.warnings.push(text);
         None
     });
@@ -140,8 +140,7 @@ fn resizes(record: &RunRecord, warnings: &mut Vec<String>) -> Vec<Resize> {
             lines.resizes
         }
         Err(error) => {
-            warnings
-                .push(format!("How the program changed its size is not in the summary: {error}."));
+            warnings.push(format!("The summary lacks the resizes: {error}."));
             Vec::new()
         }
     }

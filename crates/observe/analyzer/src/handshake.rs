@@ -41,11 +41,11 @@ pub enum HandshakeError {
     #[error("the other side does not know the secret of this run; it belongs to another one")]
     Unproved(#[from] ChannelError),
     /// The peer is no collector.
-    #[error("the other side does not speak like a collector")]
+    #[error("the other side is no collector of Sintonia")]
     NotACollector,
     /// The peer is a collector of a version without encryption.
     #[error(
-        "a collector of an earlier version (its messages have version {version}) came; use one version of Sintonia on all nodes"
+        "a collector of an earlier version (its messages have version {version}) tried to connect; use one version of Sintonia on all nodes"
     )]
     Earlier {
         /// Version of its messages.
@@ -53,7 +53,7 @@ pub enum HandshakeError {
     },
     /// A message was altered in transit.
     #[error(
-        "a message between a collector and the analyzer was changed on its way; they connected again"
+        "a message between a collector and the analyzer was altered in transit; they connected again"
     )]
     Damaged,
     /// The analyzer refuses the collector.

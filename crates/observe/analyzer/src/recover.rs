@@ -253,7 +253,7 @@ mod tests {
         let record = record.expect("a new record");
         let facts = RunFacts { shm_dir: folder.path().to_owned(), ..RunFacts::default() };
         let strangers = |n: u32| Measured {
-            warnings: vec![format!("{n} connections did not prove that they belong to this run")],
+            warnings: vec![format!("the analyzer rejected {n} connections")],
             ..Measured::default()
         };
         keep(&strangers(3), &facts, &record).expect("room for it");

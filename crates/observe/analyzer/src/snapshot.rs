@@ -109,7 +109,7 @@ pub fn read(path: &Path) -> Result<SnapshotContents, SnapshotError> {
     if let Some(problem) = file.problem() {
         let (at, n_bytes) = (problem.at_byte, problem.n_bytes_lost);
         contents.problem = Some(format!(
-            "`{name}` is damaged at byte {at}: what its last {n_bytes} bytes said of processes is lost"
+            "`{name}` is damaged at byte {at}: the process reports in its last {n_bytes} bytes are lost"
         ));
     } else if n_unknown != 0 {
         contents.problem = Some(format!("{n_unknown} messages in `{name}` are not understood"));

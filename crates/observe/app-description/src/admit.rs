@@ -46,7 +46,7 @@ pub enum AdmitError {
         kind: ValueType,
     },
     /// The tuning point is a switch, and the value is neither 1 nor 0, or would unload a library.
-    #[error("`{point}` is switched by {}, not by `{value}`", if *is_final { "1 and never back" } else { "1 and 0" })]
+    #[error("`{point}` is a switch: {}, not `{value}`", if *is_final { "use 1 (it stays on)" } else { "use 1 or 0" })]
     NoSwitch {
         /// The tuning point.
         point: String,
@@ -176,10 +176,10 @@ mod tests {
         let mut switch = point(None, None);
         check(&switch, Value::Float(1.0), Ok(Value::Int(1)));
         check(&switch, Value::Int(0), Ok(Value::Int(0)));
-        check(&switch, Value::Int(2), Err("`p` is switched by 1 and 0, not by `2`"));
-        check(&switch, Value::Float(0.5), Err("`p` is switched by 1 and 0, not by `0.5`"));
+        check(&switch, Value::Int(2), Err("`p` is a switch: use 1 or 0, not `2`"));
+        check(&switch, Value::Float(0.5), Err("`p` is a switch: use 1 or 0, not `0.5`"));
         switch.change = Change::Load("x.so".to_owned());
         check(&switch, Value::Int(1), Ok(Value::Int(1)));
-        check(&switch, Value::Int(0), Err("`p` is switched by 1 and never back, not by `0`"));
+        check(&switch, Value::Int(0), Err("`p` is a switch: use 1 (it stays on), not `0`"));
     }
 }

@@ -30,7 +30,7 @@ pub fn read(text: &str) -> (Option<Application>, Vec<Problem>) {
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
         let at = error.span().unwrap_or(0..0);
-        findings.error(&at, format!("this is no TOML: {}", error.message()));
+        findings.error(&at, format!("invalid TOML: {}", error.message()));
     }
     let application = if errors.is_empty() { read_table(&table, &mut findings) } else { None };
     (application, findings.into_problems())

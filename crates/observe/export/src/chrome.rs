@@ -42,7 +42,7 @@ pub fn chrome(record: &RunRecord, out: impl Write) -> Result<Vec<String>, Export
 pub(crate) fn unmatched_note(messages: &Messages) -> Option<String> {
     let (n_sends, n_receives) = messages.n_unmatched();
     (0 < n_sends + n_receives).then(|| {
-        format!("{n_sends} sends and {n_receives} receives have no other end in the trace and are not drawn as messages")
+        format!("{n_sends} sends and {n_receives} receives have no matching end in the trace and are not drawn as messages")
     })
 }
 

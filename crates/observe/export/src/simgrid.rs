@@ -155,7 +155,7 @@ impl Notes {
             ));
         }
         let counted = [
-            (self.n_unmatched, "messages have no other end in the trace and are left out"),
+            (self.n_unmatched, "messages have no matching end in the trace and are left out"),
             (
                 self.n_even,
                 "calls are replayed with equal shares for all ranks: the trace holds only their sum",

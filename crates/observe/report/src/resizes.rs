@@ -66,7 +66,7 @@ pub(crate) fn note(resizes: &[Resize]) -> String {
     let of =
         if done.len() == resizes.len() { String::new() } else { format!("{} of ", done.len()) };
     format!(
-        "{of}{}; the program stood still for {}",
+        "{of}{}; the program was stopped for {}",
         plural(resizes.len(), "resize"),
         seconds(wait_s)
     )
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(history.most(), 4);
         let alone = RankHistory::new(&resizes, None).unwrap();
         assert_eq!((alone.start_s, alone.end_s), (11.0, 17.0));
-        assert_eq!(note(&resizes), "2 of 3 resizes; the program stood still for 500 ms");
+        assert_eq!(note(&resizes), "2 of 3 resizes; the program was stopped for 500 ms");
         assert_eq!(caution(&resizes), None);
         assert!(caution(&[Resize { started: Started::Parked, ..Resize::default() }]).is_some());
         assert_eq!(RankHistory::new(&[resize(0.0, (1, 2), Outcome::Done)], None), None);

@@ -172,7 +172,9 @@ impl Tunlet for ForeignTunlet {
         let fits = requests.events.len() == n_events
             && requests.points.iter().all(|point| *point < n_points);
         if !fits {
-            return Err(self.unable("it asks for what is not described".to_owned()));
+            return Err(self.unable(
+                "it requests an event or tuning point that is not in the description".to_owned(),
+            ));
         }
         self.shared.allow(&requests.points);
         Ok(requests)

@@ -261,7 +261,7 @@ impl Conductor {
             self.record(now_s, TuningEntry::Said { tunlet, text });
         }
         for (slot, point) in self.tunlets.take_foreign() {
-            let reason = "it was not asked for, or belongs to another tunlet".to_owned();
+            let reason = "the tunlet did not request it, or another tunlet owns it".to_owned();
             self.tunlets.decline(slot, point, reason);
         }
         match self.mode {
@@ -344,7 +344,7 @@ impl Conductor {
         let ranks: Vec<Rank> = all.filter(|rank| actor.ranks.contains(*rank)).map(Rank).collect();
         match ranks.iter().find(|rank| !self.present.contains(rank)) {
             _ if ranks.is_empty() => Err(format!("no rank is a `{}`", actor.name)),
-            Some(missing) => Err(format!("rank {} is not there", missing.0)),
+            Some(missing) => Err(format!("rank {} has not started, or has ended", missing.0)),
             None => Ok(ranks),
         }
     }

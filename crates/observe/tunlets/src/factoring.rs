@@ -81,7 +81,7 @@ impl Tunlet for Factoring {
         let option = |name: &str, meaning: &str| (name.to_owned(), meaning.to_owned());
         TunletSpec {
             name: NAME.to_owned(),
-            problem: "workers wait for the one with the dearest tasks".to_owned(),
+            problem: "workers wait for the one with the most expensive tasks".to_owned(),
             needs_events: GUIDE.needs_events(),
             needs_points: GUIDE.needs_points(),
             options: vec![
@@ -347,7 +347,7 @@ impl Factoring {
         // Going back costs no more than it gains, so its threshold is lower than that for starting.
         if self.options.gain / 3.0 * last.duration_s < factoring_s - start_s {
             let reason = format!(
-                "sigma/mu per task is {:.2}: forecast {} per iteration as at the start against {}",
+                "sigma/mu per task is {:.2}: forecast {} per iteration with the initial shares, {} with factoring",
                 plan.spread.relative(),
                 time(start_s),
                 time(factoring_s)

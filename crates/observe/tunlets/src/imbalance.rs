@@ -76,7 +76,7 @@ impl Tunlet for Imbalance {
         let option = |name: &str, meaning: &str| (name.to_owned(), meaning.to_owned());
         TunletSpec {
             name: NAME.to_owned(),
-            problem: "ranks wait for one of them".to_owned(),
+            problem: "most ranks wait for one overloaded rank".to_owned(),
             needs_events: GUIDE.needs_events(),
             needs_points: GUIDE.needs_points(),
             options: vec![

@@ -115,7 +115,7 @@ impl Tunlet for Search {
         let option = |name: &str, meaning: &str| (name.to_owned(), meaning.to_owned());
         TunletSpec {
             name: NAME.to_owned(),
-            problem: "nobody knows which values are best".to_owned(),
+            problem: "the best values are unknown".to_owned(),
             needs_events: GUIDE.needs_events(),
             needs_points: GUIDE.needs_points(),
             options: vec![

@@ -49,7 +49,7 @@ fn nothing_seen(roster: &Roster<'_>, facts: &RunFacts) -> Option<String> {
     let program = facts.command.first().map_or("the command", String::as_str);
     roster.ranks.is_empty().then(|| {
         format!(
-            "No MPI process was seen under `{program}`: it must call MPI_Init, be linked dynamically, and keep LD_PRELOAD (`sintonia doctor` checks the rest)."
+            "No MPI process was seen under `{program}`: it must call MPI_Init, be linked dynamically, and keep LD_PRELOAD (run `sintonia doctor` to check the setup)."
         )
     })
 }
@@ -87,7 +87,7 @@ fn tables_too_small(roster: &Roster<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     if threads != 0 {
         sentences.push(format!(
-            "{threads} threads found no room in shared memory and were not observed: enlarge `--threads`, or /dev/shm when it is full."
+            "{threads} threads were not observed because shared memory was full: increase `--threads`, or free space in /dev/shm."
         ));
     }
     if without_region != 0 {
@@ -175,7 +175,8 @@ mod tests {
         full.clock.last_ns = full.clock.first_ns;
         let mut other = process(0, 1);
         other.node = "elsewhere".into();
-        let expected = ["2 threads found no room", "5 calls are counted", "1 ranks ended before"];
+        let expected =
+            ["2 threads were not observed", "5 calls are counted", "1 ranks ended before"];
         check(vec![full, other], Losses::default(), &expected);
     }
 }

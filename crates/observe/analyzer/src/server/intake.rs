@@ -139,7 +139,7 @@ impl Intake {
         if n_strangers != 0 {
             let connections = if n_strangers == 1 { "connection" } else { "connections" };
             warnings.push(format!(
-                "{n_strangers} {connections} to the analyzer did not prove that they belong to this run, and learned nothing; `--listen` says where it can be reached"
+                "the analyzer rejected {n_strangers} {connections} that did not know the secret of this run; `--listen` restricts the address"
             ));
         }
         if self.n_refused != 0 {
@@ -271,6 +271,6 @@ mod tests {
         let warnings = intake.warnings(7);
         assert_eq!(warnings.len(), N_WARNINGS_MAX + 2);
         assert_eq!(warnings[N_WARNINGS_MAX], "3 further warnings were left out");
-        assert!(warnings[N_WARNINGS_MAX + 1].starts_with("7 connections to the analyzer"));
+        assert!(warnings[N_WARNINGS_MAX + 1].starts_with("the analyzer rejected 7 connections"));
     }
 }

@@ -46,7 +46,7 @@ pub enum ResolveError {
     },
     /// Two events are at the same place.
     #[error(
-        "event `{event}` is where another event is: `{function}` is the same function; describe one of them"
+        "event `{event}` is at the same place as another event: `{function}` is the same function; keep one of them"
     )]
     Taken {
         /// Name of the second event.

@@ -135,7 +135,7 @@ impl<C: Collectors> Runtime<C> {
             }
         }
         if self.directory.is_empty() {
-            let text = "no rank ran the program that was described or probed: nothing was measured";
+            let text = "no rank ran the described or probed program: nothing was measured";
             self.lines.warn(now_s, text.to_owned());
         }
         self.warn_if(self.decoder.n_unknown, "records belong to no event that was asked for");
@@ -203,8 +203,8 @@ impl<C: Collectors> Runtime<C> {
     /// Switches off functions that flood the rings of a process.
     fn switch_off_overloaded(&mut self, key: &Key, report: &ProcessReport) {
         for (site, points) in self.overload.see(key, report, &self.plan) {
-            let reason = "it passes more often than can be recorded, and is no longer measured; probe \
-                          functions that call it";
+            let reason = "it is called too often to be recorded, and is no longer measured; probe its \
+                          callers instead";
             self.hear_of_site(key, site, reason);
             self.order_queue.send(&self.collectors, key, Order::Switch { points, on: false });
         }

@@ -81,7 +81,7 @@ fn refuse_second(
     let place = (&event.function, event.place);
     if let Some(other) = others.items.iter().find(|other| (&other.function, other.place) == place) {
         let sentence = format!(
-            "event `{}` is where event `{}` is; describe one of them, on an actor of all their ranks",
+            "events `{}` and `{}` are at the same place; keep one, with an actor that covers the ranks of both",
             event.name, other.name
         );
         findings.error(at, sentence);

@@ -222,9 +222,10 @@ impl<'a> Fields<'a> {
                 self.known.iter().copied().filter(|known| !self.entries.contains_key(*known));
             let hint = match near::nearest(key.text, free) {
                 Some(near) => format!("; did you mean `{near}`?"),
-                None => format!("; its keys are {}", self.known.join(", ")),
+                None => format!("; valid keys are {}", self.known.join(", ")),
             };
-            findings.error(&key.at, format!("{} knows no key `{}`{hint}", self.what, key.text));
+            findings
+                .error(&key.at, format!("{} has an unknown key `{}`{hint}", self.what, key.text));
         }
     }
 }

@@ -134,7 +134,7 @@ fn read_range<'a>(
     let (range, step) = (item.get("range"), item.get("step"));
     let is_switch = matches!(change?, Change::Load(_) | Change::Replace { .. });
     if let (true, Some(node)) = (is_switch, range.or(step)) {
-        let sentence = "is switched by 1 and 0; leave `range` and `step` out";
+        let sentence = "is a switch, 1 or 0; leave `range` and `step` out";
         findings.error(&node.span(), format!("{} {sentence}", item.what));
         return None;
     }

@@ -95,7 +95,7 @@ fn the_top_says_what_it_is_about() {
     );
     check(
         "[[events]]\nname = 'x'",
-        "20: events: the description knows no key `events`; its keys are format, program, actors, \
+        "20: events: the description has an unknown key `events`; valid keys are format, program, actors, \
          event, tuning_point, iteration, tunlet",
     );
 }
@@ -104,20 +104,20 @@ fn the_top_says_what_it_is_about() {
 fn a_key_is_known_or_near_one_that_is() {
     check_event(
         "function = 'f'\nat = 'entry'\nattribute = []",
-        "25: attribute: event `e` knows no key `attribute`; did you mean `attributes`?",
+        "25: attribute: event `e` has an unknown key `attribute`; did you mean `attributes`?",
     );
     check_event(
         "function = 'f'\nat = 'entry'\ncolor = 1",
-        "25: color: event `e` knows no key `color`; its keys are name, actor, function, at, attributes",
+        "25: color: event `e` has an unknown key `color`; valid keys are name, actor, function, at, attributes",
     );
     check(
         "[[tuning_point]]\nname = 'p'\nactor = 'master'\nrange = [1, 2]\nat = 'start'\ncolor = 1",
-        "25: color: tuning point `p` knows no key `color`; its keys are name, actor, variable, call, load, \
+        "25: color: tuning point `p` has an unknown key `color`; valid keys are name, actor, variable, call, load, \
          replace, type, range, step, at, force, repeat, limit_percent",
     );
     check(
         "[iteration]\nstart = 'start'\nend = 'end'\nwokr = 'n'",
-        "23: wokr: `iteration` knows no key `wokr`; did you mean `work`?",
+        "23: wokr: `iteration` has an unknown key `wokr`; did you mean `work`?",
     );
 }
 
@@ -164,7 +164,7 @@ fn an_event_is_at_a_place_of_a_function_on_an_actor() {
     );
     check(
         "[[event]]\nname = 'again'\nactor = 'master'\nfunction = 'kernel'\nat = 'exit'",
-        "20: [[event]]: event `again` is where event `compute` is; describe one of them, on an actor of all their ranks",
+        "20: [[event]]: events `again` and `compute` are at the same place; keep one, with an actor that covers the ranks of both",
     );
     check(
         "[[event]]\nactor = 'worker'\nfunction = 'f'\nat = 'exit'",
@@ -300,7 +300,7 @@ fn a_tuning_point_is_one_change_in_a_range() {
     );
     check_point(
         "load = 'a.so'\nrange = [0, 1]\nat = 'start'",
-        "24: [0, 1]: tuning point `p` is switched by 1 and 0; leave `range` and `step` out",
+        "24: [0, 1]: tuning point `p` is a switch, 1 or 0; leave `range` and `step` out",
     );
     check_point(
         "replace = { function = 'f' }\nat = 'start'",

@@ -31,7 +31,7 @@ struct Text {
 impl Text {
     fn write_state(&mut self, node: &NodeStatus) {
         self.one("node_cores", "Cores that tasks run on.", f64::from(node.n_cores));
-        self.one("node_speed", "Speed beside 1 for an ordinary core.", node.speed);
+        self.one("node_speed", "Speed of a core relative to an ordinary core.", node.speed);
         self.one(
             "node_uptime_seconds",
             "Time since the daemon started.",
@@ -54,7 +54,11 @@ impl Text {
             self.one("load_index", "Relative speed times cores for each task.", index);
         }
         if let Some(load) = node.load {
-            self.family("load_state", "gauge", "1 for what this node is to others.");
+            self.family(
+                "load_state",
+                "gauge",
+                "1 for the node's current load state, 0 for the others.",
+            );
             for word in [LoadWord::Receiver, LoadWord::Neutral, LoadWord::Sender] {
                 let value = if word == load { 1.0 } else { 0.0 };
                 self.labeled("load_state", ("state", &word.to_string()), value);
@@ -80,7 +84,11 @@ impl Text {
                 "Requests to take tasks that were accepted.",
                 counts.n_accepted,
             ),
-            ("requests_not_accepted_total", "Those that were not accepted.", counts.n_not_accepted),
+            (
+                "requests_not_accepted_total",
+                "Requests to take tasks that were not accepted.",
+                counts.n_not_accepted,
+            ),
             (
                 "messages_dropped_total",
                 "Messages dropped because a queue was full.",

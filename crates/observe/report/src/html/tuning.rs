@@ -73,7 +73,7 @@ fn warnings(tuning: &TuningSummary) -> Markup {
         @if n_unheard != 0 || !tuning.warnings.is_empty() {
             div.warning {
                 @if n_unheard != 0 {
-                    p { (n_unheard) " events came faster than tunlets could hear them; the record has them all." }
+                    p { (n_unheard) " events arrived too fast for the tunlets; all of them are in the record." }
                 }
                 ul { @for warning in tuning.warnings.iter().take(20) { li { (harmless(warning)) } } }
             }

@@ -30,7 +30,7 @@ fn write_facts(page: &mut Page, tuning: &TuningSummary) {
     }
     if tuning.n_events_unheard != 0 {
         let text = format!(
-            "{} events came faster than tunlets could hear them; the record has them all",
+            "{} events arrived too fast for the tunlets; all of them are in the record",
             tuning.n_events_unheard
         );
         page.sentence("! ", &text, Tone::Fair);

@@ -118,7 +118,7 @@ fn is_readable(answers: &ChildStdout) -> bool {
 fn take_answers(shared: &Shared, frames: &mut FrameBuffer) -> Result<(), String> {
     while let Some(answer) = next_answer(frames)? {
         if !shared.owes() {
-            return Err("it answers what it was not asked".to_owned());
+            return Err("it sent an answer without a request".to_owned());
         }
         let mut is_allowed = true;
         shared.answer(|state| match answer {

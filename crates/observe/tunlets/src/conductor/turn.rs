@@ -284,7 +284,7 @@ impl Conductor {
     pub(super) fn lose(&mut self, now_s: f64, slot: usize, change: &Change, reason: String) {
         let decision = change.decision;
         (self.values[change.point], self.held[change.point]) = (None, None);
-        let closed = format!("it is not known on which ranks it holds: {reason}");
+        let closed = format!("it is unknown which ranks have the new value: {reason}");
         self.closed.insert(change.point, closed);
         self.record(now_s, TuningEntry::Lost { decision, reason: reason.clone() });
         self.tunlets.decline(slot, change.point, format!("lost: {reason}"));

@@ -5,8 +5,8 @@ use models::master_worker::{Iteration, Objective};
 
 pub(super) fn to_measure(seen: &Iteration) -> String {
     format!(
-        "messages of one size, {}, do not tell latency from cost per byte: if it is latency, Nopt is {} \
-         ({}); half the way there shows other sizes",
+        "messages of a single size, {}, cannot separate latency from cost per byte: if all of it is latency, \
+         Nopt is {} ({}); going halfway there yields other sizes",
         time(seen.latency_s),
         short(seen.optimum()),
         seen.equation()

@@ -66,7 +66,7 @@ fn its_reason_names_the_numbers_it_follows_from() {
     let run = Run::new(&mut simulated, &application(&[]), &mut tunlets, 10);
     let [first, .., last] = &run.decisions[..] else { panic!("24 are too many") };
     let reason = &first.1.reason;
-    assert!(reason.contains("messages of one size, 1.01 ms"), "{reason}");
+    assert!(reason.contains("messages of a single size, 1.01 ms"), "{reason}");
     let reason = &last.1.reason;
     for part in ["Nopt is ", "(eq. 3)", "latency ", "ns per byte", "of computing"] {
         assert!(reason.contains(part), "{reason}");

@@ -68,7 +68,7 @@ fn waits_alone(ranks: &Ranks<'_>, hub: &RankTotals) -> bool {
 fn busy_master(run: &Run<'_>, ranks: &Ranks<'_>, hub: &RankTotals, share: f64) -> Option<Finding> {
     let site = where_others_wait(run, ranks, hub)?;
     let text = format!(
-        "{} holds up the others: nearly all messages pass through it and it computes for {} of {}, while the others compute for {} on average and wait, most in {}. Give out larger pieces, or let others take over work of rank {}.",
+        "{} holds up the others: nearly all messages pass through it and it computes for {} of {}, while the others compute for {} on average and wait, most in {}. Send larger chunks, or move work from rank {} to other ranks.",
         capital(&run.rank_in_words(hub)),
         time(hub.useful_s),
         time(hub.elapsed_s),
@@ -84,7 +84,7 @@ fn idle_master(run: &Run<'_>, ranks: &Ranks<'_>, hub: &RankTotals) -> Option<Fin
     let site = longest_site(run, |site| site.time_by_rank_s.get(position).copied())?;
     let others_s = average_useful_s(ranks, Some(hub.rank));
     let text = format!(
-        "{} gives out the work and computes for only {} of {}; the others are in balance. One rank of {} is idle in {}: let it work too, or start one rank more than processors.",
+        "{} gives out the work and computes for only {} of {}; the others are balanced. One rank of {} is idle in {}: let it work too, or start one more rank than there are processors.",
         capital(&run.rank_in_words(hub)),
         time(hub.useful_s),
         time(hub.elapsed_s),

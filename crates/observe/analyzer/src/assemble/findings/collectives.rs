@@ -46,7 +46,7 @@ fn cost(run: &Run<'_>, sites: &[(&CallSite, Split)]) -> Option<Finding> {
         "Move less, or use the non-blocking form and compute meanwhile."
     };
     let text = format!(
-        "Collective operations take {} of the ranks' time even where nobody is late, most in {}: {} calls of {} each. {advice}",
+        "Collective operations themselves take {} of the ranks' time, without waiting for late ranks, most in {}: {} calls of {} each. {advice}",
         percent(share),
         call_in_words(site),
         count(site.calls),
@@ -61,7 +61,7 @@ fn late_arrivals(run: &Run<'_>, sites: &[(&CallSite, Split)]) -> Option<Finding>
     // Waiting caused by an uneven load is reported by `balance`.
     let share = run.share(total_s - run.imbalance_s());
     let text = format!(
-        "Ranks arrive at collective operations at different times although they compute equally long in total: {} of their time is waiting, most in {}. The load moves from rank to rank between the calls, or something disturbs the processors.",
+        "Ranks arrive at collective operations at different times although they compute equally long in total: they spend {} of their time waiting, mostly in {}. The load moves from rank to rank between the calls, or something disturbs the processors.",
         percent(share),
         call_in_words(site),
     );

@@ -49,7 +49,7 @@ fn resizes(run: &Run<'_>) -> Option<Finding> {
     let share = run.share(rank_wait_s);
     (super::SHARE_MIN <= share).then(|| Finding {
         text: format!(
-            "Changing the number of ranks {} times held the program up for {}, {} of the ranks' time. Change it less often, or \
+            "Changing the number of ranks {} times stopped the program for {}, {} of the ranks' time. Change it less often, or \
              let data move while it computes.",
             done().count(),
             time(wait_s),
@@ -70,7 +70,7 @@ fn start(run: &Run<'_>) -> Option<Finding> {
     let share = each_s / run.summary.wall_s.max(f64::MIN_POSITIVE);
     (START_S_MIN <= each_s && super::SHARE_MIN <= share).then(|| Finding {
         text: format!(
-            "Starting MPI takes {} on average, {} of the command's time: longer runs, or fewer of them, pay it less often.",
+            "Starting MPI takes {} on average, {} of the command's time: use fewer, longer runs to pay for it less often.",
             time(each_s),
             percent(share.min(1.0)),
         ),

@@ -17,14 +17,12 @@ pub(super) fn finding(run: &Run<'_>, causes: &[Finding]) -> Option<Finding> {
         )
     } else {
         let what = if pop.load_balance < pop.communication_efficiency {
-            format!("an uneven load (balance {})", percent(pop.load_balance))
+            format!("load imbalance (balance {})", percent(pop.load_balance))
         } else {
             format!("communication (efficiency {})", percent(pop.communication_efficiency))
         };
         let cause = if causes.is_empty() { " No single call site stands out." } else { "" };
-        format!(
-            "{efficiency} of the ranks' time is computation; what limits it most is {what}.{cause}"
-        )
+        format!("{efficiency} of the ranks' time is computation; the main limit is {what}.{cause}")
     };
     Some(Finding { text, call_site: None, share: 1.0 - pop.parallel_efficiency })
         .filter(|_| 0.0 < run.rank_time_s)
@@ -51,7 +49,7 @@ mod tests {
 
     #[test]
     fn other_runs_have_a_main_limit() {
-        check(&[8.0, 2.0], &[Finding::default()], &["50 % of", "an uneven load (balance 62 %)."]);
+        check(&[8.0, 2.0], &[Finding::default()], &["50 % of", "load imbalance (balance 62 %)."]);
         check(&[5.0, 5.0], &[], &["communication (efficiency 50 %)", "No single call site"]);
     }
 }

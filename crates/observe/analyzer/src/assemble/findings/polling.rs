@@ -27,7 +27,7 @@ pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let text = format!(
-        "The program polls: {} of its {} MPI calls only look whether something happened, most in {}; that takes {} of the ranks' time. Use a blocking call where there is nothing else to do, or look less often.",
+        "The program polls: {} of its {} MPI calls only check for messages or completion, most in {}; that takes {} of the ranks' time. Use a blocking call where there is nothing else to do, or check less often.",
         count(n_polls),
         count(n_calls),
         call_in_words(site),

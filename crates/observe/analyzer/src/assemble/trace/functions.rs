@@ -105,9 +105,7 @@ impl<'a> Functions<'a> {
         let n_rows = self.writer.map_or(Ok(0), FunctionWriter::finish)?;
         let n_unknown = self.decoder.n_unknown;
         let lacks = (n_unknown != 0).then(|| {
-            format!(
-                "{n_unknown} records of functions are of no event that is known; they are left out."
-            )
+            format!("{n_unknown} function records belong to unknown events and were skipped.")
         });
         Ok((n_rows, lacks))
     }

@@ -114,7 +114,7 @@ fn records_of_functions_have_their_own_table() {
     let facts = RunFacts { started_s, traced: true, functions: vec![facts], ..RunFacts::default() };
     let Outcome { traced, events, functions } = written(processes(), &records, facts.clone());
     assert_eq!((traced.n_events, traced.n_function_events, events.len()), (2, 2, 2));
-    assert!(traced.warnings[0].starts_with("1 records of functions"), "{:?}", traced.warnings);
+    assert!(traced.warnings[0].starts_with("1 function records"), "{:?}", traced.warnings);
     let expected = FunctionEvent {
         world: 0,
         rank: 0,

@@ -94,7 +94,7 @@ impl<C: Collectors> Runtime<C> {
         rank: Rank,
         value: Value,
     ) -> Result<((u32, Place), Change), String> {
-        let impossible = || "nothing gives it this value".to_owned();
+        let impossible = || "it cannot be set to this value".to_owned();
         let planned = self.plan.points.get(point).ok_or_else(impossible)?;
         if let Some(site) = planned.sites().find(|site| self.failed.contains_key(&(*site, rank))) {
             let (name, why) = (self.plan.function_of(site), &self.failed[&(site, rank)]);
