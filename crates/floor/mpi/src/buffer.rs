@@ -17,12 +17,12 @@ pub trait Source<T>: sealed::Sealed + Send + 'static {
 
 /// A range of shared elements.
 #[derive(Clone, Debug)]
-pub struct Share<T> {
+pub struct SharedSlice<T> {
     of: Arc<[T]>,
     range: Range<usize>,
 }
 
-impl<T> Share<T> {
+impl<T> SharedSlice<T> {
     /// Creates a share of these elements of `of`, cut off at its end.
     #[must_use]
     pub fn new(of: &Arc<[T]>, range: Range<usize>) -> Self {
@@ -34,7 +34,7 @@ impl<T> Share<T> {
 impl<T> sealed::Sealed for Vec<T> {}
 impl<T> sealed::Sealed for Arc<[T]> {}
 impl<T> sealed::Sealed for Arc<Vec<T>> {}
-impl<T> sealed::Sealed for Share<T> {}
+impl<T> sealed::Sealed for SharedSlice<T> {}
 
 impl<T: Pod + Send> Source<T> for Vec<T> {
     fn elements(&self) -> &[T] {
@@ -54,7 +54,7 @@ impl<T: Pod + Send + Sync> Source<T> for Arc<Vec<T>> {
     }
 }
 
-impl<T: Pod + Send + Sync> Source<T> for Share<T> {
+impl<T: Pod + Send + Sync> Source<T> for SharedSlice<T> {
     fn elements(&self) -> &[T] {
         self.of.get(self.range.clone()).unwrap_or_default()
     }

@@ -11,7 +11,7 @@ mod process;
 mod transfer;
 
 use crate::MpiError;
-use crate::functions::{Collectives, Entrance, Exchanges, Functions, Handle, Types, Worlds};
+use crate::functions::{Collectives, Exchanges, Functions, Handle, InitFunctions, Types, Worlds};
 use crate::library;
 use crate::settings::{self, Nodes, Setting};
 use crate::support::{self, SpawnSupport};
@@ -25,7 +25,7 @@ use std::thread::ThreadId;
 
 pub use datatype::Datatype;
 pub use process::Program;
-pub use transfer::{Address, Found, Transfer};
+pub use transfer::{Address, FoundMessage, Transfer};
 
 /// Longest text that a library returns, in bytes (MPICH's version text).
 const TEXT_BYTES_MAX: usize = 8192;
@@ -36,7 +36,7 @@ pub struct Mpi {
     pub(crate) library: Library,
     pub(crate) constants: &'static Constants,
     pub(crate) layout: StatusLayout,
-    entrance: Entrance,
+    init_functions: InitFunctions,
     pub(crate) functions: Functions,
     pub(crate) collectives: Collectives,
     pub(crate) worlds: Worlds,
@@ -55,10 +55,10 @@ pub struct Mpi {
     is_open: AtomicBool,
 }
 
-/// A connection: a communicator created by this crate, managed by its holder. Copies denote the same communicator,
+/// Handle of a communicator created by this crate, managed by its holder. Copies denote the same communicator,
 /// which lives until it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line(pub(crate) Handle);
+pub struct CommHandle(pub(crate) Handle);
 
 impl Mpi {
     /// Initializes the library, unless the program has done so, and requests support for concurrent calls of several
@@ -106,7 +106,7 @@ impl Mpi {
     ///
     /// # Safety
     /// Where [`is_multiple`](Self::is_multiple) is false, calls must be made by one thread at a time.
-    pub unsafe fn init_in_turns(nodes: Option<Nodes>) -> Result<Self, MpiError> {
+    pub unsafe fn init_serialized(nodes: Option<Nodes>) -> Result<Self, MpiError> {
         let settings = nodes.map(set).transpose()?;
         let mut mpi = Self::begin(nodes.is_some())?;
         mpi.settings = settings.unwrap_or_default();
@@ -116,17 +116,17 @@ impl Mpi {
     fn begin(is_multiple: bool) -> Result<Self, MpiError> {
         let library = library::load()?;
         let constants = library.constants();
-        let entrance = Entrance::find()?;
-        if entrance.is(entrance.finalized) {
+        let init_functions = InitFunctions::find()?;
+        if init_functions.is(init_functions.finalized) {
             return Err(MpiError::Finalized);
         }
-        let is_ours = !entrance.is(entrance.initialized);
+        let is_ours = !init_functions.is(init_functions.initialized);
         if is_ours {
             let Constants { thread_serialized, thread_multiple, .. } = *constants;
             let level = if is_multiple { thread_multiple } else { thread_serialized };
-            watched("MPI_Init_thread", || entrance.init(level))?;
+            watched("MPI_Init_thread", || init_functions.init(level))?;
         }
-        if entrance.thread_level() < constants.thread_serialized {
+        if init_functions.thread_level() < constants.thread_serialized {
             return Err(MpiError::ThreadLevel);
         }
         let functions = Functions::find()?;
@@ -138,7 +138,7 @@ impl Mpi {
             library,
             constants,
             layout,
-            entrance,
+            init_functions,
             functions,
             collectives,
             worlds,
@@ -152,7 +152,7 @@ impl Mpi {
             is_open: AtomicBool::new(true),
         };
         if is_ours {
-            mpi.end_with_process()?;
+            mpi.finalize_at_exit()?;
         }
         Self::opened();
         Ok(mpi)
@@ -161,13 +161,13 @@ impl Mpi {
     /// Returns whether several threads may make calls concurrently.
     #[must_use]
     pub fn is_multiple(&self) -> bool {
-        self.constants.thread_multiple <= self.entrance.thread_level()
+        self.constants.thread_multiple <= self.init_functions.thread_level()
     }
 
     /// Returns the version text of the library.
     #[must_use]
     pub fn version(&self) -> String {
-        version(&self.entrance)
+        version(&self.init_functions)
     }
 
     /// Returns whether the library can start processes with its current settings, with the reason.
@@ -181,16 +181,16 @@ impl Mpi {
     ///
     /// # Errors
     /// When an MPI call fails.
-    pub fn own_world(&self) -> Result<Line, MpiError> {
-        self.duplicate(value(self.constants.comm_world)?).map(Line)
+    pub fn own_world(&self) -> Result<CommHandle, MpiError> {
+        self.duplicate(value(self.constants.comm_world)?).map(CommHandle)
     }
 
     /// Duplicates `MPI_COMM_SELF`, which contains this rank only.
     ///
     /// # Errors
     /// When an MPI call fails.
-    pub fn own_self(&self) -> Result<Line, MpiError> {
-        self.duplicate(value(self.constants.comm_self)?).map(Line)
+    pub fn own_self(&self) -> Result<CommHandle, MpiError> {
+        self.duplicate(value(self.constants.comm_self)?).map(CommHandle)
     }
 
     pub(crate) fn duplicate(&self, comm: Handle) -> Result<Handle, MpiError> {
@@ -212,10 +212,10 @@ impl Mpi {
     ///
     /// # Safety
     /// The communicator is not used any more, by none of its copies.
-    pub unsafe fn free(&self, mut line: Line) -> Result<(), MpiError> {
+    pub unsafe fn free(&self, mut comm: CommHandle) -> Result<(), MpiError> {
         let free = || {
             // SAFETY: a communicator of ours, which its owner gives up.
-            unsafe { (self.functions.comm_free)(&raw mut line.0) }
+            unsafe { (self.functions.comm_free)(&raw mut comm.0) }
         };
         let code = watched("MPI_Comm_free", free);
         self.check("MPI_Comm_free", code)
@@ -233,13 +233,13 @@ impl Mpi {
     ///
     /// # Errors
     /// When an MPI call fails.
-    pub fn place(&self, line: Line) -> Result<(u32, u32), MpiError> {
+    pub fn rank_and_size(&self, comm: CommHandle) -> Result<(u32, u32), MpiError> {
         let (mut rank, mut size) = (0, 0);
         // SAFETY: a communicator of ours, and room for an `int`.
-        let code = unsafe { (self.functions.comm_rank)(line.0, &raw mut rank) };
+        let code = unsafe { (self.functions.comm_rank)(comm.0, &raw mut rank) };
         self.check("MPI_Comm_rank", code)?;
         // SAFETY: as above.
-        let code = unsafe { (self.functions.comm_size)(line.0, &raw mut size) };
+        let code = unsafe { (self.functions.comm_size)(comm.0, &raw mut size) };
         self.check("MPI_Comm_size", code)?;
         Ok((u32::try_from(rank).unwrap_or_default(), u32::try_from(size).unwrap_or_default()))
     }
@@ -258,7 +258,7 @@ impl Mpi {
     }
 }
 
-impl Entrance {
+impl InitFunctions {
     /// Returns the flag that a query function reports.
     fn is(&self, question: unsafe extern "C" fn(*mut c_int) -> c_int) -> bool {
         let mut flag = 0;
@@ -316,17 +316,17 @@ pub(crate) fn value(handle: mpi_abi::Handle) -> Result<Handle, MpiError> {
 /// Sets the variables that programs which start processes need on such nodes; returns those that were set.
 fn set(nodes: Nodes) -> Result<Vec<Setting>, MpiError> {
     library::load()?;
-    let entrance = Entrance::find()?;
-    let is_begun = entrance.is(entrance.initialized);
+    let init_functions = InitFunctions::find()?;
+    let is_begun = init_functions.is(init_functions.initialized);
     let is_set = |name: &str| is_begun || settings::is_set(std::env::var_os(name).as_deref());
     let is_fast = settings::has_fast_network();
-    Ok(settings::apply(settings::choose(&version(&entrance), nodes, is_fast, is_set)))
+    Ok(settings::apply(settings::choose(&version(&init_functions), nodes, is_fast, is_set)))
 }
 
-fn version(entrance: &Entrance) -> String {
+fn version(init_functions: &InitFunctions) -> String {
     text(|bytes, n_bytes| {
         // SAFETY: room for the longest text of any library, and for its length.
-        unsafe { (entrance.get_library_version)(bytes, n_bytes) }
+        unsafe { (init_functions.get_library_version)(bytes, n_bytes) }
     })
 }
 

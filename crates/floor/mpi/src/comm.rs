@@ -2,9 +2,9 @@
 
 mod collective;
 
-use crate::calls::{Line, Mpi, text, value};
+use crate::calls::{CommHandle, Mpi, text, value};
 use crate::watch::watched;
-use crate::{Channel, MpiError, names};
+use crate::{CommBase, MpiError, names};
 use std::ffi::c_int;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -22,18 +22,18 @@ use std::sync::Arc;
 /// # Ok::<(), mpi::MpiError>(())
 /// ```
 ///
-/// Messages and probes are methods of [`Channel`]. Collective methods must be called by all ranks, in the same order
+/// Messages and probes are methods of [`CommBase`]. Collective methods must be called by all ranks, in the same order
 /// and with the same lengths and roots.
 #[derive(Debug)]
 pub struct Comm {
-    channel: Channel,
+    base: CommBase,
 }
 
 impl Deref for Comm {
-    type Target = Channel;
+    type Target = CommBase;
 
-    fn deref(&self) -> &Channel {
-        &self.channel
+    fn deref(&self) -> &CommBase {
+        &self.base
     }
 }
 
@@ -44,10 +44,10 @@ impl Comm {
     /// When another thread owns MPI, or an MPI call fails.
     pub fn world(mpi: &Arc<Mpi>) -> Result<Self, MpiError> {
         mpi.enter()?;
-        let line = mpi.own_world()?;
+        let comm = mpi.own_world()?;
         // All ranks of the world have mapped the library's shared memory.
         names::remove();
-        Self::new(mpi, line)
+        Self::new(mpi, comm)
     }
 
     /// Returns this process alone, in a communicator of its own.
@@ -59,8 +59,8 @@ impl Comm {
         Self::new(mpi, mpi.own_self()?)
     }
 
-    pub(crate) fn new(mpi: &Arc<Mpi>, line: Line) -> Result<Self, MpiError> {
-        Ok(Self { channel: Channel::new(mpi, line, None)? })
+    pub(crate) fn new(mpi: &Arc<Mpi>, comm: CommHandle) -> Result<Self, MpiError> {
+        Ok(Self { base: CommBase::new(mpi, comm, None)? })
     }
 
     /// Returns a duplicate with the same ranks and separate messages.
@@ -69,7 +69,7 @@ impl Comm {
     /// When an MPI call fails.
     pub fn duplicate(&self) -> Result<Self, MpiError> {
         self.mpi.enter()?;
-        Self::new(&self.mpi, Line(self.mpi.duplicate(self.comm)?))
+        Self::new(&self.mpi, CommHandle(self.mpi.duplicate(self.comm)?))
     }
 
     /// Splits the group: returns the ranks with the same `color` (below 2³¹), ordered by key and, for equal keys, by
@@ -109,7 +109,7 @@ impl Comm {
         let code = watched("MPI_Comm_split_type", split);
         self.mpi.check("MPI_Comm_split_type", code)?;
         self.mpi.return_errors(part)?;
-        Self::new(&self.mpi, Line(part))
+        Self::new(&self.mpi, CommHandle(part))
     }
 
     fn part(&self, part: usize) -> Result<Option<Self>, MpiError> {
@@ -117,7 +117,7 @@ impl Comm {
             return Ok(None);
         }
         self.mpi.return_errors(part)?;
-        Self::new(&self.mpi, Line(part)).map(Some)
+        Self::new(&self.mpi, CommHandle(part)).map(Some)
     }
 
     /// Frees the communicator; collective. Transfers in progress still complete.
@@ -127,7 +127,7 @@ impl Comm {
     pub fn free(self) -> Result<(), MpiError> {
         self.mpi.enter()?;
         // SAFETY: a communicator of ours without another owner, which ends with this value.
-        unsafe { self.mpi.free(Line(self.comm)) }
+        unsafe { self.mpi.free(CommHandle(self.comm)) }
     }
 }
 

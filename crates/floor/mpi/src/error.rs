@@ -88,7 +88,7 @@ pub enum MpiError {
     #[error("the connection with the process that started this one was handed out before; keep it")]
     ParentTaken,
     /// The number of elements exceeds the count of the call.
-    #[error("`{call}` of {n} elements at once is too long; call `Parts::wide` on all ranks")]
+    #[error("`{call}` of {n} elements at once is too long; call `CountsDispls::wide` on all ranks")]
     TooMany {
         /// Name of the call.
         call: &'static str,

@@ -12,8 +12,8 @@ mod side;
 use crate::calls::Mpi;
 use crate::elements::start_of_room;
 use crate::functions::Handle;
-use crate::memory::{Lent, Memory};
-use crate::{Channel, Comm, MpiError};
+use crate::memory::{Memory, SharedBuffer};
+use crate::{Comm, CommBase, MpiError};
 use side::{Side, received, sent};
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// A contiguous part of an array that another rank sends or gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct ByteRange {
     /// The other rank.
     pub peer: u32,
     /// Offset of its first byte.
@@ -34,9 +34,9 @@ pub struct Stretch {
 #[derive(Default)]
 pub struct Bundle {
     /// Arrays to send from.
-    pub sent: Vec<(Lent, Vec<Stretch>)>,
+    pub sent: Vec<(SharedBuffer, Vec<ByteRange>)>,
     /// Arrays to receive into.
-    pub received: Vec<(Box<dyn Memory>, Vec<Stretch>)>,
+    pub received: Vec<(Box<dyn Memory>, Vec<ByteRange>)>,
 }
 
 /// A bundle in transit.
@@ -110,7 +110,7 @@ impl Comm {
     }
 }
 
-impl Channel {
+impl CommBase {
     /// Starts an exchange only with ranks that have stretches in the bundle, in one message each (`MPI_Isend`,
     /// `MPI_Irecv`).
     ///
@@ -121,7 +121,7 @@ impl Channel {
         let (functions, tag) = (&self.mpi.functions, c_int::from(tag));
         let mut exchange = Exchange::of(&self.mpi, bundle, Vec::new());
         for (peer, blocks) in (0..).zip(&received).filter(|(_, blocks)| !blocks.is_empty()) {
-            let (rank, mut datatype) = (self.peer(peer)?, self.mpi.stretches(blocks)?);
+            let (rank, mut datatype) = (self.peer(peer)?, self.mpi.ranges(blocks)?);
             let (bottom, mut request) = (std::ptr::null_mut(), 0);
             // SAFETY: a datatype of addresses inside arrays that the exchange keeps until they are received.
             let code = unsafe {
@@ -132,7 +132,7 @@ impl Channel {
             self.mpi.free_datatype(&mut datatype)?;
         }
         for (peer, blocks) in (0..).zip(&sent).filter(|(_, blocks)| !blocks.is_empty()) {
-            let (rank, mut datatype) = (self.peer(peer)?, self.mpi.stretches(blocks)?);
+            let (rank, mut datatype) = (self.peer(peer)?, self.mpi.ranges(blocks)?);
             let (bottom, mut request) = (std::ptr::null(), 0);
             // SAFETY: a datatype of addresses inside arrays that the exchange keeps until they are sent.
             let code = unsafe {

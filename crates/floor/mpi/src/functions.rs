@@ -41,7 +41,7 @@ macro_rules! functions {
 
 functions! {
     /// Functions that may be called before MPI is initialized.
-    Entrance {
+    InitFunctions {
         initialized = c"MPI_Initialized" (*mut c_int);
         finalized = c"MPI_Finalized" (*mut c_int);
         init_thread = c"MPI_Init_thread" (*mut c_int, *mut c_void, c_int, *mut c_int);

@@ -9,9 +9,9 @@
 //! A deadline: these calls return when the other side makes its own, and cannot be interrupted. A caller that must not
 //! wait makes them in another thread, where [`Mpi::is_multiple`] allows it.
 
-use crate::calls::{Line, Mpi, Program, value};
+use crate::calls::{CommHandle, Mpi, Program, value};
 use crate::functions::Handle;
-use crate::{Channel, Comm, MpiError};
+use crate::{Comm, CommBase, MpiError};
 use std::ffi::{CString, OsStr, OsString, c_char, c_int};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// - Dropping it does not free it, because that is collective over both sides: see [`disconnect`](Self::disconnect).
 #[derive(Debug)]
 pub struct Intercomm {
-    channel: Channel,
+    base: CommBase,
 }
 
 /// Processes to be started.
@@ -77,10 +77,10 @@ impl Port {
 }
 
 impl Deref for Intercomm {
-    type Target = Channel;
+    type Target = CommBase;
 
-    fn deref(&self) -> &Channel {
-        &self.channel
+    fn deref(&self) -> &CommBase {
+        &self.base
     }
 }
 
@@ -92,11 +92,11 @@ impl Mpi {
     pub fn take_parent(self: &Arc<Self>) -> Result<Option<Intercomm>, MpiError> {
         static IS_TAKEN: AtomicBool = AtomicBool::new(false);
         self.enter()?;
-        let Some(line) = self.parent()? else { return Ok(None) };
+        let Some(comm) = self.parent()? else { return Ok(None) };
         if IS_TAKEN.swap(true, Ordering::AcqRel) {
             return Err(MpiError::ParentTaken);
         }
-        Intercomm::new(self, line.0).map(Some)
+        Intercomm::new(self, comm.0).map(Some)
     }
 
     /// Opens a port to which another world can connect.
@@ -207,7 +207,7 @@ impl Intercomm {
         let code = unsafe { (mpi.worlds.comm_remote_size)(inter, &raw mut n_peers) };
         mpi.check("MPI_Comm_remote_size", code)?;
         let n_peers = u32::try_from(n_peers).unwrap_or_default();
-        Ok(Self { channel: Channel::new(mpi, Line(inter), Some(n_peers))? })
+        Ok(Self { base: CommBase::new(mpi, CommHandle(inter), Some(n_peers))? })
     }
 
     /// Merges both groups into one, collectively over both; the ranks of the side with `is_high` come last.
@@ -223,7 +223,7 @@ impl Intercomm {
         self.mpi.check("MPI_Intercomm_merge", code)?;
         self.mpi.return_errors(merged)?;
         self.mpi.has_grown()?;
-        Comm::new(&self.mpi, Line(merged))
+        Comm::new(&self.mpi, CommHandle(merged))
     }
 
     /// Frees the communicator, collectively; the worlds stay connected.
@@ -233,7 +233,7 @@ impl Intercomm {
     pub fn free(self) -> Result<(), MpiError> {
         self.mpi.enter()?;
         // SAFETY: the communicator has no other owner, and ends with this value.
-        unsafe { self.mpi.free(Line(self.comm)) }
+        unsafe { self.mpi.free(CommHandle(self.comm)) }
     }
 
     /// Disconnects, collectively over both sides, once all transfers are complete. Worlds without
@@ -244,7 +244,7 @@ impl Intercomm {
     pub fn disconnect(self) -> Result<(), MpiError> {
         self.mpi.enter()?;
         // SAFETY: the communicator has no other owner, and ends with this value.
-        unsafe { self.mpi.disconnect(Line(self.comm)) }
+        unsafe { self.mpi.disconnect(CommHandle(self.comm)) }
     }
 }
 

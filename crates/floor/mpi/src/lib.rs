@@ -21,9 +21,11 @@ mod buffer;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod calls;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
-mod channel;
-#[expect(unsafe_code, reason = "calls into the MPI library")]
 mod comm;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod comm_base;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod counts_displs;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod elements;
 mod error;
@@ -44,8 +46,6 @@ mod memory;
 mod message;
 pub mod names;
 mod number;
-#[expect(unsafe_code, reason = "calls into the MPI library")]
-mod parts;
 mod pause;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod pieces;
@@ -63,19 +63,19 @@ mod window;
 #[expect(unsafe_code, reason = "zeros are plain data")]
 mod zeroed;
 
-pub use buffer::{Share, Source};
-pub use calls::{Address, Datatype, Found, Line, Mpi, Program, Transfer};
-pub use channel::Channel;
+pub use buffer::{SharedSlice, Source};
+pub use calls::{Address, CommHandle, Datatype, FoundMessage, Mpi, Program, Transfer};
 pub use comm::Comm;
+pub use comm_base::CommBase;
+pub use counts_displs::CountsDispls;
 pub use error::MpiError;
-pub use exchange::{Bundle, Exchange, Stretch};
+pub use exchange::{Bundle, ByteRange, Exchange};
 pub use intercomm::{Intercomm, Port, Spawn};
 pub use layout::{Field, Kind, Layout};
-pub use memory::{Lent, Memory, Own, Shared, Steady};
+pub use memory::{ArcBuffer, Memory, SharedBuffer, StableBytes, VecBuffer};
 pub use message::Arrival;
 pub use number::{Number, Op};
-pub use parts::Parts;
-pub use pieces::{Feed, Intake, Part};
+pub use pieces::{ArrayPiece, PieceReceiver, PieceSender};
 pub use request::Request;
 pub use settings::{Nodes, Setting};
 pub use started::Origin;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 ///
 /// # Safety
 /// Behind an [`Arc`], [`AsRef`] must return the same bytes on every call, and they must be neither changed nor moved.
-pub unsafe trait Steady: AsRef<[u8]> + Send + Sync {}
+pub unsafe trait StableBytes: AsRef<[u8]> + Send + Sync {}
 
 /// Bytes that are only read and stay unchanged while they are held.
-pub type Lent = Arc<dyn Steady>;
+pub type SharedBuffer = Arc<dyn StableBytes>;
 
 /// Memory that MPI writes to.
 ///
@@ -19,31 +19,31 @@ pub type Lent = Arc<dyn Steady>;
 /// [`AsMut`] must return the same bytes on every call. They must keep their address when the value is moved, and nothing
 /// else may read or write them meanwhile.
 pub unsafe trait Memory: AsMut<[u8]> + Send {
-    /// Returns the value as its concrete type; for [`Own`] and [`Shared`], the contents.
+    /// Returns the value as its concrete type; for [`VecBuffer`] and [`ArcBuffer`], the contents.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
 /// Elements in a vector.
 #[derive(Clone, Debug)]
-pub struct Own<T>(pub Vec<T>);
+pub struct VecBuffer<T>(pub Vec<T>);
 
-impl<T: Pod> AsRef<[u8]> for Own<T> {
+impl<T: Pod> AsRef<[u8]> for VecBuffer<T> {
     fn as_ref(&self) -> &[u8] {
         bytemuck::cast_slice(&self.0)
     }
 }
 
-impl<T: Pod> AsMut<[u8]> for Own<T> {
+impl<T: Pod> AsMut<[u8]> for VecBuffer<T> {
     fn as_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(&mut self.0)
     }
 }
 
 // SAFETY: the elements are on the heap, and nothing changes them behind an `Arc`.
-unsafe impl<T: Pod + Send + Sync> Steady for Own<T> {}
+unsafe impl<T: Pod + Send + Sync> StableBytes for VecBuffer<T> {}
 
 // SAFETY: the elements are on the heap, and this is their only owner.
-unsafe impl<T: Pod + Send> Memory for Own<T> {
+unsafe impl<T: Pod + Send> Memory for VecBuffer<T> {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         Box::new(self.0)
     }
@@ -51,9 +51,9 @@ unsafe impl<T: Pod + Send> Memory for Own<T> {
 
 /// Elements that are shared with readers. To be written, this must be their only owner.
 #[derive(Clone, Debug)]
-pub struct Shared<T>(Arc<[T]>);
+pub struct ArcBuffer<T>(Arc<[T]>);
 
-impl<T: Pod> Shared<T> {
+impl<T: Pod> ArcBuffer<T> {
     /// Creates `n` zeros.
     pub fn zeros(n: usize) -> Self {
         Self(crate::zeroed(n))
@@ -65,13 +65,13 @@ impl<T: Pod> Shared<T> {
     }
 }
 
-impl<T: Pod> AsRef<[u8]> for Shared<T> {
+impl<T: Pod> AsRef<[u8]> for ArcBuffer<T> {
     fn as_ref(&self) -> &[u8] {
         bytemuck::cast_slice(&self.0)
     }
 }
 
-impl<T: Pod> AsMut<[u8]> for Shared<T> {
+impl<T: Pod> AsMut<[u8]> for ArcBuffer<T> {
     fn as_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(
             Arc::get_mut(&mut self.0).expect("memory that is written has one owner"),
@@ -80,10 +80,10 @@ impl<T: Pod> AsMut<[u8]> for Shared<T> {
 }
 
 // SAFETY: the elements are on the heap, and nothing changes them behind an `Arc`.
-unsafe impl<T: Pod + Send + Sync> Steady for Shared<T> {}
+unsafe impl<T: Pod + Send + Sync> StableBytes for ArcBuffer<T> {}
 
 // SAFETY: the elements are on the heap; `as_mut` gives them to their only owner, and no other is created while MPI has it.
-unsafe impl<T: Pod + Send + Sync> Memory for Shared<T> {
+unsafe impl<T: Pod + Send + Sync> Memory for ArcBuffer<T> {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         Box::new(self.0)
     }

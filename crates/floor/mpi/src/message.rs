@@ -4,7 +4,7 @@ use crate::calls::Mpi;
 use crate::elements::{Elements, start_of_room};
 use crate::functions::Handle;
 use crate::pause::Pause;
-use crate::{Channel, MpiError};
+use crate::{CommBase, MpiError};
 use bytemuck::Pod;
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl Mpi {
     }
 }
 
-impl Channel {
+impl CommBase {
     /// Waits for a message from this rank or any, with this tag or any, and receives it whatever its length; `None`
     /// when none arrives in time. The wait yields to other threads at first, and sleeps between polls later.
     ///

@@ -8,29 +8,29 @@
 
 use crate::calls::Mpi;
 use crate::functions::Handle;
-use crate::memory::{Lent, Memory};
-use crate::{Channel, MpiError};
+use crate::memory::{Memory, SharedBuffer};
+use crate::{CommBase, MpiError};
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 /// Pieces of arrays in transit to other ranks.
-pub struct Feed {
+pub struct PieceSender {
     mpi: Arc<Mpi>,
-    arrays: ManuallyDrop<Vec<Lent>>,
-    open: Open,
+    arrays: ManuallyDrop<Vec<SharedBuffer>>,
+    pending: PendingByPeer,
 }
 
 /// Pieces of arrays in transit from other ranks.
-pub struct Intake {
+pub struct PieceReceiver {
     mpi: Arc<Mpi>,
     arrays: ManuallyDrop<Vec<Box<dyn Memory>>>,
-    open: Open,
+    pending: PendingByPeer,
 }
 
 /// A part of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct ArrayPiece {
     /// Index of the array.
     pub array: usize,
     /// Offset of the first byte.
@@ -40,13 +40,13 @@ pub struct Part {
 }
 
 /// Transfers in progress, each with the other rank.
-type Open = Vec<(u32, Handle)>;
+type PendingByPeer = Vec<(u32, Handle)>;
 
-impl Feed {
+impl PieceSender {
     /// Creates a feed of these arrays.
     #[must_use]
-    pub fn of(mpi: &Arc<Mpi>, arrays: Vec<Lent>) -> Self {
-        Self { mpi: Arc::clone(mpi), arrays: ManuallyDrop::new(arrays), open: Vec::new() }
+    pub fn of(mpi: &Arc<Mpi>, arrays: Vec<SharedBuffer>) -> Self {
+        Self { mpi: Arc::clone(mpi), arrays: ManuallyDrop::new(arrays), pending: Vec::new() }
     }
 
     /// Starts to send a part (`MPI_Isend`).
@@ -55,28 +55,28 @@ impl Feed {
     /// When there is no such rank or part, or an MPI call fails.
     pub fn send(
         &mut self,
-        channel: &Channel,
-        part: Part,
+        base: &CommBase,
+        part: ArrayPiece,
         to: u32,
         tag: u16,
     ) -> Result<(), MpiError> {
-        let rank = channel.peer(to)?;
+        let rank = base.peer(to)?;
         let bytes = self.arrays.get(part.array).map_or(&[][..], |lent| (**lent).as_ref());
         let n = part.check(bytes.len())?;
         let (start, mut request) = (bytes[part.start..].as_ptr().cast(), 0);
         let (send, tag) = (self.mpi.functions.isend, c_int::from(tag));
         // SAFETY: bytes of an array that is kept until they are sent.
         let code =
-            unsafe { send(start, n, self.mpi.byte, rank, tag, channel.handle(), &raw mut request) };
+            unsafe { send(start, n, self.mpi.byte, rank, tag, base.handle(), &raw mut request) };
         self.mpi.check("MPI_Isend", code)?;
-        self.open.push((to, request));
+        self.pending.push((to, request));
         Ok(())
     }
 
     /// Returns the number of pieces in transit to a rank, as of the last test.
     #[must_use]
     pub fn n_open(&self, to: u32) -> usize {
-        self.open.iter().filter(|(rank, _)| *rank == to).count()
+        self.pending.iter().filter(|(rank, _)| *rank == to).count()
     }
 
     /// Tests all pieces; returns whether none is in transit.
@@ -84,15 +84,15 @@ impl Feed {
     /// # Errors
     /// When an MPI call fails, or a rank is gone.
     pub fn is_complete(&mut self) -> Result<bool, MpiError> {
-        self.mpi.unless_complete_all(&mut self.open)
+        self.mpi.unless_complete_all(&mut self.pending)
     }
 }
 
-impl Intake {
+impl PieceReceiver {
     /// Creates an intake into these arrays.
     #[must_use]
     pub fn of(mpi: &Arc<Mpi>, arrays: Vec<Box<dyn Memory>>) -> Self {
-        Self { mpi: Arc::clone(mpi), arrays: ManuallyDrop::new(arrays), open: Vec::new() }
+        Self { mpi: Arc::clone(mpi), arrays: ManuallyDrop::new(arrays), pending: Vec::new() }
     }
 
     /// Starts to receive a part (`MPI_Irecv`).
@@ -101,30 +101,29 @@ impl Intake {
     /// When there is no such rank or part, or an MPI call fails.
     pub fn receive(
         &mut self,
-        channel: &Channel,
-        part: Part,
+        base: &CommBase,
+        part: ArrayPiece,
         from: u32,
         tag: u16,
     ) -> Result<(), MpiError> {
-        let rank = channel.peer(from)?;
+        let rank = base.peer(from)?;
         let array = self.arrays.get_mut(part.array);
         let bytes = array.map_or(&mut [][..], |memory| (**memory).as_mut());
         let n = part.check(bytes.len())?;
         let (start, mut request) = (bytes[part.start..].as_mut_ptr().cast(), 0);
         let (receive, tag) = (self.mpi.functions.irecv, c_int::from(tag));
         // SAFETY: room in an array that is kept until the bytes are received.
-        let code = unsafe {
-            receive(start, n, self.mpi.byte, rank, tag, channel.handle(), &raw mut request)
-        };
+        let code =
+            unsafe { receive(start, n, self.mpi.byte, rank, tag, base.handle(), &raw mut request) };
         self.mpi.check("MPI_Irecv", code)?;
-        self.open.push((from, request));
+        self.pending.push((from, request));
         Ok(())
     }
 
     /// Returns the number of pieces in transit from a rank, as of the last test.
     #[must_use]
     pub fn n_open(&self, from: u32) -> usize {
-        self.open.iter().filter(|(rank, _)| *rank == from).count()
+        self.pending.iter().filter(|(rank, _)| *rank == from).count()
     }
 
     /// Tests all pieces; returns whether none is in transit.
@@ -132,27 +131,27 @@ impl Intake {
     /// # Errors
     /// When an MPI call fails, or a rank is gone.
     pub fn is_complete(&mut self) -> Result<bool, MpiError> {
-        self.mpi.unless_complete_all(&mut self.open)
+        self.mpi.unless_complete_all(&mut self.pending)
     }
 
     /// Returns the arrays, if the intake [is complete](Self::is_complete).
     #[must_use]
     pub fn finished(mut self) -> Option<Vec<Box<dyn Memory>>> {
-        self.open.is_empty().then(|| std::mem::take(&mut *self.arrays))
+        self.pending.is_empty().then(|| std::mem::take(&mut *self.arrays))
     }
 }
 
-impl Drop for Feed {
+impl Drop for PieceSender {
     fn drop(&mut self) {
-        if self.open.is_empty() {
+        if self.pending.is_empty() {
             self.arrays.clear();
         }
     }
 }
 
-impl Drop for Intake {
+impl Drop for PieceReceiver {
     fn drop(&mut self) {
-        if self.open.is_empty() {
+        if self.pending.is_empty() {
             self.arrays.clear();
         }
     }
@@ -160,18 +159,18 @@ impl Drop for Intake {
 
 impl Mpi {
     /// Keeps the transfers that are not complete; returns whether there are none.
-    fn unless_complete_all(&self, open: &mut Open) -> Result<bool, MpiError> {
+    fn unless_complete_all(&self, pending: &mut PendingByPeer) -> Result<bool, MpiError> {
         self.enter()?;
-        let mut left = Vec::with_capacity(open.len());
-        for (rank, request) in std::mem::take(open) {
+        let mut left = Vec::with_capacity(pending.len());
+        for (rank, request) in std::mem::take(pending) {
             left.extend(self.unless_complete(request)?.map(|request| (rank, request)));
         }
-        *open = left;
-        Ok(open.is_empty())
+        *pending = left;
+        Ok(pending.is_empty())
     }
 }
 
-impl Part {
+impl ArrayPiece {
     /// Returns its length, if it fits an array of this many bytes.
     fn check(self, n_bytes: usize) -> Result<c_int, MpiError> {
         let wanted = self.start.saturating_add(self.n_bytes);

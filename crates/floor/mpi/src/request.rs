@@ -22,22 +22,22 @@ use std::time::Duration;
 pub struct Request<B> {
     mpi: Arc<Mpi>,
     call: &'static str,
-    open: Vec<Open>,
+    pending: Vec<PendingTransfer>,
     failed: Option<MpiError>,
     /// Memory in use; `None` once it is returned.
-    kept: Option<Kept<B>>,
+    held: Option<HeldMemory<B>>,
 }
 
 /// One transfer in progress.
 #[derive(Debug)]
-pub(crate) struct Open {
+pub(crate) struct PendingTransfer {
     pub(crate) handle: Handle,
     /// Expected length in bytes, where it is known.
     pub(crate) n_bytes: Option<usize>,
 }
 
 /// Memory that must stay until all transfers are complete.
-pub(crate) struct Kept<B> {
+pub(crate) struct HeldMemory<B> {
     pub(crate) buffers: B,
     pub(crate) lists: Vec<Vec<c_int>>,
     pub(crate) handles: Vec<Handles>,
@@ -45,7 +45,7 @@ pub(crate) struct Kept<B> {
     pub(crate) datatypes: Vec<Handle>,
 }
 
-impl<B> Kept<B> {
+impl<B> HeldMemory<B> {
     pub(crate) fn new(buffers: B) -> Self {
         Self { buffers, lists: Vec::new(), handles: Vec::new(), datatypes: Vec::new() }
     }
@@ -53,15 +53,20 @@ impl<B> Kept<B> {
 
 impl<B> Request<B> {
     /// Creates a request of transfers that were started, with the memory that they use.
-    pub(crate) fn new(mpi: &Arc<Mpi>, call: &'static str, open: Vec<Open>, kept: Kept<B>) -> Self {
-        Self { mpi: Arc::clone(mpi), call, open, failed: None, kept: Some(kept) }
+    pub(crate) fn new(
+        mpi: &Arc<Mpi>,
+        call: &'static str,
+        pending: Vec<PendingTransfer>,
+        held: HeldMemory<B>,
+    ) -> Self {
+        Self { mpi: Arc::clone(mpi), call, pending, failed: None, held: Some(held) }
     }
 
     /// Adds a transfer, and the datatype created for it.
-    pub(crate) fn add(&mut self, open: Open, datatype: Option<Handle>) {
-        self.open.push(open);
-        if let Some(kept) = &mut self.kept {
-            kept.datatypes.extend(datatype);
+    pub(crate) fn add(&mut self, pending: PendingTransfer, datatype: Option<Handle>) {
+        self.pending.push(pending);
+        if let Some(held) = &mut self.held {
+            held.datatypes.extend(datatype);
         }
     }
 
@@ -89,23 +94,23 @@ impl<B> Request<B> {
 
     fn look(&mut self) -> Result<bool, MpiError> {
         self.mpi.enter()?;
-        for at in (0..self.open.len()).rev() {
-            let Some(open) = self.open.get_mut(at) else { break };
+        for at in (0..self.pending.len()).rev() {
+            let Some(pending) = self.pending.get_mut(at) else { break };
             let (mut flag, mut status) = (0, Status::new());
-            let (request, to) = (&raw mut open.handle, status.as_mut_ptr());
+            let (request, to) = (&raw mut pending.handle, status.as_mut_ptr());
             // SAFETY: a request that was not completed before, and room for a flag and a status.
             let code = unsafe { (self.mpi.functions.test)(request, &raw mut flag, to) };
             self.mpi.check(self.call, code)?;
             if flag == 0 {
                 continue;
             }
-            let wanted = self.open.swap_remove(at).n_bytes;
+            let wanted = self.pending.swap_remove(at).n_bytes;
             let given = wanted.map(|_| self.mpi.arrival(&status)).transpose()?;
             if let (Some(wanted), Some(arrival)) = (wanted, given) {
                 crate::error::wanted(self.call, arrival.n_bytes, wanted)?;
             }
         }
-        Ok(self.open.is_empty())
+        Ok(self.pending.is_empty())
     }
 
     /// Waits until all transfers are complete, at most so long; returns whether they are. The wait yields to other
@@ -145,12 +150,12 @@ impl<B> Request<B> {
 
     /// Returns the buffers and frees the rest, once.
     fn give_back(&mut self) -> Option<B> {
-        let kept = self.kept.take_if(|_| self.open.is_empty() && self.failed.is_none())?;
-        for mut datatype in kept.datatypes {
+        let held = self.held.take_if(|_| self.pending.is_empty() && self.failed.is_none())?;
+        for mut datatype in held.datatypes {
             // The error cannot be reported; finalizing MPI frees the datatype as well.
             self.mpi.free_datatype(&mut datatype).unwrap_or_default();
         }
-        Some(kept.buffers)
+        Some(held.buffers)
     }
 }
 
@@ -158,16 +163,16 @@ impl<B> Drop for Request<B> {
     fn drop(&mut self) {
         drop(self.give_back());
         // The library may still use what is not complete.
-        std::mem::forget(self.kept.take());
+        std::mem::forget(self.held.take());
     }
 }
 
 impl<B> fmt::Debug for Request<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { call, open, failed, .. } = self;
+        let Self { call, pending, failed, .. } = self;
         f.debug_struct("Request")
             .field("call", call)
-            .field("n_open", &open.len())
+            .field("n_open", &pending.len())
             .field("failed", failed)
             .finish_non_exhaustive()
     }

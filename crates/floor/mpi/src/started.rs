@@ -1,8 +1,8 @@
 //! Starts messages and collective operations in the background.
 
-use crate::channel::Channel;
+use crate::comm_base::CommBase;
 use crate::elements::{Elements, start_of_room};
-use crate::request::{Kept, Open, Request};
+use crate::request::{HeldMemory, PendingTransfer, Request};
 use crate::{Comm, Intercomm, MpiError, Number, Op, Source};
 use bytemuck::Pod;
 use std::ffi::{c_int, c_void};
@@ -19,7 +19,7 @@ pub enum Origin {
     There(u32),
 }
 
-impl Channel {
+impl CommBase {
     /// Starts to send elements.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Channel {
     ) -> Result<Request<S>, MpiError> {
         const CALL: &str = "MPI_Isend";
         let (start, n_all) = (values.elements().as_ptr(), values.elements().len());
-        let mut request = Request::new(&self.mpi, CALL, Vec::new(), Kept::new(values));
+        let mut request = Request::new(&self.mpi, CALL, Vec::new(), HeldMemory::new(values));
         for (to, part) in parts {
             let (rank, n) = (self.peer(*to)?, length(CALL, part, n_all)?);
             let elements = self.mpi.elements::<T>(n)?;
@@ -88,7 +88,7 @@ impl Channel {
     ) -> Result<Request<Vec<T>>, MpiError> {
         const CALL: &str = "MPI_Irecv";
         let (start, n_all) = (values.as_mut_ptr(), values.len());
-        let mut request = Request::new(&self.mpi, CALL, Vec::new(), Kept::new(values));
+        let mut request = Request::new(&self.mpi, CALL, Vec::new(), HeldMemory::new(values));
         for (from, part) in parts {
             let (rank, n) = (self.peer(*from)?, length(CALL, part, n_all)?);
             let n_bytes = n * size_of::<T>();
@@ -115,8 +115,8 @@ impl Channel {
         // SAFETY: a communicator of ours, and room for a handle.
         let code = unsafe { (self.mpi.functions.ibarrier)(self.comm, &raw mut handle) };
         self.mpi.check("MPI_Ibarrier", code)?;
-        let open = vec![Open { handle, n_bytes: None }];
-        Ok(Request::new(&self.mpi, "MPI_Ibarrier", open, Kept::new(())))
+        let pending = vec![PendingTransfer { handle, n_bytes: None }];
+        Ok(Request::new(&self.mpi, "MPI_Ibarrier", pending, HeldMemory::new(())))
     }
 
     fn ibcast<T: Pod + Send>(
@@ -127,7 +127,7 @@ impl Channel {
         const CALL: &str = "MPI_Ibcast";
         let elements = self.mpi.elements::<T>(values.len())?;
         let (start, n, datatype) = (start_of_room(&mut values), elements.n, elements.datatype);
-        let mut request = Request::new(&self.mpi, CALL, Vec::new(), Kept::new(values));
+        let mut request = Request::new(&self.mpi, CALL, Vec::new(), HeldMemory::new(values));
         let (ibcast, mut handle) = (self.mpi.exchanges.ibcast, 0);
         // SAFETY: the values are `n` of the datatype, and stay with the request until it is complete.
         let code = unsafe { ibcast(start, n, datatype, root, self.comm, &raw mut handle) };
@@ -170,8 +170,8 @@ impl Comm {
         // SAFETY: `n` numbers of this datatype, which stay with the request until it is complete.
         let code = unsafe { iallreduce(in_place, start, n, datatype, op, comm, &raw mut handle) };
         self.mpi.check(CALL, code)?;
-        let open = vec![Open { handle, n_bytes: None }];
-        Ok(Request::new(&self.mpi, CALL, open, Kept::new(values)))
+        let pending = vec![PendingTransfer { handle, n_bytes: None }];
+        Ok(Request::new(&self.mpi, CALL, pending, HeldMemory::new(values)))
     }
 }
 
@@ -206,7 +206,7 @@ impl<B> Request<B> {
         elements: Elements<'_>,
     ) -> Result<(), MpiError> {
         self.begun(code)?;
-        self.add(Open { handle, n_bytes }, elements.keep());
+        self.add(PendingTransfer { handle, n_bytes }, elements.keep());
         Ok(())
     }
 }

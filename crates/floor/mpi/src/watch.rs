@@ -15,15 +15,15 @@ use std::time::Duration;
 pub const EXIT_STUCK: i32 = 124;
 
 const VARIABLE: &str = "SINTONIA_MPI_PATIENCE_S";
-const PATIENCE: Duration = Duration::from_hours(1);
+const CALL_TIMEOUT: Duration = Duration::from_hours(1);
 
 /// Makes a call that cannot be interrupted. When no thread can be started, the call is not watched.
 pub(super) fn watched<T>(call: &'static str, make: impl FnOnce() -> T) -> T {
     let (tell, ended) = channel::<()>();
-    let patience = patience();
+    let call_timeout = call_timeout();
     let watch = move || {
-        if ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-            give_up(call, patience);
+        if ended.recv_timeout(call_timeout) == Err(RecvTimeoutError::Timeout) {
+            give_up(call, call_timeout);
         }
     };
     let _watch = thread::Builder::new().name("mpi watch".to_owned()).spawn(watch);
@@ -32,19 +32,19 @@ pub(super) fn watched<T>(call: &'static str, make: impl FnOnce() -> T) -> T {
     result
 }
 
-fn patience() -> Duration {
+fn call_timeout() -> Duration {
     let text = std::env::var(VARIABLE).ok();
     let seconds = text.and_then(|text| text.parse().ok()).filter(|seconds| 0.0 < *seconds);
-    seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).unwrap_or(PATIENCE)
+    seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).unwrap_or(CALL_TIMEOUT)
 }
 
-fn give_up(call: &str, patience: Duration) {
+fn give_up(call: &str, call_timeout: Duration) {
     // If the message cannot be written, the exit code still shows it.
     let _written = writeln!(
         std::io::stderr(),
         "`{call}` did not return within {} s, since other ranks of the program did not come there; see whether \
          all of them run, or set {VARIABLE} to more seconds. This process ends with code {EXIT_STUCK}.",
-        patience.as_secs_f64()
+        call_timeout.as_secs_f64()
     );
     // SAFETY: ends the process at once; exit functions would wait for the same call.
     unsafe { libc::_exit(EXIT_STUCK) }

@@ -8,7 +8,7 @@
 
 use crate::calls::{Mpi, value};
 use crate::functions::Handle;
-use crate::memory::{Lent, Memory};
+use crate::memory::{Memory, SharedBuffer};
 use crate::{Comm, MpiError};
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub struct Window {
     mpi: Arc<Mpi>,
     window: Handle,
-    exposed: ManuallyDrop<Option<Lent>>,
+    exposed: ManuallyDrop<Option<SharedBuffer>>,
     /// Number of bytes that each rank exposes.
     n_bytes: Vec<usize>,
 }
@@ -39,7 +39,7 @@ impl Window {
     ///
     /// # Errors
     /// When an MPI call fails.
-    pub fn expose(comm: &Comm, exposed: Option<Lent>) -> Result<Self, MpiError> {
+    pub fn expose(comm: &Comm, exposed: Option<SharedBuffer>) -> Result<Self, MpiError> {
         let bytes = exposed.as_ref().map_or(&[][..], |lent| (**lent).as_ref());
         let n_bytes = comm.allgather(&[bytes.len()])?;
         let mpi = Arc::clone(comm.mpi());

@@ -13,18 +13,18 @@ use crate::CommError;
 use crate::deadline::Deadline;
 
 /// Operations that collectives need from a backend.
-pub(crate) trait Backstage {
+pub(crate) trait CollectiveBackend {
     /// Returns the members of the group, as seen by this rank.
     fn members(&self) -> Members<'_>;
 
     /// Returns the number of the next collective call.
     fn next_round(&mut self) -> u32;
 
-    /// Sends a message that only [`receive_backstage`](Self::receive_backstage) receives.
-    fn send_backstage(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError>;
+    /// Sends a message that only [`receive_internal`](Self::receive_backstage) receives.
+    fn send_internal(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError>;
 
     /// Receives the next such message from `from`; `false` when none arrives in time.
-    fn receive_backstage(
+    fn receive_internal(
         &mut self,
         from: u32,
         deadline: Deadline,
@@ -45,7 +45,7 @@ pub(crate) struct Members<'a> {
 
 /// Implements [`Transport::broadcast`](crate::Transport::broadcast).
 pub(crate) fn broadcast(
-    end: &mut impl Backstage,
+    end: &mut impl CollectiveBackend,
     root: u32,
     bytes: &mut Vec<u8>,
     deadline: Deadline,
@@ -55,7 +55,10 @@ pub(crate) fn broadcast(
 }
 
 /// Implements [`Transport::barrier`](crate::Transport::barrier).
-pub(crate) fn barrier(end: &mut impl Backstage, deadline: Deadline) -> Result<(), CommError> {
+pub(crate) fn barrier(
+    end: &mut impl CollectiveBackend,
+    deadline: Deadline,
+) -> Result<(), CommError> {
     let round = end.next_round();
     let mut nothing = Vec::new();
     let members = end.members();
@@ -64,14 +67,14 @@ pub(crate) fn barrier(end: &mut impl Backstage, deadline: Deadline) -> Result<()
         unless_gone(take(end, child, round, &mut nothing, deadline))?;
     }
     if let Some(parent) = parent {
-        end.send_backstage(parent, &[&round.to_le_bytes()])?;
+        end.send_internal(parent, &[&round.to_le_bytes()])?;
     }
     give_down(end, (0, round), &mut nothing, deadline)
 }
 
 /// Passes `bytes` down the tree, from the root to all ranks.
 fn give_down(
-    end: &mut impl Backstage,
+    end: &mut impl CollectiveBackend,
     (root, round): (u32, u32),
     bytes: &mut Vec<u8>,
     deadline: Deadline,
@@ -82,20 +85,20 @@ fn give_down(
         take(end, parent, round, bytes, deadline)?;
     }
     for child in children {
-        unless_gone(end.send_backstage(child, &[bytes, &round.to_le_bytes()]))?;
+        unless_gone(end.send_internal(child, &[bytes, &round.to_le_bytes()]))?;
     }
     Ok(())
 }
 
 /// Receives the bytes that `from` sends in this round, with the round's number as their last four bytes.
 fn take(
-    end: &mut impl Backstage,
+    end: &mut impl CollectiveBackend,
     from: u32,
     round: u32,
     into: &mut Vec<u8>,
     deadline: Deadline,
 ) -> Result<(), CommError> {
-    while end.receive_backstage(from, deadline, into)? {
+    while end.receive_internal(from, deadline, into)? {
         let Some((content, found)) = into.split_last_chunk::<4>() else { continue };
         let is_this = u32::from_le_bytes(*found) == round;
         let n_bytes = content.len();

@@ -55,7 +55,7 @@ pub enum CommError {
     #[error(
         "this process was started for an earlier or a later run of the program, and has nothing to do in this one"
     )]
-    OtherTurn,
+    OtherGroup,
     /// MPI was finalized earlier.
     #[error("MPI was finalized in this process already; make one transport and keep it to the end")]
     Finalized,

@@ -8,21 +8,21 @@
 //! Ranks that are threads: [`threads`](crate::threads()).
 
 mod buffers;
-mod inbox;
 #[expect(unsafe_code, reason = "lines are given up, of which the library asks for a promise")]
-mod lines;
+mod connections;
+mod group_number;
+mod inbox;
 mod outbox;
 mod peers;
 mod spawn;
 mod transport;
-mod turn;
 mod wait;
 
 use crate::CommError;
 use crate::deadline::Deadline;
 use buffers::Buffers;
 use inbox::Inbox;
-use mpi::{Address, Found, Line, Mpi, MpiError, names};
+use mpi::{Address, CommHandle, FoundMessage, Mpi, MpiError, names};
 use outbox::Outbox;
 use peers::Peers;
 use std::collections::BTreeSet;
@@ -34,27 +34,27 @@ pub use spawn::Start;
 
 /// Consumer of a message: the user or the transport itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lane {
+enum Consumer {
     User,
-    Own,
+    Transport,
 }
 
-impl Lane {
+impl Consumer {
     /// Returns the lane of messages with this tag.
     fn of(tag: u16) -> Self {
-        if tag < BACKSTAGE { Self::User } else { Self::Own }
+        if tag < FIRST_INTERNAL_TAG { Self::User } else { Self::Transport }
     }
 }
 
 /// First tag of the transport's own messages, above those of users.
-const BACKSTAGE: u16 = 256;
+const FIRST_INTERNAL_TAG: u16 = 256;
 const DEPARTURE: u16 = 257;
 const WELCOME: u16 = 258;
 
 /// Messages up to this length are complete as soon as they are found, in every library.
 const SHORT_BYTES_MAX: usize = 4000;
 /// Longest time that the end of a program waits for its sent messages.
-const PATIENCE: Duration = Duration::from_secs(10);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// End of a rank that is an MPI process.
 ///
@@ -69,19 +69,19 @@ pub struct MpiTransport {
     inboxes: [Inbox; 2],
     outbox: Outbox,
     /// Connections with this rank itself, one for each thread that adds ranks; created when needed.
-    own_selves: Vec<Line>,
+    own_selves: Vec<CommHandle>,
     began: Instant,
     /// Time waited since the last message was sent or received.
     silent: Duration,
     round: u32,
     /// Number of groups that this process has joined, including this one.
-    turn: u32,
+    group_number: u32,
     /// Lost ranks that `receive` has not reported yet.
     lost: BTreeSet<u32>,
     /// Reason why no further call is possible.
     ended: Option<CommError>,
     /// True if a rank missed a collective call; it would miss the end of MPI as well.
-    is_troubled: bool,
+    has_missed_collective: bool,
 }
 
 impl MpiTransport {
@@ -90,7 +90,7 @@ impl MpiTransport {
     ///
     /// # Errors
     /// When this process was not launched as a rank, or the library is missing or unknown;
-    /// [`CommError::OtherTurn`] when it was added for an earlier or later group of the program.
+    /// [`CommError::OtherGroup`] when it was added for an earlier or later group of the program.
     pub fn init() -> Result<Self, CommError> {
         Self::begin(false)
     }
@@ -105,27 +105,27 @@ impl MpiTransport {
     }
 
     fn begin(may_grow: bool) -> Result<Self, CommError> {
-        let turn = turn::next();
-        if let Some(end) = turn::of_added(turn) {
+        let group_number = group_number::next();
+        if let Some(end) = group_number::of_added(group_number) {
             return end;
         }
-        let mpi = Arc::new(lines::begin(may_grow)?);
+        let mpi = Arc::new(connections::begin(may_grow)?);
         let peers = match mpi.parent()? {
-            Some(line) => {
+            Some(comm) => {
                 names::remove();
-                Peers::added(line)
+                Peers::added(comm)
             }
             None => {
                 // When this returns, every rank has called it.
                 let world = mpi.own_world()?;
                 names::remove();
-                let (rank, n_launched) = mpi.place(world)?;
+                let (rank, n_launched) = mpi.rank_and_size(world)?;
                 Peers::launched(world, rank, n_launched)
             }
         };
         let (buffers, inboxes, outbox) = Default::default();
         let (own_selves, began, round, ended) = (Vec::new(), Instant::now(), 0, None);
-        let (silent, is_troubled) = (Duration::ZERO, false);
+        let (silent, has_missed_collective) = (Duration::ZERO, false);
         let mut end = Self {
             mpi,
             peers,
@@ -136,14 +136,14 @@ impl MpiTransport {
             began,
             silent,
             round,
-            turn,
+            group_number,
             lost: BTreeSet::new(),
             ended,
-            is_troubled,
+            has_missed_collective,
         };
         if end.peers.is_added() {
             let wanted = end.be_welcomed()?;
-            return turn::added(end, wanted, turn);
+            return group_number::added(end, wanted, group_number);
         }
         Ok(end)
     }
@@ -163,7 +163,7 @@ impl MpiTransport {
     pub fn leave_alone(&mut self) -> Result<(), CommError> {
         self.check_open()?;
         self.ended = Some(CommError::Finalized);
-        Ok(self.mpi.close_alone(self.peers.own() == 0)?)
+        Ok(self.mpi.finalize_alone(self.peers.own() == 0)?)
     }
 
     /// Starts a send; the tag may be an internal one.
@@ -174,9 +174,9 @@ impl MpiTransport {
         let mut bytes = self.buffers.take();
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let sent = self.mpi.send(bytes, address, tag);
-        let mut transfer = self.peers.judge(address.line, sent)?;
+        let mut transfer = self.peers.check(address.comm, sent)?;
         let is_complete = self.mpi.is_complete(&mut transfer);
-        if self.peers.judge(address.line, is_complete)? {
+        if self.peers.check(address.comm, is_complete)? {
             self.buffers.give(transfer.finished());
         } else {
             self.outbox.keep(to, n_bytes, transfer);
@@ -187,31 +187,31 @@ impl MpiTransport {
     /// Returns a wanted message that has arrived. Other messages found meanwhile are kept.
     fn look(
         &mut self,
-        lane: Lane,
+        consumer: Consumer,
         wanted: impl Fn(u32, u16) -> bool,
         into: &mut Vec<u8>,
     ) -> Result<Option<(u32, u16)>, CommError> {
-        if !self.inboxes[lane as usize].is_empty() {
-            let taken = self.take(lane, &wanted, into)?;
+        if !self.inboxes[consumer as usize].is_empty() {
+            let taken = self.take(consumer, &wanted, into)?;
             if taken.is_some() {
                 return Ok(taken);
             }
         }
         while let Some(found) = self.find()? {
             let sender = self.peers.number(found.from);
-            let found_lane = Lane::of(found.tag);
-            let is_wanted = found_lane == lane && wanted(sender, found.tag);
+            let found_lane = Consumer::of(found.tag);
+            let is_wanted = found_lane == consumer && wanted(sender, found.tag);
             let inbox = &mut self.inboxes[found_lane as usize];
             if is_wanted && found.n_bytes <= SHORT_BYTES_MAX && !inbox.has_of(sender) {
                 let received = self.mpi.receive_now(into, found);
-                self.peers.judge(found.from.line, received)?;
+                self.peers.check(found.from.comm, received)?;
                 return Ok(Some((sender, found.tag)));
             }
             let transfer = self.mpi.receive(self.buffers.take(), found);
-            let transfer = self.peers.judge(found.from.line, transfer)?;
+            let transfer = self.peers.check(found.from.comm, transfer)?;
             inbox.keep(sender, found.tag, transfer);
             if is_wanted {
-                return self.take(lane, &wanted, into);
+                return self.take(consumer, &wanted, into);
             }
         }
         Ok(None)
@@ -219,11 +219,11 @@ impl MpiTransport {
 
     fn take(
         &mut self,
-        lane: Lane,
+        consumer: Consumer,
         wanted: impl Fn(u32, u16) -> bool,
         into: &mut Vec<u8>,
     ) -> Result<Option<(u32, u16)>, CommError> {
-        let inbox = &mut self.inboxes[lane as usize];
+        let inbox = &mut self.inboxes[consumer as usize];
         let taken = inbox.take(wanted, &self.mpi, &mut self.buffers, into);
         Ok(self.unless_lost(taken)?.flatten())
     }
@@ -254,7 +254,7 @@ impl MpiTransport {
         if self.outbox.has_room(n_bytes) {
             return Ok(());
         }
-        let mut wait = Wait::until(Deadline::after(PATIENCE));
+        let mut wait = Wait::until(Deadline::after(FLUSH_TIMEOUT));
         loop {
             self.look_after_sent()?;
             if self.outbox.has_room(n_bytes) {
@@ -267,14 +267,14 @@ impl MpiTransport {
     }
 
     /// Probes for a message; `None` also while too many messages are kept.
-    fn find(&mut self) -> Result<Option<Found>, CommError> {
+    fn find(&mut self) -> Result<Option<FoundMessage>, CommError> {
         if self.inboxes.iter().any(Inbox::is_full) {
             return Ok(None);
         }
         for _ in 0..self.peers.n_channels() {
-            let Some(line) = self.peers.next_channel() else { break };
-            let found = self.mpi.probe(line);
-            let found = self.peers.judge(line, found)?;
+            let Some(comm) = self.peers.next_channel() else { break };
+            let found = self.mpi.probe(comm);
+            let found = self.peers.check(comm, found)?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -293,7 +293,7 @@ impl MpiTransport {
         let mut wait = Wait::until(deadline);
         let wanted = |sender, found| sender == from && found == tag;
         loop {
-            if self.look(Lane::Own, wanted, into)?.is_some() {
+            if self.look(Consumer::Transport, wanted, into)?.is_some() {
                 return Ok(true);
             }
             self.address(from)?;
@@ -315,7 +315,7 @@ impl MpiTransport {
 
     /// Remembers the failure of a collective call.
     fn note<T>(&mut self, done: Result<T, CommError>) -> Result<T, CommError> {
-        self.is_troubled |= done.is_err();
+        self.has_missed_collective |= done.is_err();
         done
     }
 
@@ -339,8 +339,8 @@ impl MpiTransport {
     fn finish(&mut self) -> Result<(), CommError> {
         self.ended = Some(CommError::Finalized);
         let own_selves = std::mem::take(&mut self.own_selves);
-        for line in self.peers.world().into_iter().chain(own_selves) {
-            lines::free(&self.mpi, line)?;
+        for comm in self.peers.world().into_iter().chain(own_selves) {
+            connections::free(&self.mpi, comm)?;
         }
         self.mpi.close();
         Ok(())
@@ -349,7 +349,7 @@ impl MpiTransport {
 
 impl Drop for MpiTransport {
     fn drop(&mut self) {
-        if std::thread::panicking() || self.ended.is_some() || self.is_troubled {
+        if std::thread::panicking() || self.ended.is_some() || self.has_missed_collective {
             return;
         }
         // When a rank launched together is lost, finalizing MPI fails, and a launcher has been seen to return 0 then.
@@ -357,9 +357,9 @@ impl Drop for MpiTransport {
             return;
         }
         // Errors are ignored here; callers that need them use `leave`.
-        let deadline = Deadline::after(PATIENCE);
+        let deadline = Deadline::after(FLUSH_TIMEOUT);
         let flushed = self.flush(deadline);
-        let parted = self.part(deadline);
+        let parted = self.disconnect_all(deadline);
         if flushed.and(parted).is_ok() && self.finish().is_err() {
             self.ended = Some(CommError::Finalized);
         }

@@ -40,7 +40,7 @@ impl Default for Plan {
 }
 
 /// Longest time that one message may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Target time for a length in one round, in seconds: short messages are repeated.
 const TURN_S: f64 = 20e-6;
 /// Largest number of repetitions in a round.
@@ -88,8 +88,8 @@ const END: &[u8] = &[1];
 pub fn answer(end: &mut dyn Transport, from: u32) -> Result<(), CommError> {
     let mut bytes = Vec::new();
     loop {
-        let deadline = Deadline::after(PATIENCE);
-        let Some(envelope) = end.receive(Some(from), PATIENCE, &mut bytes)? else {
+        let deadline = Deadline::after(REPLY_TIMEOUT);
+        let Some(envelope) = end.receive(Some(from), REPLY_TIMEOUT, &mut bytes)? else {
             return Err(deadline.late("a message to answer", from));
         };
         if bytes == END {
@@ -112,10 +112,10 @@ pub fn ping(
 ) -> Result<f64, CommError> {
     bytes.clear();
     bytes.resize(usize::try_from(n_bytes).unwrap_or(usize::MAX), 0);
-    let deadline = Deadline::after(PATIENCE);
+    let deadline = Deadline::after(REPLY_TIMEOUT);
     let begin_s = end.now_s();
     end.send(partner, tag, &[bytes])?;
-    if end.receive(Some(partner), PATIENCE, bytes)?.is_none() {
+    if end.receive(Some(partner), REPLY_TIMEOUT, bytes)?.is_none() {
         return Err(deadline.late("an echo", partner));
     }
     Ok(end.now_s() - begin_s)

@@ -5,10 +5,10 @@
 
 mod mailbox;
 
-use crate::collective::{self, Backstage, Members};
+use crate::collective::{self, CollectiveBackend, Members};
 use crate::deadline::Deadline;
 use crate::{CommError, Envelope, Tag, Transport};
-use mailbox::{Lane, Mailbox};
+use mailbox::{Consumer, Mailbox};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -94,9 +94,9 @@ impl ThreadTransport {
         found.map(AsRef::as_ref).ok_or(CommError::NotPresent { rank, own })
     }
 
-    fn put(&mut self, to: u32, lane: Lane, parts: &[&[u8]]) -> Result<(), CommError> {
+    fn put(&mut self, to: u32, consumer: Consumer, parts: &[&[u8]]) -> Result<(), CommError> {
         let own = self.rank;
-        self.mailbox(to)?.put((own, to), lane, parts)
+        self.mailbox(to)?.put((own, to), consumer, parts)
     }
 
     fn own(&self) -> &Mailbox {
@@ -132,7 +132,7 @@ impl Transport for ThreadTransport {
     }
 
     fn send(&mut self, to: u32, tag: Tag, parts: &[&[u8]]) -> Result<(), CommError> {
-        self.put(to, Lane::User(tag), parts)
+        self.put(to, Consumer::User(tag), parts)
     }
 
     fn receive(
@@ -144,8 +144,10 @@ impl Transport for ThreadTransport {
         let deadline = Deadline::after(at_most);
         loop {
             let n_arrived = self.own().n_arrived();
-            let wanted = |sender, lane| from.is_none_or(|from| from == sender) && lane != Lane::Own;
-            if let Some((from, Lane::User(tag))) = self.own().take(wanted, into) {
+            let wanted = |sender, consumer| {
+                from.is_none_or(|from| from == sender) && consumer != Consumer::Collectives
+            };
+            if let Some((from, Consumer::User(tag))) = self.own().take(wanted, into) {
                 return Ok(Some(Envelope { from, tag, n_bytes: into.len() }));
             }
             self.look();
@@ -175,7 +177,7 @@ impl Transport for ThreadTransport {
 
     fn leave(&mut self, _at_most: Duration) -> Result<(), CommError> {
         self.own().leave();
-        self.known.iter().for_each(|mailbox| mailbox.ring());
+        self.known.iter().for_each(|mailbox| mailbox.wake());
         Ok(())
     }
 
@@ -198,7 +200,7 @@ impl Transport for ThreadTransport {
     }
 }
 
-impl Backstage for ThreadTransport {
+impl CollectiveBackend for ThreadTransport {
     fn members(&self) -> Members<'_> {
         Members { own: self.rank, n_in_tree: 0, outside: &self.others }
     }
@@ -208,11 +210,11 @@ impl Backstage for ThreadTransport {
         self.round
     }
 
-    fn send_backstage(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError> {
-        self.put(to, Lane::Own, parts)
+    fn send_internal(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError> {
+        self.put(to, Consumer::Collectives, parts)
     }
 
-    fn receive_backstage(
+    fn receive_internal(
         &mut self,
         from: u32,
         deadline: Deadline,
@@ -220,7 +222,11 @@ impl Backstage for ThreadTransport {
     ) -> Result<bool, CommError> {
         loop {
             let n_arrived = self.own().n_arrived();
-            if self.own().take(|sender, lane| sender == from && lane == Lane::Own, into).is_some() {
+            if self
+                .own()
+                .take(|sender, consumer| sender == from && consumer == Consumer::Collectives, into)
+                .is_some()
+            {
                 return Ok(true);
             }
             if !self.mailbox(from)?.is_open() {
@@ -237,7 +243,7 @@ impl Drop for ThreadTransport {
     fn drop(&mut self) {
         self.look();
         self.own().abandon();
-        self.known.iter().for_each(|mailbox| mailbox.ring());
+        self.known.iter().for_each(|mailbox| mailbox.wake());
     }
 }
 

@@ -1,6 +1,6 @@
 //! Arrays from `malloc`, so that the program can free them.
 
-use malleable::places::{Memory, Steady};
+use malleable::places::{Memory, StableBytes};
 use std::any::Any;
 use std::ptr;
 
@@ -81,7 +81,7 @@ impl Drop for Array {
 }
 
 // SAFETY: nothing frees or changes the bytes behind an `Arc`: the program gave them away.
-unsafe impl Steady for Array {}
+unsafe impl StableBytes for Array {}
 
 // SAFETY: the bytes come from `malloc`, so they stay where they are, and this is their only owner.
 unsafe impl Memory for Array {

@@ -6,7 +6,7 @@
 //!  - An array that no resize replaced belongs to the program again, at the same address unless it is still being sent.
 
 use crate::memory::Array;
-use malleable::places::{Allocate, Lent, Memory, Slot, Words};
+use malleable::places::{Allocate, Memory, SharedBuffer, Slot, Words};
 use std::sync::Arc;
 
 /// Address of the program's pointer to an array, and the size of its elements.
@@ -84,7 +84,7 @@ impl Slot for Foreign<'_> {
         self.n_elements
     }
 
-    fn lend(&mut self) -> Lent {
+    fn lend(&mut self) -> SharedBuffer {
         let (start, n_bytes) = (self.place.get(), self.n_elements * self.place.element_bytes);
         let is_same = |lent: &Arc<Array>| lent.start() == start && lent.n_bytes() == n_bytes;
         if let Some(lent) = self.kept.lent.as_ref().filter(|lent| is_same(lent)) {

@@ -24,7 +24,7 @@ use slot::{Own, Shared, Single};
 use std::sync::Arc;
 
 pub use cut::Cut;
-pub use slot::{Allocate, Lent, Memory, Slot, Steady, Words};
+pub use slot::{Allocate, Memory, SharedBuffer, Slot, StableBytes, Words};
 
 /// State of a program; every rank holds a part of it.
 pub trait State {

@@ -78,7 +78,7 @@ mod world;
 
 /// For bindings to other languages: objects of a state whose memory is not Rust's.
 pub mod places {
-    pub use crate::data::{Allocate, Lent, Memory, Slot, Steady, Words};
+    pub use crate::data::{Allocate, Memory, SharedBuffer, Slot, StableBytes, Words};
 }
 
 /// Parsers of files and messages that a fault or another version may have made, for tests with arbitrary bytes.

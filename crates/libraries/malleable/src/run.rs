@@ -104,7 +104,7 @@ impl Malleable {
         let mut orphan = None;
         let watch = || orphan = Some(Orphan::watch());
         let mpi = Mpi::init_dynamic(nodes::of(&options), watch)?;
-        mpi.end_all_by_panics()?;
+        mpi.abort_on_panic()?;
         if let Some(parent) = mpi.take_parent()? {
             return Self::arrive(mpi, options, Some(parent));
         }

@@ -42,7 +42,7 @@ pub fn outcome<P: Program>(program: P, options: Options) -> Result<Option<Outcom
     match if may_grow { MpiTransport::init_to_grow() } else { MpiTransport::init() } {
         Ok(end) => on_a_rank(program, end, &options),
         // This worker was started for another run of this program.
-        Err(CommError::OtherTurn) => Ok(None),
+        Err(CommError::OtherGroup) => Ok(None),
         Err(CommError::NoLauncher) => on_threads(program, &options).map(Some),
         Err(error) => Err(error.into()),
     }

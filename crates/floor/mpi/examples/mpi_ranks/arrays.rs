@@ -1,7 +1,9 @@
 //! Stretches of arrays that travel as one message, and windows that other ranks read.
 
 use crate::{Outcome, SOON, equal};
-use mpi::{Bundle, Comm, Exchange, Fetch, Lent, Memory, MpiError, Own, Stretch, Window};
+use mpi::{
+    Bundle, ByteRange, Comm, Exchange, Fetch, Memory, MpiError, SharedBuffer, VecBuffer, Window,
+};
 use std::sync::Arc;
 
 /// Length of an array, in bytes.
@@ -24,8 +26,8 @@ fn content(rank: u32, number: u8) -> Vec<u8> {
     (0..N).map(|at| first.wrapping_add(at.to_le_bytes()[0])).collect()
 }
 
-fn lent(rank: u32, number: u8) -> Lent {
-    Arc::new(Own(content(rank, number)))
+fn lent(rank: u32, number: u8) -> SharedBuffer {
+    Arc::new(VecBuffer(content(rank, number)))
 }
 
 type Begin<'a> = &'a mut dyn FnMut(Bundle) -> Result<Exchange, MpiError>;
@@ -48,8 +50,8 @@ fn arrays(mut exchange: Exchange) -> Result<Vec<Vec<u8>>, Box<dyn std::error::Er
 fn check(world: &Comm, begin: Begin<'_>) -> Outcome {
     let (own, n) = (world.rank(), world.size());
     let (next, before) = ((own + 1) % n, (own + n - 1) % n);
-    let stretch = |peer, start, n_bytes| Stretch { peer, start, n_bytes };
-    let empty = || -> Box<dyn Memory> { Box::new(Own(vec![0_u8; N])) };
+    let stretch = |peer, start, n_bytes| ByteRange { peer, start, n_bytes };
+    let empty = || -> Box<dyn Memory> { Box::new(VecBuffer(vec![0_u8; N])) };
     let exchange = begin(Bundle {
         sent: vec![
             (lent(own, 0), vec![stretch(next, 3, 10), stretch(next, 20, 1)]),
@@ -75,12 +77,12 @@ fn check(world: &Comm, begin: Begin<'_>) -> Outcome {
 fn rows(world: &Comm, begin: Begin<'_>) -> Outcome {
     let (own, n) = (world.rank(), world.size());
     let start = |peer: u32| 8 * (n - 1 - peer) as usize;
-    let stretch = |peer| Stretch { peer, start: start(peer), n_bytes: 8 };
-    let stretches = if own == 0 { (0..n).map(stretch).collect() } else { Vec::new() };
-    let memory: Box<dyn Memory> = Box::new(Own(vec![0_u8; 8]));
+    let stretch = |peer| ByteRange { peer, start: start(peer), n_bytes: 8 };
+    let ranges = if own == 0 { (0..n).map(stretch).collect() } else { Vec::new() };
+    let memory: Box<dyn Memory> = Box::new(VecBuffer(vec![0_u8; 8]));
     let exchange = begin(Bundle {
-        sent: vec![(lent(own, 0), stretches)],
-        received: vec![(memory, vec![Stretch { peer: 0, start: 0, n_bytes: 8 }])],
+        sent: vec![(lent(own, 0), ranges)],
+        received: vec![(memory, vec![ByteRange { peer: 0, start: 0, n_bytes: 8 }])],
     })?;
     equal(arrays(exchange)?, vec![content(0, 0)[start(own)..][..8].to_vec()])
 }
@@ -88,7 +90,7 @@ fn rows(world: &Comm, begin: Begin<'_>) -> Outcome {
 fn common(world: &Comm) -> Outcome {
     let last = world.size() - 1;
     let own = if world.rank() == last { content(last, 3) } else { vec![0; N] };
-    equal(arrays(world.start_broadcast(Box::new(Own(own)), last)?)?, vec![content(last, 3)])?;
+    equal(arrays(world.start_broadcast(Box::new(VecBuffer(own)), last)?)?, vec![content(last, 3)])?;
     equal(arrays(world.start_barrier()?)?.len(), 0)
 }
 
@@ -103,7 +105,7 @@ fn windows(world: &Comm) -> Outcome {
         Err(MpiError::Call { call: "MPI_Win_create", .. }) if n == 1 => return Ok(()),
         window => window?,
     };
-    let mut fetch = Fetch::into(world.mpi(), Box::new(Own(vec![0_u8; N])));
+    let mut fetch = Fetch::into(world.mpi(), Box::new(VecBuffer(vec![0_u8; N])));
     window.get(&mut fetch, 0, (0, 7), 20)?;
     let next = if is_empty((own + 1) % n) { own } else { (own + 1) % n };
     let from = if is_empty(next) { 0 } else { next };

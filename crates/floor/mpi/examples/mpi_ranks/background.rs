@@ -1,7 +1,7 @@
 //! Background transfers, and exchanges of all ranks with all others.
 
 use crate::{Outcome, SOON, equal};
-use mpi::{Comm, MpiError, Op, Parts, Share};
+use mpi::{Comm, CountsDispls, MpiError, Op, SharedSlice};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn shares(world: &Comm) -> Outcome {
     let part = |rank: u32| 5 * rank as usize..5 * (rank as usize + 1);
     let parts: Vec<_> = (0..n).map(|rank| (rank, part(rank))).collect();
     let sent = match world.rank() {
-        0 => Some(world.isend_parts(Share::new(&rows, 0..rows.len()), &parts, 3)?),
+        0 => Some(world.isend_parts(SharedSlice::new(&rows, 0..rows.len()), &parts, 3)?),
         _ => None,
     };
     let own = world.ireceive(vec![0.0; 5], 0, 3)?.finish(SOON)?;
@@ -84,8 +84,8 @@ fn exchanges(world: &Comm, is_wide: bool) -> Outcome {
     let sent: Vec<_> = ranks.clone().flat_map(|rank| content(own, rank)).collect();
     let expected: Vec<_> = ranks.flat_map(|rank| content(rank, own)).collect();
     let parts = |counts: &[usize]| match is_wide {
-        true => Parts::new(counts).wide(),
-        false => Parts::new(counts),
+        true => CountsDispls::new(counts).wide(),
+        false => CountsDispls::new(counts),
     };
     let (leaving, coming) = (parts(&leaving), parts(&coming));
     let mut received = vec![[0; 3]; expected.len()];
@@ -94,7 +94,7 @@ fn exchanges(world: &Comm, is_wide: bool) -> Outcome {
     let empty = vec![[0; 3]; expected.len()];
     let request = world.ialltoallv((sent.clone(), &leaving), (empty, &coming))?;
     equal(request.finish(SOON), Ok((sent.clone(), received.clone())))?;
-    let short = world.ialltoallv((sent, &leaving), (Vec::new(), &Parts::new(&[])));
+    let short = world.ialltoallv((sent, &leaving), (Vec::new(), &CountsDispls::new(&[])));
     equal(matches!(short, Err(MpiError::Length { .. })), true)
 }
 
@@ -104,8 +104,8 @@ fn unequal(world: &Comm, is_wide: bool) -> Outcome {
     let is_first = own == 0;
     let from = |rank: usize| if is_first { (10 * (n - 1 - rank), 10) } else { (0, 0) };
     let to = |rank: usize| if rank == 0 { (1, 10) } else { (0, 0) };
-    let leaving = Parts::at(&(0..n).map(from).collect::<Vec<_>>());
-    let coming = Parts::at(&(0..n).map(to).collect::<Vec<_>>());
+    let leaving = CountsDispls::at(&(0..n).map(from).collect::<Vec<_>>());
+    let coming = CountsDispls::at(&(0..n).map(to).collect::<Vec<_>>());
     let (leaving, coming) =
         if is_wide { (leaving.wide(), coming.wide()) } else { (leaving, coming) };
     let sent: Vec<u16> = if is_first { (0..).take(10 * n).collect() } else { Vec::new() };
@@ -118,7 +118,7 @@ fn unequal(world: &Comm, is_wide: bool) -> Outcome {
 
 /// Empty slices: their address may equal `MPI_IN_PLACE`, which must not be mistaken for it.
 fn nothing(world: &Comm, is_wide: bool) -> Outcome {
-    let parts = Parts::new(&vec![0; world.size() as usize]);
+    let parts = CountsDispls::new(&vec![0; world.size() as usize]);
     let parts = if is_wide { parts.wide() } else { parts };
     world.alltoallv::<u8>((&[], &parts), (&mut [], &parts))?;
     let request = world.ialltoallv::<u8, _>((Vec::new(), &parts), (Vec::new(), &parts))?;

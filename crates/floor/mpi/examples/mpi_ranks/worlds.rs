@@ -1,7 +1,7 @@
 //! Processes that are started, connect, and leave.
 
 use crate::{Outcome, SOON, equal};
-use mpi::{Comm, Intercomm, Mpi, Op, Origin, Parts, Spawn};
+use mpi::{Comm, CountsDispls, Intercomm, Mpi, Op, Origin, Spawn};
 use std::sync::Arc;
 
 /// Number of processes started together.
@@ -69,7 +69,7 @@ fn talk(other: &Intercomm, is_parent: bool) -> Outcome {
     let word = if origin == Origin::Here { vec![7_u16; 9] } else { vec![0; 9] };
     let word = other.ibroadcast(word, origin)?.finish(SOON)?;
     equal(word[8], if origin == Origin::Beside { 0 } else { 7 })?;
-    let parts = Parts::new(&vec![3; n_peers as usize]);
+    let parts = CountsDispls::new(&vec![3; n_peers as usize]);
     let sent = vec![own + 1; 3 * n_peers as usize];
     let expected: Vec<u32> = (1..=n_peers).flat_map(|rank| [rank; 3]).collect();
     let mut received = vec![0; sent.len()];

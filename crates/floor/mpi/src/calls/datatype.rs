@@ -6,7 +6,7 @@
 use super::{failure, value};
 use crate::MpiError;
 use crate::elements::Handles;
-use crate::functions::{Entrance, Handle, Types};
+use crate::functions::{Handle, InitFunctions, Types};
 use crate::layout::{Kind, Layout};
 use crate::library;
 use mpi_abi::Library;
@@ -39,7 +39,7 @@ use std::ffi::c_int;
 #[derive(Debug)]
 pub struct Datatype {
     handle: Handle,
-    entrance: Entrance,
+    init_functions: InitFunctions,
     types: Types,
     library: Library,
 }
@@ -52,15 +52,15 @@ impl Datatype {
     /// When MPI is not initialized, is already finalized, or an MPI call fails.
     pub fn commit(kind: Kind) -> Result<Self, MpiError> {
         let library = library::load()?;
-        let entrance = Entrance::find()?;
-        if entrance.is(entrance.finalized) {
+        let init_functions = InitFunctions::find()?;
+        if init_functions.is(init_functions.finalized) {
             return Err(MpiError::Finalized);
         }
-        if !entrance.is(entrance.initialized) {
+        if !init_functions.is(init_functions.initialized) {
             return Err(MpiError::NotInitialized);
         }
         let types = Types::find()?;
-        let mut datatype = Self { handle: 0, entrance, types, library };
+        let mut datatype = Self { handle: 0, init_functions, types, library };
         datatype.handle = match kind {
             Kind::Struct(layout) => datatype.of_struct(layout)?,
             Kind::Number(_) => datatype.joined(&[(0, kind, 1)], kind.extent_bytes())?,
@@ -154,7 +154,7 @@ impl Datatype {
 
 impl Drop for Datatype {
     fn drop(&mut self) {
-        if self.handle == 0 || self.entrance.is(self.entrance.finalized) {
+        if self.handle == 0 || self.init_functions.is(self.init_functions.finalized) {
             return;
         }
         let mut handle = self.handle;

@@ -12,7 +12,7 @@
 
 use super::{Mpi, value};
 use crate::MpiError;
-use crate::functions::{Entrance, Functions, Handle};
+use crate::functions::{Functions, Handle, InitFunctions};
 use crate::library::symbol;
 use crate::watch::{EXIT_STUCK, watched};
 use mpi_abi::Library;
@@ -24,13 +24,13 @@ use std::time::{Duration, Instant};
 
 /// Number of users that initialized MPI and did not close it.
 static N_OPEN: AtomicU32 = AtomicU32::new(0);
-static EXIT: OnceLock<Exit> = OnceLock::new();
+static EXIT: OnceLock<ExitCalls> = OnceLock::new();
 /// True if this rank ends the job when a rank is missing at the end.
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 /// True if a thread is stuck in an MPI call, so that MPI cannot be finalized.
 static IS_STUCK: AtomicBool = AtomicBool::new(false);
 /// Environment variables, with values, of started processes that never arrived and would keep the launcher waiting.
-static LOST: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static ORPHANS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Exit code of this process.
 static CODE: AtomicI32 = AtomicI32::new(0);
 
@@ -39,14 +39,14 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Polls before the first pause: in most programs all ranks are done at once.
 const N_AWAKE: u32 = 1000;
 /// Longest time for launchers to forward the last output: MPICH's drops unread output when a job is aborted.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const OUTPUT_FLUSH_TIME: Duration = Duration::from_millis(500);
 /// Longest time that rank 0 waits for missing ranks.
-const LAST_CHANCE: Duration = Duration::from_millis(500);
+const MISSING_RANKS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// MPI functions and constants needed at process exit.
 #[derive(Debug)]
-pub(super) struct Exit {
-    entrance: Entrance,
+pub(super) struct ExitCalls {
+    init_functions: InitFunctions,
     functions: Functions,
     world: Handle,
     status_ignore: isize,
@@ -56,7 +56,7 @@ pub(super) struct Exit {
 
 impl Mpi {
     /// Registers finalization at process exit; for the code that initialized MPI.
-    pub(super) fn end_with_process(&self) -> Result<(), MpiError> {
+    pub(super) fn finalize_at_exit(&self) -> Result<(), MpiError> {
         if EXIT.set(self.exit()?).is_ok() {
             // SAFETY: a function without arguments that exists until the program ends.
             let code = unsafe { libc::atexit(at_exit) };
@@ -69,9 +69,9 @@ impl Mpi {
     }
 
     /// Collects what is needed at process exit.
-    pub(super) fn exit(&self) -> Result<Exit, MpiError> {
-        Ok(Exit {
-            entrance: Entrance::find()?,
+    pub(super) fn exit(&self) -> Result<ExitCalls, MpiError> {
+        Ok(ExitCalls {
+            init_functions: InitFunctions::find()?,
             functions: Functions::find()?,
             world: value(self.constants.comm_world)?,
             status_ignore: self.constants.status_ignore,
@@ -96,10 +96,10 @@ impl Mpi {
     ///
     /// # Errors
     /// When no exit function can be registered.
-    pub fn close_alone(&self, is_first: bool) -> Result<(), MpiError> {
+    pub fn finalize_alone(&self, is_first: bool) -> Result<(), MpiError> {
         if is_first && EXIT.get().is_some() {
             IS_ENDING.store(true, Ordering::Release);
-            remember_code()?;
+            register_exit_code()?;
         }
         self.close();
         Ok(())
@@ -111,24 +111,24 @@ impl Mpi {
     /// when its process exits, with its exit code, or [`EXIT_STUCK`] instead of 0; the other ranks wait for that.
     ///
     /// # Errors
-    /// As [`close_alone`](Self::close_alone).
-    pub fn close_stuck(&self, is_first: bool) -> Result<(), MpiError> {
+    /// As [`finalize_alone`](Self::close_alone).
+    pub fn exit_without_finalize(&self, is_first: bool) -> Result<(), MpiError> {
         IS_STUCK.store(true, Ordering::Release);
-        self.close_alone(is_first)
+        self.finalize_alone(is_first)
     }
 }
 
 impl Mpi {
     /// Registers processes on this host with this `NAME=value` in their environment, which never arrived in MPI, to be
-    /// killed when this process exits after [`close_stuck`](Self::close_stuck). Open MPI's launcher would wait for them.
-    pub fn give_up_those_with(&self, variable: String) {
-        LOST.lock().unwrap_or_else(PoisonError::into_inner).push(variable);
+    /// killed when this process exits after [`exit_without_finalize`](Self::close_stuck). Open MPI's launcher would wait for them.
+    pub fn kill_at_exit(&self, variable: String) {
+        ORPHANS.lock().unwrap_or_else(PoisonError::into_inner).push(variable);
     }
 }
 
 /// Kills the processes that never arrived.
-fn kill_lost() {
-    let lost = std::mem::take(&mut *LOST.lock().unwrap_or_else(PoisonError::into_inner));
+fn kill_orphans() {
+    let lost = std::mem::take(&mut *ORPHANS.lock().unwrap_or_else(PoisonError::into_inner));
     if lost.is_empty() {
         return;
     }
@@ -151,58 +151,58 @@ fn kill_lost() {
 type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
 
 /// Makes the exit code known at process exit: functions registered later run earlier.
-pub(super) fn remember_code() -> Result<(), MpiError> {
+pub(super) fn register_exit_code() -> Result<(), MpiError> {
     let name = c"on_exit";
     let address = symbol(name).ok_or(MpiError::NoFunction { name: "on_exit" })?;
     // SAFETY: the C library defines the function of this name with this signature.
     let on_exit = unsafe { std::mem::transmute::<std::ptr::NonNull<c_void>, OnExit>(address) };
     // SAFETY: a function that exists until the program ends, and ignores its argument.
-    let code = unsafe { on_exit(keep_code, std::ptr::null_mut()) };
+    let code = unsafe { on_exit(store_exit_code, std::ptr::null_mut()) };
     let why = || "the process takes no more functions for its end".to_owned();
     (code == 0).then_some(()).ok_or_else(|| MpiError::Call { call: "on_exit", code, why: why() })
 }
 
-/// Returns the exit code of this process, if [`remember_code`] was called in time.
-pub(super) fn code_of_process() -> c_int {
+/// Returns the exit code of this process, if [`register_exit_code`] was called in time.
+pub(super) fn exit_code() -> c_int {
     CODE.load(Ordering::Acquire)
 }
 
 /// Returns whether a user of MPI has not closed it.
-pub(super) fn is_anybody_open() -> bool {
+pub(super) fn is_in_use() -> bool {
     N_OPEN.load(Ordering::Acquire) != 0
 }
 
-extern "C" fn keep_code(code: c_int, _nothing: *mut c_void) {
+extern "C" fn store_exit_code(code: c_int, _nothing: *mut c_void) {
     CODE.store(code, Ordering::Release);
 }
 
 extern "C" fn at_exit() {
     if let Some(exit) = EXIT.get()
-        && !is_anybody_open()
+        && !is_in_use()
         && !exit.is_over()
     {
         let is_ending = IS_ENDING.load(Ordering::Acquire);
         if IS_STUCK.load(Ordering::Acquire) {
             if !is_ending {
-                kill_lost();
+                kill_orphans();
             }
             if is_ending {
                 // With exit code 0, Open MPI would leave processes running that were started later.
-                let code = code_of_process();
+                let code = exit_code();
                 exit.end_job(if code == 0 { EXIT_STUCK } else { code });
             }
             std::thread::sleep(Duration::from_hours(1));
             return;
         }
-        if exit.are_all_here(is_ending.then_some(LAST_CHANCE)) {
+        if exit.are_all_here(is_ending.then_some(MISSING_RANKS_TIMEOUT)) {
             exit.finalize();
         } else {
-            exit.end_job(code_of_process());
+            exit.end_job(exit_code());
         }
     }
 }
 
-impl Exit {
+impl ExitCalls {
     /// Waits for all ranks, at most so long; returns whether they arrived. A failure here recurs in `MPI_Finalize`, which
     /// reports it.
     fn are_all_here(&self, at_most: Option<Duration>) -> bool {
@@ -240,7 +240,7 @@ impl Exit {
 
     /// Returns whether MPI is finalized.
     pub(super) fn is_over(&self) -> bool {
-        self.entrance.is(self.entrance.finalized)
+        self.init_functions.is(self.init_functions.finalized)
     }
 
     /// Ends the job from rank 0, which has the results.
@@ -251,7 +251,7 @@ impl Exit {
             "a rank did not come to the end of the program: rank 0 is done, and ends the job with `MPI_Abort` and its \
              own code, {code}"
         );
-        kill_lost();
+        kill_orphans();
         self.abort(code);
     }
 
@@ -286,16 +286,16 @@ fn flush() {
 fn wait_for_readers() {
     let began = Instant::now();
     loop {
-        std::thread::sleep(LAST_WORDS / 10);
+        std::thread::sleep(OUTPUT_FLUSH_TIME / 10);
         let is_read = [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().all(|file| {
             let mut n_bytes: c_int = 0;
             // SAFETY: queries a file, with room for the answer.
             let code = unsafe { libc::ioctl(file, libc::FIONREAD, &raw mut n_bytes) };
             code != 0 || n_bytes == 0
         });
-        if is_read || LAST_WORDS < began.elapsed() {
+        if is_read || OUTPUT_FLUSH_TIME < began.elapsed() {
             // Gives the launcher time to forward what it read.
-            std::thread::sleep(LAST_WORDS / 10);
+            std::thread::sleep(OUTPUT_FLUSH_TIME / 10);
             return;
         }
     }

@@ -6,14 +6,14 @@
 //! exits with MPI open ends the job itself: when it panics, and in a program that has grown for any exit code.
 
 use super::Mpi;
-use super::exit::{Exit, code_of_process, is_anybody_open, remember_code};
+use super::exit::{ExitCalls, exit_code, is_in_use, register_exit_code};
 use crate::MpiError;
 use std::ffi::c_int;
 use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-static EXIT: OnceLock<Exit> = OnceLock::new();
+static EXIT: OnceLock<ExitCalls> = OnceLock::new();
 static HAS_GROWN: AtomicBool = AtomicBool::new(false);
 
 /// Exit code of a Rust program that panics.
@@ -24,7 +24,7 @@ impl Mpi {
     ///
     /// # Errors
     /// When no exit function can be registered.
-    pub fn end_all_by_panics(&self) -> Result<(), MpiError> {
+    pub fn abort_on_panic(&self) -> Result<(), MpiError> {
         if EXIT.get().is_some() {
             return Ok(());
         }
@@ -36,7 +36,7 @@ impl Mpi {
                 let why = "the process takes no more functions for its end".to_owned();
                 return Err(MpiError::Call { call: "atexit", code, why });
             }
-            remember_code()?;
+            register_exit_code()?;
         }
         Ok(())
     }
@@ -44,15 +44,15 @@ impl Mpi {
     /// Records that the program has started processes at run time.
     pub(crate) fn has_grown(&self) -> Result<(), MpiError> {
         HAS_GROWN.store(true, Ordering::Release);
-        self.end_all_by_panics()
+        self.abort_on_panic()
     }
 }
 
 extern "C" fn at_exit() {
-    let Some(exit) = EXIT.get().filter(|exit| is_anybody_open() && !exit.is_over()) else {
+    let Some(exit) = EXIT.get().filter(|exit| is_in_use() && !exit.is_over()) else {
         return;
     };
-    let code = match code_of_process() {
+    let code = match exit_code() {
         PANIC => PANIC,
         _ if !HAS_GROWN.load(Ordering::Acquire) => return,
         0 => 1,

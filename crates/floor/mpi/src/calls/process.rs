@@ -1,6 +1,6 @@
 //! Processes that are started at run time.
 
-use super::{Line, Mpi, value};
+use super::{CommHandle, Mpi, value};
 use crate::MpiError;
 use crate::functions::Handle;
 use std::ffi::{CString, c_char, c_int};
@@ -22,8 +22,8 @@ impl Mpi {
     ///
     /// # Errors
     /// When the library does not support it, or the program does not start.
-    pub fn spawn(&self, program: &Program, own_self: Line) -> Result<Line, MpiError> {
-        self.spawn_many(program, (1, &[]), own_self.0, 0).map(Line)
+    pub fn spawn(&self, program: &Program, own_self: CommHandle) -> Result<CommHandle, MpiError> {
+        self.spawn_many(program, (1, &[]), own_self.0, 0).map(CommHandle)
     }
 
     /// Starts `n` processes of `program` with further keys and values for the launcher, collectively over `comm`; the
@@ -67,7 +67,7 @@ impl Mpi {
     ///
     /// # Errors
     /// When an MPI call fails.
-    pub fn parent(&self) -> Result<Option<Line>, MpiError> {
+    pub fn parent(&self) -> Result<Option<CommHandle>, MpiError> {
         let mut comm: Handle = 0;
         // SAFETY: room for a handle.
         let code = unsafe { (self.functions.comm_get_parent)(&raw mut comm) };
@@ -76,7 +76,7 @@ impl Mpi {
             return Ok(None);
         }
         self.return_errors(comm)?;
-        Ok(Some(Line(comm)))
+        Ok(Some(CommHandle(comm)))
     }
 
     /// Disconnects from another world; collective over both.
@@ -86,9 +86,9 @@ impl Mpi {
     ///
     /// # Safety
     /// The communicator is not used any more, by none of its copies.
-    pub unsafe fn disconnect(&self, mut line: Line) -> Result<(), MpiError> {
+    pub unsafe fn disconnect(&self, mut comm: CommHandle) -> Result<(), MpiError> {
         // SAFETY: a communicator between two worlds that its owner gives up.
-        let code = unsafe { (self.functions.comm_disconnect)(&raw mut line.0) };
+        let code = unsafe { (self.functions.comm_disconnect)(&raw mut comm.0) };
         self.check("MPI_Comm_disconnect", code)
     }
 

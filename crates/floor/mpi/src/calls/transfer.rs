@@ -3,7 +3,7 @@
 //! # Not here
 //! Messages of typed elements, with communicators that know their ranks: [`Comm`](crate::Comm).
 
-use super::{Line, Mpi};
+use super::{CommHandle, Mpi};
 use crate::MpiError;
 use crate::functions::Handle;
 use crate::message::{Arrival, Status};
@@ -14,14 +14,14 @@ use std::mem::ManuallyDrop;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Communicator on which the rank is reached.
-    pub line: Line,
+    pub comm: CommHandle,
     /// Rank in that communicator.
     pub rank: u32,
 }
 
 /// A message that can be received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundMessage {
     /// Address of its sender.
     pub from: Address,
     /// Its tag.
@@ -82,7 +82,7 @@ impl Mpi {
                 self.byte,
                 rank,
                 tag,
-                to.line.0,
+                to.comm.0,
                 &raw mut request,
             )
         };
@@ -94,14 +94,14 @@ impl Mpi {
     ///
     /// # Errors
     /// When an MPI call fails, or the other rank is gone.
-    pub fn receive(&self, mut bytes: Vec<u8>, found: Found) -> Result<Transfer, MpiError> {
+    pub fn receive(&self, mut bytes: Vec<u8>, found: FoundMessage) -> Result<Transfer, MpiError> {
         bytes.clear();
         bytes.reserve(found.n_bytes);
         let n_bytes = length(found.n_bytes)?;
         let (rank, tag) = (c_int::try_from(found.from.rank).unwrap_or(0), c_int::from(found.tag));
         let mut bytes = ManuallyDrop::new(bytes);
         let mut request: Handle = 0;
-        let (start, comm) = (bytes.as_mut_ptr().cast(), found.from.line.0);
+        let (start, comm) = (bytes.as_mut_ptr().cast(), found.from.comm.0);
         // SAFETY: the buffer has room for `n_bytes`, and lives until the transfer is complete.
         let code = unsafe {
             (self.functions.irecv)(start, n_bytes, self.byte, rank, tag, comm, &raw mut request)
@@ -114,13 +114,13 @@ impl Mpi {
     ///
     /// # Errors
     /// When an MPI call fails, or the other rank is gone.
-    pub fn receive_now(&self, into: &mut Vec<u8>, found: Found) -> Result<(), MpiError> {
+    pub fn receive_now(&self, into: &mut Vec<u8>, found: FoundMessage) -> Result<(), MpiError> {
         into.clear();
         into.reserve(found.n_bytes);
         let n_bytes = length(found.n_bytes)?;
         let (rank, tag) = (c_int::try_from(found.from.rank).unwrap_or(0), c_int::from(found.tag));
         let ignored = self.constants.status_ignore as *mut c_void;
-        let (start, comm) = (into.as_mut_ptr().cast(), found.from.line.0);
+        let (start, comm) = (into.as_mut_ptr().cast(), found.from.comm.0);
         // SAFETY: there is room for `n_bytes`.
         let code =
             unsafe { (self.functions.recv)(start, n_bytes, self.byte, rank, tag, comm, ignored) };
@@ -152,18 +152,18 @@ impl Mpi {
     ///
     /// # Errors
     /// When an MPI call fails, or a rank is gone.
-    pub fn probe(&self, line: Line) -> Result<Option<Found>, MpiError> {
+    pub fn probe(&self, comm: CommHandle) -> Result<Option<FoundMessage>, MpiError> {
         let source = self.constants.any_source;
         let (mut flag, mut status) = (0, Status::new());
         let (any_tag, to) = (self.constants.any_tag, status.as_mut_ptr());
         // SAFETY: a communicator of ours, and room for a flag and a status.
-        let code = unsafe { (self.functions.iprobe)(source, any_tag, line.0, &raw mut flag, to) };
+        let code = unsafe { (self.functions.iprobe)(source, any_tag, comm.0, &raw mut flag, to) };
         self.check("MPI_Iprobe", code)?;
         if flag == 0 {
             return Ok(None);
         }
         let Arrival { from, tag, n_bytes } = self.arrival(&status)?;
-        Ok(Some(Found { from: Address { line, rank: from }, tag, n_bytes }))
+        Ok(Some(FoundMessage { from: Address { comm, rank: from }, tag, n_bytes }))
     }
 }
 

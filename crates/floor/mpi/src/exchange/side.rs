@@ -1,10 +1,10 @@
 //! Data that goes to each rank, or comes from it, as lists for MPI.
 
-use super::{Bundle, Stretch};
+use super::{Bundle, ByteRange};
 use crate::calls::Mpi;
 use crate::elements::Handles;
 use crate::functions::Handle;
-use crate::{Channel, MpiError};
+use crate::{CommBase, MpiError};
 use std::ffi::c_int;
 
 /// An address, and the number of bytes from there.
@@ -21,9 +21,9 @@ pub(super) struct Side {
 }
 
 impl Side {
-    fn of(channel: &Channel, blocks: &[Vec<Block>]) -> Result<Self, MpiError> {
-        let n_peers = channel.n_peers() as usize;
-        let (rank, n_ranks) = (u32::try_from(blocks.len()).unwrap_or(0), channel.n_peers());
+    fn of(base: &CommBase, blocks: &[Vec<Block>]) -> Result<Self, MpiError> {
+        let n_peers = base.n_peers() as usize;
+        let (rank, n_ranks) = (u32::try_from(blocks.len()).unwrap_or(0), base.n_peers());
         if n_peers < blocks.len() {
             return Err(MpiError::NoRank { rank: rank.saturating_sub(1), n_ranks });
         }
@@ -38,11 +38,11 @@ impl Side {
 
     /// Creates the counts and displacements of a side with one stretch for each rank.
     pub(super) fn rows(
-        channel: &Channel,
+        base: &CommBase,
         blocks: &[Vec<Block>],
         width: usize,
     ) -> Result<Self, MpiError> {
-        let mut side = Self::of(channel, blocks)?;
+        let mut side = Self::of(base, blocks)?;
         let filled = blocks.iter().flatten();
         side.base = filled.map(|(address, _)| *address).min().unwrap_or(0);
         for (peer, blocks) in blocks.iter().enumerate() {
@@ -54,22 +54,22 @@ impl Side {
     }
 
     /// Creates a side with one derived datatype for each rank.
-    pub(super) fn derived(channel: &Channel, blocks: &[Vec<Block>]) -> Result<Self, MpiError> {
-        let mut side = Self::of(channel, blocks)?;
+    pub(super) fn derived(base: &CommBase, blocks: &[Vec<Block>]) -> Result<Self, MpiError> {
+        let mut side = Self::of(base, blocks)?;
         for (peer, blocks) in blocks.iter().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
             side.counts[peer] = 1;
-            side.datatypes[peer] = channel.mpi.stretches(blocks)?;
+            side.datatypes[peer] = base.mpi.ranges(blocks)?;
         }
-        let (nothing, made) = (channel.mpi.byte, side.datatypes.iter().copied());
+        let (nothing, made) = (base.mpi.byte, side.datatypes.iter().copied());
         let all = made.map(|datatype| if datatype == 0 { nothing } else { datatype });
-        side.list = Handles::of(channel.mpi.constants, all);
+        side.list = Handles::of(base.mpi.constants, all);
         Ok(side)
     }
 }
 
 impl Mpi {
     /// Returns a datatype of blocks at their addresses.
-    pub(super) fn stretches(&self, blocks: &[Block]) -> Result<Handle, MpiError> {
+    pub(super) fn ranges(&self, blocks: &[Block]) -> Result<Handle, MpiError> {
         let mut parts = Vec::with_capacity(blocks.len());
         for (address, n_bytes) in blocks {
             parts.push((*address, self.contiguous_bytes(*n_bytes)?));
@@ -87,9 +87,9 @@ impl Mpi {
 /// Returns the blocks sent to each peer.
 pub(super) fn sent(bundle: &Bundle) -> Result<Vec<Vec<Block>>, MpiError> {
     let mut blocks = Vec::new();
-    for (lent, stretches) in &bundle.sent {
+    for (lent, ranges) in &bundle.sent {
         let bytes = (**lent).as_ref();
-        add(&mut blocks, (bytes.as_ptr() as usize, bytes.len()), stretches)?;
+        add(&mut blocks, (bytes.as_ptr() as usize, bytes.len()), ranges)?;
     }
     Ok(blocks)
 }
@@ -97,9 +97,9 @@ pub(super) fn sent(bundle: &Bundle) -> Result<Vec<Vec<Block>>, MpiError> {
 /// Returns the blocks received from each peer.
 pub(super) fn received(bundle: &mut Bundle) -> Result<Vec<Vec<Block>>, MpiError> {
     let mut blocks = Vec::new();
-    for (memory, stretches) in &mut bundle.received {
+    for (memory, ranges) in &mut bundle.received {
         let bytes = (**memory).as_mut();
-        add(&mut blocks, (bytes.as_mut_ptr() as usize, bytes.len()), stretches)?;
+        add(&mut blocks, (bytes.as_mut_ptr() as usize, bytes.len()), ranges)?;
     }
     Ok(blocks)
 }
@@ -107,9 +107,9 @@ pub(super) fn received(bundle: &mut Bundle) -> Result<Vec<Vec<Block>>, MpiError>
 fn add(
     blocks: &mut Vec<Vec<Block>>,
     (base, length): Block,
-    stretches: &[Stretch],
+    ranges: &[ByteRange],
 ) -> Result<(), MpiError> {
-    for Stretch { peer, start, n_bytes } in stretches.iter().filter(|one| 0 < one.n_bytes) {
+    for ByteRange { peer, start, n_bytes } in ranges.iter().filter(|one| 0 < one.n_bytes) {
         let end = start.checked_add(*n_bytes).filter(|end| *end <= length);
         let (given, wanted) = (length, start.saturating_add(*n_bytes));
         end.ok_or(MpiError::Length { call: "an exchange", given, wanted })?;

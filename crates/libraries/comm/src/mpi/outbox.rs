@@ -16,7 +16,7 @@ pub(super) struct Outbox {
     departures: Vec<Departure>,
     n_bytes: usize,
     /// Index of the message tested next.
-    turn: usize,
+    cursor: usize,
 }
 
 #[derive(Debug)]
@@ -47,15 +47,15 @@ impl Outbox {
     ) -> Result<(), (u32, MpiError)> {
         let mut n_in_vain = 0;
         while n_in_vain < N_LOOKS.min(self.departures.len()) {
-            self.turn = if self.turn < self.departures.len() { self.turn } else { 0 };
-            let Some(departure) = self.departures.get_mut(self.turn) else { break };
+            self.cursor = if self.cursor < self.departures.len() { self.cursor } else { 0 };
+            let Some(departure) = self.departures.get_mut(self.cursor) else { break };
             let is_complete = mpi.is_complete(&mut departure.transfer);
             if is_complete == Ok(false) {
-                self.turn += 1;
+                self.cursor += 1;
                 n_in_vain += 1;
                 continue;
             }
-            let departure = self.departures.swap_remove(self.turn);
+            let departure = self.departures.swap_remove(self.cursor);
             self.n_bytes -= departure.n_bytes;
             is_complete.map_err(|error| (departure.to, error))?;
             buffers.give(departure.transfer.finished());

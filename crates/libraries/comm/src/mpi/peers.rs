@@ -1,7 +1,7 @@
 //! Ranks connected with this one, and their connections.
 
 use crate::CommError;
-use mpi::{Address, Line, MpiError};
+use mpi::{Address, CommHandle, MpiError};
 
 /// Ranks that this one can reach.
 #[derive(Debug)]
@@ -10,12 +10,12 @@ pub(super) struct Peers {
     /// Number of ranks launched together with this one; 0 for a rank that was added.
     n_launched: u32,
     /// Connection with the ranks launched together.
-    world: Option<Line>,
+    world: Option<CommHandle>,
     links: Vec<Link>,
     /// Numbers of the connected ranks of other worlds.
     present: Vec<u32>,
     /// Index of the channel probed next.
-    turn: usize,
+    cursor: usize,
     /// True if a call on the ranks launched together failed; they can no longer finalize MPI together.
     is_broken: bool,
 }
@@ -24,7 +24,7 @@ pub(super) struct Peers {
 #[derive(Debug)]
 struct Link {
     number: u32,
-    line: Line,
+    comm: CommHandle,
     state: State,
 }
 
@@ -37,23 +37,23 @@ enum State {
 
 impl Link {
     /// Returns whether the rank is connected by this line; a library may reuse the handle of a rank that left.
-    fn is_over(&self, line: Line) -> bool {
-        self.state == State::Present && self.line == line
+    fn is_over(&self, comm: CommHandle) -> bool {
+        self.state == State::Present && self.comm == comm
     }
 }
 
 impl Peers {
     /// Creates the peers of a rank launched with others.
-    pub(super) fn launched(world: Line, own: u32, n_launched: u32) -> Self {
+    pub(super) fn launched(world: CommHandle, own: u32, n_launched: u32) -> Self {
         let (links, present) = (Vec::new(), Vec::new());
-        Self { own, n_launched, world: Some(world), links, present, turn: 0, is_broken: false }
+        Self { own, n_launched, world: Some(world), links, present, cursor: 0, is_broken: false }
     }
 
     /// Creates the peers of a rank that was added: rank 0 only. Its own number is not known yet.
-    pub(super) fn added(line: Line) -> Self {
-        let links = vec![Link { number: 0, line, state: State::Present }];
+    pub(super) fn added(comm: CommHandle) -> Self {
+        let links = vec![Link { number: 0, comm, state: State::Present }];
         let (world, present) = (None, vec![0]);
-        Self { own: u32::MAX, n_launched: 0, world, links, present, turn: 0, is_broken: false }
+        Self { own: u32::MAX, n_launched: 0, world, links, present, cursor: 0, is_broken: false }
     }
 
     /// Sets the number of a rank that was added.
@@ -62,29 +62,29 @@ impl Peers {
     }
 
     /// Adds a rank; returns its number.
-    pub(super) fn add(&mut self, line: Line) -> u32 {
+    pub(super) fn add(&mut self, comm: CommHandle) -> u32 {
         let number = self.n_numbers();
-        self.links.push(Link { number, line, state: State::Present });
+        self.links.push(Link { number, comm, state: State::Present });
         self.present.push(number);
         number
     }
 
     /// Removes a rank that left; returns its connection.
-    pub(super) fn remove(&mut self, rank: u32) -> Option<Line> {
+    pub(super) fn remove(&mut self, rank: u32) -> Option<CommHandle> {
         let link = self.links.iter_mut().find(|link| link.number == rank)?;
         link.state = State::Left;
         self.present.retain(|present| *present != rank);
-        Some(link.line)
+        Some(link.comm)
     }
 
     /// Returns the result, or [`CommError::Gone`] when the connection with a single rank failed.
-    pub(super) fn judge<T>(
+    pub(super) fn check<T>(
         &mut self,
-        line: Line,
+        comm: CommHandle,
         result: Result<T, MpiError>,
     ) -> Result<T, CommError> {
         let Err(MpiError::Call { .. }) = result else { return Ok(result?) };
-        let Some(link) = self.links.iter_mut().find(|link| link.line == line) else {
+        let Some(link) = self.links.iter_mut().find(|link| link.comm == comm) else {
             self.is_broken = true;
             return Ok(result?);
         };
@@ -108,15 +108,15 @@ impl Peers {
     }
 
     pub(super) fn address(&self, rank: u32) -> Result<Address, CommError> {
-        if let Some(line) = self.world
+        if let Some(comm) = self.world
             && rank < self.n_launched
             && rank != self.own
         {
-            return Ok(Address { line, rank });
+            return Ok(Address { comm, rank });
         }
         let link = self.links.iter().find(|link| link.number == rank);
-        match link.map(|link| (link.state, link.line)) {
-            Some((State::Present, line)) => Ok(Address { line, rank: 0 }),
+        match link.map(|link| (link.state, link.comm)) {
+            Some((State::Present, comm)) => Ok(Address { comm, rank: 0 }),
             Some((State::Gone, _)) => Err(CommError::Gone { rank }),
             Some((State::Left, _)) | None => Err(CommError::NotPresent { rank, own: self.own }),
         }
@@ -124,10 +124,10 @@ impl Peers {
 
     /// Returns the number of the rank at this address.
     pub(super) fn number(&self, address: Address) -> u32 {
-        if self.world == Some(address.line) {
+        if self.world == Some(address.comm) {
             return address.rank;
         }
-        let link = self.links.iter().find(|link| link.is_over(address.line));
+        let link = self.links.iter().find(|link| link.is_over(address.comm));
         link.map_or(address.rank, |link| link.number)
     }
 
@@ -137,15 +137,15 @@ impl Peers {
     }
 
     /// Returns the next of these connections, round robin.
-    pub(super) fn next_channel(&mut self) -> Option<Line> {
+    pub(super) fn next_channel(&mut self) -> Option<CommHandle> {
         let n_channels = self.n_channels();
-        self.turn = if self.turn + 1 < n_channels { self.turn + 1 } else { 0 };
+        self.cursor = if self.cursor + 1 < n_channels { self.cursor + 1 } else { 0 };
         let has_world = 1 < self.n_launched;
-        if has_world && self.turn == 0 {
+        if has_world && self.cursor == 0 {
             return self.world;
         }
-        let number = self.present.get(self.turn - usize::from(has_world))?;
-        self.links.iter().find(|link| link.number == *number).map(|link| link.line)
+        let number = self.present.get(self.cursor - usize::from(has_world))?;
+        self.links.iter().find(|link| link.number == *number).map(|link| link.comm)
     }
 
     /// Returns whether a rank launched together was lost.
@@ -161,7 +161,7 @@ impl Peers {
         self.n_launched
     }
 
-    pub(super) fn world(&self) -> Option<Line> {
+    pub(super) fn world(&self) -> Option<CommHandle> {
         self.world
     }
 

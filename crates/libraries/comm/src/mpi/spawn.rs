@@ -6,10 +6,10 @@
 //! Calls that start or disconnect processes run in threads of their own while this one waits, so that a call that
 //! never returns costs only its deadline.
 
-use super::{DEPARTURE, MpiTransport, WELCOME, lines};
+use super::{DEPARTURE, MpiTransport, WELCOME, connections};
 use crate::deadline::Deadline;
 use crate::{CommError, Transport};
-use mpi::{Line, Mpi, MpiError, Program, SpawnSupport};
+use mpi::{CommHandle, Mpi, MpiError, Program, SpawnSupport};
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::path::PathBuf;
@@ -112,14 +112,14 @@ impl MpiTransport {
         }
         let calls = programs.into_iter().zip(self.own_selves.clone());
         let calls = calls.map(|(program, own)| move |mpi: &Mpi| mpi.spawn(&program, own));
-        let added = self.apart("MPI_Comm_spawn", deadline, calls)?;
-        Ok(added.into_iter().map(|line| self.welcome(line?)).collect())
+        let added = self.on_threads("MPI_Comm_spawn", deadline, calls)?;
+        Ok(added.into_iter().map(|comm| self.welcome(comm?)).collect())
     }
 
     /// Assigns a number to the rank behind this connection and sends it.
-    fn welcome(&mut self, line: Line) -> Result<u32, CommError> {
-        let rank = self.peers.add(line);
-        let numbers = [rank, self.round, self.turn].map(u32::to_le_bytes);
+    fn welcome(&mut self, comm: CommHandle) -> Result<u32, CommError> {
+        let rank = self.peers.add(comm);
+        let numbers = [rank, self.round, self.group_number].map(u32::to_le_bytes);
         self.post(rank, WELCOME, &[numbers.as_flattened()])?;
         Ok(rank)
     }
@@ -151,7 +151,7 @@ impl MpiTransport {
     }
 
     /// Leaves, on the side of the leaving rank.
-    pub(super) fn depart(&mut self, deadline: Deadline) -> Result<(), CommError> {
+    pub(super) fn leave_group(&mut self, deadline: Deadline) -> Result<(), CommError> {
         self.post(0, DEPARTURE, &[])?;
         if !self.receive_own((0, DEPARTURE), deadline, &mut Vec::new())? {
             return Err(deadline.late("permission to leave", 0));
@@ -160,7 +160,7 @@ impl MpiTransport {
     }
 
     /// Releases a leaving rank, on the side of rank 0.
-    pub(super) fn let_go(&mut self, rank: u32, deadline: Deadline) -> Result<(), CommError> {
+    pub(super) fn release_peer(&mut self, rank: u32, deadline: Deadline) -> Result<(), CommError> {
         if !self.peers.present().contains(&rank) {
             return Err(CommError::NotPresent { rank, own: self.rank() });
         }
@@ -173,7 +173,7 @@ impl MpiTransport {
     }
 
     /// Disconnects from all added ranks, or from the rank that added this one, at the end of the program.
-    pub(super) fn part(&mut self, deadline: Deadline) -> Result<(), CommError> {
+    pub(super) fn disconnect_all(&mut self, deadline: Deadline) -> Result<(), CommError> {
         for rank in self.peers.present().to_vec() {
             self.disconnect(rank, deadline)?;
         }
@@ -182,15 +182,15 @@ impl MpiTransport {
 
     fn disconnect(&mut self, rank: u32, deadline: Deadline) -> Result<(), CommError> {
         self.inboxes.iter_mut().for_each(|inbox| inbox.forget(rank));
-        let Some(line) = self.peers.remove(rank) else { return Ok(()) };
-        let disconnect = move |mpi: &Mpi| lines::disconnect(mpi, line);
-        let mut ended = self.apart("MPI_Comm_disconnect", deadline, [disconnect])?;
+        let Some(comm) = self.peers.remove(rank) else { return Ok(()) };
+        let disconnect = move |mpi: &Mpi| connections::disconnect(mpi, comm);
+        let mut ended = self.on_threads("MPI_Comm_disconnect", deadline, [disconnect])?;
         Ok(ended.pop().unwrap_or(Ok(()))?)
     }
 
     /// Makes calls in threads of their own, and returns their results in order. When one of them does not return
     /// in time, no further calls are possible.
-    fn apart<T: Send + 'static>(
+    fn on_threads<T: Send + 'static>(
         &mut self,
         call: &'static str,
         deadline: Deadline,

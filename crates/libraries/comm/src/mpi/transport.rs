@@ -1,8 +1,8 @@
 //! Implements [`Transport`] for an MPI rank.
 
 use super::wait::Wait;
-use super::{BACKSTAGE, Lane, MpiTransport};
-use crate::collective::{self, Backstage, Members};
+use super::{Consumer, FIRST_INTERNAL_TAG, MpiTransport};
+use crate::collective::{self, CollectiveBackend, Members};
 use crate::deadline::Deadline;
 use crate::{CommError, Envelope, Tag, Transport};
 use std::time::Duration;
@@ -36,7 +36,7 @@ impl Transport for MpiTransport {
         let mut wait = Wait::at_most(at_most, self.silent);
         let wanted = |sender, _| from.is_none_or(|from| from == sender);
         loop {
-            if let Some((from, tag)) = self.look(Lane::User, wanted, into)? {
+            if let Some((from, tag)) = self.look(Consumer::User, wanted, into)? {
                 self.silent = Duration::ZERO;
                 let tag = Tag(u8::try_from(tag).unwrap_or(u8::MAX));
                 return Ok(Some(Envelope { from, tag, n_bytes: into.len() }));
@@ -79,7 +79,7 @@ impl Transport for MpiTransport {
 
     fn release(&mut self, rank: u32, at_most: Duration) -> Result<(), CommError> {
         self.check_open()?;
-        self.let_go(rank, Deadline::after(at_most))
+        self.release_peer(rank, Deadline::after(at_most))
     }
 
     fn now_s(&self) -> f64 {
@@ -91,16 +91,16 @@ impl MpiTransport {
     fn leave_until(&mut self, deadline: Deadline) -> Result<(), CommError> {
         self.flush(deadline)?;
         if self.peers.is_added() {
-            return self.depart(deadline);
+            return self.leave_group(deadline);
         }
         for rank in self.peers.present().to_vec() {
-            self.let_go(rank, deadline)?;
+            self.release_peer(rank, deadline)?;
         }
         collective::barrier(self, deadline)
     }
 }
 
-impl Backstage for MpiTransport {
+impl CollectiveBackend for MpiTransport {
     fn members(&self) -> Members<'_> {
         let (own, n_in_tree) = (self.peers.own(), self.peers.n_launched());
         Members { own, n_in_tree, outside: self.peers.present() }
@@ -111,17 +111,17 @@ impl Backstage for MpiTransport {
         self.round
     }
 
-    fn send_backstage(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError> {
+    fn send_internal(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError> {
         self.check_open()?;
-        self.post(to, BACKSTAGE, parts)
+        self.post(to, FIRST_INTERNAL_TAG, parts)
     }
 
-    fn receive_backstage(
+    fn receive_internal(
         &mut self,
         from: u32,
         deadline: Deadline,
         into: &mut Vec<u8>,
     ) -> Result<bool, CommError> {
-        self.receive_own((from, BACKSTAGE), deadline, into)
+        self.receive_own((from, FIRST_INTERNAL_TAG), deadline, into)
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Limit on bytes waiting for a rank; a single message may exceed it.
 const BYTES_MAX: usize = 256 << 20;
 /// Longest time that a sender waits for room.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ROOM_TIMEOUT: Duration = Duration::from_secs(10);
 /// Number of polls before a receiver sleeps: most messages arrive within microseconds.
 const N_LOOKS: usize = 64;
 /// Largest number of buffers kept for the next senders.
@@ -18,11 +18,11 @@ const N_SPARE_MAX: usize = 64;
 
 /// Consumer of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lane {
+pub(super) enum Consumer {
     /// The user, with the message's tag.
     User(Tag),
     /// Collective operations.
-    Own,
+    Collectives,
 }
 
 /// Messages in transit to one rank, and whether that rank is still present.
@@ -31,7 +31,7 @@ pub(super) struct Mailbox {
     content: Mutex<Content>,
     /// Number of wake-ups so far.
     n_arrived: AtomicUsize,
-    bell: Condvar,
+    arrival: Condvar,
     room: Condvar,
     state: AtomicU8,
 }
@@ -48,7 +48,7 @@ struct Content {
 #[derive(Debug)]
 struct Message {
     from: u32,
-    lane: Lane,
+    consumer: Consumer,
     bytes: Vec<u8>,
 }
 
@@ -61,7 +61,7 @@ impl Mailbox {
     pub(super) fn put(
         &self,
         (from, to): (u32, u32),
-        lane: Lane,
+        consumer: Consumer,
         parts: &[&[u8]],
     ) -> Result<(), CommError> {
         let n_bytes: usize = parts.iter().map(|part| part.len()).sum();
@@ -70,20 +70,20 @@ impl Mailbox {
         bytes.clear();
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         content.n_bytes += n_bytes;
-        content.messages.push_back(Message { from, lane, bytes });
-        self.ring_in(&content);
+        content.messages.push_back(Message { from, consumer, bytes });
+        self.wake_locked(&content);
         Ok(())
     }
 
     /// Takes the first wanted message; its bytes are swapped with those of `into`.
     pub(super) fn take(
         &self,
-        wanted: impl Fn(u32, Lane) -> bool,
+        wanted: impl Fn(u32, Consumer) -> bool,
         into: &mut Vec<u8>,
-    ) -> Option<(u32, Lane)> {
+    ) -> Option<(u32, Consumer)> {
         let mut content = self.lock();
         let mut messages = content.messages.iter();
-        let at = messages.position(|message| wanted(message.from, message.lane))?;
+        let at = messages.position(|message| wanted(message.from, message.consumer))?;
         let message = content.messages.remove(at)?;
         content.n_bytes -= message.bytes.len();
         let old = std::mem::replace(into, message.bytes);
@@ -93,7 +93,7 @@ impl Mailbox {
         if std::mem::take(&mut content.is_full) {
             self.room.notify_all();
         }
-        Some((message.from, message.lane))
+        Some((message.from, message.consumer))
     }
 
     /// Returns the number of wake-ups so far.
@@ -118,7 +118,7 @@ impl Mailbox {
                 return false;
             };
             content.is_awaited = true;
-            let waited = self.bell.wait_timeout(content, left);
+            let waited = self.arrival.wait_timeout(content, left);
             content = waited.unwrap_or_else(PoisonError::into_inner).0;
             content.is_awaited = false;
         }
@@ -126,8 +126,8 @@ impl Mailbox {
     }
 
     /// Wakes all threads that wait on this mailbox, because the group changed.
-    pub(super) fn ring(&self) {
-        self.ring_in(&self.lock());
+    pub(super) fn wake(&self) {
+        self.wake_locked(&self.lock());
         self.room.notify_all();
     }
 
@@ -160,10 +160,10 @@ impl Mailbox {
         }
     }
 
-    fn ring_in(&self, content: &Content) {
+    fn wake_locked(&self, content: &Content) {
         self.n_arrived.fetch_add(1, Ordering::Release);
         if content.is_awaited {
-            self.bell.notify_all();
+            self.arrival.notify_all();
         }
     }
 
@@ -172,7 +172,7 @@ impl Mailbox {
         (own, rank): (u32, u32),
         n_bytes: usize,
     ) -> Result<MutexGuard<'_, Content>, CommError> {
-        let deadline = Deadline::after(PATIENCE);
+        let deadline = Deadline::after(ROOM_TIMEOUT);
         let mut content = self.lock();
         loop {
             if let Some(ended) = self.ended((own, rank)) {

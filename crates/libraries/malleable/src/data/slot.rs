@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use std::sync::Arc;
 
-pub use mpi::{Lent, Memory, Steady};
+pub use mpi::{Memory, SharedBuffer, StableBytes};
 
 /// Allocates memory for a number of elements, on any thread.
 pub type Allocate = Box<dyn FnOnce(usize) -> Box<dyn Memory> + Send>;
@@ -16,7 +16,7 @@ pub trait Slot {
     fn n_elements(&self) -> usize;
     /// Lends the contents. Variable ones come back when the slot is dropped, unless it got new
     /// contents.
-    fn lend(&mut self) -> Lent;
+    fn lend(&mut self) -> SharedBuffer;
     /// Returns an allocator of memory for this slot, with any number of elements.
     fn allocator(&self) -> Allocate;
     /// Replaces the contents by `memory`, which must come from this slot's allocator.
@@ -77,12 +77,12 @@ impl<T: Pod + Send + Sync> Slot for Shared<'_, T> {
         self.0.len()
     }
 
-    fn lend(&mut self) -> Lent {
-        Arc::new(mpi::Shared::read(self.0))
+    fn lend(&mut self) -> SharedBuffer {
+        Arc::new(mpi::ArcBuffer::read(self.0))
     }
 
     fn allocator(&self) -> Allocate {
-        Box::new(|n_elements| Box::new(mpi::Shared::<T>::zeros(n_elements)))
+        Box::new(|n_elements| Box::new(mpi::ArcBuffer::<T>::zeros(n_elements)))
     }
 
     fn put(&mut self, memory: Box<dyn Memory>) {
@@ -93,7 +93,7 @@ impl<T: Pod + Send + Sync> Slot for Shared<'_, T> {
 /// Array owned by the state. Lent contents come back at the latest when this is dropped.
 pub(crate) struct Own<'a, T: Pod> {
     array: &'a mut Vec<T>,
-    lent: Option<Arc<mpi::Own<T>>>,
+    lent: Option<Arc<mpi::VecBuffer<T>>>,
 }
 
 impl<'a, T: Pod> Own<'a, T> {
@@ -120,13 +120,13 @@ impl<T: Pod + Send + Sync> Slot for Own<'_, T> {
         self.array.len()
     }
 
-    fn lend(&mut self) -> Lent {
-        let lent = self.lent.insert(Arc::new(mpi::Own(std::mem::take(self.array))));
-        Arc::<mpi::Own<T>>::clone(lent)
+    fn lend(&mut self) -> SharedBuffer {
+        let lent = self.lent.insert(Arc::new(mpi::VecBuffer(std::mem::take(self.array))));
+        Arc::<mpi::VecBuffer<T>>::clone(lent)
     }
 
     fn allocator(&self) -> Allocate {
-        Box::new(|n_elements| Box::new(mpi::Own(vec![T::zeroed(); n_elements])))
+        Box::new(|n_elements| Box::new(mpi::VecBuffer(vec![T::zeroed(); n_elements])))
     }
 
     fn put(&mut self, memory: Box<dyn Memory>) {

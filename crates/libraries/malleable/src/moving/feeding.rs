@@ -10,7 +10,7 @@ use super::throttle::Throttle;
 use super::travel::{Landed, landed};
 use crate::bridge::Bridge;
 use crate::tags::Tag;
-use mpi::{Comm, Feed, Intake, Part};
+use mpi::{ArrayPiece, Comm, PieceReceiver, PieceSender};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -21,8 +21,8 @@ const N_OPEN_MAX: usize = 16;
 
 /// Arrays sent piece by piece.
 pub(crate) struct Feeding {
-    feed: Feed,
-    intake: Intake,
+    feed: PieceSender,
+    intake: PieceReceiver,
     /// Number of each array that is received.
     numbers: Vec<usize>,
     sends: Queues,
@@ -58,7 +58,7 @@ impl Feeding {
             }
         }
         let mpi = bridge.comm.mpi();
-        let (feed, intake) = (Feed::of(mpi, lent), Intake::of(mpi, memories));
+        let (feed, intake) = (PieceSender::of(mpi, lent), PieceReceiver::of(mpi, memories));
         let (throttle, last) = (Throttle::new(), Instant::now());
         (Self { feed, intake, numbers, sends, receives, throttle, last }, here)
     }
@@ -106,6 +106,6 @@ fn queue(queues: &mut Queues, array: usize, pieces: &[Piece]) {
     }
 }
 
-fn part(array: usize, piece: &Piece) -> Part {
-    Part { array, start: place(piece.here), n_bytes: place(piece.n_bytes) }
+fn part(array: usize, piece: &Piece) -> ArrayPiece {
+    ArrayPiece { array, start: place(piece.here), n_bytes: place(piece.n_bytes) }
 }

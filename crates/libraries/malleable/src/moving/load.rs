@@ -4,8 +4,8 @@ use super::agreed::Agreed;
 use super::pace::Stints;
 use super::route::{Piece, Route, Seats, Transfer, split};
 use crate::bridge::Bridge;
-use crate::data::{Allocate, Class, Data, Lent, Memory, Rows, Slot};
-use mpi::{Bundle, Stretch};
+use crate::data::{Allocate, Class, Data, Memory, Rows, SharedBuffer, Slot};
+use mpi::{Bundle, ByteRange};
 use std::collections::BTreeSet;
 use std::time::Instant;
 
@@ -24,7 +24,7 @@ pub(crate) struct Load {
     /// Bytes of all ranks together, and those of them that go to another rank.
     pub(crate) bytes: [u64; 2],
     /// Contents lent by a source.
-    pub(crate) lent: Option<Lent>,
+    pub(crate) lent: Option<SharedBuffer>,
     pub(crate) target: Target,
 }
 
@@ -141,10 +141,10 @@ impl Load {
     }
 }
 
-fn stretches(pieces: &[Piece]) -> Vec<Stretch> {
+fn stretches(pieces: &[Piece]) -> Vec<ByteRange> {
     let stretch = |piece: &Piece| {
         let (peer, start) = (piece.peer, place(piece.here));
-        Stretch { peer, start, n_bytes: place(piece.n_bytes) }
+        ByteRange { peer, start, n_bytes: place(piece.n_bytes) }
     };
     pieces.iter().map(stretch).collect()
 }

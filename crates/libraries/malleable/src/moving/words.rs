@@ -35,7 +35,7 @@ impl Travel {
         if bytes.is_empty() {
             return Ok(Self { lengths, exchange: None, bytes });
         }
-        let exchange = Some(bridge.comm.start_broadcast(Box::new(mpi::Own(bytes)), root)?);
+        let exchange = Some(bridge.comm.start_broadcast(Box::new(mpi::VecBuffer(bytes)), root)?);
         Ok(Self { lengths, exchange, bytes: Vec::new() })
     }
 

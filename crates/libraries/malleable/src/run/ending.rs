@@ -83,7 +83,7 @@ impl Malleable {
                 Waited::Failed => {}
                 Waited::Stuck => {
                     self.is_stuck = true;
-                    self.mpi.give_up_those_with(self.mark.clone());
+                    self.mpi.kill_at_exit(self.mark.clone());
                 }
             },
             Stage::Moving(underway) => {
@@ -121,7 +121,7 @@ impl Malleable {
         let alone = World::alone(&self.mpi)?;
         std::mem::replace(&mut self.world, alone).free()?;
         if self.is_stuck {
-            self.mpi.close_stuck(is_first)?;
+            self.mpi.exit_without_finalize(is_first)?;
         } else {
             self.mpi.close();
         }

@@ -176,7 +176,7 @@ impl Malleable {
         self.is_stuck |= is_stuck;
         if is_stuck {
             self.obstacle = Some(STUCK.to_owned());
-            self.mpi.give_up_those_with(self.mark.clone());
+            self.mpi.kill_at_exit(self.mark.clone());
         }
         match std::mem::replace(&mut self.stage, Stage::Calm) {
             Stage::Preparing(preparing) => match preparing.wait(Duration::ZERO) {

@@ -54,7 +54,8 @@ fn add_up(other: &Intercomm, is_high: bool) -> anyhow::Result<u32> {
 pub(super) fn window(world: &Comm) -> anyhow::Result<()> {
     let started = start(world, Step::Window, N_STARTED)?;
     let merged = started.merge(false)?;
-    let exposed = (merged.rank() == 0).then(|| Arc::new(mpi::Own(FETCHED.to_vec())) as mpi::Lent);
+    let exposed = (merged.rank() == 0)
+        .then(|| Arc::new(mpi::VecBuffer(FETCHED.to_vec())) as mpi::SharedBuffer);
     let window = Window::expose(&merged, exposed)?;
     merged.barrier()?;
     window.close()?;
@@ -66,7 +67,7 @@ pub(super) fn window(world: &Comm) -> anyhow::Result<()> {
 fn fetch(mpi: &Arc<Mpi>, parent: &Intercomm) -> anyhow::Result<()> {
     let merged = parent.merge(true)?;
     let window = Window::expose(&merged, None)?;
-    let mut fetch = Fetch::into(mpi, Box::new(mpi::Own(vec![0_u8; FETCHED.len()])));
+    let mut fetch = Fetch::into(mpi, Box::new(mpi::VecBuffer(vec![0_u8; FETCHED.len()])));
     window.get(&mut fetch, 0, (0, 0), FETCHED.len())?;
     while !fetch.is_complete()? {
         std::thread::yield_now();

@@ -1,6 +1,6 @@
 //! Start of MPI and end of connections: calls whose safety the caller must guarantee.
 
-use mpi::{Line, Mpi, MpiError, Nodes};
+use mpi::{CommHandle, Mpi, MpiError, Nodes};
 
 /// Waiting ranks sleep, so crowded nodes need no setting; ranks may be added.
 const NODES: Nodes = Nodes { is_crowded: false, is_fixed: false };
@@ -9,17 +9,17 @@ const NODES: Nodes = Nodes { is_crowded: false, is_fixed: false };
 pub(super) fn begin(may_grow: bool) -> Result<Mpi, MpiError> {
     // SAFETY: a transport makes calls only while borrowed mutably, so from one thread at a time; only calls that
     // start and disconnect processes run concurrently, while the transport waits for them.
-    unsafe { Mpi::init_in_turns(may_grow.then_some(NODES)) }
+    unsafe { Mpi::init_serialized(may_grow.then_some(NODES)) }
 }
 
 /// Frees the connection with the world, or with this rank itself.
-pub(super) fn free(mpi: &Mpi, line: Line) -> Result<(), MpiError> {
+pub(super) fn free(mpi: &Mpi, comm: CommHandle) -> Result<(), MpiError> {
     // SAFETY: the transport has ended, and makes no further call on this connection.
-    unsafe { mpi.free(line) }
+    unsafe { mpi.free(comm) }
 }
 
 /// Disconnects from a rank of another world.
-pub(super) fn disconnect(mpi: &Mpi, line: Line) -> Result<(), MpiError> {
+pub(super) fn disconnect(mpi: &Mpi, comm: CommHandle) -> Result<(), MpiError> {
     // SAFETY: the peers have dropped this connection before.
-    unsafe { mpi.disconnect(line) }
+    unsafe { mpi.disconnect(comm) }
 }

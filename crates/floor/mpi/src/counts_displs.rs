@@ -1,26 +1,26 @@
 //! All-to-all exchange: each rank sends a part of its elements to every other one.
 //!
 //! Where a count does not fit an `int`, each part becomes a datatype with its position and length. All
-//! ranks must do this consistently, so the caller requests it by [`Parts::wide`].
+//! ranks must do this consistently, so the caller requests it by [`CountsDispls::wide`].
 
 use crate::calls::Mpi;
-use crate::channel::Channel;
+use crate::comm_base::CommBase;
 use crate::elements::{Handles, start_of, start_of_room};
 use crate::functions::Handle;
-use crate::request::{Kept, Open, Request};
+use crate::request::{HeldMemory, PendingTransfer, Request};
 use crate::{MpiError, Source};
 use bytemuck::Pod;
 use std::ffi::c_int;
 
 /// Elements that go to each rank, or come from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parts {
+pub struct CountsDispls {
     counts: Vec<usize>,
     starts: Vec<usize>,
     is_wide: bool,
 }
 
-impl Parts {
+impl CountsDispls {
     /// Creates consecutive parts with these numbers of elements, one for each rank.
     #[must_use]
     pub fn new(counts: &[usize]) -> Self {
@@ -65,7 +65,7 @@ impl Parts {
 }
 
 /// Parts as arguments of the MPI call.
-pub(crate) struct Told {
+pub(crate) struct CallArguments {
     pub(crate) counts: Vec<c_int>,
     pub(crate) starts: Vec<c_int>,
     /// Datatype of all parts, unless `list` has one for each.
@@ -76,7 +76,11 @@ pub(crate) struct Told {
 }
 
 impl Mpi {
-    fn told<T: Pod>(&self, call: &'static str, parts: &Parts) -> Result<Told, MpiError> {
+    fn arguments<T: Pod>(
+        &self,
+        call: &'static str,
+        parts: &CountsDispls,
+    ) -> Result<CallArguments, MpiError> {
         let datatype = self.datatype_of_width(size_of::<T>())?;
         let none = Handles::of(self.constants, std::iter::empty());
         if !parts.is_wide {
@@ -84,9 +88,9 @@ impl Mpi {
                 |n: &usize| c_int::try_from(*n).map_err(|_| MpiError::TooMany { call, n: *n });
             let counts = parts.counts.iter().map(number).collect::<Result<_, _>>()?;
             let starts = parts.starts.iter().map(number).collect::<Result<_, _>>()?;
-            return Ok(Told { counts, starts, datatype, list: none, made: Vec::new() });
+            return Ok(CallArguments { counts, starts, datatype, list: none, made: Vec::new() });
         }
-        let mut told = Told {
+        let mut arguments = CallArguments {
             counts: Vec::new(),
             starts: vec![0; parts.counts.len()],
             datatype,
@@ -96,17 +100,17 @@ impl Mpi {
         let mut datatypes = Vec::new();
         for (n, start) in parts.counts.iter().zip(&parts.starts) {
             if *n == 0 {
-                told.counts.push(0);
+                arguments.counts.push(0);
                 datatypes.push(datatype);
                 continue;
             }
             let part = self.placed::<T>(*start, *n)?;
-            told.counts.push(1);
-            told.made.push(part);
+            arguments.counts.push(1);
+            arguments.made.push(part);
             datatypes.push(part);
         }
-        told.list = Handles::of(self.constants, datatypes.into_iter());
-        Ok(told)
+        arguments.list = Handles::of(self.constants, datatypes.into_iter());
+        Ok(arguments)
     }
 
     fn forget(&self, made: Vec<Handle>) {
@@ -117,7 +121,7 @@ impl Mpi {
     }
 }
 
-impl Channel {
+impl CommBase {
     /// Sends each peer its part of `sent`, and receives its part of `received` from each: all ranks of the group, or
     /// of the other group where there are two.
     ///
@@ -126,14 +130,15 @@ impl Channel {
     /// [`MpiError::TooMany`], or when an MPI call fails.
     pub fn alltoallv<T: Pod>(
         &self,
-        (sent, leaving): (&[T], &Parts),
-        (received, coming): (&mut [T], &Parts),
+        (sent, leaving): (&[T], &CountsDispls),
+        (received, coming): (&mut [T], &CountsDispls),
     ) -> Result<(), MpiError> {
         const CALL: &str = "MPI_Alltoallv";
         self.mpi.enter()?;
         leaving.check(CALL, self.n_peers(), sent.len())?;
         coming.check(CALL, self.n_peers(), received.len())?;
-        let (out, into) = (self.mpi.told::<T>(CALL, leaving)?, self.mpi.told::<T>(CALL, coming)?);
+        let (out, into) =
+            (self.mpi.arguments::<T>(CALL, leaving)?, self.mpi.arguments::<T>(CALL, coming)?);
         let (from, to) = (start_of(sent), start_of_room(received));
         let (n_out, at_out) = (out.counts.as_ptr(), out.starts.as_ptr());
         let (n_in, at_in) = (into.counts.as_ptr(), into.starts.as_ptr());
@@ -160,14 +165,15 @@ impl Channel {
     /// As [`alltoallv`](Self::alltoallv).
     pub fn ialltoallv<T: Pod + Send, S: Source<T>>(
         &self,
-        (sent, leaving): (S, &Parts),
-        (mut received, coming): (Vec<T>, &Parts),
+        (sent, leaving): (S, &CountsDispls),
+        (mut received, coming): (Vec<T>, &CountsDispls),
     ) -> Result<Request<(S, Vec<T>)>, MpiError> {
         const CALL: &str = "MPI_Ialltoallv";
         self.mpi.enter()?;
         leaving.check(CALL, self.n_peers(), sent.elements().len())?;
         coming.check(CALL, self.n_peers(), received.len())?;
-        let (out, into) = (self.mpi.told::<T>(CALL, leaving)?, self.mpi.told::<T>(CALL, coming)?);
+        let (out, into) =
+            (self.mpi.arguments::<T>(CALL, leaving)?, self.mpi.arguments::<T>(CALL, coming)?);
         let (from, to) = (start_of(sent.elements()), start_of_room(&mut received));
         let (n_out, at_out) = (out.counts.as_ptr(), out.starts.as_ptr());
         let (n_in, at_in) = (into.counts.as_ptr(), into.starts.as_ptr());
@@ -186,17 +192,17 @@ impl Channel {
             unsafe { make(from, n_out, at_out, of_out, to, n_in, at_in, of_in, comm, request) }
         };
         self.mpi.check(CALL, code)?;
-        let mut kept = Kept::new((sent, received));
+        let mut kept = HeldMemory::new((sent, received));
         kept.keep(out);
         kept.keep(into);
-        Ok(Request::new(&self.mpi, CALL, vec![Open { handle, n_bytes: None }], kept))
+        Ok(Request::new(&self.mpi, CALL, vec![PendingTransfer { handle, n_bytes: None }], kept))
     }
 }
 
-impl<B> Kept<B> {
-    pub(crate) fn keep(&mut self, told: Told) {
-        self.lists.extend([told.counts, told.starts]);
-        self.handles.push(told.list);
-        self.datatypes.extend(told.made);
+impl<B> HeldMemory<B> {
+    pub(crate) fn keep(&mut self, arguments: CallArguments) {
+        self.lists.extend([arguments.counts, arguments.starts]);
+        self.handles.push(arguments.list);
+        self.datatypes.extend(arguments.made);
     }
 }

@@ -1,7 +1,7 @@
 //! Point-to-point messages on a communicator.
 
 use crate::MpiError;
-use crate::calls::{Line, Mpi};
+use crate::calls::{CommHandle, Mpi};
 use crate::elements::{Elements, start_of, start_of_room};
 use crate::functions::Handle;
 use crate::message::Arrival;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Where [`Mpi::is_multiple`] is true, several threads may call all methods concurrently; but collective
 /// calls must be made in the same order on all ranks, and so by one thread at a time for each communicator.
 #[derive(Debug)]
-pub struct Channel {
+pub struct CommBase {
     pub(crate) mpi: Arc<Mpi>,
     pub(crate) comm: Handle,
     rank: u32,
@@ -29,12 +29,16 @@ pub struct Channel {
     n_peers: u32,
 }
 
-impl Channel {
+impl CommBase {
     /// Wraps a communicator of ours; `n_peers` where the peers are another group.
-    pub(crate) fn new(mpi: &Arc<Mpi>, line: Line, n_peers: Option<u32>) -> Result<Self, MpiError> {
-        let (rank, n_own) = mpi.place(line)?;
+    pub(crate) fn new(
+        mpi: &Arc<Mpi>,
+        comm: CommHandle,
+        n_peers: Option<u32>,
+    ) -> Result<Self, MpiError> {
+        let (rank, n_own) = mpi.rank_and_size(comm)?;
         let n_peers = n_peers.unwrap_or(n_own);
-        Ok(Self { mpi: Arc::clone(mpi), comm: line.0, rank, n_own, n_peers })
+        Ok(Self { mpi: Arc::clone(mpi), comm: comm.0, rank, n_own, n_peers })
     }
 
     /// Returns the library.

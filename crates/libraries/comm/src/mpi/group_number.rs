@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Number of times this process has tried to join a group.
-static N_TURNS: AtomicU32 = AtomicU32::new(0);
+static N_GROUPS: AtomicU32 = AtomicU32::new(0);
 /// True if this process was added by another rank.
 static WAS_ADDED: AtomicBool = AtomicBool::new(false);
 /// Transport of an added process, and the turn that it is for.
@@ -18,27 +18,31 @@ static WAITING: Mutex<Option<(u32, MpiTransport)>> = Mutex::new(None);
 
 /// Returns the next turn, counted from 1.
 pub(super) fn next() -> u32 {
-    N_TURNS.fetch_add(1, Ordering::Relaxed) + 1
+    N_GROUPS.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// Returns the result of joining for a process that was added; `None` for one that was launched.
-pub(super) fn of_added(turn: u32) -> Option<Result<MpiTransport, CommError>> {
+pub(super) fn of_added(group_number: u32) -> Option<Result<MpiTransport, CommError>> {
     if !WAS_ADDED.load(Ordering::Acquire) {
         return None;
     }
     let mut waiting = waiting();
-    let end = waiting.take_if(|(wanted, _)| *wanted == turn);
-    Some(end.map(|(_, end)| end).ok_or(CommError::OtherTurn))
+    let end = waiting.take_if(|(wanted, _)| *wanted == group_number);
+    Some(end.map(|(_, end)| end).ok_or(CommError::OtherGroup))
 }
 
 /// Returns the transport of a newly added process in its turn `wanted`, or keeps it until then.
-pub(super) fn added(end: MpiTransport, wanted: u32, turn: u32) -> Result<MpiTransport, CommError> {
+pub(super) fn added(
+    end: MpiTransport,
+    wanted: u32,
+    group_number: u32,
+) -> Result<MpiTransport, CommError> {
     WAS_ADDED.store(true, Ordering::Release);
-    if wanted == turn {
+    if wanted == group_number {
         return Ok(end);
     }
     *waiting() = Some((wanted, end));
-    Err(CommError::OtherTurn)
+    Err(CommError::OtherGroup)
 }
 
 fn waiting() -> MutexGuard<'static, Option<(u32, MpiTransport)>> {
