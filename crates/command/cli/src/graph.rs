@@ -153,7 +153,7 @@ fn said(role: &Role) -> String {
         };
         nodes
             .iter()
-            .filter(|node| !matches!(node.kind, Kind::Exit(_)))
+            .filter(|node| !matches!(node.kind, Kind::Jump(_)))
             .map(of)
             .max()
             .unwrap_or_default()

@@ -37,11 +37,11 @@ pub mod program;
 pub mod trace;
 pub mod unfold;
 
-pub use evaluate::{ComposeError, Standing, evaluate};
+pub use evaluate::{BlockedRank, ComposeError, evaluate};
 pub use machine::{Machine, MachineError};
 pub use network::Network;
-pub use outcome::{Leg, Outcome, RankTime, RegionTime};
-pub use program::{Collective, Kind, Operation, Place, Program, ProgramBuilder, SendMode};
+pub use outcome::{Outcome, PathInterval, RankTime, RegionTime};
+pub use program::{CallSite, Collective, Kind, Operation, Program, ProgramBuilder, SendMode};
 pub use trace::{TraceError, TraceReader};
 pub use unfold::{Amount, Setting, UnfoldError, Unfolded, unfold};
 

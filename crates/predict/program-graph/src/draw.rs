@@ -9,12 +9,12 @@
 //! # Not here
 //! Plots of times (`cli`).
 
+mod fragment;
 mod frames;
+mod labels;
 mod lanes;
 mod legend;
-mod part;
 mod pictogram;
-mod said;
 mod steps;
 mod symbol;
 mod text;

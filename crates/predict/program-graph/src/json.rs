@@ -60,10 +60,10 @@ fn put(nodes: &[Node], role: &str, parent: &Value, arm: &Value, to: &mut Vec<Val
         fields.insert("role".into(), json!(role));
         fields.insert("kind".into(), json!(kind));
         fields.insert("label".into(), json!(label));
-        fields.insert("file".into(), json!(node.place.file));
-        fields.insert("line".into(), json!(node.place.line));
-        fields.insert("end_line".into(), json!(node.place.end_line));
-        fields.insert("function".into(), json!(node.place.function));
+        fields.insert("file".into(), json!(node.location.file));
+        fields.insert("line".into(), json!(node.location.line));
+        fields.insert("end_line".into(), json!(node.location.end_line));
+        fields.insert("function".into(), json!(node.location.function));
         fields.insert("parent".into(), parent.clone());
         fields.insert("arm".into(), arm.clone());
         fields.insert("region".into(), json!(node.region));
@@ -91,9 +91,9 @@ fn kind(node: &Node) -> &'static str {
         Kind::Compute(_) => "computation",
         Kind::Loop(_) => "loop",
         Kind::Branch(_) => "branch",
-        Kind::Group(_) => "function",
+        Kind::Call(_) => "function",
         Kind::Mpi(_) => "mpi",
-        Kind::Exit(_) => "exit",
+        Kind::Jump(_) => "exit",
     }
 }
 
@@ -102,9 +102,9 @@ fn label(node: &Node) -> String {
         Kind::Compute(compute) => compute.label.clone(),
         Kind::Loop(of) => of.header.clone(),
         Kind::Branch(branch) => branch.condition.clone(),
-        Kind::Group(group) => format!("{}()", group.function),
+        Kind::Call(group) => format!("{}()", group.function),
         Kind::Mpi(_) => node.label().unwrap_or_default(),
-        Kind::Exit(exit) => exit.leaves.word().to_owned(),
+        Kind::Jump(exit) => exit.leaves.word().to_owned(),
     }
 }
 
@@ -127,8 +127,8 @@ fn details(node: &Node, to: &mut Map<String, Value>) {
             put("decides", json!(branch.decides.to_string()));
             put("arms", branch.arms.iter().map(arm).collect());
         }
-        Kind::Group(group) => put("is_recursive", json!(group.is_recursive)),
-        Kind::Exit(exit) => put("condition", json!(exit.condition)),
+        Kind::Call(group) => put("is_recursive", json!(group.is_recursive)),
+        Kind::Jump(exit) => put("condition", json!(exit.condition)),
         Kind::Mpi(mpi) => operation(mpi, &mut put),
     }
 }

@@ -34,10 +34,10 @@ mod source;
 pub use draw::{View, draw};
 pub use expr::{Expr, Operator};
 pub use json::{FORMAT_VERSION, json};
-pub use recorded::{Passage, Run, Site, from_run, overlay};
+pub use recorded::{Run, Segment, Site, from_run, overlay};
 pub use regions::roman;
 pub use shape::{
-    Arm, Branch, Compute, Exit, Graph, Group, Kind, Leave, Loop, Measured, Mpi, Node, Origin,
-    Place, Repeat, Role, SendMode, Side, Transfer, Warning,
+    Arm, Branch, Call, Compute, Graph, Jump, JumpKind, Kind, Loop, Measured, Mpi, Node, Origin,
+    Repeat, Role, SendMode, Side, SourceLocation, Transfer, Warning,
 };
 pub use source::{Source, SourceError, read};

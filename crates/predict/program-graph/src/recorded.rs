@@ -13,7 +13,7 @@ mod shares;
 use crate::expr::Expr;
 use crate::regions;
 use crate::shape::{
-    Graph, Kind, Loop, Measured, Mpi, Node, Origin, Place, Role, SendMode, Side, Transfer,
+    Graph, Kind, Loop, Measured, Mpi, Node, Origin, Role, SendMode, Side, SourceLocation, Transfer,
 };
 use mpi_abi::{Class, Flow, Mode};
 use order::{Span, order, spans};
@@ -29,7 +29,7 @@ pub struct Run {
     /// Call sites of MPI.
     pub sites: Vec<Site>,
     /// Passages between call sites on each rank, with their counts and times.
-    pub passages: Vec<Passage>,
+    pub segments: Vec<Segment>,
 }
 
 /// A call site of MPI.
@@ -40,12 +40,12 @@ pub struct Site {
     /// The operation, for example `MPI_Send`.
     pub operation: String,
     /// Place in the sources, as far as it is known.
-    pub place: Place,
+    pub location: SourceLocation,
 }
 
 /// The computation between two MPI calls, and the second call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Passage {
+pub struct Segment {
     /// Rank.
     pub rank: u32,
     /// Call site before; `None` at the start.
@@ -67,12 +67,12 @@ impl Run {
     fn measured(&self, site: u32, ranks: &[u32]) -> Option<Measured> {
         let mut sum = Measured { n_places: 1, ..Measured::default() };
         let mut seen = BTreeSet::new();
-        for passage in self.passages.iter().filter(|it| it.to == site && ranks.contains(&it.rank)) {
-            sum.count += passage.calls;
-            sum.compute_s += passage.compute_s;
-            sum.mpi_s += passage.mpi_s;
-            sum.bytes += passage.bytes;
-            seen.insert(passage.rank);
+        for segment in self.segments.iter().filter(|it| it.to == site && ranks.contains(&it.rank)) {
+            sum.count += segment.calls;
+            sum.compute_s += segment.compute_s;
+            sum.mpi_s += segment.mpi_s;
+            sum.bytes += segment.bytes;
+            seen.insert(segment.rank);
         }
         sum.n_ranks = seen.len();
         (0 < sum.count).then_some(sum)
@@ -81,8 +81,8 @@ impl Run {
     /// Returns the sites passed by each rank.
     fn sites_by_rank(&self) -> BTreeMap<u32, BTreeSet<u32>> {
         let mut sites: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-        for passage in &self.passages {
-            sites.entry(passage.rank).or_default().insert(passage.to);
+        for segment in &self.segments {
+            sites.entry(segment.rank).or_default().insert(segment.to);
         }
         sites
     }
@@ -142,8 +142,8 @@ fn in_words(ranks: &[u32], n_ranks: usize) -> String {
 
 fn body(run: &Run, ranks: &[u32]) -> Vec<Node> {
     let mut flows: BTreeMap<(Option<u32>, u32), u64> = BTreeMap::new();
-    for passage in run.passages.iter().filter(|it| ranks.contains(&it.rank)) {
-        *flows.entry((passage.from, passage.to)).or_default() += passage.calls;
+    for segment in run.segments.iter().filter(|it| ranks.contains(&it.rank)) {
+        *flows.entry((segment.from, segment.to)).or_default() += segment.calls;
     }
     let order = order(&flows);
     let steps = order.iter().map(|site| step(run, *site, ranks)).collect::<Vec<_>>();
@@ -171,11 +171,11 @@ fn nested(steps: &[Option<Node>], offset: usize, spans: &[Span]) -> Vec<Node> {
 }
 
 fn repeated(span: &Span, body: Vec<Node>) -> Option<Node> {
-    let place = body.first()?.place.clone();
+    let location = body.first()?.location.clone();
     let measured =
         Measured { count: span.n_back, iterations: Some(span.iterations), ..Measured::default() };
     let of = Loop { count: Expr::Unknown("i".into()), header: String::new(), repeat: None, body };
-    Some(Node { id: 0, kind: Kind::Loop(of), place, region: None, measured: Some(measured) })
+    Some(Node { id: 0, kind: Kind::Loop(of), location, region: None, measured: Some(measured) })
 }
 
 fn step(run: &Run, id: u32, ranks: &[u32]) -> Option<Node> {
@@ -183,7 +183,7 @@ fn step(run: &Run, id: u32, ranks: &[u32]) -> Option<Node> {
     Some(Node {
         id: 0,
         kind: Kind::Mpi(operation(&site.operation)),
-        place: site.place.clone(),
+        location: site.location.clone(),
         region: None,
         measured: run.measured(id, ranks),
     })

@@ -65,7 +65,7 @@ pub struct Node {
     /// Kind of step.
     pub kind: Kind,
     /// Place in the sources.
-    pub place: Place,
+    pub location: SourceLocation,
     /// Number of its region within the role, from 1; `None` for a container or a step that takes no time.
     pub region: Option<u32>,
     /// Measurements.
@@ -74,7 +74,7 @@ pub struct Node {
 
 /// A place in the sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct SourceLocation {
     /// Name of the file as given; empty when unknown.
     pub file: String,
     /// First line, from 1; 0 when unknown.
@@ -96,11 +96,11 @@ pub enum Kind {
     /// A conditional.
     Branch(Branch),
     /// A call of one of the program's own functions.
-    Group(Group),
+    Call(Call),
     /// An MPI operation.
     Mpi(Mpi),
     /// An early end of an iteration, a loop, a function or the program.
-    Exit(Exit),
+    Jump(Jump),
 }
 
 /// Computation between two other steps.
@@ -166,7 +166,7 @@ pub struct Arm {
 
 /// Body of a function at a call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Group {
+pub struct Call {
     /// Name of the function.
     pub function: String,
     /// True if it is called within itself; then its body is not shown again.
@@ -177,16 +177,16 @@ pub struct Group {
 
 /// An early exit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exit {
+pub struct Jump {
     /// Construct that is left.
-    pub leaves: Leave,
+    pub leaves: JumpKind,
     /// Condition; empty for an unconditional exit.
     pub condition: String,
 }
 
 /// Construct that an exit leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leave {
+pub enum JumpKind {
     /// The iteration (`continue`).
     Iteration,
     /// The loop (`break`).
@@ -197,7 +197,7 @@ pub enum Leave {
     Program,
 }
 
-impl Leave {
+impl JumpKind {
     /// Returns its word in C.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -250,7 +250,7 @@ impl std::fmt::Display for Warning {
     }
 }
 
-impl Place {
+impl SourceLocation {
     /// Returns the name of the file without its folders.
     #[must_use]
     pub fn base(&self) -> &str {
@@ -263,14 +263,14 @@ impl Node {
     #[must_use]
     pub fn label(&self) -> Option<String> {
         let Kind::Mpi(mpi) = &self.kind else { return None };
-        Some(format!("{}:{} {}", self.place.base(), self.place.line, mpi.operation))
+        Some(format!("{}:{} {}", self.location.base(), self.location.line, mpi.operation))
     }
 
     /// Returns the sequences that it contains, in order.
     pub fn bodies(&self) -> Vec<&[Node]> {
         match &self.kind {
             Kind::Loop(of) => vec![&of.body],
-            Kind::Group(of) => vec![&of.body],
+            Kind::Call(of) => vec![&of.body],
             Kind::Branch(of) => of.arms.iter().map(|arm| arm.body.as_slice()).collect(),
             _ => Vec::new(),
         }
@@ -280,7 +280,7 @@ impl Node {
     pub fn bodies_mut(&mut self) -> Vec<&mut Vec<Node>> {
         match &mut self.kind {
             Kind::Loop(of) => vec![&mut of.body],
-            Kind::Group(of) => vec![&mut of.body],
+            Kind::Call(of) => vec![&mut of.body],
             Kind::Branch(of) => of.arms.iter_mut().map(|arm| &mut arm.body).collect(),
             _ => Vec::new(),
         }
@@ -289,7 +289,7 @@ impl Node {
     /// Returns whether it is or contains an MPI operation, or is a recursive call of a function that does.
     #[must_use]
     pub fn has_mpi(&self) -> bool {
-        let is_again = matches!(&self.kind, Kind::Group(group) if group.is_recursive);
+        let is_again = matches!(&self.kind, Kind::Call(group) if group.is_recursive);
         is_again
             || matches!(self.kind, Kind::Mpi(_))
             || self.bodies().into_iter().flatten().any(Node::has_mpi)

@@ -13,26 +13,26 @@
 mod branches;
 mod calls;
 mod expression;
-mod facts;
 mod loops;
 mod operation;
-mod piece;
 mod program;
 mod roles;
 mod scope;
 mod statements;
 mod steps;
+mod syntax_index;
+mod syntax_node;
 mod tidy;
 mod walker;
 
 use crate::expr::Expr;
 use crate::regions;
 use crate::shape::{Graph, Kind, Node, Origin, Role, Warning};
-use piece::{Parsed, Tongue};
 use program::Program;
 use roles::Ranks;
 use scope::{Scope, Value};
 use std::collections::BTreeSet;
+use syntax_node::{Parsed, SourceLanguage};
 use thiserror::Error;
 use walker::Walker;
 
@@ -103,10 +103,10 @@ pub fn read(sources: &[Source<'_>]) -> Result<Graph, SourceError> {
 /// Parses a source as C, or as C++ where that fits better.
 fn parse(source: &Source<'_>) -> Option<Parsed> {
     let text = typed(source.text);
-    let first = Parsed::of(source.name, text.clone(), Tongue::of(source.name), 1)?;
+    let first = Parsed::of(source.name, text.clone(), SourceLanguage::of(source.name), 1)?;
     let is_header = source.name.ends_with(".h");
     if is_header && first.tree.root_node().has_error() {
-        return Parsed::of(source.name, text, Tongue::Cpp, 1);
+        return Parsed::of(source.name, text, SourceLanguage::Cpp, 1);
     }
     Some(first)
 }
@@ -124,7 +124,7 @@ fn typed(text: &str) -> String {
 /// Returns warnings about parts that the parser could not understand.
 fn syntax(file: &Parsed) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    facts::visit(file, |piece, around| {
+    syntax_index::visit(file, |piece, around| {
         if !piece.node.is_error() || N_WARNINGS_MAX <= warnings.len() {
             return;
         }
@@ -260,11 +260,11 @@ fn form(nodes: &[Node]) -> String {
             Kind::Mpi(mpi) => format!("{mpi:?}"),
             Kind::Loop(of) => format!("loop {}", of.count),
             Kind::Branch(of) => of.condition.clone(),
-            Kind::Group(of) => of.function.clone(),
-            Kind::Exit(of) => format!("{of:?}"),
+            Kind::Call(of) => of.function.clone(),
+            Kind::Jump(of) => format!("{of:?}"),
             Kind::Compute(_) => String::new(),
         };
-        text.push_str(&format!("{}:{}{said}", node.place.file, node.place.line));
+        text.push_str(&format!("{}:{}{said}", node.location.file, node.location.line));
         for body in node.bodies() {
             text.push_str(&format!("{{{}}}", form(body)));
         }

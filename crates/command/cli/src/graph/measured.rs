@@ -1,7 +1,7 @@
 //! Reads the call sites of a run from its record.
 
 use anyhow::Context;
-use program_graph::{Passage, Place, Run, Site};
+use program_graph::{Run, Segment, Site, SourceLocation};
 use run_record::summary::{CallSite, Summary};
 use run_record::{RegionRow, RunRecord};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Run> {
     let rows: Vec<RegionRow> = rows.into_iter().filter(|row| row.world == world).collect();
     let n_ranks = summary.worlds.get(world as usize).map_or(0, |world| world.n_ranks);
     let sites = summary.call_sites.iter().filter_map(site).collect();
-    Ok(Run { n_ranks, sites, passages: passages(&rows) })
+    Ok(Run { n_ranks, sites, segments: segments(&rows) })
 }
 
 fn largest(summary: &Summary) -> u32 {
@@ -33,32 +33,32 @@ fn largest(summary: &Summary) -> u32 {
 }
 
 fn site(site: &CallSite) -> Option<Site> {
-    let place = Place {
+    let location = SourceLocation {
         file: site.place.file.clone(),
         line: site.place.line,
         end_line: site.place.line,
         function: site.place.function.clone(),
     };
     let id = u32::try_from(site.id).ok()?;
-    Some(Site { id, operation: site.operation.clone(), place })
+    Some(Site { id, operation: site.operation.clone(), location })
 }
 
-/// Passages of each rank, with its threads added up.
-fn passages(rows: &[RegionRow]) -> Vec<Passage> {
-    let mut all: BTreeMap<(u32, Option<u32>, u32), Passage> = BTreeMap::new();
+/// Segments of each rank, with its threads added up.
+fn segments(rows: &[RegionRow]) -> Vec<Segment> {
+    let mut all: BTreeMap<(u32, Option<u32>, u32), Segment> = BTreeMap::new();
     for row in rows {
         let Some(to) = row.call_site else { continue };
         let from = row.from_call_site;
-        let passage = all.entry((row.rank, from, to)).or_insert(Passage {
+        let segment = all.entry((row.rank, from, to)).or_insert(Segment {
             rank: row.rank,
             from,
             to,
-            ..Passage::default()
+            ..Segment::default()
         });
-        passage.calls += row.calls;
-        passage.compute_s += row.compute_s;
-        passage.mpi_s += row.mpi_s;
-        passage.bytes += row.bytes;
+        segment.calls += row.calls;
+        segment.compute_s += row.compute_s;
+        segment.mpi_s += row.mpi_s;
+        segment.bytes += row.bytes;
     }
     all.into_values().collect()
 }

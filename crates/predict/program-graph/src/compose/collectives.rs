@@ -33,7 +33,7 @@ mod clocks;
 
 use super::network::Network;
 use super::program::{Collective, Kind};
-pub use clocks::{Bond, Clocks};
+pub use clocks::{Clocks, Dependency};
 
 /// Message lengths in bytes at which MPICH 4 switches algorithms.
 const BCAST_SHORT: u64 = 12_288;
@@ -144,8 +144,8 @@ fn alltoall_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
 /// Returns the time when all messages are started, then waited for, in s: the first latency counts, further
 /// ones overlap.
 fn at_once_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
-    let parts = network.parts(each);
-    parts.flight_s + (n_ranks - 1) as f64 * (2.0 * parts.overhead_s + parts.data_s)
+    let cost = network.cost(each);
+    cost.flight_s + (n_ranks - 1) as f64 * (2.0 * cost.overhead_s + cost.data_s)
 }
 
 fn reduce_scatter_s(network: &Network, n_ranks: usize, all: u64) -> f64 {
@@ -173,21 +173,21 @@ fn allreduce(clocks: &mut Clocks, network: &Network, bytes: u64) {
         halving_s(network, power, bytes)
             + doubling_s(network, power, (bytes >> rounds(power)).max(1))
     };
-    let parts = network.parts(bytes);
+    let cost = network.cost(bytes);
     for pair in 0..n_paired {
-        clocks.message(2 * pair, 2 * pair + 1, parts);
+        clocks.message(2 * pair, 2 * pair + 1, cost);
     }
     clocks.together_of(core_s, |rank| 2 * n_paired <= rank || rank % 2 == 1);
     for pair in 0..n_paired {
-        clocks.message(2 * pair + 1, 2 * pair, parts);
+        clocks.message(2 * pair + 1, 2 * pair, cost);
     }
 }
 
 /// Scans by recursive doubling: in round `k` rank `i` sends to `i + 2^k`.
 fn scan(clocks: &mut Clocks, network: &Network, bytes: u64) {
-    let parts = network.parts(bytes);
+    let cost = network.cost(bytes);
     for round in 0..rounds(clocks.n_ranks()) {
-        clocks.shift(1 << round, parts);
+        clocks.shift(1 << round, cost);
     }
 }
 
@@ -249,13 +249,13 @@ impl Tree<'_, '_> {
 
     fn scatter_linear(&mut self, bytes: impl Fn(usize) -> u64) {
         for rank in (0..self.clocks.n_ranks()).filter(|rank| *rank != self.root) {
-            self.clocks.message(self.root, rank, self.network.parts(bytes(rank)));
+            self.clocks.message(self.root, rank, self.network.cost(bytes(rank)));
         }
     }
 
     fn gather_linear(&mut self, bytes: impl Fn(usize) -> u64) {
         for rank in (0..self.clocks.n_ranks()).filter(|rank| *rank != self.root) {
-            self.clocks.message(rank, self.root, self.network.parts(bytes(rank)));
+            self.clocks.message(rank, self.root, self.network.cost(bytes(rank)));
         }
     }
 
@@ -276,8 +276,8 @@ impl Tree<'_, '_> {
         let n_ranks = self.clocks.n_ranks();
         for branch in (0..rounds(n_ranks)).map(|power| 1 << power) {
             for parent in (0..n_ranks).step_by(2 * branch) {
-                self.branch(parent, branch, &bytes, |clocks, parent, child, parts| {
-                    clocks.message(child, parent, parts);
+                self.branch(parent, branch, &bytes, |clocks, parent, child, cost| {
+                    clocks.message(child, parent, cost);
                 });
             }
         }
@@ -289,7 +289,7 @@ impl Tree<'_, '_> {
         parent: usize,
         branch: usize,
         bytes: impl Fn(u64) -> u64,
-        pass: impl Fn(&mut Clocks, usize, usize, super::network::Parts),
+        pass: impl Fn(&mut Clocks, usize, usize, super::network::MessageCost),
     ) {
         let n_ranks = self.clocks.n_ranks();
         let child = parent + branch;
@@ -297,7 +297,7 @@ impl Tree<'_, '_> {
             let n_below = branch.min(n_ranks - child) as u64;
             let rank = |number: usize| (number + self.root) % n_ranks;
             let (parent, child) = (rank(parent), rank(child));
-            pass(self.clocks, parent, child, self.network.parts(bytes(n_below)));
+            pass(self.clocks, parent, child, self.network.cost(bytes(n_below)));
         }
     }
 }

@@ -16,7 +16,7 @@ use super::machine::Machine;
 use super::network::{Network, as_f64};
 use super::outcome::Outcome;
 use super::path::Log;
-use super::program::{Act, Collective, Place, Program, SendMode, Step};
+use super::program::{Act, CallSite, Collective, Program, SendMode, Step};
 pub(super) use rank::Rank;
 use std::fmt;
 use thiserror::Error;
@@ -33,7 +33,7 @@ const N_NAMED_MAX: usize = 8;
 
 /// State of a rank that cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct BlockedRank {
     /// Rank.
     pub rank: u32,
     /// Name of the region that it is in.
@@ -44,7 +44,7 @@ pub struct Standing {
     pub waits_for: String,
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for BlockedRank {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rank, region, site, waits_for } = self;
         write!(to, "rank {rank} in `{region}` (site {site}) waits for {waits_for}")
@@ -63,15 +63,15 @@ pub enum ComposeError {
         /// Number of ranks.
         n_ranks: usize,
         /// The first waiting ranks.
-        first: Vec<Standing>,
+        first: Vec<BlockedRank>,
     },
     /// Ranks call different collective operations at the same time.
     #[error("the ranks call different collectives at the same time: {0}, but {1}")]
-    Mismatch(Box<Standing>, Box<Standing>),
+    Mismatch(Box<BlockedRank>, Box<BlockedRank>),
 }
 
-fn listed(standing: &[Standing]) -> String {
-    standing.iter().map(Standing::to_string).collect::<Vec<_>>().join("; ")
+fn listed(blocked: &[BlockedRank]) -> String {
+    blocked.iter().map(BlockedRank::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Returns the time of a program on a machine, and its breakdown.
@@ -91,16 +91,16 @@ pub fn evaluate(program: &Program, machine: &Machine) -> Result<Outcome, Compose
 fn in_turns(program: &Program, machine: &Machine) -> Result<Outcome, ComposeError> {
     let mut evaluation = Evaluation::new(program, machine);
     for phase in &program.phases {
-        let mut turns = Turns::default();
+        let mut turns = Iterations::default();
         let mut n_done = 0;
         while n_done < phase.n_times {
-            evaluation.turn(&phase.steps)?;
+            evaluation.advance_all(&phase.steps)?;
             n_done += 1;
             if let Some(period) = turns.period(&evaluation) {
-                let n_periods = (phase.n_times - n_done) / period.n_turns;
+                let n_periods = (phase.n_times - n_done) / period.n_iterations;
                 evaluation.extrapolate(&period, n_periods);
-                n_done += n_periods * period.n_turns;
-                turns = Turns::default();
+                n_done += n_periods * period.n_iterations;
+                turns = Iterations::default();
             }
         }
     }
@@ -115,7 +115,7 @@ pub(super) struct Evaluation<'a> {
     speed: f64,
     pub(super) ranks: Vec<Rank>,
     transfers: Transfers,
-    gathering: Gathering,
+    pending: PendingCollective,
     /// Ranks that can advance.
     ready: Vec<u32>,
     pub(super) log: Log,
@@ -124,20 +124,20 @@ pub(super) struct Evaluation<'a> {
 
 /// Collective operation that ranks are entering.
 #[derive(Default)]
-struct Gathering {
+struct PendingCollective {
     n_entered: usize,
     entries_s: Vec<f64>,
-    parts: Vec<Option<(Collective, Place)>>,
+    parts: Vec<Option<(Collective, CallSite)>>,
     clocks: Clocks,
 }
 
 impl<'a> Evaluation<'a> {
     fn new(program: &'a Program, machine: &'a Machine) -> Self {
         let n_ranks = program.n_ranks;
-        let gathering = Gathering {
+        let pending = PendingCollective {
             entries_s: vec![0.0; n_ranks],
             parts: vec![None; n_ranks],
-            ..Gathering::default()
+            ..PendingCollective::default()
         };
         Self {
             program,
@@ -146,7 +146,7 @@ impl<'a> Evaluation<'a> {
             speed: machine.speed_of(n_ranks),
             ranks: (0..n_ranks).map(|_| Rank::new(program.regions.len())).collect(),
             transfers: Transfers::new(program.n_channels),
-            gathering,
+            pending,
             ready: Vec::new(),
             log: Log::new(n_ranks),
             n_steps: 0,
@@ -154,7 +154,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Advances all ranks from the first to the last of these steps.
-    fn turn(&mut self, steps: &[Vec<Step>]) -> Result<(), ComposeError> {
+    fn advance_all(&mut self, steps: &[Vec<Step>]) -> Result<(), ComposeError> {
         for rank in &mut self.ranks {
             (rank.next, rank.is_inside) = (0, false);
         }
@@ -169,7 +169,7 @@ impl<'a> Evaluation<'a> {
             return Ok(());
         }
         let first = stuck.iter().take(N_NAMED_MAX);
-        let first = first.map(|rank| self.standing(*rank, &steps[*rank][self.ranks[*rank].next]));
+        let first = first.map(|rank| self.blocked(*rank, &steps[*rank][self.ranks[*rank].next]));
         let (n_waiting, n_ranks) = (stuck.len(), self.ranks.len());
         Err(ComposeError::Deadlock { n_waiting, n_ranks, first: first.collect() })
     }
@@ -203,25 +203,25 @@ impl<'a> Evaluation<'a> {
                 own.compute_s += seconds / self.speed;
             }
             Act::Send { channel, to, bytes, mode, request } => {
-                let mut parts = self.network.parts(bytes);
-                parts.is_eager = match mode {
-                    SendMode::Standard => parts.is_eager,
+                let mut cost = self.network.cost(bytes);
+                cost.is_eager = match mode {
+                    SendMode::Standard => cost.is_eager,
                     SendMode::Synchronous => false,
                     SendMode::Buffered => true,
                 };
-                let (sent_s, transfer) = if parts.is_eager {
+                let (sent_s, transfer) = if cost.is_eager {
                     let sent_s = own.clock_s;
-                    own.clock_s += parts.sender_s();
+                    own.clock_s += cost.sender_s();
                     (sent_s, None)
                 } else {
                     let sent_s = own.clock_s.max(own.sends_until_s);
-                    own.sends_until_s = sent_s + parts.data_s;
+                    own.sends_until_s = sent_s + cost.data_s;
                     if request.is_some() {
-                        own.clock_s += parts.overhead_s;
+                        own.clock_s += cost.overhead_s;
                     }
                     (sent_s, Some(Side::Sender))
                 };
-                let sent = transfer::Sent { from: rank, to, at_s: sent_s, parts };
+                let sent = transfer::Sent { from: rank, to, at_s: sent_s, cost };
                 let (number, woken) = self.transfers.send(channel, sent);
                 self.ready.extend(woken);
                 own.hold(request, transfer.map(|side| (number, side)));
@@ -246,26 +246,26 @@ impl<'a> Evaluation<'a> {
         let Some((number, side)) = own.needs else { return true };
         let Some(transfer) = self.transfers.matched(number, rank) else { return false };
         own.needs = None;
-        if let Some(bond) = own.finish(&transfer, side) {
-            self.log.bond(rank as usize, bond);
+        if let Some(dependency) = own.finish(&transfer, side) {
+            self.log.dependency(rank as usize, dependency);
         }
         self.transfers.close(number);
         true
     }
 
     /// Enters a collective; the last rank to enter takes all ranks through it.
-    fn join(&mut self, rank: u32, part: Collective, place: Place) -> Result<(), ComposeError> {
+    fn join(&mut self, rank: u32, part: Collective, place: CallSite) -> Result<(), ComposeError> {
         let at = rank as usize;
-        let gathering = &mut self.gathering;
-        gathering.entries_s[at] = self.ranks[at].clock_s;
-        gathering.parts[at] = Some((part, place));
-        gathering.n_entered += 1;
-        if gathering.n_entered < self.ranks.len() {
+        let pending = &mut self.pending;
+        pending.entries_s[at] = self.ranks[at].clock_s;
+        pending.parts[at] = Some((part, place));
+        pending.n_entered += 1;
+        if pending.n_entered < self.ranks.len() {
             return Ok(());
         }
-        gathering.n_entered = 0;
-        let parts: Vec<(Collective, Place)> =
-            gathering.parts.iter_mut().filter_map(Option::take).collect();
+        pending.n_entered = 0;
+        let parts: Vec<(Collective, CallSite)> =
+            pending.parts.iter_mut().filter_map(Option::take).collect();
         let first = parts[0];
         let other = parts
             .iter()
@@ -273,7 +273,7 @@ impl<'a> Evaluation<'a> {
         if let Some(other) = other {
             let stands = |rank: usize| {
                 let (part, place) = parts[rank];
-                Box::new(self.standing(rank, &Step { place, act: Act::Collective(part) }))
+                Box::new(self.blocked(rank, &Step { place, act: Act::Collective(part) }))
             };
             return Err(ComposeError::Mismatch(stands(0), stands(other)));
         }
@@ -284,7 +284,7 @@ impl<'a> Evaluation<'a> {
 
     /// Takes all ranks through a collective after the `last` one entered.
     fn pass(&mut self, parts: &[Collective], last: u32) {
-        let Gathering { clocks, entries_s, .. } = &mut self.gathering;
+        let PendingCollective { clocks, entries_s, .. } = &mut self.pending;
         clocks.enter(entries_s);
         collectives::advance(clocks, parts, self.network, self.rules);
         for (rank, own) in (0_u32..).zip(&mut self.ranks) {
@@ -295,12 +295,12 @@ impl<'a> Evaluation<'a> {
                 self.ready.push(rank);
             }
         }
-        for (rank, bond) in clocks.bonds.drain(..) {
-            self.log.bond(rank, bond);
+        for (rank, dependency) in clocks.dependencies.drain(..) {
+            self.log.dependency(rank, dependency);
         }
     }
 
-    fn standing(&self, rank: usize, step: &Step) -> Standing {
+    fn blocked(&self, rank: usize, step: &Step) -> BlockedRank {
         let waits_for = match step.act {
             Act::Compute { .. } => "nothing".to_owned(),
             Act::Send { to, .. } => format!("rank {to} to receive"),
@@ -311,7 +311,7 @@ impl<'a> Evaluation<'a> {
             },
             Act::Collective(part) => format!("all ranks in `{}`", part.kind.name()),
         };
-        Standing {
+        BlockedRank {
             rank: u32::try_from(rank).unwrap_or(u32::MAX),
             region: self.region_name(step.place.region),
             site: step.place.site,
@@ -332,7 +332,7 @@ impl<'a> Evaluation<'a> {
         for (rank, earlier) in self.ranks.iter_mut().zip(&period.before) {
             rank.add(earlier, n, n * period.time_s);
         }
-        self.log.stretch(period.time_s, n * period.time_s);
+        self.log.extrapolate(period.time_s, n * period.time_s);
     }
 
     fn outcome(self) -> Outcome {
@@ -342,19 +342,19 @@ impl<'a> Evaluation<'a> {
 
 /// Ranks at the ends of the last iterations of a phase.
 #[derive(Default)]
-struct Turns {
+struct Iterations {
     last: Vec<Vec<Rank>>,
 }
 
 /// Number of iterations after which the state repeats, shifted in time.
 struct Period {
-    n_turns: u64,
+    n_iterations: u64,
     time_s: f64,
     /// Ranks before these iterations.
     before: Vec<Rank>,
 }
 
-impl Turns {
+impl Iterations {
     /// Returns the period that the iteration just evaluated completes, if any.
     fn period(&mut self, evaluation: &Evaluation<'_>) -> Option<Period> {
         if !evaluation.transfers.is_empty() {
@@ -362,12 +362,12 @@ impl Turns {
             return None;
         }
         let now = &evaluation.ranks;
-        let found = self.last.iter().rev().zip(1..).find_map(|(before, n_turns)| {
+        let found = self.last.iter().rev().zip(1..).find_map(|(before, n_iterations)| {
             let time_s = now.first()?.clock_s - before.first()?.clock_s;
             let within_s = EQUAL_WITHIN * now.first()?.clock_s.max(time_s);
             let is_later = |(now, before): (&Rank, &Rank)| now.is_later(before, time_s, within_s);
             let all = now.iter().zip(before).all(is_later);
-            all.then(|| Period { n_turns, time_s, before: before.clone() })
+            all.then(|| Period { n_iterations, time_s, before: before.clone() })
         });
         if PERIOD_MAX <= self.last.len() {
             self.last.remove(0);

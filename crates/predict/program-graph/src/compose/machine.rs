@@ -13,7 +13,7 @@
 //! Reading files: the caller does it.
 
 use super::collectives::Rules;
-use super::network::{Line, Network};
+use super::network::{LinearCost, Network};
 use models::network::NetModel;
 use serde::Deserialize;
 use thiserror::Error;
@@ -161,7 +161,7 @@ impl Machine {
 
 impl Described {
     fn machine(self) -> Result<Machine, MachineError> {
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines: Vec<LinearCost> = Vec::new();
         let whole = match (self.latency_us, self.per_byte_ns) {
             (Some(latency_us), Some(per_byte_ns)) => {
                 Some(DescribedLine { from_bytes: 0, latency_us, per_byte_ns })
@@ -197,12 +197,12 @@ impl Described {
 }
 
 impl DescribedLine {
-    fn line(&self) -> Result<Line, MachineError> {
+    fn line(&self) -> Result<LinearCost, MachineError> {
         let time = |key, value: f64| {
             let is_possible = 0.0 <= value && value.is_finite();
             within(key, value, is_possible, "write 0 or a number above")
         };
-        Ok(Line {
+        Ok(LinearCost {
             from_bytes: self.from_bytes,
             latency_s: time("latency_us", self.latency_us)? * 1e-6,
             s_per_byte: time("per_byte_ns", self.per_byte_ns)? * 1e-9,

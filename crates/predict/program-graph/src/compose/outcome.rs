@@ -13,7 +13,7 @@ pub struct Outcome {
     /// Times by region, the longest first.
     pub regions: Vec<RegionTime>,
     /// Critical path: stays at ranks in the order of time, with a message between two stays.
-    pub path: Vec<Leg>,
+    pub path: Vec<PathInterval>,
     /// Time on the path between ranks, in s.
     pub path_transfer_s: f64,
     /// Number of steps evaluated, without extrapolated iterations.
@@ -50,7 +50,7 @@ pub struct RegionTime {
 
 /// A stay of the critical path at one rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Leg {
+pub struct PathInterval {
     /// Rank.
     pub rank: u32,
     /// Start, in s.
@@ -78,7 +78,7 @@ impl Outcome {
             total_s,
             ranks: ranks.iter().map(RankTime::of).collect(),
             regions,
-            path: path.map_or_else(Vec::new, |path| path.legs),
+            path: path.map_or_else(Vec::new, |path| path.intervals),
             path_transfer_s,
             n_steps,
         }

@@ -7,8 +7,8 @@
 //! - Legs and transfers have no gaps: their times, with those of extrapolated iterations, add up to the
 //!   total.
 
-use super::collectives::Bond;
-use super::outcome::Leg;
+use super::collectives::Dependency;
+use super::outcome::PathInterval;
 
 /// Record of an evaluation, for finding the path.
 #[derive(Debug)]
@@ -16,13 +16,13 @@ pub(super) struct Log {
     /// Start of each step in s and its region, by rank.
     steps: Vec<Vec<(f64, u32)>>,
     /// Dependencies in the order of time, by rank.
-    bonds: Vec<Vec<Bond>>,
-    stretches: Vec<Stretch>,
+    dependencies: Vec<Vec<Dependency>>,
+    extrapolations: Vec<Extrapolation>,
 }
 
 /// Iterations of a repeated phase that were extrapolated.
 #[derive(Debug)]
-struct Stretch {
+struct Extrapolation {
     /// Number of steps and dependencies recorded before, by rank.
     marks: Vec<(usize, usize)>,
     period_s: f64,
@@ -33,7 +33,7 @@ struct Stretch {
 #[derive(Debug)]
 pub(super) struct Path {
     /// Stays at ranks; in reverse order until the path is complete.
-    pub(super) legs: Vec<Leg>,
+    pub(super) intervals: Vec<PathInterval>,
     /// Time on the path in s, by region.
     pub(super) regions_s: Vec<f64>,
     /// Part of this time between two ranks, in s.
@@ -47,15 +47,15 @@ impl Log {
     pub(super) fn new(n_ranks: usize) -> Self {
         Self {
             steps: vec![Vec::new(); n_ranks],
-            bonds: vec![Vec::new(); n_ranks],
-            stretches: Vec::new(),
+            dependencies: vec![Vec::new(); n_ranks],
+            extrapolations: Vec::new(),
         }
     }
 
     /// Records that a rank begins a step.
     pub(super) fn step(&mut self, rank: usize, at_s: f64, region: u32) {
         // Consecutive steps in the same region need only one entry.
-        let resumed = self.stretches.last().map(|stretch| stretch.marks[rank].0);
+        let resumed = self.extrapolations.last().map(|stretch| stretch.marks[rank].0);
         let steps = &mut self.steps[rank];
         let is_first = resumed.unwrap_or(0) == steps.len();
         if is_first || steps.last().is_none_or(|(_, last)| *last != region) {
@@ -64,54 +64,54 @@ impl Log {
     }
 
     /// Records that a rank depended on another one.
-    pub(super) fn bond(&mut self, rank: usize, bond: Bond) {
-        self.bonds[rank].push(bond);
+    pub(super) fn dependency(&mut self, rank: usize, dependency: Dependency) {
+        self.dependencies[rank].push(dependency);
     }
 
     /// Records that all clocks advance by `added_s`: periods of `period_s`, each like the one before.
-    pub(super) fn stretch(&mut self, period_s: f64, added_s: f64) {
-        let marks = self.steps.iter().zip(&self.bonds);
-        let marks = marks.map(|(steps, bonds)| (steps.len(), bonds.len())).collect();
-        self.stretches.push(Stretch { marks, period_s, added_s });
+    pub(super) fn extrapolate(&mut self, period_s: f64, added_s: f64) {
+        let marks = self.steps.iter().zip(&self.dependencies);
+        let marks = marks.map(|(steps, dependencies)| (steps.len(), dependencies.len())).collect();
+        self.extrapolations.push(Extrapolation { marks, period_s, added_s });
     }
 
     /// Follows the path from the end of a rank.
     pub(super) fn path(&self, rank: usize, end_s: f64, n_regions: usize) -> Path {
         let mut path = Path {
-            legs: Vec::new(),
+            intervals: Vec::new(),
             regions_s: vec![0.0; n_regions],
             transfer_s: 0.0,
             weight: 1.0,
             weighed_from_s: f64::INFINITY,
         };
-        let mut at = Cursor { rank, at_s: end_s, n_stretches: self.stretches.len() };
+        let mut at = Cursor { rank, at_s: end_s, n_stretches: self.extrapolations.len() };
         // Each dependency is passed at most once, so that the loop ends even with messages that take no
         // time.
-        let n_bonds: usize = self.bonds.iter().map(Vec::len).sum();
-        for _ in 0..=n_bonds + self.stretches.len() {
+        let n_bonds: usize = self.dependencies.iter().map(Vec::len).sum();
+        for _ in 0..=n_bonds + self.extrapolations.len() {
             if !self.follow(&mut at, &mut path) {
                 break;
             }
         }
-        path.legs.reverse();
+        path.intervals.reverse();
         path
     }
 
     /// Follows one stay and its cause; returns false at the start of the program.
     fn follow(&self, at: &mut Cursor, path: &mut Path) -> bool {
-        let stretch = at.n_stretches.checked_sub(1).map(|last| &self.stretches[last]);
+        let stretch = at.n_stretches.checked_sub(1).map(|last| &self.extrapolations[last]);
         let (steps_from, bonds_from) = stretch.map_or((0, 0), |stretch| stretch.marks[at.rank]);
         let steps = self.steps_of(at, steps_from);
-        let bonds = &self.bonds[at.rank][bonds_from..self.bonds_end(at)];
-        let n_before = bonds.partition_point(|bond| bond.at_s <= at.at_s);
-        if let Some(bond) = n_before.checked_sub(1).map(|last| bonds[last]) {
-            path.stay(at.rank, [bond.at_s, at.at_s], steps);
-            let region = region_at(steps, bond.at_s);
-            let from_s = bond.since_s.min(bond.at_s);
-            let took_s = path.weighed([from_s, bond.at_s]);
+        let dependencies = &self.dependencies[at.rank][bonds_from..self.bonds_end(at)];
+        let n_before = dependencies.partition_point(|dependency| dependency.at_s <= at.at_s);
+        if let Some(dependency) = n_before.checked_sub(1).map(|last| dependencies[last]) {
+            path.stay(at.rank, [dependency.at_s, at.at_s], steps);
+            let region = region_at(steps, dependency.at_s);
+            let from_s = dependency.since_s.min(dependency.at_s);
+            let took_s = path.weighed([from_s, dependency.at_s]);
             path.add(region, took_s);
             path.transfer_s += took_s;
-            (at.rank, at.at_s) = (bond.on as usize, from_s);
+            (at.rank, at.at_s) = (dependency.on as usize, from_s);
             return true;
         }
         let Some(stretch) = stretch else {
@@ -130,12 +130,12 @@ impl Log {
 
     /// Returns the end of the recorded dependencies in the cursor's part.
     fn bonds_end(&self, at: &Cursor) -> usize {
-        let next = self.stretches.get(at.n_stretches);
-        next.map_or(self.bonds[at.rank].len(), |stretch| stretch.marks[at.rank].1)
+        let next = self.extrapolations.get(at.n_stretches);
+        next.map_or(self.dependencies[at.rank].len(), |stretch| stretch.marks[at.rank].1)
     }
 
     fn steps_of(&self, at: &Cursor, from: usize) -> &[(f64, u32)] {
-        let next = self.stretches.get(at.n_stretches);
+        let next = self.extrapolations.get(at.n_stretches);
         let end = next.map_or(self.steps[at.rank].len(), |stretch| stretch.marks[at.rank].0);
         &self.steps[at.rank][from..end]
     }
@@ -176,7 +176,7 @@ impl Path {
             }
         }
         let rank = u32::try_from(rank).unwrap_or(u32::MAX);
-        self.legs.push(Leg { rank, from_s, to_s, region: longest.1 });
+        self.intervals.push(PathInterval { rank, from_s, to_s, region: longest.1 });
     }
 
     fn add(&mut self, region: Option<u32>, took_s: f64) {

@@ -28,7 +28,7 @@ pub(super) struct Phase {
 /// One action of a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Step {
-    pub(super) place: Place,
+    pub(super) place: CallSite,
     pub(super) act: Act,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Act {
 
 /// Location of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct CallSite {
     /// Region that its time counts for; see [`ProgramBuilder::region`].
     pub region: u32,
     /// Number that distinguishes call sites, such as a line.
@@ -244,7 +244,12 @@ impl ProgramBuilder {
     ///
     /// # Errors
     /// When the step refers to a rank or a request that does not exist.
-    pub fn push(&mut self, rank: u32, place: Place, what: Operation) -> Result<(), ProgramError> {
+    pub fn push(
+        &mut self,
+        rank: u32,
+        place: CallSite,
+        what: Operation,
+    ) -> Result<(), ProgramError> {
         self.is_rank(rank)?;
         let act = self.act(rank, what)?;
         if let Some(phase) = self.program.phases.last_mut() {

@@ -16,7 +16,7 @@ pub(super) fn program(ranks: &[Vec<Operation>]) -> Program {
                 Operation::Collective(_) => regions[2],
                 _ => regions[1],
             };
-            builder.push(rank, Place { region, site }, *operation).expect("a possible step");
+            builder.push(rank, CallSite { region, site }, *operation).expect("a possible step");
         }
     }
     builder.finish()

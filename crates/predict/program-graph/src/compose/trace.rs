@@ -27,7 +27,7 @@
 //! Datatypes of other sizes, and communicators: `export` writes neither.
 
 use super::program::{
-    Collective, Kind, Operation, Place, Program, ProgramBuilder, ProgramError, SendMode,
+    CallSite, Collective, Kind, Operation, Program, ProgramBuilder, ProgramError, SendMode,
 };
 use std::collections::{HashMap, VecDeque};
 use thiserror::Error;
@@ -135,13 +135,13 @@ impl TraceReader {
             numbers.push(number.ok_or(Wrong::Form("after the action come numbers"))?);
         }
         let region = self.builder.region(name);
-        self.action(rank, Place { region, site: line }, name, numbers)
+        self.action(rank, CallSite { region, site: line }, name, numbers)
     }
 
     fn action(
         &mut self,
         rank: u32,
-        place: Place,
+        place: CallSite,
         name: &str,
         numbers: &[f64],
     ) -> Result<(), Wrong> {
@@ -174,7 +174,7 @@ impl TraceReader {
         }
     }
 
-    fn compute(&mut self, rank: u32, place: Place, flops: f64) -> Result<(), Wrong> {
+    fn compute(&mut self, rank: u32, place: CallSite, flops: f64) -> Result<(), Wrong> {
         if flops <= 0.0 {
             return Ok(());
         }
@@ -191,7 +191,7 @@ impl TraceReader {
         Ok(self.n_started)
     }
 
-    fn wait_for_all(&mut self, rank: u32, place: Place) -> Result<(), Wrong> {
+    fn wait_for_all(&mut self, rank: u32, place: CallSite) -> Result<(), Wrong> {
         let started = self.started.get_mut(rank as usize);
         let open = started.map(|started| started.drain().flat_map(|(_, open)| open));
         let mut open: Vec<u64> = open.map_or_else(Vec::new, Iterator::collect);
@@ -205,7 +205,7 @@ impl TraceReader {
     fn collective(
         &mut self,
         rank: u32,
-        place: Place,
+        place: CallSite,
         name: &str,
         numbers: &[f64],
     ) -> Result<(), Wrong> {

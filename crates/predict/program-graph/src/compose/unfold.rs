@@ -17,7 +17,7 @@
 mod operation;
 mod walk;
 
-use super::program::{Place, Program, ProgramBuilder, ProgramError};
+use super::program::{CallSite, Program, ProgramBuilder, ProgramError};
 use crate::shape::{Graph, Node, Role};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -101,13 +101,13 @@ pub fn unfold(graph: &Graph, setting: &Setting<'_>) -> Result<Unfolded, UnfoldEr
         let role = role_of(graph, setting, rank).ok_or(UnfoldError::NoRole { rank })?;
         let mut walk = Walk::new(graph, setting, rank, N_STEPS_MAX - n_steps);
         walk.sequence(&role.body)?;
-        n_steps += walk.passages.len();
-        let shares = Shares::of(&walk.passages);
+        n_steps += walk.visited.len();
+        let shares = Shares::of(&walk.visited);
         let here = operation::Here { rank, role, shares, setting };
-        for passage in &walk.passages {
-            let region = builder.region(&region_name(role, passage.node));
-            let place = Place { region, site: passage.node.place.line };
-            operation::push(&mut builder, &here, place, passage)?;
+        for visited in &walk.visited {
+            let region = builder.region(&region_name(role, visited.node));
+            let place = CallSite { region, site: visited.node.location.line };
+            operation::push(&mut builder, &here, place, visited)?;
         }
         notes.append(&mut walk.notes);
     }
@@ -136,11 +136,11 @@ struct Shares {
 }
 
 impl Shares {
-    fn of(passages: &[walk::Passage<'_>]) -> Self {
+    fn of(visited: &[walk::VisitedNode<'_>]) -> Self {
         let mut n_passages = BTreeMap::new();
-        for passage in passages {
+        for visited in visited {
             // Calls on the same line share the measurements of that line.
-            *n_passages.entry(passage.node.label().unwrap_or_default()).or_default() += 1.0;
+            *n_passages.entry(visited.node.label().unwrap_or_default()).or_default() += 1.0;
         }
         Self { n_passages }
     }

@@ -1,6 +1,6 @@
 //! Frames around sequences: loops, functions, branches.
 
-use super::part::{GAP, Part, SIZE, SMALL};
+use super::fragment::{Fragment, GAP, SIZE, SMALL};
 use super::text::width;
 
 /// Space between a frame and its contents, in pixels.
@@ -9,22 +9,22 @@ const PAD: f64 = 8.0;
 const BACK: f64 = 10.0;
 
 /// Draws a loop: its count above, the back edge on its left.
-pub(super) fn repeated(count: &str, header: &str, inner: &Part) -> Part {
+pub(super) fn repeated(count: &str, header: &str, inner: &Fragment) -> Fragment {
     let bar = 20.0;
     let words = width(count, SIZE) * 1.08 + width(header, SMALL) + 34.0;
     let left = inner.left.max(20.0) + PAD + BACK;
     let right = (inner.right + PAD).max(words - left);
     let top = bar + GAP;
     let height = top + inner.height + GAP;
-    let mut part = Part::of(left, right, height);
-    part.rect("loop", (-left, 0.0), (left + right, height));
-    part.text(-left + 8.0, 14.0, "b", count);
-    part.text(-left + 16.0 + width(count, SIZE) * 1.08, 14.0, "s", header);
-    part.way(&[(0.0, bar), (0.0, top)], true);
-    part.place(inner, 0.0, top);
+    let mut fragment = Fragment::of(left, right, height);
+    fragment.rect("loop", (-left, 0.0), (left + right, height));
+    fragment.text(-left + 8.0, 14.0, "b", count);
+    fragment.text(-left + 16.0 + width(count, SIZE) * 1.08, 14.0, "s", header);
+    fragment.flow_line(&[(0.0, bar), (0.0, top)], true);
+    fragment.place(inner, 0.0, top);
     let (bottom, x) = (top + inner.height, -left + BACK * 0.6);
     if !inner.is_end {
-        part.way(
+        fragment.flow_line(
             &[
                 (0.0, bottom),
                 (0.0, bottom + 8.0),
@@ -35,72 +35,73 @@ pub(super) fn repeated(count: &str, header: &str, inner: &Part) -> Part {
             true,
         );
     }
-    part.way(&[(0.0, bottom + if inner.is_end { 8.0 } else { 0.0 }), (0.0, height)], false);
-    part
+    fragment
+        .flow_line(&[(0.0, bottom + if inner.is_end { 8.0 } else { 0.0 }), (0.0, height)], false);
+    fragment
 }
 
 /// Draws the body of a function, with its name.
-pub(super) fn called(name: &str, inner: &Part) -> Part {
+pub(super) fn called(name: &str, inner: &Fragment) -> Fragment {
     let top = 18.0;
     let left = inner.left.max(20.0) + PAD;
     let right = (inner.right + PAD).max(width(name, SMALL) + 14.0 - left);
     let height = top + inner.height + 8.0;
-    let mut part = Part::of(left, right, height);
-    part.rect("call", (-left, 0.0), (left + right, height));
-    part.text(-left + 7.0, 11.5, "f", name);
+    let mut fragment = Fragment::of(left, right, height);
+    fragment.rect("call", (-left, 0.0), (left + right, height));
+    fragment.text(-left + 7.0, 11.5, "f", name);
     // Where the name reaches the axis, the line continues below it.
     let is_crossed = left - 10.0 < width(name, SMALL);
-    part.way(&[(0.0, if is_crossed { 14.0 } else { 0.0 }), (0.0, top)], false);
-    part.place(inner, 0.0, top);
+    fragment.flow_line(&[(0.0, if is_crossed { 14.0 } else { 0.0 }), (0.0, top)], false);
+    fragment.place(inner, 0.0, top);
     if !inner.is_end {
-        part.way(&[(0.0, top + inner.height), (0.0, height)], false);
+        fragment.flow_line(&[(0.0, top + inner.height), (0.0, height)], false);
     }
-    part.is_end = inner.is_end;
-    part
+    fragment.is_end = inner.is_end;
+    fragment
 }
 
 /// Half the height of a diamond, whose width fits its text.
 const DIAMOND: f64 = 12.0;
 
 /// Draws a diamond with a condition in it.
-pub(super) fn diamond(condition: &str) -> Part {
+pub(super) fn diamond(condition: &str) -> Fragment {
     let half = width(condition, SMALL) / 2.0 + 16.0;
     let (mid, height) = (DIAMOND, 2.0 * DIAMOND);
-    let mut part = Part::of(half, half, height);
-    part.put(&format!(
+    let mut fragment = Fragment::of(half, half, height);
+    fragment.put(&format!(
         "<path class=\"cond\" d=\"M{:.1} {mid} L{:.1} 0 H{:.1} L{half:.1} {mid} L{:.1} {height} H{:.1} Z\"/>",
         -half, -half + DIAMOND, half - DIAMOND, half - DIAMOND, -half + DIAMOND
     ));
-    part.text(0.0, mid + 3.5, "c", condition);
-    part
+    fragment.text(0.0, mid + 3.5, "c", condition);
+    fragment
 }
 
 /// Draws a branch with one arm that is shown; the other bypasses it on the right.
-pub(super) fn passed(condition: &Part, done: (&str, &Part), past: &str) -> Part {
+pub(super) fn passed(condition: &Fragment, done: (&str, &Fragment), past: &str) -> Fragment {
     let (label, inner) = done;
     let top = condition.height + 22.0;
     let bypass = inner.right.max(condition.right).max(20.0) + 14.0;
     let right = bypass + width(past, SMALL) + 6.0;
     let left = inner.left.max(condition.left).max(width(label, SMALL) + 12.0);
     let height = top + inner.height + 14.0;
-    let mut part = Part::of(left, right, height);
-    part.place(condition, 0.0, 0.0);
-    part.way(&[(0.0, condition.height), (0.0, top)], true);
-    part.text(-5.0, condition.height + 13.0, "e", label);
-    part.place(inner, 0.0, top);
-    part.way(
+    let mut fragment = Fragment::of(left, right, height);
+    fragment.place(condition, 0.0, 0.0);
+    fragment.flow_line(&[(0.0, condition.height), (0.0, top)], true);
+    fragment.text(-5.0, condition.height + 13.0, "e", label);
+    fragment.place(inner, 0.0, top);
+    fragment.flow_line(
         &[(condition.right, DIAMOND), (bypass, DIAMOND), (bypass, height), (0.0, height)],
         false,
     );
-    part.text(bypass + 4.0, DIAMOND + 12.0, "s", past);
+    fragment.text(bypass + 4.0, DIAMOND + 12.0, "s", past);
     if !inner.is_end {
-        part.way(&[(0.0, top + inner.height), (0.0, height)], false);
+        fragment.flow_line(&[(0.0, top + inner.height), (0.0, height)], false);
     }
-    part
+    fragment
 }
 
 /// Draws a branch with several arms that are shown, side by side.
-pub(super) fn parted(condition: &Part, arms: &[(String, Part)]) -> Part {
+pub(super) fn parted(condition: &Fragment, arms: &[(String, Fragment)]) -> Fragment {
     let between = 18.0;
     let label_width = |label: &str| width(label, SMALL) + 14.0;
     let spans: Vec<(f64, f64)> = arms
@@ -118,24 +119,24 @@ pub(super) fn parted(condition: &Part, arms: &[(String, Part)]) -> Part {
     let tallest = arms.iter().map(|(_, arm)| arm.height).fold(0.0, f64::max);
     let bottom = top + tallest + 10.0;
     let (left, right) = (first.max(condition.left), (total - first).max(condition.right));
-    let mut part = Part::of(left, right, bottom + 8.0);
-    part.place(condition, 0.0, 0.0);
-    part.way(&[(0.0, condition.height), (0.0, bus)], false);
+    let mut fragment = Fragment::of(left, right, bottom + 8.0);
+    fragment.place(condition, 0.0, 0.0);
+    fragment.flow_line(&[(0.0, condition.height), (0.0, bus)], false);
     let mut is_open = false;
     for ((label, arm), (left, right)) in arms.iter().zip(spans) {
         let axis = x + left;
-        part.way(&[(0.0, bus), (axis, bus), (axis, top)], true);
-        part.text(axis + 5.0, bus + 13.0, "s", label);
-        part.place(arm, axis, top);
+        fragment.flow_line(&[(0.0, bus), (axis, bus), (axis, top)], true);
+        fragment.text(axis + 5.0, bus + 13.0, "s", label);
+        fragment.place(arm, axis, top);
         if !arm.is_end {
-            part.way(&[(axis, top + arm.height), (axis, bottom), (0.0, bottom)], false);
+            fragment.flow_line(&[(axis, top + arm.height), (axis, bottom), (0.0, bottom)], false);
             is_open = true;
         }
         x = axis + right + between;
     }
     if is_open {
-        part.way(&[(0.0, bottom), (0.0, bottom + 8.0)], false);
+        fragment.flow_line(&[(0.0, bottom), (0.0, bottom + 8.0)], false);
     }
-    part.is_end = !is_open;
-    part
+    fragment.is_end = !is_open;
+    fragment
 }

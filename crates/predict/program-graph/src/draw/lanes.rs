@@ -1,10 +1,10 @@
 //! The page: a lane for each role, the legend, and the switch between the views.
 
+use super::fragment::Fragment;
 use super::legend;
-use super::part::Part;
 use super::steps::{Drawer, title};
 use super::text::{escape, width};
-use super::{View, part};
+use super::{View, fragment};
 use crate::shape::{Graph, Origin, Role};
 
 const MARGIN: f64 = 16.0;
@@ -67,7 +67,7 @@ pub(super) fn page(graph: &Graph, name: &str, view: View) -> String {
 }
 
 fn view_of(graph: &Graph, name: &str, view: View) -> Page {
-    let lanes: Vec<(&Role, Part)> = graph
+    let lanes: Vec<(&Role, Fragment)> = graph
         .roles
         .iter()
         .map(|role| (role, Drawer::new(view).body(&role.body).unwrap_or_default()))
@@ -83,9 +83,9 @@ fn view_of(graph: &Graph, name: &str, view: View) -> Page {
     let legend = legend::legend(graph, view, lanes_width.max(640.0) - 2.0 * MARGIN);
     let width_all = lanes_width.max(legend.right + 2.0 * MARGIN).max(title_width(name) + 160.0);
     let legend_y = TITLE_HEIGHT + lane_height + MARGIN;
-    let mut whole = Part::default();
+    let mut whole = Fragment::default();
     whole.text(MARGIN, 25.0, "h", name);
-    whole.text(MARGIN + width(name, 16.0) * 1.1 + 14.0, 25.0, "s", &said(graph));
+    whole.text(MARGIN + width(name, 16.0) * 1.1 + 14.0, 25.0, "s", &labels(graph));
     put_switch(&mut whole.svg, view, width_all);
     svg.push_str(&format!("<g transform=\"translate({MARGIN} {legend_y:.1})\">{}</g>", legend.svg));
     Page { svg: whole.svg + &svg, width: width_all, height: legend_y + legend.height + MARGIN }
@@ -96,7 +96,7 @@ fn title_width(name: &str) -> f64 {
 }
 
 /// Describes the origin of the graph in a few words.
-fn said(graph: &Graph) -> String {
+fn labels(graph: &Graph) -> String {
     let ranks = graph.n_ranks.map(|n| format!(", {n} ranks")).unwrap_or_default();
     match graph.origin {
         Origin::Source => "from its sources".to_owned(),
@@ -106,8 +106,8 @@ fn said(graph: &Graph) -> String {
 }
 
 /// Draws a lane at its position; returns its width.
-fn put_lane(svg: &mut String, role: &Role, lane: &Part, (x, height): (f64, f64)) -> f64 {
-    let head = width(&role.name, 13.0) * 1.08 + width(&role.ranks, part::SIZE) + 30.0;
+fn put_lane(svg: &mut String, role: &Role, lane: &Fragment, (x, height): (f64, f64)) -> f64 {
+    let head = width(&role.name, 13.0) * 1.08 + width(&role.ranks, fragment::SIZE) + 30.0;
     let left = lane.left.max(60.0) + LANE_PAD;
     let w = (left + lane.right + LANE_PAD).max(head + 2.0 * LANE_PAD);
     let y = TITLE_HEIGHT;
@@ -117,7 +117,7 @@ fn put_lane(svg: &mut String, role: &Role, lane: &Part, (x, height): (f64, f64))
         y + 6.0,
         x + w - 6.0,
         y + 26.0));
-    let mut words = Part::default();
+    let mut words = Fragment::default();
     words.text(x + 10.0, y + 18.0, "r", &role.name);
     let beside = match (role.name == role.ranks, role.measured_ranks.len()) {
         (true, 0) => String::new(),
@@ -137,7 +137,7 @@ fn put_switch(svg: &mut String, view: View, right: f64) {
         View::Full => "regions only",
         View::Regions => "whole graph",
     };
-    let w = width(words, part::SIZE) + 20.0;
+    let w = width(words, fragment::SIZE) + 20.0;
     let x = right - MARGIN - w;
     svg.push_str(&format!("<g class=\"switch\" onclick=\"other()\">{}<rect x=\"{x:.1}\" y=\"10\" width=\"{w:.1}\" height=\"22\" rx=\"4\"/>\
          <text x=\"{:.1}\" y=\"25\">{words}</text></g>",

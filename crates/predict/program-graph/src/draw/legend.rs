@@ -1,7 +1,7 @@
 //! Legend: meaning of the symbols that occur in a picture.
 
 use super::View;
-use super::part::{Part, SMALL};
+use super::fragment::{Fragment, SMALL};
 use super::symbol::{HALF, HEIGHT, symbol};
 use super::text::width;
 use crate::regions;
@@ -9,7 +9,7 @@ use crate::shape::{Graph, Kind, Mpi, Node, Side};
 use std::collections::BTreeMap;
 
 /// Draws the legend within this width.
-pub(super) fn legend(graph: &Graph, view: View, width_max: f64) -> Part {
+pub(super) fn legend(graph: &Graph, view: View, width_max: f64) -> Fragment {
     let mut entries: Vec<(String, String)> = Vec::new();
     let has =
         |wanted: &dyn Fn(&Node) -> bool| graph.roles.iter().any(|role| any(&role.body, wanted));
@@ -36,7 +36,7 @@ pub(super) fn legend(graph: &Graph, view: View, width_max: f64) -> Part {
         entries.push((sample("loop", "", true), "loop with its iterations".into()));
     }
     if view == View::Full {
-        if has(&|node| matches!(node.kind, Kind::Group(_))) {
+        if has(&|node| matches!(node.kind, Kind::Call(_))) {
             entries.push((sample("call", "", true), "function".into()));
         }
         entries.push(("<text x=\"0\" y=\"17\" class=\"p\">I, II</text>".into(), "region".into()));
@@ -44,24 +44,24 @@ pub(super) fn legend(graph: &Graph, view: View, width_max: f64) -> Part {
     lay_out(&entries, width_max)
 }
 
-fn lay_out(entries: &[(String, String)], width_max: f64) -> Part {
+fn lay_out(entries: &[(String, String)], width_max: f64) -> Fragment {
     let cell = entries.iter().map(|(_, words)| width(words, SMALL)).fold(0.0, f64::max)
         + 2.0 * HALF
         + 26.0;
-    let mut part = Part::default();
+    let mut fragment = Fragment::default();
     let (mut x, mut y) = (0.0, 0.0);
     for (drawing, words) in entries {
         if width_max < x + cell && 0.0 < x {
             (x, y) = (0.0, y + HEIGHT + 10.0);
         }
-        let one = Part { svg: drawing.clone(), ..Part::default() };
-        part.place(&one, x + HALF, y);
-        part.text(x + 2.0 * HALF + 6.0, y + HEIGHT / 2.0 + 3.5, "s", words);
+        let one = Fragment { svg: drawing.clone(), ..Fragment::default() };
+        fragment.place(&one, x + HALF, y);
+        fragment.text(x + 2.0 * HALF + 6.0, y + HEIGHT / 2.0 + 3.5, "s", words);
         x += cell;
-        part.right = part.right.max(x);
+        fragment.right = fragment.right.max(x);
     }
-    part.height = y + HEIGHT;
-    part
+    fragment.height = y + HEIGHT;
+    fragment
 }
 
 fn sample(class: &str, dashed: &str, is_small: bool) -> String {

@@ -1,16 +1,16 @@
 //! Draws the steps of a role as parts of a picture.
 
 use super::View;
+use super::fragment::{Fragment, SIZE, SMALL, sequence, text_box};
 use super::frames::{called, diamond, parted, passed, repeated};
-use super::part::{Part, SIZE, SMALL, sequence, text_box};
-use super::said::{
-    N_BESIDE_MAX, beside, counted, describe, n_operations, per_rank, place, places, product,
+use super::labels::{
+    N_BESIDE_MAX, beside, counted, describe, location, locations, n_operations, per_rank, product,
     regions_of,
 };
 use super::symbol::{HALF, HEIGHT, symbol};
 use super::text::{escape, seconds, shorten, times, width};
 use crate::regions::roman;
-use crate::shape::{Arm, Branch, Exit, Group, Kind, Mpi, Node};
+use crate::shape::{Arm, Branch, Call, Jump, Kind, Mpi, Node};
 
 /// Largest number of characters of conditions, and of loop headers.
 const N_CONDITION_MAX: usize = 40;
@@ -29,37 +29,37 @@ impl Drawer {
     }
 
     /// Draws a sequence; `None` when nothing of it is shown.
-    pub(super) fn body(&mut self, nodes: &[Node]) -> Option<Part> {
-        let parts = self.parts(nodes);
-        (!parts.is_empty()).then(|| sequence(&parts))
+    pub(super) fn body(&mut self, nodes: &[Node]) -> Option<Fragment> {
+        let fragments = self.fragments(nodes);
+        (!fragments.is_empty()).then(|| sequence(&fragments))
     }
 
-    fn parts(&mut self, nodes: &[Node]) -> Vec<Part> {
-        let mut parts = Vec::new();
+    fn fragments(&mut self, nodes: &[Node]) -> Vec<Fragment> {
+        let mut fragments = Vec::new();
         let mut at = 0;
         while let Some(node) = nodes.get(at) {
             if is_quiet(node) {
                 // Consecutive computation without MPI shares one box.
                 let run = nodes.get(at..).unwrap_or_default();
                 let n_quiet = run.iter().take_while(|node| is_quiet(node)).count();
-                parts.extend(self.computation(run.get(..n_quiet).unwrap_or_default()));
+                fragments.extend(self.computation(run.get(..n_quiet).unwrap_or_default()));
                 at += n_quiet.max(1);
                 continue;
             }
-            parts.extend(self.node(node));
+            fragments.extend(self.node(node));
             at += 1;
         }
-        parts
+        fragments
     }
 
-    fn node(&mut self, node: &Node) -> Vec<Part> {
+    fn node(&mut self, node: &Node) -> Vec<Fragment> {
         let measured = node.measured;
         match &node.kind {
             Kind::Mpi(mpi) => self.operation(node, mpi).into_iter().collect(),
-            Kind::Exit(exit) => self.exit(exit).into_iter().collect(),
+            Kind::Jump(exit) => self.exit(exit).into_iter().collect(),
             Kind::Branch(branch) => self.branch(branch).into_iter().collect(),
-            Kind::Group(group) if self.view == View::Regions => self.parts(&group.body),
-            Kind::Group(group) => self.group(node, group).into_iter().collect(),
+            Kind::Call(group) if self.view == View::Regions => self.fragments(&group.body),
+            Kind::Call(group) => self.group(node, group).into_iter().collect(),
             Kind::Loop(of) => {
                 let inner = self.body(&of.body).unwrap_or_default();
                 let iterations = measured.and_then(|it| it.iterations);
@@ -70,30 +70,30 @@ impl Drawer {
                     View::Full => shorten(&of.header, N_HEADER_MAX),
                     View::Regions => String::new(),
                 };
-                let mut part = repeated(&format!("↻ {count}{iterations} ×"), &header, &inner);
-                part.hint(&format!("{} ({})", of.header, place(node)));
-                vec![part]
+                let mut fragment = repeated(&format!("↻ {count}{iterations} ×"), &header, &inner);
+                fragment.hint(&format!("{} ({})", of.header, location(node)));
+                vec![fragment]
             }
             Kind::Compute(_) => Vec::new(),
         }
     }
 
     /// Draws a function; functions that only call each other share a frame.
-    fn group(&mut self, node: &Node, group: &Group) -> Option<Part> {
+    fn group(&mut self, node: &Node, group: &Call) -> Option<Fragment> {
         if group.is_recursive {
             let words = format!("{}() again, within itself", group.function);
             return Some(text_box(&[(0, words)], "again"));
         }
         let mut names = vec![format!("{}()", group.function)];
         let mut body = &group.body;
-        while let [Node { kind: Kind::Group(inner), .. }] = body.as_slice() {
+        while let [Node { kind: Kind::Call(inner), .. }] = body.as_slice() {
             if inner.is_recursive {
                 break;
             }
             names.push(format!("{}()", inner.function));
             body = &inner.body;
         }
-        let inside = places(body);
+        let inside = locations(body);
         let regions = regions_of(body);
         let known = self.drawn.iter().find(|(known, _)| *known == inside);
         if let Some((_, before)) = known.filter(|_| 1 < n_operations(body)) {
@@ -103,12 +103,12 @@ impl Drawer {
         }
         let inner = self.body(body)?;
         self.drawn.push((inside, regions));
-        let mut part = called(&shorten(&names.join(" › "), 70), &inner);
-        part.hint(&format!("{} ({})", group.function, place(node)));
-        Some(part)
+        let mut fragment = called(&shorten(&names.join(" › "), 70), &inner);
+        fragment.hint(&format!("{} ({})", group.function, location(node)));
+        Some(fragment)
     }
 
-    fn branch(&mut self, branch: &Branch) -> Option<Part> {
+    fn branch(&mut self, branch: &Branch) -> Option<Fragment> {
         let condition = shorten(&branch.condition, N_CONDITION_MAX);
         let mut condition = match self.view {
             View::Full => diamond(&condition),
@@ -119,13 +119,13 @@ impl Drawer {
             let share = arm.probability.map(|share| format!(" {:.0} %", share * 100.0));
             format!("{} · {}{}", arm.name, shorten(&arm.label, 30), share.unwrap_or_default())
         };
-        let drawn: Vec<(String, Option<Part>)> =
+        let drawn: Vec<(String, Option<Fragment>)> =
             branch.arms.iter().map(|arm| (label(arm), self.body(&arm.body))).collect();
-        let mut with: Vec<(String, Part)> = Vec::new();
+        let mut with: Vec<(String, Fragment)> = Vec::new();
         let mut without: Vec<String> = Vec::new();
-        for (label, part) in drawn {
-            match part {
-                Some(part) => with.push((label, part)),
+        for (label, fragment) in drawn {
+            match fragment {
+                Some(fragment) => with.push((label, fragment)),
                 None => without.push(label),
             }
         }
@@ -136,16 +136,16 @@ impl Drawer {
             }
             (_, []) => Some(parted(&condition, &with)),
             (_, past) => {
-                let empty = Part { height: 1.0, ..Part::default() };
+                let empty = Fragment { height: 1.0, ..Fragment::default() };
                 with.push((past.join(", "), empty));
                 Some(parted(&condition, &with))
             }
         }
     }
 
-    fn exit(&self, exit: &Exit) -> Option<Part> {
+    fn exit(&self, exit: &Jump) -> Option<Fragment> {
         if self.view == View::Regions {
-            let mut end = Part { is_end: true, ..Part::of(4.0, 4.0, 8.0) };
+            let mut end = Fragment { is_end: true, ..Fragment::of(4.0, 4.0, 8.0) };
             end.put("<circle class=\"out\" cx=\"0\" cy=\"4\" r=\"3\"/>");
             return exit.condition.is_empty().then_some(end);
         }
@@ -154,26 +154,26 @@ impl Drawer {
             "" => exit.leaves.word().to_owned(),
             condition => format!("{} if {condition}", exit.leaves.word()),
         };
-        let mut part = Part::of(4.0, 30.0 + width(&words, SMALL), 10.0);
+        let mut fragment = Fragment::of(4.0, 30.0 + width(&words, SMALL), 10.0);
         if !condition.is_empty() {
-            part.way(&[(0.0, 0.0), (0.0, 10.0)], false);
+            fragment.flow_line(&[(0.0, 0.0), (0.0, 10.0)], false);
         }
-        part.put("<circle class=\"out\" cx=\"0\" cy=\"5\" r=\"3\"/>");
-        part.way(&[(3.0, 5.0), (20.0, 5.0)], true);
-        part.text(25.0, 8.5, "x", &words);
-        part.is_end = condition.is_empty();
-        Some(part.hint(&exit.condition).clone())
+        fragment.put("<circle class=\"out\" cx=\"0\" cy=\"5\" r=\"3\"/>");
+        fragment.flow_line(&[(3.0, 5.0), (20.0, 5.0)], true);
+        fragment.text(25.0, 8.5, "x", &words);
+        fragment.is_end = condition.is_empty();
+        Some(fragment.hint(&exit.condition).clone())
     }
 
-    fn operation(&self, node: &Node, mpi: &Mpi) -> Option<Part> {
+    fn operation(&self, node: &Node, mpi: &Mpi) -> Option<Fragment> {
         let name = mpi.operation.trim_start_matches("MPI_");
         if mpi.class == "environment" {
-            let mut part = Part::of(42.0, 42.0, 20.0);
-            part.put(
+            let mut fragment = Fragment::of(42.0, 42.0, 20.0);
+            fragment.put(
                 "<rect class=\"pill\" x=\"-42\" y=\"0\" width=\"84\" height=\"20\" rx=\"10\"/>",
             );
-            part.text(0.0, 14.0, "p", &shorten(&mpi.operation, 16));
-            return Some(part);
+            fragment.text(0.0, 14.0, "p", &shorten(&mpi.operation, 16));
+            return Some(fragment);
         }
         let number = node.region.map(roman).unwrap_or_default();
         if self.view == View::Regions {
@@ -192,23 +192,23 @@ impl Drawer {
             (beside.as_str(), measured.as_str())
         };
         let height = if third.is_empty() { HEIGHT } else { HEIGHT + 11.0 };
-        let mut part = Part::of(left, x + widest, height);
-        part.put(&symbol(mpi));
+        let mut fragment = Fragment::of(left, x + widest, height);
+        fragment.put(&symbol(mpi));
         if HEIGHT < height {
-            part.way(&[(0.0, HEIGHT), (0.0, height)], false);
+            fragment.flow_line(&[(0.0, HEIGHT), (0.0, height)], false);
         }
-        part.text(-HALF - 6.0, HEIGHT / 2.0 + 4.0, "n", &number);
-        part.text(x, 10.5, "b", name);
-        part.text(x, 22.5, if beside.is_empty() { "m" } else { "s" }, second);
+        fragment.text(-HALF - 6.0, HEIGHT / 2.0 + 4.0, "n", &number);
+        fragment.text(x, 10.5, "b", name);
+        fragment.text(x, 22.5, if beside.is_empty() { "m" } else { "s" }, second);
         if !third.is_empty() {
-            part.text(x, 34.0, "m", third);
+            fragment.text(x, 34.0, "m", third);
         }
-        part.hint(&format!("{} ({})", mpi.operation, place(node)));
-        Some(part)
+        fragment.hint(&format!("{} ({})", mpi.operation, location(node)));
+        Some(fragment)
     }
 
     /// Draws nodes without MPI in one box.
-    fn computation(&self, nodes: &[Node]) -> Option<Part> {
+    fn computation(&self, nodes: &[Node]) -> Option<Fragment> {
         let mut lines = Vec::new();
         nodes.iter().for_each(|node| describe(node, 0, &mut lines));
         let number = nodes.iter().find_map(|node| node.region).map(roman).unwrap_or_default();
@@ -223,19 +223,19 @@ impl Drawer {
         if 0 < n_hidden {
             lines.push((0, format!("and {n_hidden} more")));
         }
-        let mut part = text_box(&lines, "comp");
-        part.left += width(&number, SIZE) * 1.1 + 8.0;
-        let x = -part.right - 6.0;
-        part.text(x, part.height / 2.0 + 4.0, "n", &number);
+        let mut fragment = text_box(&lines, "comp");
+        fragment.left += width(&number, SIZE) * 1.1 + 8.0;
+        let x = -fragment.right - 6.0;
+        fragment.text(x, fragment.height / 2.0 + 4.0, "n", &number);
         if let Some(measured) = nodes.iter().find_map(|node| node.measured) {
             let words = format!("{} per rank", seconds(measured.compute_s / per_rank(&measured)));
-            let x = part.right + 6.0;
-            part.text(x, part.height / 2.0 + 3.5, "m", &words);
-            part.right = x + width(&words, SMALL);
+            let x = fragment.right + 6.0;
+            fragment.text(x, fragment.height / 2.0 + 3.5, "m", &words);
+            fragment.right = x + width(&words, SMALL);
         }
-        let first = nodes.first().map(place).unwrap_or_default();
-        part.hint(&first);
-        Some(part)
+        let first = nodes.first().map(location).unwrap_or_default();
+        fragment.hint(&first);
+        Some(fragment)
     }
 }
 
@@ -243,25 +243,25 @@ impl Drawer {
 const N_LINES_MAX: usize = 7;
 
 /// Draws a region as its number.
-fn numbered(number: &str, name: &str) -> Part {
+fn numbered(number: &str, name: &str) -> Fragment {
     let half = (width(number, SIZE) / 2.0 + 7.0).max(13.0);
     let name = shorten(name, 24);
-    let mut part = Part::of(half, half + 6.0 + width(&name, SMALL), 22.0);
-    part.put(&format!(
+    let mut fragment = Fragment::of(half, half + 6.0 + width(&name, SMALL), 22.0);
+    fragment.put(&format!(
         "<rect class=\"region\" x=\"{:.1}\" y=\"0\" width=\"{:.1}\" height=\"22\" rx=\"11\"/>",
         -half,
         2.0 * half
     ));
-    part.text(0.0, 15.0, "p", number);
-    part.text(half + 6.0, 14.5, "s", &name);
-    part
+    fragment.text(0.0, 15.0, "p", number);
+    fragment.text(half + 6.0, 14.5, "s", &name);
+    fragment
 }
 
 fn is_quiet(node: &Node) -> bool {
     !node.has_mpi()
         && match &node.kind {
-            Kind::Exit(_) => false,
-            Kind::Group(group) => !group.is_recursive,
+            Kind::Jump(_) => false,
+            Kind::Call(group) => !group.is_recursive,
             _ => true,
         }
 }

@@ -1,10 +1,10 @@
 //! Edges: which node may follow another.
 
-use crate::shape::{Graph, Kind, Leave, Node};
+use crate::shape::{Graph, JumpKind, Kind, Node};
 use serde_json::{Value, json};
 
 /// Nodes whose successor is open at the end of a sequence, with the kind of edge.
-type Open = Vec<(usize, &'static str)>;
+type DanglingEnds = Vec<(usize, &'static str)>;
 
 /// Returns the edges of a graph: `next`, `enter` (into a container), `again` (back to the head of a loop).
 pub(super) fn edges(graph: &Graph) -> Value {
@@ -17,7 +17,11 @@ pub(super) fn edges(graph: &Graph) -> Value {
 }
 
 /// Connects a sequence to its predecessors; returns the open ends behind it.
-fn follow(nodes: &[Node], before: Open, edges: &mut Vec<(usize, usize, &'static str)>) -> Open {
+fn follow(
+    nodes: &[Node],
+    before: DanglingEnds,
+    edges: &mut Vec<(usize, usize, &'static str)>,
+) -> DanglingEnds {
     let mut open = before;
     for node in nodes {
         edges.extend(open.iter().map(|(from, kind)| (*from, node.id, *kind)));
@@ -27,7 +31,7 @@ fn follow(nodes: &[Node], before: Open, edges: &mut Vec<(usize, usize, &'static 
                 edges.extend(ends.iter().map(|(from, _)| (*from, node.id, "again")));
                 vec![(node.id, "next")]
             }
-            Kind::Group(group) => {
+            Kind::Call(group) => {
                 let ends = follow(&group.body, vec![(node.id, "enter")], edges);
                 let mut ends = if group.body.is_empty() { vec![(node.id, "next")] } else { ends };
                 // An early return continues behind the call.
@@ -42,26 +46,26 @@ fn follow(nodes: &[Node], before: Open, edges: &mut Vec<(usize, usize, &'static 
                     }
                     follow(&arm.body, vec![(node.id, "enter")], edges)
                 });
-                let mut ends: Open = ends.collect();
+                let mut ends: DanglingEnds = ends.collect();
                 ends.dedup();
                 ends
             }
-            Kind::Exit(exit) if exit.condition.is_empty() => Vec::new(),
+            Kind::Jump(exit) if exit.condition.is_empty() => Vec::new(),
             _ => vec![(node.id, "next")],
         };
     }
     open
 }
 
-fn returns(nodes: &[Node], to: &mut Open) {
+fn returns(nodes: &[Node], to: &mut DanglingEnds) {
     for node in nodes {
         match &node.kind {
-            Kind::Exit(exit) if exit.leaves == Leave::Function => {
+            Kind::Jump(exit) if exit.leaves == JumpKind::Function => {
                 if !to.iter().any(|(from, _)| *from == node.id) {
                     to.push((node.id, "next"));
                 }
             }
-            Kind::Group(_) => {}
+            Kind::Call(_) => {}
             _ => node.bodies().into_iter().for_each(|body| returns(body, to)),
         }
     }

@@ -4,7 +4,7 @@
 //! call.
 
 use super::Run;
-use super::shares::{Known, Passed, share};
+use super::shares::{KnownCounts, Passed, share};
 use crate::expr::Expr;
 use crate::regions;
 use crate::shape::{Graph, Kind, Measured, Node, Origin, Role, Warning};
@@ -37,7 +37,7 @@ pub fn overlay(graph: &Graph, run: &Run) -> Graph {
 
 /// Returns warnings about call sites of the run that the sources lack.
 fn unknown(run: &Run, known: &BTreeSet<u32>) -> Vec<Warning> {
-    if known.is_empty() && run.sites.iter().all(|site| site.place.line == 0) {
+    if known.is_empty() && run.sites.iter().all(|site| site.location.line == 0) {
         return vec![Warning {
             file: "the run".to_owned(),
             line: 0,
@@ -47,8 +47,8 @@ fn unknown(run: &Run, known: &BTreeSet<u32>) -> Vec<Warning> {
     let unknown = run.sites.iter().filter(|site| !known.contains(&site.id));
     unknown
         .map(|site| Warning {
-            file: site.place.file.clone(),
-            line: site.place.line,
+            file: site.location.file.clone(),
+            line: site.location.line,
             text: format!("`{}` was called in the run and is not in the sources", site.operation),
         })
         .collect()
@@ -104,26 +104,29 @@ fn sites_of(nodes: &[Node], run: &Run) -> BTreeMap<u32, usize> {
 
 fn site_of(node: &Node, run: &Run) -> Option<u32> {
     let Kind::Mpi(mpi) = &node.kind else { return None };
-    let lines = node.place.line..=node.place.end_line.max(node.place.line);
+    let lines = node.location.line..=node.location.end_line.max(node.location.line);
     let site = run.sites.iter().find(|site| {
         site.operation == mpi.operation
-            && site.place.base() == node.place.base()
-            && lines.contains(&site.place.line)
+            && site.location.base() == node.location.base()
+            && lines.contains(&site.location.line)
     });
     site.map(|site| site.id)
 }
 
 fn measure(role: &mut Role, run: &Run, constants: &BTreeMap<String, i64>) {
-    let places = sites_of(&role.body, run);
+    let locations = sites_of(&role.body, run);
     let ranks = role.measured_ranks.clone();
-    put(&mut role.body, run, &ranks, &places);
+    put(&mut role.body, run, &ranks, &locations);
     let mut steps = Vec::new();
     in_order(&role.body, run, &mut steps);
     let times = between(&steps, run, &ranks);
     put_times(&mut role.body, &times);
-    let mut known =
-        Known { entries: BTreeMap::new(), n_ranks: run.n_ranks, constants: constants.clone() };
-    entered(&role.body, (run, &ranks, &places), &mut known);
+    let mut known = KnownCounts {
+        entries: BTreeMap::new(),
+        n_ranks: run.n_ranks,
+        constants: constants.clone(),
+    };
+    entered(&role.body, (run, &ranks, &locations), &mut known);
     #[expect(clippy::cast_precision_loss, reason = "a number of ranks")]
     let passed = Passed { times: Some(ranks.len() as f64), is_told: true };
     share(&mut role.body, passed, &known);
@@ -132,8 +135,8 @@ fn measure(role: &mut Role, run: &Run, constants: &BTreeMap<String, i64>) {
 /// Counts how often each loop and each arm was entered from an operation outside, if its operations occur nowhere else.
 fn entered(
     nodes: &[Node],
-    (run, ranks, places): (&Run, &[u32], &BTreeMap<u32, usize>),
-    to: &mut Known,
+    (run, ranks, locations): (&Run, &[u32], &BTreeMap<u32, usize>),
+    to: &mut KnownCounts,
 ) {
     for node in nodes {
         let is_counted = matches!(node.kind, Kind::Loop(_) | Kind::Branch(_));
@@ -141,11 +144,11 @@ fn entered(
             let inside = sites_of(body, run);
             if is_counted
                 && !inside.is_empty()
-                && inside.iter().all(|(id, n)| places.get(id) == Some(n))
+                && inside.iter().all(|(id, n)| locations.get(id) == Some(n))
             {
                 to.entries.insert((node.id, at), n_entries(&inside, run, ranks));
             }
-            entered(body, (run, ranks, places), to);
+            entered(body, (run, ranks, locations), to);
         }
     }
 }
@@ -153,22 +156,22 @@ fn entered(
 #[expect(clippy::cast_precision_loss, reason = "a count, for a ratio")]
 fn n_entries(inside: &BTreeMap<u32, usize>, run: &Run, ranks: &[u32]) -> f64 {
     let is_in = |site: &u32| inside.contains_key(site);
-    let passages = run.passages.iter().filter(|it| ranks.contains(&it.rank));
-    let ways = passages.filter(|it| is_in(&it.to) && !it.from.as_ref().is_some_and(is_in));
+    let segments = run.segments.iter().filter(|it| ranks.contains(&it.rank));
+    let ways = segments.filter(|it| is_in(&it.to) && !it.from.as_ref().is_some_and(is_in));
     ways.map(|it| it.calls).sum::<u64>() as f64
 }
 
-fn put(nodes: &mut [Node], run: &Run, ranks: &[u32], places: &BTreeMap<u32, usize>) {
+fn put(nodes: &mut [Node], run: &Run, ranks: &[u32], locations: &BTreeMap<u32, usize>) {
     for node in nodes {
         if let Some(site) = site_of(node, run) {
-            let n_places = places.get(&site).copied().unwrap_or(1);
+            let n_places = locations.get(&site).copied().unwrap_or(1);
             let none = Measured::default();
             let measured = run.measured(site, ranks).unwrap_or(none);
             node.measured = Some(Measured { n_places, ..measured });
         } else if matches!(node.kind, Kind::Mpi(_)) {
             node.measured = Some(Measured { n_places: 1, ..Measured::default() });
         }
-        node.bodies_mut().into_iter().for_each(|body| put(body, run, ranks, places));
+        node.bodies_mut().into_iter().for_each(|body| put(body, run, ranks, locations));
     }
 }
 
@@ -202,7 +205,7 @@ fn between(steps: &[Step], run: &Run, ranks: &[u32]) -> BTreeMap<usize, Measured
             Step::Computation(id) => open = open.or(Some(*id)),
             Step::Site(site) => {
                 if let (Some(id), Some(to)) = (open.take(), site) {
-                    let measured = way(run, before, *to, ranks);
+                    let measured = segment_to(run, before, *to, ranks);
                     times.extend(measured.map(|measured| (id, measured)));
                 }
                 before = *site;
@@ -212,11 +215,11 @@ fn between(steps: &[Step], run: &Run, ranks: &[u32]) -> BTreeMap<usize, Measured
     times
 }
 
-fn way(run: &Run, from: Option<u32>, to: u32, ranks: &[u32]) -> Option<Measured> {
+fn segment_to(run: &Run, from: Option<u32>, to: u32, ranks: &[u32]) -> Option<Measured> {
     let mut sum = Measured { n_places: 1, ..Measured::default() };
     let mut seen = BTreeSet::new();
-    let passages = run.passages.iter();
-    for one in passages.filter(|it| it.from == from && it.to == to && ranks.contains(&it.rank)) {
+    let segments = run.segments.iter();
+    for one in segments.filter(|it| it.from == from && it.to == to && ranks.contains(&it.rank)) {
         sum.count += one.calls;
         sum.compute_s += one.compute_s;
         seen.insert(one.rank);

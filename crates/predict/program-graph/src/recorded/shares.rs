@@ -9,7 +9,7 @@ use crate::shape::{Kind, Loop, Measured, Node};
 use std::collections::BTreeMap;
 
 /// Known facts besides counts of operations.
-pub(super) struct Known {
+pub(super) struct KnownCounts {
     /// Number of entries from an operation outside, by the number of a loop or a branch, and of its body.
     pub(super) entries: BTreeMap<(usize, usize), f64>,
     pub(super) n_ranks: usize,
@@ -26,7 +26,7 @@ pub(super) struct Passed {
 }
 
 /// Fills in the numbers that follow from counts, in a sequence that was executed this often.
-pub(super) fn share(nodes: &mut [Node], mut passed: Passed, facts: &Known) {
+pub(super) fn share(nodes: &mut [Node], mut passed: Passed, facts: &KnownCounts) {
     for at in 0..nodes.len() {
         if let Some(count) = nodes.get(at..).and_then(known) {
             passed.times = Some(count);
@@ -35,15 +35,15 @@ pub(super) fn share(nodes: &mut [Node], mut passed: Passed, facts: &Known) {
         match &mut node.kind {
             Kind::Loop(_) => share_loop(node, passed, facts),
             Kind::Branch(_) => share_branch(node, passed, facts),
-            Kind::Group(group) => share(&mut group.body, passed, facts),
+            Kind::Call(group) => share(&mut group.body, passed, facts),
             // Behind an early exit, the program comes by less often.
-            Kind::Exit(_) => passed.times = None,
+            Kind::Jump(_) => passed.times = None,
             _ => {}
         }
     }
 }
 
-fn share_loop(node: &mut Node, passed: Passed, facts: &Known) {
+fn share_loop(node: &mut Node, passed: Passed, facts: &KnownCounts) {
     let entries = facts.entries.get(&(node.id, 0)).copied();
     let Kind::Loop(of) = &mut node.kind else { return };
     let counted = known(&of.body);
@@ -59,7 +59,7 @@ fn share_loop(node: &mut Node, passed: Passed, facts: &Known) {
 }
 
 /// Returns the iterations that the source specifies, as a number.
-fn foretold(of: &Loop, facts: &Known) -> Option<f64> {
+fn foretold(of: &Loop, facts: &KnownCounts) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "numbers of a program, for a ratio")]
     let value = of.count.value(&|name| match name {
         "p" => Some(facts.n_ranks as f64),
@@ -68,7 +68,7 @@ fn foretold(of: &Loop, facts: &Known) -> Option<f64> {
     value.filter(|value| 0.0 <= *value)
 }
 
-fn share_branch(node: &mut Node, passed: Passed, facts: &Known) {
+fn share_branch(node: &mut Node, passed: Passed, facts: &KnownCounts) {
     let id = node.id;
     let Kind::Branch(branch) = &mut node.kind else { return };
     let count = |(at, arm): (usize, &crate::shape::Arm)| {
@@ -107,8 +107,8 @@ fn known(nodes: &[Node]) -> Option<f64> {
                 #[expect(clippy::cast_precision_loss, reason = "a count, for a ratio")]
                 return measured.map(|it| it.count as f64);
             }
-            Kind::Exit(_) => return None,
-            Kind::Group(group) => {
+            Kind::Jump(_) => return None,
+            Kind::Call(group) => {
                 let count = known(&group.body);
                 if count.is_some() {
                     return count;

@@ -1,20 +1,20 @@
 //! Conditionals: those on the rank are decided for each role; for others both alternatives are shown.
 
 use super::expression::{as_written, short};
-use super::facts::Facts;
-use super::piece::Piece;
+use super::syntax_index::SyntaxIndex;
+use super::syntax_node::SyntaxNode;
 use super::walker::{Flow, Walker};
 use crate::expr::{Expr, Operator};
-use crate::shape::{Arm, Branch, Exit, Kind, Leave, Node};
+use crate::shape::{Arm, Branch, Jump, JumpKind, Kind, Node};
 
 /// An alternative of a branch, before it is walked.
-struct Way<'t> {
+struct Alternative<'t> {
     label: String,
-    pieces: Vec<Piece<'t>>,
+    pieces: Vec<SyntaxNode<'t>>,
 }
 
 impl<'t> Walker<'_, 't> {
-    pub(super) fn if_statement(&mut self, piece: Piece<'t>) -> Flow {
+    pub(super) fn if_statement(&mut self, piece: SyntaxNode<'t>) -> Flow {
         let condition = piece.field("condition")?;
         let written = short(condition);
         let written = written
@@ -24,23 +24,23 @@ impl<'t> Walker<'_, 't> {
             .to_owned();
         let decides = self.expression(condition);
         let (one, other) = (piece.field("consequence"), piece.field("alternative"));
-        let other: Vec<Piece<'t>> = match other {
+        let other: Vec<SyntaxNode<'t>> = match other {
             Some(other) if other.kind() == "else_clause" => other.children(),
             other => other.into_iter().collect(),
         };
-        let one: Vec<Piece<'t>> = one.into_iter().collect();
+        let one: Vec<SyntaxNode<'t>> = one.into_iter().collect();
         if let Some(holds) = self.holds_before(&decides, piece) {
             return self.sequence(if holds { &one } else { &other });
         }
-        let ways = vec![
-            Way { label: "yes".into(), pieces: one },
-            Way { label: "no".into(), pieces: other },
+        let alternatives = vec![
+            Alternative { label: "yes".into(), pieces: one },
+            Alternative { label: "no".into(), pieces: other },
         ];
-        self.branch(piece, written, decides, ways)
+        self.branch(piece, written, decides, alternatives)
     }
 
     /// Reads a conditional expression `a ? b : c`.
-    pub(super) fn choice(&mut self, piece: Piece<'t>) -> Expr {
+    pub(super) fn choice(&mut self, piece: SyntaxNode<'t>) -> Expr {
         let (Some(condition), Some(one), Some(other)) =
             (piece.field("condition"), piece.field("consequence"), piece.field("alternative"))
         else {
@@ -55,31 +55,31 @@ impl<'t> Walker<'_, 't> {
             let (one, other) = (self.expression(one), self.expression(other));
             return Expr::Choice(Box::new(decides), Box::new(one), Box::new(other));
         }
-        let ways = vec![
-            Way { label: "yes".into(), pieces: vec![one] },
-            Way { label: "no".into(), pieces: vec![other] },
+        let alternatives = vec![
+            Alternative { label: "yes".into(), pieces: vec![one] },
+            Alternative { label: "no".into(), pieces: vec![other] },
         ];
-        self.branch(piece, written, decides, ways);
+        self.branch(piece, written, decides, alternatives);
         as_written(piece)
     }
 
     /// Returns whether a condition holds for this role. It distinguishes roles only if something shown depends on it.
-    pub(super) fn holds_before(&mut self, condition: &Expr, piece: Piece<'t>) -> Option<bool> {
+    pub(super) fn holds_before(&mut self, condition: &Expr, piece: SyntaxNode<'t>) -> Option<bool> {
         let is_shown = self.program.reaches_mpi(piece)
-            || self.program.facts.leaves(piece)
-            || 0 < self.program.facts.n_loops(piece)
-            || self.program.facts.calls(piece).any(|call| self.is_call_with_loops(call));
+            || self.program.syntax_index.leaves(piece)
+            || 0 < self.program.syntax_index.n_loops(piece)
+            || self.program.syntax_index.calls(piece).any(|call| self.is_call_with_loops(call));
         if is_shown { self.holds(condition) } else { self.holds_quietly(condition) }
     }
 
-    fn is_call_with_loops(&self, piece: Piece<'t>) -> bool {
+    fn is_call_with_loops(&self, piece: SyntaxNode<'t>) -> bool {
         let called = piece.field("function");
         called.is_some_and(|called| 0 < self.program.n_loops_below(called.name()))
     }
 
     /// Reads `a && b` or `a || b` with MPI in `b`; `None` for other expressions.
-    pub(super) fn shortcut(&mut self, piece: Piece<'t>) -> Option<Expr> {
-        let sign = piece.field("operator").map_or("", Piece::text);
+    pub(super) fn shortcut(&mut self, piece: SyntaxNode<'t>) -> Option<Expr> {
+        let sign = piece.field("operator").map_or("", SyntaxNode::text);
         let (left, right) = (piece.field("left")?, piece.field("right")?);
         if !matches!(sign, "&&" | "||") || !self.program.reaches_mpi(right) {
             return None;
@@ -92,11 +92,11 @@ impl<'t> Walker<'_, 't> {
             Some(false) => return Some(decides),
             None => {
                 let (label, other) = if sign == "&&" { ("yes", "no") } else { ("no", "yes") };
-                let ways = vec![
-                    Way { label: label.into(), pieces: vec![right] },
-                    Way { label: other.into(), pieces: Vec::new() },
+                let alternatives = vec![
+                    Alternative { label: label.into(), pieces: vec![right] },
+                    Alternative { label: other.into(), pieces: Vec::new() },
                 ];
-                self.branch(piece, short(left), decides.clone(), ways);
+                self.branch(piece, short(left), decides.clone(), alternatives);
                 Expr::Varying(short(right))
             }
         };
@@ -105,13 +105,14 @@ impl<'t> Walker<'_, 't> {
 
     fn branch(
         &mut self,
-        piece: Piece<'t>,
+        piece: SyntaxNode<'t>,
         condition: String,
         decides: Expr,
-        ways: Vec<Way<'t>>,
+        alternatives: Vec<Alternative<'t>>,
     ) -> Flow {
-        let place = self.place(piece);
-        let is_of_interest = self.program.reaches_mpi(piece) || self.program.facts.leaves(piece);
+        let location = self.location(piece);
+        let is_of_interest =
+            self.program.reaches_mpi(piece) || self.program.syntax_index.leaves(piece);
         if !is_of_interest {
             self.quiet_branch(piece);
             return None;
@@ -119,31 +120,36 @@ impl<'t> Walker<'_, 't> {
         let before = self.scope().values.clone();
         let mut arms = Vec::new();
         let mut flows = Vec::new();
-        for (at, way) in ways.into_iter().enumerate() {
+        for (at, alternative) in alternatives.into_iter().enumerate() {
             self.scope().values.clone_from(&before);
-            let (body, flow) = self.apart(|walker| {
-                let flow = walker.sequence(&way.pieces);
-                let is_break = piece.kind() == "switch_statement" && flow == Some(Leave::Loop);
-                if let (Some(leaves), Some(last)) = (flow.filter(|_| !is_break), way.pieces.last())
+            let (body, flow) = self.in_new_steps(|walker| {
+                let flow = walker.sequence(&alternative.pieces);
+                let is_break = piece.kind() == "switch_statement" && flow == Some(JumpKind::Loop);
+                if let (Some(leaves), Some(last)) =
+                    (flow.filter(|_| !is_break), alternative.pieces.last())
                 {
                     walker.exit(leaves, *last);
                 }
                 flow
             });
-            arms.push(Arm { name: letter(at), label: way.label, body, probability: None });
+            arms.push(Arm { name: letter(at), label: alternative.label, body, probability: None });
             flows.push(flow);
         }
         self.scope().values = before;
         let is_varying = self.is_in_loop();
         self.forget_changed(piece, is_varying);
-        self.put_branch(Branch { condition, decides, arms }, place);
+        self.put_branch(Branch { condition, decides, arms }, location);
         // Where every arm leaves in the same way, nothing follows.
         let first = flows.first().copied().flatten();
         first.filter(|_| flows.iter().all(|flow| *flow == first))
     }
 
     /// Adds a branch, in simplified form.
-    pub(super) fn put_branch(&mut self, mut branch: Branch, place: crate::shape::Place) {
+    pub(super) fn put_branch(
+        &mut self,
+        mut branch: Branch,
+        location: crate::shape::SourceLocation,
+    ) {
         let is_shown = |node: &Node| match &node.kind {
             Kind::Compute(compute) => compute.is_costly,
             _ => true,
@@ -155,55 +161,55 @@ impl<'t> Walker<'_, 't> {
         }
         branch.arms.iter_mut().for_each(give_up);
         if branch.arms.iter().all(|arm| arm.body.is_empty()) {
-            return self.top().statement(place);
+            return self.top().statement(location);
         }
         if let [one, other] = branch.arms.as_slice() {
             let (alone, empty, is_not) =
                 if other.body.is_empty() { (one, other, false) } else { (other, one, true) };
             let shown: Vec<&Node> = alone.body.iter().filter(|it| is_shown(it)).collect();
-            if let ([Node { kind: Kind::Exit(exit), .. }], true) =
+            if let ([Node { kind: Kind::Jump(exit), .. }], true) =
                 (shown.as_slice(), empty.body.is_empty())
             {
                 let condition =
                     if is_not { format!("not {}", branch.condition) } else { branch.condition };
-                return self.push(Kind::Exit(Exit { condition, ..exit.clone() }), place);
+                return self.push(Kind::Jump(Jump { condition, ..exit.clone() }), location);
             }
         }
-        self.push(Kind::Branch(branch), place);
+        self.push(Kind::Branch(branch), location);
     }
 
     /// Adds a conditional that neither communicates nor leaves, as a simple statement.
-    fn quiet_branch(&mut self, piece: Piece<'t>) {
-        let n_loops = self.program.facts.n_loops(piece);
-        let place = self.place(piece);
-        self.top().statement(place.clone());
+    fn quiet_branch(&mut self, piece: SyntaxNode<'t>) {
+        let n_loops = self.program.syntax_index.n_loops(piece);
+        let location = self.location(piece);
+        self.top().statement(location.clone());
         if 0 < n_loops {
-            self.top().costly(place, "loops under a condition", n_loops);
+            self.top().costly(location, "loops under a condition", n_loops);
         }
         self.quiet_calls(piece);
         let is_varying = self.is_in_loop();
         self.forget_changed(piece, is_varying);
     }
 
-    pub(super) fn switch_statement(&mut self, piece: Piece<'t>) -> Flow {
+    pub(super) fn switch_statement(&mut self, piece: SyntaxNode<'t>) -> Flow {
         let (Some(on), Some(body)) = (piece.field("condition"), piece.field("body")) else {
             return None;
         };
         let written = short(on);
         let value = self.expression(on);
-        let cases: Vec<Piece<'t>> =
+        let cases: Vec<SyntaxNode<'t>> =
             body.children().into_iter().filter(|it| it.kind() == "case_statement").collect();
-        let mut ways: Vec<(Option<Expr>, Way<'t>)> = Vec::new();
+        let mut alternatives: Vec<(Option<Expr>, Alternative<'t>)> = Vec::new();
         for case in &cases {
             let label = case.field("value");
             let pieces = case.children();
             let pieces = pieces.into_iter().filter(|it| !label.is_some_and(|label| label.is(*it)));
             let text = label.map_or("default".to_owned(), |label| format!("case {}", short(label)));
             let value = label.map(|label| self.expression(label));
-            ways.push((value, Way { label: text, pieces: pieces.collect() }));
+            alternatives.push((value, Alternative { label: text, pieces: pieces.collect() }));
         }
-        fall_through(&mut ways, &self.program.facts);
-        let decided: Vec<Option<bool>> = ways
+        fall_through(&mut alternatives, &self.program.syntax_index);
+        let decided: Vec<Option<bool>> = alternatives
             .iter()
             .map(|(case, _)| {
                 let case = case.clone()?;
@@ -213,8 +219,8 @@ impl<'t> Walker<'_, 't> {
         let taken = match decided.iter().position(|holds| *holds == Some(true)) {
             Some(taken) => Some(Some(taken)),
             None => {
-                let default = ways.iter().position(|(case, _)| case.is_none());
-                let is_none = ways
+                let default = alternatives.iter().position(|(case, _)| case.is_none());
+                let is_none = alternatives
                     .iter()
                     .zip(&decided)
                     .all(|((case, _), it)| case.is_none() || *it == Some(false));
@@ -223,22 +229,23 @@ impl<'t> Walker<'_, 't> {
         };
         let flow = match taken {
             Some(taken) => taken
-                .and_then(|taken| ways.get(taken))
-                .and_then(|(_, way)| self.sequence(&way.pieces)),
+                .and_then(|taken| alternatives.get(taken))
+                .and_then(|(_, alternative)| self.sequence(&alternative.pieces)),
             None => {
-                let ways = ways.into_iter().map(|(_, way)| way).collect();
-                self.branch(piece, format!("switch {written}"), value, ways)
+                let alternatives =
+                    alternatives.into_iter().map(|(_, alternative)| alternative).collect();
+                self.branch(piece, format!("switch {written}"), value, alternatives)
             }
         };
         // `break` leaves only the switch.
-        flow.filter(|leaves| *leaves != Leave::Loop)
+        flow.filter(|leaves| *leaves != JumpKind::Loop)
     }
 }
 
 /// Reduces an arm that ends the program, after at most one MPI operation, to its exit.
 fn give_up(arm: &mut Arm) {
     let ends =
-        |node: &Node| matches!(&node.kind, Kind::Exit(exit) if exit.leaves == Leave::Program);
+        |node: &Node| matches!(&node.kind, Kind::Jump(exit) if exit.leaves == JumpKind::Program);
     if n_operations(&arm.body) <= 1 && arm.body.last().is_some_and(ends) {
         arm.body.drain(..arm.body.len() - 1);
     }
@@ -253,9 +260,12 @@ fn n_operations(nodes: &[Node]) -> usize {
 }
 
 /// Lets cases without `break` continue with the next one.
-fn fall_through<'t>(ways: &mut [(Option<Expr>, Way<'t>)], facts: &Facts<'t>) {
-    for at in (1..ways.len()).rev() {
-        let (before, after) = ways.split_at_mut(at);
+fn fall_through<'t>(
+    alternatives: &mut [(Option<Expr>, Alternative<'t>)],
+    syntax_index: &SyntaxIndex<'t>,
+) {
+    for at in (1..alternatives.len()).rev() {
+        let (before, after) = alternatives.split_at_mut(at);
         let (Some((_, one)), Some((_, next))) = (before.last_mut(), after.first()) else {
             continue;
         };
@@ -263,7 +273,7 @@ fn fall_through<'t>(ways: &mut [(Option<Expr>, Way<'t>)], facts: &Facts<'t>) {
             matches!(
                 last.kind(),
                 "break_statement" | "return_statement" | "continue_statement" | "goto_statement"
-            ) || last.kind() == "compound_statement" && facts.leaves(*last)
+            ) || last.kind() == "compound_statement" && syntax_index.leaves(*last)
         });
         if !leaves && one.pieces.len() + next.pieces.len() < N_FALLEN_MAX {
             one.pieces.extend(next.pieces.iter().copied());

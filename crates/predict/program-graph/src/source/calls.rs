@@ -1,12 +1,12 @@
 //! Calls: of MPI, of the program's own functions, of function pointers, and of other functions.
 
 use super::expression::as_written;
-use super::piece::Piece;
 use super::program::{RANKS, SIZES};
 use super::scope::{Scope, Value, key};
+use super::syntax_node::SyntaxNode;
 use super::walker::Walker;
 use crate::expr::Expr;
-use crate::shape::{Arm, Branch, Group, Kind, Leave, Node};
+use crate::shape::{Arm, Branch, Call, JumpKind, Kind, Node};
 
 /// Largest depth of nested calls that are followed.
 const N_CALLS_MAX: usize = 40;
@@ -15,16 +15,16 @@ const N_LOOPS_SHOWN: usize = 5;
 
 /// An argument of a call, with its value.
 struct Argument<'t> {
-    piece: Piece<'t>,
+    piece: SyntaxNode<'t>,
     value: Value<'t>,
 }
 
 impl<'t> Walker<'_, 't> {
-    pub(super) fn call(&mut self, piece: Piece<'t>) -> Expr {
+    pub(super) fn call(&mut self, piece: SyntaxNode<'t>) -> Expr {
         let Some(called) = piece.field("function") else { return as_written(piece) };
         let name = called.name();
         let list = piece.field("arguments");
-        let list = list.map(Piece::children).unwrap_or_default();
+        let list = list.map(SyntaxNode::children).unwrap_or_default();
         if super::program::is_mpi(name) && !self.program.functions.contains_key(name) {
             return self.mpi(name, piece, &list);
         }
@@ -49,7 +49,12 @@ impl<'t> Walker<'_, 't> {
     }
 
     /// Calls a function of the program, or of a library.
-    pub(super) fn call_named(&mut self, name: &str, piece: Piece<'t>, list: &[Piece<'t>]) -> Expr {
+    pub(super) fn call_named(
+        &mut self,
+        name: &str,
+        piece: SyntaxNode<'t>,
+        list: &[SyntaxNode<'t>],
+    ) -> Expr {
         let arguments: Vec<Argument<'t>> = list.iter().map(|it| self.argument(*it)).collect();
         let program = self.program;
         let Some(function) = program.function(name, list.len(), Some(&piece.file.name)) else {
@@ -58,8 +63,8 @@ impl<'t> Walker<'_, 't> {
         };
         let name = function.name;
         if !program.is_of_mpi(name) && N_LOOPS_SHOWN < self.program.n_loops_below(name) {
-            let (n_loops, place) = (self.program.n_loops_below(name), self.place(piece));
-            self.top().costly(place, &format!("{name}()"), n_loops);
+            let (n_loops, location) = (self.program.n_loops_below(name), self.location(piece));
+            self.top().costly(location, &format!("{name}()"), n_loops);
             return self.result(name, piece, &arguments);
         }
         if self.scopes.iter().any(|scope| scope.function == name) || N_CALLS_MAX < self.scopes.len()
@@ -73,41 +78,41 @@ impl<'t> Walker<'_, 't> {
             scope.values.insert((*parameter).to_owned(), argument.value.clone());
         }
         let body = function.body;
-        let place = self.place(piece);
-        scope.called_at = body.file.is_macro.then(|| place.clone());
+        let location = self.location(piece);
+        scope.called_at = body.file.is_macro.then(|| location.clone());
         self.scopes.push(scope);
-        let (steps, flow) = self.apart(|walker| walker.statement(body));
+        let (steps, flow) = self.in_new_steps(|walker| walker.statement(body));
         let scope = self.scopes.pop().unwrap_or_default();
-        self.has_ended |= flow == Some(Leave::Program);
-        self.put_group(name, steps, place);
+        self.has_ended |= flow == Some(JumpKind::Program);
+        self.put_group(name, steps, location);
         self.hand_back(&function.parameters, &arguments, &scope);
         let is_single = |value: &Expr| scope.n_returns == 1 && !is_of(value, &scope);
         let single = scope.returned.clone().filter(is_single);
         single.unwrap_or_else(|| self.result(name, piece, &[]))
     }
 
-    fn put_group(&mut self, name: &str, body: Vec<Node>, place: crate::shape::Place) {
+    fn put_group(&mut self, name: &str, body: Vec<Node>, location: crate::shape::SourceLocation) {
         let is_shown = body.iter().any(|node| match &node.kind {
             Kind::Compute(compute) => compute.is_costly,
-            Kind::Exit(_) => false,
+            Kind::Jump(_) => false,
             _ => true,
         });
         if is_shown {
-            let group = Group { function: name.to_owned(), is_recursive: false, body };
-            self.push(Kind::Group(group), place);
+            let group = Call { function: name.to_owned(), is_recursive: false, body };
+            self.push(Kind::Call(group), location);
         } else {
-            self.top().statement(place);
+            self.top().statement(location);
         }
     }
 
-    fn recursive(&mut self, name: &str, piece: Piece<'t>) {
-        let place = self.place(piece);
+    fn recursive(&mut self, name: &str, piece: SyntaxNode<'t>) {
+        let location = self.location(piece);
         if self.program.is_of_mpi(name) {
             self.warn(piece, format!("`{name}` calls itself; it is shown once"));
-            let group = Group { function: name.to_owned(), is_recursive: true, body: Vec::new() };
-            self.push(Kind::Group(group), place);
+            let group = Call { function: name.to_owned(), is_recursive: true, body: Vec::new() };
+            self.push(Kind::Call(group), location);
         } else {
-            self.top().costly(place, &format!("{name}()"), 0);
+            self.top().costly(location, &format!("{name}()"), 0);
         }
     }
 
@@ -127,7 +132,7 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    fn argument(&mut self, piece: Piece<'t>) -> Argument<'t> {
+    fn argument(&mut self, piece: SyntaxNode<'t>) -> Argument<'t> {
         let is_address = piece.kind() == "pointer_expression" && piece.text().starts_with('&');
         if let Some(to) = key(piece).filter(|_| is_address) {
             return Argument { piece, value: Value::Address(to) };
@@ -145,7 +150,7 @@ impl<'t> Walker<'_, 't> {
     }
 
     /// Returns functions of the program that are named without being called.
-    fn functions_in(&self, piece: Piece<'t>) -> Vec<&'t str> {
+    fn functions_in(&self, piece: SyntaxNode<'t>) -> Vec<&'t str> {
         let is_plain = matches!(
             piece.kind(),
             "identifier"
@@ -162,29 +167,34 @@ impl<'t> Walker<'_, 't> {
                 && self.value_of(it.text()).is_none()
                 && it.parent().is_none_or(|parent| parent.kind() != "call_expression")
         });
-        words.map(Piece::text).collect()
+        words.map(SyntaxNode::text).collect()
     }
 
     /// Calls through a pointer that may point to several functions.
-    fn call_one_of(&mut self, names: &[&'t str], piece: Piece<'t>, list: &[Piece<'t>]) -> Expr {
+    fn call_one_of(
+        &mut self,
+        names: &[&'t str],
+        piece: SyntaxNode<'t>,
+        list: &[SyntaxNode<'t>],
+    ) -> Expr {
         if let [name] = names {
             return self.call_named(name, piece, list);
         }
-        let place = self.place(piece);
+        let location = self.location(piece);
         let arms = names.iter().enumerate().map(|(at, name)| {
-            let (body, _) = self.apart(|walker| walker.call_named(name, piece, list));
+            let (body, _) = self.in_new_steps(|walker| walker.call_named(name, piece, list));
             let letter = char::from(b'A' + u8::try_from(at % 26).unwrap_or_default());
             Arm { name: letter.to_string(), label: (*name).to_owned(), body, probability: None }
         });
         let arms = arms.collect();
-        let called = piece.field("function").map(Piece::words).unwrap_or_default();
+        let called = piece.field("function").map(SyntaxNode::words).unwrap_or_default();
         let condition = format!("which `{called}`");
-        self.put_branch(Branch { condition, decides: Expr::Varying(called), arms }, place);
+        self.put_branch(Branch { condition, decides: Expr::Varying(called), arms }, location);
         as_written(piece)
     }
 
     /// Forgets variables that an unfollowed call may have changed; returns the value of the call.
-    fn result(&mut self, name: &str, piece: Piece<'t>, arguments: &[Argument<'t>]) -> Expr {
+    fn result(&mut self, name: &str, piece: SyntaxNode<'t>, arguments: &[Argument<'t>]) -> Expr {
         let is_varying = self.is_in_loop();
         let mut values = Vec::new();
         for argument in arguments {
@@ -208,10 +218,10 @@ impl<'t> Walker<'_, 't> {
 
     /// Handles a function that the sources do not define. One that they declare belongs to the program, and may
     /// take time.
-    fn foreign(&mut self, name: &str, piece: Piece<'t>) {
+    fn foreign(&mut self, name: &str, piece: SyntaxNode<'t>) {
         if self.program.globals.contains(name) {
-            let place = self.place(piece);
-            self.top().costly(place, &format!("{name}()"), 0);
+            let location = self.location(piece);
+            self.top().costly(location, &format!("{name}()"), 0);
         }
         if self.program.is_of_mpi(name) {
             self.warn(
@@ -228,22 +238,22 @@ impl<'t> Walker<'_, 't> {
     }
 
     /// Notes calls inside a piece that is not walked.
-    pub(super) fn quiet_calls(&mut self, piece: Piece<'t>) {
+    pub(super) fn quiet_calls(&mut self, piece: SyntaxNode<'t>) {
         let program = self.program;
-        for call in program.facts.calls(piece) {
-            let name = call.field("function").map_or("", Piece::name);
+        for call in program.syntax_index.calls(piece) {
+            let name = call.field("function").map_or("", SyntaxNode::name);
             if let Some((name, _)) = self.program.functions.get_key_value(name) {
                 let n_loops = self.program.n_loops_below(name);
                 if 0 < n_loops {
-                    let place = self.place(call);
-                    self.top().costly(place, &format!("{name}()"), n_loops);
+                    let location = self.location(call);
+                    self.top().costly(location, &format!("{name}()"), n_loops);
                 }
             }
         }
     }
 
     /// Handles `MPI_Comm_rank(comm, &rank)` and the like; returns whether the call is one of these.
-    pub(super) fn tells_rank(&mut self, name: &str, list: &[Piece<'t>]) -> bool {
+    pub(super) fn tells_rank(&mut self, name: &str, list: &[SyntaxNode<'t>]) -> bool {
         let value = match name {
             name if RANKS.contains(&name) => Expr::Rank,
             name if SIZES.contains(&name) => Expr::Size,
@@ -272,7 +282,7 @@ fn is_of(value: &Expr, scope: &Scope<'_>) -> bool {
 }
 
 /// Returns the variable that a call writes: `x` for `&x`, `*x` for a pointer `x`.
-pub(super) fn pointed(piece: Piece<'_>) -> Option<String> {
+pub(super) fn pointed(piece: SyntaxNode<'_>) -> Option<String> {
     let key = key(piece)?;
     let is_address = piece.text().trim_start().starts_with('&');
     Some(if is_address { key } else { format!("*{key}") })

@@ -3,12 +3,12 @@
 //! # Not here
 //! Meaning of names and calls in their context (`walker`): the reader asks for it, piece by piece.
 
-use super::piece::{Parsed, Piece, Tongue};
+use super::syntax_node::{Parsed, SourceLanguage, SyntaxNode};
 use crate::expr::{Expr, Operator};
 use std::collections::BTreeMap;
 
 /// Callback for the meaning of a piece, where its context determines it.
-pub(super) type Meaning<'a, 't> = dyn FnMut(Piece<'t>, usize) -> Option<Expr> + 'a;
+pub(super) type Meaning<'a, 't> = dyn FnMut(SyntaxNode<'t>, usize) -> Option<Expr> + 'a;
 
 /// Largest nesting depth of expressions; deeper ones stay as written.
 pub(super) const DEPTH_MAX: usize = 120;
@@ -16,14 +16,14 @@ pub(super) const DEPTH_MAX: usize = 120;
 const TEXT_MAX: usize = 60;
 
 /// Reads an expression.
-pub(super) fn read<'t>(piece: Piece<'t>, depth: usize, meaning: &mut Meaning<'_, 't>) -> Expr {
+pub(super) fn read<'t>(piece: SyntaxNode<'t>, depth: usize, meaning: &mut Meaning<'_, 't>) -> Expr {
     if DEPTH_MAX < depth {
         return as_written(piece);
     }
     if let Some(meant) = meaning(piece, depth) {
         return meant;
     }
-    let mut inner = |piece: Piece<'t>| read(piece, depth + 1, meaning);
+    let mut inner = |piece: SyntaxNode<'t>| read(piece, depth + 1, meaning);
     match piece.kind() {
         "number_literal" => number(piece.text()).map_or_else(|| as_written(piece), Expr::Number),
         "true" | "false" => Expr::Number(i64::from(piece.kind() == "true")),
@@ -36,7 +36,7 @@ pub(super) fn read<'t>(piece: Piece<'t>, depth: usize, meaning: &mut Meaning<'_,
         }
         "cast_expression" => piece.field("value").map_or_else(|| as_written(piece), inner),
         "unary_expression" => {
-            let sign = piece.field("operator").map_or("", Piece::text);
+            let sign = piece.field("operator").map_or("", SyntaxNode::text);
             let Some(argument) = piece.field("argument").map(inner) else {
                 return as_written(piece);
             };
@@ -70,12 +70,12 @@ pub(super) fn read<'t>(piece: Piece<'t>, depth: usize, meaning: &mut Meaning<'_,
     }
 }
 
-fn binary<'t>(piece: Piece<'t>, inner: &mut impl FnMut(Piece<'t>) -> Expr) -> Expr {
+fn binary<'t>(piece: SyntaxNode<'t>, inner: &mut impl FnMut(SyntaxNode<'t>) -> Expr) -> Expr {
     let (Some(left), Some(right)) = (piece.field("left"), piece.field("right")) else {
         return as_written(piece);
     };
     let (left, right) = (inner(left), inner(right));
-    let sign = match piece.field("operator").map_or("", Piece::text) {
+    let sign = match piece.field("operator").map_or("", SyntaxNode::text) {
         "and" => "&&",
         "or" => "||",
         sign => sign,
@@ -87,12 +87,12 @@ fn binary<'t>(piece: Piece<'t>, inner: &mut impl FnMut(Piece<'t>) -> Expr) -> Ex
 }
 
 /// Returns the text as written, in one line.
-pub(super) fn as_written(piece: Piece<'_>) -> Expr {
+pub(super) fn as_written(piece: SyntaxNode<'_>) -> Expr {
     Expr::Varying(short(piece))
 }
 
 /// Returns the text in one line, cut if it is too long.
-pub(super) fn short(piece: Piece<'_>) -> String {
+pub(super) fn short(piece: SyntaxNode<'_>) -> String {
     let words = piece.words();
     if words.chars().count() <= TEXT_MAX {
         return words;
@@ -101,7 +101,7 @@ pub(super) fn short(piece: Piece<'_>) -> String {
 }
 
 /// Reads `sizeof`: of a basic type it is a number, of a struct a name.
-fn size_of(piece: Piece<'_>) -> Expr {
+fn size_of(piece: SyntaxNode<'_>) -> Expr {
     let of = piece.children().into_iter().next();
     let words = of.map(short).unwrap_or_default();
     let words = words.trim_start_matches('(').trim_end_matches(')').trim();
@@ -161,7 +161,7 @@ pub(super) fn constant(text: &str, constants: &BTreeMap<String, i64>) -> Option<
     if text.is_empty() || TEXT_MAX < text.len() {
         return None;
     }
-    let parsed = Parsed::of("", format!("int v = {text};"), Tongue::C, 1)?;
+    let parsed = Parsed::of("", format!("int v = {text};"), SourceLanguage::C, 1)?;
     if parsed.tree.root_node().has_error() {
         return None;
     }

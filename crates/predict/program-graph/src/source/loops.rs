@@ -4,12 +4,12 @@
 //! iterations; one that is doubled, `log2(bound / first)`.
 
 use super::expression::{constant, short};
-use super::piece::Piece;
 use super::scope::{Value, key};
 use super::steps::unknown;
+use super::syntax_node::SyntaxNode;
 use super::walker::{Flow, Walker};
 use crate::expr::{Expr, Operator};
-use crate::shape::{Kind, Leave, Loop, Node, Repeat};
+use crate::shape::{JumpKind, Kind, Loop, Node, Repeat};
 use std::collections::HashMap;
 
 /// Change of a variable in each iteration.
@@ -20,11 +20,11 @@ enum Stride {
 }
 
 impl<'t> Walker<'_, 't> {
-    pub(super) fn repeat(&mut self, piece: Piece<'t>) -> Flow {
+    pub(super) fn repeat(&mut self, piece: SyntaxNode<'t>) -> Flow {
         if let Some(init) = piece.field("initializer") {
             self.statement(init);
         }
-        let place = self.place(piece);
+        let location = self.location(piece);
         let header = header(piece);
         let updates = self.updates(piece);
         let first: Vec<(String, Expr)> =
@@ -33,7 +33,7 @@ impl<'t> Walker<'_, 't> {
         self.scope().n_loops_around += 1;
         let condition = piece.field("condition");
         let (before, decides) =
-            self.apart(|walker| condition.map(|condition| walker.expression(condition)));
+            self.in_new_steps(|walker| condition.map(|condition| walker.expression(condition)));
         let is_never =
             decides.as_ref().is_some_and(|it| self.holds_before(it, piece) == Some(false));
         if is_never && piece.kind() != "do_statement" {
@@ -42,9 +42,9 @@ impl<'t> Walker<'_, 't> {
             return None;
         }
         let (count, repeat) = self.count(piece, decides.as_ref(), &updates, &first);
-        let (mut body, flow) = self.apart(|walker| {
+        let (mut body, flow) = self.in_new_steps(|walker| {
             let flow = piece.field("body").and_then(|body| walker.statement(body));
-            if let Some(leaves) = flow.filter(|leaves| *leaves != Leave::Iteration) {
+            if let Some(leaves) = flow.filter(|leaves| *leaves != JumpKind::Iteration) {
                 walker.exit(leaves, piece);
             }
             if let Some(update) = piece.field("update") {
@@ -62,16 +62,17 @@ impl<'t> Walker<'_, 't> {
         if !body.iter().any(Node::has_mpi) {
             prune(&mut body);
         }
-        self.push(Kind::Loop(Loop { count, header, repeat, body }), place);
-        let leaves = flow.filter(|it| matches!(it, Leave::Function | Leave::Program));
+        self.push(Kind::Loop(Loop { count, header, repeat, body }), location);
+        let leaves = flow.filter(|it| matches!(it, JumpKind::Function | JumpKind::Program));
         leaves.filter(|_| is_endless || piece.kind() == "do_statement")
     }
 
     /// Returns the variables that a loop changes in only one place, with that place.
-    fn updates(&self, piece: Piece<'t>) -> Vec<(String, Piece<'t>)> {
+    fn updates(&self, piece: SyntaxNode<'t>) -> Vec<(String, SyntaxNode<'t>)> {
         let parts = [piece.field("update"), piece.field("body"), piece.field("condition")];
-        let changes = parts.into_iter().flatten().flat_map(|part| self.program.facts.changes(part));
-        let found: Vec<(&str, Piece<'t>)> =
+        let changes =
+            parts.into_iter().flatten().flat_map(|part| self.program.syntax_index.changes(part));
+        let found: Vec<(&str, SyntaxNode<'t>)> =
             changes.filter(|(_, it)| it.kind() != "pointer_expression").collect();
         let mut n_of: HashMap<&str, usize> = HashMap::new();
         found.iter().for_each(|(key, _)| *n_of.entry(key).or_default() += 1);
@@ -80,8 +81,8 @@ impl<'t> Walker<'_, 't> {
     }
 
     /// Returns whether the loop contains a `break` or `goto`.
-    fn leaves_loop(&self, piece: Piece<'t>) -> bool {
-        piece.field("body").is_some_and(|body| self.program.facts.jumps(body))
+    fn leaves_loop(&self, piece: SyntaxNode<'t>) -> bool {
+        piece.field("body").is_some_and(|body| self.program.syntax_index.jumps(body))
     }
 
     fn known(&self, key: &str) -> Expr {
@@ -93,9 +94,9 @@ impl<'t> Walker<'_, 't> {
 
     fn count(
         &mut self,
-        piece: Piece<'t>,
+        piece: SyntaxNode<'t>,
         decides: Option<&Expr>,
-        updates: &[(String, Piece<'t>)],
+        updates: &[(String, SyntaxNode<'t>)],
         first: &[(String, Expr)],
     ) -> (Expr, Option<Repeat>) {
         if piece.kind() == "for_range_loop" {
@@ -118,8 +119,8 @@ impl<'t> Walker<'_, 't> {
     }
 
     /// Returns the summand or factor of an update.
-    fn stride(&self, variable: &str, update: Piece<'t>) -> Option<Stride> {
-        let value = |piece: Piece<'t>| -> Option<Expr> {
+    fn stride(&self, variable: &str, update: SyntaxNode<'t>) -> Option<Stride> {
+        let value = |piece: SyntaxNode<'t>| -> Option<Expr> {
             if let Some(number) = constant(piece.text(), &self.program.constants) {
                 return Some(Expr::Number(number));
             }
@@ -231,7 +232,7 @@ fn conjuncts(condition: &Expr) -> Vec<&Expr> {
 }
 
 /// Returns the header of a loop as written, without its body.
-fn header(piece: Piece<'_>) -> String {
+fn header(piece: SyntaxNode<'_>) -> String {
     let words = match (piece.kind(), piece.field("body")) {
         ("do_statement", _) => {
             let condition = piece.field("condition").map(short).unwrap_or_default();
@@ -254,7 +255,7 @@ const HEADER_MAX: usize = 80;
 
 /// Removes early exits, which do not matter where nothing communicates.
 fn prune(body: &mut Vec<Node>) {
-    body.retain(|node| !matches!(node.kind, Kind::Exit(_)));
+    body.retain(|node| !matches!(node.kind, Kind::Jump(_)));
     for node in body {
         node.bodies_mut().into_iter().for_each(prune);
     }

@@ -3,9 +3,9 @@
 //! The operation table of crate `mpi-abi` describes the parameters.
 
 use super::expression::as_written;
-use super::piece::Piece;
 use super::program::{RANKS, SIZES};
 use super::scope::Value;
+use super::syntax_node::SyntaxNode;
 use super::walker::Walker;
 use crate::expr::{Expr, Operator};
 use crate::shape::{Kind, Mpi, SendMode, Side, Transfer};
@@ -16,7 +16,12 @@ const SILENT: [&str; 3] = ["MPI_Pcontrol", "MPI_Type_free", "MPI_Abort"];
 
 impl<'t> Walker<'_, 't> {
     /// Reads a call of an MPI function; its value is the rank or the number of ranks, if it returns one.
-    pub(super) fn mpi(&mut self, name: &str, piece: Piece<'t>, list: &[Piece<'t>]) -> Expr {
+    pub(super) fn mpi(
+        &mut self,
+        name: &str,
+        piece: SyntaxNode<'t>,
+        list: &[SyntaxNode<'t>],
+    ) -> Expr {
         if self.tells_rank(name, list) {
             // `Get_rank()` of the C++ bindings returns it.
             return match list.len() {
@@ -30,16 +35,16 @@ impl<'t> Walker<'_, 't> {
         let Some(operation) = known else { return as_written(piece) };
         let arguments: Vec<Expr> = list.iter().map(|it| self.value_of_argument(*it)).collect();
         if !SILENT.contains(&plain) {
-            let call = Call { walker: self, operation, arguments: &arguments, list };
+            let call = MpiCall { walker: self, operation, arguments: &arguments, list };
             let mpi = call.step();
-            let place = self.place(piece);
-            self.push(Kind::Mpi(mpi), place);
+            let location = self.location(piece);
+            self.push(Kind::Mpi(mpi), location);
         }
         self.written(operation, list);
         as_written(piece)
     }
 
-    fn value_of_argument(&mut self, piece: Piece<'t>) -> Expr {
+    fn value_of_argument(&mut self, piece: SyntaxNode<'t>) -> Expr {
         if piece.text().starts_with('&') || piece.kind() == "initializer_list" {
             return as_written(piece);
         }
@@ -47,7 +52,7 @@ impl<'t> Walker<'_, 't> {
     }
 
     /// Forgets variables that the call writes.
-    fn written(&mut self, operation: &Operation, list: &[Piece<'t>]) {
+    fn written(&mut self, operation: &Operation, list: &[SyntaxNode<'t>]) {
         let is_same = operation.class == Class::Collective;
         for (parameter, argument) in operation.params.iter().zip(list) {
             if !argument.text().starts_with('&') {
@@ -84,14 +89,14 @@ impl<'t> Walker<'_, 't> {
 }
 
 /// An operation with its arguments.
-struct Call<'a, 'p, 't> {
+struct MpiCall<'a, 'p, 't> {
     walker: &'a mut Walker<'p, 't>,
     operation: &'static Operation,
     arguments: &'a [Expr],
-    list: &'a [Piece<'t>],
+    list: &'a [SyntaxNode<'t>],
 }
 
-impl Call<'_, '_, '_> {
+impl MpiCall<'_, '_, '_> {
     fn step(mut self) -> Mpi {
         let operation = self.operation;
         let root = operation.root().and_then(|at| self.arguments.get(at)).cloned();

@@ -3,15 +3,15 @@
 //! # Invariants
 //! - Both sides of an `#if` are included; which one counts is decided where it is used.
 
-use super::facts::{Around, Facts, visit};
-use super::piece::{Parsed, Piece, Tongue};
+use super::syntax_index::{Context, SyntaxIndex, visit};
+use super::syntax_node::{Parsed, SourceLanguage, SyntaxNode};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A function with its body, or a function-like macro.
 pub(super) struct Function<'t> {
     pub(super) name: &'t str,
     pub(super) parameters: Vec<&'t str>,
-    pub(super) body: Piece<'t>,
+    pub(super) body: SyntaxNode<'t>,
     /// Number of loops in its own body.
     pub(super) n_loops: usize,
 }
@@ -31,7 +31,7 @@ pub(super) struct Program<'t> {
     /// Global variables.
     pub(super) globals: BTreeSet<&'t str>,
     /// Index of the files.
-    pub(super) facts: Facts<'t>,
+    pub(super) syntax_index: SyntaxIndex<'t>,
 }
 
 /// Returns the macros of a source that call MPI, each as a function.
@@ -48,7 +48,7 @@ pub(super) fn macros(file: &Parsed) -> Vec<Parsed> {
             let body = value.text().replace("\\\n", " \n").replace("\\\r\n", " \r\n");
             let words: Vec<&str> = parameters.children().iter().map(|it| it.text()).collect();
             let text = format!("void {name}(int {}) {{ {body} ; }}", words.join(", int "));
-            let parsed = Parsed::of(&file.name, text, Tongue::Cpp, piece.line())?;
+            let parsed = Parsed::of(&file.name, text, SourceLanguage::Cpp, piece.line())?;
             Some(Parsed { is_macro: true, ..parsed })
         })
         .collect()
@@ -69,7 +69,7 @@ pub(super) const SIZES: [&str; 4] =
 
 const LOOPS: [&str; 4] = ["for_statement", "while_statement", "do_statement", "for_range_loop"];
 
-impl Piece<'_> {
+impl SyntaxNode<'_> {
     pub(super) fn is_loop(self) -> bool {
         LOOPS.contains(&self.kind())
     }
@@ -77,16 +77,16 @@ impl Piece<'_> {
 
 impl<'t> Program<'t> {
     pub(super) fn of(files: &'t [Parsed]) -> Self {
-        let mut program = Self { facts: Facts::of(files), ..Self::default() };
+        let mut program = Self { syntax_index: SyntaxIndex::of(files), ..Self::default() };
         for file in files {
             visit(file, |piece, around| program.define(piece, around));
         }
         files.iter().for_each(|file| program.define_broken(file.root()));
         program.find_globals(files);
         program.find_mpi(files);
-        let mut facts = std::mem::take(&mut program.facts);
-        facts.find_mpi(files, |name| program.is_of_mpi(name));
-        program.facts = facts;
+        let mut syntax_index = std::mem::take(&mut program.syntax_index);
+        syntax_index.find_mpi(files, |name| program.is_of_mpi(name));
+        program.syntax_index = syntax_index;
         program
     }
 
@@ -114,15 +114,15 @@ impl<'t> Program<'t> {
     }
 
     /// Returns whether the piece reaches an MPI operation.
-    pub(super) fn reaches_mpi(&self, piece: Piece<'t>) -> bool {
-        self.facts.has_mpi(piece)
+    pub(super) fn reaches_mpi(&self, piece: SyntaxNode<'t>) -> bool {
+        self.syntax_index.has_mpi(piece)
     }
 
     pub(super) fn is_of_mpi(&self, name: &str) -> bool {
         self.mpi.contains(name) || self.pointers.contains(name) || is_mpi(name)
     }
 
-    fn define(&mut self, piece: Piece<'t>, around: &Around<'t>) {
+    fn define(&mut self, piece: SyntaxNode<'t>, around: &Context<'t>) {
         match piece.kind() {
             "function_definition" => {
                 if let (Some(declarator), Some(body)) =
@@ -134,7 +134,7 @@ impl<'t> Program<'t> {
             // `main(argc, argv)` in old C, with the body behind it.
             "call_expression" => self.define_untyped(piece, around),
             "preproc_def" => {
-                let value = piece.field("value").map_or("", Piece::text);
+                let value = piece.field("value").map_or("", SyntaxNode::text);
                 let value = value.split("/*").next().unwrap_or_default();
                 let value = value.split("//").next().unwrap_or_default();
                 if let Some(name) = piece.field("name") {
@@ -145,7 +145,7 @@ impl<'t> Program<'t> {
             "declaration" if piece.text().trim_start().contains("const") => {
                 for one in piece.children().into_iter().filter(|it| it.kind() == "init_declarator")
                 {
-                    let value = one.field("value").map_or("", Piece::text);
+                    let value = one.field("value").map_or("", SyntaxNode::text);
                     if one.field("declarator").is_some_and(|it| it.kind() == "identifier") {
                         self.constant(one.name(), value);
                     }
@@ -155,12 +155,13 @@ impl<'t> Program<'t> {
         }
     }
 
-    fn add(&mut self, declarator: Piece<'t>, body: Piece<'t>) {
+    fn add(&mut self, declarator: SyntaxNode<'t>, body: SyntaxNode<'t>) {
         let name = declarator.name();
         let function = declarator.all().into_iter().find(|it| it.kind() == "function_declarator");
         let list = function.unwrap_or(declarator).field("parameters");
-        let parameters = list.map(|list| list.children().into_iter().map(Piece::name).collect());
-        let n_loops = self.facts.n_loops(body);
+        let parameters =
+            list.map(|list| list.children().into_iter().map(SyntaxNode::name).collect());
+        let n_loops = self.syntax_index.n_loops(body);
         let function = Function { name, parameters: parameters.unwrap_or_default(), body, n_loops };
         if !name.is_empty() {
             self.functions.entry(name).or_default().push(function);
@@ -168,7 +169,7 @@ impl<'t> Program<'t> {
     }
 
     /// Adds the understood part of functions whose end the parser did not find.
-    fn define_broken(&mut self, root: Piece<'t>) {
+    fn define_broken(&mut self, root: SyntaxNode<'t>) {
         let broken =
             root.all().into_iter().filter(|it| it.node.is_error() && it.text().contains('{'));
         for piece in broken {
@@ -182,7 +183,7 @@ impl<'t> Program<'t> {
         }
     }
 
-    fn define_untyped(&mut self, call: Piece<'t>, around: &Around<'t>) {
+    fn define_untyped(&mut self, call: SyntaxNode<'t>, around: &Context<'t>) {
         let Some(statement) = around.parent.filter(|it| it.kind() == "expression_statement") else {
             return;
         };
@@ -196,15 +197,15 @@ impl<'t> Program<'t> {
             next = next.and_then(|it| it.next_named_sibling());
         }
         if let Some(node) = next.filter(|it| it.kind() == "compound_statement") {
-            let parameters = list.children().into_iter().map(Piece::name).collect();
-            let body = Piece { node, ..call };
-            let n_loops = self.facts.n_loops(body);
+            let parameters = list.children().into_iter().map(SyntaxNode::name).collect();
+            let body = SyntaxNode { node, ..call };
+            let n_loops = self.syntax_index.n_loops(body);
             let function = Function { name: name.name(), parameters, body, n_loops };
             self.functions.entry(name.name()).or_default().push(function);
         }
     }
 
-    fn enumerate(&mut self, list: Piece<'t>) {
+    fn enumerate(&mut self, list: SyntaxNode<'t>) {
         let mut next = Some(0_i64);
         for one in list.children().into_iter().filter(|it| it.kind() == "enumerator") {
             if let Some(value) = one.field("value") {
@@ -229,11 +230,11 @@ impl<'t> Program<'t> {
 
     fn find_globals(&mut self, files: &'t [Parsed]) {
         let mut n_assigned: BTreeMap<&'t str, usize> = BTreeMap::new();
-        let mut see = |piece: Piece<'t>, around: &Around<'t>| match piece.kind() {
+        let mut see = |piece: SyntaxNode<'t>, around: &Context<'t>| match piece.kind() {
             "declaration" if !around.is_in_function => {
                 let mut walk = piece.node.walk();
                 for node in piece.node.children_by_field_name("declarator", &mut walk) {
-                    self.globals.insert(Piece { node, ..piece }.name());
+                    self.globals.insert(SyntaxNode { node, ..piece }.name());
                 }
             }
             "assignment_expression" => {
@@ -242,8 +243,9 @@ impl<'t> Program<'t> {
                 }
             }
             "update_expression" => {
-                *n_assigned.entry(piece.field("argument").map_or("", Piece::name)).or_default() +=
-                    2;
+                *n_assigned
+                    .entry(piece.field("argument").map_or("", SyntaxNode::name))
+                    .or_default() += 2;
             }
             _ => {}
         };
@@ -258,7 +260,7 @@ impl<'t> Program<'t> {
         for function in self.functions.values().flatten() {
             let words = function.body.all().into_iter();
             let words = words.filter(|it| matches!(it.kind(), "identifier" | "field_identifier"));
-            uses.push((function.name, words.map(Piece::text).collect()));
+            uses.push((function.name, words.map(SyntaxNode::text).collect()));
         }
         self.count_loops(&uses);
         self.spread(&uses);
@@ -306,7 +308,7 @@ impl<'t> Program<'t> {
     /// Returns whether a function that reaches MPI is used as an argument or a value.
     fn is_one_handed_on(&self, files: &'t [Parsed]) -> bool {
         let mut is_one = false;
-        let mut see = |piece: Piece<'t>, around: &Around<'t>| {
+        let mut see = |piece: SyntaxNode<'t>, around: &Context<'t>| {
             let is_named = piece.kind() == "identifier" && self.mpi.contains(piece.text());
             is_one |= is_named
                 && around.parent.is_some_and(|parent| {

@@ -1,9 +1,9 @@
 //! Values of names at the walker's position.
 
-use super::piece::Piece;
+use super::syntax_node::SyntaxNode;
 use super::walker::Walker;
 use crate::expr::Expr;
-use crate::shape::Place;
+use crate::shape::SourceLocation;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of parts of an expression that replaces a name.
@@ -25,14 +25,14 @@ pub(super) struct Scope<'t> {
     pub(super) function: &'t str,
     pub(super) values: BTreeMap<String, Value<'t>>,
     /// Call site of a macro, while it is walked.
-    pub(super) called_at: Option<Place>,
+    pub(super) called_at: Option<SourceLocation>,
     pub(super) n_loops_around: usize,
     pub(super) n_returns: usize,
     pub(super) returned: Option<Expr>,
 }
 
 /// Returns the key of a variable: `rank`, `w->rank`, `*rank`.
-pub(super) fn key(piece: Piece<'_>) -> Option<String> {
+pub(super) fn key(piece: SyntaxNode<'_>) -> Option<String> {
     match piece.kind() {
         "identifier" => Some(piece.text().to_owned()),
         "field_expression" => Some(piece.words()),
@@ -63,7 +63,7 @@ impl<'t> Walker<'_, 't> {
     }
 
     /// Returns the value of a variable where it is read.
-    pub(super) fn read_variable(&self, piece: Piece<'t>) -> Expr {
+    pub(super) fn read_variable(&self, piece: SyntaxNode<'t>) -> Expr {
         let Some(key) = key(piece) else { return Expr::Varying(piece.words()) };
         if let Some(Value::Expr(expr)) = self.value_of(&key) {
             return expr.clone();
@@ -126,9 +126,10 @@ impl<'t> Walker<'_, 't> {
     }
 
     /// Does the same for all variables that a piece changes.
-    pub(super) fn forget_changed(&mut self, piece: Piece<'t>, is_varying: bool) {
+    pub(super) fn forget_changed(&mut self, piece: SyntaxNode<'t>, is_varying: bool) {
         let program = self.program;
-        let changed: BTreeSet<&str> = program.facts.changes(piece).map(|(key, _)| key).collect();
+        let changed: BTreeSet<&str> =
+            program.syntax_index.changes(piece).map(|(key, _)| key).collect();
         for key in changed {
             self.forget(key, is_varying);
         }

@@ -1,9 +1,9 @@
 //! Walks through statements of each kind.
 
 use super::expression::as_written;
-use super::piece::Piece;
+use super::syntax_node::SyntaxNode;
 use super::walker::{Flow, Walker};
-use crate::shape::{Exit, Kind, Leave};
+use crate::shape::{Jump, JumpKind, Kind};
 
 /// Kinds of nodes without effect on a graph.
 const IDLE: [&str; 14] = [
@@ -25,17 +25,17 @@ const IDLE: [&str; 14] = [
 
 impl<'t> Walker<'_, 't> {
     /// Walks through a statement.
-    pub(super) fn statement(&mut self, piece: Piece<'t>) -> Flow {
+    pub(super) fn statement(&mut self, piece: SyntaxNode<'t>) -> Flow {
         let flow = self.deeper(piece, |walker| walker.statement_within(piece));
-        if std::mem::take(&mut self.has_ended) { Some(Leave::Program) } else { flow }
+        if std::mem::take(&mut self.has_ended) { Some(JumpKind::Program) } else { flow }
     }
 
     /// Walks through statements until one leaves the sequence.
-    pub(super) fn sequence(&mut self, pieces: &[Piece<'t>]) -> Flow {
+    pub(super) fn sequence(&mut self, pieces: &[SyntaxNode<'t>]) -> Flow {
         pieces.iter().find_map(|piece| self.statement(*piece))
     }
 
-    fn statement_within(&mut self, piece: Piece<'t>) -> Flow {
+    fn statement_within(&mut self, piece: SyntaxNode<'t>) -> Flow {
         match piece.kind() {
             "compound_statement" | "declaration_list" => self.sequence(&piece.children()),
             "if_statement" => self.if_statement(piece),
@@ -43,11 +43,11 @@ impl<'t> Walker<'_, 't> {
             _ if piece.is_loop() => self.repeat(piece),
             "return_statement" | "co_return_statement" => {
                 self.return_statement(piece);
-                Some(Leave::Function)
+                Some(JumpKind::Function)
             }
-            "throw_statement" => Some(Leave::Function),
-            "break_statement" => Some(Leave::Loop),
-            "continue_statement" => Some(Leave::Iteration),
+            "throw_statement" => Some(JumpKind::Function),
+            "break_statement" => Some(JumpKind::Loop),
+            "continue_statement" => Some(JumpKind::Iteration),
             "goto_statement" => {
                 self.warn(
                     piece,
@@ -81,15 +81,15 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    fn ends_program(&self, piece: Piece<'t>) -> Flow {
+    fn ends_program(&self, piece: SyntaxNode<'t>) -> Flow {
         const ENDS: [&str; 6] = ["exit", "_exit", "abort", "quick_exit", "MPI_Abort", "_Exit"];
         let called = piece.field("function").filter(|_| piece.kind() == "call_expression")?;
         let name = called.name();
         (ENDS.contains(&name) && !self.program.functions.contains_key(name))
-            .then_some(Leave::Program)
+            .then_some(JumpKind::Program)
     }
 
-    fn return_statement(&mut self, piece: Piece<'t>) {
+    fn return_statement(&mut self, piece: SyntaxNode<'t>) {
         let value = piece.children().first().map(|it| self.expression(*it));
         let scope = self.scope();
         scope.n_returns += 1;
@@ -97,7 +97,7 @@ impl<'t> Walker<'_, 't> {
     }
 
     /// Walks through `try { ... }`, without its `catch` clauses.
-    fn try_statement(&mut self, piece: Piece<'t>) -> Flow {
+    fn try_statement(&mut self, piece: SyntaxNode<'t>) -> Flow {
         let body = piece.field("body");
         let caught = piece.children().into_iter().filter(|it| it.kind() == "catch_clause");
         for one in caught.filter(|it| self.program.reaches_mpi(*it)).collect::<Vec<_>>() {
@@ -106,12 +106,12 @@ impl<'t> Walker<'_, 't> {
         body.and_then(|body| self.statement(body))
     }
 
-    fn declaration(&mut self, piece: Piece<'t>) -> Flow {
+    fn declaration(&mut self, piece: SyntaxNode<'t>) -> Flow {
         let mut walk = piece.node.walk();
-        let declarators: Vec<Piece<'t>> = piece
+        let declarators: Vec<SyntaxNode<'t>> = piece
             .node
             .children_by_field_name("declarator", &mut walk)
-            .map(|node| Piece { node, ..piece })
+            .map(|node| SyntaxNode { node, ..piece })
             .collect();
         let mut made = None;
         for one in &declarators {
@@ -146,27 +146,27 @@ impl<'t> Walker<'_, 't> {
     }
 
     /// Calls the constructor: `Window window(comm);` calls the function `Window`.
-    fn constructor(&mut self, piece: Piece<'t>) {
-        let Some(of) = piece.field("type").map(Piece::name) else { return };
+    fn constructor(&mut self, piece: SyntaxNode<'t>) {
+        let Some(of) = piece.field("type").map(SyntaxNode::name) else { return };
         if self.program.functions.contains_key(of) && self.program.is_of_mpi(of) {
             self.call_named(of, piece, &[]);
         }
     }
 
     /// Walks through one side of an `#if`: the first, or the only one with MPI.
-    fn conditional_text(&mut self, piece: Piece<'t>) -> Flow {
+    fn conditional_text(&mut self, piece: SyntaxNode<'t>) -> Flow {
         if piece.kind() == "preproc_else" {
             return self.sequence(&piece.children());
         }
         let other = piece.field("alternative");
         let given = piece.field("condition").or_else(|| piece.field("name"));
-        let first: Vec<Piece<'t>> = piece
+        let first: Vec<SyntaxNode<'t>> = piece
             .children()
             .into_iter()
             .filter(|it| !other.is_some_and(|other| other.is(*it)))
             .filter(|it| !given.is_some_and(|given| given.is(*it)))
             .collect();
-        let reaches = |it: &Piece<'t>| self.program.reaches_mpi(*it);
+        let reaches = |it: &SyntaxNode<'t>| self.program.reaches_mpi(*it);
         let (has_first, has_other) =
             (first.iter().any(reaches), other.as_ref().is_some_and(reaches));
         let is_never = given.is_some_and(|it| it.text().trim() == "0");
@@ -181,12 +181,12 @@ impl<'t> Walker<'_, 't> {
     }
 
     /// Adds an unconditional exit.
-    pub(super) fn exit(&mut self, leaves: Leave, piece: Piece<'t>) {
-        let place = self.place(piece);
-        self.push(Kind::Exit(Exit { leaves, condition: String::new() }), place);
+    pub(super) fn exit(&mut self, leaves: JumpKind, piece: SyntaxNode<'t>) {
+        let location = self.location(piece);
+        self.push(Kind::Jump(Jump { leaves, condition: String::new() }), location);
     }
 }
 
-fn is_statement(piece: &Piece<'_>) -> bool {
+fn is_statement(piece: &SyntaxNode<'_>) -> bool {
     piece.kind().ends_with("statement") || piece.kind() == "declaration"
 }

@@ -1,8 +1,8 @@
 //! Collects steps: consecutive statements are joined.
 
-use super::piece::Piece;
+use super::syntax_node::SyntaxNode;
 use crate::expr::Expr;
-use crate::shape::{Compute, Kind, Node, Place};
+use crate::shape::{Compute, Kind, Node, SourceLocation};
 
 /// Largest number of labels of one computation; further ones are counted.
 const N_LABELS_MAX: usize = 3;
@@ -14,12 +14,12 @@ const N_STATEMENTS_SIMPLE: usize = 20;
 #[derive(Default)]
 pub(super) struct Steps {
     nodes: Vec<Node>,
-    open: Option<Open>,
+    open: Option<ComputeBuilder>,
 }
 
 #[derive(Default)]
-struct Open {
-    place: Place,
+struct ComputeBuilder {
+    location: SourceLocation,
     labels: Vec<String>,
     n_statements: usize,
     n_loops: usize,
@@ -27,23 +27,23 @@ struct Open {
 
 impl Steps {
     /// Adds a statement without MPI.
-    pub(super) fn statement(&mut self, place: Place) {
-        let open = self.open(place);
+    pub(super) fn statement(&mut self, location: SourceLocation) {
+        let open = self.open(location);
         open.n_statements += 1;
     }
 
     /// Adds something to the open computation that takes time.
-    pub(super) fn costly(&mut self, place: Place, label: &str, n_loops: usize) {
-        let open = self.open(place);
+    pub(super) fn costly(&mut self, location: SourceLocation, label: &str, n_loops: usize) {
+        let open = self.open(location);
         open.n_loops += n_loops;
         if !open.labels.iter().any(|known| known == label) {
             open.labels.push(label.to_owned());
         }
     }
 
-    pub(super) fn push(&mut self, kind: Kind, place: Place) {
+    pub(super) fn push(&mut self, kind: Kind, location: SourceLocation) {
         self.close();
-        self.nodes.push(node(kind, place));
+        self.nodes.push(node(kind, location));
     }
 
     pub(super) fn finish(mut self) -> Vec<Node> {
@@ -51,11 +51,13 @@ impl Steps {
         self.nodes
     }
 
-    fn open(&mut self, place: Place) -> &mut Open {
-        let open =
-            self.open.get_or_insert_with(|| Open { place: place.clone(), ..Open::default() });
-        if open.place.file == place.file {
-            open.place.end_line = open.place.end_line.max(place.end_line);
+    fn open(&mut self, location: SourceLocation) -> &mut ComputeBuilder {
+        let open = self.open.get_or_insert_with(|| ComputeBuilder {
+            location: location.clone(),
+            ..ComputeBuilder::default()
+        });
+        if open.location.file == location.file {
+            open.location.end_line = open.location.end_line.max(location.end_line);
         }
         open
     }
@@ -71,16 +73,16 @@ impl Steps {
         }
         let compute =
             Compute { label, n_statements: open.n_statements, n_loops: open.n_loops, is_costly };
-        self.nodes.push(node(Kind::Compute(compute), open.place));
+        self.nodes.push(node(Kind::Compute(compute), open.location));
     }
 }
 
-pub(super) fn node(kind: Kind, place: Place) -> Node {
-    Node { id: 0, kind, place, region: None, measured: None }
+pub(super) fn node(kind: Kind, location: SourceLocation) -> Node {
+    Node { id: 0, kind, location, region: None, measured: None }
 }
 
 /// Returns a name for a number that the source does not give.
-pub(super) fn unknown(what: &str, piece: Piece<'_>) -> Expr {
+pub(super) fn unknown(what: &str, piece: SyntaxNode<'_>) -> Expr {
     let base = piece.file.name.rsplit(['/', '\\']).next().unwrap_or_default();
     Expr::Unknown(format!("{what}@{base}:{}", piece.line()))
 }

@@ -13,28 +13,28 @@ pub(super) fn tidy(nodes: &mut Vec<Node>) {
     let mut kept: Vec<Node> = Vec::new();
     for mut node in std::mem::take(nodes) {
         node.bodies_mut().into_iter().for_each(tidy);
-        if node.has_mpi() || matches!(&node.kind, Kind::Exit(_)) {
+        if node.has_mpi() || matches!(&node.kind, Kind::Jump(_)) {
             kept.push(node);
         } else {
-            kept.extend(quiet(node));
+            kept.extend(without_silent(node));
         }
     }
     *nodes = joined(kept);
 }
 
 /// Simplifies a node without MPI; empty for simple statements.
-fn quiet(mut node: Node) -> Vec<Node> {
+fn without_silent(mut node: Node) -> Vec<Node> {
     strip(&mut node);
     let n_loops = n_loops(&node);
     let is_large = N_LOOPS_SHOWN < n_loops;
     match &mut node.kind {
         Kind::Compute(compute) if !compute.is_costly => Vec::new(),
-        Kind::Group(group) if group.is_recursive => vec![node],
-        Kind::Group(group) if is_large => {
+        Kind::Call(group) if group.is_recursive => vec![node],
+        Kind::Call(group) if is_large => {
             let label = format!("{}()", group.function);
             vec![computation(label, n_loops, &node)]
         }
-        Kind::Group(group) if group.body.is_empty() => Vec::new(),
+        Kind::Call(group) if group.body.is_empty() => Vec::new(),
         Kind::Branch(branch) if branch.arms.iter().all(|arm| arm.body.is_empty()) => Vec::new(),
         Kind::Branch(branch) => {
             let label = format!("if {}", branch.condition);
@@ -51,7 +51,7 @@ fn quiet(mut node: Node) -> Vec<Node> {
 /// Removes early exits.
 fn strip(node: &mut Node) {
     for body in node.bodies_mut() {
-        body.retain(|node| !matches!(node.kind, Kind::Exit(_)));
+        body.retain(|node| !matches!(node.kind, Kind::Jump(_)));
         body.iter_mut().for_each(strip);
     }
 }
@@ -83,8 +83,8 @@ fn joined(nodes: Vec<Node>) -> Vec<Node> {
             before.label.push_str(&next.label);
             before.n_statements += next.n_statements;
             before.n_loops += next.n_loops;
-            if last.place.file == node.place.file {
-                last.place.end_line = last.place.end_line.max(node.place.end_line);
+            if last.location.file == node.location.file {
+                last.location.end_line = last.location.end_line.max(node.location.end_line);
             }
             continue;
         }

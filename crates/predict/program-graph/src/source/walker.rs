@@ -5,13 +5,13 @@
 //!   followed, and a warning names the place.
 
 use super::expression::{DEPTH_MAX, as_written, read};
-use super::piece::Piece;
 use super::program::Program;
 use super::roles::Ranks;
 use super::scope::{Scope, Value};
 use super::steps::Steps;
+use super::syntax_node::SyntaxNode;
 use crate::expr::Expr;
-use crate::shape::{Kind, Leave, Place, Warning};
+use crate::shape::{JumpKind, Kind, SourceLocation, Warning};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest nesting depth of statements and expressions.
@@ -30,7 +30,7 @@ pub(super) struct Walker<'p, 't> {
     /// Communicators that are parts of another, in which ranks are renumbered.
     pub(super) parts: BTreeSet<String>,
     /// Bodies of lambdas, by the variables that hold them.
-    pub(super) lambdas: BTreeMap<String, Piece<'t>>,
+    pub(super) lambdas: BTreeMap<String, SyntaxNode<'t>>,
     pub(super) steps: Vec<Steps>,
     pub(super) depth: usize,
     pub(super) n_nodes: usize,
@@ -42,7 +42,7 @@ pub(super) struct Walker<'p, 't> {
 }
 
 /// Construct that a statement leaves; `None` when the program continues behind it.
-pub(super) type Flow = Option<Leave>;
+pub(super) type Flow = Option<JumpKind>;
 
 impl<'p, 't> Walker<'p, 't> {
     pub(super) fn new(program: &'p Program<'t>, ranks: Option<&'p Ranks>) -> Self {
@@ -64,11 +64,11 @@ impl<'p, 't> Walker<'p, 't> {
     }
 
     /// Returns the value of an expression; its effects become steps.
-    pub(super) fn expression(&mut self, piece: Piece<'t>) -> Expr {
+    pub(super) fn expression(&mut self, piece: SyntaxNode<'t>) -> Expr {
         self.expression_at(piece, 0)
     }
 
-    fn expression_at(&mut self, piece: Piece<'t>, depth: usize) -> Expr {
+    fn expression_at(&mut self, piece: SyntaxNode<'t>, depth: usize) -> Expr {
         if NESTING_MAX <= self.depth {
             return as_written(piece);
         }
@@ -78,7 +78,7 @@ impl<'p, 't> Walker<'p, 't> {
         value
     }
 
-    fn meaning(&mut self, piece: Piece<'t>, depth: usize) -> Option<Expr> {
+    fn meaning(&mut self, piece: SyntaxNode<'t>, depth: usize) -> Option<Expr> {
         if DEPTH_MAX < depth || NESTING_MAX <= self.depth {
             return Some(as_written(piece));
         }
@@ -112,12 +112,12 @@ impl<'p, 't> Walker<'p, 't> {
         }
     }
 
-    fn assignment(&mut self, piece: Piece<'t>) -> Expr {
+    fn assignment(&mut self, piece: SyntaxNode<'t>) -> Expr {
         let (Some(left), Some(right)) = (piece.field("left"), piece.field("right")) else {
             return as_written(piece);
         };
         let value = self.expression(right);
-        let sign = piece.field("operator").map_or("=", Piece::text);
+        let sign = piece.field("operator").map_or("=", SyntaxNode::text);
         match super::scope::key(left) {
             Some(key) if sign == "=" => self.assign(key, value.clone()),
             Some(key) => self.forget(&key, self.is_in_loop()),
@@ -142,11 +142,11 @@ impl<'p, 't> Walker<'p, 't> {
         }
     }
 
-    pub(super) fn place(&self, piece: Piece<'t>) -> Place {
-        if let Some(place) = self.scopes.last().and_then(|scope| scope.called_at.clone()) {
-            return place;
+    pub(super) fn location(&self, piece: SyntaxNode<'t>) -> SourceLocation {
+        if let Some(location) = self.scopes.last().and_then(|scope| scope.called_at.clone()) {
+            return location;
         }
-        Place {
+        SourceLocation {
             file: piece.file.name.clone(),
             line: piece.line(),
             end_line: piece.end_line(),
@@ -154,14 +154,14 @@ impl<'p, 't> Walker<'p, 't> {
         }
     }
 
-    pub(super) fn plain(&mut self, piece: Piece<'t>) {
-        let place = self.place(piece);
-        self.top().statement(place);
+    pub(super) fn plain(&mut self, piece: SyntaxNode<'t>) {
+        let location = self.location(piece);
+        self.top().statement(location);
     }
 
-    pub(super) fn push(&mut self, kind: Kind, place: Place) {
+    pub(super) fn push(&mut self, kind: Kind, location: SourceLocation) {
         self.n_nodes += 1;
-        self.top().push(kind, place);
+        self.top().push(kind, location);
     }
 
     pub(super) fn top(&mut self) -> &mut Steps {
@@ -172,7 +172,7 @@ impl<'p, 't> Walker<'p, 't> {
     }
 
     /// Returns the steps collected during `walk`, and its result.
-    pub(super) fn apart<R>(
+    pub(super) fn in_new_steps<R>(
         &mut self,
         walk: impl FnOnce(&mut Self) -> R,
     ) -> (Vec<crate::shape::Node>, R) {
@@ -182,7 +182,7 @@ impl<'p, 't> Walker<'p, 't> {
         (steps.finish(), result)
     }
 
-    pub(super) fn warn(&mut self, piece: Piece<'t>, text: impl Into<String>) {
+    pub(super) fn warn(&mut self, piece: SyntaxNode<'t>, text: impl Into<String>) {
         let (file, line) = (piece.file.name.clone(), piece.line());
         self.warnings.insert(Warning { file, line, text: text.into() });
     }
@@ -190,7 +190,7 @@ impl<'p, 't> Walker<'p, 't> {
     /// Runs `walk` one level deeper, unless a limit on depth or nodes is reached.
     pub(super) fn deeper(
         &mut self,
-        piece: Piece<'t>,
+        piece: SyntaxNode<'t>,
         walk: impl FnOnce(&mut Self) -> Flow,
     ) -> Flow {
         if NESTING_MAX <= self.depth {

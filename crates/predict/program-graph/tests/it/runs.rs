@@ -1,7 +1,9 @@
 //! Graphs from runs, and runs overlaid on graphs.
 
 use crate::said::{graph, roles};
-use program_graph::{Graph, Kind, Node, Origin, Passage, Place, Run, Site, from_run, overlay};
+use program_graph::{
+    Graph, Kind, Node, Origin, Run, Segment, Site, SourceLocation, from_run, overlay,
+};
 
 const TEXT: &str = "int main() {\n\
     int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n\
@@ -17,13 +19,14 @@ const TEXT: &str = "int main() {\n\
     MPI_Barrier(c);\n}\n";
 
 fn site(id: u32, operation: &str, line: u32) -> Site {
-    let place = Place { file: "/build/src/program.c".into(), line, ..Place::default() };
-    Site { id, operation: operation.into(), place }
+    let location =
+        SourceLocation { file: "/build/src/program.c".into(), line, ..SourceLocation::default() };
+    Site { id, operation: operation.into(), location }
 }
 
-fn passage(rank: u32, from: Option<u32>, to: u32, calls: u64) -> Passage {
+fn segment(rank: u32, from: Option<u32>, to: u32, calls: u64) -> Segment {
     let seconds = f64::from(u32::try_from(calls).unwrap_or(0));
-    Passage { rank, from, to, calls, compute_s: seconds, mpi_s: 2.0 * seconds, bytes: 16 * calls }
+    Segment { rank, from, to, calls, compute_s: seconds, mpi_s: 2.0 * seconds, bytes: 16 * calls }
 }
 
 /// Rank 0 sends ten times, three of these twice; rank 1 receives.
@@ -37,15 +40,15 @@ fn run() -> Run {
             site(3, "MPI_Recv", 10),
             site(4, "MPI_Wait", 40),
         ],
-        passages: vec![
-            passage(0, None, 1, 1),
-            passage(0, Some(1), 1, 6),
-            passage(0, Some(1), 2, 3),
-            passage(0, Some(2), 1, 3),
-            passage(0, Some(1), 0, 1),
-            passage(1, None, 3, 1),
-            passage(1, Some(3), 3, 12),
-            passage(1, Some(3), 0, 1),
+        segments: vec![
+            segment(0, None, 1, 1),
+            segment(0, Some(1), 1, 6),
+            segment(0, Some(1), 2, 3),
+            segment(0, Some(2), 1, 3),
+            segment(0, Some(1), 0, 1),
+            segment(1, None, 3, 1),
+            segment(1, Some(3), 3, 12),
+            segment(1, Some(3), 0, 1),
         ],
     }
 }
@@ -79,10 +82,10 @@ fn a_run_has_roles_regions_and_loops() {
 fn ranks_with_the_same_call_sites_are_a_role() {
     let mut run = run();
     run.n_ranks = 4;
-    run.passages.extend([
-        passage(2, None, 3, 1),
-        passage(2, Some(3), 0, 1),
-        passage(3, None, 4, 1),
+    run.segments.extend([
+        segment(2, None, 3, 1),
+        segment(2, Some(3), 0, 1),
+        segment(3, None, 4, 1),
     ]);
     let names: Vec<String> = from_run(&run).roles.into_iter().map(|role| role.name).collect();
     assert_eq!(names, ["rank 0", "ranks 1-2", "rank 3"]);
@@ -114,7 +117,7 @@ fn a_line_that_stands_in_two_places_says_so() {
     let run = Run {
         n_ranks: 1,
         sites: vec![site(0, "MPI_Barrier", 2)],
-        passages: vec![passage(0, None, 0, 1), passage(0, Some(0), 0, 1)],
+        segments: vec![segment(0, None, 0, 1), segment(0, Some(0), 0, 1)],
     };
     let graph = overlay(&graph(text), &run);
     let barrier = find(&graph, 0, &|node| matches!(node.kind, Kind::Mpi(_)));
@@ -127,7 +130,7 @@ fn a_line_that_stands_in_two_places_says_so() {
 #[test]
 fn a_run_without_lines_says_what_to_do() {
     let mut run = run();
-    run.sites.iter_mut().for_each(|site| site.place = Place::default());
+    run.sites.iter_mut().for_each(|site| site.location = SourceLocation::default());
     let warnings = overlay(&graph(TEXT), &run).warnings;
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].text.contains("`-g`"), "{}", warnings[0]);
@@ -140,12 +143,12 @@ fn an_arm_with_a_loop_is_counted_by_how_often_it_is_come_to() {
     let run = Run {
         n_ranks: 2,
         sites: vec![site(0, "MPI_Barrier", 2), site(1, "MPI_Recv", 5), site(2, "MPI_Send", 10)],
-        passages: vec![
-            passage(0, None, 0, 1),
-            passage(0, Some(0), 1, 1),
-            passage(0, Some(1), 1, 5),
-            passage(0, Some(1), 2, 1),
-            passage(1, None, 0, 1),
+        segments: vec![
+            segment(0, None, 0, 1),
+            segment(0, Some(0), 1, 1),
+            segment(0, Some(1), 1, 5),
+            segment(0, Some(1), 2, 1),
+            segment(1, None, 0, 1),
         ],
     };
     let graph = overlay(&graph(text), &run);

@@ -37,9 +37,9 @@ fn word(node: &Node) -> String {
     match &node.kind {
         Kind::Mpi(mpi) => mpi.operation.trim_start_matches("MPI_").to_owned(),
         Kind::Loop(of) => format!("loop({}){{{}}}", of.count, words(&of.body)),
-        Kind::Group(group) if group.is_recursive => format!("{}()again", group.function),
-        Kind::Group(group) => format!("{}(){{{}}}", group.function, words(&group.body)),
-        Kind::Exit(exit) => exit.leaves.word().to_owned(),
+        Kind::Call(group) if group.is_recursive => format!("{}()again", group.function),
+        Kind::Call(group) => format!("{}(){{{}}}", group.function, words(&group.body)),
+        Kind::Jump(exit) => exit.leaves.word().to_owned(),
         Kind::Compute(compute) => format!("<{}>", compute.label),
         Kind::Branch(branch) => {
             let arms: Vec<String> = branch.arms.iter().map(|arm| words(&arm.body)).collect();

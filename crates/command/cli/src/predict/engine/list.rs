@@ -59,9 +59,9 @@ fn ranks(answer: &Answer<'_>) -> Value {
 fn path(answer: &Answer<'_>) -> Value {
     let legs = &answer.composed.path;
     let last = &legs[legs.len().saturating_sub(N_LEGS_MAX)..];
-    let leg = |leg: &program_graph::compose::Leg| json!({ "rank": leg.rank, "from_s": leg.from_s, "to_s": leg.to_s });
+    let interval = |interval: &program_graph::compose::PathInterval| json!({ "rank": interval.rank, "from_s": interval.from_s, "to_s": interval.to_s });
     json!({
-        "legs": last.iter().map(leg).collect::<Vec<_>>(),
+        "legs": last.iter().map(interval).collect::<Vec<_>>(),
         "legs_left_out": legs.len() - last.len(),
         "transfer_s": answer.composed.path_transfer_s,
     })

@@ -8,7 +8,7 @@ use super::Input;
 use crate::files;
 use anyhow::{Context, bail};
 use program_graph::compose::Machine;
-use program_graph::compose::network::Line;
+use program_graph::compose::network::LinearCost;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -77,10 +77,15 @@ fn platform(machine: &Machine, n_ranks: usize, flops_per_s: f64) -> String {
 }
 
 /// Line of the longest messages; SimGrid does not accept a network without latency or without cost per byte.
-fn base(machine: &Machine) -> Line {
+fn base(machine: &Machine) -> LinearCost {
     let last = machine.network.lines().last();
-    let last = last.copied().unwrap_or(Line { from_bytes: 0, latency_s: 0.0, s_per_byte: 0.0 });
-    Line { latency_s: last.latency_s.max(1e-12), s_per_byte: last.s_per_byte.max(1e-15), ..last }
+    let last =
+        last.copied().unwrap_or(LinearCost { from_bytes: 0, latency_s: 0.0, s_per_byte: 0.0 });
+    LinearCost {
+        latency_s: last.latency_s.max(1e-12),
+        s_per_byte: last.s_per_byte.max(1e-15),
+        ..last
+    }
 }
 
 /// Factors by length of the platform's bandwidth and latency.

@@ -1,6 +1,6 @@
 //! Clocks of ranks inside a collective operation.
 
-use crate::compose::network::Parts;
+use crate::compose::network::MessageCost;
 
 /// Clocks of all ranks, and the waits between them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10,12 +10,12 @@ pub struct Clocks {
     /// Time that each rank waited for another one to arrive, in s.
     pub waited_s: Vec<f64>,
     /// Ranks that were delayed by another one, with the cause, in order.
-    pub bonds: Vec<(usize, Bond)>,
+    pub dependencies: Vec<(usize, Dependency)>,
 }
 
 /// Dependency: a rank could continue only because of another one's action.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bond {
+pub struct Dependency {
     /// Time at which the rank continued, in s.
     pub at_s: f64,
     /// Rank that it depended on.
@@ -29,7 +29,7 @@ impl Clocks {
     #[must_use]
     pub fn of(at_s: Vec<f64>) -> Self {
         let waited_s = vec![0.0; at_s.len()];
-        Self { at_s, waited_s, bonds: Vec::new() }
+        Self { at_s, waited_s, dependencies: Vec::new() }
     }
 
     /// Restarts with these entry times, in s.
@@ -38,7 +38,7 @@ impl Clocks {
         self.at_s.extend_from_slice(at_s);
         self.waited_s.clear();
         self.waited_s.resize(at_s.len(), 0.0);
-        self.bonds.clear();
+        self.dependencies.clear();
     }
 
     /// Returns the number of ranks.
@@ -48,22 +48,22 @@ impl Clocks {
     }
 
     /// Passes a message between two ranks, from their current clocks.
-    pub fn message(&mut self, from: usize, to: usize, parts: Parts) {
+    pub fn message(&mut self, from: usize, to: usize, cost: MessageCost) {
         let (sent_s, posted_s) = (self.at_s[from], self.at_s[to]);
         let latest_s = sent_s.max(posted_s);
         self.waited_s[to] += latest_s - posted_s;
-        let head_s = sent_s + parts.overhead_s + parts.flight_s;
-        if parts.is_eager {
-            self.at_s[from] = sent_s + parts.sender_s();
-            self.at_s[to] = posted_s.max(head_s) + parts.data_s + parts.overhead_s;
+        let head_s = sent_s + cost.overhead_s + cost.flight_s;
+        if cost.is_eager {
+            self.at_s[from] = sent_s + cost.sender_s();
+            self.at_s[to] = posted_s.max(head_s) + cost.data_s + cost.overhead_s;
         } else {
             self.waited_s[from] += latest_s - sent_s;
-            self.at_s[from] = latest_s + parts.one_way_s();
+            self.at_s[from] = latest_s + cost.one_way_s();
             self.at_s[to] = self.at_s[from];
         }
-        if posted_s < if parts.is_eager { head_s } else { sent_s } {
+        if posted_s < if cost.is_eager { head_s } else { sent_s } {
             self.bind(to, from, sent_s);
-        } else if !parts.is_eager && sent_s < posted_s {
+        } else if !cost.is_eager && sent_s < posted_s {
             self.bind(from, to, posted_s);
         }
     }
@@ -91,7 +91,7 @@ impl Clocks {
 
     /// Makes every rank send to the rank `distance` above it and receive from the one `distance` below,
     /// where these exist.
-    pub fn shift(&mut self, distance: usize, parts: Parts) {
+    pub fn shift(&mut self, distance: usize, cost: MessageCost) {
         let before_s = self.at_s.clone();
         for (rank, posted_s) in before_s.iter().copied().enumerate() {
             let below = rank.checked_sub(distance);
@@ -100,12 +100,12 @@ impl Clocks {
                 Some(below) => {
                     let latest_s = posted_s.max(before_s[below]);
                     self.waited_s[rank] += latest_s - posted_s;
-                    self.at_s[rank] = latest_s + parts.one_way_s();
+                    self.at_s[rank] = latest_s + cost.one_way_s();
                     if posted_s < before_s[below] {
                         self.bind(rank, below, before_s[below]);
                     }
                 }
-                None if goes_on => self.at_s[rank] = posted_s + parts.sender_s(),
+                None if goes_on => self.at_s[rank] = posted_s + cost.sender_s(),
                 None => (),
             }
         }
@@ -113,6 +113,6 @@ impl Clocks {
 
     fn bind(&mut self, rank: usize, on: usize, since_s: f64) {
         let on = u32::try_from(on).unwrap_or(u32::MAX);
-        self.bonds.push((rank, Bond { at_s: self.at_s[rank], on, since_s }));
+        self.dependencies.push((rank, Dependency { at_s: self.at_s[rank], on, since_s }));
     }
 }

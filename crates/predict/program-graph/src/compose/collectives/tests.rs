@@ -74,7 +74,8 @@ fn a_tree_reaches_every_rank_once_from_any_root() {
             };
             let rules = Rules { linear_up_to: 0 };
             advance(&mut clocks, &vec![part; n_ranks], &network(), rules);
-            let mut reached: Vec<usize> = clocks.bonds.iter().map(|(rank, _)| *rank).collect();
+            let mut reached: Vec<usize> =
+                clocks.dependencies.iter().map(|(rank, _)| *rank).collect();
             reached.sort_unstable();
             let others: Vec<usize> = (0..n_ranks).filter(|rank| *rank != root).collect();
             assert_eq!(reached, others, "{n_ranks} ranks, root {root}");

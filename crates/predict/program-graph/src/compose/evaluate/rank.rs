@@ -1,7 +1,7 @@
 //! State of one rank: its clock and the breakdown of its time.
 
 use super::transfer::{Matched, Side};
-use crate::compose::collectives::Bond;
+use crate::compose::collectives::Dependency;
 use crate::compose::program::Step;
 
 /// Progress of a rank.
@@ -69,22 +69,22 @@ impl Rank {
     }
 
     /// Completes a transfer; returns the dependency, if the other rank determined the time.
-    pub(super) fn finish(&mut self, transfer: &Matched, side: Side) -> Option<Bond> {
+    pub(super) fn finish(&mut self, transfer: &Matched, side: Side) -> Option<Dependency> {
         let Matched { sent, posted_s } = transfer;
-        let parts = sent.parts;
+        let cost = sent.cost;
         let before_s = self.clock_s;
         let (other, other_s) = match side {
             Side::Sender => (sent.to, *posted_s),
             Side::Receiver => (sent.from, sent.at_s),
         };
-        let (done_s, by_other) = if parts.is_eager {
-            let head_s = sent.at_s + parts.overhead_s + parts.flight_s;
+        let (done_s, by_other) = if cost.is_eager {
+            let head_s = sent.at_s + cost.overhead_s + cost.flight_s;
             let free_s = posted_s.max(self.comes_until_s);
-            let data_s = free_s.max(head_s) + parts.data_s;
+            let data_s = free_s.max(head_s) + cost.data_s;
             self.comes_until_s = data_s;
-            (before_s.max(data_s) + parts.overhead_s, before_s < data_s && free_s < head_s)
+            (before_s.max(data_s) + cost.overhead_s, before_s < data_s && free_s < head_s)
         } else {
-            let passed_s = sent.at_s.max(*posted_s) + parts.one_way_s();
+            let passed_s = sent.at_s.max(*posted_s) + cost.one_way_s();
             let own_s = match side {
                 Side::Sender => sent.at_s,
                 Side::Receiver => *posted_s,
@@ -92,7 +92,7 @@ impl Rank {
             let done_s = match side {
                 Side::Sender => passed_s,
                 Side::Receiver => {
-                    let done_s = passed_s.max(self.comes_until_s + parts.data_s);
+                    let done_s = passed_s.max(self.comes_until_s + cost.data_s);
                     self.comes_until_s = done_s;
                     done_s
                 }
@@ -101,7 +101,7 @@ impl Rank {
         };
         self.clock_s = done_s;
         self.waits((other_s - before_s).clamp(0.0, done_s - before_s));
-        by_other.then_some(Bond { at_s: done_s, on: other, since_s: other_s })
+        by_other.then_some(Dependency { at_s: done_s, on: other, since_s: other_s })
     }
 
     /// Returns whether all state that determines later times equals that of `earlier`, shifted by `time_s`.

@@ -3,7 +3,7 @@
 //! # Invariants
 //! - The n-th send of a channel (sender, receiver, tag) matches its n-th receive (MPI 4.1, 3.5).
 
-use crate::compose::network::Parts;
+use crate::compose::network::MessageCost;
 use std::collections::VecDeque;
 
 /// End of a message.
@@ -19,7 +19,7 @@ pub(super) struct Sent {
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) at_s: f64,
-    pub(super) parts: Parts,
+    pub(super) cost: MessageCost,
 }
 
 /// A message with both ends reached.
@@ -65,7 +65,7 @@ impl Transfers {
         let transfer = &mut self.all[number as usize];
         transfer.sent = Some(sent);
         // An eager sender does not need the entry any more.
-        transfer.n_open = if sent.parts.is_eager { 1 } else { 2 };
+        transfer.n_open = if sent.cost.is_eager { 1 } else { 2 };
         (number, transfer.waiting.take())
     }
 

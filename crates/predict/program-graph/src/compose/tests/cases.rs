@@ -2,7 +2,7 @@
 
 use super::{collective, compute, program, receive, send};
 use crate::compose::{
-    ComposeError, Kind, Machine, Network, Operation, Outcome, Place, ProgramBuilder, SendMode,
+    CallSite, ComposeError, Kind, Machine, Network, Operation, Outcome, ProgramBuilder, SendMode,
     evaluate,
 };
 
@@ -127,8 +127,8 @@ fn a_program_ends_with_the_longer_of_its_roles() {
 /// Runs a ring of messages `n_times`, with computation that differs between ranks.
 fn ring(n_ranks: u32, n_times: u64, in_a_loop: bool) -> Outcome {
     let mut builder = ProgramBuilder::new(n_ranks as usize);
-    let place = Place { region: builder.region("ring"), site: 1 };
-    let after = Place { region: builder.region("after"), site: 2 };
+    let place = CallSite { region: builder.region("ring"), site: 1 };
+    let after = CallSite { region: builder.region("after"), site: 2 };
     let n_written = if in_a_loop {
         builder.repeat(n_times);
         1
@@ -197,7 +197,7 @@ fn the_critical_path_goes_over_the_rank_that_is_waited_for() {
         vec![compute(3.0), send(0, LONG), compute(0.5)],
         vec![compute(0.5)],
     ]);
-    let ranks: Vec<u32> = outcome.path.iter().map(|leg| leg.rank).collect();
+    let ranks: Vec<u32> = outcome.path.iter().map(|interval| interval.rank).collect();
     assert_eq!(ranks, [1, 0]);
     check(outcome.total_s, 4.0 + t_send(LONG));
     check(outcome.path_transfer_s, t_send(LONG));

@@ -97,9 +97,9 @@ proptest! {
         let outcome = run(&all, &machine(5e-6));
         let on_path_s: f64 = outcome.regions.iter().map(|region| region.on_path_s).sum();
         prop_assert!((on_path_s - outcome.total_s).abs() < 1e-9, "{on_path_s}: {outcome:?}");
-        let stays_s: f64 = outcome.path.iter().map(|leg| leg.to_s - leg.from_s).sum();
+        let stays_s: f64 = outcome.path.iter().map(|interval| interval.to_s - interval.from_s).sum();
         prop_assert!((stays_s + outcome.path_transfer_s - outcome.total_s).abs() < 1e-9);
-        prop_assert!(outcome.path.windows(2).all(|legs| legs[0].to_s <= legs[1].from_s + 1e-12));
+        prop_assert!(outcome.path.windows(2).all(|intervals| intervals[0].to_s <= intervals[1].from_s + 1e-12));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Converts a passage of an MPI operation to steps of a program.
 
-use super::walk::Passage;
+use super::walk::VisitedNode;
 use super::{Amount, Setting, Shares, UnfoldError};
 use crate::compose::program::{
-    Collective, Kind, Operation, Place, ProgramBuilder, ProgramError, SendMode,
+    CallSite, Collective, Kind, Operation, ProgramBuilder, ProgramError, SendMode,
 };
 use crate::shape::{self, Mpi, Role, Side};
 use std::collections::hash_map::DefaultHasher;
@@ -21,20 +21,20 @@ pub(super) struct Here<'a> {
 pub(super) fn push(
     builder: &mut ProgramBuilder,
     here: &Here<'_>,
-    place: Place,
-    passage: &Passage<'_>,
+    place: CallSite,
+    visited: &VisitedNode<'_>,
 ) -> Result<(), UnfoldError> {
     let Here { rank, role, shares, setting } = here;
-    let node = passage.node;
+    let node = visited.node;
     let shape::Kind::Mpi(mpi) = &node.kind else { return Ok(()) };
     let amount = |of| (setting.amount_of)(role, node, of).map(|all| shares.part(node, all));
-    let mut steps = Steps { builder, rank: *rank, place, passage, mpi, n_ranks: setting.n_ranks };
+    let mut steps = Steps { builder, rank: *rank, place, visited, mpi, n_ranks: setting.n_ranks };
     let step = |source| UnfoldError::Step { label: node.label().unwrap_or_default(), source };
     if let Some(seconds) = amount(Amount::Computation).filter(|seconds| 0.0 < *seconds) {
         steps.push(Operation::Compute { seconds }).map_err(step)?;
     }
     let bytes = |transfer: usize| {
-        passage.bytes.get(transfer).copied().flatten().or_else(|| amount(Amount::Bytes))
+        visited.bytes.get(transfer).copied().flatten().or_else(|| amount(Amount::Bytes))
     };
     match mpi.class {
         "point-to-point" => steps.messages(&bytes),
@@ -47,8 +47,8 @@ pub(super) fn push(
 struct Steps<'a, 'b> {
     builder: &'a mut ProgramBuilder,
     rank: u32,
-    place: Place,
-    passage: &'a Passage<'b>,
+    place: CallSite,
+    visited: &'a VisitedNode<'b>,
     mpi: &'a Mpi,
     n_ranks: usize,
 }
@@ -91,7 +91,7 @@ impl Steps<'_, '_> {
 
     /// Returns the peer; `None` where it is not a rank: `MPI_PROC_NULL`, or out of range.
     fn peer(&self, at: usize, transfer: &shape::Transfer) -> Result<Option<u32>, UnfoldError> {
-        let value = self.passage.peer.get(at).copied().flatten();
+        let value = self.visited.peer.get(at).copied().flatten();
         let value = value.ok_or_else(|| UnfoldError::Unknown {
             label: self.label(),
             expression: transfer.peer.as_ref().map_or_else(String::new, ToString::to_string),
@@ -120,7 +120,7 @@ impl Steps<'_, '_> {
         else {
             return Ok(());
         };
-        let root = self.passage.root.filter(|root| 0.0 <= *root && *root < self.n_ranks as f64);
+        let root = self.visited.root.filter(|root| 0.0 <= *root && *root < self.n_ranks as f64);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank")]
         let root = root.unwrap_or(0.0) as u32;
         let bytes = length(bytes(0).unwrap_or(0.0));
@@ -137,7 +137,7 @@ impl Steps<'_, '_> {
 
     /// Returns the tag; unknown tags count as equal, so that the order of messages decides.
     fn tag(&self) -> u32 {
-        let tag = self.passage.tag.filter(|tag| (0.0..2e9).contains(tag)).unwrap_or(0.0);
+        let tag = self.visited.tag.filter(|tag| (0.0..2e9).contains(tag)).unwrap_or(0.0);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "just bounded")]
         let tag = tag as u32;
         tag
@@ -157,7 +157,7 @@ impl Steps<'_, '_> {
     }
 
     fn label(&self) -> String {
-        self.passage.node.label().unwrap_or_default()
+        self.visited.node.label().unwrap_or_default()
     }
 
     fn step(&self, source: ProgramError) -> UnfoldError {

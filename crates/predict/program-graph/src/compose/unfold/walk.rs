@@ -1,12 +1,12 @@
 //! Walks one rank through its role.
 
 use super::{Setting, UnfoldError};
-use crate::shape::{Branch, Graph, Kind, Leave, Loop, Node};
+use crate::shape::{Branch, Graph, JumpKind, Kind, Loop, Node};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A node that a rank passes, with values computed from the loop variables at that moment.
-pub(super) struct Passage<'a> {
+pub(super) struct VisitedNode<'a> {
     pub(super) node: &'a Node,
     /// Peers and bytes of each transfer.
     pub(super) peer: Vec<Option<f64>>,
@@ -25,7 +25,7 @@ pub(super) struct Walk<'a> {
     variables: BTreeMap<String, f64>,
     /// Number of times each arm of a branch was taken, by the branch's place.
     arms: BTreeMap<u64, Vec<u64>>,
-    pub(super) passages: Vec<Passage<'a>>,
+    pub(super) visited: Vec<VisitedNode<'a>>,
     pub(super) notes: BTreeSet<String>,
 }
 
@@ -62,13 +62,13 @@ impl<'a> Walk<'a> {
             n_steps_max,
             variables: BTreeMap::new(),
             arms: BTreeMap::new(),
-            passages: Vec::new(),
+            visited: Vec::new(),
             notes: BTreeSet::new(),
         }
     }
 
     /// Walks through nodes in order; returns how they are left early, if they are.
-    pub(super) fn sequence(&mut self, nodes: &'a [Node]) -> Result<Option<Leave>, UnfoldError> {
+    pub(super) fn sequence(&mut self, nodes: &'a [Node]) -> Result<Option<JumpKind>, UnfoldError> {
         for node in nodes {
             if let Some(leave) = self.node(node)? {
                 return Ok(Some(leave));
@@ -77,25 +77,25 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    fn node(&mut self, node: &'a Node) -> Result<Option<Leave>, UnfoldError> {
+    fn node(&mut self, node: &'a Node) -> Result<Option<JumpKind>, UnfoldError> {
         match &node.kind {
             Kind::Mpi(_) => self.pass(node)?,
             Kind::Loop(of) if node.has_mpi() => return self.repeat(node, of),
             Kind::Branch(of) => return self.branch(node, of),
-            Kind::Group(of) => {
+            Kind::Call(of) => {
                 if of.is_recursive {
                     self.notes.insert(format!("`{}` calls itself: once is assumed", of.function));
                 }
                 let leave = self.sequence(&of.body)?;
-                return Ok(leave.filter(|leave| *leave == Leave::Program));
+                return Ok(leave.filter(|leave| *leave == JumpKind::Program));
             }
-            Kind::Exit(exit) if exit.condition.is_empty() => return Ok(Some(exit.leaves)),
-            Kind::Exit(_) | Kind::Compute(_) | Kind::Loop(_) => (),
+            Kind::Jump(exit) if exit.condition.is_empty() => return Ok(Some(exit.leaves)),
+            Kind::Jump(_) | Kind::Compute(_) | Kind::Loop(_) => (),
         }
         Ok(None)
     }
 
-    fn repeat(&mut self, node: &'a Node, of: &'a Loop) -> Result<Option<Leave>, UnfoldError> {
+    fn repeat(&mut self, node: &'a Node, of: &'a Loop) -> Result<Option<JumpKind>, UnfoldError> {
         let measured = node.measured.and_then(|measured| measured.iterations);
         let count = self.value(&of.count).or(measured).ok_or_else(|| UnfoldError::Unknown {
             label: of.header.clone(),
@@ -110,8 +110,8 @@ impl<'a> Walk<'a> {
                 self.variables.insert(variable.clone(), first + number * step);
             }
             match self.sequence(&of.body)? {
-                Some(Leave::Loop) => break,
-                None | Some(Leave::Iteration) => number += 1.0,
+                Some(JumpKind::Loop) => break,
+                None | Some(JumpKind::Iteration) => number += 1.0,
                 leave => return Ok(leave),
             }
         }
@@ -121,7 +121,7 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    fn branch(&mut self, node: &'a Node, of: &'a Branch) -> Result<Option<Leave>, UnfoldError> {
+    fn branch(&mut self, node: &'a Node, of: &'a Branch) -> Result<Option<JumpKind>, UnfoldError> {
         let arm = match self.value(&of.decides) {
             Some(value) if of.arms.len() == 2 => usize::from(value == 0.0),
             _ => self.arm_in_turn(node, of),
@@ -163,7 +163,7 @@ impl<'a> Walk<'a> {
 
     fn pass(&mut self, node: &'a Node) -> Result<(), UnfoldError> {
         let Kind::Mpi(mpi) = &node.kind else { return Ok(()) };
-        if self.n_steps_max <= self.passages.len() {
+        if self.n_steps_max <= self.visited.len() {
             return Err(UnfoldError::TooLong);
         }
         let is_world = matches!(mpi.scope.as_str(), "" | "MPI_COMM_WORLD");
@@ -183,14 +183,14 @@ impl<'a> Walk<'a> {
         let values = |of: fn(&crate::shape::Transfer) -> Option<&crate::Expr>| {
             mpi.transfers.iter().map(|it| of(it).and_then(|of| self.value(of))).collect()
         };
-        let passage = Passage {
+        let visited = VisitedNode {
             node,
             peer: values(|transfer| transfer.peer.as_ref()),
             bytes: values(|transfer| transfer.bytes.as_ref()),
             root: mpi.root.as_ref().and_then(|root| self.value(root)),
             tag: mpi.tag.as_ref().and_then(|tag| self.value(tag)),
         };
-        self.passages.push(passage);
+        self.visited.push(visited);
         Ok(())
     }
 
@@ -203,14 +203,14 @@ impl<'a> Walk<'a> {
 /// Returns a number that identifies a branch in the sources: all roles that pass it take the same arms.
 fn place_of(node: &Node, of: &Branch) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (&node.place.file, node.place.line, &of.condition).hash(&mut hasher);
+    (&node.location.file, node.location.line, &of.condition).hash(&mut hasher);
     hasher.finish()
 }
 
 /// Draws an arm, the same on all ranks in the same passage.
-fn drawn(seed: u64, place: u64, passage: u64, shares: &[f64]) -> usize {
+fn drawn(seed: u64, place: u64, visited: u64, shares: &[f64]) -> usize {
     let mixed =
-        random::mixed(seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ passage.rotate_left(32));
+        random::mixed(seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ visited.rotate_left(32));
     let bits = u32::try_from(mixed >> 32).unwrap_or(u32::MAX);
     let at = f64::from(bits) / f64::from(u32::MAX);
     let mut sum = 0.0;

@@ -30,7 +30,7 @@ pub(super) fn describe(node: &Node, indent: usize, lines: &mut Vec<(usize, Strin
             lines.push((indent, format!("↻ {count} ×{}", variable.unwrap_or_default())));
             of.body.iter().for_each(|node| describe(node, indent + 1, lines));
         }
-        Kind::Group(group) => {
+        Kind::Call(group) => {
             lines.push((indent, format!("{}()", group.function)));
             group.body.iter().for_each(|node| describe(node, indent + 1, lines));
         }
@@ -47,15 +47,15 @@ pub(super) fn beside(mpi: &Mpi) -> String {
             Side::Receives => "← ",
             _ => "",
         };
-        let mut said = String::new();
+        let mut labels = String::new();
         if let Some(peer) = &transfer.peer {
-            said = format!("{arrow}{}", product(peer));
+            labels = format!("{arrow}{}", product(peer));
         }
         if let Some(n_bytes) = &transfer.bytes {
-            let comma = if said.is_empty() { "" } else { ", " };
-            said = format!("{said}{comma}{} B", product(n_bytes));
+            let comma = if labels.is_empty() { "" } else { ", " };
+            labels = format!("{labels}{comma}{} B", product(n_bytes));
         }
-        words.push(said);
+        words.push(labels);
     }
     if let Some(root) = &mpi.root {
         words.insert(0, format!("root {root}"));
@@ -102,16 +102,16 @@ pub(super) fn per_rank(measured: &Measured) -> f64 {
 }
 
 /// Returns the file and line of a node, in short form.
-pub(super) fn place(node: &Node) -> String {
-    let base = node.place.base();
-    if base.is_empty() { String::new() } else { format!("{base}:{}", node.place.line) }
+pub(super) fn location(node: &Node) -> String {
+    let base = node.location.base();
+    if base.is_empty() { String::new() } else { format!("{base}:{}", node.location.line) }
 }
 
 /// Returns a text that is equal for two bodies with the same contents.
-pub(super) fn places(nodes: &[Node]) -> String {
+pub(super) fn locations(nodes: &[Node]) -> String {
     let own = |node: &Node| {
-        let inner: String = node.bodies().into_iter().map(places).collect();
-        format!("{}:{}({inner})", node.place.file, node.place.line)
+        let inner: String = node.bodies().into_iter().map(locations).collect();
+        format!("{}:{}({inner})", node.location.file, node.location.line)
     };
     nodes.iter().map(own).collect()
 }

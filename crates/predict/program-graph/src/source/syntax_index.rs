@@ -3,14 +3,14 @@
 //! A piece is asked about once for each of the pieces around it. The parts of a piece lie between
 //! its first and its last byte, so each list is sorted by position, and a question is a binary search.
 
-use super::piece::{Parsed, Piece};
 use super::scope::key;
+use super::syntax_node::{Parsed, SyntaxNode};
 use std::collections::HashMap;
 use tree_sitter::Node;
 
 /// Context of a piece.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Around<'t> {
+pub(super) struct Context<'t> {
     pub(super) parent: Option<Node<'t>>,
     pub(super) grandparent: Option<Node<'t>>,
     /// True if it is inside a function, or a part of one.
@@ -23,7 +23,7 @@ pub(super) struct Around<'t> {
 
 /// Lists of all files.
 #[derive(Default)]
-pub(super) struct Facts<'t> {
+pub(super) struct SyntaxIndex<'t> {
     files: HashMap<usize, Lists<'t>>,
 }
 
@@ -31,33 +31,33 @@ pub(super) struct Facts<'t> {
 #[derive(Default)]
 struct Lists<'t> {
     /// Names of functions that reach MPI.
-    mpi: Vec<Spot<()>>,
-    loops: Vec<Spot<()>>,
+    mpi: Vec<Ranged<()>>,
+    loops: Vec<Ranged<()>>,
     /// `break` and `goto`.
-    jumps: Vec<Spot<()>>,
-    calls: Vec<Spot<Piece<'t>>>,
+    jumps: Vec<Ranged<()>>,
+    calls: Vec<Ranged<SyntaxNode<'t>>>,
     /// Pieces that change a variable, with its name.
-    changes: Vec<Spot<(String, Piece<'t>)>>,
+    changes: Vec<Ranged<(String, SyntaxNode<'t>)>>,
     /// Statements that leave a construct; the value is the first byte from which a piece is left by them.
-    leaves: Vec<Spot<usize>>,
+    leaves: Vec<Ranged<usize>>,
 }
 
 /// A range of the text, with a value.
-struct Spot<T> {
+struct Ranged<T> {
     start: usize,
     end: usize,
     what: T,
 }
 
 /// Visits the pieces of a file, each named piece before its parts.
-pub(super) fn visit<'t>(file: &'t Parsed, mut see: impl FnMut(Piece<'t>, &Around<'t>)) {
+pub(super) fn visit<'t>(file: &'t Parsed, mut see: impl FnMut(SyntaxNode<'t>, &Context<'t>)) {
     let mut cursor = file.root().node.walk();
-    let mut around: Vec<Around<'t>> = vec![Around::default()];
+    let mut around: Vec<Context<'t>> = vec![Context::default()];
     loop {
         let node = cursor.node();
         let top = around.last().copied().unwrap_or_default();
         if node.is_named() && node.kind() != "comment" {
-            see(Piece { file, node }, &top);
+            see(SyntaxNode { file, node }, &top);
         }
         if cursor.goto_first_child() {
             around.push(top.within(node));
@@ -73,7 +73,7 @@ pub(super) fn visit<'t>(file: &'t Parsed, mut see: impl FnMut(Piece<'t>, &Around
     }
 }
 
-impl<'t> Around<'t> {
+impl<'t> Context<'t> {
     /// Returns the context of the children of a node.
     fn within(self, node: Node<'t>) -> Self {
         let mut inner = Self { parent: Some(node), grandparent: self.parent, ..self };
@@ -89,16 +89,16 @@ impl<'t> Around<'t> {
     }
 }
 
-impl<'t> Facts<'t> {
+impl<'t> SyntaxIndex<'t> {
     /// Builds all lists except that of names that reach MPI, which are known later.
     pub(super) fn of(files: &'t [Parsed]) -> Self {
-        let mut facts = Self::default();
+        let mut syntax_index = Self::default();
         for file in files {
             let mut lists = Lists::default();
             visit(file, |piece, around| lists.add(piece, around));
-            facts.files.insert(std::ptr::from_ref(file).addr(), lists);
+            syntax_index.files.insert(std::ptr::from_ref(file).addr(), lists);
         }
-        facts
+        syntax_index
     }
 
     /// Adds the names that reach MPI.
@@ -109,37 +109,40 @@ impl<'t> Facts<'t> {
                 let is_name =
                     matches!(piece.kind(), "identifier" | "field_identifier" | "type_identifier");
                 if is_name && is_of_mpi(piece.text()) {
-                    found.push(Spot::of(piece, ()));
+                    found.push(Ranged::of(piece, ()));
                 }
             });
             self.files.entry(std::ptr::from_ref(file).addr()).or_default().mpi = found;
         }
     }
 
-    pub(super) fn has_mpi(&self, piece: Piece<'t>) -> bool {
+    pub(super) fn has_mpi(&self, piece: SyntaxNode<'t>) -> bool {
         self.within(piece, |lists| &lists.mpi).next().is_some()
     }
 
-    pub(super) fn n_loops(&self, piece: Piece<'t>) -> usize {
+    pub(super) fn n_loops(&self, piece: SyntaxNode<'t>) -> usize {
         self.within(piece, |lists| &lists.loops).count()
     }
 
     /// Returns whether the piece contains `break` or `goto`.
-    pub(super) fn jumps(&self, piece: Piece<'t>) -> bool {
+    pub(super) fn jumps(&self, piece: SyntaxNode<'t>) -> bool {
         self.within(piece, |lists| &lists.jumps).next().is_some()
     }
 
-    pub(super) fn calls(&self, piece: Piece<'t>) -> impl Iterator<Item = Piece<'t>> {
+    pub(super) fn calls(&self, piece: SyntaxNode<'t>) -> impl Iterator<Item = SyntaxNode<'t>> {
         self.within(piece, |lists| &lists.calls).map(|spot| spot.what)
     }
 
     /// Returns the changes of variables within a piece, with the variables' names.
-    pub(super) fn changes(&self, piece: Piece<'t>) -> impl Iterator<Item = (&str, Piece<'t>)> {
+    pub(super) fn changes(
+        &self,
+        piece: SyntaxNode<'t>,
+    ) -> impl Iterator<Item = (&str, SyntaxNode<'t>)> {
         self.within(piece, |lists| &lists.changes).map(|spot| (spot.what.0.as_str(), spot.what.1))
     }
 
     /// Returns whether a statement inside the piece leaves it.
-    pub(super) fn leaves(&self, piece: Piece<'t>) -> bool {
+    pub(super) fn leaves(&self, piece: SyntaxNode<'t>) -> bool {
         let start = piece.node.start_byte();
         self.within(piece, |lists| &lists.leaves).any(|spot| spot.what <= start)
     }
@@ -147,9 +150,9 @@ impl<'t> Facts<'t> {
     /// Returns the entries of a list within a piece.
     fn within<'a, T: 'a>(
         &'a self,
-        piece: Piece<'t>,
-        list: impl Fn(&'a Lists<'t>) -> &'a Vec<Spot<T>>,
-    ) -> impl Iterator<Item = &'a Spot<T>> {
+        piece: SyntaxNode<'t>,
+        list: impl Fn(&'a Lists<'t>) -> &'a Vec<Ranged<T>>,
+    ) -> impl Iterator<Item = &'a Ranged<T>> {
         let (start, end) = (piece.node.start_byte(), piece.node.end_byte());
         let found = self.files.get(&std::ptr::from_ref(piece.file).addr());
         let all = found.map_or(&[][..], |lists| list(lists).as_slice());
@@ -160,33 +163,33 @@ impl<'t> Facts<'t> {
     }
 }
 
-impl<T> Spot<T> {
-    fn of(piece: Piece<'_>, what: T) -> Self {
+impl<T> Ranged<T> {
+    fn of(piece: SyntaxNode<'_>, what: T) -> Self {
         Self { start: piece.node.start_byte(), end: piece.node.end_byte(), what }
     }
 }
 
 impl<'t> Lists<'t> {
-    fn add(&mut self, piece: Piece<'t>, around: &Around<'t>) {
+    fn add(&mut self, piece: SyntaxNode<'t>, around: &Context<'t>) {
         let of_break = around.loop_limit.max(around.lambda_limit);
         match piece.kind() {
-            _ if piece.is_loop() => self.loops.push(Spot::of(piece, ())),
+            _ if piece.is_loop() => self.loops.push(Ranged::of(piece, ())),
             "call_expression" => {
-                self.calls.push(Spot::of(piece, piece));
-                let called = piece.field("function").map_or("", Piece::text);
+                self.calls.push(Ranged::of(piece, piece));
+                let called = piece.field("function").map_or("", SyntaxNode::text);
                 if matches!(called, "exit" | "abort" | "_exit" | "quick_exit") {
-                    self.leaves.push(Spot::of(piece, around.lambda_limit));
+                    self.leaves.push(Ranged::of(piece, around.lambda_limit));
                 }
             }
             "return_statement" | "throw_statement" => {
-                self.leaves.push(Spot::of(piece, around.lambda_limit));
+                self.leaves.push(Ranged::of(piece, around.lambda_limit));
             }
             "break_statement" => {
-                self.jumps.push(Spot::of(piece, ()));
-                self.leaves.push(Spot::of(piece, of_break));
+                self.jumps.push(Ranged::of(piece, ()));
+                self.leaves.push(Ranged::of(piece, of_break));
             }
-            "continue_statement" => self.leaves.push(Spot::of(piece, of_break)),
-            "goto_statement" => self.jumps.push(Spot::of(piece, ())),
+            "continue_statement" => self.leaves.push(Ranged::of(piece, of_break)),
+            "goto_statement" => self.jumps.push(Ranged::of(piece, ())),
             "assignment_expression" => self.change(piece, piece.field("left").and_then(key)),
             "update_expression" => self.change(piece, piece.field("argument").and_then(key)),
             "pointer_expression" if piece.text().starts_with('&') => self.change(piece, key(piece)),
@@ -194,7 +197,7 @@ impl<'t> Lists<'t> {
         }
     }
 
-    fn change(&mut self, piece: Piece<'t>, key: Option<String>) {
-        self.changes.extend(key.map(|key| Spot::of(piece, (key, piece))));
+    fn change(&mut self, piece: SyntaxNode<'t>, key: Option<String>) {
+        self.changes.extend(key.map(|key| Ranged::of(piece, (key, piece))));
     }
 }

@@ -9,7 +9,7 @@ pub(super) const SMALL: f64 = 9.5;
 
 /// A drawing, with its axis at x = 0 and its top at y = 0.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Part {
+pub(super) struct Fragment {
     pub(super) svg: String,
     /// Extents to the left and right of its axis.
     pub(super) left: f64,
@@ -19,7 +19,7 @@ pub(super) struct Part {
     pub(super) is_end: bool,
 }
 
-impl Part {
+impl Fragment {
     pub(super) fn of(left: f64, right: f64, height: f64) -> Self {
         Self { left, right, height, ..Self::default() }
     }
@@ -30,10 +30,12 @@ impl Part {
     }
 
     /// Draws another part at an offset.
-    pub(super) fn place(&mut self, part: &Self, x: f64, y: f64) -> &mut Self {
-        if !part.svg.is_empty() {
-            self.svg
-                .push_str(&format!("<g transform=\"translate({x:.1} {y:.1})\">{}</g>", part.svg));
+    pub(super) fn place(&mut self, fragment: &Self, x: f64, y: f64) -> &mut Self {
+        if !fragment.svg.is_empty() {
+            self.svg.push_str(&format!(
+                "<g transform=\"translate({x:.1} {y:.1})\">{}</g>",
+                fragment.svg
+            ));
         }
         self
     }
@@ -46,7 +48,7 @@ impl Part {
     }
 
     /// Draws a line of control flow, with an arrow at its end if `has_arrow`.
-    pub(super) fn way(&mut self, points: &[(f64, f64)], has_arrow: bool) -> &mut Self {
+    pub(super) fn flow_line(&mut self, points: &[(f64, f64)], has_arrow: bool) -> &mut Self {
         let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let arrow = if has_arrow { " marker-end=\"url(#arrow)\"" } else { "" };
         self.svg
@@ -77,32 +79,32 @@ impl Part {
 pub(super) const GAP: f64 = 16.0;
 
 /// Draws parts one after the other, with arrows between them.
-pub(super) fn sequence(parts: &[Part]) -> Part {
-    let mut whole = Part::default();
+pub(super) fn sequence(fragments: &[Fragment]) -> Fragment {
+    let mut whole = Fragment::default();
     let mut is_first = true;
     let mut is_open = true;
-    for part in parts {
+    for fragment in fragments {
         if !is_first {
             let top = whole.height;
             whole.height += GAP;
             if is_open {
-                whole.way(&[(0.0, top), (0.0, top + GAP)], true);
+                whole.flow_line(&[(0.0, top), (0.0, top + GAP)], true);
             }
         }
         let y = whole.height;
-        whole.place(part, 0.0, y);
-        whole.left = whole.left.max(part.left);
-        whole.right = whole.right.max(part.right);
-        whole.height += part.height;
+        whole.place(fragment, 0.0, y);
+        whole.left = whole.left.max(fragment.left);
+        whole.right = whole.right.max(fragment.right);
+        whole.height += fragment.height;
         is_first = false;
-        is_open = !part.is_end;
+        is_open = !fragment.is_end;
     }
     whole.is_end = !is_open;
     whole
 }
 
 /// Draws a box with lines of text around the axis.
-pub(super) fn text_box(lines: &[(usize, String)], class: &str) -> Part {
+pub(super) fn text_box(lines: &[(usize, String)], class: &str) -> Fragment {
     let line_height = 14.0;
     let widest = lines
         .iter()
@@ -111,14 +113,14 @@ pub(super) fn text_box(lines: &[(usize, String)], class: &str) -> Part {
     let half = widest / 2.0 + 9.0;
     #[expect(clippy::cast_precision_loss, reason = "a few lines")]
     let height = lines.len() as f64 * line_height + 8.0;
-    let mut part = Part::of(half, half, height);
-    part.rect(class, (-half, 0.0), (2.0 * half, height));
+    let mut fragment = Fragment::of(half, half, height);
+    fragment.rect(class, (-half, 0.0), (2.0 * half, height));
     let mut y = line_height + 1.0;
     for (indent, text) in lines {
-        part.text(-half + 9.0 + indent_px(*indent), y, "t", text);
+        fragment.text(-half + 9.0 + indent_px(*indent), y, "t", text);
         y += line_height;
     }
-    part
+    fragment
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few levels")]

@@ -15,12 +15,12 @@ pub(super) struct Parsed {
 
 /// Programming language of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tongue {
+pub(super) enum SourceLanguage {
     C,
     Cpp,
 }
 
-impl Tongue {
+impl SourceLanguage {
     /// Guesses the language by the name of the file; headers may be either.
     pub(super) fn of(name: &str) -> Self {
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
@@ -31,10 +31,15 @@ impl Tongue {
 impl Parsed {
     /// Parses a text; `None` when the parser rejects it, which happens only beyond the limits of its
     /// counters.
-    pub(super) fn of(name: &str, text: String, tongue: Tongue, first_line: u32) -> Option<Self> {
-        let language: Language = match tongue {
-            Tongue::C => tree_sitter_c::LANGUAGE.into(),
-            Tongue::Cpp => tree_sitter_cpp::LANGUAGE.into(),
+    pub(super) fn of(
+        name: &str,
+        text: String,
+        source_language: SourceLanguage,
+        first_line: u32,
+    ) -> Option<Self> {
+        let language: Language = match source_language {
+            SourceLanguage::C => tree_sitter_c::LANGUAGE.into(),
+            SourceLanguage::Cpp => tree_sitter_cpp::LANGUAGE.into(),
         };
         let mut parser = Parser::new();
         parser.set_language(&language).ok()?;
@@ -42,19 +47,19 @@ impl Parsed {
         Some(Self { name: name.to_owned(), text, tree, first_line, is_macro: false })
     }
 
-    pub(super) fn root(&self) -> Piece<'_> {
-        Piece { file: self, node: self.tree.root_node() }
+    pub(super) fn root(&self) -> SyntaxNode<'_> {
+        SyntaxNode { file: self, node: self.tree.root_node() }
     }
 }
 
 /// A node of a syntax tree, with its file.
 #[derive(Clone, Copy)]
-pub(super) struct Piece<'t> {
+pub(super) struct SyntaxNode<'t> {
     pub(super) file: &'t Parsed,
     pub(super) node: Node<'t>,
 }
 
-impl<'t> Piece<'t> {
+impl<'t> SyntaxNode<'t> {
     pub(super) fn kind(self) -> &'t str {
         self.node.kind()
     }
