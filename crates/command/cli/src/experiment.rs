@@ -23,9 +23,9 @@ pub(crate) use one_run::{RunOfExperiment, be_run};
 use crate::files;
 use anyhow::{Context, bail};
 use clap::Args;
-use experiment::journal::{Done, Journal};
+use experiment::journal::{CompletedRun, Journal};
 use experiment::plan::EXAMPLE;
-use experiment::schedule::{self, Pace, Run};
+use experiment::schedule::{self, Run, TimeEstimator};
 use experiment::{Plan, Point};
 use folder::Folder;
 use std::path::{Path, PathBuf};
@@ -89,8 +89,8 @@ struct Prepared {
 
 impl Prepared {
     /// Pace of the runs so far, by point.
-    fn pace(&self, runs: &[Done]) -> Pace {
-        let mut pace = Pace::new(&self.plan, &self.points);
+    fn pace(&self, runs: &[CompletedRun]) -> TimeEstimator {
+        let mut pace = TimeEstimator::new(&self.plan, &self.points);
         for done in runs {
             let is_at = |point: &Point| point.parameters == done.params;
             if let Some(at) = self.points.iter().position(is_at) {

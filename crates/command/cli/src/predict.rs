@@ -211,12 +211,12 @@ impl<'a> Question<'a> {
 
     /// Prediction for the whole program at a point.
     fn total(&self, point: &[(&str, f64)]) -> anyhow::Result<Prediction> {
-        let said = self.file.say(self.metric, point)?;
+        let said = self.file.predict(self.metric, point)?;
         said.total.context("no region of this metric has a model")
     }
 
     fn row<'b>(&self, point: &Point<'b>) -> anyhow::Result<Row<'b>> {
-        let said = self.file.say(self.metric, point)?;
+        let said = self.file.predict(self.metric, point)?;
         let total = said.total.context("no region of this metric has a model")?;
         let (mut regions, mut warnings) = (Vec::new(), Vec::new());
         for (idx, said) in said.regions {

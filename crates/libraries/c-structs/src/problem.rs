@@ -73,14 +73,14 @@ pub enum ProblemKind {
         /// Its declaration.
         text: String,
         /// Reason.
-        why: Why,
+        why: MemberFault,
     },
 }
 
 /// Reason why a member cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Why {
+pub enum MemberFault {
     /// A union: which of its members is valid is not known.
     #[error("is a union")]
     Union,
@@ -89,7 +89,7 @@ pub enum Why {
     Function,
     /// A bit-field.
     #[error("is a bit-field")]
-    Bits,
+    BitField,
     /// A flexible array member, without a length.
     #[error("is an array without a length")]
     Flexible,
@@ -116,7 +116,7 @@ pub enum Why {
     },
     /// A struct that is defined later, or the struct itself.
     #[error("is a struct that is defined later")]
-    Later,
+    UsedBeforeDefinition,
     /// A struct or an enumeration defined inside a struct.
     #[error("is of a type that is defined on the way")]
     Nested,
@@ -152,14 +152,14 @@ impl ProblemKind {
     }
 }
 
-impl Why {
+impl MemberFault {
     fn remedy(&self, member: &str) -> String {
         match self {
             Self::Union => {
                 "send its members beside each other, or an array of `unsigned char`".into()
             }
             Self::Function => "send a number that says which function is meant".into(),
-            Self::Bits => "make it a whole integer, such as `uint8_t`".into(),
+            Self::BitField => "make it a whole integer, such as `uint8_t`".into(),
             Self::Flexible => {
                 format!("give it a length, or make it a pointer: `*{member}; /* [n_{member}] */`")
             }
@@ -179,7 +179,7 @@ impl Why {
                 "define it in this header, or use a number, an enum or a struct that it defines"
                     .into()
             }
-            Self::Later => "define that struct before this one".into(),
+            Self::UsedBeforeDefinition => "define that struct before this one".into(),
             Self::Nested => "define that type before this struct, with a name".into(),
             Self::Size => "write a number, or a name that this header defines as one".into(),
             Self::Count { .. } => "name an integer member of the same struct, or a constant".into(),

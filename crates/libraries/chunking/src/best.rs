@@ -96,7 +96,7 @@ struct Round {
 
 /// Measured values of tasks and chunks.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct Estimates {
     /// Spread of the times per task, from chunks.
     spread: Spread,
     /// Deviation of a single task over the mean, as if tasks were independent.
@@ -122,7 +122,7 @@ impl Best {
         }
     }
 
-    fn known(&self) -> Option<Known> {
+    fn known(&self) -> Option<Estimates> {
         let moments = self.measured.moments();
         let measured = (!moments.is_empty()).then(|| moments.spread());
         let spread = measured.or(self.settings.spread)?;
@@ -130,7 +130,7 @@ impl Best {
         let task_deviation = moments.spread_of_tasks().map_or(0.0, |tasks| tasks.relative());
         let is_first = self.measured.is_first();
         let newest_s = self.newest_s;
-        Some(Known { spread, task_deviation, overhead_s, newest_s, is_first })
+        Some(Estimates { spread, task_deviation, overhead_s, newest_s, is_first })
     }
 
     /// Registers the worker in the round; a worker that had a chunk of the round starts the next one.
@@ -146,7 +146,7 @@ impl Best {
     }
 
     /// Returns the tasks for a worker of average speed.
-    fn usual(&self, request: &Request, known: Option<Known>) -> f64 {
+    fn usual(&self, request: &Request, known: Option<Estimates>) -> f64 {
         let Some(round) = &self.round else { return 1.0 };
         let n_workers = f64::from(request.n_workers);
         let equal = round.n_tasks as f64 / n_workers;
@@ -159,7 +159,7 @@ impl Best {
     }
 }
 
-impl Known {
+impl Estimates {
     /// Returns the largest `x` with which dealing costs at most its share of the time that each worker computes, for
     /// `each` tasks per worker.
     fn cheap_divisor(self, each: f64) -> f64 {

@@ -23,14 +23,14 @@
 //!
 //! # Invariants
 //! - Pure (I1) and deterministic: the same requests and completions in the same order give the same sizes.
-//! - [`Dealer`] deals every task once, and again only tasks that were given back.
+//! - [`ChunkScheduler`] deals every task once, and again only tasks that were given back.
 //! - Measured values may be any number: an invalid time is ignored.
 //!
 //! # Not here
 //! Messages and threads (`master-worker`), simulated time (`simulator`), the decision to change the policy of a
 //! running program (`tunlets`).
 
-mod dealer;
+mod chunk_scheduler;
 mod policy;
 mod registry;
 mod spread;
@@ -53,7 +53,7 @@ mod guarded;
 mod performance;
 mod rounding;
 
-pub use dealer::Dealer;
+pub use chunk_scheduler::ChunkScheduler;
 pub use policy::{Completed, Policy, Request, Settings, Work};
 pub use registry::{PolicySpec, UnknownPolicy, all, by_name};
 pub use spread::{Moments, Spread};

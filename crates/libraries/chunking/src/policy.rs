@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 /// A rule for the sizes of chunks.
 ///
-/// [`crate::Dealer`] keeps the counts for the requests, and keeps the policy's answers within bounds.
+/// [`crate::ChunkScheduler`] keeps the counts for the requests, and keeps the policy's answers within bounds.
 ///
 /// # Example
 ///

@@ -49,7 +49,7 @@ pub struct Journal {
     /// Noise of the machine, from the calibration times.
     pub noise: Option<Noise>,
     /// Completed runs, in order.
-    pub runs: Vec<Done>,
+    pub runs: Vec<CompletedRun>,
     /// Runs that failed in all their tries.
     pub failed: Vec<Failed>,
     /// Valid bytes of each file of measurements, by name; what follows them belongs to an incomplete run.
@@ -58,7 +58,7 @@ pub struct Journal {
 
 /// A completed run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Done {
+pub struct CompletedRun {
     /// Point that was run.
     pub params: Parameters,
     /// True if the point is kept from fitting.
@@ -109,7 +109,7 @@ impl Journal {
     ///
     /// # Errors
     /// When the plan differs in what was measured, or a newer version wrote the journal.
-    pub fn go_on(&mut self, plan: &Plan) -> Result<(), JournalError> {
+    pub fn resume(&mut self, plan: &Plan) -> Result<(), JournalError> {
         if FORMAT_VERSION < self.format_version {
             return Err(JournalError::Newer { found: self.format_version });
         }
@@ -124,7 +124,8 @@ impl Journal {
 
     /// Returns whether a run is done.
     pub fn has(&self, point: &Point, repetition: u32) -> bool {
-        let is_it = |done: &Done| done.repetition == repetition && done.params == point.parameters;
+        let is_it =
+            |done: &CompletedRun| done.repetition == repetition && done.params == point.parameters;
         self.runs.iter().any(is_it)
     }
 
@@ -135,7 +136,7 @@ impl Journal {
     }
 
     /// Adds a completed run and updates the noise.
-    pub fn add(&mut self, done: Done) {
+    pub fn add(&mut self, done: CompletedRun) {
         self.runs.push(done);
         let times_s: Vec<f64> = self.runs.iter().map(|done| done.calibration_s).collect();
         self.noise = Noise::of(&times_s);
@@ -157,10 +158,10 @@ mod tests {
         let points = journal.plan.points().unwrap();
         let runs = schedule::runs(points.len(), 5, 1);
         let done = &points[runs[1].point];
-        journal.add(Done {
+        journal.add(CompletedRun {
             params: done.parameters.clone(),
             calibration_s: 2.0,
-            ..Done::default()
+            ..CompletedRun::default()
         });
         let left = journal.left(&points, &runs);
         assert_eq!(left, [&runs[..1], &runs[2..]].concat());
@@ -171,7 +172,7 @@ mod tests {
     fn check(more: &str, version: u32, expected: Result<(), &str>) {
         let mut journal = Journal::new(plan(""));
         journal.format_version = version;
-        let went = journal.go_on(&plan(more)).map_err(|error| error.to_string());
+        let went = journal.resume(&plan(more)).map_err(|error| error.to_string());
         match (went, expected) {
             (Err(said), Err(expected)) => assert!(said.contains(expected), "{said}"),
             (went, expected) => assert_eq!(went, expected.map_err(str::to_owned)),

@@ -15,7 +15,7 @@ pub const TOTAL: &str = "total";
 
 /// Time and traffic of one rank at one place.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Part {
+pub struct SiteTime {
     /// Rank, counted over the whole run from 0.
     pub rank: usize,
     /// Location and operation, such as `matmul.c:88 MPI_Send`.
@@ -29,12 +29,12 @@ pub struct Part {
     /// Bytes moved by the calls.
     pub bytes: u64,
     /// Shares of this computation that belong to functions measured separately.
-    pub functions: Vec<Share>,
+    pub functions: Vec<FunctionShare>,
 }
 
 /// Share of a function in the computation before a place.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Share {
+pub struct FunctionShare {
     /// Name of the function.
     pub function: String,
     /// Number of its calls that ended there.
@@ -63,7 +63,7 @@ struct Row {
 }
 
 /// Returns the measurements of a run that consists of these parts, in the order of the parts.
-pub fn measurements(parts: &[Part], total_s: f64) -> Vec<Measurement> {
+pub fn measurements(parts: &[SiteTime], total_s: f64) -> Vec<Measurement> {
     let n_ranks = parts.iter().map(|part| part.rank + 1).max().unwrap_or(0);
     let mut places = vec![BTreeSet::new(); n_ranks];
     for part in parts {
@@ -125,7 +125,7 @@ pub struct Call {
 
 /// Entry or exit of a function on the timeline of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
+pub struct FunctionBoundary {
     /// Time, in ns.
     pub time_ns: u64,
     /// Number that identifies the function.
@@ -147,13 +147,13 @@ pub struct Inside {
     pub time_ns: u64,
 }
 
-/// Divides the computation of a thread among functions; calls and passages are sorted by time.
+/// Divides the computation of a thread among functions; calls and boundaries are sorted by time.
 ///
 /// Time belongs to the innermost open function, and to the place of the next call. Time inside calls belongs to MPI.
-pub fn inside(calls: &[Call], passages: &[Passage]) -> Vec<Inside> {
+pub fn inside(calls: &[Call], boundaries: &[FunctionBoundary]) -> Vec<Inside> {
     let mut found: Vec<Inside> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
-    let mut passages = passages.iter().peekable();
+    let mut boundaries = boundaries.iter().peekable();
     let mut now_ns = 0;
     for call in calls {
         let mut add = |function: usize, calls: u64, time_ns: u64| {
@@ -165,18 +165,19 @@ pub fn inside(calls: &[Call], passages: &[Passage]) -> Vec<Inside> {
             found[idx].calls += calls;
             found[idx].time_ns += time_ns;
         };
-        while let Some(passage) = passages.next_if(|passage| passage.time_ns <= call.start_ns) {
-            // A passage inside the last call changes which function is open, but adds no time.
-            let until_ns = passage.time_ns.max(now_ns);
+        while let Some(boundary) = boundaries.next_if(|boundary| boundary.time_ns <= call.start_ns)
+        {
+            // A boundary inside the last call changes which function is open, but adds no time.
+            let until_ns = boundary.time_ns.max(now_ns);
             if let Some(function) = open.last() {
                 add(*function, 0, until_ns - now_ns);
             }
             now_ns = until_ns;
-            if passage.is_entry {
-                open.push(passage.function);
-            } else if let Some(at) = open.iter().rposition(|other| *other == passage.function) {
+            if boundary.is_entry {
+                open.push(boundary.function);
+            } else if let Some(at) = open.iter().rposition(|other| *other == boundary.function) {
                 open.truncate(at);
-                add(passage.function, 1, 0);
+                add(boundary.function, 1, 0);
             }
         }
         if let Some(function) = open.last() {
@@ -191,8 +192,8 @@ pub fn inside(calls: &[Call], passages: &[Passage]) -> Vec<Inside> {
 mod tests {
     use super::*;
 
-    fn part(rank: usize, place: &str, computation_s: f64, mpi_s: f64) -> Part {
-        Part {
+    fn part(rank: usize, place: &str, computation_s: f64, mpi_s: f64) -> SiteTime {
+        SiteTime {
             rank,
             place: place.to_owned(),
             computation_s,
@@ -203,7 +204,7 @@ mod tests {
         }
     }
 
-    fn times(parts: &[Part]) -> Vec<(String, f64)> {
+    fn times(parts: &[SiteTime]) -> Vec<(String, f64)> {
         let all = measurements(parts, 9.0).into_iter().filter(|it| it.metric == "time");
         all.map(|it| (it.callpath, it.value)).collect()
     }
@@ -232,7 +233,11 @@ mod tests {
     #[test]
     fn a_function_is_taken_out_of_its_region() {
         let mut one = part(0, "a:1 MPI_Send", 5.0, 1.0);
-        one.functions.push(Share { function: "multiply".to_owned(), calls: 3, time_s: 4.0 });
+        one.functions.push(FunctionShare {
+            function: "multiply".to_owned(),
+            calls: 3,
+            time_s: 4.0,
+        });
         let expected = [
             ("total".to_owned(), 9.0),
             ("all ranks->a:1 MPI_Send->multiply".to_owned(), 4.0),
@@ -241,18 +246,19 @@ mod tests {
         assert_eq!(times(&[one]), expected);
     }
 
-    /// Calls as `(start, end, place)`, passages as `(time, function, is_entry)`.
+    /// Calls as `(start, end, place)`, boundaries as `(time, function, is_entry)`.
     #[track_caller]
     fn check_inside(
         calls: &[(u64, u64, usize)],
-        passages: &[(u64, usize, bool)],
+        boundaries: &[(u64, usize, bool)],
         expected: &[(usize, usize, u64, u64)],
     ) {
         let call = |&(start_ns, end_ns, place): &_| Call { start_ns, end_ns, place };
-        let passage = |&(time_ns, function, is_entry): &_| Passage { time_ns, function, is_entry };
+        let boundary =
+            |&(time_ns, function, is_entry): &_| FunctionBoundary { time_ns, function, is_entry };
         let calls: Vec<Call> = calls.iter().map(call).collect();
-        let passages: Vec<Passage> = passages.iter().map(passage).collect();
-        let found = inside(&calls, &passages);
+        let boundaries: Vec<FunctionBoundary> = boundaries.iter().map(boundary).collect();
+        let found = inside(&calls, &boundaries);
         let found: Vec<_> =
             found.iter().map(|it| (it.place, it.function, it.calls, it.time_ns)).collect();
         assert_eq!(found, expected);

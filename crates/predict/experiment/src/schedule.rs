@@ -30,13 +30,13 @@ pub fn runs(n_points: usize, repetitions: u32, seed: u64) -> Vec<Run> {
 
 /// Estimates the time of the remaining runs from the times so far.
 #[derive(Clone, Debug, Default)]
-pub struct Pace {
+pub struct TimeEstimator {
     /// Number of runs and their total time in seconds, by point.
     points: Vec<(u32, f64)>,
     expected_s: Vec<Option<f64>>,
 }
 
-impl Pace {
+impl TimeEstimator {
     /// Creates an estimate without measured runs.
     pub fn new(plan: &Plan, points: &[Point]) -> Self {
         let expected_s = points.iter().map(|point| plan.expected_s(point)).collect();
@@ -120,7 +120,7 @@ mod tests {
         let left = runs(3, 1, 1);
         let pace = |text: &str, done: &[(usize, f64)]| {
             let plan = Plan::read(text).unwrap();
-            let mut pace = Pace::new(&plan, &plan.points().unwrap());
+            let mut pace = TimeEstimator::new(&plan, &plan.points().unwrap());
             done.iter().for_each(|(point, wall_s)| pace.add(*point, *wall_s));
             pace.remaining_s(&left)
         };

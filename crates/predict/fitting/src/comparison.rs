@@ -106,7 +106,7 @@ pub fn compare(
     for at in points(measured, metric) {
         let values = || measured.parameters.iter().map(String::as_str).zip(at.iter().copied());
         let named: Vec<(&str, f64)> = values().collect();
-        let said = file.say(metric, &named)?;
+        let said = file.predict(metric, &named)?;
         let level = |region: &str| level(measured, metric, region, &at, rule);
         for (idx, predicted) in said.regions {
             let region = &file.models[idx].region;
@@ -150,7 +150,7 @@ fn level(
     let series = series.find(|series| series.region == region && series.metric == metric)?;
     let rule = rule.widened(series.points.iter().map(|point| &point.values[..]));
     let point = series.points.iter().find(|point| point.at == at)?;
-    rule.level(&point.values).map(|level| level.value)
+    rule.point_value(&point.values).map(|level| level.value)
 }
 
 /// Returns the measured value of the whole program.

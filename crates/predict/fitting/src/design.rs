@@ -3,7 +3,7 @@
 use crate::{
     solve::dot,
     term::{Factor, Term},
-    vocabulary::{Choice, Role, choices, is_odd},
+    vocabulary::{Choice, Role, choices, is_unusual},
 };
 use std::cmp::Ordering;
 
@@ -69,8 +69,8 @@ impl Design {
         let is_seen = |factor: &Factor| {
             let (idx, role) = (factor.parameter_idx, roles[factor.parameter_idx]);
             role != Role::Processes
-                || !is_odd(role, factor)
-                || N_VALUES_FEW < levels(points, idx).len()
+                || !is_unusual(role, factor)
+                || N_VALUES_FEW < distinct_values(points, idx).len()
         };
         let usual =
             choices(roles).into_iter().filter(|choice| choice.term.factors.iter().all(is_seen));
@@ -117,11 +117,11 @@ fn proportional(left: &[f64], right: &[f64]) -> bool {
 }
 
 /// Returns the distinct values of a parameter, ascending.
-pub(crate) fn levels(points: &[&[f64]], parameter_idx: usize) -> Vec<f64> {
-    let mut levels: Vec<f64> = points.iter().map(|at| at[parameter_idx]).collect();
-    levels.sort_unstable_by(f64::total_cmp);
-    levels.dedup();
-    levels
+pub(crate) fn distinct_values(points: &[&[f64]], parameter_idx: usize) -> Vec<f64> {
+    let mut distinct_values: Vec<f64> = points.iter().map(|at| at[parameter_idx]).collect();
+    distinct_values.sort_unstable_by(f64::total_cmp);
+    distinct_values.dedup();
+    distinct_values
 }
 
 /// Returns pairs of points adjacent along one parameter with all others equal; of very many pairs a sample.
@@ -154,8 +154,10 @@ fn neighbors(points: &[&[f64]], n_parameters: usize) -> Vec<[usize; 2]> {
 fn far_points(points: &[&[f64]], roles: &[Role]) -> Vec<Vec<f64>> {
     let mut far: Vec<Vec<f64>> = vec![Vec::new()];
     for (idx, role) in roles.iter().enumerate() {
-        let levels = levels(points, idx);
-        let (Some(low), Some(high)) = (levels.first(), levels.last()) else { return Vec::new() };
+        let distinct_values = distinct_values(points, idx);
+        let (Some(low), Some(high)) = (distinct_values.first(), distinct_values.last()) else {
+            return Vec::new();
+        };
         let reach: &[f64] = if *role == Role::Processes { &[1.0, 4.0, 32.0] } else { &[1.0, 4.0] };
         let values = [*low].into_iter().chain(reach.iter().map(|factor| factor * high));
         let longer = |value: f64| {
@@ -182,14 +184,14 @@ impl Fold {
 fn folds(points: &[&[f64]], n_parameters: usize) -> (Vec<Fold>, bool) {
     let mut folds = Vec::new();
     for idx in 0..n_parameters {
-        let levels = levels(points, idx);
-        let n_held: &[usize] = match levels.len() {
+        let distinct_values = distinct_values(points, idx);
+        let n_held: &[usize] = match distinct_values.len() {
             0..=2 => &[],
             3..=4 => &[1],
             _ => &[1, 2],
         };
         for n in n_held {
-            let edge = levels[levels.len() - n];
+            let edge = distinct_values[distinct_values.len() - n];
             folds.push(Fold::of(points.len(), |point| edge <= points[point][idx]));
         }
     }

@@ -6,8 +6,8 @@
 //! interval includes the uncertainty about the terms.
 
 use crate::{
-    judge::Judged,
     model::Draw,
+    score::Scored,
     search::Problem,
     solve::{N_TERMS_MAX, Normal, count, dot},
     term::Term,
@@ -22,19 +22,19 @@ const WORSE_MAX: f64 = 2.5;
 /// Returns the terms of the alternatives, the chosen formula's first, and the draws.
 pub(crate) fn draws(
     problem: &Problem<'_>,
-    judged: &[Judged],
+    scored: &[Scored],
     n_draws: usize,
     seed: u64,
 ) -> (Vec<Vec<Term>>, Vec<Draw>) {
-    let Some(best) = judged.first() else { return (Vec::new(), Vec::new()) };
+    let Some(best) = scored.first() else { return (Vec::new(), Vec::new()) };
     // The relative uncertainty of a mean over `n` points is about `1 / sqrt(n)`.
     let uncertain = 1.0 / count(problem.target.len()).sqrt();
-    let near: Vec<&Judged> = judged
+    let near: Vec<&Scored> = scored
         .iter()
         .take_while(|other| other.cost <= (1.0 + WORSE_MAX * uncertain) * best.cost)
         .take(N_ALTERNATIVES)
         .collect();
-    let worth = |other: &&Judged| (-(other.cost / best.cost - 1.0) / uncertain).exp();
+    let worth = |other: &&Scored| (-(other.cost / best.cost - 1.0) / uncertain).exp();
     let shares: Vec<f64> = near.iter().map(worth).collect();
     let mut random = Random::new(seed);
     let (fitted, errors) = errors(problem, best);
@@ -52,14 +52,14 @@ pub(crate) fn draws(
 }
 
 /// Returns the terms of a candidate.
-pub(crate) fn terms(problem: &Problem<'_>, judged: &Judged) -> Vec<Term> {
+pub(crate) fn terms(problem: &Problem<'_>, scored: &Scored) -> Vec<Term> {
     let choices = &problem.design.choices;
-    judged.candidate.terms().map(|term| choices[term].term.clone()).collect()
+    scored.candidate.terms().map(|term| choices[term].term.clone()).collect()
 }
 
 /// Returns the formula's values at the points and its errors there, both relative to the measured values.
-fn errors(problem: &Problem<'_>, judged: &Judged) -> (Vec<f64>, Vec<f64>) {
-    let candidate = &judged.candidate;
+fn errors(problem: &Problem<'_>, scored: &Scored) -> (Vec<f64>, Vec<f64>) {
+    let candidate = &scored.candidate;
     let fitted: Vec<f64> = (0..problem.target.len())
         .map(|idx| candidate.value(&candidate.coefficients, |term| problem.columns[term][idx]))
         .collect();
@@ -83,14 +83,14 @@ fn pick(shares: &[f64], random: &mut Random) -> usize {
     idx
 }
 
-fn refit(problem: &Problem<'_>, judged: &Judged, target: &[f64]) -> Option<Vec<f64>> {
+fn refit(problem: &Problem<'_>, scored: &Scored, target: &[f64]) -> Option<Vec<f64>> {
     let mut right = [0.0; N_TERMS_MAX];
     right
         .iter_mut()
-        .zip(judged.candidate.terms())
+        .zip(scored.candidate.terms())
         .for_each(|(r, term)| *r = dot(&problem.columns[term], target));
-    let normal = Normal { right, ..problem.normal(&judged.candidate) };
-    let solution = normal.solve(judged.candidate.n_terms())?;
-    let terms = judged.candidate.terms().zip(solution);
+    let normal = Normal { right, ..problem.normal(&scored.candidate) };
+    let solution = normal.solve(scored.candidate.n_terms())?;
+    let terms = scored.candidate.terms().zip(solution);
     Some(terms.map(|(term, c)| c / problem.lengths[term]).collect())
 }

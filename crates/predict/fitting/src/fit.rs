@@ -1,10 +1,10 @@
 //! Fits models to measurements.
 //!
-//! For each region: one value per point ([`crate::SampleRule`]), the formula (`search`, `judge`), pieces
+//! For each region: one value per point ([`crate::SampleRule`]), the formula (`search`, `score`), pieces
 //! where one formula is not enough (`pieces`), draws for the interval, and warnings.
 
 use crate::{
-    design::{Design, levels},
+    design::{Design, distinct_values},
     measurements::{Measurements, Point, Series},
     model::{FORMAT, FittedModel, Range},
     pieces::{Sample, fit_pieces, is_constant},
@@ -202,11 +202,11 @@ impl<'a> Fitter<'a> {
     fn empty(&self, series: &Series, samples: &[Sample<'_>]) -> FittedModel {
         let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
         let range = |idx: usize| {
-            let levels = levels(&points, idx);
-            let first_and_last = levels.first().zip(levels.last());
+            let distinct_values = distinct_values(&points, idx);
+            let first_and_last = distinct_values.first().zip(distinct_values.last());
             first_and_last.map(|(low, high)| Range { low: *low, high: *high })
         };
-        let smallest = samples.iter().map(|s| s.level.value).fold(f64::INFINITY, f64::min);
+        let smallest = samples.iter().map(|s| s.measured.value).fold(f64::INFINITY, f64::min);
         FittedModel {
             format: FORMAT,
             region: series.region.clone(),
@@ -219,8 +219,8 @@ impl<'a> Fitter<'a> {
             rate: self.settings.rate,
             smallest: (0.0 < smallest).then_some(smallest),
             held_out_error: 0.0,
-            n_samples: samples.iter().map(|s| s.level.n_kept + s.level.n_dropped).sum(),
-            n_dropped: samples.iter().map(|s| s.level.n_dropped).sum(),
+            n_samples: samples.iter().map(|s| s.measured.n_kept + s.measured.n_dropped).sum(),
+            n_dropped: samples.iter().map(|s| s.measured.n_dropped).sum(),
             caches: self.settings.caches.clone(),
             warnings: Vec::new(),
         }
@@ -257,10 +257,10 @@ impl<'a> Fitter<'a> {
 /// than it allows.
 fn samples(points: &[Point], rule: SampleRule) -> Vec<Sample<'_>> {
     let rule = rule.widened(points.iter().map(|point| &point.values[..]));
-    let sample = |point: &'_ Point| rule.level(&point.values);
+    let sample = |point: &'_ Point| rule.point_value(&point.values);
     points
         .iter()
-        .filter_map(|point| Some(Sample { at: &point.at, level: sample(point)? }))
+        .filter_map(|point| Some(Sample { at: &point.at, measured: sample(point)? }))
         .collect()
 }
 
@@ -272,7 +272,7 @@ fn warnings(model: &FittedModel, samples: &[Sample<'_>], held_out: bool) -> Vec<
     }
     let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
     for (idx, parameter) in model.parameters.iter().enumerate() {
-        let n_values = levels(&points, idx).len();
+        let n_values = distinct_values(&points, idx).len();
         if n_values < N_VALUES_FEW {
             warnings.push(Warning::TooFewValues { parameter: parameter.clone(), n_values });
         }

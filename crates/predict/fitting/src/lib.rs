@@ -2,7 +2,7 @@
 //!
 //! A model is a sum of up to four terms, each a product of powers and logarithms of the parameters, in
 //! one piece or several. Terms are not chosen by hand, nor by how well they fit the data they were fitted to:
-//! see `judge`.
+//! see `score`.
 //!
 //! ```
 //! use fitting::{Measurements, Settings, fit};
@@ -33,20 +33,20 @@ mod design;
 mod draws;
 pub mod fit;
 pub mod formats;
-mod judge;
 pub mod measurements;
 pub mod model;
 pub mod model_file;
-mod outlook;
 mod pieces;
 mod pinv;
+mod point_estimate;
 pub mod runs;
 pub mod samples;
+mod score;
 mod search;
 mod solve;
-mod sound;
 pub mod term;
 pub mod total;
+mod validate;
 mod vocabulary;
 pub mod warning;
 
@@ -55,9 +55,9 @@ pub use fit::{FitError, Fitter, Method, Settings, fit};
 pub use measurements::{Measurements, Point, Series};
 pub use model::{Draw, FittedModel, ModelError, Piece, Prediction, Range};
 pub use model_file::{ModelFile, ModelFileError};
-pub use samples::{Level, SampleRule};
+pub use samples::{PointValue, SampleRule};
 pub use solve::N_TERMS_MAX;
 pub use term::{Factor, Formula, Term, TermError, Weighted};
-pub use total::{Said, TOTAL};
+pub use total::{Predictions, TOTAL};
 pub use vocabulary::Role;
 pub use warning::{Cache, Warning};

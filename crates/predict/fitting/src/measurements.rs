@@ -75,7 +75,7 @@ impl Measurements {
 
 /// Measurements that are read line by line; hash maps find existing entries, because there may be very many.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Gathering {
+pub(crate) struct MeasurementsBuilder {
     pub(crate) measured: Measurements,
     /// Index of a series, by region and metric.
     series: HashMap<(String, String), usize>,
@@ -83,7 +83,7 @@ pub(crate) struct Gathering {
     points: HashMap<(usize, Vec<u64>), usize>,
 }
 
-impl Gathering {
+impl MeasurementsBuilder {
     pub(crate) fn of(parameters: Vec<String>) -> Self {
         Self { measured: Measurements::of(parameters), ..Self::default() }
     }
@@ -115,14 +115,14 @@ mod tests {
     #[test]
     fn gathering_is_adding() {
         let mut one_by_one = Measurements::of(vec!["p".into()]);
-        let mut gathered = Gathering::of(vec!["p".into()]);
+        let mut built = MeasurementsBuilder::of(vec!["p".into()]);
         for (region, p, value) in
             [("a", 1.0, 1.0), ("b", 0.0, 2.0), ("a", 2.0, 3.0), ("b", -0.0, 4.0), ("a", 1.0, 5.0)]
         {
             one_by_one.add(region, "time", &[p], &[value]);
-            gathered.add(region, "time", &[p], &[value]);
+            built.add(region, "time", &[p], &[value]);
         }
-        assert_eq!(gathered.measured, one_by_one);
+        assert_eq!(built.measured, one_by_one);
     }
 
     #[test]

@@ -9,10 +9,10 @@
 //! - A written model is read back equal.
 //!
 //! # Not here
-//! Fitting models (`fit`); evaluating one at a point (`outlook`).
+//! Fitting models (`fit`); evaluating one at a point (`point_estimate`).
 
 use crate::{
-    outlook::gap,
+    point_estimate::gap,
     term::{Formula, Term},
     warning::{Cache, Warning},
 };

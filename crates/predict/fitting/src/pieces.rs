@@ -2,16 +2,16 @@
 //!
 //! Protocols change with the size of a message, and memory becomes slower when a cache is full. A
 //! breakpoint is searched where the best formula's error exceeds what the noise explains, between any two
-//! measured values of a parameter; it is kept where it more than halves the cost of the fit (`judge`). Both
+//! measured values of a parameter; it is kept where it more than halves the cost of the fit (`score`). Both
 //! sides are then searched in the same way.
 
 use crate::{
-    design::{Design, levels},
+    design::{Design, distinct_values},
     draws::{draws, terms},
     fit::Settings,
-    judge::{Judged, judge},
     model::{Piece, Range},
-    samples::Level,
+    samples::PointValue,
+    score::{Scored, score},
     search::Problem,
     solve::count,
     term::{Factor, Formula, Term, Weighted},
@@ -34,7 +34,7 @@ const N_POINTS_TRIED_MAX: usize = 65_536;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample<'a> {
     pub(crate) at: &'a [f64],
-    pub(crate) level: Level,
+    pub(crate) measured: PointValue,
 }
 
 /// The pieces of a model.
@@ -47,9 +47,9 @@ pub(crate) struct Fitted {
 }
 
 /// Points that share one formula.
-struct Part<'a> {
+struct SubrangeFit<'a> {
     samples: Vec<Sample<'a>>,
-    judged: Vec<Judged>,
+    scored: Vec<Scored>,
     design: Design,
 }
 
@@ -67,51 +67,51 @@ pub(crate) fn fit_pieces(
     settings: &Settings,
 ) -> Fitted {
     let search = Search { roles, settings };
-    let levels: Vec<Level> = samples.iter().map(|sample| sample.level).collect();
-    let problem = Problem::new(design, &levels);
+    let measured: Vec<PointValue> = samples.iter().map(|sample| sample.measured).collect();
+    let problem = Problem::new(design, &measured);
     // Equal values need no search.
     let n_terms_max = if is_constant(samples) { 0 } else { settings.n_terms_max };
-    let judged = judge(&problem, &problem.candidates(n_terms_max));
+    let scored = score(&problem, &problem.candidates(n_terms_max));
     if 0 < n_terms_max
-        && search.is_wanting(samples, &judged)
-        && let Some((split_idx, parts)) = search.split(samples, &judged, &problem)
+        && search.is_wanting(samples, &scored)
+        && let Some((split_idx, parts)) = search.split(samples, &scored, &problem)
     {
         let pieces = parts.iter().map(|part| search.piece_of(part, split_idx)).collect();
         let n_points: usize = parts.iter().map(|part| part.samples.len()).sum();
-        let held_out = parts.iter().map(Part::held_out_sum).sum::<f64>() / count(n_points);
+        let held_out = parts.iter().map(SubrangeFit::held_out_sum).sum::<f64>() / count(n_points);
         return Fitted { split_idx: Some(split_idx), pieces, held_out };
     }
-    let held_out = judged.first().map_or(0.0, |best| best.held_out);
+    let held_out = scored.first().map_or(0.0, |best| best.held_out);
     Fitted {
         split_idx: None,
-        pieces: vec![search.piece(&problem, &judged, samples, None)],
+        pieces: vec![search.piece(&problem, &scored, samples, None)],
         held_out,
     }
 }
 
-impl Part<'_> {
+impl SubrangeFit<'_> {
     fn held_out_sum(&self) -> f64 {
-        self.judged.first().map_or(0.0, |best| best.held_out) * count(self.samples.len())
+        self.scored.first().map_or(0.0, |best| best.held_out) * count(self.samples.len())
     }
 
     fn error(&self) -> f64 {
-        error(&self.judged, self.samples.len())
+        error(&self.scored, self.samples.len())
     }
 }
 
 /// Returns the squared cost summed over the points, larger where the terms use up the points.
-fn error(judged: &[Judged], n_points: usize) -> f64 {
-    let Some(best) = judged.first() else { return f64::INFINITY };
+fn error(scored: &[Scored], n_points: usize) -> f64 {
+    let Some(best) = scored.first() else { return f64::INFINITY };
     let n_free = n_points.saturating_sub(best.candidate.n_terms()).max(1);
     best.cost.powi(2) * count(n_points) * count(n_points) / count(n_free)
 }
 
 impl Search<'_> {
     /// Returns whether the formula's error exceeds what the noise explains.
-    fn is_wanting(&self, samples: &[Sample<'_>], judged: &[Judged]) -> bool {
-        let error = judged.first().map_or(f64::INFINITY, |best| best.singles);
+    fn is_wanting(&self, samples: &[Sample<'_>], scored: &[Scored]) -> bool {
+        let error = scored.first().map_or(f64::INFINITY, |best| best.singles);
         let noise: f64 =
-            samples.iter().map(|s| (s.level.spread.powi(2)) / count(s.level.n_kept)).sum();
+            samples.iter().map(|s| (s.measured.spread.powi(2)) / count(s.measured.n_kept)).sum();
         let noise = (noise / count(samples.len())).sqrt();
         0 < self.settings.n_breaks_max && ERROR_SMALL.max(ERROR_OVER_NOISE * noise) < error
     }
@@ -120,12 +120,12 @@ impl Search<'_> {
     fn split<'s>(
         &self,
         samples: &[Sample<'s>],
-        judged: &[Judged],
+        scored: &[Scored],
         problem: &Problem<'_>,
-    ) -> Option<(usize, Vec<Part<'s>>)> {
-        let known = judged.first().map_or_else(Vec::new, |best| terms(problem, best));
-        let mut parts: Vec<Part<'s>> = Vec::new();
-        let whole = error(judged, samples.len());
+    ) -> Option<(usize, Vec<SubrangeFit<'s>>)> {
+        let known = scored.first().map_or_else(Vec::new, |best| terms(problem, best));
+        let mut parts: Vec<SubrangeFit<'s>> = Vec::new();
+        let whole = error(scored, samples.len());
         let (split_idx, low, high) = (0..self.roles.len())
             .filter(|idx| self.roles.len() == 1 || self.roles[*idx] != Role::Processes)
             .filter_map(|idx| self.best_cut(samples, idx, &known, true).map(|(l, h)| (idx, l, h)))
@@ -136,7 +136,7 @@ impl Search<'_> {
         let mut open = vec![high, low];
         while let Some(part) = open.pop() {
             let n_breaks = open.len() + parts.len();
-            let wanting = self.is_wanting(&part.samples, &part.judged);
+            let wanting = self.is_wanting(&part.samples, &part.scored);
             let cut = (wanting && n_breaks < self.settings.n_breaks_max)
                 .then(|| self.best_cut(&part.samples, split_idx, &known, open.is_empty()))
                 .flatten()
@@ -156,12 +156,14 @@ impl Search<'_> {
         split_idx: usize,
         known: &[Term],
         is_last: bool,
-    ) -> Option<(Part<'s>, Part<'s>)> {
+    ) -> Option<(SubrangeFit<'s>, SubrangeFit<'s>)> {
         let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
-        let levels = levels(&points, split_idx);
+        let distinct_values = distinct_values(&points, split_idx);
         // Three sizes show how time grows; beyond the last breakpoint a single size is accepted.
         let n_high = if is_last { 1 } else { 3 };
-        let edges = levels.get(3..(levels.len() + 1).saturating_sub(n_high)).unwrap_or_default();
+        let edges = distinct_values
+            .get(3..(distinct_values.len() + 1).saturating_sub(n_high))
+            .unwrap_or_default();
         let n_edges_max = (N_POINTS_TRIED_MAX / samples.len().max(1)).clamp(4, N_EDGES_MAX);
         let every = edges.len().div_ceil(n_edges_max).max(1);
         let cuts = edges.iter().step_by(every).filter_map(|edge| {
@@ -172,7 +174,7 @@ impl Search<'_> {
             }
             let low = self.part(low, known)?;
             let mut beside = low.terms_at_top(split_idx);
-            if levels.last() == Some(edge) {
+            if distinct_values.last() == Some(edge) {
                 beside.extend(self.grown_alike(&beside, split_idx));
             }
             let high = self.part(high, &beside)?;
@@ -197,36 +199,36 @@ impl Search<'_> {
         others.map(|choice| Term::of(choice.term.factors.into_iter().chain([*steepest]))).collect()
     }
 
-    fn part<'s>(&self, samples: Vec<Sample<'s>>, known: &[Term]) -> Option<Part<'s>> {
+    fn part<'s>(&self, samples: Vec<Sample<'s>>, known: &[Term]) -> Option<SubrangeFit<'s>> {
         let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
         let design = Design::new(&points, self.roles, known);
-        let levels: Vec<Level> = samples.iter().map(|sample| sample.level).collect();
-        let problem = Problem::new(&design, &levels);
-        let judged = judge(&problem, &problem.candidates(self.settings.n_terms_max));
-        (!judged.is_empty()).then_some(Part { samples, judged, design })
+        let measured: Vec<PointValue> = samples.iter().map(|sample| sample.measured).collect();
+        let problem = Problem::new(&design, &measured);
+        let scored = score(&problem, &problem.candidates(self.settings.n_terms_max));
+        (!scored.is_empty()).then_some(SubrangeFit { samples, scored, design })
     }
 
-    fn piece_of(&self, part: &Part<'_>, split_idx: usize) -> Piece {
+    fn piece_of(&self, part: &SubrangeFit<'_>, split_idx: usize) -> Piece {
         let points: Vec<&[f64]> = part.samples.iter().map(|sample| sample.at).collect();
-        let ends = levels(&points, split_idx);
+        let ends = distinct_values(&points, split_idx);
         let (low, high) = (ends[0], ends[ends.len() - 1]);
-        let levels: Vec<Level> = part.samples.iter().map(|sample| sample.level).collect();
-        let problem = Problem::new(&part.design, &levels);
-        self.piece(&problem, &part.judged, &part.samples, Some(Range { low, high }))
+        let measured: Vec<PointValue> = part.samples.iter().map(|sample| sample.measured).collect();
+        let problem = Problem::new(&part.design, &measured);
+        self.piece(&problem, &part.scored, &part.samples, Some(Range { low, high }))
     }
 
     fn piece(
         &self,
         problem: &Problem<'_>,
-        judged: &[Judged],
+        scored: &[Scored],
         samples: &[Sample<'_>],
         range: Option<Range>,
     ) -> Piece {
-        let Some(best) = judged.first() else { return constant(samples, range) };
+        let Some(best) = scored.first() else { return constant(samples, range) };
         let candidate = &best.candidate;
         let n_free = samples.len().saturating_sub(candidate.n_terms()).max(1);
         let off = candidate.residual / count(n_free);
-        let scatter: f64 = samples.iter().map(|sample| sample.level.spread.powi(2)).sum();
+        let scatter: f64 = samples.iter().map(|sample| sample.measured.spread.powi(2)).sum();
         let noise = (off + scatter / count(samples.len())).sqrt();
         let coefficients = candidate.terms().zip(candidate.coefficients);
         let weighted = coefficients.map(|(term, c)| Weighted {
@@ -236,17 +238,17 @@ impl Search<'_> {
         let mut formula = Formula { terms: weighted.collect() };
         formula.sort_by_size(samples.iter().map(|sample| sample.at));
         let Settings { n_draws, seed, .. } = *self.settings;
-        let (alternatives, draws) = draws(problem, judged, n_draws, seed);
+        let (alternatives, draws) = draws(problem, scored, n_draws, seed);
         Piece { range, formula, alternatives, draws, noise }
     }
 }
 
-impl Part<'_> {
+impl SubrangeFit<'_> {
     /// Returns the terms, ordered by their contribution at the largest value of a parameter.
     fn terms_at_top(&self, split_idx: usize) -> Vec<Term> {
-        let Some(Judged { candidate, .. }) = self.judged.first() else { return Vec::new() };
-        let levels: Vec<Level> = self.samples.iter().map(|sample| sample.level).collect();
-        let problem = Problem::new(&self.design, &levels);
+        let Some(Scored { candidate, .. }) = self.scored.first() else { return Vec::new() };
+        let measured: Vec<PointValue> = self.samples.iter().map(|sample| sample.measured).collect();
+        let problem = Problem::new(&self.design, &measured);
         let value_of = |sample: &Sample<'_>| sample.at[split_idx];
         let top = self.samples.iter().map(value_of).fold(f64::MIN, f64::max);
         let size = |term: usize, coefficient: f64| -> f64 {
@@ -266,15 +268,16 @@ impl Part<'_> {
 
 /// Returns whether all points have the same value.
 pub(crate) fn is_constant(samples: &[Sample<'_>]) -> bool {
-    let values = || samples.iter().map(|sample| sample.level.value);
+    let values = || samples.iter().map(|sample| sample.measured.value);
     values().fold(f64::MIN, f64::max) <= values().fold(f64::INFINITY, f64::min)
 }
 
 /// Returns the mean as a constant formula, where no formula could be judged.
 fn constant(samples: &[Sample<'_>], range: Option<Range>) -> Piece {
-    let mean = samples.iter().map(|sample| sample.level.value).sum::<f64>() / count(samples.len());
-    let squares: f64 = samples.iter().map(|sample| (sample.level.value - mean).powi(2)).sum();
-    let scatter: f64 = samples.iter().map(|sample| sample.level.spread).sum();
+    let mean =
+        samples.iter().map(|sample| sample.measured.value).sum::<f64>() / count(samples.len());
+    let squares: f64 = samples.iter().map(|sample| (sample.measured.value - mean).powi(2)).sum();
+    let scatter: f64 = samples.iter().map(|sample| sample.measured.spread).sum();
     let off = if mean == 0.0 { 0.0 } else { (squares / count(samples.len())).sqrt() / mean.abs() };
     let constant = Weighted { coefficient: mean, term: Term::constant() };
     Piece {

@@ -23,7 +23,7 @@ pub(crate) fn fit(samples: &[Sample<'_>], terms: &[Term]) -> Option<Piece> {
     }
     let column = |term: &Term| samples.iter().map(|sample| term.value(sample.at)).collect();
     let columns: Vec<Vec<f64>> = terms.iter().map(column).collect();
-    let target: Vec<f64> = samples.iter().map(|sample| sample.level.value).collect();
+    let target: Vec<f64> = samples.iter().map(|sample| sample.measured.value).collect();
     let coefficients = solve(columns, &target);
     if coefficients.iter().any(|c| !c.is_finite()) {
         return None;
@@ -33,7 +33,8 @@ pub(crate) fn fit(samples: &[Sample<'_>], terms: &[Term]) -> Option<Piece> {
     let largest = target.iter().map(|value| value.abs()).fold(f64::MIN_POSITIVE, f64::max);
     // A measured zero cannot be the reference of a relative error.
     let off = |sample: &Sample<'_>| {
-        let (value, size) = (sample.level.value, sample.level.value.abs().max(SMALL * largest));
+        let (value, size) =
+            (sample.measured.value, sample.measured.value.abs().max(SMALL * largest));
         ((formula.value(sample.at) - value) / size).powi(2)
     };
     let n_free = samples.len().saturating_sub(terms.len()).max(1);

@@ -26,7 +26,7 @@ impl Default for SampleRule {
 
 /// Value and scatter of the repetitions at a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Level {
+pub struct PointValue {
     /// The value.
     pub value: f64,
     /// Standard deviation of the kept repetitions, as a share of the value.
@@ -58,7 +58,7 @@ impl SampleRule {
     }
 
     /// Returns the value of the repetitions; `None` where none is finite.
-    pub fn level(self, values: &[f64]) -> Option<Level> {
+    pub fn point_value(self, values: &[f64]) -> Option<PointValue> {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let smallest = *sorted.first()?;
@@ -72,7 +72,7 @@ impl SampleRule {
         };
         let spread = if value == 0.0 { 0.0 } else { deviation(&sorted) / value.abs() };
         let n_kept = sorted.len();
-        Some(Level { value, spread, n_kept, n_dropped: values.len() - n_kept })
+        Some(PointValue { value, spread, n_kept, n_dropped: values.len() - n_kept })
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
 
     #[track_caller]
     fn check(rule: SampleRule, values: &[f64], expected: Option<(f64, usize)>) {
-        let level = rule.level(values);
+        let level = rule.point_value(values);
         assert_eq!(level.map(|level| (level.value, level.n_dropped)), expected);
     }
 

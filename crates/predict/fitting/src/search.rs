@@ -4,11 +4,11 @@
 //! much as large ones. The best combinations so far are extended by one term at a time.
 //!
 //! # Not here
-//! Choosing the combination that becomes the model (`judge`): the residual never decides that.
+//! Choosing the combination that becomes the model (`score`): the residual never decides that.
 
 use crate::{
     design::{Design, Fold},
-    samples::Level,
+    samples::PointValue,
     solve::{N_TERMS_MAX, Normal, Row, dot, forward},
 };
 
@@ -77,13 +77,13 @@ pub(crate) struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    pub(crate) fn new(design: &'a Design, levels: &[Level]) -> Self {
-        let weights = weights(levels);
+    pub(crate) fn new(design: &'a Design, measured: &[PointValue]) -> Self {
+        let weights = weights(measured);
         let largest =
-            levels.iter().map(|level| level.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
-        let sizes = levels.iter().map(|level| level.value.abs().max(SMALL * largest));
+            measured.iter().map(|point| point.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
+        let sizes = measured.iter().map(|point| point.value.abs().max(SMALL * largest));
         let scales: Vec<f64> = sizes.zip(&weights).map(|(size, weight)| weight / size).collect();
-        let scaled = levels.iter().zip(&scales).map(|(level, scale)| level.value * scale);
+        let scaled = measured.iter().zip(&scales).map(|(point, scale)| point.value * scale);
         let target: Vec<f64> = scaled.collect();
         let mut columns = Vec::with_capacity(design.columns.len());
         let mut lengths = Vec::with_capacity(design.columns.len());
@@ -197,10 +197,10 @@ const N_POINTS_AT_ONCE: usize = 32;
 
 /// Returns the weights of the points: more kept repetitions make a value more certain.
 #[expect(clippy::cast_precision_loss, reason = "numbers of repetitions are small")]
-fn weights(levels: &[Level]) -> Vec<f64> {
-    let n_kept: usize = levels.iter().map(|level| level.n_kept).sum();
-    let share = levels.len() as f64 / n_kept.max(1) as f64;
-    levels.iter().map(|level| (level.n_kept as f64 * share).sqrt()).collect()
+fn weights(measured: &[PointValue]) -> Vec<f64> {
+    let n_kept: usize = measured.iter().map(|point| point.n_kept).sum();
+    let share = measured.len() as f64 / n_kept.max(1) as f64;
+    measured.iter().map(|point| (point.n_kept as f64 * share).sqrt()).collect()
 }
 
 fn gram(columns: &[Vec<f64>]) -> Vec<f64> {

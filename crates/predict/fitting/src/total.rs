@@ -12,7 +12,7 @@
 
 use crate::model::{FittedModel, ModelError, Prediction};
 use crate::model_file::ModelFile;
-use crate::outlook::{Outlook, in_words};
+use crate::point_estimate::{PointEstimate, in_words};
 
 /// Name of the region that stands for the whole program.
 pub const TOTAL: &str = "total";
@@ -21,7 +21,7 @@ const STRIDE: usize = 7;
 
 /// Predictions at one point.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct Predictions {
     /// Time of the whole program; `None` where no region has a model.
     pub total: Option<Prediction>,
     /// Role that takes longest, where roles are known.
@@ -44,15 +44,21 @@ impl ModelFile {
     ///
     /// # Errors
     /// When a parameter has no value, or a formula cannot be evaluated there.
-    pub fn say(&self, metric: &str, parameters: &[(&str, f64)]) -> Result<Said, ModelError> {
+    pub fn predict(
+        &self,
+        metric: &str,
+        parameters: &[(&str, f64)],
+    ) -> Result<Predictions, ModelError> {
         let of_metric = (0..self.models.len()).filter(|idx| self.models[*idx].metric == metric);
         let region = |idx: usize| Ok((idx, self.models[idx].value(parameters)?));
         let regions = of_metric.map(region).collect::<Result<Vec<_>, ModelError>>()?;
-        let (total, role) = match self.outlook(metric, parameters)? {
-            Some((outlook, role)) => (Some(self.prediction(metric, &outlook, parameters)?), role),
+        let (total, role) = match self.point_estimate(metric, parameters)? {
+            Some((point_estimate, role)) => {
+                (Some(self.prediction(metric, &point_estimate, parameters)?), role)
+            }
             None => (None, None),
         };
-        Ok(Said { total, role, regions })
+        Ok(Predictions { total, role, regions })
     }
 
     /// Predicts the speedup of the program with `more` of a parameter, such as processes that a resizer would add.
@@ -88,21 +94,22 @@ impl ModelFile {
             .iter()
             .map(|(name, value)| (*name, if *name == parameter { value + more } else { *value }))
             .collect();
-        let (now, then) = (self.outlook(metric, parameters)?, self.outlook(metric, &later)?);
+        let (now, then) =
+            (self.point_estimate(metric, parameters)?, self.point_estimate(metric, &later)?);
         let Some(((now, _), (then, _))) = now.zip(then) else { return Ok(None) };
         let value = now.value / then.value;
         if !value.is_finite() {
             return Ok(None);
         }
         let drawn = now.drawn.iter().zip(&then.drawn).map(|(now, then)| now / then).collect();
-        let ratio = Outlook { value, drawn, noise: 0.0 };
+        let ratio = PointEstimate { value, drawn, noise: 0.0 };
         // Without draws, the noise is the only known uncertainty.
         let unknown = if ratio.drawn.is_empty() {
             (now.noise / now.value).hypot(then.noise / then.value)
         } else {
             0.0
         };
-        let ratio = Outlook { noise: unknown * value, ..ratio };
+        let ratio = PointEstimate { noise: unknown * value, ..ratio };
         Ok(ratio.prediction(self.rate(metric), true))
     }
 
@@ -114,22 +121,22 @@ impl ModelFile {
     fn prediction(
         &self,
         metric: &str,
-        outlook: &Outlook,
+        point_estimate: &PointEstimate,
         parameters: &[(&str, f64)],
     ) -> Result<Prediction, ModelError> {
         let is_positive = self.parts(metric).iter().all(|idx| self.models[*idx].smallest.is_some());
-        outlook.prediction(self.rate(metric), is_positive).ok_or_else(|| {
+        point_estimate.prediction(self.rate(metric), is_positive).ok_or_else(|| {
             let at = in_words(parameters.iter().copied());
             ModelError::TooLarge { region: TOTAL.to_owned(), at }
         })
     }
 
     /// Returns the longest role, or the sum of all regions where no roles are known.
-    fn outlook(
+    fn point_estimate(
         &self,
         metric: &str,
         parameters: &[(&str, f64)],
-    ) -> Result<Option<(Outlook, Option<String>)>, ModelError> {
+    ) -> Result<Option<(PointEstimate, Option<String>)>, ModelError> {
         let parts: Vec<&FittedModel> =
             self.parts(metric).iter().map(|idx| &self.models[*idx]).collect();
         if parts.is_empty() {
@@ -144,7 +151,7 @@ impl ModelFile {
             roles.push((of_role(regions)?, Some(name.clone())));
         }
         let longest = roles.into_iter().reduce(longest);
-        match longest.filter(|(outlook, _)| 0.0 < outlook.value) {
+        match longest.filter(|(point_estimate, _)| 0.0 < point_estimate.value) {
             Some(longest) => Ok(Some(longest)),
             None => Ok(Some((sum(&parts, parameters)?, None))),
         }
@@ -152,23 +159,30 @@ impl ModelFile {
 }
 
 /// Returns the sum of the regions.
-fn sum(models: &[&FittedModel], parameters: &[(&str, f64)]) -> Result<Outlook, ModelError> {
-    let outlook = |model: &&FittedModel| model.outlook(&model.point(parameters)?);
-    let outlooks = models.iter().map(outlook).collect::<Result<Vec<_>, ModelError>>()?;
-    let n_draws = outlooks.iter().map(|outlook| outlook.drawn.len()).max().unwrap_or(0);
-    let nth = |outlook: &Outlook, region_idx: usize, idx: usize| match outlook.drawn.len() {
-        0 => outlook.value,
-        n => outlook.drawn[(idx + STRIDE * region_idx) % n],
+fn sum(models: &[&FittedModel], parameters: &[(&str, f64)]) -> Result<PointEstimate, ModelError> {
+    let point_estimate = |model: &&FittedModel| model.point_estimate(&model.point(parameters)?);
+    let point_estimates =
+        models.iter().map(point_estimate).collect::<Result<Vec<_>, ModelError>>()?;
+    let n_draws =
+        point_estimates.iter().map(|point_estimate| point_estimate.drawn.len()).max().unwrap_or(0);
+    let nth = |point_estimate: &PointEstimate, region_idx: usize, idx: usize| match point_estimate
+        .drawn
+        .len()
+    {
+        0 => point_estimate.value,
+        n => point_estimate.drawn[(idx + STRIDE * region_idx) % n],
     };
-    let drawn = |idx: usize| (0..).zip(&outlooks).map(|(at, outlook)| nth(outlook, at, idx)).sum();
-    Ok(Outlook {
-        value: outlooks.iter().map(|outlook| outlook.value).sum(),
+    let drawn = |idx: usize| {
+        (0..).zip(&point_estimates).map(|(at, point_estimate)| nth(point_estimate, at, idx)).sum()
+    };
+    Ok(PointEstimate {
+        value: point_estimates.iter().map(|point_estimate| point_estimate.value).sum(),
         drawn: (0..n_draws).map(drawn).collect(),
-        noise: outlooks.iter().map(|outlook| outlook.noise).sum(),
+        noise: point_estimates.iter().map(|point_estimate| point_estimate.noise).sum(),
     })
 }
 
-type Named = (Outlook, Option<String>);
+type Named = (PointEstimate, Option<String>);
 
 /// Returns the larger of two outlooks, with the maximum of each pair of draws.
 fn longest(some: Named, other: Named) -> Named {
@@ -180,7 +194,7 @@ fn longest(some: Named, other: Named) -> Named {
     drawn.resize(n, larger.0.value);
     let less = |idx: usize| smaller.0.drawn.get(idx).copied().unwrap_or(smaller.0.value);
     drawn.iter_mut().enumerate().for_each(|(idx, drawn)| *drawn = drawn.max(less(idx)));
-    (Outlook { drawn, ..larger.0 }, larger.1)
+    (PointEstimate { drawn, ..larger.0 }, larger.1)
 }
 
 #[cfg(test)]
@@ -212,7 +226,7 @@ mod tests {
 
     #[track_caller]
     fn check(regions: &[(&str, Time)], expected: f64, role: Option<&str>) {
-        let said = file(regions, 0.0).say("time", &[("n", 1600.0), ("p", 16.0)]).unwrap();
+        let said = file(regions, 0.0).predict("time", &[("n", 1600.0), ("p", 16.0)]).unwrap();
         let total = said.total.unwrap();
         assert!((total.value / expected - 1.0).abs() < 1e-6, "{total:?}");
         assert!(total.low <= total.value && total.value <= total.high);
@@ -240,13 +254,13 @@ mod tests {
     #[test]
     fn the_interval_of_a_sum_is_that_of_its_parts() {
         let at = [("n", 1600.0), ("p", 16.0)];
-        let one = file(&[("a", DIVIDED)], 0.05).say("time", &at).unwrap();
+        let one = file(&[("a", DIVIDED)], 0.05).predict("time", &at).unwrap();
         assert_eq!(one.total, Some(one.regions[0].1));
-        let two = file(&[("a", DIVIDED), ("b", DIVIDED)], 0.05).say("time", &at).unwrap();
+        let two = file(&[("a", DIVIDED), ("b", DIVIDED)], 0.05).predict("time", &at).unwrap();
         let relative = |said: Prediction| said.high / said.value - 1.0;
         let [one, two] = [one, two].map(|said| relative(said.total.unwrap()));
         assert!(0.0 < two && two <= 1.001 * one, "{two} {one}");
-        assert!(file(&[], 0.0).say("time", &at).unwrap().total.is_none());
+        assert!(file(&[], 0.0).predict("time", &at).unwrap().total.is_none());
     }
 
     #[test]

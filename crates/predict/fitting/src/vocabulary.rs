@@ -57,14 +57,14 @@ impl Role {
 
 /// A usual factor of a parameter, and how unusual it is.
 #[derive(Clone, Copy, Debug)]
-struct Habit {
+struct FactorTemplate {
     power: f64,
     log_power: u8,
     whole_log: bool,
     oddity: f64,
 }
 
-impl Habit {
+impl FactorTemplate {
     const fn new(power: f64, log_power: u8, oddity: f64) -> Self {
         Self { power, log_power, whole_log: false, oddity }
     }
@@ -86,51 +86,51 @@ const N_CHOICES_MAX: usize = 256;
 const N_CHOICES_MAX_OF_MANY: usize = 768;
 
 /// Division of work, trees, one message for each process.
-const OF_PROCESSES: [Habit; 12] = [
-    Habit::new(0.0, 0, 0.0),
-    Habit::new(-1.0, 0, 0.0),
-    Habit::new(0.0, 1, 0.0),
-    Habit::new(1.0, 0, 0.0),
-    Habit::stepped(0.0, 1, 0.5),
-    Habit::new(-0.5, 0, 1.0),
-    Habit::new(0.5, 0, 1.0),
-    Habit::new(-1.0, 1, 1.0),
-    Habit::new(0.0, 2, 1.0),
-    Habit::new(1.0, 1, 1.0),
-    Habit::new(-2.0, 0, 1.0),
-    Habit::new(2.0, 0, 1.0),
+const OF_PROCESSES: [FactorTemplate; 12] = [
+    FactorTemplate::new(0.0, 0, 0.0),
+    FactorTemplate::new(-1.0, 0, 0.0),
+    FactorTemplate::new(0.0, 1, 0.0),
+    FactorTemplate::new(1.0, 0, 0.0),
+    FactorTemplate::stepped(0.0, 1, 0.5),
+    FactorTemplate::new(-0.5, 0, 1.0),
+    FactorTemplate::new(0.5, 0, 1.0),
+    FactorTemplate::new(-1.0, 1, 1.0),
+    FactorTemplate::new(0.0, 2, 1.0),
+    FactorTemplate::new(1.0, 1, 1.0),
+    FactorTemplate::new(-2.0, 0, 1.0),
+    FactorTemplate::new(2.0, 0, 1.0),
 ];
 /// Nested loops, sorting, surfaces.
-const OF_SIZE: [Habit; 9] = [
-    Habit::new(0.0, 0, 0.0),
-    Habit::new(1.0, 0, 0.0),
-    Habit::new(2.0, 0, 0.0),
-    Habit::new(3.0, 0, 0.0),
-    Habit::new(1.0, 1, 0.0),
-    Habit::new(0.0, 1, 1.0),
-    Habit::new(0.5, 0, 1.0),
-    Habit::new(1.5, 0, 0.5),
-    Habit::new(2.0, 1, 1.0),
+const OF_SIZE: [FactorTemplate; 9] = [
+    FactorTemplate::new(0.0, 0, 0.0),
+    FactorTemplate::new(1.0, 0, 0.0),
+    FactorTemplate::new(2.0, 0, 0.0),
+    FactorTemplate::new(3.0, 0, 0.0),
+    FactorTemplate::new(1.0, 1, 0.0),
+    FactorTemplate::new(0.0, 1, 1.0),
+    FactorTemplate::new(0.5, 0, 1.0),
+    FactorTemplate::new(1.5, 0, 0.5),
+    FactorTemplate::new(2.0, 1, 1.0),
 ];
 /// A selection of both.
-const OF_ANY: [Habit; 14] = [
-    Habit::new(0.0, 0, 0.0),
-    Habit::new(1.0, 0, 0.0),
-    Habit::new(-1.0, 0, 0.0),
-    Habit::new(0.0, 1, 0.0),
-    Habit::new(2.0, 0, 0.0),
-    Habit::new(3.0, 0, 0.5),
-    Habit::new(1.0, 1, 0.5),
-    Habit::new(0.5, 0, 1.0),
-    Habit::new(-0.5, 0, 1.0),
-    Habit::new(1.5, 0, 1.0),
-    Habit::new(0.0, 2, 1.0),
-    Habit::new(2.0, 1, 1.0),
-    Habit::new(-1.0, 1, 1.0),
-    Habit::stepped(0.0, 1, 1.0),
+const OF_ANY: [FactorTemplate; 14] = [
+    FactorTemplate::new(0.0, 0, 0.0),
+    FactorTemplate::new(1.0, 0, 0.0),
+    FactorTemplate::new(-1.0, 0, 0.0),
+    FactorTemplate::new(0.0, 1, 0.0),
+    FactorTemplate::new(2.0, 0, 0.0),
+    FactorTemplate::new(3.0, 0, 0.5),
+    FactorTemplate::new(1.0, 1, 0.5),
+    FactorTemplate::new(0.5, 0, 1.0),
+    FactorTemplate::new(-0.5, 0, 1.0),
+    FactorTemplate::new(1.5, 0, 1.0),
+    FactorTemplate::new(0.0, 2, 1.0),
+    FactorTemplate::new(2.0, 1, 1.0),
+    FactorTemplate::new(-1.0, 1, 1.0),
+    FactorTemplate::stepped(0.0, 1, 1.0),
 ];
 
-const fn habits(role: Role) -> &'static [Habit] {
+const fn templates(role: Role) -> &'static [FactorTemplate] {
     match role {
         Role::Processes => &OF_PROCESSES,
         Role::Size => &OF_SIZE,
@@ -139,9 +139,10 @@ const fn habits(role: Role) -> &'static [Habit] {
 }
 
 /// Returns whether a factor is so unusual for its parameter's role that only many values can confirm it.
-pub(crate) fn is_odd(role: Role, factor: &Factor) -> bool {
-    let habit = habits(role).iter().find(|habit| habit.factor(factor.parameter_idx) == *factor);
-    habit.is_some_and(|habit| 1.0 <= habit.oddity)
+pub(crate) fn is_unusual(role: Role, factor: &Factor) -> bool {
+    let template =
+        templates(role).iter().find(|template| template.factor(factor.parameter_idx) == *factor);
+    template.is_some_and(|template| 1.0 <= template.oddity)
 }
 
 /// A term that may be part of a formula.
@@ -158,11 +159,11 @@ pub(crate) fn choices(roles: &[Role]) -> Vec<Choice> {
     let mut choices = vec![Choice { term: Term::constant(), oddity: 0.0 }];
     for (parameter_idx, role) in roles.iter().enumerate() {
         let before = std::mem::take(&mut choices);
-        for habit in habits(*role) {
-            let factor = habit.factor(parameter_idx);
+        for template in templates(*role) {
+            let factor = template.factor(parameter_idx);
             choices.extend(before.iter().map(|choice| Choice {
                 term: Term::of(choice.term.factors.iter().copied().chain([factor])),
-                oddity: choice.oddity + habit.oddity,
+                oddity: choice.oddity + template.oddity,
             }));
         }
         if n_max < choices.len() {

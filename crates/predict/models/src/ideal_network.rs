@@ -25,8 +25,8 @@ mod collectives;
 mod messages;
 
 use crate::action::Action;
-use crate::lane::Lane;
-use collectives::{Collectives, Place};
+use crate::thread_timeline::ThreadTimeline;
+use collectives::{Collectives, Participation};
 use messages::Messages;
 use std::collections::HashMap;
 use thiserror::Error;
@@ -54,12 +54,12 @@ pub struct Unmatched {
 /// Error: threads wait for each other in a cycle, because the trace is incomplete or its rows are out of
 /// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{n_waiting} of {n_lanes} threads wait for each other in the trace: it is incomplete")]
+#[error("{n_waiting} of {n_timelines} threads wait for each other in the trace: it is incomplete")]
 pub struct Stalled {
     /// Number of threads that did not reach their end.
     pub n_waiting: usize,
     /// Number of threads in the trace.
-    pub n_lanes: usize,
+    pub n_timelines: usize,
     /// Operations with one end missing from the trace.
     pub unmatched: Unmatched,
 }
@@ -90,37 +90,41 @@ pub fn split(useful_max_s: f64, ideal_s: f64, elapsed_s: f64) -> Option<Split> {
     })
 }
 
-/// Runs the lanes of one world on an ideal network.
+/// Runs the timelines of one world on an ideal network.
 ///
 /// # Errors
-/// When lanes wait for each other in a cycle, which never happens in a complete trace of a program that
+/// When timelines wait for each other in a cycle, which never happens in a complete trace of a program that
 /// ended.
-pub fn run(lanes: &[Lane]) -> Result<IdealRun, Stalled> {
+pub fn run(timelines: &[ThreadTimeline]) -> Result<IdealRun, Stalled> {
     let mut run = Run {
-        lanes,
-        clocks: lanes.iter().map(|_| Clock::default()).collect(),
-        messages: Messages::of(lanes),
-        collectives: Collectives::of(lanes),
+        timelines,
+        clocks: timelines.iter().map(|_| Clock::default()).collect(),
+        messages: Messages::of(timelines),
+        collectives: Collectives::of(timelines),
         started: HashMap::new(),
-        ready: (0..lanes.len()).rev().collect(),
+        ready: (0..timelines.len()).rev().collect(),
     };
-    while let Some(lane) = run.ready.pop() {
-        run.advance(lane);
+    while let Some(timeline) = run.ready.pop() {
+        run.advance(timeline);
     }
     let mut unmatched = run.messages.unmatched();
     unmatched.collectives = run.collectives.n_incomplete;
-    let n_waiting = run.clocks.iter().zip(lanes).filter(|(c, l)| c.next < l.steps.len()).count();
+    let n_waiting =
+        run.clocks.iter().zip(timelines).filter(|(c, l)| c.next < l.steps.len()).count();
     if 0 < n_waiting {
-        return Err(Stalled { n_waiting, n_lanes: lanes.len(), unmatched });
+        return Err(Stalled { n_waiting, n_timelines: timelines.len(), unmatched });
     }
-    let ends =
-        run.clocks.iter().zip(lanes).map(|(clock, lane)| clock.at_ns + lane.compute_after_ns);
+    let ends = run
+        .clocks
+        .iter()
+        .zip(timelines)
+        .map(|(clock, timeline)| clock.at_ns + timeline.compute_after_ns);
     Ok(IdealRun { elapsed_ns: ends.max().unwrap_or(0), unmatched })
 }
 
-/// Evaluation of all lanes, each advanced as far as its dependencies allow.
+/// Evaluation of all timelines, each advanced as far as its dependencies allow.
 struct Run<'a> {
-    lanes: &'a [Lane],
+    timelines: &'a [ThreadTimeline],
     clocks: Vec<Clock>,
     messages: Messages,
     collectives: Collectives,
@@ -130,7 +134,7 @@ struct Run<'a> {
     ready: Vec<usize>,
 }
 
-/// Progress of one lane.
+/// Progress of one timeline.
 #[derive(Default)]
 struct Clock {
     at_ns: u64,
@@ -141,55 +145,55 @@ struct Clock {
     waits_for: Option<Need>,
 }
 
-/// Event that a lane waits for.
+/// Event that a timeline waits for.
 #[derive(Clone, Copy)]
 enum Need {
     /// The message of the receive with this number.
     Message(usize),
     /// Other members of a collective.
-    Others(Place),
+    Others(Participation),
 }
 
 impl Run<'_> {
-    /// Advances the lane until it waits or ends.
-    fn advance(&mut self, lane: usize) {
-        while let Some(step) = self.lanes[lane].steps.get(self.clocks[lane].next) {
-            let need = match self.clocks[lane].waits_for.take() {
+    /// Advances the timeline until it waits or ends.
+    fn advance(&mut self, timeline: usize) {
+        while let Some(step) = self.timelines[timeline].steps.get(self.clocks[timeline].next) {
+            let need = match self.clocks[timeline].waits_for.take() {
                 Some(need) => Some(need),
                 None => {
-                    self.clocks[lane].at_ns += step.compute_ns;
-                    self.enter(lane, step.action)
+                    self.clocks[timeline].at_ns += step.compute_ns;
+                    self.enter(timeline, step.action)
                 }
             };
             if let Some(need) = need {
-                let Some(time_ns) = self.time_of(need, lane) else {
-                    self.clocks[lane].waits_for = Some(need);
+                let Some(time_ns) = self.time_of(need, timeline) else {
+                    self.clocks[timeline].waits_for = Some(need);
                     return;
                 };
-                self.clocks[lane].at_ns = self.clocks[lane].at_ns.max(time_ns);
+                self.clocks[timeline].at_ns = self.clocks[timeline].at_ns.max(time_ns);
             }
-            self.clocks[lane].next += 1;
+            self.clocks[timeline].next += 1;
         }
     }
 
-    /// Executes the lane's part of the action; returns what the lane has to wait for.
-    fn enter(&mut self, lane: usize, action: Action) -> Option<Need> {
-        let rank = self.lanes[lane].rank;
-        let clock = &mut self.clocks[lane];
+    /// Executes the timeline's part of the action; returns what the timeline has to wait for.
+    fn enter(&mut self, timeline: usize, action: Action) -> Option<Need> {
+        let rank = self.timelines[timeline].rank;
+        let clock = &mut self.clocks[timeline];
         match action {
             Action::Send { .. } => {
-                self.ready.extend(self.messages.sent(lane, clock.n_sends, clock.at_ns));
+                self.ready.extend(self.messages.sent(timeline, clock.n_sends, clock.at_ns));
                 clock.n_sends += 1;
                 None
             }
             Action::Receive(_) => {
                 clock.n_receives += 1;
-                let number = self.messages.number_of_receive(lane, clock.n_receives - 1);
+                let number = self.messages.number_of_receive(timeline, clock.n_receives - 1);
                 Some(Need::Message(number))
             }
             Action::StartReceive { request, .. } => {
                 clock.n_receives += 1;
-                let number = self.messages.number_of_receive(lane, clock.n_receives - 1);
+                let number = self.messages.number_of_receive(timeline, clock.n_receives - 1);
                 self.started.insert((rank, request), Need::Message(number));
                 None
             }
@@ -206,12 +210,12 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the time at which the awaited event happens; if that is not known yet, registers the lane to
+    /// Returns the time at which the awaited event happens; if that is not known yet, registers the timeline to
     /// be woken then.
-    fn time_of(&mut self, need: Need, lane: usize) -> Option<u64> {
+    fn time_of(&mut self, need: Need, timeline: usize) -> Option<u64> {
         match need {
-            Need::Message(number) => self.messages.arrival_ns(number, lane),
-            Need::Others(place) => self.collectives.release_ns(place, lane),
+            Need::Message(number) => self.messages.arrival_ns(number, timeline),
+            Need::Others(place) => self.collectives.release_ns(place, timeline),
         }
     }
 }

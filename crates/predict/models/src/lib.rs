@@ -9,12 +9,12 @@
 
 pub mod action;
 pub mod ideal_network;
-pub mod lane;
 pub mod master_worker;
 pub mod matching;
 pub mod network;
 pub mod pop;
+pub mod thread_timeline;
 
 pub use action::{Action, Flow, Interpreter, Message, Row};
 pub use ideal_network::{IdealRun, Stalled};
-pub use lane::{Lane, LaneBuilder};
+pub use thread_timeline::{ThreadTimeline, ThreadTimelineBuilder};

@@ -24,7 +24,7 @@ mod sample;
 use line::{Line, through};
 use serde::{Deserialize, Serialize};
 
-pub use places::{Networks, Pair, Place};
+pub use places::{Locality, Networks, Pair};
 pub use refresh::Refresh;
 pub use sample::{Sample, median_of};
 
@@ -37,14 +37,14 @@ const N_SAMPLES_MIN: usize = 3;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetModel {
     /// One piece for each protocol, from short to long messages.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<LinearPiece>,
     /// Samples that the pieces were fitted to.
     pub samples: Vec<Sample>,
 }
 
 /// Time of a message of `from_bytes` or more: `latency_s + s_per_byte * n_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Piece {
+pub struct LinearPiece {
     /// Length of the shortest message that the piece holds for, in bytes.
     pub from_bytes: u64,
     /// Intercept of the line: the time of an empty message if the line held down to 0 bytes, in seconds.
@@ -87,9 +87,13 @@ impl NetModel {
 }
 
 /// Returns the pieces of the lines, each starting where the previous one ends.
-fn joined(lines: &[Line]) -> Vec<Piece> {
+fn joined(lines: &[Line]) -> Vec<LinearPiece> {
     let starts = std::iter::once(0).chain(lines.iter().map(|line| line.last_bytes + 1));
-    lines.iter().zip(starts).map(|(line, from_bytes)| Piece { from_bytes, ..line.piece }).collect()
+    lines
+        .iter()
+        .zip(starts)
+        .map(|(line, from_bytes)| LinearPiece { from_bytes, ..line.piece })
+        .collect()
 }
 
 /// Schwarz's criterion; smaller is better.

@@ -3,7 +3,7 @@
 use crate::exit::NotWritten;
 use crate::files;
 use anyhow::{Context, bail};
-use experiment::journal::{Done, Journal};
+use experiment::journal::{CompletedRun, Journal};
 use experiment::{Measurement, Plan};
 use serde_json::{Map, Number, Value, json};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -47,7 +47,7 @@ impl Folder {
             )
         };
         let mut journal: Journal = serde_json::from_str(&text).with_context(damaged)?;
-        journal.go_on(plan).with_context(|| format!("`{}`", dir.display()))?;
+        journal.resume(plan).with_context(|| format!("`{}`", dir.display()))?;
         Ok(Some(journal))
     }
 
@@ -107,7 +107,11 @@ impl Folder {
     }
 
     /// Adds the measurements of a run: completely, or not at all.
-    pub(super) fn add(&mut self, done: Done, measured: &[Measurement]) -> anyhow::Result<()> {
+    pub(super) fn add(
+        &mut self,
+        done: CompletedRun,
+        measured: &[Measurement],
+    ) -> anyhow::Result<()> {
         let name = if done.is_holdout { HOLDOUT } else { MEASURED };
         let text: String = measured.iter().map(|one| line(&done, one)).collect();
         let path = self.dir.join(name);
@@ -166,7 +170,7 @@ fn ends_line(file: &File, n_bytes: u64) -> io::Result<bool> {
 }
 
 /// Line in the format that Extra-P reads.
-fn line(done: &Done, measured: &Measurement) -> String {
+fn line(done: &CompletedRun, measured: &Measurement) -> String {
     let params = done.params.iter().map(|(name, value)| (name.clone(), number(*value)));
     let params: Map<String, Value> = params.collect();
     let Measurement { callpath, metric, value } = measured;

@@ -4,7 +4,7 @@ mod functions;
 
 use anyhow::{Context, bail};
 use experiment::Measurement;
-use experiment::regions::{Part, measurements};
+use experiment::regions::{SiteTime, measurements};
 use run_record::summary::{CallSite, RankTotals};
 use run_record::{RunRecord, Summary};
 use std::collections::{BTreeMap, HashMap};
@@ -99,8 +99,8 @@ fn order(place: &str) -> (String, u32, String) {
     (file.to_owned(), line.parse().unwrap_or(0), operation.to_owned())
 }
 
-fn parts(record: &RunRecord, places: &Places) -> anyhow::Result<Vec<Part>> {
-    let mut parts: BTreeMap<(usize, &str), Part> = BTreeMap::new();
+fn parts(record: &RunRecord, places: &Places) -> anyhow::Result<Vec<SiteTime>> {
+    let mut parts: BTreeMap<(usize, &str), SiteTime> = BTreeMap::new();
     for row in record.read_regions()?.iter().filter(|row| row.thread == FIRST_THREAD) {
         let rank = *places.ranks.get(&(row.world, row.rank)).context("a region has no rank")?;
         let place = places.label(row.call_site);

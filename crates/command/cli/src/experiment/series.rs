@@ -11,7 +11,7 @@ use crate::exit::{BAD_DESCRIPTION, NOT_EXECUTABLE, NOT_FOUND, NotWritten};
 use crate::files;
 use anyhow::{Context, bail};
 use experiment::Point;
-use experiment::journal::{Done, Failed};
+use experiment::journal::{CompletedRun, Failed};
 use experiment::schedule::Run;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_usize;
@@ -109,14 +109,14 @@ fn tries(
         if signal.load(Ordering::Relaxed) != 0 {
             return Ok(false);
         }
-        let mut done = Done {
+        let mut done = CompletedRun {
             params: point.parameters.clone(),
             is_holdout: point.is_holdout,
             repetition: run.repetition,
             tries: try_idx + 1,
             load: environment::load(),
             calibration_s: calibration::time_s(folder.journal.n_calibration_rounds),
-            ..Done::default()
+            ..CompletedRun::default()
         };
         let place = folder.of_now();
         match once(prepared, point, &place, (&mut done, signal))? {
@@ -161,7 +161,7 @@ fn give_up(folder: &mut Folder, point: &Point, run: Run, why: &str) -> anyhow::R
     Ok(())
 }
 
-fn keep(folder: &mut Folder, done: Done, seen: &Observed) -> anyhow::Result<()> {
+fn keep(folder: &mut Folder, done: CompletedRun, seen: &Observed) -> anyhow::Result<()> {
     folder.journal.environment.entry("mpi".to_owned()).or_insert_with(|| seen.mpi.clone());
     folder.add(done, &seen.measurements)
 }
@@ -171,7 +171,7 @@ fn once(
     prepared: &Prepared,
     point: &Point,
     place: &Path,
-    (done, signal): (&mut Done, &AtomicUsize),
+    (done, signal): (&mut CompletedRun, &AtomicUsize),
 ) -> anyhow::Result<Result<Observed, Failure>> {
     let name = || format!("`{}`", place.display());
     fs::create_dir_all(place).context(NotWritten).with_context(name)?;

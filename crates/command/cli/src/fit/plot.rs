@@ -29,7 +29,7 @@ fn levels(model: &FittedModel, measured: &Measurements) -> Levels {
     let points = series.flat_map(|series| &series.points);
     points
         .filter_map(|point| {
-            Some((point.at.clone(), SampleRule::default().level(&point.values)?.value))
+            Some((point.at.clone(), SampleRule::default().point_value(&point.values)?.value))
         })
         .collect()
 }

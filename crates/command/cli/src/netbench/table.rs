@@ -1,6 +1,6 @@
 //! Prints the lines between pairs of ranks for people.
 
-use models::network::{NetModel, Networks, Pair, Piece, Place};
+use models::network::{LinearPiece, Locality, NetModel, Networks, Pair};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -16,8 +16,8 @@ pub(super) fn table(pairs: &[Pair]) -> String {
     if are_several {
         let networks = Networks::of(pairs);
         let n_pairs = |place| pairs.iter().filter(|pair| pair.place == Some(place)).count();
-        let within = ("inside a node", networks.within_node, n_pairs(Place::WithinNode));
-        let between = ("between nodes", networks.between_nodes, n_pairs(Place::BetweenNodes));
+        let within = ("inside a node", networks.within_node, n_pairs(Locality::WithinNode));
+        let between = ("between nodes", networks.between_nodes, n_pairs(Locality::BetweenNodes));
         for (what, model, n_pairs) in [within, between] {
             match model {
                 Some(model) if n_pairs == 1 => add(&mut text, &format!("{what}, 1 pair"), &model),
@@ -54,7 +54,7 @@ fn add(text: &mut String, title: &str, model: &NetModel) {
     line(format!("one way: {}\n", times.join(", ")));
 }
 
-fn row(piece: &Piece) -> String {
+fn row(piece: &LinearPiece) -> String {
     let latency = format!("{:.2} +- {:.2}", 1e6 * piece.latency_s, 1e6 * piece.latency_margin_s);
     let ns_per_kib = 1024e9;
     let cost = format!(
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     fn model() -> NetModel {
-        let piece = Piece {
+        let piece = LinearPiece {
             from_bytes: 0,
             latency_s: 1.5e-6,
             latency_margin_s: 1e-8,

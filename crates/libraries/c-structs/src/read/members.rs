@@ -4,7 +4,7 @@ use super::declarator::{Declarator, qualifier};
 use super::names::{Definition, Named, Names};
 use super::{Reader, annotation, children};
 use crate::header::{Factor, Kind, Member};
-use crate::problem::{ProblemKind, Why};
+use crate::problem::{MemberFault, ProblemKind};
 use tree_sitter::Node;
 
 /// One declaration of one or more members.
@@ -12,7 +12,7 @@ struct Declaration<'t> {
     node: Node<'t>,
     /// Its type, in one line.
     c_type: String,
-    kind: Result<Kind, Why>,
+    kind: Result<Kind, MemberFault>,
     /// Counts given by the comment behind it.
     counts: Vec<String>,
 }
@@ -62,7 +62,7 @@ impl Reader<'_> {
         let declarators: Vec<_> =
             node.children_by_field_name("declarator", &mut node.walk()).collect();
         if declarators.is_empty() {
-            self.refuse(of, (type_node, "(without a name)"), &declaration, Why::Nested);
+            self.refuse(of, (type_node, "(without a name)"), &declaration, MemberFault::Nested);
         }
         for declarator in declarators {
             let parts = Declarator::of(self, declarator);
@@ -79,35 +79,35 @@ impl Reader<'_> {
         place: usize,
         declaration: &Declaration<'_>,
         parts: &Declarator<'_>,
-    ) -> Result<Member, Why> {
+    ) -> Result<Member, MemberFault> {
         if parts.is_function {
-            return Err(Why::Function);
+            return Err(MemberFault::Function);
         }
         let is_bits = |child: &Node<'_>| child.kind() == "bitfield_clause";
         if children(declaration.node).iter().any(is_bits) {
-            return Err(Why::Bits);
+            return Err(MemberFault::BitField);
         }
         let qualifier = qualifier(self, declaration.node).or_else(|| parts.qualifier.clone());
         if let Some(qualifier) = qualifier {
-            return Err(Why::Qualified { qualifier });
+            return Err(MemberFault::Qualified { qualifier });
         }
         let is_pointer = parts.n_pointers != 0;
         if 1 < parts.n_pointers || is_pointer && !parts.sizes.is_empty() {
-            return Err(Why::Pointers);
+            return Err(MemberFault::Pointers);
         }
         if is_pointer && declaration.c_type == "void" {
-            return Err(Why::Void);
+            return Err(MemberFault::Void);
         }
         let kind = declaration.kind.clone()?;
         if matches!(kind, Kind::Struct(of) if place <= of && !is_pointer) {
-            return Err(Why::Later);
+            return Err(MemberFault::UsedBeforeDefinition);
         }
         if is_pointer && declaration.counts.is_empty() {
-            return Err(Why::Pointer);
+            return Err(MemberFault::Pointer);
         }
         let extent = |size: &Option<Node<'_>>| {
-            let size = size.ok_or(Why::Flexible)?;
-            names.constants.count(self.text(size)).ok_or(Why::Size)
+            let size = size.ok_or(MemberFault::Flexible)?;
+            names.constants.count(self.text(size)).ok_or(MemberFault::Size)
         };
         let extents = parts.sizes.iter().map(extent).collect::<Result<_, _>>()?;
         // Placeholder: which counts are members is known only when all members are read.
@@ -138,7 +138,7 @@ impl Reader<'_> {
                 if let Some(factor) = factor {
                     member.counts.push(factor);
                 } else {
-                    let why = Why::Count { count: count.clone() };
+                    let why = MemberFault::Count { count: count.clone() };
                     let text = format!("{} {}", member.c_type, self.words(*node));
                     let (of, member) = (of.c_type.clone(), member.name.clone());
                     self.report(*node, ProblemKind::Member { of, member, text, why });
@@ -152,7 +152,7 @@ impl Reader<'_> {
         of: &Definition<'_>,
         (node, name): (Node<'_>, &str),
         declaration: &Declaration<'_>,
-        why: Why,
+        why: MemberFault,
     ) {
         let text = self.words(declaration.node);
         let text = text.trim_end_matches(';').to_owned();
@@ -169,17 +169,21 @@ fn counter(member: &Member) -> Option<(String, bool)> {
 }
 
 /// Returns the kind of a member's elements.
-fn kind(names: &Names<'_>, node: Node<'_>, c_type: &str) -> Result<Kind, Why> {
+fn kind(names: &Names<'_>, node: Node<'_>, c_type: &str) -> Result<Kind, MemberFault> {
     if node.child_by_field_name("body").is_some() {
-        return Err(if node.kind() == "union_specifier" { Why::Union } else { Why::Nested });
+        return Err(if node.kind() == "union_specifier" {
+            MemberFault::Union
+        } else {
+            MemberFault::Nested
+        });
     }
     match names.look_up(c_type) {
         Some(Named::Number(number)) => Ok(Kind::Number(number)),
         Some(Named::Enumeration) => Ok(Kind::Enumeration),
         Some(Named::Struct(of)) => Ok(Kind::Struct(of)),
-        Some(Named::Union) => Err(Why::Union),
-        Some(Named::Function) => Err(Why::Function),
-        None if node.kind() == "union_specifier" => Err(Why::Union),
-        None => Err(Why::Type { c_type: c_type.to_owned() }),
+        Some(Named::Union) => Err(MemberFault::Union),
+        Some(Named::Function) => Err(MemberFault::Function),
+        None if node.kind() == "union_specifier" => Err(MemberFault::Union),
+        None => Err(MemberFault::Type { c_type: c_type.to_owned() }),
     }
 }

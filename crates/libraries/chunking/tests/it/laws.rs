@@ -1,6 +1,6 @@
 //! Laws that hold for every policy, whatever workers do.
 
-use chunking::{Completed, Dealer, Request, Settings, Spread, Work, all};
+use chunking::{ChunkScheduler, Completed, Request, Settings, Spread, Work, all};
 use proptest::prelude::*;
 
 /// Next action of a worker.
@@ -50,7 +50,7 @@ fn settings() -> impl Strategy<Value = Settings> {
 
 /// Deals with a policy and keeps its own count of the tasks.
 struct Account {
-    dealer: Dealer,
+    scheduler: ChunkScheduler,
     n_tasks: u64,
     n_workers: u32,
     n_completed: u64,
@@ -59,14 +59,14 @@ struct Account {
 
 impl Account {
     fn begin(&mut self) {
-        self.dealer.begin(self.n_tasks, self.n_workers);
+        self.scheduler.begin(self.n_tasks, self.n_workers);
         self.n_completed = 0;
         self.chunks.clear();
     }
 
     fn ask(&mut self, worker: u32) {
-        let n_left = self.dealer.n_left();
-        let n_tasks = self.dealer.deal(worker);
+        let n_left = self.scheduler.n_left();
+        let n_tasks = self.scheduler.deal(worker);
         assert_eq!(n_tasks == 0, n_left == 0);
         assert!(n_tasks <= n_left);
         if n_tasks != 0 {
@@ -82,7 +82,7 @@ impl Account {
     fn complete(&mut self, worker: u32, task_s: f64, overhead_s: f64) {
         let Some(n_tasks) = self.take(worker) else { return };
         let compute_s = task_s * n_tasks as f64;
-        self.dealer.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
+        self.scheduler.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
         self.n_completed += n_tasks;
     }
 
@@ -95,7 +95,7 @@ impl Account {
             Deed::GivesBack { worker, n_tasks } => {
                 if let Some(held) = self.take(worker) {
                     let n_back = n_tasks.min(held);
-                    self.dealer.returned(worker, n_back);
+                    self.scheduler.returned(worker, n_back);
                     if n_back < held {
                         self.chunks.push((worker, held - n_back));
                     }
@@ -103,11 +103,11 @@ impl Account {
             }
             Deed::Leaves(worker) => {
                 let held: u64 = std::iter::from_fn(|| self.take(worker)).sum();
-                assert_eq!(self.dealer.left(worker), held);
+                assert_eq!(self.scheduler.left(worker), held);
                 self.n_workers = (self.n_workers - 1).max(1);
             }
             Deed::Joins => {
-                self.dealer.joined();
+                self.scheduler.joined();
                 self.n_workers += 1;
             }
             Deed::NextIteration => self.begin(),
@@ -116,13 +116,13 @@ impl Account {
 
     fn check(&self) {
         let n_in_flight: u64 = self.chunks.iter().map(|(_, n_tasks)| n_tasks).sum();
-        assert_eq!(self.dealer.n_in_flight(), n_in_flight);
-        assert_eq!(self.dealer.n_left() + n_in_flight + self.n_completed, self.n_tasks);
+        assert_eq!(self.scheduler.n_in_flight(), n_in_flight);
+        assert_eq!(self.scheduler.n_left() + n_in_flight + self.n_completed, self.n_tasks);
     }
 
     /// Deals and completes the remaining tasks.
     fn end(&mut self) {
-        while 0 < self.dealer.n_left() + self.dealer.n_in_flight() {
+        while 0 < self.scheduler.n_left() + self.scheduler.n_in_flight() {
             (0..6).for_each(|worker| self.ask(worker));
             (0..6).for_each(|worker| self.complete(worker, 1e-3, 1e-5));
             self.check();
@@ -140,9 +140,9 @@ proptest! {
         deeds in prop::collection::vec(deed(), 0..60),
     ) {
         for spec in all() {
-            let dealer = Dealer::new(spec.policy(&settings));
+            let scheduler = ChunkScheduler::new(spec.policy(&settings));
             let mut account =
-                Account { dealer, n_tasks, n_workers, n_completed: 0, chunks: Vec::new() };
+                Account { scheduler, n_tasks, n_workers, n_completed: 0, chunks: Vec::new() };
             account.begin();
             for deed in &deeds {
                 account.carry_out(*deed);
@@ -160,9 +160,9 @@ proptest! {
     ) {
         for spec in all() {
             let [one, other] = [(), ()].map(|()| {
-                let dealer = Dealer::new(spec.policy(&settings));
+                let scheduler = ChunkScheduler::new(spec.policy(&settings));
                 let mut account =
-                    Account { dealer, n_tasks, n_workers: 4, n_completed: 0, chunks: Vec::new() };
+                    Account { scheduler, n_tasks, n_workers: 4, n_completed: 0, chunks: Vec::new() };
                 account.begin();
                 deeds.iter().for_each(|deed| account.carry_out(*deed));
                 account.chunks
@@ -201,9 +201,9 @@ proptest! {
     fn a_smallest_chunk_is_kept_but_for_the_last_one(n_tasks in 1..5000_u64, smallest in 1..50_u64) {
         let settings = Settings { n_tasks_min: smallest, ..Settings::default() };
         for spec in all().iter().filter(|spec| !["static", "dpf", "daf"].contains(&spec.name)) {
-            let mut dealer = Dealer::new(spec.policy(&settings));
-            dealer.begin(n_tasks, 4);
-            let dealt = std::iter::from_fn(|| Some(dealer.deal(0)).filter(|n| *n != 0));
+            let mut scheduler = ChunkScheduler::new(spec.policy(&settings));
+            scheduler.begin(n_tasks, 4);
+            let dealt = std::iter::from_fn(|| Some(scheduler.deal(0)).filter(|n| *n != 0));
             let sizes: Vec<u64> = dealt.collect();
             let but_the_last = &sizes[..sizes.len() - 1];
             prop_assert!(but_the_last.iter().all(|n| smallest <= *n), "{}: {sizes:?}", spec.name);

@@ -1,7 +1,7 @@
 //! The rules of DLS4LB (<https://github.com/unibas-dmi-hpc/DLS4LB>), the MPI library of these policies that its authors
 //! checked against the publications, reimplemented from its formulas and compared with ours.
 
-use chunking::{Completed, Dealer, Settings, Spread, by_name};
+use chunking::{ChunkScheduler, Completed, Settings, Spread, by_name};
 use proptest::prelude::*;
 
 /// Returns the chunks that one of their rules deals, given the tasks left and the index of the chunk.
@@ -17,9 +17,9 @@ fn theirs(n_tasks: u64, mut rule: impl FnMut(u64, u64) -> u64) -> Vec<u64> {
 
 fn ours(name: &str, settings: &Settings, n_tasks: u64, n_workers: u64) -> Vec<u64> {
     let n_workers = u32::try_from(n_workers).expect("few workers");
-    let mut dealer = Dealer::new(by_name(name).expect("a policy").policy(settings));
-    dealer.begin(n_tasks, n_workers);
-    let in_turn = (0..n_workers).cycle().map(|worker| dealer.deal(worker));
+    let mut scheduler = ChunkScheduler::new(by_name(name).expect("a policy").policy(settings));
+    scheduler.begin(n_tasks, n_workers);
+    let in_turn = (0..n_workers).cycle().map(|worker| scheduler.deal(worker));
     in_turn.take_while(|n_tasks| *n_tasks != 0).collect()
 }
 
@@ -76,16 +76,16 @@ proptest! {
     /// Weights of AWF: `N * (1/t_w) / sum(1/t)` of the weighted average times per task `t`.
     #[test]
     fn the_weights_are_the_same(task_ms in prop::collection::vec(1_u32..100, 4)) {
-        let mut dealer = Dealer::new(by_name("awf-c").unwrap().policy(&Settings::default()));
-        dealer.begin(8000, 4);
+        let mut scheduler = ChunkScheduler::new(by_name("awf-c").unwrap().policy(&Settings::default()));
+        scheduler.begin(8000, 4);
         let times: Vec<f64> = task_ms.iter().map(|ms| f64::from(*ms) / 1e3).collect();
         for (worker, task_s) in (0..4).zip(&times) {
             let done = Completed { worker, n_tasks: 10, compute_s: 10.0 * task_s, overhead_s: 0.0 };
-            dealer.completed(&done);
+            scheduler.completed(&done);
         }
         let speeds: f64 = times.iter().map(|task_s| 1.0 / task_s).sum();
         let weight = 4.0 / times[2] / speeds;
         let expected = weight * 1000.0;
-        prop_assert!((dealer.deal(2) as f64 - expected).abs() <= 1.0);
+        prop_assert!((scheduler.deal(2) as f64 - expected).abs() <= 1.0);
     }
 }

@@ -1,16 +1,16 @@
 //! Chunk sizes as published, or computed by hand from the publications.
 
-use chunking::{Completed, Dealer, Settings, Spread, by_name};
+use chunking::{ChunkScheduler, Completed, Settings, Spread, by_name};
 
 /// Returns the sizes of all chunks when workers ask in turn and no chunk has come back.
 fn sizes(name: &str, settings: &Settings, n_tasks: u64, n_workers: u32) -> Vec<u64> {
-    let mut dealer = Dealer::new(by_name(name).expect("a policy").policy(settings));
-    dealer.begin(n_tasks, n_workers);
-    rest(&mut dealer, n_workers)
+    let mut scheduler = ChunkScheduler::new(by_name(name).expect("a policy").policy(settings));
+    scheduler.begin(n_tasks, n_workers);
+    rest(&mut scheduler, n_workers)
 }
 
-fn rest(dealer: &mut Dealer, n_workers: u32) -> Vec<u64> {
-    let in_turn = (0..n_workers).cycle().map(|worker| dealer.deal(worker));
+fn rest(scheduler: &mut ChunkScheduler, n_workers: u32) -> Vec<u64> {
+    let in_turn = (0..n_workers).cycle().map(|worker| scheduler.deal(worker));
     in_turn.take_while(|n_tasks| *n_tasks != 0).collect()
 }
 
@@ -101,40 +101,41 @@ fn completed(worker: u32, compute_s: f64) -> Completed {
 /// Martínez (2010), with the spread of the first iteration.
 #[test]
 fn adjusting_factoring_follows_the_spread_from_the_second_iteration_on() {
-    let mut dealer = Dealer::new(by_name("daf").unwrap().policy(&Settings::default()));
-    dealer.begin(1600, 8);
-    assert_eq!(dealer.deal(0), 100);
+    let mut scheduler = ChunkScheduler::new(by_name("daf").unwrap().policy(&Settings::default()));
+    scheduler.begin(1600, 8);
+    assert_eq!(scheduler.deal(0), 100);
     // mu = 2, sigma = 1, sqrt(8/2) = 2: x_0 = 2, x_j = 3.
-    dealer.completed(&completed(0, 10.0));
-    dealer.completed(&completed(1, 30.0));
-    dealer.begin(1600, 8);
-    let dealt = rest(&mut dealer, 8);
+    scheduler.completed(&completed(0, 10.0));
+    scheduler.completed(&completed(1, 30.0));
+    scheduler.begin(1600, 8);
+    let dealt = rest(&mut scheduler, 8);
     // Batches 0, 1 and 2 are cut from 1600, 800 and 534 tasks.
     assert_eq!(dealt[..24], spelled(&[(100, 8), (34, 2), (33, 6), (23, 2), (22, 6)]));
 }
 
 #[test]
 fn adjusting_factoring_knows_one_batch_ahead() {
-    let mut dealer = Dealer::new(by_name("daf").unwrap().policy(&Settings::default()));
-    dealer.begin(1000, 4);
-    dealer.completed(&completed(0, 10.0));
-    dealer.begin(1000, 4);
+    let mut scheduler = ChunkScheduler::new(by_name("daf").unwrap().policy(&Settings::default()));
+    scheduler.begin(1000, 4);
+    scheduler.completed(&completed(0, 10.0));
+    scheduler.begin(1000, 4);
     // All tasks took the same time so far, so batch 0 is everything.
-    assert_eq!(dealer.deal(0), 250);
-    dealer.completed(&completed(1, 30.0));
-    assert_eq!(rest(&mut dealer, 4), [250; 3]);
+    assert_eq!(scheduler.deal(0), 250);
+    scheduler.completed(&completed(1, 30.0));
+    assert_eq!(rest(&mut scheduler, 4), [250; 3]);
 }
 
 /// Returns the next chunks of the slow worker after two of eight equal parts were dealt to four workers, three
 /// of them equal and one with a third of their speed: 1.2 and 0.4 times the mean speed.
 fn slow_chunks(name: &str) -> Vec<u64> {
-    let mut dealer = Dealer::new(by_name(name).expect("a policy").policy(&Settings::default()));
-    dealer.begin(1000, 4);
-    assert_eq!(dealer.deal(0), 125);
+    let mut scheduler =
+        ChunkScheduler::new(by_name(name).expect("a policy").policy(&Settings::default()));
+    scheduler.begin(1000, 4);
+    assert_eq!(scheduler.deal(0), 125);
     for (worker, compute_s) in [(0, 10.0), (1, 10.0), (2, 10.0), (3, 30.0)] {
-        dealer.completed(&completed(worker, compute_s));
+        scheduler.completed(&completed(worker, compute_s));
     }
-    (0..4).map(|_| dealer.deal(3)).collect()
+    (0..4).map(|_| scheduler.deal(3)).collect()
 }
 
 /// Cariño and Banicescu (2008): `R/(2N)` times the speed over the mean speed.

@@ -74,7 +74,7 @@ impl Curve {
 
     /// Returns the objective, which is minimized.
     fn cost(&self, objective: Objective, n_workers: f64, work: f64) -> Option<f64> {
-        let time_s = self.file.say(&self.metric, &self.at(n_workers, work)).ok()?.total?.value;
+        let time_s = self.file.predict(&self.metric, &self.at(n_workers, work)).ok()?.total?.value;
         Some(match objective {
             Objective::Time => time_s,
             Objective::Index => n_workers * time_s * time_s,

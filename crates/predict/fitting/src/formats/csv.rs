@@ -7,7 +7,7 @@
 mod columns;
 
 use super::{BYTE_ORDER_MARK, Fault, Reading, check_times, number};
-use crate::measurements::{Gathering, Measurements};
+use crate::measurements::{Measurements, MeasurementsBuilder};
 use columns::Places;
 use std::fmt::Write;
 
@@ -51,16 +51,16 @@ pub fn read(text: &str, columns: &Columns) -> Reading {
     };
     reading.notes = places.notes(&heading);
     let names = places.parameters.iter().map(|idx| heading[*idx].clone()).collect();
-    let mut gathering = Gathering::of(names);
+    let mut builder = MeasurementsBuilder::of(names);
     let metric = heading[places.values[0]].as_str();
     for (idx, row) in &rows {
         let taken =
-            check_length(&heading, row).and_then(|()| take(&places, &mut gathering, row, metric));
+            check_length(&heading, row).and_then(|()| take(&places, &mut builder, row, metric));
         if let Err(fault) = taken {
             reading.problems.push(fault.at_line(*idx));
         }
     }
-    reading.measured = gathering.measured;
+    reading.measured = builder.measured;
     reading
 }
 
@@ -74,7 +74,7 @@ fn check_length(heading: &[String], row: &[String]) -> Result<(), Fault> {
 /// Adds a row; without a column for it, the metric is `otherwise`.
 fn take(
     places: &Places,
-    measured: &mut Gathering,
+    measured: &mut MeasurementsBuilder,
     row: &[String],
     otherwise: &str,
 ) -> Result<(), Fault> {

@@ -1,7 +1,7 @@
 //! Extra-P's JSON: the newer form, which is also written, and the older one with references by id.
 
 use super::{Fault, Reading, check_names, check_times, pairs::Pairs};
-use crate::measurements::{Gathering, Measurements};
+use crate::measurements::{Measurements, MeasurementsBuilder};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -95,7 +95,7 @@ fn read_newer(file: Newer) -> Reading {
     if let Err(fault) = check_names(&file.parameters) {
         return Reading { problems: vec![fault.at("`parameters`")], ..Reading::default() };
     }
-    let (mut gathering, mut problems) = (Gathering::of(file.parameters), Vec::new());
+    let (mut builder, mut problems) = (MeasurementsBuilder::of(file.parameters), Vec::new());
     for (region, metrics) in &file.measurements.0 {
         for (metric, points) in &metrics.0 {
             for (idx, point) in points.iter().enumerate() {
@@ -106,7 +106,7 @@ fn read_newer(file: Newer) -> Reading {
                     Err(Fault::WrongPoint { n_given, n_parameters })
                 };
                 match sound {
-                    Ok(()) => gathering.add(region, metric, &point.point, &point.values),
+                    Ok(()) => builder.add(region, metric, &point.point, &point.values),
                     Err(fault) => {
                         let place = format!("`{region}`, `{metric}`, point {}", idx + 1);
                         problems.push(fault.at(place));
@@ -115,18 +115,18 @@ fn read_newer(file: Newer) -> Reading {
             }
         }
     }
-    Reading { measured: gathering.measured, problems, ..Reading::default() }
+    Reading { measured: builder.measured, problems, ..Reading::default() }
 }
 
 /// Definitions of the older form, by id.
-struct Known<'a> {
+struct IdTables<'a> {
     parameters: Vec<&'a Named>,
     coordinates: HashMap<i64, &'a Coordinate>,
     regions: HashMap<i64, &'a str>,
     metrics: HashMap<i64, &'a str>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> IdTables<'a> {
     fn of(file: &'a Older) -> Self {
         let mut parameters: Vec<&Named> = file.parameters.iter().collect();
         parameters.sort_by_key(|parameter| parameter.id);
@@ -144,23 +144,23 @@ impl<'a> Known<'a> {
 }
 
 fn read_older(file: &Older) -> Reading {
-    let known = Known::of(file);
+    let known = IdTables::of(file);
     let names: Vec<String> = known.parameters.iter().map(|one| one.name.clone()).collect();
     if let Err(fault) = check_names(&names) {
         return Reading { problems: vec![fault.at("`parameters`")], ..Reading::default() };
     }
-    let (mut gathering, mut problems) = (Gathering::of(names), Vec::new());
+    let (mut builder, mut problems) = (MeasurementsBuilder::of(names), Vec::new());
     for (idx, measurement) in file.measurements.iter().enumerate() {
-        if let Err(fault) = take(&mut gathering, &known, measurement) {
+        if let Err(fault) = take(&mut builder, &known, measurement) {
             problems.push(fault.at(format!("measurement {}", idx + 1)));
         }
     }
-    Reading { measured: gathering.measured, problems, ..Reading::default() }
+    Reading { measured: builder.measured, problems, ..Reading::default() }
 }
 
 fn take(
-    gathering: &mut Gathering,
-    known: &Known<'_>,
+    builder: &mut MeasurementsBuilder,
+    known: &IdTables<'_>,
     measurement: &Measurement,
 ) -> Result<(), Fault> {
     let unknown = |list: &str, id| Fault::UnknownId { list: list.to_owned(), id };
@@ -177,7 +177,7 @@ fn take(
     let metric = known.metrics.get(&metric_id).ok_or_else(|| unknown("metrics", metric_id))?;
     let value = measurement.value.value()?;
     check_times(metric, &[value])?;
-    gathering.add(region, metric, &at, &[value]);
+    builder.add(region, metric, &at, &[value]);
     Ok(())
 }
 

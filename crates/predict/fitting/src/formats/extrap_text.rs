@@ -1,13 +1,13 @@
 //! Extra-P's text: sections PARAMETER, POINTS, REGION, METRIC and DATA, one DATA line for each point.
 
 use super::{Fault, Reading, check_names, check_times, number};
-use crate::measurements::Gathering;
+use crate::measurements::MeasurementsBuilder;
 
 pub(super) const SECTIONS: [&str; 5] = ["PARAMETER", "POINTS", "REGION", "METRIC", "DATA"];
 
 #[derive(Default)]
 struct State {
-    gathering: Gathering,
+    builder: MeasurementsBuilder,
     points: Vec<Vec<f64>>,
     region: String,
     metric: String,
@@ -27,7 +27,7 @@ pub fn read(text: &str) -> Reading {
         let faults = state.take(line);
         problems.extend(faults.into_iter().map(|fault| fault.at_line(idx)));
     }
-    Reading { measured: state.gathering.measured, problems, ..Reading::default() }
+    Reading { measured: state.builder.measured, problems, ..Reading::default() }
 }
 
 impl State {
@@ -36,7 +36,7 @@ impl State {
         let rest = rest.trim();
         match section {
             "PARAMETER" => {
-                let names = &mut self.gathering.measured.parameters;
+                let names = &mut self.builder.measured.parameters;
                 let new = rest.split_whitespace().map(str::to_owned);
                 let longer: Vec<String> = names.iter().cloned().chain(new).collect();
                 if !self.points.is_empty() {
@@ -66,7 +66,7 @@ impl State {
 
     /// Reads points in brackets, `(1 2) (3 4)` or `((1) (2)) ((3) (4))`, or without brackets.
     fn points(&mut self, rest: &str) -> Vec<Fault> {
-        let n_parameters = self.gathering.measured.parameters.len();
+        let n_parameters = self.builder.measured.parameters.len();
         if n_parameters == 0 {
             return vec![Fault::Missing("PARAMETER".to_owned())];
         }
@@ -93,7 +93,7 @@ impl State {
             }
         }
         match check_times(&self.metric, &values) {
-            Ok(()) => self.gathering.add(&self.region, &self.metric, at, &values),
+            Ok(()) => self.builder.add(&self.region, &self.metric, at, &values),
             Err(fault) => faults.push(fault),
         }
         faults

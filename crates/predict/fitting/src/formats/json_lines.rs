@@ -2,7 +2,7 @@
 //! `metric`. Also the lines of Talpas, with `parameters` and semicolons.
 
 use super::{Fault, Reading, check_names, check_times, pairs::Pairs};
-use crate::measurements::Gathering;
+use crate::measurements::MeasurementsBuilder;
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -38,15 +38,15 @@ pub fn read_talpas(text: &str) -> Reading {
 }
 
 fn read_lines<'a>(text: &'a str, json: impl Fn(&'a str) -> Cow<'a, str>) -> Reading {
-    let (mut gathering, mut problems) = (Gathering::default(), Vec::new());
+    let (mut builder, mut problems) = (MeasurementsBuilder::default(), Vec::new());
     for (idx, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let parsed = serde_json::from_str::<Line>(&json(line));
         let taken = parsed.map_err(|error| Fault::Malformed(error.to_string()));
-        if let Err(fault) = taken.and_then(|line| take(&mut gathering, &line)) {
+        if let Err(fault) = taken.and_then(|line| take(&mut builder, &line)) {
             problems.push(fault.at_line(idx));
         }
     }
-    Reading { measured: gathering.measured, problems, ..Reading::default() }
+    Reading { measured: builder.measured, problems, ..Reading::default() }
 }
 
 /// Replaces semicolons outside quotes by commas.
@@ -60,9 +60,9 @@ fn commas(line: &str) -> String {
     line.chars().map(one).collect()
 }
 
-fn take(gathering: &mut Gathering, line: &Line) -> Result<(), Fault> {
+fn take(builder: &mut MeasurementsBuilder, line: &Line) -> Result<(), Fault> {
     let given = &line.params.0;
-    let measured = &mut gathering.measured;
+    let measured = &mut builder.measured;
     if measured.parameters.is_empty() {
         check_names(given.iter().map(|(name, _)| name))?;
         measured.parameters = given.iter().map(|(name, _)| name.clone()).collect();
@@ -83,7 +83,7 @@ fn take(gathering: &mut Gathering, line: &Line) -> Result<(), Fault> {
     let region = line.callpath.as_deref().unwrap_or(REGION);
     let metric = line.metric.as_deref().unwrap_or(METRIC);
     check_times(metric, values)?;
-    gathering.add(region, metric, &at, values);
+    builder.add(region, metric, &at, values);
     Ok(())
 }
 

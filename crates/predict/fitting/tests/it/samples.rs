@@ -9,7 +9,7 @@ const MODELS_V1: &str = include_str!("../samples/models-v1.json");
 fn models_of_version_1_are_read() {
     let file = ModelFile::read(MODELS_V1).unwrap();
     let value = |n: f64, p: f64| {
-        let said = file.say("time", &[("n", n), ("p", p)]).unwrap();
+        let said = file.predict("time", &[("n", n), ("p", p)]).unwrap();
         said.total.unwrap().value
     };
     assert!((value(400.0, 2.0) - 2.1).abs() < 1e-6, "{}", value(400.0, 2.0));
@@ -55,7 +55,7 @@ fn models_with_a_flipped_bit_say_a_number_or_why_not() {
         let text = String::from_utf8_lossy(&bytes);
         let Ok(file) = ModelFile::read(&text) else { continue };
         for n in [0.0, 150.0, 1000.0, 1e9] {
-            let Ok(said) = file.say("time", &[("n", n), ("p", 3.0)]) else { continue };
+            let Ok(said) = file.predict("time", &[("n", n), ("p", 3.0)]) else { continue };
             for one in said.regions.iter().map(|(_, said)| said).chain(&said.total) {
                 assert!(one.low <= one.value && one.value <= one.high, "{at}: {one:?}");
                 assert!(one.high.is_finite(), "{at}: {one:?}");

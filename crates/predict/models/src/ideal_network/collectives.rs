@@ -1,7 +1,7 @@
 //! Collective operations of a run: the n-th calls of all members on a communicator belong together.
 
 use crate::action::{Action, Flow};
-use crate::lane::Lane;
+use crate::thread_timeline::ThreadTimeline;
 use std::collections::HashMap;
 
 /// All collective operations on all communicators.
@@ -33,7 +33,7 @@ struct Operation {
 
 /// A member's part in an operation.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Participation {
     communicator: u32,
     nth: u64,
     waits: Waits,
@@ -49,12 +49,12 @@ enum Waits {
 }
 
 impl Collectives {
-    pub(super) fn of(lanes: &[Lane]) -> Self {
+    pub(super) fn of(timelines: &[ThreadTimeline]) -> Self {
         let mut calls: HashMap<(u32, u32), u64> = HashMap::new();
-        for lane in lanes {
-            for step in &lane.steps {
+        for timeline in timelines {
+            for step in &timeline.steps {
                 if let Action::Collective { communicator, .. } = step.action {
-                    *calls.entry((communicator, lane.rank)).or_default() += 1;
+                    *calls.entry((communicator, timeline.rank)).or_default() += 1;
                 }
             }
         }
@@ -67,14 +67,14 @@ impl Collectives {
         Self { members: HashMap::new(), n_calls, open: HashMap::new(), n_incomplete }
     }
 
-    /// Joins the rank's next operation on the communicator; returns the lanes that may now advance.
+    /// Joins the rank's next operation on the communicator; returns the timelines that may now advance.
     pub(super) fn join(
         &mut self,
         rank: u32,
         communicator: u32,
         flow: Flow,
         at_ns: u64,
-    ) -> (Place, Vec<usize>) {
+    ) -> (Participation, Vec<usize>) {
         let member = self.members.entry((communicator, rank)).or_default();
         let nth = member.n_joined;
         member.n_joined += 1;
@@ -98,12 +98,12 @@ impl Collectives {
         let all_here = operation.n_joined == operation.n_expected;
         let woken = all_here || operation.root_ns == Some(at_ns);
         let woken = if woken { std::mem::take(&mut operation.waiting) } else { Vec::new() };
-        (Place { communicator, nth, waits, own_ns: at_ns }, woken)
+        (Participation { communicator, nth, waits, own_ns: at_ns }, woken)
     }
 
-    /// Returns the time at which the member may leave; if that is not known yet, registers `lane` as
+    /// Returns the time at which the member may leave; if that is not known yet, registers `timeline` as
     /// waiting.
-    pub(super) fn release_ns(&mut self, place: Place, lane: usize) -> Option<u64> {
+    pub(super) fn release_ns(&mut self, place: Participation, timeline: usize) -> Option<u64> {
         let key = (place.communicator, place.nth);
         let operation = self.open.get_mut(&key)?;
         let all_here = operation.n_joined == operation.n_expected;
@@ -115,7 +115,7 @@ impl Collectives {
             Waits::Root => operation.root_ns.or(all_here.then_some(place.own_ns)),
         };
         if release_ns.is_none() {
-            operation.waiting.push(lane);
+            operation.waiting.push(timeline);
             return None;
         }
         operation.n_left += 1;

@@ -2,10 +2,10 @@
 
 use super::Unmatched;
 use crate::action::{Action, Message};
-use crate::lane::Lane;
 use crate::matching::{Channel, Matcher, Matches};
+use crate::thread_timeline::ThreadTimeline;
 
-/// Sends and receives of all lanes, numbered lane by lane.
+/// Sends and receives of all timelines, numbered timeline by timeline.
 pub(super) struct Messages {
     matches: Matches,
     first_send: Vec<usize>,
@@ -21,21 +21,21 @@ struct Send {
 }
 
 impl Messages {
-    pub(super) fn of(lanes: &[Lane]) -> Self {
+    pub(super) fn of(timelines: &[ThreadTimeline]) -> Self {
         let mut matcher = Matcher::default();
         let (mut first_send, mut first_receive) = (Vec::new(), Vec::new());
         let (mut n_sends, mut n_receives) = (0, 0);
-        for lane in lanes {
+        for timeline in timelines {
             first_send.push(n_sends);
             first_receive.push(n_receives);
-            for step in &lane.steps {
+            for step in &timeline.steps {
                 match step.action {
                     Action::Send { message, .. } => {
-                        name_send(&mut matcher, lane.rank, message);
+                        name_send(&mut matcher, timeline.rank, message);
                         n_sends += 1;
                     }
                     Action::Receive(message) | Action::StartReceive { message, .. } => {
-                        name_receive(&mut matcher, lane.rank, message);
+                        name_receive(&mut matcher, timeline.rank, message);
                         n_receives += 1;
                     }
                     Action::Complete { .. } | Action::Collective { .. } => (),
@@ -54,25 +54,25 @@ impl Messages {
         }
     }
 
-    /// Returns the number of the lane's n-th receive.
-    pub(super) fn number_of_receive(&self, lane: usize, nth: usize) -> usize {
-        self.first_receive[lane] + nth
+    /// Returns the number of the timeline's n-th receive.
+    pub(super) fn number_of_receive(&self, timeline: usize, nth: usize) -> usize {
+        self.first_receive[timeline] + nth
     }
 
-    /// Records the lane's n-th send; returns the lane that waited for it.
-    pub(super) fn sent(&mut self, lane: usize, nth: usize, at_ns: u64) -> Option<usize> {
-        let send = &mut self.sends[self.first_send[lane] + nth];
+    /// Records the timeline's n-th send; returns the timeline that waited for it.
+    pub(super) fn sent(&mut self, timeline: usize, nth: usize, at_ns: u64) -> Option<usize> {
+        let send = &mut self.sends[self.first_send[timeline] + nth];
         send.at_ns = Some(at_ns);
         send.waiting.take()
     }
 
     /// Returns the time at which the message of the receive was sent, or 0 when the receive has no send. If
-    /// the message is not sent yet, registers `lane` as waiting.
-    pub(super) fn arrival_ns(&mut self, receive: usize, lane: usize) -> Option<u64> {
+    /// the message is not sent yet, registers `timeline` as waiting.
+    pub(super) fn arrival_ns(&mut self, receive: usize, timeline: usize) -> Option<u64> {
         let Some(send) = self.matches.send_of_receive[receive] else { return Some(0) };
         let send = &mut self.sends[send as usize];
         if send.at_ns.is_none() {
-            send.waiting = Some(lane);
+            send.waiting = Some(timeline);
         }
         send.at_ns
     }

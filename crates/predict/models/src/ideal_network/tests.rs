@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::action::{Flow, Message};
-use crate::lane::Step;
+use crate::thread_timeline::Step;
 
 fn to(peer: u32) -> Message {
     Message { peer: Some(peer), tag: Some(0), communicator: 0 }
@@ -28,18 +28,21 @@ fn collective(compute_ns: u64, flow: Flow) -> Step {
     Step { compute_ns, action: Action::Collective { communicator: 0, flow, request: 0 } }
 }
 
-fn ranks(steps: &[&[Step]]) -> Vec<Lane> {
-    let lane =
-        |(rank, steps): (u32, &&[Step])| Lane { rank, steps: steps.to_vec(), compute_after_ns: 0 };
-    (0..).zip(steps).map(lane).collect()
+fn ranks(steps: &[&[Step]]) -> Vec<ThreadTimeline> {
+    let timeline = |(rank, steps): (u32, &&[Step])| ThreadTimeline {
+        rank,
+        steps: steps.to_vec(),
+        compute_after_ns: 0,
+    };
+    (0..).zip(steps).map(timeline).collect()
 }
 
 #[track_caller]
 fn check(steps: &[&[Step]], expected_ns: u64) {
     let ideal = super::run(&ranks(steps)).unwrap();
     assert_eq!(ideal, IdealRun { elapsed_ns: expected_ns, unmatched: Unmatched::default() });
-    let turned: Vec<Lane> = ranks(steps).into_iter().rev().collect();
-    assert_eq!(super::run(&turned), Ok(ideal), "the order of the lanes does not matter");
+    let turned: Vec<ThreadTimeline> = ranks(steps).into_iter().rev().collect();
+    assert_eq!(super::run(&turned), Ok(ideal), "the order of the timelines does not matter");
 }
 
 #[test]
@@ -97,14 +100,15 @@ fn a_started_collective_waits_when_it_is_completed() {
 
 #[test]
 fn threads_of_a_rank_have_their_own_clocks() {
-    let lane = |rank, steps: &[Step], compute_after_ns| Lane {
+    let timeline = |rank, steps: &[Step], compute_after_ns| ThreadTimeline {
         rank,
         steps: steps.to_vec(),
         compute_after_ns,
     };
-    let lanes = [lane(0, &[receive(1, 1)], 2), lane(0, &[], 30), lane(1, &[send(8, 0)], 0)];
-    assert_eq!(super::run(&lanes).unwrap().elapsed_ns, 30);
-    assert_eq!(super::run(&[lanes[0].clone(), lanes[2].clone()]).unwrap().elapsed_ns, 10);
+    let timelines =
+        [timeline(0, &[receive(1, 1)], 2), timeline(0, &[], 30), timeline(1, &[send(8, 0)], 0)];
+    assert_eq!(super::run(&timelines).unwrap().elapsed_ns, 30);
+    assert_eq!(super::run(&[timelines[0].clone(), timelines[2].clone()]).unwrap().elapsed_ns, 10);
 }
 
 #[test]
@@ -112,17 +116,18 @@ fn what_has_no_partner_does_not_wait_and_is_counted() {
     let all = collective(1, Flow::All);
     let unknown = Message { peer: None, tag: None, communicator: 0 };
     let from_any = Step { compute_ns: 1, action: Action::Receive(unknown) };
-    let lanes = ranks(&[&[receive(4, 1), all, all], &[send(2, 2), from_any, all], &[all]]);
-    let ideal = super::run(&lanes).unwrap();
+    let timelines = ranks(&[&[receive(4, 1), all, all], &[send(2, 2), from_any, all], &[all]]);
+    let ideal = super::run(&timelines).unwrap();
     assert_eq!(ideal.elapsed_ns, 6);
     assert_eq!(ideal.unmatched, Unmatched { sends: 1, receives: 2, collectives: 1 });
 }
 
 #[test]
 fn a_trace_in_which_everyone_waits_is_stalled() {
-    let lanes = ranks(&[&[receive(1, 1), send(0, 1)], &[receive(1, 0), send(0, 0)], &[wait(5, 0)]]);
-    let stalled = super::run(&lanes).unwrap_err();
-    assert_eq!((stalled.n_waiting, stalled.n_lanes), (2, 3));
+    let timelines =
+        ranks(&[&[receive(1, 1), send(0, 1)], &[receive(1, 0), send(0, 0)], &[wait(5, 0)]]);
+    let stalled = super::run(&timelines).unwrap_err();
+    assert_eq!((stalled.n_waiting, stalled.n_timelines), (2, 3));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Least-squares line through times, with relative errors.
 
-use super::{Piece, Sample};
+use super::{LinearPiece, Sample};
 
 /// A line and its distance from the samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
-    pub(super) piece: Piece,
+    pub(super) piece: LinearPiece,
     /// Sum of the squares of the relative errors.
     pub(super) residual: f64,
     /// Length of the longest message that it was fitted to, in bytes.
@@ -39,7 +39,7 @@ pub(super) fn through(samples: &[Sample]) -> Line {
         let squared = variance * cofactor / determinant;
         if squared.is_finite() { 1.96 * squared.max(0.0).sqrt() } else { 0.0 }
     };
-    let piece = Piece {
+    let piece = LinearPiece {
         from_bytes: 0,
         latency_s: a,
         latency_margin_s: margin(vv),

@@ -22,7 +22,7 @@ pub struct Pair {
     pub nodes: Option<[String; 2]>,
     /// Location of both ranks: on one node or on two; missing in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<Locality>,
     /// Model of the time of a message between them.
     pub model: NetModel,
 }
@@ -30,7 +30,7 @@ pub struct Pair {
 /// Location of the two ranks of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum Locality {
     /// Between two ranks of one node.
     WithinNode,
     /// Between two nodes.
@@ -51,13 +51,13 @@ impl Pair {
     #[must_use]
     pub fn new((from, to): (u32, u32), nodes: [&str; 2], model: NetModel) -> Self {
         let is_within = nodes[0] == nodes[1];
-        let place = if is_within { Place::WithinNode } else { Place::BetweenNodes };
+        let place = if is_within { Locality::WithinNode } else { Locality::BetweenNodes };
         let nodes = Some(nodes.map(str::to_owned));
         Self { from, to, nodes, place: Some(place), model }
     }
 
     /// Returns whether the pair applies to this place; a pair without a known place applies to both.
-    fn is_of(&self, place: Place) -> bool {
+    fn is_of(&self, place: Locality) -> bool {
         self.place.is_none_or(|own| own == place)
     }
 }
@@ -67,7 +67,10 @@ impl Networks {
     #[must_use]
     pub fn of(pairs: &[Pair]) -> Self {
         let model = |place| middle(pairs.iter().filter(|pair| pair.is_of(place)));
-        Self { within_node: model(Place::WithinNode), between_nodes: model(Place::BetweenNodes) }
+        Self {
+            within_node: model(Locality::WithinNode),
+            between_nodes: model(Locality::BetweenNodes),
+        }
     }
 }
 
@@ -133,7 +136,7 @@ mod tests {
     fn a_file_without_nodes_speaks_for_both() {
         let mut old = as_it_was(&pair((0, 1), ["a", "a"], 2e-6));
         check(std::slice::from_ref(&old), Some(2.0), Some(2.0));
-        old.place = Some(Place::BetweenNodes);
+        old.place = Some(Locality::BetweenNodes);
         check(&[old], None, Some(2.0));
     }
 

@@ -1,6 +1,6 @@
 //! Time of a message on the network, split into the parts that determine waiting.
 
-use models::network::{NetModel, Piece};
+use models::network::{LinearPiece, NetModel};
 
 /// Default length up to which messages are eager, in bytes.
 const EAGER_BYTES: u64 = 65_536;
@@ -82,7 +82,7 @@ impl Network {
     /// upper end.
     #[must_use]
     pub fn measured_at(model: &NetModel, end: f64) -> Self {
-        let line = |piece: &Piece| LinearCost {
+        let line = |piece: &LinearPiece| LinearCost {
             from_bytes: piece.from_bytes,
             latency_s: (piece.latency_s + end * piece.latency_margin_s).max(0.0),
             s_per_byte: (piece.s_per_byte + end * piece.s_per_byte_margin).max(0.0),
@@ -119,9 +119,9 @@ impl Network {
     }
 }
 
-impl From<&Piece> for LinearCost {
-    fn from(piece: &Piece) -> Self {
-        let Piece { from_bytes, latency_s, s_per_byte, .. } = *piece;
+impl From<&LinearPiece> for LinearCost {
+    fn from(piece: &LinearPiece) -> Self {
+        let LinearPiece { from_bytes, latency_s, s_per_byte, .. } = *piece;
         Self { from_bytes, latency_s, s_per_byte }
     }
 }

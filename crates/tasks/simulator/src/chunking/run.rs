@@ -2,7 +2,7 @@
 
 use crate::chunking::machine::{Machine, Speeds};
 use crate::chunking::workload::Workload;
-use chunking::{Completed, Dealer, PolicySpec, Settings};
+use chunking::{ChunkScheduler, Completed, PolicySpec, Settings};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -93,7 +93,7 @@ pub fn simulate(scenario: &Scenario, spec: &PolicySpec, watch: &mut dyn FnMut(Sp
     let mut play = Play {
         scenario,
         speeds: scenario.speeds(),
-        dealer: Dealer::new(spec.policy(&scenario.settings(spec))),
+        scheduler: ChunkScheduler::new(spec.policy(&scenario.settings(spec))),
         events: BinaryHeap::new(),
         free_s: vec![0.0; scenario.machine.n_workers as usize],
         master_s: 0.0,
@@ -136,7 +136,7 @@ struct Times {
 struct Play<'a> {
     scenario: &'a Scenario,
     speeds: Speeds,
-    dealer: Dealer,
+    scheduler: ChunkScheduler,
     events: BinaryHeap<Reverse<(u64, Event)>>,
     /// Time at which each worker has computed all that it has, in s.
     free_s: Vec<f64>,
@@ -149,7 +149,7 @@ impl Play<'_> {
     /// Runs one iteration; returns when it ends.
     fn iterate(&mut self, iteration: u32, start_s: f64) -> f64 {
         let n_workers = self.scenario.machine.n_workers;
-        self.dealer.begin(self.scenario.workload.n_tasks(), n_workers);
+        self.scheduler.begin(self.scenario.workload.n_tasks(), n_workers);
         self.free_s.fill(start_s);
         self.master_s = start_s;
         for worker in 0..n_workers {
@@ -163,7 +163,7 @@ impl Play<'_> {
                 Event::Completed { worker, n_tasks, times } => {
                     let [compute_s, overhead_s] =
                         [times.compute, times.overhead].map(f64::from_bits);
-                    self.dealer.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
+                    self.scheduler.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
                 }
             }
         }
@@ -171,8 +171,8 @@ impl Play<'_> {
     }
 
     fn deal(&mut self, iteration: u32, worker: u32, now_s: f64) {
-        let first = self.scenario.workload.n_tasks() - self.dealer.n_left();
-        let n_tasks = self.dealer.deal(worker);
+        let first = self.scenario.workload.n_tasks() - self.scheduler.n_left();
+        let n_tasks = self.scheduler.deal(worker);
         if n_tasks == 0 {
             return;
         }

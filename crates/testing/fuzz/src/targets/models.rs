@@ -19,7 +19,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let parameters = file.parameters();
     for factor in FACTORS {
         let at: Vec<(&str, f64)> = parameters.iter().map(|name| (*name, 7.0 * factor)).collect();
-        if let Ok(said) = file.say(metric, &at) {
+        if let Ok(said) = file.predict(metric, &at) {
             assert!(said.total.is_none_or(|total| total.low.is_finite() && total.high.is_finite()));
         }
         if let Some((name, _)) = at.first() {

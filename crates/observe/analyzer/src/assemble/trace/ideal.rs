@@ -4,7 +4,7 @@ use super::super::efficiency;
 use super::super::roster::{RankProcess, Roster, WorldRanks};
 use events::Ticks;
 use models::ideal_network::{self, Split};
-use models::{Lane, LaneBuilder, Row};
+use models::{Row, ThreadTimeline, ThreadTimelineBuilder};
 use run_record::Event;
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(super) struct Lanes<'a> {
     roster: &'a Roster<'a>,
     /// Lane builders by position in [`Roster::ranks`] and thread.
-    builders: BTreeMap<(usize, u32), LaneBuilder>,
+    builders: BTreeMap<(usize, u32), ThreadTimelineBuilder>,
     n_rows_left: u64,
     is_too_long: bool,
 }
@@ -33,7 +33,7 @@ impl<'a> Lanes<'a> {
         self.n_rows_left -= n_rows;
         let Some(first) = events.first() else { return };
         let process = &self.roster.ranks[rank];
-        let start = || LaneBuilder::new(first.rank, init_end_ns(process));
+        let start = || ThreadTimelineBuilder::new(first.rank, init_end_ns(process));
         let builder = self.builders.entry((rank, first.thread)).or_insert_with(start);
         events.iter().for_each(|event| builder.push(&row(event)));
     }
@@ -63,11 +63,11 @@ impl<'a> Lanes<'a> {
         (splits.collect(), warnings)
     }
 
-    fn lanes(&mut self, world: &WorldRanks) -> Vec<Lane> {
+    fn lanes(&mut self, world: &WorldRanks) -> Vec<ThreadTimeline> {
         let mut of_world = self.builders.split_off(&(world.ranks.start, 0));
         let mut later = of_world.split_off(&(world.ranks.end, 0));
         self.builders.append(&mut later);
-        let lane = |((rank, thread), builder): ((usize, u32), LaneBuilder)| {
+        let lane = |((rank, thread), builder): ((usize, u32), ThreadTimelineBuilder)| {
             let process = &self.roster.ranks[rank];
             // The end of other threads is not known.
             let end_ns = if thread == 0 { process.clock.ns_at(process.end()) } else { 0 };

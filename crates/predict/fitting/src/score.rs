@@ -26,7 +26,7 @@ const ROUNDING: f64 = 1e-7;
 
 /// A combination of terms and its cost.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Judged {
+pub(crate) struct Scored {
     pub(crate) candidate: Candidate,
     /// Mean relative error at the held-out largest values.
     pub(crate) held_out: f64,
@@ -37,20 +37,20 @@ pub(crate) struct Judged {
 }
 
 /// Returns the candidates that may become the model, the best first.
-pub(crate) fn judge(problem: &Problem<'_>, candidates: &[Candidate]) -> Vec<Judged> {
+pub(crate) fn score(problem: &Problem<'_>, candidates: &[Candidate]) -> Vec<Scored> {
     let must_be_positive = problem.target.iter().all(|value| 0.0 < *value);
-    let mut judged: Vec<Judged> = candidates
+    let mut scored: Vec<Scored> = candidates
         .iter()
         .filter(|candidate| !must_be_positive || is_positive(problem, candidate))
         .filter(|candidate| !leaps(problem, candidate, must_be_positive))
-        .filter_map(|candidate| judge_one(problem, candidate))
+        .filter_map(|candidate| score_one(problem, candidate))
         .collect();
-    judged.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-    judged
+    scored.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    scored
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a handful of folds and terms")]
-fn judge_one(problem: &Problem<'_>, candidate: &Candidate) -> Option<Judged> {
+fn score_one(problem: &Problem<'_>, candidate: &Candidate) -> Option<Scored> {
     let held_out = held_out(problem, candidate)?;
     let n_folds = problem.design.folds.len() as f64;
     let singles = at_singles(problem, candidate)?;
@@ -61,7 +61,7 @@ fn judge_one(problem: &Problem<'_>, candidate: &Candidate) -> Option<Judged> {
     let costs = ODDITY_COST * oddity
         + TERM_COST * candidate.n_terms() as f64 / problem.target.len() as f64
         + NEGATIVE_COST * n_negative;
-    Some(Judged {
+    Some(Scored {
         candidate: *candidate,
         held_out,
         singles,

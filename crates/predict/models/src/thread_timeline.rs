@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// One thread of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lane {
+pub struct ThreadTimeline {
     /// Rank in its world.
     pub rank: u32,
     /// Its steps in order.
@@ -23,10 +23,10 @@ pub struct Step {
     pub action: Action,
 }
 
-/// Builds a [`Lane`] from the rows of one thread.
+/// Builds a [`ThreadTimeline`] from the rows of one thread.
 #[derive(Clone, Debug, Default)]
-pub struct LaneBuilder {
-    lane: Lane,
+pub struct ThreadTimelineBuilder {
+    timeline: ThreadTimeline,
     interpreter: Interpreter,
     /// Position of each posted receive from any source or of any tag whose message is not known yet, by
     /// request.
@@ -37,10 +37,14 @@ pub struct LaneBuilder {
     compute_ns: u64,
 }
 
-impl LaneBuilder {
-    /// Starts the lane of a thread of `rank` that began, outside MPI, at `start_ns`.
+impl ThreadTimelineBuilder {
+    /// Starts the timeline of a thread of `rank` that began, outside MPI, at `start_ns`.
     pub fn new(rank: u32, start_ns: u64) -> Self {
-        Self { lane: Lane { rank, ..Lane::default() }, end_ns: start_ns, ..Self::default() }
+        Self {
+            timeline: ThreadTimeline { rank, ..ThreadTimeline::default() },
+            end_ns: start_ns,
+            ..Self::default()
+        }
     }
 
     /// Appends the next row of the thread.
@@ -49,18 +53,18 @@ impl LaneBuilder {
             self.compute_ns += row.start_ns.saturating_sub(self.end_ns);
             self.end_ns = row.end_ns;
         }
-        let Self { lane, interpreter, open, compute_ns, .. } = self;
+        let Self { timeline, interpreter, open, compute_ns, .. } = self;
         interpreter.read(row, |action| {
-            learn(&mut lane.steps, open, action);
+            learn(&mut timeline.steps, open, action);
             let compute_ns = std::mem::take(compute_ns);
-            lane.steps.push(Step { compute_ns, action });
+            timeline.steps.push(Step { compute_ns, action });
         });
     }
 
-    /// Returns the lane of a thread that ended, outside MPI, at `end_ns`.
-    pub fn finish(mut self, end_ns: u64) -> Lane {
-        self.lane.compute_after_ns = self.compute_ns + end_ns.saturating_sub(self.end_ns);
-        self.lane
+    /// Returns the timeline of a thread that ended, outside MPI, at `end_ns`.
+    pub fn finish(mut self, end_ns: u64) -> ThreadTimeline {
+        self.timeline.compute_after_ns = self.compute_ns + end_ns.saturating_sub(self.end_ns);
+        self.timeline
     }
 }
 
@@ -108,20 +112,20 @@ mod tests {
 
     #[test]
     fn computation_is_what_lies_between_calls() {
-        let mut builder = LaneBuilder::new(2, 10);
+        let mut builder = ThreadTimelineBuilder::new(2, 10);
         builder.push(&row("MPI_Probe", 15, 20));
         builder.push(&row("MPI_Barrier", 22, 30));
         builder.push(&Row { kind: RecordKind::Requests, ..row("MPI_Barrier", 22, 30) });
         builder.push(&row("MPI_Barrier", 33, 40));
         builder.push(&row("MPI_Iprobe", 41, 42));
-        let lane = builder.finish(50);
-        let compute_ns: Vec<u64> = lane.steps.iter().map(|step| step.compute_ns).collect();
-        assert_eq!((lane.rank, compute_ns, lane.compute_after_ns), (2, vec![7, 3], 9));
+        let timeline = builder.finish(50);
+        let compute_ns: Vec<u64> = timeline.steps.iter().map(|step| step.compute_ns).collect();
+        assert_eq!((timeline.rank, compute_ns, timeline.compute_after_ns), (2, vec![7, 3], 9));
     }
 
     #[test]
     fn a_receive_from_any_rank_learns_from_its_completion() {
-        let mut builder = LaneBuilder::new(0, 0);
+        let mut builder = ThreadTimelineBuilder::new(0, 0);
         builder.push(&Row { request: 5, ..row("MPI_Irecv", 1, 2) });
         builder.push(&Row { request: 5, peer: 4, tag: 8, ..row("MPI_Wait", 3, 4) });
         let message = Message { peer: Some(4), tag: Some(8), communicator: 0 };

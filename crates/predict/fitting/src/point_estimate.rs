@@ -27,7 +27,7 @@ const DEVIATION_WIDE: f64 = 1.0;
 
 /// A predicted value and its uncertainty.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Outlook {
+pub(crate) struct PointEstimate {
     /// Most likely value.
     pub(crate) value: f64,
     /// Values of the draws.
@@ -37,7 +37,7 @@ pub(crate) struct Outlook {
 }
 
 /// Position of a point relative to the pieces.
-enum Place<'a> {
+enum PiecePosition<'a> {
     In(&'a Piece),
     Between(Gap<'a>),
 }
@@ -57,16 +57,16 @@ impl FittedModel {
     /// # Errors
     /// When the formula cannot be evaluated there.
     pub fn value_at(&self, at: &[f64]) -> Result<Prediction, ModelError> {
-        let outlook = self.outlook(at)?;
-        let said = outlook.prediction(self.rate, self.smallest.is_some());
+        let point_estimate = self.point_estimate(at)?;
+        let said = point_estimate.prediction(self.rate, self.smallest.is_some());
         said.ok_or_else(|| self.too_large(at))
     }
 
     /// Evaluates the model and its draws at a point.
-    pub(crate) fn outlook(&self, at: &[f64]) -> Result<Outlook, ModelError> {
+    pub(crate) fn point_estimate(&self, at: &[f64]) -> Result<PointEstimate, ModelError> {
         match self.place(at).ok_or_else(|| self.too_large(at))? {
-            Place::In(piece) => self.of_piece(piece, at),
-            Place::Between(gap) => self.of_gap(&gap, at),
+            PiecePosition::In(piece) => self.of_piece(piece, at),
+            PiecePosition::Between(gap) => self.of_gap(&gap, at),
         }
     }
 
@@ -76,8 +76,8 @@ impl FittedModel {
         let is_raised =
             |piece: &Piece, at: &[f64]| piece.formula.value(at) < FLOOR_SHARE * smallest;
         match self.place(at) {
-            Some(Place::In(piece)) => is_raised(piece, at),
-            Some(Place::Between(gap)) => {
+            Some(PiecePosition::In(piece)) => is_raised(piece, at),
+            Some(PiecePosition::Between(gap)) => {
                 is_raised(gap.left, &gap.at(at, gap.low))
                     || is_raised(gap.right, &gap.at(at, gap.high))
             }
@@ -85,23 +85,23 @@ impl FittedModel {
         }
     }
 
-    fn place(&self, at: &[f64]) -> Option<Place<'_>> {
+    fn place(&self, at: &[f64]) -> Option<PiecePosition<'_>> {
         let split = self.split_idx.and_then(|idx| Some((idx, *at.get(idx)?)));
-        let Some((split_idx, x)) = split else { return self.pieces.first().map(Place::In) };
+        let Some((split_idx, x)) = split else { return self.pieces.first().map(PiecePosition::In) };
         for pair in self.pieces.windows(2) {
             let Some((low, high)) = gap(&pair[0], &pair[1]) else { continue };
             if x <= low {
-                return Some(Place::In(&pair[0]));
+                return Some(PiecePosition::In(&pair[0]));
             }
             if x < high {
                 let (left, right) = (&pair[0], &pair[1]);
-                return Some(Place::Between(Gap { split_idx, left, right, low, high }));
+                return Some(PiecePosition::Between(Gap { split_idx, left, right, low, high }));
             }
         }
-        self.pieces.last().map(Place::In)
+        self.pieces.last().map(PiecePosition::In)
     }
 
-    fn of_piece(&self, piece: &Piece, at: &[f64]) -> Result<Outlook, ModelError> {
+    fn of_piece(&self, piece: &Piece, at: &[f64]) -> Result<PointEstimate, ModelError> {
         let raw = piece.formula.value(at);
         let drawn = piece.drawn(at);
         if !raw.is_finite() || drawn.iter().any(|drawn| !drawn.is_finite()) {
@@ -110,23 +110,23 @@ impl FittedModel {
         let value = self.kept_positive(raw);
         let drawn = drawn.into_iter().map(|drawn| self.kept_positive(drawn)).collect();
         let noise = piece.noise.hypot(APART_PER_DOUBLING * self.doublings_unseen(at));
-        Ok(Outlook { value, drawn, noise: noise * value.abs() })
+        Ok(PointEstimate { value, drawn, noise: noise * value.abs() })
     }
 
-    fn of_gap(&self, gap: &Gap<'_>, at: &[f64]) -> Result<Outlook, ModelError> {
+    fn of_gap(&self, gap: &Gap<'_>, at: &[f64]) -> Result<PointEstimate, ModelError> {
         let left_end = self.of_piece(gap.left, &gap.at(at, gap.low))?;
         let right_end = self.of_piece(gap.right, &gap.at(at, gap.high))?;
         let (least, most) =
             (left_end.value.min(right_end.value), left_end.value.max(right_end.value));
         // Extrapolated into the gap, neither piece may leave the range of the two values at its ends.
-        let here = |piece: &Piece, end: &Outlook| {
+        let here = |piece: &Piece, end: &PointEstimate| {
             let value = piece.formula.value(at);
             if value.is_finite() { value.clamp(least, most) } else { end.value }
         };
         let (left, right) = (here(gap.left, &left_end), here(gap.right, &right_end));
         let share = gap.share(at);
         let value = mixed(left, right, share);
-        let [from_left, from_right] = [&left_end, &right_end].map(Outlook::factors);
+        let [from_left, from_right] = [&left_end, &right_end].map(PointEstimate::factors);
         let n_draws = from_left.len().max(from_right.len());
         let factor = |factors: &[f64], idx: usize| factors.get(idx).copied().unwrap_or(1.0);
         let drawn = (0..n_draws)
@@ -137,7 +137,7 @@ impl FittedModel {
             .collect();
         let apart = apart(left, right);
         let of_piece = left_end.noise_share().max(right_end.noise_share());
-        Ok(Outlook { value, drawn, noise: of_piece.hypot(apart) * value.abs() })
+        Ok(PointEstimate { value, drawn, noise: of_piece.hypot(apart) * value.abs() })
     }
 
     /// Returns how often parameters are doubled or halved beyond their measured range, summed over those with too few
@@ -260,7 +260,7 @@ impl Piece {
     }
 }
 
-impl Outlook {
+impl PointEstimate {
     /// Returns the value with the interval that contains the share `rate` of measurements; `None` where a number
     /// overflows.
     pub(crate) fn prediction(&self, rate: f64, is_positive: bool) -> Option<Prediction> {

@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 /// # Not here
 /// Which tasks a chunk consists of: the caller keeps their order and what comes back.
 #[derive(Debug)]
-pub struct Dealer {
+pub struct ChunkScheduler {
     policy: Guarded<Box<dyn Policy>>,
     n_left: u64,
     held: BTreeMap<u32, u64>,
     n_workers: u32,
 }
 
-impl Dealer {
-    /// Creates a dealer without tasks.
+impl ChunkScheduler {
+    /// Creates a scheduler without tasks.
     pub fn new(policy: Box<dyn Policy>) -> Self {
         Self { policy: Guarded(policy), n_left: 0, held: BTreeMap::new(), n_workers: 1 }
     }
