@@ -36,10 +36,10 @@ pub enum MpiError {
         name: &'static str,
     },
     /// MPI was finalized earlier.
-    #[error("MPI was finalized in this process already; begin it once and keep it to the end")]
+    #[error("MPI was already finalized in this process; initialize it once and keep it until exit")]
     Finalized,
     /// A call was made before MPI was initialized.
-    #[error("MPI is not initialized; call `MPI_Init_thread` before")]
+    #[error("MPI is not initialized; call `MPI_Init_thread` first")]
     NotInitialized,
     /// The program initialized MPI for calls of one thread only.
     #[error("the program initialized MPI below `MPI_THREAD_SERIALIZED`; ask for that level there")]
@@ -58,7 +58,7 @@ pub enum MpiError {
         n_ranks: u32,
     },
     /// A buffer has the wrong length.
-    #[error("`{call}` was given {given} elements where {wanted} are wanted; give it as many")]
+    #[error("`{call}` got {given} elements, expected {wanted}")]
     Length {
         /// Name of the call.
         call: &'static str,

@@ -25,7 +25,7 @@ pub(crate) fn of_library(version: &str, netmod: Option<&str>) -> SpawnSupport {
         (Some((major, _)), _) if 5 <= major => (true, "Open MPI 5 starts processes reliably"),
         (Some(_), _) => (
             false,
-            "Open MPI 4 hangs now and then when it starts processes (openpmix issue 2735); use Open MPI 5 or \
+            "Open MPI 4 sometimes hangs when starting processes (openpmix issue 2735); use Open MPI 5 or \
              MPICH 5, or start all ranks at once",
         ),
         (_, Some(number)) if STARTING_PROCESSES <= number => {
@@ -47,7 +47,7 @@ pub(crate) fn of_library(version: &str, netmod: Option<&str>) -> SpawnSupport {
         ),
         (None, None) => (
             false,
-            "this MPI library was never tried at starting processes; use Open MPI 5 or MPICH 5, or start all \
+            "starting processes is untested with this MPI library; use Open MPI 5 or MPICH 5, or start all \
              ranks at once",
         ),
     };

@@ -42,8 +42,8 @@ fn give_up(call: &str, call_timeout: Duration) {
     // If the message cannot be written, the exit code still shows it.
     let _written = writeln!(
         std::io::stderr(),
-        "`{call}` did not return within {} s, since other ranks of the program did not come there; see whether \
-         all of them run, or set {VARIABLE} to more seconds. This process ends with code {EXIT_STUCK}.",
+        "`{call}` did not return within {} s because other ranks did not call it; check that \
+         all of them are running, or set {VARIABLE} to more seconds. This process ends with code {EXIT_STUCK}.",
         call_timeout.as_secs_f64()
     );
     // SAFETY: ends the process at once; exit functions would wait for the same call.

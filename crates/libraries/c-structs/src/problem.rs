@@ -20,7 +20,7 @@ pub struct Problem {
 #[non_exhaustive]
 pub enum ProblemKind {
     /// Text that is not C, or that the parser does not understand.
-    #[error("`{text}` is not understood as C")]
+    #[error("cannot parse `{text}` as C")]
     Syntax {
         /// The text.
         text: String,
@@ -94,13 +94,13 @@ pub enum MemberFault {
     #[error("is an array without a length")]
     Flexible,
     /// A pointer without a number of elements.
-    #[error("is a pointer, and nothing says to how many elements")]
+    #[error("is a pointer of unknown length")]
     Pointer,
     /// A pointer to pointers, or an array of pointers.
-    #[error("holds pointers to what lies elsewhere")]
+    #[error("contains pointers")]
     Pointers,
     /// A `void` pointer.
-    #[error("points to bytes of no type")]
+    #[error("is a `void` pointer")]
     Void,
     /// A member with a qualifier, such as `const`, that cannot be received into.
     #[error("is `{qualifier}`")]
@@ -118,14 +118,14 @@ pub enum MemberFault {
     #[error("is a struct that is defined later")]
     UsedBeforeDefinition,
     /// A struct or an enumeration defined inside a struct.
-    #[error("is of a type that is defined on the way")]
+    #[error("has a type defined inside this struct")]
     Nested,
     /// A size that is not a positive whole number.
-    #[error("has a size that is no positive whole number here")]
+    #[error("has a size that is not a positive integer constant")]
     Size,
     /// The given count is neither an integer member nor a constant.
     #[error(
-        "is said to have `{count}` elements, which is no integer of the same struct and no constant of this header"
+        "has the length `{count}`, which is neither an integer member of the struct nor a constant of this header"
     )]
     Count {
         /// The count as written.
@@ -137,7 +137,7 @@ impl ProblemKind {
     /// Returns what to write instead.
     pub fn remedy(&self) -> String {
         match self {
-            Self::Syntax { .. } => "see whether a compiler takes it".to_owned(),
+            Self::Syntax { .. } => "check that it compiles".to_owned(),
             Self::Complex { .. } => {
                 "make it two numbers, as it lies in memory: `double z[2]`, or `float`".to_owned()
             }
@@ -164,12 +164,10 @@ impl MemberFault {
                 format!("give it a length, or make it a pointer: `*{member}; /* [n_{member}] */`")
             }
             Self::Pointer => {
-                format!("say it in a comment behind it: `*{member}; /* [n_{member}] */`")
+                format!("give the length in a comment after it: `*{member}; /* [n_{member}] */`")
             }
             Self::Pointers => {
-                format!(
-                    "lay the elements one after the other: `*{member}; /* [n_rows][n_columns] */`"
-                )
+                format!("store the elements contiguously: `*{member}; /* [n_rows][n_columns] */`")
             }
             Self::Void => format!("make it bytes: `unsigned char *{member}; /* [n_{member}] */`"),
             Self::Qualified { qualifier } => {

@@ -32,7 +32,7 @@ impl PolicySpec {
 
 /// Error: no policy has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no policy `{name}`; write one of {}", names())]
+#[error("unknown policy `{name}`; choose one of {}", names())]
 #[non_exhaustive]
 pub struct UnknownPolicy {
     /// Name that was asked for.
@@ -91,9 +91,6 @@ mod tests {
     #[test]
     fn a_wrong_name_is_answered_with_the_right_ones() {
         let said = by_name("GSS").unwrap_err().to_string();
-        assert!(
-            said.starts_with("there is no policy `GSS`; write one of `best`, `static`"),
-            "{said}"
-        );
+        assert!(said.starts_with("unknown policy `GSS`; choose one of `best`, `static`"), "{said}");
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum CommError {
     /// A rank ended without leaving.
-    #[error("rank `{rank}` is gone: it ended without leaving; deal its work again or stop")]
+    #[error("rank `{rank}` ended without leaving the group; reassign its work or stop")]
     Gone {
         /// Rank that is gone.
         rank: u32,
@@ -25,7 +25,7 @@ pub enum CommError {
     },
     /// An awaited event did not happen in time.
     #[error(
-        "waited {} ms in vain for {what} of rank `{rank}`; see whether it still runs, or allow more time",
+        "timed out after {} ms waiting for {what} of rank `{rank}`; check that it is running, or raise the timeout",
         waited.as_millis()
     )]
     Late {
@@ -38,7 +38,7 @@ pub enum CommError {
     },
     /// The receiver takes no messages, and the limit on buffered bytes is reached.
     #[error(
-        "{n_bytes} bytes are waiting for rank `{rank}`, which takes none; send less before it answers"
+        "{n_bytes} bytes are queued for rank `{rank}`, which does not receive them; wait for its replies before sending more"
     )]
     NoRoom {
         /// Rank of the receiver.
@@ -57,13 +57,15 @@ pub enum CommError {
     )]
     OtherGroup,
     /// MPI was finalized earlier.
-    #[error("MPI was finalized in this process already; make one transport and keep it to the end")]
+    #[error(
+        "MPI was already finalized in this process; create one transport and keep it until exit"
+    )]
     Finalized,
     /// The MPI library was not found, or one of its calls failed.
     #[error(transparent)]
     Mpi(MpiError),
     /// An MPI call did not return in time, so that no further calls are possible.
-    #[error("`{call}` did not return; MPI is of no more use in this process: end it")]
+    #[error("`{call}` did not return; MPI cannot be used any more in this process: exit")]
     Stuck {
         /// Name of the call.
         call: &'static str,

@@ -14,7 +14,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum ExpressionError {
     /// The text is not an expression.
-    #[error("`{text}` is no expression: {expected} is missing at character {at}")]
+    #[error("cannot parse `{text}`: expected {expected} at character {at}")]
     Malformed {
         /// The expression.
         text: String,
@@ -24,7 +24,7 @@ pub enum ExpressionError {
         at: usize,
     },
     /// The expression uses a name that is not a parameter.
-    #[error("`{text}` names `{name}`, which is no parameter; there are {known}")]
+    #[error("`{text}` uses the unknown parameter `{name}`; known parameters: {known}")]
     Unknown {
         /// The expression.
         text: String,
@@ -233,14 +233,11 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        check_wrong("q + 1", "`q + 1` names `q`, which is no parameter; there are `n`, `p`");
-        check_wrong(
-            "p +",
-            "`p +` is no expression: a number or a parameter is missing at character 4",
-        );
-        check_wrong("(p", "`(p` is no expression: `)` is missing at character 3");
-        check_wrong("p p", "`p p` is no expression: an operator is missing at character 3");
-        check_wrong("floor p", "`floor p` is no expression: `(` is missing at character 7");
+        check_wrong("q + 1", "`q + 1` uses the unknown parameter `q`; known parameters: `n`, `p`");
+        check_wrong("p +", "cannot parse `p +`: expected a number or a parameter at character 4");
+        check_wrong("(p", "cannot parse `(p`: expected `)` at character 3");
+        check_wrong("p p", "cannot parse `p p`: expected an operator at character 3");
+        check_wrong("floor p", "cannot parse `floor p`: expected `(` at character 7");
         check_wrong("1 / (p - 5)", "`1 / (p - 5)` has no value at n = 12, p = 5");
         let deep = "(".repeat(10_000);
         assert!(matches!(at_n_12_p_5(&deep), Err(ExpressionError::Malformed { at: 65, .. })));

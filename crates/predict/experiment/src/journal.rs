@@ -16,7 +16,7 @@ pub const FORMAT_VERSION: u32 = 1;
 #[non_exhaustive]
 pub enum JournalError {
     /// The plan differs from the plan of the runs that are done.
-    #[error("the plan changed since this experiment began, in {}; name another folder with `-o`, or begin anew with `--fresh`", quoted(.changes))]
+    #[error("the plan changed since this experiment began, in {}; choose another folder with `-o`, or start over with `--fresh`", quoted(.changes))]
     Changed {
         /// Names of the fields that differ.
         changes: Vec<&'static str>,

@@ -45,8 +45,8 @@ impl Noise {
     pub fn warning(&self) -> Option<String> {
         self.is_high().then(|| {
             format!(
-                "the machine is not quiet: the same work takes {:.0} % longer than at best in half of the cases, \
-                 {:.0} % in one of ten; use more repetitions, or fewer ranks than cores, or a machine of your own",
+                "timings are noisy: their median is {:.0} % above the fastest time, and their 90th percentile {:.0} %; \
+                 use more repetitions, or fewer ranks than cores, or a machine of your own",
                 100.0 * self.median_above,
                 100.0 * self.most_above
             )

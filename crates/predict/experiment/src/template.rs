@@ -85,9 +85,9 @@ mod tests {
         check("sbatch {script}", "sbatch /a/b.sh");
         check("awk '{{print}}' {p}", "awk '{print}' 4");
         check("", "");
-        check("x {p", "`x {p` is no expression: `}` is missing at character 3");
-        check("x } y", "`x } y` is no expression: `{`, or one more `}`, is missing at character 3");
-        check("{q}", "`q` names `q`, which is no parameter; there are `dt`, `p`");
+        check("x {p", "cannot parse `x {p`: expected `}` at character 3");
+        check("x } y", "cannot parse `x } y`: expected `{`, or one more `}`, at character 3");
+        check("{q}", "`q` uses the unknown parameter `q`; known parameters: `dt`, `p`");
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Default for Settings {
 #[non_exhaustive]
 pub enum FitError {
     /// The region has no finite value.
-    #[error("`{region}` has no point with a number: measure it")]
+    #[error("`{region}` has no valid measurement")]
     NoPoints {
         /// The region.
         region: String,

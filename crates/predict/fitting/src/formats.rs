@@ -42,19 +42,19 @@ pub struct Problem {
 #[non_exhaustive]
 pub enum Fault {
     /// A line begins with an unknown word.
-    #[error("`{0}` is no section: it is PARAMETER, POINTS, REGION, METRIC or DATA")]
+    #[error("`{0}` is not a section: expected PARAMETER, POINTS, REGION, METRIC or DATA")]
     UnknownSection(String),
     /// Text where a number was expected.
-    #[error("`{0}` is no number: write it like 12 or 1.5e-3")]
+    #[error("`{0}` is not a number: write it like 12 or 1.5e-3")]
     NotANumber(String),
     /// A negative value of a time.
     #[error("`{0}` is negative, and a time is not: correct it")]
     NegativeTime(String),
     /// Two columns or parameters have the same name.
-    #[error("the name `{0}` is there twice: give each parameter its own")]
+    #[error("duplicate name `{0}`: give each parameter its own")]
     NamedTwice(String),
     /// A parameter after the points, which lack it.
-    #[error("PARAMETER stands behind POINTS: name all parameters before them")]
+    #[error("PARAMETER must come before POINTS")]
     LateParameter,
     /// More data than points.
     #[error("there are more DATA lines than POINTS: each belongs to one point")]
@@ -91,7 +91,7 @@ pub enum Fault {
     #[error("`{0}` is missing: add it")]
     Missing(String),
     /// The file is empty.
-    #[error("there is nothing: name a file with measurements")]
+    #[error("the input is empty: give a file with measurements")]
     Empty,
     /// An id that is not defined.
     #[error("nothing in `{list}` has the id {id}: correct it")]
@@ -102,7 +102,7 @@ pub enum Fault {
         id: i64,
     },
     /// Text that is not JSON, or JSON of another shape.
-    #[error("this is not the JSON that was expected: {0}")]
+    #[error("unexpected JSON: {0}")]
     Malformed(String),
 }
 

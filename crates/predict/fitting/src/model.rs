@@ -123,7 +123,7 @@ pub enum ModelError {
     },
     /// A formula is not defined at the point.
     #[error(
-        "`{parameter}` = {value} lies outside of what the model of `{}` can say: give a number above 0",
+        "`{parameter}` = {value} is outside the domain of the model of `{}`: give a number above 0",
         named(region)
     )]
     OutsideDomain {
@@ -136,7 +136,7 @@ pub enum ModelError {
     },
     /// The formula or its interval overflows at the point.
     #[error(
-        "the model of `{}` leaves the range of numbers at {at}: give values nearer to what was measured",
+        "the model of `{}` overflows at {at}: give values closer to the measurements",
         named(region)
     )]
     TooLarge {
@@ -146,14 +146,14 @@ pub enum ModelError {
         at: String,
     },
     /// The text is not a model.
-    #[error("this is no model: write it again with `sintonia fit`")]
+    #[error("this is not a model: write it again with `sintonia fit`")]
     Malformed {
         /// Position and reason.
         source: serde_json::Error,
     },
     /// The model's parts are inconsistent.
     #[error(
-        "the model of `{}` is damaged, since {why}: write it again with `sintonia fit`",
+        "the model of `{}` is damaged: {why}; write it again with `sintonia fit`",
         named(region)
     )]
     Unsound {

@@ -66,7 +66,7 @@ pub enum ModelFileError {
     Changed,
     /// The text is not a file of models.
     #[error(
-        "these are no models, as line {line} shows ({reason}): write them with `sintonia fit -o`"
+        "these are not models, as line {line} shows ({reason}): write them with `sintonia fit -o`"
     )]
     Malformed {
         /// Line of the error.
@@ -251,9 +251,9 @@ mod tests {
         check(&text.replacen(":1,", ":2,", 1), "format 2, and 1 is the newest known");
         check(
             "{\"format_version\": 1}",
-            "these are no models, as line 1 shows (missing field `models`",
+            "these are not models, as line 1 shows (missing field `models`",
         );
-        check("{\"format_version\": 1, \"models\": [{}]}", "these are no models");
+        check("{\"format_version\": 1, \"models\": [{}]}", "these are not models");
         check("words", "write them with `sintonia fit -o`");
         assert!(!ModelFile::is_meant("{\"parameters\": [\"p\"], \"measurements\": {}}"));
         assert!(!ModelFile::is_meant("p,n,time\n"));

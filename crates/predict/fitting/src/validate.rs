@@ -34,16 +34,16 @@ impl FittedModel {
         let n_parameters = self.parameters.len();
         let not_rising = |range: &crate::Range| range.high < range.low;
         if self.ranges.len() != n_parameters {
-            return Some("it has not as many ranges as parameters");
+            return Some("the numbers of ranges and parameters differ");
         }
         if self.ranges.iter().any(not_rising) {
-            return Some("the end of a range lies below its beginning");
+            return Some("a range ends below its start");
         }
         if self.parameters.iter().enumerate().any(|(k, name)| self.parameters[..k].contains(name)) {
-            return Some("two of its parameters have one name");
+            return Some("two of its parameters have the same name");
         }
         if !(0.0 < self.rate && self.rate < 1.0) {
-            return Some("the share that its interval holds is not between 0 and 1");
+            return Some("the coverage of its interval is not between 0 and 1");
         }
         if self.smallest.is_some_and(|smallest| smallest <= 0.0) {
             return Some("its smallest value is not positive");
@@ -52,7 +52,7 @@ impl FittedModel {
             return Some("it has no formula");
         }
         if self.split_idx.is_some_and(|idx| n_parameters <= idx) {
-            return Some("no parameter splits it");
+            return Some("the parameter that separates its formulas does not exist");
         }
         let of_piece = self.pieces.iter().find_map(|piece| fault_of(piece, n_parameters));
         of_piece.or_else(|| self.fault_between())
@@ -66,11 +66,11 @@ impl FittedModel {
         let is_split = self.split_idx.is_some();
         let ranges: Option<Vec<_>> = self.pieces.iter().map(|piece| piece.range).collect();
         let Some(ranges) = ranges.filter(|_| is_split) else {
-            return Some("it is not said which of its formulas holds where");
+            return Some("the ranges of its formulas are missing");
         };
         let rising = ranges.iter().all(|range| range.low <= range.high)
             && ranges.windows(2).all(|pair| pair[0].high < pair[1].low);
-        (!rising).then_some("its formulas do not hold one after the other")
+        (!rising).then_some("the ranges of its formulas overlap or are not in order")
     }
 }
 
@@ -79,14 +79,14 @@ fn fault_of(piece: &Piece, n_parameters: usize) -> Option<&'static str> {
         |term: &Term| term.factors.iter().any(|factor| n_parameters <= factor.parameter_idx);
     let mut terms = piece.formula.terms.iter().map(|part| &part.term);
     if terms.any(is_wrong) || piece.alternatives.iter().flatten().any(is_wrong) {
-        return Some("a formula names a parameter that is not there");
+        return Some("a formula uses an unknown parameter");
     }
     let fits = |draw: &crate::Draw| {
         let terms = piece.alternatives.get(draw.alternative_idx);
         terms.is_some_and(|terms| terms.len() == draw.coefficients.len())
     };
     if !piece.draws.iter().all(fits) {
-        return Some("a draw has not as many coefficients as terms");
+        return Some("the numbers of coefficients and terms of a draw differ");
     }
     (piece.noise < 0.0).then_some("its noise is negative")
 }
@@ -119,12 +119,18 @@ mod tests {
     fn a_model_whose_parts_do_not_fit_together_is_refused() {
         check(|model| model.ranges.truncate(1), "not as many ranges as parameters");
         check(|model| model.ranges[0].high = -1.0, "the end of a range lies below");
-        check(|model| model.parameters[1] = "n".into(), "two of its parameters have one name");
+        check(|model| model.parameters[1] = "n".into(), "two of its parameters have the same name");
         check(|model| model.rate = 1.5, "not between 0 and 1");
         check(|model| model.smallest = Some(-1.0), "its smallest value is not positive");
         check(|model| model.pieces.clear(), "it has no formula");
-        check(|model| model.split_idx = Some(2), "no parameter splits it");
-        check(|model| model.pieces.push(model.pieces[0].clone()), "which of its formulas holds");
+        check(
+            |model| model.split_idx = Some(2),
+            "the parameter that separates its formulas does not exist",
+        );
+        check(
+            |model| model.pieces.push(model.pieces[0].clone()),
+            "the ranges of its formulas are missing",
+        );
         check(|model| model.pieces[0].noise = -1.0, "its noise is negative");
         check(|model| model.pieces[0].draws[0].coefficients.clear(), "a draw has not as many");
         check(|model| model.pieces[0].draws[0].alternative_idx = 99, "a draw has not as many");
@@ -133,6 +139,6 @@ mod tests {
             let term = terms.iter_mut().find(|part| !part.term.factors.is_empty()).unwrap();
             term.term.factors[0].parameter_idx = 7;
         };
-        check(far, "a formula names a parameter that is not there");
+        check(far, "a formula uses an unknown parameter");
     }
 }

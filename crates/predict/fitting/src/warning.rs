@@ -111,7 +111,7 @@ impl fmt::Display for Warning {
             }
             Self::ConstantData => write!(f, "all points have the same value"),
             Self::NotHeldOut => {
-                write!(f, "too few values to keep the largest back: extrapolation is untested")
+                write!(f, "too few values to hold out the largest: extrapolation was not validated")
             }
             Self::ManyDropped { n_dropped, n_samples } => {
                 write!(f, "{n_dropped} of {n_samples} repetitions were left out as disturbed")
@@ -119,7 +119,7 @@ impl fmt::Display for Warning {
             Self::LargeError { error } => {
                 write!(
                     f,
-                    "the largest values were foretold with an error of {:.0} %",
+                    "error of {:.0} % when predicting the largest values, which were held out",
                     100.0 * error
                 )
             }
@@ -130,7 +130,7 @@ impl fmt::Display for Warning {
                 )
             }
             Self::CrossesCache { cache } => {
-                write!(f, "the data pass the size of `{}`, which no measurement did", cache.name)
+                write!(f, "the data exceed the size of `{}`; no measurement did", cache.name)
             }
             Self::BetweenPieces { parameter, low, high } => {
                 write!(f, "the model changes at some `{parameter}` between {low} and {high}")

@@ -198,7 +198,7 @@ fn check(words: &str, code: i32, part: &str) {
 #[test]
 fn what_is_wrong_is_said_with_a_code() {
     check("fit none.txt", 105, "`none.txt`: ");
-    check("fit bad.txt", 105, "`bad.txt`: line 4: `x` is no number: write it like 12 or 1.5e-3");
+    check("fit bad.txt", 105, "`bad.txt`: line 4: `x` is not a number: write it like 12 or 1.5e-3");
     check("fit cut.json", 105, "`cut.json`: line 2: ");
     check("fit empty.txt", 105, "`empty.txt`: line 1: ");
     check("fit packed.cubex", 105, "`packed.cubex`: it is compressed");
@@ -223,5 +223,5 @@ fn a_bad_line_costs_itself_and_is_told() {
     std::fs::write(place.path("a.csv"), table("n,p,time", ',') + "x,1,2\n").expect("written");
     let said = said(&place, "fit a.csv --json");
     assert_eq!(said.code, Some(0));
-    assert!(said.errors.contains("`a.csv`: line 22: `x` is no number"), "{}", said.errors);
+    assert!(said.errors.contains("`a.csv`: line 22: `x` is not a number"), "{}", said.errors);
 }

@@ -38,10 +38,10 @@ tasks.h:2:9: member `n` of `struct task` is a bit-field: `int n : 3`
    |         ^
    = make it a whole integer, such as `uint8_t`
 
-tasks.h:3:12: member `weights` of `struct task` is a pointer, and nothing says to how many elements: `double *weights`
+tasks.h:3:12: member `weights` of `struct task` is a pointer of unknown length: `double *weights`
  3 |     double *weights;
    |            ^^^^^^^^
-   = say it in a comment behind it: `*weights; /* [n_weights] */`
+   = give the length in a comment after it: `*weights; /* [n_weights] */`
 
 sintonia: 2 problems in `tasks.h`; nothing is written
 ";

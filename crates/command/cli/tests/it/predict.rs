@@ -74,7 +74,7 @@ fn a_cache_that_is_passed_is_told() {
         all["predictions"][0]["warnings"].to_string()
     };
     assert!(!warnings("900").contains("L3"), "{}", warnings("900"));
-    assert!(warnings("1100").contains("the data pass the size of `L3`"), "{}", warnings("1100"));
+    assert!(warnings("1100").contains("the data exceed the size of `L3`"), "{}", warnings("1100"));
 }
 
 #[test]
@@ -157,14 +157,14 @@ fn check(words: &str, code: i32, part: &str) {
 /// With a parameter of 0 the ends of the interval were not numbers.
 #[test]
 fn what_lies_outside_of_the_domain_is_said() {
-    let sentence = "lies outside of what the model of `main->solve` can say: give a number above 0";
+    let sentence = "is outside the domain of the model of `main->solve`: give a number above 0";
     check("predict models.json --set n=100 --set p=0", 100, &format!("`p` = 0 {sentence}"));
     check(
         "predict models.json --set n=100 --set p=0,4 --json",
         100,
         &format!("`p` = 0 {sentence}"),
     );
-    check("predict models.json --set n=1e200 --set p=4", 100, "leaves the range of numbers at");
+    check("predict models.json --set n=1e200 --set p=4", 100, "overflows at");
 }
 
 /// An endless file took all memory.

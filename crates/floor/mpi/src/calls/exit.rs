@@ -61,7 +61,7 @@ impl Mpi {
             // SAFETY: a function without arguments that exists until the program ends.
             let code = unsafe { libc::atexit(at_exit) };
             if code != 0 {
-                let why = "the process takes no more functions for its end".to_owned();
+                let why = "no further exit function can be registered in this process".to_owned();
                 return Err(MpiError::Call { call: "atexit", code, why });
             }
         }
@@ -158,7 +158,7 @@ pub(super) fn register_exit_code() -> Result<(), MpiError> {
     let on_exit = unsafe { std::mem::transmute::<std::ptr::NonNull<c_void>, OnExit>(address) };
     // SAFETY: a function that exists until the program ends, and ignores its argument.
     let code = unsafe { on_exit(store_exit_code, std::ptr::null_mut()) };
-    let why = || "the process takes no more functions for its end".to_owned();
+    let why = || "no further exit function can be registered in this process".to_owned();
     (code == 0).then_some(()).ok_or_else(|| MpiError::Call { call: "on_exit", code, why: why() })
 }
 
@@ -248,8 +248,8 @@ impl ExitCalls {
         // The launcher's own message sounds worse than the event is.
         let _written = writeln!(
             std::io::stderr(),
-            "a rank did not come to the end of the program: rank 0 is done, and ends the job with `MPI_Abort` and its \
-             own code, {code}"
+            "a rank did not reach the end of the program; rank 0 has finished and ends the job by `MPI_Abort` with its \
+             own exit code, {code}"
         );
         kill_orphans();
         self.abort(code);

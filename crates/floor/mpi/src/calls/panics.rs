@@ -33,7 +33,7 @@ impl Mpi {
             // SAFETY: a function without arguments that exists until the program ends.
             let code = unsafe { libc::atexit(at_exit) };
             if code != 0 {
-                let why = "the process takes no more functions for its end".to_owned();
+                let why = "no further exit function can be registered in this process".to_owned();
                 return Err(MpiError::Call { call: "atexit", code, why });
             }
             register_exit_code()?;

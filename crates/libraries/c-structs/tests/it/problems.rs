@@ -16,10 +16,10 @@ fn a_problem_is_shown_where_it_is() {
     let text = "struct task {\n\tdouble weight, *values;\n    int n;\n};\n";
     let (_, problems) = read(text);
     let shown: String = problems.iter().map(|problem| problem.render("task.h", text)).collect();
-    let expected = "task.h:2:17: member `values` of `struct task` is a pointer, and nothing says to how many elements: `double weight, *values`\n \
+    let expected = "task.h:2:17: member `values` of `struct task` is a pointer of unknown length: `double weight, *values`\n \
                     2 | \tdouble weight, *values;\n   \
                       | \t               ^^^^^^^\n   \
-                      = say it in a comment behind it: `*values; /* [n_values] */`\n";
+                      = give the length in a comment after it: `*values; /* [n_values] */`\n";
     assert_eq!(shown, expected);
 }
 
@@ -54,14 +54,10 @@ fn members_that_cannot_be_sent() {
         "is an array without a length",
         "give it a length, or make it a pointer: `*m; /* [n_m] */`",
     );
-    let lay = "lay the elements one after the other: `*m; /* [n_rows][n_columns] */`";
-    member("double **m", "holds pointers to what lies elsewhere", lay);
-    member("char *m[3]", "holds pointers to what lies elsewhere", lay);
-    member(
-        "void *m",
-        "points to bytes of no type",
-        "make it bytes: `unsigned char *m; /* [n_m] */`",
-    );
+    let lay = "store the elements contiguously: `*m; /* [n_rows][n_columns] */`";
+    member("double **m", "contains pointers", lay);
+    member("char *m[3]", "contains pointers", lay);
+    member("void *m", "is a `void` pointer", "make it bytes: `unsigned char *m; /* [n_m] */`");
     member("const int m", "is `const`", "leave `const` out; messages are received into it");
     member("int *const m", "is `const`", "leave `const` out; messages are received into it");
     let unknown = "define it in this header, or use a number, an enum or a struct that it defines";
@@ -69,16 +65,16 @@ fn members_that_cannot_be_sent() {
     member("struct other m", "is of a type that this header does not define", unknown);
     member(
         "int m[K]",
-        "has a size that is no positive whole number here",
+        "has a size that is not a positive integer constant",
         "write a number, or a name that this header defines as one",
     );
     member(
         "int m[n - n]",
-        "has a size that is no positive whole number here",
+        "has a size that is not a positive integer constant",
         "write a number, or a name that this header defines as one",
     );
     let nested = "define that type before this struct, with a name";
-    member("struct { int i; } m", "is of a type that is defined on the way", nested);
+    member("struct { int i; } m", "has a type defined inside this struct", nested);
     member("struct s m", "is a struct that is defined later", "define that struct before this one");
 }
 
@@ -92,7 +88,7 @@ fn counts_that_count_nothing() {
         ("struct s { int n;\n  double *m; /* [n + 1] */\n};", "n + 1", "double *m"),
     ] {
         let kind = format!(
-            "member `m` of `struct s` is said to have `{count}` elements, which is no integer of the same struct and no constant of this header: `{declared}`"
+            "member `m` of `struct s` has the length `{count}`, which is neither an integer member of the struct nor a constant of this header: `{declared}`"
         );
         check(text, 2, &kind, remedy);
     }
@@ -152,9 +148,9 @@ fn what_is_not_c_is_told() {
         ("template <typename T> struct s { T t; };", "`template` is C++"),
         ("class s { int i; };", "`class` is C++"),
         ("namespace n { struct s { int i; }; }", "`namespace` is C++"),
-        ("struct s { int i };", "is not understood as C"),
-        ("struct s { std::vector<int> v; };", "is not understood as C"),
-        ("struct s { int i;", "is not understood as C"),
+        ("struct s { int i };", "` as C; check that it compiles"),
+        ("struct s { std::vector<int> v; };", "` as C; check that it compiles"),
+        ("struct s { int i;", "` as C; check that it compiles"),
     ] {
         let (_, problems) = read(text);
         let said: String = problems.iter().map(|problem| problem.to_string() + "\n").collect();

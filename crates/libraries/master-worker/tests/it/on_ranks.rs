@@ -241,7 +241,7 @@ fn a_worker_that_never_returns_does_not_keep_the_run_from_its_end() {
             assert_eq!((ended.code, &*ended.stdout), (0, DIGEST), "{library:?}: {}", ended.stderr);
             let sentences = [
                 "workers: rank 1 did not come back from its last tasks, which others have done; all results",
-                "a rank did not come to the end of the program: rank 0 is done, and ends the job",
+                "a rank did not reach the end of the program; rank 0 has finished and ends the job",
             ];
             for sentence in sentences {
                 assert_eq!(

@@ -37,9 +37,7 @@ pub enum PlanError {
         quote: char,
     },
     /// The name is not allowed for a parameter.
-    #[error(
-        "a parameter cannot be called `{name}`; use letters, digits and `_`, and no word of expressions"
-    )]
+    #[error("invalid parameter name `{name}`: use letters, digits and `_`, and no reserved word")]
     BadName {
         /// The name.
         name: String,
@@ -70,14 +68,14 @@ pub enum PlanError {
     #[error("no point is left to run; `where` and `exclude` leave none of the combinations")]
     NoPoints,
     /// The plan has too many runs.
-    #[error("there are more than {most} runs; leave some values or repetitions out")]
+    #[error("the plan has more than {most} runs; reduce values or repetitions")]
     TooManyRuns {
         /// Largest number of runs allowed.
         most: usize,
     },
     /// The plan has a script that the command does not use, or the command uses a script that the plan
     /// lacks.
-    #[error("a plan with `script` needs `{{script}}` in its command, and the other way round")]
+    #[error("`script` and `{{script}}` in the command must be used together")]
     ScriptUnused,
 }
 
@@ -178,11 +176,14 @@ mod tests {
         check(&plan("repetition = 3"), "unknown field `repetition`");
         check(&plan("repetitions = 0"), "`repetitions` has to be 1 or more");
         check(&plan("timeout_s = 0"), "`timeout_s` has to be from 0.1");
-        check(&plan("where = 'p < 2'"), "`p < 2` names `p`, which is no parameter; there are `n`");
+        check(
+            &plan("where = 'p < 2'"),
+            "`p < 2` uses the unknown parameter `p`; known parameters: `n`",
+        );
         check(&plan("where = 'n > 2'"), "no point is left to run");
         check(&plan("exclude = [{ p = 2 }]"), "`exclude` names `p`, which is not among");
         check(&plan("holdout = [{ p = [2] }]"), "`holdout` names `p`, which is not among");
-        check(&plan("expected_s = 'n +'"), "`n +` is no expression");
+        check(&plan("expected_s = 'n +'"), "cannot parse `n +`");
         check(&plan("script = 'x'"), "needs `{script}` in its command");
         check(&plan("repetitions = 1000000"), "more than 1000000 runs");
         check("command = '{script}'\nparameters = { n = [1] }", "needs `{script}`");

@@ -160,7 +160,7 @@ mod tests {
         let first = read("PARAMETER p\n\nWORDS").problems[0].to_string();
         assert_eq!(
             first,
-            "line 3: `WORDS` is no section: it is PARAMETER, POINTS, REGION, METRIC or DATA"
+            "line 3: `WORDS` is not a section: expected PARAMETER, POINTS, REGION, METRIC or DATA"
         );
     }
 }

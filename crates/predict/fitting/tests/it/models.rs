@@ -55,11 +55,11 @@ fn a_point_outside_of_the_domain_is_refused_and_named() {
         assert!(said.contains(expected), "{said}");
     }
     let scaling = model(&Settings::default(), scaling);
-    check(&scaling, 100.0, 0.0, "`p` = 0 lies outside of what the model of `");
-    check(&scaling, 100.0, -2.0, "`p` = -2 lies outside of what the model of `");
-    check(&scaling, 1e300, 4.0, "leaves the range of numbers at p = 4, n = 1e300");
+    check(&scaling, 100.0, 0.0, "`p` = 0 is outside the domain of the model of `");
+    check(&scaling, 100.0, -2.0, "`p` = -2 is outside the domain of the model of `");
+    check(&scaling, 1e300, 4.0, "overflows at p = 4, n = 1e300");
     let rooted = model(&Settings::default(), |p, n| 1e-3 * n.log2() / p);
-    check(&rooted, 0.0, 4.0, "`n` = 0 lies outside of what the model of `");
+    check(&rooted, 0.0, 4.0, "`n` = 0 is outside the domain of the model of `");
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn models_that_were_cut_off_are_refused() {
     for end in (0..MODELS_V1.trim_end().len()).step_by(61) {
         let said = ModelFile::read(&MODELS_V1[..end]).unwrap_err().to_string();
         assert!(
-            said.contains("ends too early") || said.contains("these are no models"),
+            said.contains("ends too early") || said.contains("these are not models"),
             "{end}: {said}"
         );
     }

@@ -37,7 +37,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum TraceError {
     /// A line does not have the form of an action.
-    #[error("`{file}` line {line}: `{text}` is no action; {wanted}")]
+    #[error("`{file}` line {line}: invalid action `{text}`; {wanted}")]
     Line {
         /// Name of the file.
         file: String,

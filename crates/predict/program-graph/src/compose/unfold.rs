@@ -53,7 +53,7 @@ pub struct Setting<'a> {
 pub enum UnfoldError {
     /// No role matches a rank.
     #[error(
-        "no role is that of rank {rank}: a condition of the program needs values of more names, or more sources"
+        "rank {rank} has no role: give values for more names in the program's conditions, or more source files"
     )]
     NoRole {
         /// The rank.

@@ -108,7 +108,7 @@ impl<'t> Walker<'_, 't> {
     fn recursive(&mut self, name: &str, piece: SyntaxNode<'t>) {
         let location = self.location(piece);
         if self.program.is_of_mpi(name) {
-            self.warn(piece, format!("`{name}` calls itself; it is shown once"));
+            self.warn(piece, format!("`{name}` is recursive; it is shown once"));
             let group = Call { function: name.to_owned(), is_recursive: true, body: Vec::new() };
             self.push(Kind::Call(group), location);
         } else {
@@ -224,16 +224,10 @@ impl<'t> Walker<'_, 't> {
             self.top().costly(location, &format!("{name}()"), 0);
         }
         if self.program.is_of_mpi(name) {
-            self.warn(
-                piece,
-                format!("which function `{name}` calls is not known; it is not followed"),
-            );
+            self.warn(piece, format!("the target of `{name}` is unknown; it is not followed"));
         }
         if name.starts_with("MPI_") && !mpi_abi::is_local(name) {
-            self.warn(
-                piece,
-                format!("`{name}` is no operation of MPI that is known; it is left out"),
-            );
+            self.warn(piece, format!("unknown MPI operation `{name}`; it is left out"));
         }
     }
 

@@ -194,7 +194,7 @@ impl<'p, 't> Walker<'p, 't> {
         walk: impl FnOnce(&mut Self) -> Flow,
     ) -> Flow {
         if NESTING_MAX <= self.depth {
-            self.warn(piece, "nested too deep to be followed; what is within is left out");
+            self.warn(piece, "nested too deeply; its contents are left out");
             return None;
         }
         if N_NODES_MAX <= self.n_nodes {

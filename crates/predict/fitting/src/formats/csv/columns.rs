@@ -135,7 +135,9 @@ impl Places {
         };
         let of_region = |(idx, word, line): &(usize, String, usize)| {
             let name = &heading[*idx];
-            format!("column `{name}` is taken for the region: `{word}` in line {line} is no number")
+            format!(
+                "column `{name}` is read as the region: `{word}` in line {line} is not a number"
+            )
         };
         let mut notes: Vec<String> = self.words.iter().map(of_region).collect();
         notes.extend(self.left_out.iter().map(one));
@@ -240,7 +242,7 @@ fn parameters(
         } else if REPETITIONS.contains(&plain(name).as_str()) {
             left_out.push((idx, "its name says that it counts repetitions".to_owned()));
         } else if let Some(other) = same() {
-            repeating.push((idx, format!("it says the same as `{}`", heading[*other])));
+            repeating.push((idx, format!("it duplicates `{}`", heading[*other])));
         } else {
             parameters.push(idx);
         }
@@ -312,11 +314,11 @@ mod tests {
         let reading = read("n,p,time\nabc,2,3\n", &Columns::default());
         assert_eq!(
             reading.notes,
-            ["column `n` is taken for the region: `abc` in line 2 is no number"]
+            ["column `n` is read as the region: `abc` in line 2 is not a number"]
         );
         let reading = read("n,p,time\nabc,2,3\n10,2,4\n20,2,5\n", &Columns::default());
         let said: Vec<String> = reading.problems.iter().map(ToString::to_string).collect();
-        assert_eq!(said, ["line 2: `abc` is no number: write it like 12 or 1.5e-3"]);
+        assert_eq!(said, ["line 2: `abc` is not a number: write it like 12 or 1.5e-3"]);
         let reading = read("n,n,time\n1,2,3\n", &Columns::default());
         assert_eq!(reading.problems.len(), 1, "{:?}", reading.problems);
     }
@@ -329,7 +331,7 @@ mod tests {
             assert_eq!(reading.measured.series, [], "{time}");
             let said: Vec<String> = reading.problems.iter().map(ToString::to_string).collect();
             let named = time.trim_matches('"');
-            let fault = format!("`{named}` is no number: write it like 12 or 1.5e-3");
+            let fault = format!("`{named}` is not a number: write it like 12 or 1.5e-3");
             assert_eq!(said, [format!("line 2: {fault}"), format!("line 3: {fault}")]);
         }
         check("x,p,time\n2d_stencil,3,2", &["p"], "time", &["2d_stencil"], 1);

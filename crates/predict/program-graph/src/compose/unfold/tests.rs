@@ -143,7 +143,7 @@ fn roles_take_the_same_arms() {
         // If ranks took different arms, they would wait for each other.
         let (outcome, notes) = composed(&graph, 2, seed);
         assert!(0.5 < outcome.total_s);
-        assert!(notes[0].contains("nothing says how often `converges(x)` holds"), "{notes:?}");
+        assert!(notes[0].contains("the probability of `converges(x)` is unknown"), "{notes:?}");
     }
 }
 

@@ -84,7 +84,10 @@ impl<'a> Walk<'a> {
             Kind::Branch(of) => return self.branch(node, of),
             Kind::Call(of) => {
                 if of.is_recursive {
-                    self.notes.insert(format!("`{}` calls itself: once is assumed", of.function));
+                    self.notes.insert(format!(
+                        "`{}` is recursive: assumed to be entered once",
+                        of.function
+                    ));
                 }
                 let leave = self.sequence(&of.body)?;
                 return Ok(leave.filter(|leave| *leave == JumpKind::Program));
@@ -139,7 +142,7 @@ impl<'a> Walk<'a> {
         let shares: Vec<f64> = of.arms.iter().map(|arm| arm.probability.unwrap_or(even)).collect();
         if node.has_mpi() && of.arms.iter().any(|arm| arm.probability.is_none()) {
             self.notes.insert(format!(
-                "nothing says how often `{}` holds: its arms are taken equally often",
+                "the probability of `{}` is unknown: its arms are taken equally often",
                 of.condition
             ));
         }
@@ -169,16 +172,14 @@ impl<'a> Walk<'a> {
         let is_world = matches!(mpi.scope.as_str(), "" | "MPI_COMM_WORLD");
         if mpi.class == "collective" && !is_world {
             self.notes.insert(format!(
-                "`{}` is on `{}`, whose members are not known: it is taken as one of all ranks",
+                "`{}` is on `{}`, whose members are unknown: it is treated as one of all ranks",
                 node.label().unwrap_or_default(),
                 mpi.scope
             ));
         }
         if mpi.class == "collective" && mpi.mode == "nonblocking" {
-            self.notes.insert(format!(
-                "`{}` is taken as a blocking one",
-                node.label().unwrap_or_default()
-            ));
+            self.notes
+                .insert(format!("`{}` is treated as blocking", node.label().unwrap_or_default()));
         }
         let values = |of: fn(&crate::shape::Transfer) -> Option<&crate::Expr>| {
             mpi.transfers.iter().map(|it| of(it).and_then(|of| self.value(of))).collect()
