@@ -1,6 +1,8 @@
 //! Accumulates the numbers of a run in progress.
 
-use crate::run::{Change, Chunk, Dealt, FORMAT_VERSION, IterationLine, Slowest, Sums, Worker};
+use crate::run::{
+    Chunk, DealingReport, FORMAT_VERSION, IterationChange, IterationLine, Slowest, Sums, Worker,
+};
 
 /// Largest number of iterations listed; when it is reached, every second one is dropped.
 const N_ITERATIONS_MAX: usize = 1000;
@@ -28,7 +30,7 @@ pub struct Iterated {
     pub shares: Option<[f64; 3]>,
 }
 
-impl Dealt {
+impl DealingReport {
     /// Creates an empty record for a run.
     pub fn new(policy: &str) -> Self {
         let (format_version, policy) = (FORMAT_VERSION, policy.to_owned());
@@ -61,7 +63,7 @@ impl Dealt {
     }
 
     /// Notes another change from an iteration on.
-    pub fn note(&mut self, change: Change) {
+    pub fn note(&mut self, change: IterationChange) {
         if self.changes.len() < N_CHANGES_MAX {
             self.changes.push(change);
         } else {
@@ -76,7 +78,7 @@ impl Dealt {
         if before != n_workers {
             let [old, new] = [before, n_workers].map(|n| Some(f64::from(n)));
             let (what, reason) = ("workers".to_owned(), one.reason.clone());
-            self.note(Change { iteration, what, old, new, reason });
+            self.note(IterationChange { iteration, what, old, new, reason });
         }
         for (batch, name) in ["share of batch 0", "share of batch 1", "share of later batches"]
             .into_iter()
@@ -85,7 +87,7 @@ impl Dealt {
             let [old, new] = [shares, one.shares].map(|shares| shares.map(|shares| shares[batch]));
             if old.map(f64::to_bits) != new.map(f64::to_bits) {
                 let (what, reason) = (name.to_owned(), "set from outside".to_owned());
-                self.note(Change { iteration, what, old, new, reason });
+                self.note(IterationChange { iteration, what, old, new, reason });
             }
         }
     }
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn lists_are_bounded_and_sums_are_of_all() {
-        let mut dealt = Dealt::new("best");
+        let mut dealt = DealingReport::new("best");
         for iteration in 0..5000 {
             dealt.add(iterated(iteration, 1 + u32::try_from(iteration % 2).unwrap(), 0.5));
         }
@@ -184,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_slowest_iteration_is_kept_in_the_order_of_dealing() {
-        let mut dealt = Dealt::new("best");
+        let mut dealt = DealingReport::new("best");
         for (iteration, duration_s) in [(0, 0.5), (1, 2.0), (2, 1.0)] {
             let chunk = |chunk| Chunk { chunk, n_tasks: iteration, ..Chunk::default() };
             let chunks = [3, 1, 2].map(chunk).to_vec();
@@ -197,7 +199,7 @@ mod tests {
 
     #[test]
     fn who_is_not_wanted_is_parked() {
-        let mut dealt = Dealt::new("best");
+        let mut dealt = DealingReport::new("best");
         dealt.add(iterated(0, 2, 1.0));
         dealt.add(Iterated {
             parked: vec![2],
@@ -212,7 +214,7 @@ mod tests {
 
     #[test]
     fn what_tools_set_is_noted() {
-        let mut dealt = Dealt::new("best");
+        let mut dealt = DealingReport::new("best");
         let shares = [None, Some([0.5, 0.25, 0.25]), Some([0.5, 0.5, 0.25]), None];
         for (iteration, shares) in (0..).zip(shares) {
             dealt.add(Iterated { shares, ..iterated(iteration, 1, 1.0) });
@@ -226,10 +228,10 @@ mod tests {
 
     #[test]
     fn what_is_read_is_what_was_written() {
-        let mut dealt = Dealt::new("gss");
+        let mut dealt = DealingReport::new("gss");
         dealt.add(iterated(4, 2, 0.25));
         dealt.last = None;
         let text = serde_json::to_string(&dealt).unwrap();
-        assert_eq!(serde_json::from_str::<Dealt>(&text).unwrap(), dealt);
+        assert_eq!(serde_json::from_str::<DealingReport>(&text).unwrap(), dealt);
     }
 }

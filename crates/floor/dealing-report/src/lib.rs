@@ -1,6 +1,6 @@
 //! Report on the load balancing of a master/worker run: its numbers, and a summary in words.
 //!
-//! A program of the master/worker library fills a [`Dealt`] while it runs, and writes it as JSON; reports show it.
+//! A program of the master/worker library fills a [`DealingReport`] while it runs, and writes it as JSON; reports show it.
 //!
 //! # Invariants
 //! - Pure: nothing is measured here.
@@ -16,5 +16,7 @@ mod units;
 mod words;
 
 pub use growth::Iterated;
-pub use run::{Change, Chunk, Dealt, FORMAT_VERSION, IterationLine, Slowest, Sums, Worker};
+pub use run::{
+    Chunk, DealingReport, FORMAT_VERSION, IterationChange, IterationLine, Slowest, Sums, Worker,
+};
 pub use words::lines;

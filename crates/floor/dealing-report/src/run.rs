@@ -8,7 +8,7 @@ pub const FORMAT_VERSION: u32 = 1;
 /// Report on a run of a master and workers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Dealt {
+pub struct DealingReport {
     /// [`FORMAT_VERSION`] of the writer.
     pub format_version: u32,
     /// Name of the policy that sized the chunks.
@@ -26,7 +26,7 @@ pub struct Dealt {
     /// Slowest iteration, chunk by chunk.
     pub slowest: Option<Slowest>,
     /// Changes between iterations, with their reasons.
-    pub changes: Vec<Change>,
+    pub changes: Vec<IterationChange>,
     /// Number of changes left out of the list.
     pub n_changes_left_out: u64,
     /// Number of workers in the last iteration, and the shares set by a tool.
@@ -174,7 +174,7 @@ pub struct Chunk {
 /// Change from one iteration to the next.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Change {
+pub struct IterationChange {
     /// First iteration with the new value.
     pub iteration: u64,
     /// Quantity that changed: `workers`, or `share of batch 0`.

@@ -1,6 +1,6 @@
 //! Summary of a run in words and small charts, for a terminal.
 
-use crate::run::{Change, Dealt, Slowest, Worker};
+use crate::run::{DealingReport, IterationChange, Slowest, Worker};
 use crate::units::{bytes, percent, plural, seconds, three_digits};
 
 /// Columns before a chart.
@@ -22,7 +22,7 @@ const TITLES: [&str; 9] = [
 ];
 
 /// Summarizes the run in lines of at most `n_columns`; empty when nothing was dealt.
-pub fn lines(dealt: &Dealt, n_columns: usize) -> Vec<String> {
+pub fn lines(dealt: &DealingReport, n_columns: usize) -> Vec<String> {
     if dealt.sums.n_iterations == 0 {
         return Vec::new();
     }
@@ -38,7 +38,7 @@ pub fn lines(dealt: &Dealt, n_columns: usize) -> Vec<String> {
     lines
 }
 
-fn headline(dealt: &Dealt) -> String {
+fn headline(dealt: &DealingReport) -> String {
     let sums = &dealt.sums;
     format!(
         "{} in {}, dealt by `{}`: workers computed for {} of their time; ideal {}",
@@ -51,7 +51,7 @@ fn headline(dealt: &Dealt) -> String {
 }
 
 /// Charts of iteration times and of workers over the run.
-fn courses(dealt: &Dealt, n_columns: usize) -> Vec<String> {
+fn courses(dealt: &DealingReport, n_columns: usize) -> Vec<String> {
     let all = &dealt.iterations;
     let (Some(first), Some(last)) = (all.first(), all.last()) else { return Vec::new() };
     if all.len() < 2 {
@@ -79,7 +79,7 @@ fn picture(name: &str, values: &[f64], n_columns: usize) -> String {
 }
 
 /// Table of the workers: computing time, and the reasons for idle time.
-fn workers(dealt: &Dealt, n_columns: usize) -> Vec<String> {
+fn workers(dealt: &DealingReport, n_columns: usize) -> Vec<String> {
     let mut lines = vec![columns(&TITLES.map(str::to_owned), n_columns)];
     // Of many workers, the idlest ones are shown.
     let mut shown: Vec<&Worker> = dealt.workers.iter().collect();
@@ -142,7 +142,7 @@ fn sizes(slowest: &Slowest, n_columns: usize) -> Vec<String> {
     lines
 }
 
-fn messages(dealt: &Dealt) -> String {
+fn messages(dealt: &DealingReport) -> String {
     let sums = &dealt.sums;
     let per_chunk = |total: f64| total / sums.n_chunks.max(1) as f64;
     let way_s = sums.way_s / sums.n_ways.max(1) as f64;
@@ -155,7 +155,7 @@ fn messages(dealt: &Dealt) -> String {
     )
 }
 
-fn troubles(dealt: &Dealt) -> Option<String> {
+fn troubles(dealt: &DealingReport) -> Option<String> {
     let sums = &dealt.sums;
     let counted =
         [(sums.n_retracted, "taken back before they were begun"), (sums.n_retried, "tried again")];
@@ -170,7 +170,7 @@ fn troubles(dealt: &Dealt) -> Option<String> {
     (!said.is_empty()).then(|| said.join(", "))
 }
 
-fn changes(dealt: &Dealt) -> Vec<String> {
+fn changes(dealt: &DealingReport) -> Vec<String> {
     let mut lines: Vec<String> = dealt.changes.iter().take(N_CHANGES_SHOWN).map(change).collect();
     let n_hidden = dealt.changes.len().saturating_sub(N_CHANGES_SHOWN);
     let n_hidden = n_hidden as u64 + dealt.n_changes_left_out;
@@ -180,8 +180,8 @@ fn changes(dealt: &Dealt) -> Vec<String> {
     lines
 }
 
-fn change(change: &Change) -> String {
-    let Change { iteration, what, old, new, reason } = change;
+fn change(change: &IterationChange) -> String {
+    let IterationChange { iteration, what, old, new, reason } = change;
     let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     format!("iteration {iteration}: {what} {} → {}{because}", number(*old), number(*new))
 }
@@ -236,8 +236,8 @@ mod tests {
     use crate::run::{Chunk, Sums};
 
     /// Run of iterations of 60 tasks each, with these numbers of workers.
-    fn run(n_workers: &[u32]) -> Dealt {
-        let mut dealt = Dealt::new("best");
+    fn run(n_workers: &[u32]) -> DealingReport {
+        let mut dealt = DealingReport::new("best");
         for (iteration, n_workers) in (0..).zip(n_workers) {
             let n_all = n_workers.max(&1);
             let worker = |rank| Worker {
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn nothing_is_told_of_nothing() {
-        assert_eq!(lines(&Dealt::new("best"), 80), Vec::<String>::new());
+        assert_eq!(lines(&DealingReport::new("best"), 80), Vec::<String>::new());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::message::MessageError;
 use crate::network::NetworkFileError;
 use crate::options::OptionsError;
 use crate::program::BoxError;
-use crate::written::ReportFileError;
+use crate::report_file::ReportFileError;
 use comm::CommError;
 use std::error::Error as _;
 use std::fmt;

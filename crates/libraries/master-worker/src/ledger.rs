@@ -18,20 +18,20 @@
 
 mod alarms;
 mod answers;
-mod desk;
 mod enlist;
-mod pace;
 mod pool;
 mod retract;
+mod speed;
+mod worker_state;
 
 use crate::options::Prefetch;
 use alarms::{Alarm, Alarms};
 use chunking::{Policy, Request, Work};
-use desk::{Desk, Held, Presence};
-use pace::Pace;
 use pool::Pool;
+use speed::WorkerSpeed;
 use std::collections::VecDeque;
 use std::ops::Range;
+use worker_state::{AssignedChunk, Presence, WorkerState};
 
 /// Settings that stay the same during a run.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ pub(crate) struct Rules {
 
 /// Next action of the master.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum LedgerAction {
     /// Send a chunk.
     Deal(Chunk),
     /// Tell a worker to drop a chunk that it has probably not begun, for another worker.
@@ -73,7 +73,7 @@ pub(crate) struct Done {
     /// Bytes of the message that carried the chunk, header included.
     pub(crate) n_bytes: u64,
     /// Half the mean round trip of the worker's messages, in seconds.
-    pub(crate) way_s: f64,
+    pub(crate) one_way_s: f64,
     /// Round trip of this chunk, in seconds, where the worker waited for it.
     pub(crate) round_trip_s: Option<f64>,
 }
@@ -92,11 +92,11 @@ pub(crate) struct Ledger {
     rules: Rules,
     pool: Pool,
     /// State of each worker by rank; the master's own is first.
-    desks: Vec<Desk>,
+    states: Vec<WorkerState>,
     idle: VecDeque<u32>,
     alarms: Alarms,
     /// Speed of all workers together.
-    all: Pace,
+    all: WorkerSpeed,
     n_tasks_open: u64,
     n_chunks_ever: u64,
     n_dealt: u64,
@@ -106,15 +106,15 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn new(policy: Box<dyn Policy>, rules: Rules, n_ranks: u32) -> Self {
-        let desks = (0..n_ranks).map(|_| Desk::default()).collect();
+        let states = (0..n_ranks).map(|_| WorkerState::default()).collect();
         Self {
             policy,
             rules,
             pool: Pool::default(),
-            desks,
+            states,
             idle: VecDeque::new(),
             alarms: Alarms::default(),
-            all: Pace::default(),
+            all: WorkerSpeed::default(),
             n_tasks_open: 0,
             n_chunks_ever: 0,
             n_dealt: 0,
@@ -129,55 +129,58 @@ impl Ledger {
         self.n_chunks_ever = whole(first);
     }
 
-    /// Adds a desk for each added rank.
+    /// Adds a state for each added rank.
     pub(crate) fn make_room(&mut self, n_ranks: u32) {
-        let n_desks = self.desks.len().max(n_ranks as usize);
-        self.desks.resize_with(n_desks, Desk::default);
+        let n_states = self.states.len().max(n_ranks as usize);
+        self.states.resize_with(n_states, WorkerState::default);
     }
 
     /// Sets the expected round trip of workers of which none was measured, in seconds.
     pub(crate) fn expect_round_trip(&mut self, round_trip_s: f64) {
-        self.desks.iter_mut().for_each(|desk| desk.pace.expect_round_trip(round_trip_s));
+        self.states.iter_mut().for_each(|state| state.speed.expect_round_trip(round_trip_s));
     }
 
     /// Returns an idle worker, if there is one.
-    pub(crate) fn who_waits(&self) -> Option<u32> {
-        self.idle.iter().copied().find(|worker| self.desk(*worker).is_some_and(Desk::is_idle))
+    pub(crate) fn idle_worker(&self) -> Option<u32> {
+        self.idle
+            .iter()
+            .copied()
+            .find(|worker| self.state(*worker).is_some_and(WorkerState::is_idle))
     }
 
     /// Workers that are not gone, including parked ones.
     pub(crate) fn present(&self) -> impl Iterator<Item = u32> + '_ {
-        let workers = (0..).zip(&self.desks).skip(1);
-        workers.filter(|(_, desk)| desk.presence != Presence::Gone).map(|(rank, _)| rank)
+        let workers = (0..).zip(&self.states).skip(1);
+        workers.filter(|(_, state)| state.presence != Presence::Gone).map(|(rank, _)| rank)
     }
 
     /// Workers that take part in the iteration.
     pub(crate) fn in_use(&self) -> impl Iterator<Item = u32> + '_ {
-        let workers = (0..).zip(&self.desks).skip(1);
-        workers.filter(|(_, desk)| desk.is_in_use()).map(|(rank, _)| rank)
+        let workers = (0..).zip(&self.states).skip(1);
+        workers.filter(|(_, state)| state.is_in_use()).map(|(rank, _)| rank)
     }
 
     /// Workers that are present and compute nothing, neither for this iteration nor leftovers of an earlier
     /// one.
     pub(crate) fn free(&self) -> impl Iterator<Item = u32> + '_ {
-        let workers = (0..).zip(&self.desks).skip(1);
-        workers.filter(|(_, desk)| desk.is_free()).map(|(rank, _)| rank)
+        let workers = (0..).zip(&self.states).skip(1);
+        workers.filter(|(_, state)| state.is_free()).map(|(rank, _)| rank)
     }
 
     /// Workers that are missing and have sent nothing since.
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> + '_ {
-        let workers = (0..).zip(&self.desks).skip(1);
-        workers.filter(|(_, desk)| desk.presence == Presence::Away).map(|(rank, _)| rank)
+        let workers = (0..).zip(&self.states).skip(1);
+        workers.filter(|(_, state)| state.presence == Presence::Away).map(|(rank, _)| rank)
     }
 
     pub(crate) fn is_in_use(&self, worker: u32) -> bool {
-        self.desk(worker).is_some_and(Desk::is_in_use)
+        self.state(worker).is_some_and(WorkerState::is_in_use)
     }
 
     /// Returns whether no worker can compute, now or soon, so that only the master is left.
     pub(crate) fn is_alone(&self) -> bool {
-        let mut workers = self.desks.iter().skip(1);
-        !workers.any(|desk| desk.is_in_use() || desk.presence == Presence::Busy)
+        let mut workers = self.states.iter().skip(1);
+        !workers.any(|state| state.is_in_use() || state.presence == Presence::Busy)
     }
 
     /// Begins an iteration with `n_tasks` tasks and the first `n_workers` of those present; the others are
@@ -190,14 +193,14 @@ impl Ledger {
         let n_used = present.len().min(n_workers as usize);
         self.idle.clear();
         for (place, worker) in present.into_iter().enumerate() {
-            let desk = &mut self.desks[worker as usize];
-            desk.presence = match desk.presence {
+            let state = &mut self.states[worker as usize];
+            state.presence = match state.presence {
                 Presence::Away => Presence::Away,
                 _ if n_used <= place => Presence::Parked,
                 Presence::Parked => Presence::InUse,
                 unchanged => unchanged,
             };
-            if desk.is_idle() {
+            if state.is_idle() {
                 self.idle.push_back(worker);
             }
         }
@@ -222,26 +225,26 @@ impl Ledger {
         self.pool.clear();
         self.n_tasks_open = 0;
         let mut waiting = Vec::new();
-        for (worker, desk) in (0..).zip(&mut self.desks) {
-            waiting.extend(desk.held.iter().skip(1).map(|held| (worker, held.id)));
-            if !desk.held.is_empty() && desk.is_in_use() {
-                desk.presence = Presence::Busy;
-                desk.held.clear();
+        for (worker, state) in (0..).zip(&mut self.states) {
+            waiting.extend(state.held.iter().skip(1).map(|held| (worker, held.id)));
+            if !state.held.is_empty() && state.is_in_use() {
+                state.presence = Presence::Busy;
+                state.held.clear();
             }
         }
         waiting
     }
 
     /// Returns the next step; call until it returns `None`.
-    pub(crate) fn next_step(&mut self, now_s: f64) -> Option<Step> {
+    pub(crate) fn next_action(&mut self, now_s: f64) -> Option<LedgerAction> {
         let n_idle = if self.pool.n_tasks() == 0 { 0 } else { self.idle.len() };
         for _ in 0..n_idle {
             let worker = self.idle.pop_front()?;
-            if !self.desk(worker).is_some_and(Desk::is_idle) {
+            if !self.state(worker).is_some_and(WorkerState::is_idle) {
                 continue;
             }
             if let Some(chunk) = self.deal(worker, u64::MAX, now_s) {
-                return Some(Step::Deal(chunk));
+                return Some(LedgerAction::Deal(chunk));
             }
             self.idle.push_back(worker);
         }
@@ -255,11 +258,11 @@ impl Ledger {
 
     /// Records that a chunk was sent, in a message of `n_bytes`.
     pub(crate) fn sent(&mut self, (worker, chunk): (u32, u64), n_bytes: u64, now_s: f64) {
-        let Some(desk) = self.desks.get_mut(worker as usize) else { return };
-        let Some(held) = desk.held.iter_mut().find(|held| held.id == chunk) else { return };
+        let Some(state) = self.states.get_mut(worker as usize) else { return };
+        let Some(held) = state.held.iter_mut().find(|held| held.id == chunk) else { return };
         (held.sent_s, held.n_bytes) = (now_s, n_bytes);
         if held.is_first {
-            desk.began_s = now_s + desk.pace.round_trip_s() / 2.0;
+            state.began_s = now_s + state.speed.round_trip_s() / 2.0;
         }
     }
 
@@ -270,10 +273,10 @@ impl Ledger {
 
     /// Deals a chunk to the master itself, small enough to end before a worker is expected to need it.
     pub(crate) fn deal_to_master(&mut self, now_s: f64) -> Option<Chunk> {
-        let ends = self.desks.iter().filter_map(|desk| desk.expected_end_s(&self.all));
+        let ends = self.states.iter().filter_map(|state| state.expected_end_s(&self.all));
         let next_s = ends.map(|(end_s, _)| end_s).fold(f64::INFINITY, f64::min);
-        let pace = &self.desks.first()?.pace;
-        let n_tasks_max = match pace.tasks_per_s().or(self.all.tasks_per_s()) {
+        let speed = &self.states.first()?.speed;
+        let n_tasks_max = match speed.tasks_per_s().or(self.all.tasks_per_s()) {
             _ if self.is_alone() => u64::MAX,
             Some(tasks_per_s) => whole((next_s - now_s) * tasks_per_s),
             None => 1,
@@ -287,7 +290,7 @@ impl Ledger {
             return None;
         }
         let Work { n_tasks: n_left, n_workers } = self.work();
-        let n_held = self.desk(worker)?.n_held();
+        let n_held = self.state(worker)?.n_held();
         let wished = self.policy.next(&Request { worker, n_left, n_workers, n_held });
         let part = self.pool.take(worker, wished.min(n_tasks_max), may_repeat)?;
         let batch = self.n_dealt / u64::from(self.n_workers_at_begin);
@@ -296,11 +299,18 @@ impl Ledger {
         self.n_chunks_ever += 1;
         let id = self.n_chunks_ever;
         let chunk = Chunk { worker, id, tasks: part.tasks.clone(), batch };
-        let desk = self.desks.get_mut(worker as usize)?;
-        let is_first = desk.held.is_empty();
-        desk.held.push_back(Held { id, part, batch, sent_s: now_s, n_bytes: 0, is_first });
+        let state = self.states.get_mut(worker as usize)?;
+        let is_first = state.held.is_empty();
+        state.held.push_back(AssignedChunk {
+            id,
+            part,
+            batch,
+            sent_s: now_s,
+            n_bytes: 0,
+            is_first,
+        });
         if is_first {
-            desk.began_s = now_s + desk.pace.round_trip_s() / 2.0;
+            state.began_s = now_s + state.speed.round_trip_s() / 2.0;
             self.expect(worker, now_s);
         }
         Some(chunk)
@@ -309,55 +319,55 @@ impl Ledger {
     /// Schedules the departure of the next chunk, and the check whether the worker is missing.
     fn expect(&mut self, worker: u32, now_s: f64) {
         let patience_s = self.rules.patience_s;
-        let Some(desk) = self.desks.get_mut(worker as usize) else { return };
-        let Some(held) = desk.held.front().filter(|_| worker != 0) else { return };
-        let expected = desk.expected_end_s(&self.all);
+        let Some(state) = self.states.get_mut(worker as usize) else { return };
+        let Some(held) = state.held.front().filter(|_| worker != 0) else { return };
+        let expected = state.expected_end_s(&self.all);
         let leave_s = match (self.rules.prefetch, expected) {
-            (Prefetch::Late, Some((end_s, chunk_s))) => Some(end_s - desk.pace.lead_s(chunk_s)),
+            (Prefetch::Late, Some((end_s, chunk_s))) => Some(end_s - state.speed.lead_s(chunk_s)),
             (Prefetch::Always, _) => Some(now_s),
             (Prefetch::Late, None) | (Prefetch::Off, _) => None,
         };
-        if let Some(leave_s) = leave_s.filter(|_| desk.held.len() == 1) {
+        if let Some(leave_s) = leave_s.filter(|_| state.held.len() == 1) {
             self.alarms.set(leave_s, Alarm::Prefetch { worker, chunk: held.id });
         }
-        if !std::mem::replace(&mut desk.is_watched, true) {
+        if !std::mem::replace(&mut state.is_watched, true) {
             self.alarms.set(now_s + patience_s, Alarm::Watch { worker });
         }
     }
 
-    fn ring(&mut self, alarm: Alarm, now_s: f64) -> Option<Step> {
+    fn ring(&mut self, alarm: Alarm, now_s: f64) -> Option<LedgerAction> {
         match alarm {
             Alarm::Prefetch { worker, chunk } => {
-                let desk = self.desk(worker).filter(|desk| desk.is_in_use())?;
-                let is_still = desk.held.len() == 1 && desk.held.front()?.id == chunk;
+                let state = self.state(worker).filter(|state| state.is_in_use())?;
+                let is_still = state.held.len() == 1 && state.held.front()?.id == chunk;
                 if !is_still || self.is_wanted_by_idle() {
                     return None;
                 }
-                self.deal(worker, u64::MAX, now_s).map(Step::Deal)
+                self.deal(worker, u64::MAX, now_s).map(LedgerAction::Deal)
             }
             Alarm::Watch { worker } => self.watch(worker, now_s),
         }
     }
 
-    fn watch(&mut self, worker: u32, now_s: f64) -> Option<Step> {
+    fn watch(&mut self, worker: u32, now_s: f64) -> Option<LedgerAction> {
         let patience_s = self.rules.patience_s;
-        let desk = self.desks.get_mut(worker as usize)?;
-        desk.is_watched = false;
-        let is_busy = desk.presence == Presence::Busy;
-        if !is_busy && (desk.held.is_empty() || !desk.is_in_use()) {
+        let state = self.states.get_mut(worker as usize)?;
+        state.is_watched = false;
+        let is_busy = state.presence == Presence::Busy;
+        if !is_busy && (state.held.is_empty() || !state.is_in_use()) {
             return None;
         }
         // A chunk may take far longer than others, without anything being wrong.
-        let chunk_s = desk.expected_end_s(&self.all).map_or(0.0, |(_, chunk_s)| chunk_s);
-        let late_s = desk.began_s + patience_s + 10.0 * chunk_s;
-        if now_s < late_s || !std::mem::replace(&mut desk.is_late, true) {
+        let chunk_s = state.expected_end_s(&self.all).map_or(0.0, |(_, chunk_s)| chunk_s);
+        let late_s = state.began_s + patience_s + 10.0 * chunk_s;
+        if now_s < late_s || !std::mem::replace(&mut state.is_late, true) {
             // If the master itself was away, answers wait to be read.
-            desk.is_watched = true;
+            state.is_watched = true;
             self.alarms.set(late_s.max(now_s + LOOK_AGAIN_S), Alarm::Watch { worker });
             return None;
         }
         let n_tasks = self.dismiss(worker, Presence::Away);
-        Some(Step::Missed { worker, n_tasks })
+        Some(LedgerAction::Missed { worker, n_tasks })
     }
 
     /// Returns whether an idle worker waits for tasks in the pool.
@@ -365,7 +375,7 @@ impl Ledger {
         let has_work = |worker: &u32| self.pool.has_for(*worker, false);
         self.idle
             .iter()
-            .any(|worker| self.desk(*worker).is_some_and(Desk::is_idle) && has_work(worker))
+            .any(|worker| self.state(*worker).is_some_and(WorkerState::is_idle) && has_work(worker))
     }
 
     /// Tells the policy that the tasks left or the workers have changed.
@@ -383,8 +393,8 @@ impl Ledger {
         Work { n_tasks: self.pool.n_tasks(), n_workers: self.n_workers }
     }
 
-    fn desk(&self, worker: u32) -> Option<&Desk> {
-        self.desks.get(worker as usize)
+    fn state(&self, worker: u32) -> Option<&WorkerState> {
+        self.states.get(worker as usize)
     }
 }
 

@@ -116,9 +116,9 @@ mod worker;
 mod checkpoint;
 mod ledger;
 mod network;
-mod staff;
-mod talk;
+mod progress;
 mod tool;
+mod worker_pool;
 
 mod element;
 mod error;
@@ -127,7 +127,7 @@ mod options;
 mod panics;
 mod protocol;
 mod report;
-mod written;
+mod report_file;
 
 /// Parsers of files that a fault or another version may have made, for tests with arbitrary bytes.
 #[doc(hidden)]
@@ -146,14 +146,14 @@ pub use element::Element;
 pub use element::derived;
 pub use error::Error;
 pub use map::map;
-pub use master::{lead, lead_staff};
+pub use master::{lead, lead_with_pool};
 pub use master_worker_derive::Element;
 pub use message::{Message, MessageError, Plain, from_bytes, to_bytes};
 pub use network::{Network, NetworkFileError, NetworkSource};
 pub use options::{Cancel, Options, OptionsError, Prefetch, Talk, Workers};
 pub use program::{BoxError, Iteration, Program};
 pub use report::{IterationReport, Report, WorkerReport};
+pub use report_file::ReportFileError;
 pub use run::{Outcome, outcome, run};
-pub use staff::{Change, Forecast, Parked, Spawned, Staff, Wish};
 pub use worker::serve;
-pub use written::ReportFileError;
+pub use worker_pool::{FixedPool, Forecast, PoolChange, Spawned, WorkerDemand, WorkerPool};

@@ -7,15 +7,15 @@ use crate::Error;
 use crate::checkpoint::Checkpoint;
 use crate::ledger::{Ledger, Rules};
 use crate::message::Message;
-use crate::network::{self, Followed, Network, NetworkFileError};
+use crate::network::{self, Network, NetworkEstimator, NetworkFileError};
 use crate::options::{Options, OptionsError};
 use crate::program::{Iteration, Program};
+use crate::progress::ProgressReporter;
 use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
 use crate::report::{IterationReport, Report};
-use crate::staff::{Headcount, Parked, Staff, Wish};
-use crate::talk::Talker;
+use crate::report_file::ReportWriter;
 use crate::tool::{Observed, shares_of};
-use crate::written::Teller;
+use crate::worker_pool::{FixedPool, WorkerDemand, WorkerPool, WorkerTarget};
 use chunking::{Policy, Settings, by_name};
 use comm::Transport;
 use dealing_report::Iterated;
@@ -33,30 +33,30 @@ pub fn lead<P: Program, T: Transport>(
     transport: &mut T,
     options: &Options,
 ) -> Result<Report, Error> {
-    lead_staff(program, transport, options, &mut Parked)
+    lead_with_pool(program, transport, options, &mut FixedPool)
 }
 
 /// Like [`lead`], with a number of workers that changes during the run.
 ///
 /// # Errors
 /// As [`lead`].
-pub fn lead_staff<P: Program, T: Transport>(
+pub fn lead_with_pool<P: Program, T: Transport>(
     program: &mut P,
     transport: &mut T,
     options: &Options,
-    staff: &mut dyn Staff<T>,
+    worker_pool: &mut dyn WorkerPool<T>,
 ) -> Result<Report, Error> {
-    lead_to_end(program, transport, options, staff).0
+    lead_to_end(program, transport, options, worker_pool).0
 }
 
-/// Like [`lead_staff`]; also returns the workers missing at the end, which were told to end but may never receive it.
+/// Like [`lead_with_pool`]; also returns the workers missing at the end, which were told to end but may never receive it.
 pub(crate) fn lead_to_end<P: Program, T: Transport>(
     program: &mut P,
     transport: &mut T,
     options: &Options,
-    staff: &mut dyn Staff<T>,
+    worker_pool: &mut dyn WorkerPool<T>,
 ) -> (Result<Report, Error>, Vec<u32>) {
-    let mut master = Master::new(program, transport, options, staff);
+    let mut master = Master::new(program, transport, options, worker_pool);
     let led = master.lead();
     let missing = master.send_home();
     let finished = led.and_then(|report| {
@@ -81,11 +81,11 @@ struct Master<'a, P: Program, T> {
     program: &'a mut P,
     transport: &'a mut T,
     options: &'a Options,
-    staff: &'a mut dyn Staff<T>,
+    worker_pool: &'a mut dyn WorkerPool<T>,
     ledger: Ledger,
     claim: Option<Arc<Claim>>,
-    headcount: Headcount,
-    network: Followed,
+    worker_target: WorkerTarget,
+    network: NetworkEstimator,
     /// Error in the network file, if it cannot be used.
     problem: Option<NetworkFileError>,
     /// State sent to each worker, by rank.
@@ -97,8 +97,8 @@ struct Master<'a, P: Program, T> {
     quickest_s: f64,
     tally: Tally,
     report: Report,
-    talker: Talker,
-    teller: Teller,
+    reporter: ProgressReporter,
+    report_writer: ReportWriter,
     /// Time as last read, in seconds; reading a clock costs as much as a short message.
     now_s: f64,
     /// Whether the user's code has run since `now_s` was read.
@@ -112,7 +112,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         program: &'a mut P,
         transport: &'a mut T,
         options: &'a Options,
-        staff: &'a mut dyn Staff<T>,
+        worker_pool: &'a mut dyn WorkerPool<T>,
     ) -> Self {
         let claim = tuning_points::claim(shares_of(&options.policy)).map(Arc::new);
         // `lead` reports an unknown name.
@@ -133,18 +133,18 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let mut ledger = Ledger::new(policy, rules, transport.n_ranks());
         // Chunk numbers stay unique across runs, as no run deals a chunk in a nanosecond.
         ledger.number_from(1e9 * transport.now_s());
-        let headcount =
-            Headcount::new(options.workers, claim.clone()).starting_with(options.n_workers_first);
-        let talker = Talker::new(options.talk, program.n_iterations());
+        let worker_target = WorkerTarget::new(options.workers, claim.clone())
+            .starting_with(options.n_workers_first);
+        let reporter = ProgressReporter::new(options.talk, program.n_iterations());
         Self {
             program,
             transport,
             options,
-            staff,
+            worker_pool,
             ledger,
             claim,
-            headcount,
-            network: Followed::from_guess(guess),
+            worker_target,
+            network: NetworkEstimator::from_guess(guess),
             problem,
             known: Vec::new(),
             shared: None,
@@ -152,8 +152,8 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             quickest_s: f64::INFINITY,
             tally: Tally::default(),
             report: Report::new(&options.policy),
-            talker,
-            teller: Teller::new(),
+            reporter,
+            report_writer: ReportWriter::new(),
             now_s: 0.0,
             is_late: true,
             buffer: Vec::new(),
@@ -167,18 +167,18 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let mut number = self.resume()?;
         self.report.first_iteration = number;
         while let Some(iteration) = self.program.next(number) {
-            self.staff()?;
+            self.update_pool()?;
             let (report, dealt) = self.iterate(number, iteration)?;
             self.program.end_iteration(&report);
-            self.talker.end(&report, self.transport.now_s());
+            self.reporter.end(&report, self.transport.now_s());
             self.report.add(report, dealt, self.options.n_history);
-            self.teller.tell(&self.report.dealt, self.transport.now_s());
+            self.report_writer.write_when_due(&self.report.dealt, self.transport.now_s());
             number += 1;
             self.save(number)?;
         }
         self.remark_missing();
-        self.talker.finish(&self.report);
-        self.teller.finish(&self.report.dealt, self.options.report.as_deref())?;
+        self.reporter.finish(&self.report);
+        self.report_writer.finish(&self.report.dealt, self.options.report.as_deref())?;
         Ok(std::mem::take(&mut self.report))
     }
 
@@ -206,27 +206,27 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
     }
 
     /// Adds and removes workers between iterations.
-    fn staff(&mut self) -> Result<(), Error> {
+    fn update_pool(&mut self) -> Result<(), Error> {
         let n_present = self.n_present();
-        let n_max = self.staff.n_workers_max(n_present).min(self.n_allowed());
-        let wish = Wish {
-            n_workers: self.headcount.wish(n_present, n_max),
-            forecast: self.headcount.forecast(),
+        let n_max = self.worker_pool.n_workers_max(n_present).min(self.n_allowed());
+        let demand = WorkerDemand {
+            n_workers: self.worker_target.target(n_present, n_max),
+            forecast: self.worker_target.forecast(),
             n_iterations: self.report.n_iterations,
             present: self.ledger.present().collect(),
             idle: self.ledger.free().collect(),
         };
-        let change = self.staff.follow(self.transport, &wish)?;
+        let change = self.worker_pool.follow(self.transport, &demand)?;
         for rank in change.left {
             self.ledger.gone(rank);
         }
         if !change.remark.is_empty() {
-            self.talker.say(&change.remark);
+            self.reporter.say(&change.remark);
             self.report.remark(change.remark);
         }
         self.ledger.make_room(self.transport.n_ranks());
         self.known.resize(self.transport.n_ranks() as usize, Known::default());
-        self.headcount.show(self.n_present().min(self.n_allowed()));
+        self.worker_target.show(self.n_present().min(self.n_allowed()));
         Ok(())
     }
 
@@ -260,11 +260,11 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         }
         tuning_points::iteration(number, n_tasks, &mut || {
             began_s = self.look_at_clock();
-            self.headcount.iteration_began(number, began_s);
+            self.worker_target.iteration_began(number, began_s);
             self.tally.begin(began_s);
-            self.ledger.begin(n_tasks, &priorities, self.headcount.wished());
+            self.ledger.begin(n_tasks, &priorities, self.worker_target.current());
             let n_used = u32::try_from(self.ledger.in_use().count()).unwrap_or(u32::MAX);
-            self.talker.begin(number, n_tasks, n_used);
+            self.reporter.begin(number, n_tasks, n_used);
             result = self.compute(number);
             ended_s = self.transport.now_s();
         });
@@ -273,11 +273,11 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let (mut report, mut dealt) = self.tally.report(number, n_tasks, ended_s - began_s, used);
         dealt.parked = self.ledger.present().filter(|rank| !self.ledger.is_in_use(*rank)).collect();
         dealt.shares = self.claim.as_ref().and_then(|claim| claim.shares());
-        let n_max = self.staff.n_workers_max(self.n_present()).min(self.n_allowed());
+        let n_max = self.worker_pool.n_workers_max(self.n_present()).min(self.n_allowed());
         report.network = self.network.network();
-        self.headcount.iteration_ended(&report, ended_s, n_max);
-        report.reckoning = self.headcount.reckoning();
-        self.headcount.reason().clone_into(&mut report.staffing);
+        self.worker_target.iteration_ended(&report, ended_s, n_max);
+        report.reckoning = self.worker_target.reckoning();
+        self.worker_target.reason().clone_into(&mut report.staffing);
         dealt.reason.clone_from(&report.staffing);
         if self.claim.is_some() {
             let task_bytes = (report.input_bytes + report.shared_bytes) / n_tasks.max(1);
@@ -304,7 +304,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
              and the run ends without it",
             missing.join(", ")
         );
-        self.talker.say(&remark);
+        self.reporter.say(&remark);
         self.report.remark(remark);
     }
 

@@ -13,11 +13,11 @@
 //! Consequences for the number of workers (tunlet `worker-count`) and for chunk sizes (`chunking`).
 
 mod file;
-mod ways;
+mod round_trips;
 
 use crate::protocol::HEADER_BYTES;
+use round_trips::RoundTrips;
 use std::fmt;
-use ways::Ways;
 
 pub use file::NetworkFileError;
 pub(crate) use file::read;
@@ -59,7 +59,7 @@ impl Network {
     }
 
     /// Returns whether latency and cost per byte are known separately, and not only their sum.
-    pub(crate) fn is_told_apart(&self) -> bool {
+    pub(crate) fn is_separated(&self) -> bool {
         self.source != NetworkSource::OneSize
     }
 }
@@ -92,27 +92,27 @@ const ANSWER_S: f64 = 10.0;
 
 /// Running estimate of the cost of messages.
 #[derive(Debug, Default)]
-pub(crate) struct Followed {
-    ways: Ways,
+pub(crate) struct NetworkEstimator {
+    round_trips: RoundTrips,
     /// Worker that the last timing message was sent to, and the time, until the worker answers.
     asked: Option<(u32, f64)>,
     asked_s: Option<f64>,
 }
 
-impl Followed {
+impl NetworkEstimator {
     /// Starts from the values of a file.
     pub(crate) fn from_guess(guess: Option<Network>) -> Self {
-        Self { ways: Ways::new(guess), ..Self::default() }
+        Self { round_trips: RoundTrips::new(guess), ..Self::default() }
     }
 
     /// Returns the present estimate; `None` before the first measurement without a file.
     pub(crate) fn network(&self) -> Option<Network> {
-        self.ways.network()
+        self.round_trips.network()
     }
 
     /// Adds a round trip of `n_bytes`.
-    pub(crate) fn traveled(&mut self, n_bytes: u64, round_trip_s: f64) {
-        self.ways.add(n_bytes, round_trip_s);
+    pub(crate) fn add_round_trip(&mut self, n_bytes: u64, round_trip_s: f64) {
+        self.round_trips.add(n_bytes, round_trip_s);
     }
 
     /// Returns whether a timing message is due.
@@ -131,7 +131,7 @@ impl Followed {
     /// Records the answer to the timing message.
     pub(crate) fn answered(&mut self, worker: u32, now_s: f64) {
         if let Some((_, sent_s)) = self.asked.take_if(|(asked, _)| *asked == worker) {
-            self.ways.add(2 * HEADER_BYTES as u64, now_s - sent_s);
+            self.round_trips.add(2 * HEADER_BYTES as u64, now_s - sent_s);
         }
     }
 }
@@ -142,17 +142,17 @@ mod tests {
 
     #[test]
     fn a_message_for_measuring_leaves_now_and_then() {
-        let mut followed = Followed::default();
-        assert!(followed.is_due(5.0));
-        followed.asked(3, 5.0);
-        assert!(!followed.is_due(5.2));
-        followed.answered(2, 5.2);
-        assert_eq!(followed.network(), None);
-        followed.answered(3, 5.2);
-        followed.answered(3, 5.3);
-        let network = followed.network().unwrap();
+        let mut estimator = NetworkEstimator::default();
+        assert!(estimator.is_due(5.0));
+        estimator.asked(3, 5.0);
+        assert!(!estimator.is_due(5.2));
+        estimator.answered(2, 5.2);
+        assert_eq!(estimator.network(), None);
+        estimator.answered(3, 5.2);
+        estimator.answered(3, 5.3);
+        let network = estimator.network().unwrap();
         assert!((network.latency_s - 0.1).abs() < 1e-12, "{network:?}");
-        assert!(!followed.is_due(5.05) && followed.is_due(5.2));
+        assert!(!estimator.is_due(5.05) && estimator.is_due(5.2));
     }
 
     #[track_caller]
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn who_never_answers_is_asked_again_later() {
-        let mut followed = Followed::default();
-        followed.asked(3, 5.0);
-        assert!(!followed.is_due(14.0) && followed.is_due(15.0));
+        let mut estimator = NetworkEstimator::default();
+        estimator.asked(3, 5.0);
+        assert!(!estimator.is_due(14.0) && estimator.is_due(15.0));
     }
 }

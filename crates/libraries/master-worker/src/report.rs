@@ -1,7 +1,7 @@
 //! Reports of a run and of its iterations.
 
 use crate::network::Network;
-use dealing_report::{Dealt, Iterated};
+use dealing_report::{DealingReport, Iterated};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -153,7 +153,7 @@ pub struct Report {
     /// Tasks of all iterations.
     pub n_tasks: u64,
     /// Summary of the whole run: why workers were idle, how chunks were sized, what changed.
-    pub dealt: Dealt,
+    pub dealt: DealingReport,
     /// Remarks on the number of workers: which were started or released, or why none can be. The first 100.
     pub remarks: Vec<String>,
     /// Workers that did not come back from their last tasks, which others have done. A program that initialized MPI
@@ -166,7 +166,7 @@ const N_REMARKS_MAX: usize = 100;
 
 impl Report {
     pub(crate) fn new(policy: &str) -> Self {
-        Self { dealt: Dealt::new(policy), ..Self::default() }
+        Self { dealt: DealingReport::new(policy), ..Self::default() }
     }
 
     pub(crate) fn add(&mut self, iteration: IterationReport, dealt: Iterated, n_history: usize) {

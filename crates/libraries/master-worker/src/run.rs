@@ -1,9 +1,9 @@
 //! A run from start to end, on the ranks of a launcher or on threads.
 
 use crate::master::lead_to_end;
-use crate::staff::{Elastic, Limits, Source, Spawned, n_cores};
 use crate::worker::serve_to_end;
-use crate::{Error, Options, Program, Report, Workers, lead_staff, serve};
+use crate::worker_pool::{ElasticPool, Limits, Source, Spawned, n_cores};
+use crate::{Error, Options, Program, Report, Workers, lead_with_pool, serve};
 use comm::{CommError, MpiTransport, ThreadTransport, Transport};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
@@ -58,8 +58,8 @@ fn on_a_rank<P: Program>(
         leave(&mut end, is_somebody_missed)?;
         return Ok(None);
     }
-    let mut staff = Spawned::new(&end, options);
-    let (led, missing) = lead_to_end(&mut program, &mut end, options, &mut staff);
+    let mut worker_pool = Spawned::new(&end, options);
+    let (led, missing) = lead_to_end(&mut program, &mut end, options, &mut worker_pool);
     // Workers were told to end in any case; an error of the run matters more than one while leaving.
     let left = leave(&mut end, !missing.is_empty());
     let report = led?;
@@ -91,10 +91,10 @@ fn on_threads<P: Program>(mut program: P, options: &Options) -> Result<Outcome<P
         let n_max = options.n_workers_max.unwrap_or(0).max(n_threads - 1);
         let n_to_come = options.n_iterations_to_come;
         let limits = Limits { n_max, n_to_come, start_s: USUAL_START_S };
-        let mut staff = Elastic::new(threads, limits, None);
-        let led = lead_staff(&mut program, &mut master, options, &mut staff);
+        let mut worker_pool = ElasticPool::new(threads, limits, None);
+        let led = lead_with_pool(&mut program, &mut master, options, &mut worker_pool);
         drop(master);
-        for worker in staff.into_source().workers {
+        for worker in worker_pool.into_source().workers {
             // The master has seen the worker's error, and went on without the worker.
             let _ended = worker.join();
         }

@@ -56,7 +56,7 @@ pub fn page(summary: &Summary, timeline: Option<&Timeline>) -> String {
 
 /// Returns the page about the work dealt by a master, as recorded by the program `name`.
 #[must_use]
-pub fn dealt(dealt: &::dealing_report::Dealt, name: &str) -> String {
+pub fn dealt(dealt: &::dealing_report::DealingReport, name: &str) -> String {
     let content = html! {
         h1 { code { (crate::text::harmless(name)) } }
         (dealt::draw(Some(dealt)))

@@ -77,7 +77,7 @@ pub fn report(summary: &Summary, paths: &OutputPaths, style: Style) -> String {
 
 /// Returns the report of work dealt by a master, ending in a line feed.
 #[must_use]
-pub fn dealt(dealt: &::dealing_report::Dealt, style: Style) -> String {
+pub fn dealt(dealt: &::dealing_report::DealingReport, style: Style) -> String {
     let mut page = Page::new(style);
     dealt::write(&mut page, Some(dealt));
     page.into_text()

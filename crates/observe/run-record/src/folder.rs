@@ -19,7 +19,7 @@ use crate::summary::{FORMAT_VERSION, Summary};
 use crate::table::TableError;
 use crate::tuning::{self, TuningLines};
 use crate::whole_file::{replace, sync, sync_folder};
-use dealing_report::Dealt;
+use dealing_report::DealingReport;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -222,7 +222,7 @@ impl RunRecord {
     ///
     /// # Errors
     /// When the file is damaged.
-    pub fn read_dealt(&self) -> Result<Option<Dealt>, RecordError> {
+    pub fn read_dealt(&self) -> Result<Option<DealingReport>, RecordError> {
         let path = self.dir.join(DEALT);
         let Ok(text) = std::fs::read(&path) else { return Ok(None) };
         check(&path, &text)?;

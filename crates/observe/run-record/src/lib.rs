@@ -8,7 +8,7 @@
 //! | `events.parquet` | [`Event`]: all MPI calls | traced runs, at the end |
 //! | `function-events.parquet` | [`FunctionEvent`]: passages of measurement points | with `--app` or `--probe`, at the end |
 //! | `tuning.jsonl` | [`tuning`]: observations, decisions and actions of tunlets | runs with `--app`, as they happen |
-//! | `dealt.json` | [`dealing_report::Dealt`]: outcome of dealt work | by a program of masters and workers, as it runs |
+//! | `dealt.json` | [`dealing_report::DealingReport`]: outcome of dealt work | by a program of masters and workers, as it runs |
 //! | `resizes.jsonl` | [`resize_file`]: changes of the number of ranks | by a malleable program, as they happen |
 //! | `spool/` | [`spool`]: messages in order of arrival, until the record is assembled | during the run |
 //!

@@ -6,7 +6,7 @@
 use crate::function_sums::FunctionSums;
 use crate::function_totals::FunctionTotals;
 use crate::tuning::TuningSummary;
-use dealing_report::Dealt;
+use dealing_report::DealingReport;
 use resize_api::Resize;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ pub struct Summary {
     pub tuning: Option<TuningSummary>,
     /// Dealt work, as reported by a program of the master/worker library.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub dealt: Option<Dealt>,
+    pub dealt: Option<DealingReport>,
     /// Changes of a malleable program's number of ranks, in the order in which they ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resizes: Vec<Resize>,

@@ -3,7 +3,7 @@
 use crate::arguments::ReportOptions;
 use crate::terminal::Terminal;
 use anyhow::{Context, anyhow, ensure};
-use dealing_report::Dealt;
+use dealing_report::DealingReport;
 use std::process::ExitCode;
 
 /// Shows the file.
@@ -17,9 +17,9 @@ pub(super) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
         path.display()
     );
     // All fields have defaults: any other JSON object would be read as an empty report.
-    let is_report = |dealt: &Dealt| !dealt.policy.is_empty();
+    let is_report = |dealt: &DealingReport| !dealt.policy.is_empty();
     let dealt = serde_json::from_slice(&text).context("it is no JSON of that kind");
-    let dealt = dealt.and_then(|dealt: Dealt| {
+    let dealt = dealt.and_then(|dealt: DealingReport| {
         if is_report(&dealt) { Ok(dealt) } else { Err(anyhow!("it names no policy")) }
     });
     let dealt = dealt.with_context(|| {

@@ -15,20 +15,20 @@ pub(crate) enum Alarm {
 /// Alarms in order of time.
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
-    timed: BinaryHeap<Reverse<Timed>>,
+    timed: BinaryHeap<Reverse<TimedAlarm>>,
     /// Time of the next check whether a chunk can be taken back, in seconds.
     look_s: Option<f64>,
 }
 
 #[derive(Debug)]
-struct Timed {
+struct TimedAlarm {
     at_s: f64,
     alarm: Alarm,
 }
 
 impl Alarms {
     pub(crate) fn set(&mut self, at_s: f64, alarm: Alarm) {
-        self.timed.push(Reverse(Timed { at_s, alarm }));
+        self.timed.push(Reverse(TimedAlarm { at_s, alarm }));
     }
 
     /// Removes and returns an alarm whose time has come.
@@ -50,22 +50,22 @@ impl Alarms {
     }
 }
 
-impl Ord for Timed {
+impl Ord for TimedAlarm {
     fn cmp(&self, other: &Self) -> Ordering {
         self.at_s.total_cmp(&other.at_s)
     }
 }
 
-impl PartialOrd for Timed {
+impl PartialOrd for TimedAlarm {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Timed {
+impl PartialEq for TimedAlarm {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Timed {}
+impl Eq for TimedAlarm {}

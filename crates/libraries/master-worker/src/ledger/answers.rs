@@ -1,7 +1,7 @@
 //! Events from workers: results, failures, deaths.
 
-use super::desk::{Held, Presence};
 use super::pool::Part;
+use super::worker_state::{AssignedChunk, Presence};
 use super::{Done, Ledger, Measured};
 use chunking::Completed;
 use std::ops::Range;
@@ -18,26 +18,26 @@ impl Ledger {
         let held = self.answer(worker, chunk, now_s)?;
         let n_tasks = held.part.n_tasks();
         let compute_s = measured.compute_s;
-        let desk = &mut self.desks[worker as usize];
+        let state = &mut self.states[worker as usize];
         let round_trip_s = (now_s - held.sent_s - compute_s).max(0.0);
         let overhead_s = match held.is_first {
             false => measured.waited_s.max(0.0),
             // Before its first message, a worker may still be starting.
-            true if desk.pace.chunk_s(1).is_none() => desk.pace.round_trip_s() / 2.0,
+            true if state.speed.chunk_s(1).is_none() => state.speed.round_trip_s() / 2.0,
             true => round_trip_s / 2.0,
         };
-        let was_waited_for = held.is_first && worker != 0 && desk.pace.chunk_s(1).is_some();
+        let was_waited_for = held.is_first && worker != 0 && state.speed.chunk_s(1).is_some();
         let round_trip_s = was_waited_for.then_some(round_trip_s);
         if let Some(round_trip_s) = round_trip_s {
-            desk.pace.traveled(round_trip_s);
+            state.speed.add_round_trip(round_trip_s);
         }
-        desk.pace.computed(n_tasks, compute_s);
+        state.speed.computed(n_tasks, compute_s);
         self.all.computed(n_tasks, compute_s);
-        let way_s = desk.pace.round_trip_s() / 2.0;
+        let one_way_s = state.speed.round_trip_s() / 2.0;
         self.policy.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
         self.n_tasks_open -= n_tasks.min(self.n_tasks_open);
         let (tasks, batch, n_bytes) = (held.part.tasks, held.batch, held.n_bytes);
-        Some(Done { tasks, batch, n_bytes, way_s, round_trip_s })
+        Some(Done { tasks, batch, n_bytes, one_way_s, round_trip_s })
     }
 
     /// Records that a chunk failed. It is dealt again, unless it failed too often: then its tasks
@@ -62,28 +62,28 @@ impl Ledger {
 
     /// Puts a worker's chunks back into the pool; returns their number of tasks.
     pub(super) fn dismiss(&mut self, worker: u32, presence: Presence) -> u64 {
-        let Some(desk) = self.desks.get_mut(worker as usize) else { return 0 };
-        desk.presence = presence;
-        let n_tasks = desk.n_held();
-        for held in std::mem::take(&mut desk.held) {
+        let Some(state) = self.states.get_mut(worker as usize) else { return 0 };
+        state.presence = presence;
+        let n_tasks = state.n_held();
+        for held in std::mem::take(&mut state.held) {
             self.pool.put(held.part);
         }
         self.restart();
         n_tasks
     }
 
-    /// Takes an answered chunk off the worker's desk; `None` if the worker no longer held it.
-    fn answer(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<Held> {
-        let desk = self.desks.get_mut(worker as usize)?;
-        desk.is_late = false;
-        let was_away = matches!(desk.presence, Presence::Busy | Presence::Away);
+    /// Takes an answered chunk off the worker's list; `None` if the worker no longer held it.
+    fn answer(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<AssignedChunk> {
+        let state = self.states.get_mut(worker as usize)?;
+        state.is_late = false;
+        let was_away = matches!(state.presence, Presence::Busy | Presence::Away);
         if was_away {
-            desk.presence = Presence::InUse;
+            state.presence = Presence::InUse;
         }
-        let held = desk.take(chunk);
+        let held = state.take(chunk);
         if held.is_some() || was_away {
-            desk.began_s = now_s;
-            if desk.is_idle() && worker != 0 {
+            state.began_s = now_s;
+            if state.is_idle() && worker != 0 {
                 self.idle.push_back(worker);
             } else {
                 self.expect(worker, now_s);

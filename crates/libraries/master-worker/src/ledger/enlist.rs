@@ -1,7 +1,7 @@
 //! Workers that join a running iteration.
 
 use super::Ledger;
-use super::desk::Presence;
+use super::worker_state::Presence;
 
 impl Ledger {
     /// Number of tasks that no worker holds.
@@ -13,12 +13,12 @@ impl Ledger {
     /// do.
     pub(crate) fn enlist(&mut self, n_workers: u32) -> u32 {
         let mut n_used = u32::try_from(self.in_use().count()).unwrap_or(u32::MAX);
-        for (worker, desk) in (0..).zip(&mut self.desks).skip(1) {
+        for (worker, state) in (0..).zip(&mut self.states).skip(1) {
             if n_workers <= n_used {
                 break;
             }
-            if desk.presence == Presence::Parked && desk.held.is_empty() {
-                desk.presence = Presence::InUse;
+            if state.presence == Presence::Parked && state.held.is_empty() {
+                state.presence = Presence::InUse;
                 self.idle.push_back(worker);
                 n_used += 1;
             }

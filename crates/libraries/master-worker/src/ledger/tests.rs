@@ -22,11 +22,11 @@ fn measured(compute_s: f64) -> Measured {
 /// All steps at one time: which worker gets which tasks, and which chunks are taken back (as `0..0`).
 fn steps(ledger: &mut Ledger, now_s: f64) -> Vec<(u32, Range<u64>)> {
     let mut dealt = Vec::new();
-    while let Some(step) = ledger.next_step(now_s) {
+    while let Some(step) = ledger.next_action(now_s) {
         match step {
-            Step::Deal(chunk) => dealt.push((chunk.worker, chunk.tasks)),
-            Step::Retract { worker, .. } => dealt.push((worker, 0..0)),
-            Step::Missed { worker, n_tasks } => dealt.push((worker, n_tasks..n_tasks)),
+            LedgerAction::Deal(chunk) => dealt.push((chunk.worker, chunk.tasks)),
+            LedgerAction::Retract { worker, .. } => dealt.push((worker, 0..0)),
+            LedgerAction::Missed { worker, n_tasks } => dealt.push((worker, n_tasks..n_tasks)),
         }
     }
     dealt
@@ -197,20 +197,20 @@ struct World {
 impl World {
     /// Carries out the master's steps; a message that takes a chunk back arrives in time, or too late.
     fn master(&mut self, is_late: bool) {
-        while let Some(step) = self.ledger.next_step(self.now_s) {
+        while let Some(step) = self.ledger.next_action(self.now_s) {
             match step {
-                Step::Deal(chunk) => {
+                LedgerAction::Deal(chunk) => {
                     let queue = self.queues.get_mut(&chunk.worker).expect("it is not gone");
                     queue.push_back((chunk.id, chunk.tasks));
                 }
-                Step::Retract { worker, chunk } if !is_late => {
+                LedgerAction::Retract { worker, chunk } if !is_late => {
                     let queue = self.queues.get_mut(&worker).expect("it is not gone");
                     let begun = queue.pop_front();
                     queue.retain(|(id, _)| *id != chunk);
                     queue.extend(begun);
                     queue.rotate_right(1);
                 }
-                Step::Retract { .. } | Step::Missed { .. } => {}
+                LedgerAction::Retract { .. } | LedgerAction::Missed { .. } => {}
             }
         }
         if self.ledger.is_alone()

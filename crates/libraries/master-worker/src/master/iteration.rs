@@ -2,12 +2,12 @@
 
 use super::{Known, Master, bytes_of};
 use crate::Error;
-use crate::ledger::{Chunk, Done, Measured, Step};
+use crate::ledger::{Chunk, Done, LedgerAction, Measured};
 use crate::message::Message;
 use crate::panics::caught;
 use crate::program::Program;
 use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
-use crate::staff::Timed;
+use crate::worker_pool::ChunkTimes;
 use comm::{CommError, Envelope, Transport};
 use std::time::Duration;
 
@@ -26,23 +26,23 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             if self.options.cancel.is_canceled() {
                 return Err(Error::Canceled { iteration: number });
             }
-            while let Some(step) = self.ledger.next_step(self.now_s) {
+            while let Some(step) = self.ledger.next_action(self.now_s) {
                 self.carry_out(step, number)?;
             }
-            self.talker.tick(self.now_s, || self.ledger.n_open());
+            self.reporter.tick(self.now_s, || self.ledger.n_open());
             self.listen(number)?;
         }
         Ok(())
     }
 
-    fn carry_out(&mut self, step: Step, number: u64) -> Result<(), Error> {
+    fn carry_out(&mut self, step: LedgerAction, number: u64) -> Result<(), Error> {
         match step {
-            Step::Deal(chunk) => self.deal(&chunk, number),
-            Step::Retract { worker, chunk } => {
+            LedgerAction::Deal(chunk) => self.deal(&chunk, number),
+            LedgerAction::Retract { worker, chunk } => {
                 self.tally.retracted();
                 self.retract(worker, chunk, number)
             }
-            Step::Missed { .. } => {
+            LedgerAction::Missed { .. } => {
                 self.tally.lost();
                 Ok(())
             }
@@ -137,7 +137,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let now_s = self.look_at_clock();
         // A worker without work in this iteration would answer in a later one, or never.
         let is_due = !self.ledger.is_done() && self.network.is_due(now_s);
-        let Some(worker) = self.ledger.who_waits().filter(|_| is_due) else { return Ok(()) };
+        let Some(worker) = self.ledger.idle_worker().filter(|_| is_due) else { return Ok(()) };
         let sent = self.transport.send(worker, TAG, &[&Header::of(Kind::Ping, number).to_bytes()]);
         self.network.asked(worker, now_s);
         self.unless_gone(worker, sent)
@@ -213,11 +213,11 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                         done.round_trip_s.filter(|_| timed.shared_bytes == 0)
                     {
                         let n_bytes = done.n_bytes + (HEADER_BYTES + n_bytes) as u64;
-                        self.network.traveled(n_bytes, round_trip_s);
+                        self.network.add_round_trip(n_bytes, round_trip_s);
                     }
                     let times_s = [timed.began_s, timed.ended_s];
                     self.tally.timed(worker, header.chunk, &done, times_s);
-                    self.headcount.chunk_done(&timed);
+                    self.worker_target.chunk_done(&timed);
                     self.recover(done, output)?;
                     self.reinforce();
                 }
@@ -254,7 +254,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                 self.tally.done(0, &done, measured, 0);
                 self.tally.timed(0, chunk.id, &done, [began_s, now_s]);
                 if self.ledger.is_alone() {
-                    self.headcount.chunk_done(&alone(&done, [began_s, now_s]));
+                    self.worker_target.chunk_done(&alone(&done, [began_s, now_s]));
                 }
                 self.recover(done, output)
             }
@@ -289,9 +289,9 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         }
         let n_workers = u32::try_from(self.ledger.in_use().count()).unwrap_or(u32::MAX);
         let n_present = self.n_present().min(self.n_allowed());
-        if let Some(n_workers) = self.headcount.joining(n_undealt, n_workers, n_present) {
+        if let Some(n_workers) = self.worker_target.joining(n_undealt, n_workers, n_present) {
             let n_workers = self.ledger.enlist(n_workers);
-            self.headcount.joined(n_workers);
+            self.worker_target.joined(n_workers);
         }
     }
 
@@ -326,27 +326,27 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     }
 
     /// Returns a chunk's times on the master's clock.
-    fn timed(&mut self, worker: u32, done: &Done, measured: Measured) -> Timed {
+    fn timed(&mut self, worker: u32, done: &Done, measured: Measured) -> ChunkTimes {
         let known = self.known.get_mut(worker as usize);
         let shared_bytes = known.map_or(0, |known| std::mem::take(&mut known.n_bytes_before));
         let round_trip_s = done.round_trip_s.unwrap_or(f64::INFINITY);
         self.quickest_s = self.quickest_s.min(round_trip_s);
         // The way back takes as long as a short message.
-        let back_s = done.way_s.min(self.quickest_s / 2.0);
+        let back_s = done.one_way_s.min(self.quickest_s / 2.0);
         let message_s = done.round_trip_s.map(|round_trip_s| round_trip_s - back_s);
         let n_tasks = done.tasks.end - done.tasks.start;
         let ended_s = self.now_s - back_s;
         let (batch, began_s) = (done.batch, ended_s - measured.compute_s);
-        Timed { worker, batch, n_tasks, shared_bytes, message_s, began_s, ended_s }
+        ChunkTimes { worker, batch, n_tasks, shared_bytes, message_s, began_s, ended_s }
     }
 }
 
 /// Times of a chunk that the master computed while no worker was there; they count as a worker's, so that the
 /// model can predict what workers would gain.
-fn alone(done: &Done, [began_s, ended_s]: [f64; 2]) -> Timed {
+fn alone(done: &Done, [began_s, ended_s]: [f64; 2]) -> ChunkTimes {
     let (batch, n_tasks) = (done.batch, done.tasks.end - done.tasks.start);
     let (worker, shared_bytes, message_s) = (1, 0, Some(USUAL_MESSAGE_S));
-    Timed { worker, batch, n_tasks, shared_bytes, message_s, began_s, ended_s }
+    ChunkTimes { worker, batch, n_tasks, shared_bytes, message_s, began_s, ended_s }
 }
 
 /// Assumed time of a message to a worker before one was measured, in seconds.

@@ -8,13 +8,13 @@ use super::svg::stacked;
 use super::{rest, section};
 use crate::text::harmless;
 use crate::units::{bytes, count, percent, seconds, share_of, whole};
-use dealing_report::{Change, Dealt, Sums, Worker};
+use dealing_report::{DealingReport, IterationChange, Sums, Worker};
 use maud::{Markup, html};
 
 const N_WORKERS_MAX: usize = 256;
 const N_CHANGES_MAX: usize = 200;
 
-pub(super) fn draw(dealt: Option<&Dealt>) -> Markup {
+pub(super) fn draw(dealt: Option<&DealingReport>) -> Markup {
     let Some(dealt) = dealt.filter(|dealt| dealt.sums.n_iterations != 0) else { return html! {} };
     let content = html! {
         (facts(&dealt.sums))
@@ -65,7 +65,7 @@ const PARTS: [Part; 5] = [
     ("messages", "other", Worker::other_s),
 ];
 
-fn workers(dealt: &Dealt) -> Markup {
+fn workers(dealt: &DealingReport) -> Markup {
     html! {
         p.legend {
             @for (what, class, _) in PARTS { span class={ "key " (class) } {} (what) }
@@ -99,7 +99,7 @@ fn row(worker: &Worker) -> Markup {
     }
 }
 
-fn changes(dealt: &Dealt) -> Markup {
+fn changes(dealt: &DealingReport) -> Markup {
     if dealt.changes.is_empty() {
         return html! {};
     }
@@ -112,7 +112,7 @@ fn changes(dealt: &Dealt) -> Markup {
     }
 }
 
-fn change_row(change: &Change) -> Markup {
+fn change_row(change: &IterationChange) -> Markup {
     let number = |value: Option<f64>| match value {
         Some(value) if value.fract().abs() < 1e-9 => format!("{value:.0}"),
         Some(value) => format!("{value:.3}"),

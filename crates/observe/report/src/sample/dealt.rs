@@ -1,6 +1,6 @@
 //! Sample run of a master and workers.
 
-use dealing_report::{Chunk, Dealt, Iterated, Sums, Worker};
+use dealing_report::{Chunk, DealingReport, Iterated, Sums, Worker};
 
 const N_TASKS: u64 = 1000;
 const TASK_S: f64 = 0.4e-3;
@@ -8,8 +8,8 @@ const WAY_S: f64 = 0.6e-3;
 
 /// Returns `n_iterations` iterations, dealt by factoring to `n_workers`, and to fewer in the second half.
 #[must_use]
-pub fn dealt(n_workers: u32, n_iterations: u64) -> Dealt {
-    let mut dealt = Dealt::new("fac2");
+pub fn dealt(n_workers: u32, n_iterations: u64) -> DealingReport {
+    let mut dealt = DealingReport::new("fac2");
     for number in 0..n_iterations {
         let n_used = if number < n_iterations / 2 { n_workers } else { (n_workers * 3 / 4).max(1) };
         let heavier = 1.0 + 0.3 * (number as f64 / 5.0).sin();

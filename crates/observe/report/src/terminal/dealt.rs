@@ -2,9 +2,9 @@
 
 use super::page::{INDENT, Page};
 use crate::text::harmless;
-use dealing_report::Dealt;
+use dealing_report::DealingReport;
 
-pub(super) fn write(page: &mut Page, dealt: Option<&Dealt>) {
+pub(super) fn write(page: &mut Page, dealt: Option<&DealingReport>) {
     let lines =
         dealt.map(|dealt| dealing_report::lines(dealt, page.width() - INDENT)).unwrap_or_default();
     if !lines.is_empty() {

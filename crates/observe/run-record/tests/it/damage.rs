@@ -148,7 +148,7 @@ fn a_damaged_line_of_the_program_costs_itself_only() {
 fn a_damaged_report_of_dealt_work_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let record = record(dir.path());
-    let dealt = dealing_report::Dealt::new("best");
+    let dealt = dealing_report::DealingReport::new("best");
     let good = seal(&serde_json::to_string(&dealt).unwrap());
     let path = dir.path().join("dealt.json");
     for bytes in damages(good.as_bytes()) {

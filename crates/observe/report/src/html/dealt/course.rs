@@ -2,7 +2,7 @@
 
 use super::super::svg::short;
 use crate::units::seconds;
-use dealing_report::{Dealt, IterationLine};
+use dealing_report::{DealingReport, IterationLine};
 use maud::{Markup, html};
 
 const WIDTH: f64 = 1000.0;
@@ -14,7 +14,7 @@ const GAP: f64 = 16.0;
 const TOP: f64 = 8.0;
 
 /// Draws the time of each iteration over its ideal time, and the number of workers below.
-pub(super) fn draw(dealt: &Dealt) -> Markup {
+pub(super) fn draw(dealt: &DealingReport) -> Markup {
     let lines = &dealt.iterations;
     if lines.len() < 2 {
         return html! {};

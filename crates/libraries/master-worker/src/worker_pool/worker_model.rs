@@ -8,8 +8,8 @@
 //!
 //! The unit of work is a byte here, so that shared data count with the first chunk.
 
-use super::trials::{Seen, Trials, Undo};
-use super::{Forecast, Timed};
+use super::trials::{TaskTimes, Trials, Undo};
+use super::{ChunkTimes, Forecast};
 use crate::network::Network;
 use crate::report::IterationReport;
 use app_description::Application;
@@ -22,11 +22,11 @@ use tunlets::{Applied, Decision, EventNews, IterationNews, News, Tunlet, World};
 const TUNLET: &str = "worker-count";
 
 /// Model of the number of workers; see the module.
-pub(crate) struct Tuned {
+pub(crate) struct WorkerModel {
     tunlet: WorkerCount,
     /// Cost of messages that the tunlet calculates with.
     network: Option<Network>,
-    places: Places,
+    indices: PointIndices,
     n_workers: u32,
     wanted: Option<Wanted>,
     bytes: Bytes,
@@ -66,7 +66,7 @@ struct Messages {
 }
 
 /// Positions of events and variables in the description.
-struct Places {
+struct PointIndices {
     iteration_start: usize,
     send: usize,
     compute_start: usize,
@@ -74,18 +74,21 @@ struct Places {
     n_workers: usize,
 }
 
-impl fmt::Debug for Tuned {
+impl fmt::Debug for WorkerModel {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Tuned").field("n_workers", &self.n_workers).finish_non_exhaustive()
+        formatter
+            .debug_struct("WorkerModel")
+            .field("n_workers", &self.n_workers)
+            .finish_non_exhaustive()
     }
 }
 
-impl Tuned {
+impl WorkerModel {
     /// Creates the model after the first iteration, which shows what is sent. It never asks for more than `n_max`.
     pub(crate) fn new(first: &IterationReport, n_workers: u32, n_max: u32) -> Option<Self> {
         let (application, _) = app_description::read(DESCRIPTION);
         let mut application = application?;
-        let places = Places::new(&application)?;
+        let indices = PointIndices::new(&application)?;
         let bytes = Bytes::of(first, first.input_bytes < first.shared_bytes);
         let returned = first.output_bytes as f64 / bytes.total.max(1) as f64;
         let options = [
@@ -99,13 +102,13 @@ impl Tuned {
         let mut world = World { n_ranks: n_max + 1, ..World::default() };
         world.actors = vec![vec![Rank(0)], (1..=n_max).map(Rank).collect()];
         world.values = vec![None; application.tuning_points.len()];
-        world.values[places.n_workers] = Some(Value::Int(i64::from(n_workers)));
+        world.values[indices.n_workers] = Some(Value::Int(i64::from(n_workers)));
         let mut tunlet = WorkerCount::default();
         tunlet.begin(&application, &world).ok()?;
         Some(Self {
             tunlet,
             network: None,
-            places,
+            indices,
             n_workers,
             wanted: None,
             bytes,
@@ -119,7 +122,7 @@ impl Tuned {
     }
 
     /// Number of workers for the next iteration.
-    pub(crate) fn n_wished(&self) -> u32 {
+    pub(crate) fn n_wanted(&self) -> u32 {
         self.wanted.as_ref().map_or(self.n_workers, |wanted| wanted.n_workers)
     }
 
@@ -156,18 +159,18 @@ impl Tuned {
             self.trials.changed(old);
         }
         let [from, to] = [old, n_workers].map(|n| Value::Int(i64::from(n)));
-        let (point, time_s) = (self.places.n_workers, self.ended_s);
+        let (point, time_s) = (self.indices.n_workers, self.ended_s);
         let is_own = wanted.as_ref().is_some_and(|wanted| wanted.n_workers == n_workers);
         let applied = Applied { point, old: from, new: to, time_s, hit: 1, is_own };
         self.tunlet.hear(&News::Applied(applied), &mut Vec::new());
         self.n_workers = n_workers;
-        let Wanted { n_workers: wished, reason, is_undo } = wanted.filter(|_| n_workers != old)?;
-        Some(match (is_undo, n_workers == wished) {
+        let Wanted { n_workers: wanted, reason, is_undo } = wanted.filter(|_| n_workers != old)?;
+        Some(match (is_undo, n_workers == wanted) {
             (true, _) => format!("{n_workers} workers again because {reason}"),
             (false, true) => format!("{n_workers} workers instead of {old} because {reason}"),
             (false, false) => {
                 format!(
-                    "{n_workers} workers instead of {old}, with {wished} wished for because {reason}"
+                    "{n_workers} workers instead of {old}, with {wanted} wanted because {reason}"
                 )
             }
         })
@@ -177,7 +180,7 @@ impl Tuned {
     pub(crate) fn joined(&mut self, n_workers: u32) {
         self.trials = Trials::default();
         let [old, new] = [self.n_workers, n_workers].map(|n| Value::Int(i64::from(n)));
-        let (point, time_s) = (self.places.n_workers, self.ended_s);
+        let (point, time_s) = (self.indices.n_workers, self.ended_s);
         let applied = Applied { point, old, new, time_s, hit: 1, is_own: false };
         self.tunlet.hear(&News::Applied(applied), &mut Vec::new());
         self.n_workers = n_workers;
@@ -187,21 +190,21 @@ impl Tuned {
         self.n_tasks = 0;
         let n_workers = u64::from(self.n_workers);
         let values = [number, n_workers, self.bytes.total, 1].map(whole).into();
-        self.hear_event(self.places.iteration_start, 0, began_s, values);
+        self.hear_event(self.indices.iteration_start, 0, began_s, values);
     }
 
-    pub(crate) fn chunk_done(&mut self, chunk: &Timed) {
+    pub(crate) fn chunk_done(&mut self, chunk: &ChunkTimes) {
         let (worker, batch) = (chunk.worker, u64::from(chunk.batch));
         self.n_tasks += chunk.n_tasks;
         if let Some(message_s) = chunk.message_s {
             self.messages.add(message_s);
             let n_bytes = self.bytes.of_chunk(chunk);
             let sent = [u64::from(worker), batch, n_bytes].map(whole).into();
-            self.hear_event(self.places.send, 0, chunk.began_s - message_s, sent);
+            self.hear_event(self.indices.send, 0, chunk.began_s - message_s, sent);
         }
         let computed: Vec<Value> = [0, batch, chunk.n_tasks].map(whole).into();
-        self.hear_event(self.places.compute_start, worker, chunk.began_s, computed.clone());
-        self.hear_event(self.places.compute_end, worker, chunk.ended_s, computed);
+        self.hear_event(self.indices.compute_start, worker, chunk.began_s, computed.clone());
+        self.hear_event(self.indices.compute_end, worker, chunk.ended_s, computed);
     }
 
     /// Feeds an iteration to the tunlet, which may then want another number.
@@ -209,7 +212,7 @@ impl Tuned {
         self.ended_s = ended_s;
         self.compute_s = report.compute_s();
         self.messages.average();
-        self.network = report.network.filter(Network::is_told_apart);
+        self.network = report.network.filter(Network::is_separated);
         let cost = |known: Network| Cost { latency_s: known.latency_s, byte_s: known.s_per_byte };
         self.tunlet.set_network_cost(self.network.map(cost));
         self.bytes = Bytes::of(report, self.bytes.is_same);
@@ -220,7 +223,8 @@ impl Tuned {
         let news = IterationNews { number, end_s: ended_s, duration_s, work };
         self.tunlet.hear(&News::Iteration(news), &mut self.decisions);
         let n_tasks = report.n_tasks.max(1) as f64;
-        let seen = Seen { task_s: duration_s / n_tasks, compute_task_s: self.compute_s / n_tasks };
+        let seen =
+            TaskTimes { task_s: duration_s / n_tasks, compute_task_s: self.compute_s / n_tasks };
         let undo = self.trials.iteration(self.n_workers, seen);
         let decision = self.decisions.drain(..).next_back();
         self.wanted = match undo {
@@ -263,7 +267,7 @@ impl Bytes {
     /// Bytes sent with a chunk and just before it.
     #[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
     #[expect(clippy::cast_sign_loss, reason = "a conversion of floats saturates")]
-    fn of_chunk(&self, chunk: &Timed) -> u64 {
+    fn of_chunk(&self, chunk: &ChunkTimes) -> u64 {
         chunk.shared_bytes + (self.of_task * chunk.n_tasks as f64) as u64
     }
 }
@@ -282,7 +286,7 @@ impl Messages {
     }
 }
 
-impl Places {
+impl PointIndices {
     fn new(application: &Application) -> Option<Self> {
         let event = |name| application.events.iter().position(|event| event.name == name);
         Some(Self {

@@ -1,7 +1,7 @@
 //! Starts and ends workers while the program runs, as [`Growth`] decides.
 
-use super::growth::{Growth, Limits, Step};
-use super::{Change, Staff, Wish};
+use super::growth::{Growth, Limits, PoolAction};
+use super::{PoolChange, WorkerDemand, WorkerPool};
 use crate::protocol::{Header, Kind, TAG};
 use comm::{CommError, Transport};
 use std::time::Duration;
@@ -24,9 +24,9 @@ pub(crate) trait Source<T> {
     }
 }
 
-/// Staff that grows and shrinks; see the module.
+/// Pool of workers that grows and shrinks; see the module.
 #[derive(Debug)]
-pub(crate) struct Elastic<S> {
+pub(crate) struct ElasticPool<S> {
     source: S,
     growth: Growth,
     added: Vec<u32>,
@@ -38,7 +38,7 @@ pub(crate) struct Elastic<S> {
     dear_with: Option<u32>,
 }
 
-impl<S> Elastic<S> {
+impl<S> ElasticPool<S> {
     /// `refusal` is the reason why no worker can be started, if known.
     pub(crate) fn new(source: S, limits: Limits, refusal: Option<String>) -> Self {
         let (growth, added) = (Growth::new(limits), Vec::new());
@@ -46,7 +46,7 @@ impl<S> Elastic<S> {
     }
 
     /// Suppresses the report of a refusal, when more workers were not requested.
-    pub(crate) fn unasked(self) -> Self {
+    pub(crate) fn without_refusal_report(self) -> Self {
         Self { is_told: true, ..self }
     }
 
@@ -91,20 +91,20 @@ impl<S> Elastic<S> {
         transport: &mut T,
         n: u32,
         why: &str,
-        wish: &Wish,
-    ) -> Result<Change, CommError>
+        demand: &WorkerDemand,
+    ) -> Result<PoolChange, CommError>
     where
         S: Source<T>,
     {
         let began_s = transport.now_s();
-        let n_started = self.start(transport, n, wish.n_iterations)?;
+        let n_started = self.start(transport, n, demand.n_iterations)?;
         let start_s = transport.now_s() - began_s;
         let started = (n_started != 0)
             .then(|| format!("workers: {n_started} started in {start_s:.3} s because {why}"));
-        let n_present = u32::try_from(wish.present.len()).unwrap_or(u32::MAX);
+        let n_present = u32::try_from(demand.present.len()).unwrap_or(u32::MAX);
         let refused = self.tell(n_present + n_started);
         let remarks: Vec<String> = started.into_iter().chain(refused).collect();
-        Ok(Change { left: Vec::new(), remark: remarks.join("; ") })
+        Ok(PoolChange { left: Vec::new(), remark: remarks.join("; ") })
     }
 
     /// Releases workers: all are told to end before the first is waited for.
@@ -137,36 +137,42 @@ impl<S> Elastic<S> {
     }
 }
 
-impl<T: Transport, S: Source<T>> Staff<T> for Elastic<S> {
+impl<T: Transport, S: Source<T>> WorkerPool<T> for ElasticPool<S> {
     fn n_workers_max(&self, n_present: u32) -> u32 {
         if self.refusal.is_some() { n_present } else { n_present.max(self.growth.n_max()) }
     }
 
-    fn follow(&mut self, transport: &mut T, wish: &Wish) -> Result<Change, CommError> {
-        let n_present = u32::try_from(wish.present.len()).unwrap_or(u32::MAX);
-        self.added.retain(|rank| wish.present.contains(rank));
+    fn follow(
+        &mut self,
+        transport: &mut T,
+        demand: &WorkerDemand,
+    ) -> Result<PoolChange, CommError> {
+        let n_present = u32::try_from(demand.present.len()).unwrap_or(u32::MAX);
+        self.added.retain(|rank| demand.present.contains(rank));
         if let Some(remark) = self.tell(n_present) {
-            return Ok(Change { left: Vec::new(), remark });
+            return Ok(PoolChange { left: Vec::new(), remark });
         }
-        match self.growth.step(wish, &self.added) {
-            Step::Start { n, why } if self.refusal.is_none() => {
-                self.start_some(transport, n, &why, wish)
+        match self.growth.action(demand, &self.added) {
+            PoolAction::Start { n, why } if self.refusal.is_none() => {
+                self.start_some(transport, n, &why, demand)
             }
-            Step::Release(left) => {
+            PoolAction::Release(left) => {
                 let began_s = transport.now_s();
                 self.release(transport, &left)?;
-                self.growth.cool_down(wish.n_iterations);
+                self.growth.cool_down(demand.n_iterations);
                 let (n, leave_s) = (left.len(), transport.now_s() - began_s);
                 let remark = format!(
                     "workers: {n} let go in {leave_s:.3} s because the last iterations had no use for them"
                 );
-                Ok(Change { left, remark })
+                Ok(PoolChange { left, remark })
             }
-            Step::TooDear { why } if self.dear_with.replace(n_present) != Some(n_present) => {
+            PoolAction::TooDear { why } if self.dear_with.replace(n_present) != Some(n_present) => {
                 let remark = format!("workers: no further ones because {why}");
-                Ok(Change { left: Vec::new(), remark })
+                Ok(PoolChange { left: Vec::new(), remark })
             }
-            Step::Nothing | Step::Start { .. } | Step::TooDear { .. } => Ok(Change::default()),
+            PoolAction::Nothing | PoolAction::Start { .. } | PoolAction::TooDear { .. } => {
+                Ok(PoolChange::default())
+            }
         }
     }
 }
@@ -217,32 +223,32 @@ mod tests {
         }
     }
 
-    fn elastic(n_left: u32, refusal: Option<&str>) -> (ThreadTransport, Elastic<Ends>) {
+    fn elastic(n_left: u32, refusal: Option<&str>) -> (ThreadTransport, ElasticPool<Ends>) {
         let limits = Limits { n_max: 4, n_to_come: None, start_s: 0.1 };
         let master = comm::threads(1).remove(0);
         let source = Ends { ends: Vec::new(), n_left };
-        (master, Elastic::new(source, limits, refusal.map(str::to_owned)))
+        (master, ElasticPool::new(source, limits, refusal.map(str::to_owned)))
     }
 
-    fn wish(n_workers: u32, present: &[u32]) -> Wish {
+    fn demand(n_workers: u32, present: &[u32]) -> WorkerDemand {
         let (present, idle) = (present.to_vec(), present.to_vec());
-        Wish { n_workers, present, idle, ..Wish::default() }
+        WorkerDemand { n_workers, present, idle, ..WorkerDemand::default() }
     }
 
     #[test]
     fn workers_are_started_and_let_go() {
         let (mut master, mut elastic) = elastic(9, None);
         assert_eq!(elastic.n_workers_max(0), 4);
-        let change = elastic.follow(&mut master, &wish(9, &[])).unwrap();
+        let change = elastic.follow(&mut master, &demand(9, &[])).unwrap();
         assert!(change.remark.starts_with("workers: 4 started in "), "{}", change.remark);
         assert!(change.remark.ends_with(" because so many are wanted"), "{}", change.remark);
         // The workers leave before they are told to.
         elastic.source.ends.iter_mut().for_each(|end| end.leave(LEAVE).unwrap());
         for _ in 0..4 {
-            let change = elastic.follow(&mut master, &wish(2, &[1, 2, 3, 4])).unwrap();
-            assert_eq!(change, Change::default());
+            let change = elastic.follow(&mut master, &demand(2, &[1, 2, 3, 4])).unwrap();
+            assert_eq!(change, PoolChange::default());
         }
-        let change = elastic.follow(&mut master, &wish(2, &[1, 2, 3, 4])).unwrap();
+        let change = elastic.follow(&mut master, &demand(2, &[1, 2, 3, 4])).unwrap();
         // Four workers were wanted within the last iterations.
         assert_eq!(change.left, [3, 4]);
         assert_eq!((elastic.source.ends.len(), &elastic.added[..]), (2, &[1, 2][..]));
@@ -251,21 +257,21 @@ mod tests {
     #[test]
     fn a_refusal_is_told_once_and_bounds_the_number() {
         let (mut master, mut elastic) = elastic(1, None);
-        let change = elastic.follow(&mut master, &wish(4, &[])).unwrap();
+        let change = elastic.follow(&mut master, &demand(4, &[])).unwrap();
         assert!(change.remark.contains("1 started"), "{}", change.remark);
         assert!(change.remark.contains("; workers: 1 at most, "), "{}", change.remark);
         assert!(change.remark.ends_with("no rank can be added: the nodes are full"));
         assert_eq!(elastic.n_workers_max(1), 1);
-        assert_eq!(elastic.follow(&mut master, &wish(4, &[1])).unwrap(), Change::default());
+        assert_eq!(elastic.follow(&mut master, &demand(4, &[1])).unwrap(), PoolChange::default());
     }
 
     #[test]
     fn what_is_known_to_fail_is_told_at_once_where_it_matters() {
         let (mut master, mut few) = elastic(1, Some("no rank can be added: no"));
-        let remark = few.follow(&mut master, &wish(1, &[1])).unwrap().remark;
+        let remark = few.follow(&mut master, &demand(1, &[1])).unwrap().remark;
         assert!(remark.starts_with("workers: 1 at most, those that are there"), "{remark}");
         let (mut master, mut enough) = elastic(1, Some("no"));
-        let change = enough.follow(&mut master, &wish(4, &[1, 2, 3, 4])).unwrap();
-        assert_eq!(change, Change::default());
+        let change = enough.follow(&mut master, &demand(4, &[1, 2, 3, 4])).unwrap();
+        assert_eq!(change, PoolChange::default());
     }
 }

@@ -1,8 +1,8 @@
 //! Wanted number of workers: that of an outside tool, of the model or of the options.
 
 use super::Forecast;
-use super::pulse::Pulse;
-use super::tuned::Tuned;
+use super::iteration_progress::IterationProgress;
+use super::worker_model::WorkerModel;
 use crate::options::Workers;
 use crate::report::IterationReport;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use tuning_points::{Claim, Variable};
 
 /// Determines the wanted number of workers from all its sources.
 #[derive(Debug)]
-pub(crate) struct Headcount {
+pub(crate) struct WorkerTarget {
     workers: Workers,
     /// Number of workers in the first iteration, when it is tuned.
     n_first: Option<u32>,
-    tuned: Option<Tuned>,
-    pulse: Pulse,
+    model: Option<WorkerModel>,
+    progress: IterationProgress,
     /// Measurements from before the model exists, which needs to know what is sent.
     first: First,
     /// Claim of this run on the variable that tools see.
@@ -29,7 +29,7 @@ pub(crate) struct Headcount {
 
 /// Times of a chunk, on the master's clock.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Timed {
+pub(crate) struct ChunkTimes {
     pub(crate) worker: u32,
     pub(crate) batch: u32,
     pub(crate) n_tasks: u64,
@@ -46,17 +46,18 @@ pub(crate) struct Timed {
 struct First {
     number: u64,
     began_s: f64,
-    chunks: Vec<Timed>,
+    chunks: Vec<ChunkTimes>,
 }
 
 /// Largest number of chunks of the first iteration that are kept.
 const N_FIRST_MAX: usize = 10_000;
 
-impl Headcount {
+impl WorkerTarget {
     pub(crate) fn new(workers: Workers, claim: Option<Arc<Claim>>) -> Self {
-        let (n_first, from_outside, tuned, pulse) = (None, None, None, Pulse::default());
+        let (n_first, from_outside, model, progress) =
+            (None, None, None, IterationProgress::default());
         let (first, shown, reason) = (First::default(), 0, String::new());
-        Self { workers, n_first, tuned, pulse, first, claim, shown, from_outside, reason }
+        Self { workers, n_first, model, progress, first, claim, shown, from_outside, reason }
     }
 
     /// Sets the number of workers in the first iteration, when it is tuned.
@@ -65,10 +66,10 @@ impl Headcount {
     }
 
     /// Returns the wanted number when `n_present` workers are present and there can be `n_max`.
-    pub(crate) fn wish(&mut self, n_present: u32, n_max: u32) -> u32 {
+    pub(crate) fn target(&mut self, n_present: u32, n_max: u32) -> u32 {
         // A tool may set the variable at any time.
         if self.shown != 0 {
-            self.wished();
+            self.current();
         }
         self.from_outside.unwrap_or_else(|| self.own(n_present)).min(n_max)
     }
@@ -76,15 +77,15 @@ impl Headcount {
     /// Gain expected by the model; `None` when the number is not the model's.
     pub(crate) fn forecast(&self) -> Option<Forecast> {
         let is_own = self.workers == Workers::Tuned && self.from_outside.is_none();
-        self.tuned.as_ref().filter(|_| is_own).map(Tuned::forecast)
+        self.model.as_ref().filter(|_| is_own).map(WorkerModel::forecast)
     }
 
     /// Publishes the number for the next iteration to tools, when `n_present` workers are present.
     pub(crate) fn show(&mut self, n_present: u32) {
-        let wished = self.from_outside.unwrap_or_else(|| self.own(n_present));
-        self.shown = wished.clamp(1, n_present.max(1));
+        let wanted = self.from_outside.unwrap_or_else(|| self.own(n_present));
+        self.shown = wanted.clamp(1, n_present.max(1));
         if self.from_outside.is_none()
-            && let Some(reason) = self.tuned.as_mut().and_then(|tuned| tuned.settle(self.shown))
+            && let Some(reason) = self.model.as_mut().and_then(|model| model.settle(self.shown))
         {
             self.reason = reason;
         }
@@ -94,7 +95,7 @@ impl Headcount {
     }
 
     /// Returns the number for the iteration that has begun: a tool may just have changed it.
-    pub(crate) fn wished(&mut self) -> u32 {
+    pub(crate) fn current(&mut self) -> u32 {
         let seen = self.claim.as_ref().map_or(self.shown, |claim| claim.n_workers());
         if seen != self.shown && seen != 0 {
             self.from_outside = Some(seen);
@@ -112,7 +113,7 @@ impl Headcount {
     /// Basis of the model's number, in words; empty without a model.
     pub(crate) fn reckoning(&self) -> String {
         let is_own = self.from_outside.is_none();
-        self.tuned.as_ref().filter(|_| is_own).map_or_else(String::new, Tuned::reckoning)
+        self.model.as_ref().filter(|_| is_own).map_or_else(String::new, WorkerModel::reckoning)
     }
 
     fn own(&self, n_present: u32) -> u32 {
@@ -121,15 +122,15 @@ impl Headcount {
             Workers::Fixed(n_workers) => n_workers,
             Workers::Tuned => {
                 let n_first = self.n_first.unwrap_or(n_present);
-                self.tuned.as_ref().map_or(n_first, Tuned::n_wished)
+                self.model.as_ref().map_or(n_first, WorkerModel::n_wanted)
             }
         }
     }
 
     pub(crate) fn iteration_began(&mut self, number: u64, began_s: f64) {
-        self.pulse.begin(began_s);
-        match &mut self.tuned {
-            Some(tuned) => tuned.iteration_began(number, began_s),
+        self.progress.begin(began_s);
+        match &mut self.model {
+            Some(model) => model.iteration_began(number, began_s),
             None => self.first = First { number, began_s, chunks: Vec::new() },
         }
     }
@@ -146,7 +147,7 @@ impl Headcount {
         {
             return None;
         }
-        self.pulse.joining(n_undealt, n_workers, n_present)
+        self.progress.joining(n_undealt, n_workers, n_present)
     }
 
     /// Records that `n_workers` take part in the rest of the iteration.
@@ -156,20 +157,20 @@ impl Headcount {
             self.shown
         );
         self.shown = n_workers;
-        if let Some(tuned) = &mut self.tuned {
-            tuned.joined(n_workers);
+        if let Some(model) = &mut self.model {
+            model.joined(n_workers);
         }
         if self.claim.is_some() {
             Variable::Workers.set(u64::from(n_workers));
         }
     }
 
-    pub(crate) fn chunk_done(&mut self, chunk: &Timed) {
+    pub(crate) fn chunk_done(&mut self, chunk: &ChunkTimes) {
         if self.workers == Workers::Tuned {
-            self.pulse.chunk_done(chunk);
+            self.progress.chunk_done(chunk);
         }
-        if let Some(tuned) = &mut self.tuned {
-            tuned.chunk_done(chunk);
+        if let Some(model) = &mut self.model {
+            model.chunk_done(chunk);
         } else if self.workers == Workers::Tuned && self.first.chunks.len() < N_FIRST_MAX {
             self.first.chunks.push(*chunk);
         }
@@ -180,22 +181,22 @@ impl Headcount {
         if self.workers != Workers::Tuned || self.from_outside.is_some() {
             return;
         }
-        if self.tuned.is_none() {
-            self.tuned = self.begin_tuning(report, n_max);
+        if self.model.is_none() {
+            self.model = self.begin_tuning(report, n_max);
         }
-        if let Some(tuned) = &mut self.tuned {
-            tuned.iteration_ended(report, ended_s);
+        if let Some(model) = &mut self.model {
+            model.iteration_ended(report, ended_s);
         }
     }
 
     /// Creates the model after the first iteration, when it is known what is sent, and feeds it that
     /// iteration.
-    fn begin_tuning(&mut self, report: &IterationReport, n_max: u32) -> Option<Tuned> {
+    fn begin_tuning(&mut self, report: &IterationReport, n_max: u32) -> Option<WorkerModel> {
         let First { number, began_s, chunks } = std::mem::take(&mut self.first);
-        let mut tuned = Tuned::new(report, self.shown, n_max)?;
-        tuned.iteration_began(number, began_s);
-        chunks.iter().for_each(|chunk| tuned.chunk_done(chunk));
-        Some(tuned)
+        let mut model = WorkerModel::new(report, self.shown, n_max)?;
+        model.iteration_began(number, began_s);
+        chunks.iter().for_each(|chunk| model.chunk_done(chunk));
+        Some(model)
     }
 }
 
@@ -205,9 +206,9 @@ mod tests {
 
     #[track_caller]
     fn check(workers: Workers, n_present: u32, expected: u32) {
-        let mut headcount = Headcount::new(workers, None);
-        headcount.show(n_present);
-        assert_eq!((headcount.wished(), headcount.reason()), (expected, ""));
+        let mut worker_target = WorkerTarget::new(workers, None);
+        worker_target.show(n_present);
+        assert_eq!((worker_target.current(), worker_target.reason()), (expected, ""));
     }
 
     #[test]
@@ -222,14 +223,14 @@ mod tests {
     #[test]
     fn a_tool_outside_has_the_last_word() {
         let claim = tuning_points::claim([1.0; 3]).map(Arc::new);
-        let mut headcount = Headcount::new(Workers::Fixed(3), claim);
-        headcount.show(5);
-        assert_eq!((Variable::Workers.get(), headcount.wished()), (3, 3));
+        let mut worker_target = WorkerTarget::new(Workers::Fixed(3), claim);
+        worker_target.show(5);
+        assert_eq!((Variable::Workers.get(), worker_target.current()), (3, 3));
         Variable::Workers.set(2);
-        assert_eq!(headcount.wished(), 2);
-        assert_eq!(headcount.reason(), "2 workers because a tool outside set so");
-        headcount.show(5);
-        assert_eq!((Variable::Workers.get(), headcount.wished()), (2, 2));
+        assert_eq!(worker_target.current(), 2);
+        assert_eq!(worker_target.reason(), "2 workers because a tool outside set so");
+        worker_target.show(5);
+        assert_eq!((Variable::Workers.get(), worker_target.current()), (2, 2));
     }
 
     #[test]
@@ -237,7 +238,7 @@ mod tests {
         for (workers, n_max, expected) in
             [(Workers::Fixed(6), 8, 6), (Workers::Fixed(9), 8, 8), (Workers::All, 8, 3)]
         {
-            assert_eq!(Headcount::new(workers, None).wish(3, n_max), expected);
+            assert_eq!(WorkerTarget::new(workers, None).target(3, n_max), expected);
         }
     }
 }

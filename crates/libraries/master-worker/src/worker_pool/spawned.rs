@@ -1,9 +1,9 @@
 //! Workers as further MPI processes, each with its own `MPI_COMM_WORLD`.
 
-use super::elastic::{Elastic, Source};
+use super::elastic::{ElasticPool, Source};
 use super::growth::Limits;
 use super::hosts::Hosts;
-use super::{Change, Staff, Wish};
+use super::{PoolChange, WorkerDemand, WorkerPool};
 use crate::{Options, Workers};
 use comm::{CommError, MpiTransport, Start, Transport};
 use std::time::Duration;
@@ -21,7 +21,7 @@ const START: Duration = Duration::from_secs(30);
 /// Where the MPI library cannot be trusted to start processes, there are only the launched workers; those not needed
 /// are parked: asleep, except that they check for messages now and then.
 #[derive(Debug)]
-pub struct Spawned(Elastic<Processes>);
+pub struct Spawned(ElasticPool<Processes>);
 
 #[derive(Debug)]
 struct Processes {
@@ -70,23 +70,27 @@ impl Spawned {
             n_to_come: options.n_iterations_to_come,
             start_s: usual_start_s(&transport.library_version()),
         };
-        let elastic = Elastic::new(Processes { start, hosts }, limits, refusal);
+        let elastic = ElasticPool::new(Processes { start, hosts }, limits, refusal);
         let is_asked = match options.workers {
             Workers::All => options.n_workers_max.is_some(),
             Workers::Fixed(n_workers) => n_launched < n_workers,
             Workers::Tuned => true,
         };
-        Self(if is_asked { elastic } else { elastic.unasked() })
+        Self(if is_asked { elastic } else { elastic.without_refusal_report() })
     }
 }
 
-impl Staff<MpiTransport> for Spawned {
+impl WorkerPool<MpiTransport> for Spawned {
     fn n_workers_max(&self, n_present: u32) -> u32 {
-        Staff::<MpiTransport>::n_workers_max(&self.0, n_present)
+        WorkerPool::<MpiTransport>::n_workers_max(&self.0, n_present)
     }
 
-    fn follow(&mut self, transport: &mut MpiTransport, wish: &Wish) -> Result<Change, CommError> {
-        self.0.follow(transport, wish)
+    fn follow(
+        &mut self,
+        transport: &mut MpiTransport,
+        demand: &WorkerDemand,
+    ) -> Result<PoolChange, CommError> {
+        self.0.follow(transport, demand)
     }
 }
 

@@ -21,7 +21,7 @@ const N_REMEMBERED: u32 = 50;
 
 /// Times per task of an iteration, in seconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct TaskTimes {
     /// Duration of the iteration, per task.
     pub(crate) task_s: f64,
     /// Time in the user's code, per task.
@@ -31,7 +31,7 @@ pub(crate) struct Seen {
 /// Trials of changed numbers of workers; see the module.
 #[derive(Debug, Default)]
 pub(crate) struct Trials {
-    last: Option<Seen>,
+    last: Option<TaskTimes>,
     trial: Option<Trial>,
     refusal: Option<Refusal>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Trials {
 #[derive(Debug)]
 struct Trial {
     n_before: u32,
-    before: Seen,
+    before: TaskTimes,
     /// Times per task, each scaled as if computing had taken as long as in the first iteration of the trial.
     since_s: Vec<f64>,
     first_compute_s: f64,
@@ -67,7 +67,7 @@ pub(crate) struct Undo {
 
 impl Trials {
     /// Adds an iteration with `n_workers`; returns the change to undo, if it has failed.
-    pub(crate) fn iteration(&mut self, n_workers: u32, seen: Seen) -> Option<Undo> {
+    pub(crate) fn iteration(&mut self, n_workers: u32, seen: TaskTimes) -> Option<Undo> {
         self.last = Some(seen);
         self.refusal = self.refusal.take().and_then(Refusal::aged);
         let trial = self.trial.as_mut()?;
@@ -77,7 +77,7 @@ impl Trials {
             return None;
         }
         let trial = self.trial.take()?;
-        let Seen { task_s: before_s, compute_task_s } = trial.before;
+        let TaskTimes { task_s: before_s, compute_task_s } = trial.before;
         let best_s = trial.best_s();
         let (n_kept, n_tried) = (trial.n_before, n_workers);
         self.refusal = Some(Refusal { n_kept, n_tried, compute_task_s, n_left: N_REMEMBERED });
@@ -94,20 +94,20 @@ impl Trials {
     }
 
     /// Returns whether a step in this direction failed a short time ago.
-    pub(crate) fn is_refused(&self, n_wished: u32) -> bool {
+    pub(crate) fn is_refused(&self, n_wanted: u32) -> bool {
         let (Some(refusal), Some(last)) = (&self.refusal, self.last) else { return false };
         let is_like = |a: f64, b: f64| a <= ALIKE * b && b <= ALIKE * a;
         let is_that_way = if refusal.n_kept < refusal.n_tried {
-            refusal.n_kept < n_wished
+            refusal.n_kept < n_wanted
         } else {
-            n_wished < refusal.n_kept
+            n_wanted < refusal.n_kept
         };
         is_that_way && is_like(refusal.compute_task_s, last.compute_task_s)
     }
 }
 
 impl Trial {
-    fn add(&mut self, seen: Seen) {
+    fn add(&mut self, seen: TaskTimes) {
         if self.since_s.is_empty() {
             self.first_compute_s = seen.compute_task_s;
         }
@@ -137,8 +137,8 @@ impl Refusal {
 mod tests {
     use super::*;
 
-    fn seen(task_s: f64) -> Seen {
-        Seen { task_s, compute_task_s: 1.0 }
+    fn seen(task_s: f64) -> TaskTimes {
+        TaskTimes { task_s, compute_task_s: 1.0 }
     }
 
     /// Checks the step from 4 to 7 workers after an iteration of 1 s per task, when the next ones take
@@ -162,16 +162,16 @@ mod tests {
 
     /// Checks a wish after the step from 4 to 7 was undone.
     #[track_caller]
-    fn check_refused(n_wished: u32, compute_task_s: f64, n_passed: u32, expected: bool) {
+    fn check_refused(n_wanted: u32, compute_task_s: f64, n_passed: u32, expected: bool) {
         let mut trials = Trials::default();
         trials.iteration(4, seen(1.0));
         trials.changed(4);
         let undone = (0..3).filter_map(|_| trials.iteration(7, seen(2.0))).count();
         assert_eq!(undone, 1);
         for _ in 0..n_passed {
-            trials.iteration(4, Seen { task_s: 1.0, compute_task_s });
+            trials.iteration(4, TaskTimes { task_s: 1.0, compute_task_s });
         }
-        assert_eq!(trials.is_refused(n_wished), expected);
+        assert_eq!(trials.is_refused(n_wanted), expected);
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
         trials.iteration(4, seen(1.0));
         trials.changed(4);
         for more in [1.0, 2.0, 3.0] {
-            let seen = Seen { task_s: 0.9 * more, compute_task_s: more };
+            let seen = TaskTimes { task_s: 0.9 * more, compute_task_s: more };
             assert_eq!(trials.iteration(7, seen), None);
         }
     }

@@ -8,7 +8,7 @@
 //! # Invariants
 //! - Pure: times are arguments.
 
-use super::Timed;
+use super::ChunkTimes;
 use std::collections::BTreeSet;
 
 /// Smallest gain for which workers join, as a share of the time left.
@@ -16,7 +16,7 @@ const GAIN_MIN: f64 = 0.25;
 
 /// Measurements of the running iteration.
 #[derive(Debug, Default)]
-pub(crate) struct Pulse {
+pub(crate) struct IterationProgress {
     began_s: f64,
     begun: BTreeSet<u32>,
     /// Latest start of a worker's first chunk, in seconds after the start of the iteration.
@@ -27,12 +27,12 @@ pub(crate) struct Pulse {
     is_joined: bool,
 }
 
-impl Pulse {
+impl IterationProgress {
     pub(crate) fn begin(&mut self, began_s: f64) {
         *self = Self { began_s, ..Self::default() };
     }
 
-    pub(crate) fn chunk_done(&mut self, chunk: &Timed) {
+    pub(crate) fn chunk_done(&mut self, chunk: &ChunkTimes) {
         if self.begun.insert(chunk.worker) {
             self.last_begun_s = self.last_begun_s.max(chunk.began_s - self.began_s);
         }
@@ -86,11 +86,11 @@ mod tests {
 
     #[test]
     fn they_join_once_in_an_iteration() {
-        let mut pulse = Pulse::default();
-        pulse.begin(10.0);
-        assert_eq!(pulse.joining(900, 1, 19), None);
+        let mut progress = IterationProgress::default();
+        progress.begin(10.0);
+        assert_eq!(progress.joining(900, 1, 19), None);
         let (began_s, ended_s) = (10.008, 10.058);
-        let chunk = Timed {
+        let chunk = ChunkTimes {
             worker: 1,
             batch: 0,
             n_tasks: 100,
@@ -99,10 +99,10 @@ mod tests {
             began_s,
             ended_s,
         };
-        pulse.chunk_done(&chunk);
-        assert_eq!(pulse.joining(900, 1, 19), Some(8));
-        assert_eq!(pulse.joining(900, 1, 19), None);
-        pulse.begin(11.0);
-        assert_eq!(pulse.joining(900, 1, 19), None);
+        progress.chunk_done(&chunk);
+        assert_eq!(progress.joining(900, 1, 19), Some(8));
+        assert_eq!(progress.joining(900, 1, 19), None);
+        progress.begin(11.0);
+        assert_eq!(progress.joining(900, 1, 19), None);
     }
 }

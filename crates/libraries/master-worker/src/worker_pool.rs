@@ -1,28 +1,28 @@
 //! Number of workers that take part, and their source.
 //!
 //! Between two iterations the wanted number is read: the one set by an outside tool, else that of the run's own
-//! model, else that of the options. Then [`Staff`] may start or end ranks; workers beyond the number are parked:
+//! model, else that of the options. Then [`WorkerPool`] may start or end ranks; workers beyond the number are parked:
 //! they block in their receive.
 
 mod elastic;
 mod growth;
-mod headcount;
 mod hosts;
-mod pulse;
+mod iteration_progress;
 mod spawned;
 mod trials;
-mod tuned;
+mod worker_model;
+mod worker_target;
 
-pub(crate) use elastic::{Elastic, Source};
+pub(crate) use elastic::{ElasticPool, Source};
 pub(crate) use growth::Limits;
-pub(crate) use headcount::{Headcount, Timed};
+pub(crate) use worker_target::{ChunkTimes, WorkerTarget};
 
 pub use spawned::Spawned;
 
 use comm::CommError;
 
 /// Source that starts and ends workers. `T` is the transport that reaches them.
-pub trait Staff<T> {
+pub trait WorkerPool<T> {
     /// Returns the largest possible number of workers when `n_present` are present.
     fn n_workers_max(&self, n_present: u32) -> u32 {
         n_present
@@ -33,13 +33,14 @@ pub trait Staff<T> {
     ///
     /// # Errors
     /// If the transport can no longer be used.
-    fn follow(&mut self, transport: &mut T, wish: &Wish) -> Result<Change, CommError>;
+    fn follow(&mut self, transport: &mut T, demand: &WorkerDemand)
+    -> Result<PoolChange, CommError>;
 }
 
 /// Wanted number of workers, and the workers present.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Wish {
+pub struct WorkerDemand {
     /// Number of workers wanted.
     pub n_workers: u32,
     /// Gain expected by the model; `None` when the options or an outside tool set the number.
@@ -73,9 +74,9 @@ impl Forecast {
     }
 }
 
-/// Result of [`Staff::follow`].
+/// Result of [`WorkerPool::follow`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct PoolChange {
     /// Ranks that were released.
     pub left: Vec<u32>,
     /// Remark for the user; empty when there is none.
@@ -84,11 +85,15 @@ pub struct Change {
 
 /// Fixed set of workers, all present from the start; those not needed are parked.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Parked;
+pub struct FixedPool;
 
-impl<T> Staff<T> for Parked {
-    fn follow(&mut self, _transport: &mut T, _wish: &Wish) -> Result<Change, CommError> {
-        Ok(Change::default())
+impl<T> WorkerPool<T> for FixedPool {
+    fn follow(
+        &mut self,
+        _transport: &mut T,
+        _wish: &WorkerDemand,
+    ) -> Result<PoolChange, CommError> {
+        Ok(PoolChange::default())
     }
 }
 

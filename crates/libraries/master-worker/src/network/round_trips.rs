@@ -17,7 +17,7 @@ const POSSIBLE_S: std::ops::Range<f64> = 1e-9..1e4;
 
 /// Round trips grouped by size, one group per power of two.
 #[derive(Debug, Default)]
-pub(super) struct Ways {
+pub(super) struct RoundTrips {
     guess: Option<Network>,
     sizes: BTreeMap<u32, Size>,
     n_ever: u64,
@@ -42,7 +42,7 @@ impl Size {
     }
 }
 
-impl Ways {
+impl RoundTrips {
     pub(super) fn new(guess: Option<Network>) -> Self {
         Self { guess, ..Self::default() }
     }
@@ -65,8 +65,8 @@ impl Ways {
         let fresh: Vec<&Size> = fresh.collect();
         let points: Vec<(f64, f64)> = fresh.iter().map(|size| size.point()).collect();
         let Some(&(n_bytes, time_s)) = points.first() else { return self.guess };
-        let n_ways: usize = fresh.iter().map(|size| size.newest.len()).sum();
-        let sure = n_ways.min(N_SURE) as f64 / N_SURE as f64;
+        let n_round_trips: usize = fresh.iter().map(|size| size.newest.len()).sum();
+        let sure = n_round_trips.min(N_SURE) as f64 / N_SURE as f64;
         if is_one_size(&points) {
             let known = self.guess.map_or(0.0, |guess| guess.s_per_byte);
             let s_per_byte = known.min(time_s / n_bytes.max(1.0));
@@ -109,12 +109,12 @@ mod tests {
     use proptest::prelude::*;
 
     /// Adds round trips of these sizes in turn over a network, two of five disturbed.
-    fn talk(ways: &mut Ways, sizes: &[u64], n_ways: u64, network: Network) {
-        for way in 0..n_ways {
-            let n_bytes = sizes[usize::try_from(way).unwrap() % sizes.len()];
-            let disturbed_s = if way % 5 < 2 { 1e-3 * (way % 7) as f64 } else { 0.0 };
+    fn talk(round_trips: &mut RoundTrips, sizes: &[u64], n_round_trips: u64, network: Network) {
+        for round_trip in 0..n_round_trips {
+            let n_bytes = sizes[usize::try_from(round_trip).unwrap() % sizes.len()];
+            let disturbed_s = if round_trip % 5 < 2 { 1e-3 * (round_trip % 7) as f64 } else { 0.0 };
             let time_s = network.latency_s + network.one_way_s(n_bytes) + disturbed_s;
-            ways.add(n_bytes, time_s);
+            round_trips.add(n_bytes, time_s);
         }
     }
 
@@ -127,8 +127,8 @@ mod tests {
     const SLOW: Network = Network { latency_s: 5e-5, s_per_byte: 8e-9, ..FAST };
 
     #[track_caller]
-    fn check(ways: &Ways, expected: Network) {
-        let found = ways.network().expect("something is known");
+    fn check(round_trips: &RoundTrips, expected: Network) {
+        let found = round_trips.network().expect("something is known");
         let off = |found: f64, expected: f64| (found / expected - 1.0).abs();
         assert!(off(found.latency_s, expected.latency_s) < 0.01, "{found:?}");
         assert!(off(found.s_per_byte, expected.s_per_byte) < 0.01, "{found:?}");
@@ -138,55 +138,55 @@ mod tests {
 
     #[test]
     fn latency_and_cost_per_byte_are_told_apart() {
-        let mut ways = Ways::new(None);
-        assert_eq!(ways.network(), None);
-        talk(&mut ways, &[128, 100_000], 16, SLOW);
-        check(&ways, Network { confidence: 0.5, ..SLOW });
-        talk(&mut ways, &[128, 100_000], 100, SLOW);
-        check(&ways, Network { confidence: 1.0, ..SLOW });
+        let mut round_trips = RoundTrips::new(None);
+        assert_eq!(round_trips.network(), None);
+        talk(&mut round_trips, &[128, 100_000], 16, SLOW);
+        check(&round_trips, Network { confidence: 0.5, ..SLOW });
+        talk(&mut round_trips, &[128, 100_000], 100, SLOW);
+        check(&round_trips, Network { confidence: 1.0, ..SLOW });
     }
 
     #[test]
     fn a_change_of_the_network_is_followed() {
-        let mut ways = Ways::new(None);
-        talk(&mut ways, &[128, 1000, 100_000], 300, FAST);
-        check(&ways, Network { confidence: 1.0, ..FAST });
-        talk(&mut ways, &[128, 1000, 100_000], 48, SLOW);
-        check(&ways, Network { confidence: 1.0, ..SLOW });
+        let mut round_trips = RoundTrips::new(None);
+        talk(&mut round_trips, &[128, 1000, 100_000], 300, FAST);
+        check(&round_trips, Network { confidence: 1.0, ..FAST });
+        talk(&mut round_trips, &[128, 1000, 100_000], 48, SLOW);
+        check(&round_trips, Network { confidence: 1.0, ..SLOW });
     }
 
     #[test]
     fn sizes_of_the_past_are_forgotten() {
-        let mut ways = Ways::new(None);
-        talk(&mut ways, &[1 << 20], 40, FAST);
-        talk(&mut ways, &[128, 100_000], 600, SLOW);
-        check(&ways, Network { confidence: 1.0, ..SLOW });
+        let mut round_trips = RoundTrips::new(None);
+        talk(&mut round_trips, &[1 << 20], 40, FAST);
+        talk(&mut round_trips, &[128, 100_000], 600, SLOW);
+        check(&round_trips, Network { confidence: 1.0, ..SLOW });
     }
 
     #[test]
     fn one_size_leaves_the_cost_per_byte_as_it_was_guessed() {
-        let mut ways = Ways::new(Some(FAST));
-        assert_eq!(ways.network(), Some(FAST));
-        talk(&mut ways, &[10_000], 64, Network { latency_s: 3e-5, ..FAST });
+        let mut round_trips = RoundTrips::new(Some(FAST));
+        assert_eq!(round_trips.network(), Some(FAST));
+        talk(&mut round_trips, &[10_000], 64, Network { latency_s: 3e-5, ..FAST });
         let source = NetworkSource::Both;
-        check(&ways, Network { latency_s: 3e-5, confidence: 0.25, source, ..FAST });
+        check(&round_trips, Network { latency_s: 3e-5, confidence: 0.25, source, ..FAST });
     }
 
     #[test]
     fn one_size_alone_is_all_latency() {
-        let mut ways = Ways::new(None);
-        talk(&mut ways, &[10_000], 64, FAST);
-        let found = ways.network().unwrap();
+        let mut round_trips = RoundTrips::new(None);
+        talk(&mut round_trips, &[10_000], 64, FAST);
+        let found = round_trips.network().unwrap();
         assert!((found.latency_s - 1.5e-6).abs() < 1e-12 && found.s_per_byte == 0.0, "{found:?}");
         assert_eq!(found.source, NetworkSource::OneSize);
-        assert!(!found.is_told_apart());
+        assert!(!found.is_separated());
     }
 
     proptest! {
         #[test]
-        fn neither_is_negative(ways in prop::collection::vec((0..1_u64 << 30, any::<f64>()), 1..80)) {
-            let mut seen = Ways::new(None);
-            ways.iter().for_each(|(n_bytes, time_s)| seen.add(*n_bytes, *time_s));
+        fn neither_is_negative(round_trips in prop::collection::vec((0..1_u64 << 30, any::<f64>()), 1..80)) {
+            let mut seen = RoundTrips::new(None);
+            round_trips.iter().for_each(|(n_bytes, time_s)| seen.add(*n_bytes, *time_s));
             if let Some(network) = seen.network() {
                 prop_assert!(0.0 <= network.latency_s && 0.0 <= network.s_per_byte, "{network:?}");
                 prop_assert!((0.0..=1.0).contains(&network.confidence));

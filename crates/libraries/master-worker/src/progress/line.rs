@@ -9,7 +9,7 @@ const EIGHTHS: [char; 8] = ['·', '▏', '▎', '▍', '▌', '▋', '▊', '▉
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Moment {
+pub(super) struct ProgressLine {
     n_iterations: Option<u64>,
     /// Number of this run's first iteration.
     first: Option<u64>,
@@ -23,7 +23,7 @@ pub(super) struct Moment {
     efficiency: f64,
 }
 
-impl Moment {
+impl ProgressLine {
     pub(super) fn new(n_iterations: Option<u64>) -> Self {
         Self { n_iterations, ..Self::default() }
     }

@@ -1,7 +1,7 @@
 //! State of one worker as the master knows it.
 
-use super::pace::Pace;
 use super::pool::Part;
+use super::speed::WorkerSpeed;
 use std::collections::VecDeque;
 
 /// Participation of a worker.
@@ -22,7 +22,7 @@ pub(crate) enum Presence {
 
 /// Chunk that a worker holds.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
+pub(crate) struct AssignedChunk {
     pub(crate) id: u64,
     pub(crate) part: Part,
     pub(crate) batch: u32,
@@ -35,11 +35,11 @@ pub(crate) struct Held {
 
 /// State of one worker.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
+pub(crate) struct WorkerState {
     pub(crate) presence: Presence,
     /// Chunks held, in the order in which the worker computes them.
-    pub(crate) held: VecDeque<Held>,
-    pub(crate) pace: Pace,
+    pub(crate) held: VecDeque<AssignedChunk>,
+    pub(crate) speed: WorkerSpeed,
     /// Start of the present chunk, in seconds, as far as it is known.
     pub(crate) began_s: f64,
     /// Whether a `Watch` alarm is set for the worker.
@@ -48,7 +48,7 @@ pub(crate) struct Desk {
     pub(crate) is_late: bool,
 }
 
-impl Desk {
+impl WorkerState {
     pub(crate) fn is_in_use(&self) -> bool {
         self.presence == Presence::InUse
     }
@@ -69,14 +69,14 @@ impl Desk {
 
     /// Expected end of the present chunk and its computing time, in seconds; `None` where the worker
     /// computes nothing or nothing was ever measured. `all` is the speed of all workers together.
-    pub(crate) fn expected_end_s(&self, all: &Pace) -> Option<(f64, f64)> {
+    pub(crate) fn expected_end_s(&self, all: &WorkerSpeed) -> Option<(f64, f64)> {
         let n_tasks = self.held.front()?.part.n_tasks();
-        let chunk_s = self.pace.chunk_s(n_tasks).or_else(|| all.chunk_s(n_tasks))?;
+        let chunk_s = self.speed.chunk_s(n_tasks).or_else(|| all.chunk_s(n_tasks))?;
         Some((self.began_s + chunk_s, chunk_s))
     }
 
     /// Removes and returns the chunk with this number.
-    pub(crate) fn take(&mut self, id: u64) -> Option<Held> {
+    pub(crate) fn take(&mut self, id: u64) -> Option<AssignedChunk> {
         let at = self.held.iter().position(|held| held.id == id)?;
         self.held.remove(at)
     }

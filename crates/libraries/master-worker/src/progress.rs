@@ -1,11 +1,11 @@
 //! Progress messages of the master: on a terminal one line that is replaced, elsewhere a line every few
 //! seconds, and a summary at the end.
 
-mod moment;
+mod line;
 
 use crate::options::Talk;
 use crate::report::{IterationReport, Report};
-use moment::Moment;
+use line::ProgressLine;
 use std::io::{IsTerminal, Write};
 
 /// Largest width of a summary line, in columns.
@@ -19,11 +19,11 @@ const N_EXPLAINED: u64 = 20;
 const EXPLAIN_AGAIN_S: f64 = 1.0;
 
 /// Writer of progress messages; see the module.
-pub(crate) struct Talker {
+pub(crate) struct ProgressReporter {
     talk: Talk,
     is_live: bool,
     out: Box<dyn Write>,
-    moment: Moment,
+    line: ProgressLine,
     /// Whether the terminal shows a line that the next one replaces.
     has_line: bool,
     next_s: f64,
@@ -31,7 +31,7 @@ pub(crate) struct Talker {
     n_unexplained: u64,
 }
 
-impl Talker {
+impl ProgressReporter {
     /// Writes to standard error.
     pub(crate) fn new(talk: Talk, n_iterations: Option<u64>) -> Self {
         let out = std::io::stderr();
@@ -40,13 +40,13 @@ impl Talker {
     }
 
     fn to(out: Box<dyn Write>, is_live: bool, talk: Talk, n_iterations: Option<u64>) -> Self {
-        let moment = Moment::new(n_iterations);
+        let line = ProgressLine::new(n_iterations);
         let next_s = if is_live { 0.0 } else { f64::NEG_INFINITY };
         Self {
             talk,
             is_live,
             out,
-            moment,
+            line,
             has_line: false,
             next_s,
             next_explained_s: 0.0,
@@ -56,7 +56,7 @@ impl Talker {
 
     /// Notes the begin of an iteration.
     pub(crate) fn begin(&mut self, iteration: u64, n_tasks: u64, n_workers: u32) {
-        self.moment.begin(iteration, n_tasks, n_workers);
+        self.line.begin(iteration, n_tasks, n_workers);
     }
 
     /// Updates the progress when it is due; `n_open` tasks are not done.
@@ -64,7 +64,7 @@ impl Talker {
         if self.talk == Talk::Nothing || now_s < self.next_s {
             return;
         }
-        self.moment.see(n_open());
+        self.line.see(n_open());
         self.show(now_s);
     }
 
@@ -73,7 +73,7 @@ impl Talker {
         if self.talk == Talk::Nothing {
             return;
         }
-        self.moment.end(report);
+        self.line.end(report);
         if self.talk == Talk::Explain {
             self.explain(report, now_s);
         }
@@ -116,12 +116,12 @@ impl Talker {
         let is_first = self.next_s == f64::NEG_INFINITY;
         self.next_s = now_s + if self.is_live { PICTURE_S } else { CALM_S };
         if self.is_live {
-            let line = format!("\r\x1b[K{}", self.moment.picture());
+            let line = format!("\r\x1b[K{}", self.line.picture());
             self.write(&line);
             self.has_line = true;
         } else if !is_first && self.talk == Talk::Progress {
             // A run shorter than the interval gets its line at the end.
-            let line = format!("{}\n", self.moment.words());
+            let line = format!("{}\n", self.line.words());
             self.write(&line);
         }
     }
@@ -199,21 +199,21 @@ mod tests {
     /// Output of a run of six iterations of 2.5 s each.
     fn said(is_live: bool, talk: Talk) -> String {
         let kept = Kept::default();
-        let mut talker = Talker::to(Box::new(kept.clone()), is_live, talk, Some(6));
+        let mut reporter = ProgressReporter::to(Box::new(kept.clone()), is_live, talk, Some(6));
         let mut report = Report::new("gss");
         let mut now_s = 100.0;
         for iteration in 0..6 {
-            talker.begin(iteration, 80, 3);
+            reporter.begin(iteration, 80, 3);
             for n_open in [80, 40, 8] {
-                talker.tick(now_s, || n_open);
+                reporter.tick(now_s, || n_open);
                 now_s += 0.833;
             }
             let one = crate::report::sample(iteration, &[2.5, 2.0, 1.5]);
             report.add(one.clone(), dealt_of(&one), 100);
-            talker.end(&one, now_s);
+            reporter.end(&one, now_s);
         }
-        talker.say("no further worker can be started: there is no free slot");
-        talker.finish(&report);
+        reporter.say("no further worker can be started: there is no free slot");
+        reporter.finish(&report);
         let bytes = kept.0.lock().unwrap();
         String::from_utf8(bytes.clone()).unwrap().replace("\r\x1b[K", "<again>").replace('<', "\n<")
     }

@@ -5,7 +5,7 @@ const NEWEST: f64 = 0.25;
 
 /// Exponential running means of one worker.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct WorkerSpeed {
     /// Computing time per task, in seconds.
     task_s: Option<f64>,
     /// Mean relative error of the predicted time of a chunk.
@@ -16,7 +16,7 @@ pub(crate) struct Pace {
     elsewhere_s: Option<f64>,
 }
 
-impl Pace {
+impl WorkerSpeed {
     /// Adds the computing time of a chunk.
     pub(crate) fn computed(&mut self, n_tasks: u64, compute_s: f64) {
         if !compute_s.is_finite() {
@@ -33,7 +33,7 @@ impl Pace {
     }
 
     /// Adds a round trip.
-    pub(crate) fn traveled(&mut self, round_trip_s: f64) {
+    pub(crate) fn add_round_trip(&mut self, round_trip_s: f64) {
         if round_trip_s.is_finite() {
             self.round_trip_s = Some(blend(self.round_trip_s, round_trip_s.max(0.0)));
         }
@@ -79,11 +79,11 @@ mod tests {
     /// After chunks of 10 tasks that took `chunks_s`: expected time of 20 tasks, and lead.
     #[track_caller]
     fn check(chunks_s: &[f64], chunk_s: Option<f64>, lead_s: f64) {
-        let mut pace = Pace::default();
-        pace.traveled(0.5);
-        chunks_s.iter().for_each(|chunk_s| pace.computed(10, *chunk_s));
-        assert_eq!(pace.chunk_s(20), chunk_s);
-        assert!((pace.lead_s(chunk_s.unwrap_or(0.0)) - lead_s).abs() < 1e-12);
+        let mut speed = WorkerSpeed::default();
+        speed.add_round_trip(0.5);
+        chunks_s.iter().for_each(|chunk_s| speed.computed(10, *chunk_s));
+        assert_eq!(speed.chunk_s(20), chunk_s);
+        assert!((speed.lead_s(chunk_s.unwrap_or(0.0)) - lead_s).abs() < 1e-12);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Writes the report of the run to files: for `--report`, for `sintonia run` and for `sintonia attach`.
 
-use dealing_report::Dealt;
+use dealing_report::DealingReport;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -27,41 +27,41 @@ pub struct ReportFileError {
 /// Writer of the report: now and then, since tools that watch may leave at any time and the program may be killed,
 /// and at the end.
 #[derive(Debug)]
-pub(crate) struct Teller {
+pub(crate) struct ReportWriter {
     /// Record of the `sintonia run` that started the program.
     started_by: Option<PathBuf>,
-    told_s: f64,
+    written_s: f64,
 }
 
-impl Teller {
+impl ReportWriter {
     pub(crate) fn new() -> Self {
         let started_by = std::env::var_os(RECORD).map(PathBuf::from).filter(|it| is_open(it));
         // A tool that attached later may leave soon, so it gets the first report at once.
-        let told_s = if started_by.is_some() { 0.0 } else { f64::NEG_INFINITY };
-        Self { started_by, told_s }
+        let written_s = if started_by.is_some() { 0.0 } else { f64::NEG_INFINITY };
+        Self { started_by, written_s }
     }
 
     /// Writes the report into the watching tool's record, when it is due.
-    pub(crate) fn tell(&mut self, dealt: &Dealt, now_s: f64) {
-        if EVERY_S <= now_s - self.told_s && self.tell_watchers(dealt) {
-            self.told_s = now_s;
+    pub(crate) fn write_when_due(&mut self, dealt: &DealingReport, now_s: f64) {
+        if EVERY_S <= now_s - self.written_s && self.write_for_watchers(dealt) {
+            self.written_s = now_s;
         }
     }
 
     /// Writes the final report into that record, and into the file of `--report`.
     pub(crate) fn finish(
         &self,
-        dealt: &Dealt,
+        dealt: &DealingReport,
         asked_for: Option<&Path>,
     ) -> Result<(), ReportFileError> {
-        self.tell_watchers(dealt);
+        self.write_for_watchers(dealt);
         let Some(path) = asked_for else { return Ok(()) };
         replace(dealt, path).map_err(|source| ReportFileError { path: path.to_owned(), source })
     }
 
     /// Writes the report for a watching tool; returns whether there is one. Failures are ignored, as the tool
     /// observes the rest without it.
-    fn tell_watchers(&self, dealt: &Dealt) -> bool {
+    fn write_for_watchers(&self, dealt: &DealingReport) -> bool {
         let asked = tuning_points::asked_for_report().filter(|folder| {
             let is_open = is_open(folder);
             if !is_open {
@@ -84,7 +84,7 @@ fn is_open(record: &Path) -> bool {
 
 /// Replaces the file as a whole or not at all. A target that is not a regular file, such as `/dev/null`, is
 /// written to in place.
-fn replace(dealt: &Dealt, path: &Path) -> io::Result<()> {
+fn replace(dealt: &DealingReport, path: &Path) -> io::Result<()> {
     let text = checked_json::seal(&serde_json::to_string(dealt)?);
     let is_other = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
     if is_other {
@@ -101,8 +101,8 @@ mod tests {
     use super::*;
 
     /// Finishes a run that no tool watches.
-    fn finish(dealt: &Dealt, path: &Path) -> Result<(), ReportFileError> {
-        Teller { started_by: None, told_s: 0.0 }.finish(dealt, Some(path))
+    fn finish(dealt: &DealingReport, path: &Path) -> Result<(), ReportFileError> {
+        ReportWriter { started_by: None, written_s: 0.0 }.finish(dealt, Some(path))
     }
 
     #[test]
@@ -110,9 +110,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("report.json");
         for policy in ["gss", "best"] {
-            finish(&Dealt::new(policy), &path).unwrap();
+            finish(&DealingReport::new(policy), &path).unwrap();
             let text = std::fs::read_to_string(&path).unwrap();
-            assert_eq!(serde_json::from_str::<Dealt>(&text).unwrap().policy, policy);
+            assert_eq!(serde_json::from_str::<DealingReport>(&text).unwrap().policy, policy);
         }
         assert_eq!(folder.path().read_dir().unwrap().count(), 1);
     }
@@ -127,14 +127,14 @@ mod tests {
         assert!(made.unwrap().success());
         let from = pipe.clone();
         let reader = std::thread::spawn(move || fs::read_to_string(from).unwrap());
-        finish(&Dealt::new("best"), &pipe).unwrap();
+        finish(&DealingReport::new("best"), &pipe).unwrap();
         assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
         assert!(reader.join().unwrap().contains("best"));
     }
 
     #[test]
     fn a_folder_that_is_not_there_is_told() {
-        let error = finish(&Dealt::new("best"), "/nowhere/at.json".as_ref()).unwrap_err();
+        let error = finish(&DealingReport::new("best"), "/nowhere/at.json".as_ref()).unwrap_err();
         assert!(error.to_string().contains("`/nowhere/at.json`"));
     }
 
@@ -143,9 +143,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let told = folder.path().join(FILE);
         let started_by = Some(folder.path().to_owned());
-        let mut teller = Teller { started_by, told_s: 0.0 };
+        let mut writer = ReportWriter { started_by, written_s: 0.0 };
         let mut tells = |now_s| {
-            teller.tell(&Dealt::new("best"), now_s);
+            writer.write_when_due(&DealingReport::new("best"), now_s);
             std::fs::remove_file(&told).is_ok()
         };
         assert!(!tells(5.0));

@@ -14,7 +14,7 @@
 //! - A worker that holds work, or was present from the start, is never released.
 //! - After workers were released, or could not be started, a few iterations pass before others are started.
 
-use super::Wish;
+use super::WorkerDemand;
 use std::collections::VecDeque;
 
 /// Consecutive iterations without need for a worker before it is released.
@@ -43,14 +43,14 @@ pub(crate) struct Growth {
     limits: Limits,
     starts_s: VecDeque<f64>,
     /// Numbers of workers wanted in the last iterations.
-    wished: VecDeque<u32>,
+    wanted: VecDeque<u32>,
     /// First iteration at which workers may be started again.
     not_before: u64,
 }
 
 /// Decision of one iteration.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum PoolAction {
     Nothing,
     /// Start `n` workers.
     Start {
@@ -67,8 +67,8 @@ pub(crate) enum Step {
 
 impl Growth {
     pub(crate) fn new(limits: Limits) -> Self {
-        let (starts_s, wished) = (VecDeque::new(), VecDeque::new());
-        Self { limits, starts_s, wished, not_before: 0 }
+        let (starts_s, wanted) = (VecDeque::new(), VecDeque::new());
+        Self { limits, starts_s, wanted, not_before: 0 }
     }
 
     pub(crate) fn n_max(&self) -> u32 {
@@ -97,79 +97,79 @@ impl Growth {
     }
 
     /// Returns the next step; `added` are the ranks started during the run. Called once for each iteration.
-    pub(crate) fn step(&mut self, wish: &Wish, added: &[u32]) -> Step {
-        self.wished.push_back(wish.n_workers);
-        if N_IDLE < self.wished.len() {
-            self.wished.pop_front();
+    pub(crate) fn action(&mut self, demand: &WorkerDemand, added: &[u32]) -> PoolAction {
+        self.wanted.push_back(demand.n_workers);
+        if N_IDLE < self.wanted.len() {
+            self.wanted.pop_front();
         }
-        let n_present = u32::try_from(wish.present.len()).unwrap_or(u32::MAX);
-        let n_wished = wish.n_workers.min(self.limits.n_max);
-        if n_present < n_wished {
-            return match wish.n_iterations < self.not_before {
-                true => Step::Nothing,
-                false => self.start(wish, n_present, n_wished),
+        let n_present = u32::try_from(demand.present.len()).unwrap_or(u32::MAX);
+        let n_wanted = demand.n_workers.min(self.limits.n_max);
+        if n_present < n_wanted {
+            return match demand.n_iterations < self.not_before {
+                true => PoolAction::Nothing,
+                false => self.start(demand, n_present, n_wanted),
             };
         }
-        let superfluous = self.superfluous(wish, added);
-        if superfluous.is_empty() { Step::Nothing } else { Step::Release(superfluous) }
+        let superfluous = self.superfluous(demand, added);
+        if superfluous.is_empty() { PoolAction::Nothing } else { PoolAction::Release(superfluous) }
     }
 
-    fn start(&self, wish: &Wish, n_present: u32, n_wished: u32) -> Step {
-        let Some(forecast) = wish.forecast else {
-            let n = n_wished - n_present;
-            return Step::Start { n, why: "so many are wanted".to_owned() };
+    fn start(&self, demand: &WorkerDemand, n_present: u32, n_wanted: u32) -> PoolAction {
+        let Some(forecast) = demand.forecast else {
+            let n = n_wanted - n_present;
+            return PoolAction::Start { n, why: "so many are wanted".to_owned() };
         };
-        let n_to_come = self.limits.n_to_come.unwrap_or(wish.n_iterations.max(N_TO_COME_MIN));
+        let n_to_come = self.limits.n_to_come.unwrap_or(demand.n_iterations.max(N_TO_COME_MIN));
         let start_s = self.start_s();
         let cost_s = |n_workers: u32| f64::from(n_workers - n_present) * start_s;
         let net_s = |n: u32| n_to_come as f64 * forecast.gain_s(n) - cost_s(n);
         let better = |best: u32, n: u32| if net_s(best) < net_s(n) { n } else { best };
-        let best = (n_present + 1..=n_wished).fold(n_present + 1, better);
+        let best = (n_present + 1..=n_wanted).fold(n_present + 1, better);
         let why = format!(
             "{n_to_come} more iterations would gain {:.3} s, and starting costs {:.3} s",
             n_to_come as f64 * forecast.gain_s(best),
             cost_s(best)
         );
         match 0.0 < net_s(best) {
-            true => Step::Start { n: best - n_present, why },
-            false => Step::TooDear { why },
+            true => PoolAction::Start { n: best - n_present, why },
+            false => PoolAction::TooDear { why },
         }
     }
 
     /// Added workers that exceeded every number wanted in the last iterations.
-    fn superfluous(&self, wish: &Wish, added: &[u32]) -> Vec<u32> {
-        if self.wished.len() < N_IDLE {
+    fn superfluous(&self, demand: &WorkerDemand, added: &[u32]) -> Vec<u32> {
+        if self.wanted.len() < N_IDLE {
             return Vec::new();
         }
-        let n_kept = self.wished.iter().copied().max().unwrap_or(u32::MAX) as usize;
-        let beyond = wish.present.iter().skip(n_kept).copied();
-        beyond.filter(|rank| added.contains(rank) && wish.idle.contains(rank)).collect()
+        let n_kept = self.wanted.iter().copied().max().unwrap_or(u32::MAX) as usize;
+        let beyond = demand.present.iter().skip(n_kept).copied();
+        beyond.filter(|rank| added.contains(rank) && demand.idle.contains(rank)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::staff::Forecast;
+    use crate::worker_pool::Forecast;
     use proptest::prelude::*;
 
     fn limits(n_max: u32) -> Limits {
         Limits { n_max, n_to_come: None, start_s: 0.1 }
     }
 
-    fn wish(n_workers: u32, n_present: u32, n_iterations: u64) -> Wish {
+    fn demand(n_workers: u32, n_present: u32, n_iterations: u64) -> WorkerDemand {
         let present: Vec<u32> = (1..=n_present).collect();
-        Wish { n_workers, n_iterations, idle: present.clone(), present, forecast: None }
+        WorkerDemand { n_workers, n_iterations, idle: present.clone(), present, forecast: None }
     }
 
-    /// Checks how many of `n_wished` are started when 2 are present and an iteration computes for `compute_s`.
+    /// Checks how many of `n_wanted` are started when 2 are present and an iteration computes for `compute_s`.
     #[track_caller]
-    fn check(n_wished: u32, compute_s: f64, n_iterations: u64, n_started: u32) {
+    fn check(n_wanted: u32, compute_s: f64, n_iterations: u64, n_started: u32) {
         let forecast = Some(Forecast { n_workers: 2, compute_s, message_s: 0.0 });
-        let wish = Wish { forecast, ..wish(n_wished, 2, n_iterations) };
-        let found = match Growth::new(limits(10)).step(&wish, &[]) {
-            Step::Start { n, .. } => n,
-            Step::TooDear { .. } => 0,
+        let demand = WorkerDemand { forecast, ..demand(n_wanted, 2, n_iterations) };
+        let found = match Growth::new(limits(10)).action(&demand, &[]) {
+            PoolAction::Start { n, .. } => n,
+            PoolAction::TooDear { .. } => 0,
             other => panic!("{other:?}"),
         };
         assert_eq!(found, n_started);
@@ -187,9 +187,9 @@ mod tests {
 
     #[test]
     fn what_somebody_wants_is_started_without_reckoning() {
-        let step = Growth::new(limits(5)).step(&wish(8, 2, 0), &[]);
-        assert_eq!(step, Step::Start { n: 3, why: "so many are wanted".to_owned() });
-        assert_eq!(Growth::new(limits(2)).step(&wish(8, 2, 0), &[]), Step::Nothing);
+        let step = Growth::new(limits(5)).action(&demand(8, 2, 0), &[]);
+        assert_eq!(step, PoolAction::Start { n: 3, why: "so many are wanted".to_owned() });
+        assert_eq!(Growth::new(limits(2)).action(&demand(8, 2, 0), &[]), PoolAction::Nothing);
     }
 
     #[test]
@@ -203,15 +203,18 @@ mod tests {
 
     /// Checks which of ranks 1 to 6, of which 3 to 6 were added, are released after these wishes.
     #[track_caller]
-    fn check_release(wished: &[u32], idle: &[u32], expected: &[u32]) {
+    fn check_release(wanted: &[u32], idle: &[u32], expected: &[u32]) {
         let mut growth = Growth::new(limits(9));
-        let mut last = Step::Nothing;
-        for n_workers in wished {
-            let wish = Wish { idle: idle.to_vec(), ..wish(*n_workers, 6, 9) };
-            last = growth.step(&wish, &[3, 4, 5, 6]);
+        let mut last = PoolAction::Nothing;
+        for n_workers in wanted {
+            let demand = WorkerDemand { idle: idle.to_vec(), ..demand(*n_workers, 6, 9) };
+            last = growth.action(&demand, &[3, 4, 5, 6]);
         }
         let nothing = expected.is_empty();
-        assert_eq!(last, if nothing { Step::Nothing } else { Step::Release(expected.to_vec()) });
+        assert_eq!(
+            last,
+            if nothing { PoolAction::Nothing } else { PoolAction::Release(expected.to_vec()) }
+        );
     }
 
     #[test]
@@ -229,8 +232,8 @@ mod tests {
     fn nothing_is_started_just_after_some_were_let_go() {
         let mut growth = Growth::new(limits(9));
         growth.cool_down(10);
-        assert_eq!(growth.step(&wish(4, 2, 14), &[]), Step::Nothing);
-        assert!(matches!(growth.step(&wish(4, 2, 15), &[]), Step::Start { n: 2, .. }));
+        assert_eq!(growth.action(&demand(4, 2, 14), &[]), PoolAction::Nothing);
+        assert!(matches!(growth.action(&demand(4, 2, 15), &[]), PoolAction::Start { n: 2, .. }));
     }
 
     proptest! {
@@ -241,19 +244,19 @@ mod tests {
         ) {
             let mut growth = Growth::new(limits(n_max));
             for (number, (n_workers, n_present, idle_bits)) in (0..).zip(wishes) {
-                let mut wish = wish(n_workers, n_present, number);
-                wish.idle.retain(|rank| idle_bits & (1 << rank) != 0);
-                match growth.step(&wish, &[4, 5, 6, 7]) {
-                    Step::Start { n, .. } => {
+                let mut demand = demand(n_workers, n_present, number);
+                demand.idle.retain(|rank| idle_bits & (1 << rank) != 0);
+                match growth.action(&demand, &[4, 5, 6, 7]) {
+                    PoolAction::Start { n, .. } => {
                         prop_assert!(n_present + n <= n_max.min(n_workers));
                     }
-                    Step::Release(ranks) => {
-                        let may = |rank| wish.idle.contains(rank) && (4..=7).contains(rank);
+                    PoolAction::Release(ranks) => {
+                        let may = |rank| demand.idle.contains(rank) && (4..=7).contains(rank);
                         prop_assert!(ranks.iter().all(may));
-                        let n_left = wish.present.len() - ranks.len();
+                        let n_left = demand.present.len() - ranks.len();
                         prop_assert!(n_workers.min(n_present) as usize <= n_left);
                     }
-                    Step::Nothing | Step::TooDear { .. } => {}
+                    PoolAction::Nothing | PoolAction::TooDear { .. } => {}
                 }
             }
         }

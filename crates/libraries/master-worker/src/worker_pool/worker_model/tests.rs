@@ -36,9 +36,9 @@ impl Load {
     }
 }
 
-/// Run that drives the model as `Headcount` does.
+/// Run that drives the model as `WorkerTarget` does.
 struct Run {
-    tuned: Tuned,
+    model: WorkerModel,
     n_max: u32,
     number: u64,
     now_s: f64,
@@ -49,17 +49,17 @@ struct Run {
 
 impl Run {
     fn new(n_workers: u32, n_max: u32) -> Self {
-        let tuned = Tuned::new(&report(0, 0.1, 1.0, n_workers), n_workers, n_max).unwrap();
-        Self { tuned, n_max, number: 1, now_s: 1.0, reasons: Vec::new(), network: None }
+        let model = WorkerModel::new(&report(0, 0.1, 1.0, n_workers), n_workers, n_max).unwrap();
+        Self { model, n_max, number: 1, now_s: 1.0, reasons: Vec::new(), network: None }
     }
 
     /// Runs an iteration of a master that sends each worker its part, one after the other; returns its
     /// number of workers.
     fn iterate(&mut self, load: Load) -> u32 {
-        let n_workers = self.tuned.n_wished().min(self.n_max);
-        self.reasons.extend(self.tuned.settle(n_workers));
+        let n_workers = self.model.n_wanted().min(self.n_max);
+        self.reasons.extend(self.model.settle(n_workers));
         let (time_s, compute_s) = (load.time_s(n_workers), load.compute_s(n_workers));
-        self.tuned.iteration_began(self.number, self.now_s);
+        self.model.iteration_began(self.number, self.now_s);
         for worker in 1..=n_workers {
             let began_s = self.now_s + f64::from(worker) * LATENCY_S;
             let worker_s = compute_s / f64::from(n_workers);
@@ -71,15 +71,16 @@ impl Run {
         self.now_s += time_s;
         let report = report(self.number, time_s, compute_s, n_workers);
         let report = IterationReport { network: self.network, ..report };
-        self.tuned.iteration_ended(&report, self.now_s);
+        self.model.iteration_ended(&report, self.now_s);
         self.number += 1;
         n_workers
     }
 
     fn chunk(&mut self, worker: u32, n_tasks: u64, [began_s, ended_s]: [f64; 2]) {
         let (batch, shared_bytes, message_s) = (0, 0, Some(LATENCY_S));
-        let timed = Timed { worker, batch, n_tasks, shared_bytes, message_s, began_s, ended_s };
-        self.tuned.chunk_done(&timed);
+        let timed =
+            ChunkTimes { worker, batch, n_tasks, shared_bytes, message_s, began_s, ended_s };
+        self.model.chunk_done(&timed);
     }
 
     fn numbers(&mut self, load: Load, n_iterations: u32) -> Vec<u32> {
@@ -137,14 +138,14 @@ fn wishes_that_are_not_met_are_repeated() {
     let mut run = Run::new(2, 8);
     run.iterate(Load::of(49.0 * LATENCY_S));
     for _ in 0..3 {
-        assert_eq!(run.tuned.n_wished(), 7);
+        assert_eq!(run.model.n_wanted(), 7);
         run.n_max = 2;
         run.iterate(Load::of(49.0 * LATENCY_S));
     }
     run.n_max = 3;
     run.iterate(Load::of(49.0 * LATENCY_S));
     let said = run.reasons.last().unwrap();
-    let expected = "3 workers instead of 2, with 7 wished for because Nopt is 7 ";
+    let expected = "3 workers instead of 2, with 7 wanted because Nopt is 7 ";
     assert!(said.starts_with(expected), "{said}");
 }
 
@@ -152,7 +153,7 @@ fn wishes_that_are_not_met_are_repeated() {
 fn a_forecast_says_what_further_workers_gain() {
     let mut run = Run::new(2, 8);
     run.iterate(Load::of(60.0 * LATENCY_S));
-    let gain_s = run.tuned.forecast().gain_s(6);
+    let gain_s = run.model.forecast().gain_s(6);
     assert!((gain_s - (30.0 - 10.0 - 4.0) * LATENCY_S).abs() < 1e-9, "{gain_s}");
 }
 
@@ -168,7 +169,7 @@ fn check_network(network: Option<Network>, expected: u32, reckoning: &str) {
     run.network = network;
     let numbers = run.numbers(Load::of(100.0 * LATENCY_S), 2);
     assert_eq!(numbers, [2, expected]);
-    let said = run.tuned.reckoning();
+    let said = run.model.reckoning();
     assert!(said.starts_with(reckoning), "{said}");
 }
 
