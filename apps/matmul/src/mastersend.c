@@ -19,8 +19,8 @@ enum { TAG_A = 1, SLEEP_MS = 200, SLEEP_MS_MAX = 100000 };
 
 static void master(int n_workers, int dim, bool is_together)
 {
-    double *a = there(matrix_new(dim, dim));
-    double *b = there(matrix_new(dim, dim));
+    double *a = require_memory(matrix_new(dim, dim));
+    double *b = require_memory(matrix_new(dim, dim));
     init_a(a, dim);
     init_b(b, dim);
     if (is_together)
@@ -33,7 +33,7 @@ static void master(int n_workers, int dim, bool is_together)
 
 static void worker(int dim, bool is_together, int late_ms)
 {
-    double *a = there(matrix_new(dim, dim));
+    double *a = require_memory(matrix_new(dim, dim));
     idle(late_ms * 1e-3);
     if (is_together)
         MPI_Barrier(MPI_COMM_WORLD);

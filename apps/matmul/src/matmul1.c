@@ -17,9 +17,9 @@ enum { WORKER = 1, TAG_A, TAG_B, TAG_C };
 static double *master(int dim)
 {
     int count = dim * dim;
-    double *a = there(matrix_new(dim, dim));
-    double *b = there(matrix_new(dim, dim));
-    double *c = there(matrix_new(dim, dim));
+    double *a = require_memory(matrix_new(dim, dim));
+    double *b = require_memory(matrix_new(dim, dim));
+    double *c = require_memory(matrix_new(dim, dim));
     init_a(a, dim);
     init_b(b, dim);
     MPI_Send(a, count, MPI_DOUBLE, WORKER, TAG_A, MPI_COMM_WORLD);
@@ -33,9 +33,9 @@ static double *master(int dim)
 static void worker(int dim)
 {
     int count = dim * dim;
-    double *a = there(matrix_new(dim, dim));
-    double *b = there(matrix_new(dim, dim));
-    double *c = there(matrix_new(dim, dim));
+    double *a = require_memory(matrix_new(dim, dim));
+    double *b = require_memory(matrix_new(dim, dim));
+    double *c = require_memory(matrix_new(dim, dim));
     MPI_Recv(a, count, MPI_DOUBLE, MASTER, TAG_A, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Recv(b, count, MPI_DOUBLE, MASTER, TAG_B, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     multiply(a, b, c, dim, dim);

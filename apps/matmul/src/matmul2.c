@@ -25,9 +25,9 @@ static int rows_of(int worker, int n_workers, int dim)
 
 static double *master(int n_workers, int dim)
 {
-    double *a = there(matrix_new(dim, dim));
-    double *b = there(matrix_new(dim, dim));
-    double *c = there(matrix_new(dim, dim));
+    double *a = require_memory(matrix_new(dim, dim));
+    double *b = require_memory(matrix_new(dim, dim));
+    double *c = require_memory(matrix_new(dim, dim));
     init_a(a, dim);
     init_b(b, dim);
     int offset = 0;
@@ -54,12 +54,12 @@ static double *master(int n_workers, int dim)
 static void worker(int dim, int wait_ns)
 {
     int offset, rows;
-    double *b = there(matrix_new(dim, dim));
+    double *b = require_memory(matrix_new(dim, dim));
     MPI_Recv(&offset, 1, MPI_INT, MASTER, TAG_OFFSET, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Recv(&rows, 1, MPI_INT, MASTER, TAG_ROWS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     /* One more row, so that a worker without rows has memory, too. */
-    double *a = there(matrix_new(rows + 1, dim));
-    double *c = there(matrix_new(rows + 1, dim));
+    double *a = require_memory(matrix_new(rows + 1, dim));
+    double *c = require_memory(matrix_new(rows + 1, dim));
     MPI_Recv(a, rows * dim, MPI_DOUBLE, MASTER, TAG_A, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Bcast(b, dim * dim, MPI_DOUBLE, MASTER, MPI_COMM_WORLD);
     multiply(a, b, c, rows, dim);

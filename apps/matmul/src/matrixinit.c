@@ -18,8 +18,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int dim = number(argv[1], "DIMENSION", DIMENSION_MAX);
-    double *a = there(matrix_new(dim, dim));
-    double *b = there(matrix_new(dim, dim));
+    double *a = require_memory(matrix_new(dim, dim));
+    double *b = require_memory(matrix_new(dim, dim));
     MPI_Barrier(MPI_COMM_WORLD);
     init_a(a, dim);
     init_b(b, dim);

@@ -29,7 +29,7 @@ int number(const char *word, const char *name, int most)
     return (int)value;
 }
 
-double *there(double *room)
+double *require_memory(double *room)
 {
     if (room == NULL) {
         fprintf(stderr, "there is not enough memory for matrices of this dimension\n");

@@ -16,6 +16,6 @@ void refuse(const char *sentence);
 void idle(double seconds);
 
 /* Returns `room`; ends all ranks if it is NULL. */
-double *there(double *room);
+double *require_memory(double *room);
 
 #endif

@@ -36,7 +36,7 @@ pub use body::Body;
 pub use conservation::{Conservation, Motion};
 pub use error::NbodyError;
 pub use gravity::{Advanced, Law, advance, drift, energy};
-pub use load::{Load, LoadError};
+pub use load::{LoadError, Slowdowns};
 pub use simulation::Simulation;
 pub use start::{Shape, Start, shape};
 pub use xyz::{XyzError, read as read_xyz, write as write_xyz};

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// A line of the file is an iteration, counted from 0, and a factor for all workers or one for each from rank 1 on; it
 /// holds until the next line. `#` begins a comment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Load {
+pub struct Slowdowns {
     /// Iterations in ascending order, with their factors.
     lines: Vec<(u64, Vec<f64>)>,
 }
@@ -41,7 +41,7 @@ pub enum LoadError {
     },
 }
 
-impl Load {
+impl Slowdowns {
     /// Reads a load file.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, iteration: u64, rank: u32, expected: f64) {
-        let factor = Load::parse(text).unwrap().factor(iteration, rank);
+        let factor = Slowdowns::parse(text).unwrap().factor(iteration, rank);
         assert!((factor - expected).abs() < 1e-15, "{factor}");
     }
 
@@ -119,7 +119,7 @@ mod tests {
 
     #[track_caller]
     fn check_wrong(text: &str, line: usize) {
-        assert_eq!(Load::parse(text), Err(line));
+        assert_eq!(Slowdowns::parse(text), Err(line));
     }
 
     #[test]

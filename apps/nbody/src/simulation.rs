@@ -5,7 +5,7 @@ use crate::body::Body;
 use crate::conservation::Conservation;
 use crate::error::NbodyError;
 use crate::gravity::{Advanced, Law, advance, drift};
-use crate::load::{self, Load};
+use crate::load::{self, Slowdowns};
 use crate::picture;
 use crate::view::Frame;
 use crate::xyz;
@@ -23,7 +23,7 @@ use std::time::Instant;
 pub struct Simulation {
     arguments: Arguments,
     law: Law,
-    load: Load,
+    load: Slowdowns,
     rank: u32,
     state: State,
     step: u64,
@@ -55,10 +55,10 @@ impl Simulation {
             Ok(arguments) => (arguments, None),
             Err(error) => (Arguments::default(), Some(Arc::new(error))),
         };
-        let load = arguments.load.as_deref().map_or(Ok(Load::default()), Load::read);
+        let load = arguments.load.as_deref().map_or(Ok(Slowdowns::default()), Slowdowns::read);
         let load = load.unwrap_or_else(|error| {
             problem = Some(Arc::new(error.into()));
-            Load::default()
+            Slowdowns::default()
         });
         let law = Law { softening: arguments.softening, dt: arguments.dt };
         let (rank, state, step, began) = (0, State::default(), 0, None);

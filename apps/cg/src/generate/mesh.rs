@@ -11,7 +11,7 @@
 //! # Invariants
 //! - Couplings are symmetric, and computed from the node's own number.
 
-use super::tetrahedra::{Around, Point, around, in_order, kind, minus, plus, points};
+use super::tetrahedra::{Neighborhood, Point, around, in_order, kind, minus, plus, points};
 
 /// Largest number of spokes of a hub.
 const HUB_SPOKES: u64 = 50;
@@ -22,7 +22,7 @@ const HUB_PITCH: i32 = 4;
 #[derive(Debug)]
 pub(super) struct Mesh {
     sides: Point,
-    around: [Around; 8],
+    around: [Neighborhood; 8],
     /// Directions of a hub's spokes.
     beyond: Vec<Point>,
     n_spokes: u64,

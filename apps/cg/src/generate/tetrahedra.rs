@@ -10,7 +10,7 @@ pub(super) type Point = [i32; 3];
 
 /// Surroundings of a node, relative to it.
 #[derive(Debug)]
-pub(super) struct Around {
+pub(super) struct Neighborhood {
     /// For each tetrahedron that the node belongs to: the origin of its cube.
     pub(super) cubes: Vec<Point>,
     /// All nodes of these tetrahedra, including the node itself, in the order of rows; with the cubes whose tetrahedra
@@ -21,7 +21,7 @@ pub(super) struct Around {
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
 /// Surroundings of nodes of each of the eight kinds; see [`kind`].
-pub(super) fn around() -> [Around; 8] {
+pub(super) fn around() -> [Neighborhood; 8] {
     std::array::from_fn(|kind| {
         let places = points(0..=2).filter(|place| self::kind(*place) == kind);
         let tetrahedra: Vec<_> = places.flat_map(at).collect();
@@ -32,7 +32,7 @@ pub(super) fn around() -> [Around; 8] {
             (node, cubes)
         });
         let nodes = all.filter(|(_, cubes)| !cubes.is_empty()).collect();
-        Around { cubes: tetrahedra.into_iter().map(|(cube, _)| cube).collect(), nodes }
+        Neighborhood { cubes: tetrahedra.into_iter().map(|(cube, _)| cube).collect(), nodes }
     })
 }
 

@@ -15,12 +15,12 @@ const PIECE_BYTES: usize = 4 << 20;
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) text: Vec<u8>,
-    place: Place,
+    place: Position,
 }
 
 /// Position of a piece in the file.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum Position {
     /// Number of bytes before it.
     Byte(u64),
     /// Number of lines before it.
@@ -31,8 +31,10 @@ impl Piece {
     /// Number of one of its lines in the file. In a plain file lines are counted only for an error message.
     pub(super) fn line(&self, n_lines_before: u64, path: &Path) -> Result<u64, MarketError> {
         let before = match self.place {
-            Place::Line(n_lines) => n_lines,
-            Place::Byte(n_bytes) => count_lines(path, n_bytes).map_err(MarketError::read(path))?,
+            Position::Line(n_lines) => n_lines,
+            Position::Byte(n_bytes) => {
+                count_lines(path, n_bytes).map_err(MarketError::read(path))?
+            }
         };
         Ok(before + n_lines_before + 1)
     }
@@ -127,7 +129,7 @@ impl Text {
         match self {
             Self::Plain { pieces, n_bytes } => {
                 let text = pieces.next().map_err(MarketError::read(path))?;
-                let place = Place::Byte(*n_bytes);
+                let place = Position::Byte(*n_bytes);
                 *n_bytes += text.as_ref().map_or(0, |text| text.len() as u64);
                 Ok(text.map(|text| Piece { text, place }))
             }
@@ -165,7 +167,7 @@ fn deal<R: Read>(
 
 fn received(message: &[u8]) -> Option<Piece> {
     let (n_lines, text) = message.split_first_chunk()?;
-    let place = Place::Line(u64::from_le_bytes(*n_lines));
+    let place = Position::Line(u64::from_le_bytes(*n_lines));
     Some(Piece { text: text.to_vec(), place })
 }
 
