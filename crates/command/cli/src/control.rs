@@ -5,7 +5,7 @@
 
 use crate::files;
 use anyhow::Context;
-use resize_api::{JobStatus, Wish};
+use resize_api::{JobStatus, ResizeRequest};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
@@ -69,18 +69,18 @@ impl Control {
     }
 
     /// Removes this wish if the program has not taken it.
-    pub(crate) fn take_back(&self, name: &str, wish: &Wish) {
+    pub(crate) fn take_back(&self, name: &str, wish: &ResizeRequest) {
         let path = self.file(name, "wish");
         let ours = files::read(&path, files::WRITTEN_BYTES_MAX)
             .ok()
-            .and_then(|bytes| serde_json::from_slice::<Wish>(&bytes).ok());
+            .and_then(|bytes| serde_json::from_slice::<ResizeRequest>(&bytes).ok());
         if ours.is_some_and(|found| found.id == wish.id) {
             fs::remove_file(path).ok();
         }
     }
 
     /// Writes a wish for a program; the file appears only when it is complete.
-    pub(crate) fn wish(&self, name: &str, wish: &Wish) -> anyhow::Result<()> {
+    pub(crate) fn wish(&self, name: &str, wish: &ResizeRequest) -> anyhow::Result<()> {
         let path = self.file(name, "wish");
         let partial = self.file(name, &format!("wish.{}", wish.id));
         let said = || format!("no wish can be written into `{}`", self.folder.display());

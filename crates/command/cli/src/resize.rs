@@ -6,7 +6,7 @@ use crate::control::{Control, Found, wish_id};
 use crate::exit::{BadOption, NoJob, NotResized, NotWritten};
 use anyhow::Context;
 use clap::Args;
-use resize_api::{JobStatus, Outcome, State, Wish};
+use resize_api::{JobStatus, Outcome, ResizeRequest, State};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -98,7 +98,7 @@ fn change(
         );
         return Err(anyhow::anyhow!(why).context(BadOption));
     }
-    let wish = Wish { id: wish_id(), size, from: "person".to_owned(), hosts: Vec::new() };
+    let wish = ResizeRequest { id: wish_id(), size, from: "person".to_owned(), hosts: Vec::new() };
     control.wish(name, &wish).context(NotWritten)?;
     let status = wait(control, name, &wish, Duration::from_secs(options.at_most))?;
     let answer = status.answered.as_ref().context("an answer was waited for")?;
@@ -128,7 +128,7 @@ fn unknown(control: &Control, name: &str) -> NoJob {
 fn wait(
     control: &Control,
     name: &str,
-    wish: &Wish,
+    wish: &ResizeRequest,
     patience: Duration,
 ) -> anyhow::Result<JobStatus> {
     let until = Instant::now() + patience;

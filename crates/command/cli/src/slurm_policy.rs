@@ -16,7 +16,7 @@ use crate::exit::NotWritten;
 use anyhow::Context;
 use clap::Args;
 use queue::Queue;
-use resize_api::{JobStatus, Wish};
+use resize_api::{JobStatus, ResizeRequest};
 use resize_plan::queue::QueueRules;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -159,7 +159,7 @@ impl Policy<'_> {
 
     fn wish(&mut self, decision: &Decision, now_s: f64) -> anyhow::Result<()> {
         let (id, size, from) = (wish_id(), decision.size, FROM.to_owned());
-        self.control.wish(&decision.name, &Wish { id, size, from, hosts: Vec::new() })?;
+        self.control.wish(&decision.name, &ResizeRequest { id, size, from, hosts: Vec::new() })?;
         self.memory.note(decision, id, now_s);
         Ok(())
     }

@@ -1,17 +1,17 @@
 //! JSON formats of a malleable program: its status, requests for another size, and records of resizes.
 //!
-//! A program writes its [`JobStatus`] where others can read it, reads a [`Wish`] that others wrote, and keeps a
+//! A program writes its [`JobStatus`] where others can read it, reads a [`ResizeRequest`] that others wrote, and keeps a
 //! [`Resize`] for each attempt to change its size. All of them are JSON.
 //!
 //! # Not here
 //! The files and their permissions: crate `malleable`.
 
 mod phase;
+mod request;
 mod resize;
 mod status;
-mod wish;
 
 pub use phase::Phase;
+pub use request::ResizeRequest;
 pub use resize::{Bytes, Decision, Outcome, Resize, Seconds, Spawn, Started, Strategy};
 pub use status::{Answer, JobStatus, Sizes, State};
-pub use wish::Wish;

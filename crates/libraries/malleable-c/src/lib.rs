@@ -11,10 +11,10 @@
 
 pub mod abi;
 pub mod arguments;
+mod arrays;
 mod cuts;
 pub mod failure;
 mod memory;
-mod places;
 pub mod register;
 pub mod run;
 mod state;

@@ -1,9 +1,9 @@
 //! Registration of the objects of a program.
 
 use crate::abi::{MALLEABLE_FAILED, malleable_bounds, malleable_share};
+use crate::arrays::{PointerSlot, Value};
 use crate::cuts;
 use crate::failure::{guarded, misuse, say};
-use crate::places::{Place, Value};
 use crate::run::malleable;
 use ::malleable::{Class, Cut};
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -191,7 +191,7 @@ unsafe fn array(
         ));
     }
     // SAFETY: by the condition of the callers.
-    let place = unsafe { Place::new(place.cast(), row_bytes) };
+    let place = unsafe { PointerSlot::new(place.cast(), row_bytes) };
     if program.state.array(name, class, place) { 0 } else { no_rows(name) }
 }
 
@@ -225,6 +225,6 @@ pub unsafe extern "C" fn malleable_constant_csr(
     }
     let at = [(lengths.cast(), 4), (columns.cast(), 4), (values.cast(), value_bytes)];
     // SAFETY: by the condition of this function.
-    let places = at.map(|(place, n_bytes)| unsafe { Place::new(place, n_bytes) });
+    let places = at.map(|(place, n_bytes)| unsafe { PointerSlot::new(place, n_bytes) });
     if program.state.sparse(name, places) { 0 } else { no_rows(name) }
 }

@@ -1,8 +1,8 @@
 //! Registered objects of a C program, as a state in Rust.
 
 use crate::abi::malleable_share;
+use crate::arrays::{ArrayState, Foreign, PointerSlot, Value};
 use crate::memory::Array;
-use crate::places::{Foreign, Kept, Place, Value};
 use malleable::{Class, Comm, Cut, Data, Error, State};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ struct Space {
 }
 
 enum Object {
-    Array { name: &'static str, class: Class, place: Place, kept: Kept },
+    Array { name: &'static str, class: Class, place: PointerSlot, kept: ArrayState },
     Sparse(Box<Sparse>),
 }
 
@@ -33,8 +33,8 @@ struct Sparse {
     lengths: Arc<[u32]>,
     /// Lengths that the program has.
     told: Arc<[u32]>,
-    lengths_at: Place,
-    arrays: [(Place, Kept); 2],
+    lengths_at: PointerSlot,
+    arrays: [(PointerSlot, ArrayState); 2],
 }
 
 impl Registered {
@@ -51,16 +51,16 @@ impl Registered {
     }
 
     /// Adds an array with an element for each row of the newest space; `false` where there is none.
-    pub(crate) fn array(&mut self, name: &'static str, class: Class, place: Place) -> bool {
-        let object = Object::Array { name, class, place, kept: Kept::default() };
+    pub(crate) fn array(&mut self, name: &'static str, class: Class, place: PointerSlot) -> bool {
+        let object = Object::Array { name, class, place, kept: ArrayState::default() };
         self.spaces.last_mut().map(|space| space.objects.push(object)).is_some()
     }
 
     /// Adds a sparse matrix with the rows of the newest space: places of lengths, columns, and
     /// values.
-    pub(crate) fn sparse(&mut self, name: &'static str, places: [Place; 3]) -> bool {
+    pub(crate) fn sparse(&mut self, name: &'static str, places: [PointerSlot; 3]) -> bool {
         let [lengths_at, columns, values] = places;
-        let arrays = [columns, values].map(|place| (place, Kept::default()));
+        let arrays = [columns, values].map(|place| (place, ArrayState::default()));
         let nothing: Arc<[u32]> = Arc::default();
         let (lengths, told) = (Arc::clone(&nothing), nothing);
         let sparse = Box::new(Sparse { name, lengths, told, lengths_at, arrays });

@@ -4,7 +4,7 @@
 
 #![allow(clippy::print_stdout, reason = "it says what it does")]
 
-use malleable::manager::{Launcher, Manager, Reply, Request, Slurm, SlurmJob, Way};
+use malleable::manager::{Launcher, Manager, Reply, Request, Slurm, SlurmJob, StartMethod};
 use resize_plan::Placement;
 use std::error::Error;
 use std::path::Path;
@@ -36,7 +36,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     };
     for place in &places {
-        let Way::Through(words) = &place.way else { return Err("a rank needs a step".into()) };
+        let StartMethod::Through(words) = &place.start_method else {
+            return Err("a rank needs a step".into());
+        };
         let output = Command::new(&words[0]).args(&words[1..]).arg("hostname").output()?;
         let host = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         println!("{} ranks on {}, which is {host}", place.n_ranks, place.host);

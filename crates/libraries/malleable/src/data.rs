@@ -24,7 +24,7 @@ use slot::{Own, Shared, Single};
 use std::sync::Arc;
 
 pub use cut::Cut;
-pub use slot::{Allocate, Memory, SharedBuffer, Slot, StableBytes, Words};
+pub use slot::{Allocate, SharedBuffer, Memory, ReplicatedBytes, Slot, StableBytes};
 
 /// State of a program; every rank holds a part of it.
 pub trait State {
@@ -53,7 +53,7 @@ pub enum Class {
 pub(crate) struct Replicated<'a> {
     pub(crate) name: &'static str,
     pub(crate) class: Class,
-    pub(crate) words: Box<dyn Words + 'a>,
+    pub(crate) words: Box<dyn ReplicatedBytes + 'a>,
 }
 
 /// Objects whose rows are partitioned in the same way.
@@ -158,7 +158,12 @@ impl<'a> Data<'a> {
     }
 
     /// Registers a replicated object in memory of another language.
-    pub fn foreign_words(&mut self, name: &'static str, class: Class, words: Box<dyn Words + 'a>) {
+    pub fn foreign_words(
+        &mut self,
+        name: &'static str,
+        class: Class,
+        words: Box<dyn ReplicatedBytes + 'a>,
+    ) {
         self.replicated.push(Replicated { name, class, words });
     }
 

@@ -17,7 +17,7 @@
 use fitting::{ModelFile, ModelFileError};
 use resize_api::{Decision, Outcome, Resize, Strategy};
 use resize_plan::payoff::{
-    Change, Cost, Curve, Estimate, History, Payoff, Prospect, Verdict, pays,
+    Cost, CostFactors, Curve, Estimate, History, Payoff, Prospect, Verdict, pays,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ const N_FAILED_MAX: usize = 3;
 
 /// Present state of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct DecisionInput {
     /// Number of the next iteration.
     pub(crate) iteration: u64,
     /// Present number of ranks.
@@ -89,7 +89,7 @@ pub(crate) struct Advice {
 
 /// Decision maker on rank 0.
 #[derive(Debug, Default)]
-pub(crate) struct Judge {
+pub(crate) struct ResizeAdvisor {
     model: Option<Model>,
     proposes: bool,
     may_explore: bool,
@@ -102,7 +102,7 @@ pub(crate) struct Judge {
     why_not: String,
 }
 
-impl Judge {
+impl ResizeAdvisor {
     /// Creates the decision maker for the options `--model` and `--iterations`.
     ///
     /// # Errors
@@ -111,12 +111,12 @@ impl Judge {
         model: Option<&Path>,
         n_iterations: Option<u64>,
     ) -> Result<Self, DecisionError> {
-        let judge = Self { proposes: model.is_some(), n_iterations, ..Self::default() };
+        let advisor = Self { proposes: model.is_some(), n_iterations, ..Self::default() };
         Ok(match model {
-            None => judge,
-            Some(word) if word == Path::new("learn") => judge,
-            Some(word) if word == Path::new("explore") => Self { may_explore: true, ..judge },
-            Some(file) => Self { model: Some(Model::read(file)?), ..judge },
+            None => advisor,
+            Some(word) if word == Path::new("learn") => advisor,
+            Some(word) if word == Path::new("explore") => Self { may_explore: true, ..advisor },
+            Some(file) => Self { model: Some(Model::read(file)?), ..advisor },
         })
     }
 
@@ -126,14 +126,14 @@ impl Judge {
     }
 
     /// Learns from a finished resize what it cost, or that this size cannot be had.
-    pub(crate) fn learn(&mut self, resize: &Resize, now: &Standing) {
+    pub(crate) fn learn(&mut self, resize: &Resize, now: &DecisionInput) {
         if resize.outcome != Outcome::Done {
             self.failed.insert(resize.to);
             return;
         }
         self.failed.clear();
-        let before = Standing { size: resize.from, strategy: resize.strategy, ..*now };
-        self.cost.learn(&change(&before, resize.to), resize.seconds.wait);
+        let before = DecisionInput { size: resize.from, strategy: resize.strategy, ..*now };
+        self.cost.learn(&cost_factors(&before, resize.to), resize.seconds.wait);
     }
 
     /// Returns the option that the user must add so that other sizes can be proposed, if one is missing.
@@ -155,7 +155,7 @@ impl Judge {
     }
 
     /// Returns the size that pays most, if there is one and the program may propose it.
-    pub(crate) fn advice(&mut self, now: &Standing) -> Option<Advice> {
+    pub(crate) fn advice(&mut self, now: &DecisionInput) -> Option<Advice> {
         if !self.proposes || now.sizes.0 == now.sizes.1 {
             return None;
         }
@@ -175,11 +175,16 @@ impl Judge {
     }
 
     /// Evaluates a size requested from outside; `None` where the number of iterations is unknown.
-    pub(crate) fn weigh(&self, now: &Standing, wanted: u32) -> Option<Advice> {
+    pub(crate) fn weigh(&self, now: &DecisionInput, wanted: u32) -> Option<Advice> {
         self.weighed(now, &[wanted], false)
     }
 
-    fn weighed(&self, now: &Standing, candidates: &[u32], may_explore: bool) -> Option<Advice> {
+    fn weighed(
+        &self,
+        now: &DecisionInput,
+        candidates: &[u32],
+        may_explore: bool,
+    ) -> Option<Advice> {
         let n_iterations_left = self.n_iterations?.saturating_sub(now.iteration);
         let prospect = Prospect { size: now.size, n_iterations_left, candidates, may_explore };
         let curve = Curve::through(&self.history.seen());
@@ -192,7 +197,7 @@ impl Judge {
                 self.model.as_ref().and_then(|model| model.seconds(now.size, present, size));
             if size == now.size { Some(present) } else { of_model.or_else(|| seen(size)) }
         };
-        let cost = |size| self.cost.of(&change(now, size));
+        let cost = |size| self.cost.of(&cost_factors(now, size));
         let payoff = pays(&prospect, seconds, cost);
         let weighed = match (payoff.verdict, candidates) {
             (Verdict::Stay, [wanted]) => *wanted,
@@ -216,7 +221,7 @@ fn advice(iterations_left: u64, payoff: Payoff, [before, after]: [Option<f64>; 2
 }
 
 /// Returns the cost factors of a change to `size`.
-fn change(now: &Standing, size: u32) -> Change {
+fn cost_factors(now: &DecisionInput, size: u32) -> CostFactors {
     let (n_new, n_leaving) = match now.strategy {
         Strategy::Baseline => (size, now.size),
         Strategy::Merge => (size.saturating_sub(now.size), now.size.saturating_sub(size)),
@@ -225,7 +230,7 @@ fn change(now: &Standing, size: u32) -> Change {
     let (least, most) = (now.size.min(size), u64::from(now.size.max(size)).max(1));
     let kept = if now.strategy == Strategy::Merge { u64::from(least) } else { 0 };
     let bytes_moved = now.bytes / most * (most - kept);
-    Change { n_new, n_leaving, bytes_moved }
+    CostFactors { n_new, n_leaving, bytes_moved }
 }
 
 /// Model file with values for all parameters but the number of processes.
@@ -294,7 +299,7 @@ mod tests {
     use fitting::{Measurements, Settings, fit};
     use resize_api::Seconds;
 
-    const NOW: Standing = Standing {
+    const NOW: DecisionInput = DecisionInput {
         iteration: 100,
         size: 4,
         sizes: (1, 8),
@@ -303,25 +308,25 @@ mod tests {
     };
 
     /// Decision maker that measured iterations of 1 s plus 4 s divided by the number of processes.
-    fn judge(model: &str, sizes: &[u32]) -> Judge {
-        let mut judge = Judge::new(Some(Path::new(model)), Some(1000)).unwrap();
+    fn advisor(model: &str, sizes: &[u32]) -> ResizeAdvisor {
+        let mut advisor = ResizeAdvisor::new(Some(Path::new(model)), Some(1000)).unwrap();
         for size in sizes {
-            (0..5).for_each(|_| judge.saw(*size, 1.0 + 4.0 / f64::from(*size)));
+            (0..5).for_each(|_| advisor.saw(*size, 1.0 + 4.0 / f64::from(*size)));
         }
-        judge
+        advisor
     }
 
-    fn sizes(judge: &mut Judge) -> Option<u32> {
-        judge.advice(&NOW).map(|advice| advice.size)
+    fn sizes(advisor: &mut ResizeAdvisor) -> Option<u32> {
+        advisor.advice(&NOW).map(|advice| advice.size)
     }
 
     #[test]
     fn what_was_seen_decides() {
-        assert_eq!(sizes(&mut judge("learn", &[])), None);
-        assert_eq!(sizes(&mut judge("learn", &[2])), None);
-        assert_eq!(sizes(&mut judge("explore", &[4])), Some(8));
-        assert_eq!(sizes(&mut judge("learn", &[1, 2, 4, 8])), Some(8));
-        let mut quiet = judge("learn", &[1, 2, 4, 8]);
+        assert_eq!(sizes(&mut advisor("learn", &[])), None);
+        assert_eq!(sizes(&mut advisor("learn", &[2])), None);
+        assert_eq!(sizes(&mut advisor("explore", &[4])), Some(8));
+        assert_eq!(sizes(&mut advisor("learn", &[1, 2, 4, 8])), Some(8));
+        let mut quiet = advisor("learn", &[1, 2, 4, 8]);
         quiet.proposes = false;
         assert_eq!(sizes(&mut quiet), None);
         let weighed = quiet.weigh(&NOW, 8).unwrap();
@@ -334,15 +339,15 @@ mod tests {
     /// Regression: `learn` never proposed another size, as one size cannot predict others, and gave no message.
     #[test]
     fn one_size_is_not_enough_to_learn_from() {
-        assert_eq!(sizes(&mut judge("learn", &[4])), Some(8));
-        let mut slower = judge("learn", &[]);
+        assert_eq!(sizes(&mut advisor("learn", &[4])), Some(8));
+        let mut slower = advisor("learn", &[]);
         for (size, seconds) in [(4, 1.0), (8, 2.0)] {
             (0..5).for_each(|_| slower.saw(size, seconds));
         }
-        let at_eight = Standing { size: 8, ..NOW };
+        let at_eight = DecisionInput { size: 8, ..NOW };
         assert!(slower.advice(&at_eight).is_some_and(|advice| advice.size <= 4));
         // With more knowledge it tries only what is sure to pay.
-        let mut flat = judge("learn", &[]);
+        let mut flat = advisor("learn", &[]);
         [4, 8].into_iter().for_each(|size| (0..5).for_each(|_| flat.saw(size, 1.0)));
         assert_eq!(sizes(&mut flat), None);
         assert!(flat.why_not().is_some_and(|why| why.contains("no size is faster")), "{flat:?}");
@@ -350,15 +355,15 @@ mod tests {
 
     #[test]
     fn what_a_model_needs_is_said() {
-        let says = |judge: &Judge, sizes, part: &str| {
-            judge.needs(sizes).is_some_and(|needed| needed.contains(part))
+        let says = |advisor: &ResizeAdvisor, sizes, part: &str| {
+            advisor.needs(sizes).is_some_and(|needed| needed.contains(part))
         };
-        let endless = Judge::new(Some(Path::new("learn")), None).unwrap();
+        let endless = ResizeAdvisor::new(Some(Path::new("learn")), None).unwrap();
         assert!(says(&endless, (1, 8), "needs `--iterations N`"));
-        let whole = judge("learn", &[]);
+        let whole = advisor("learn", &[]);
         assert!(says(&whole, (2, 2), "needs `--sizes MIN:MAX`"));
         assert_eq!(whole.needs((1, 8)), None);
-        assert_eq!(Judge::new(None, None).unwrap().needs((2, 2)), None);
+        assert_eq!(ResizeAdvisor::new(None, None).unwrap().needs((2, 2)), None);
     }
 
     fn resize(outcome: Outcome, to: u32, wait: f64) -> Resize {
@@ -368,25 +373,25 @@ mod tests {
 
     #[test]
     fn resizes_teach_what_they_cost() {
-        let mut judge = judge("learn", &[1, 2, 4, 8]);
-        judge.learn(&resize(Outcome::Failed, 8, 1.0), &NOW);
-        assert_eq!(sizes(&mut judge), Some(7));
-        judge.learn(&resize(Outcome::Done, 6, 1.0), &NOW);
-        assert_eq!(sizes(&mut judge), Some(8));
-        judge.learn(&resize(Outcome::Done, 8, 1e6), &NOW);
-        assert_eq!(sizes(&mut judge), None);
-        let said = judge.weigh(&NOW, 8).unwrap().decision.sentence;
+        let mut advisor = advisor("learn", &[1, 2, 4, 8]);
+        advisor.learn(&resize(Outcome::Failed, 8, 1.0), &NOW);
+        assert_eq!(sizes(&mut advisor), Some(7));
+        advisor.learn(&resize(Outcome::Done, 6, 1.0), &NOW);
+        assert_eq!(sizes(&mut advisor), Some(8));
+        advisor.learn(&resize(Outcome::Done, 8, 1e6), &NOW);
+        assert_eq!(sizes(&mut advisor), None);
+        let said = advisor.weigh(&NOW, 8).unwrap().decision.sentence;
         assert!(said.contains("would save 450 s in the 900 iterations left"), "{said}");
     }
 
     #[test]
     fn more_bytes_move_when_nobody_stays() {
-        let merge = Change { n_new: 4, n_leaving: 0, bytes_moved: 500_000_000 };
-        assert_eq!(change(&NOW, 8), merge);
-        assert_eq!(change(&NOW, 1).bytes_moved, 750_000_000);
-        let baseline = Standing { strategy: Strategy::Baseline, ..NOW };
-        let all = Change { n_new: 8, n_leaving: 4, bytes_moved: 1_000_000_000 };
-        assert_eq!(change(&baseline, 8), all);
+        let merge = CostFactors { n_new: 4, n_leaving: 0, bytes_moved: 500_000_000 };
+        assert_eq!(cost_factors(&NOW, 8), merge);
+        assert_eq!(cost_factors(&NOW, 1).bytes_moved, 750_000_000);
+        let baseline = DecisionInput { strategy: Strategy::Baseline, ..NOW };
+        let all = CostFactors { n_new: 8, n_leaving: 4, bytes_moved: 1_000_000_000 };
+        assert_eq!(cost_factors(&baseline, 8), all);
     }
 
     fn models(parameters: &[&str]) -> ModelFile {
@@ -414,14 +419,14 @@ mod tests {
         let model = Model::of(models(&["p", "n"]), values, Path::new("m.json")).unwrap();
         let found = model.seconds(4, Estimate::around(0.3, 0.01), 8).unwrap();
         assert!((found.value - 0.2).abs() < 1e-6, "{found:?}");
-        let mut judge = judge("learn", &[4]);
-        judge.model = Some(model);
-        assert_eq!(sizes(&mut judge), Some(8));
+        let mut advisor = advisor("learn", &[4]);
+        advisor.model = Some(model);
+        assert_eq!(sizes(&mut advisor), Some(8));
     }
 
     #[track_caller]
     fn check_refused(word: &str, expected: &str) {
-        let said = Judge::new(Some(Path::new(word)), None).unwrap_err().to_string();
+        let said = ResizeAdvisor::new(Some(Path::new(word)), None).unwrap_err().to_string();
         assert!(said.contains(expected), "{said}");
     }
 

@@ -1,11 +1,11 @@
 //! Errors of a malleable program.
 
 use crate::checkpoint::CheckpointError;
+use crate::control::ControlError;
 use crate::decision::DecisionError;
 use crate::moving::MoveError;
 use crate::options::OptionsError;
 use crate::record::RecordError;
-use crate::wish::ControlError;
 use mpi::MpiError;
 use std::error::Error as _;
 use std::fmt;

@@ -35,7 +35,7 @@
 //! ```
 //!
 //! # Where to start reading
-//! [`Malleable`] (`run`), the tasks of rank 0 (`head`), the phases of a resize (`protocol`), how processes are started
+//! [`Malleable`] (`run`), the tasks of rank 0 (`coordinator`), the phases of a resize (`protocol`), how processes are started
 //! (`spawn`, `ready`) and leave (`release`), and how the state is saved in a file (`checkpoint`).
 //!
 //! # Invariants
@@ -50,21 +50,23 @@
 #![forbid(unsafe_code)]
 
 mod bridge;
-mod change;
 mod checkpoint;
+mod control;
+mod coordinator;
 mod csr;
 mod data;
 mod decision;
 mod emptying;
 mod error;
 mod fault;
-mod head;
+mod launched_ranks;
 mod leaving;
 pub mod manager;
 pub mod moving;
 mod options;
 mod order;
-mod parked;
+mod plan;
+mod present_ranks;
 pub mod probing;
 mod protocol;
 mod ready;
@@ -73,12 +75,10 @@ mod release;
 mod run;
 mod spawn;
 mod tags;
-mod wish;
-mod world;
 
 /// For bindings to other languages: objects of a state whose memory is not Rust's.
 pub mod places {
-    pub use crate::data::{Allocate, Memory, SharedBuffer, Slot, StableBytes, Words};
+    pub use crate::data::{Allocate, SharedBuffer, Memory, ReplicatedBytes, Slot, StableBytes};
 }
 
 /// Parsers of files and messages that a fault or another version may have made, for tests with arbitrary bytes.
@@ -93,12 +93,12 @@ pub mod reading {
     /// Returns whether these bytes, if they are a message between ranks, survive reading and writing.
     #[must_use]
     pub fn read_again(bytes: &[u8]) -> bool {
-        use crate::change::{Change, Start};
-        use crate::release::Door;
-        is_same::<Change>(bytes)
-            && is_same::<(Change, usize)>(bytes)
+        use crate::plan::{ResizePlan, Start};
+        use crate::release::ReleaseAddress;
+        is_same::<ResizePlan>(bytes)
+            && is_same::<(ResizePlan, usize)>(bytes)
             && is_same::<Start>(bytes)
-            && is_same::<Door>(bytes)
+            && is_same::<ReleaseAddress>(bytes)
     }
 
     fn is_same<T: serde::Serialize + serde::de::DeserializeOwned + PartialEq>(
@@ -118,6 +118,7 @@ pub mod reading {
 
 pub use bridge::Bridge;
 pub use checkpoint::CheckpointError;
+pub use control::ControlError;
 pub use csr::Csr;
 pub use data::{Class, Cut, Data, State};
 pub use decision::DecisionError;
@@ -128,4 +129,3 @@ pub use options::{ManagerKind, Options, OptionsError, Placement, Redistribution}
 pub use record::RecordError;
 pub use resize_api::{Spawn, Strategy};
 pub use run::{Malleable, Step};
-pub use wish::ControlError;

@@ -60,14 +60,14 @@ pub enum Reply {
     /// No reply yet; the text names what the manager waits for.
     Pending(String),
     /// Granted places, at most one entry per host.
-    Granted(Vec<Place>),
+    Granted(Vec<GrantedHost>),
     /// Refused, with the reason.
     Refused(String),
 }
 
 /// Host on which ranks may be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct GrantedHost {
     /// Name of the host.
     pub host: String,
     /// Number of ranks.
@@ -75,12 +75,12 @@ pub struct Place {
     /// Indices of the ranks placed here, if the request had `finds`.
     pub ranks: Vec<usize>,
     /// Way of starting ranks there.
-    pub way: Way,
+    pub start_method: StartMethod,
 }
 
 /// Way in which `MPI_Comm_spawn` starts a rank on its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum StartMethod {
     /// Without a host: the library chooses.
     Anywhere,
     /// With the host in the `MPI_Info` of the call.

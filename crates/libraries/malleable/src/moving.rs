@@ -13,11 +13,11 @@
 //! Times of moving and the ranks involved: [`run`](crate::run). Choice of the method: `probing`.
 
 mod agreed;
+mod array_move;
+mod budget;
 mod error;
 mod feeding;
 mod fetching;
-mod load;
-mod pace;
 mod patience;
 mod route;
 mod throttle;
@@ -28,11 +28,11 @@ use crate::bridge::Bridge;
 use crate::data::{Class, Data};
 use agreed::Agreed;
 pub(crate) use agreed::partitions;
+use array_move::ArrayMove;
+use budget::{DutyCycle, TimeBudget};
 use feeding::Feeding;
 use fetching::{Fetching, Windows};
-use load::Load;
 use mpi::Exchange;
-use pace::{Credit, Stints};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use travel::{Landed, Travel};
@@ -86,14 +86,14 @@ pub struct Moving {
     agreed: Agreed,
     began: Instant,
     moved: Moved,
-    credit: Credit,
+    time_budget: TimeBudget,
     words: words::Travel,
-    stage: Stage,
+    phase: MovePhase,
 }
 
-enum Stage {
+enum MovePhase {
     /// A thread allocates memory for incoming data, and copies what is kept, while the main thread computes.
-    Preparing(JoinHandle<Vec<Load>>, Windows),
+    Preparing(JoinHandle<Vec<ArrayMove>>, Windows),
     Travelling(Travel),
     /// All data have arrived here; waiting for the other ranks.
     Arriving(Travel, Exchange),
@@ -116,23 +116,24 @@ impl Moving {
         let began = Instant::now();
         let agreed = Agreed::on(bridge, data)?;
         let words = words::Travel::begin(bridge, data, Class::Constant)?;
-        let mut loads = load::loads(bridge, &agreed, data, Class::Constant);
-        let mut moved = moved(bridge, &loads, &words);
+        let mut array_moves = array_move::array_moves(bridge, &agreed, data, Class::Constant);
+        let mut moved = moved(bridge, &array_moves, &words);
         moved.seconds = 0.0;
         let windows = match method {
-            Method::Get => fetching::expose(bridge, &loads)?,
+            Method::Get => fetching::expose(bridge, &array_moves)?,
             Method::Sync | Method::Async | Method::PointToPoint => Vec::new(),
         };
-        let is_in_background =
-            method != Method::Sync && bridge.is_source() && loads.iter().any(Load::is_wanted);
-        let stage = if is_in_background {
-            Stage::preparing(loads, windows, Stints { share: agreed.share })?
+        let is_in_background = method != Method::Sync
+            && bridge.is_source()
+            && array_moves.iter().any(ArrayMove::is_wanted);
+        let phase = if is_in_background {
+            MovePhase::preparing(array_moves, windows, DutyCycle { share: agreed.share })?
         } else {
-            loads.iter_mut().for_each(|load| load.prepare(Stints::ALL));
-            Stage::travelling(bridge, method, loads, windows)?
+            array_moves.iter_mut().for_each(|array_move| array_move.prepare(DutyCycle::ALL));
+            MovePhase::travelling(bridge, method, array_moves, windows)?
         };
-        let credit = Credit::new();
-        Ok(Self { method, agreed, began, moved, credit, words, stage })
+        let time_budget = TimeBudget::new();
+        Ok(Self { method, agreed, began, moved, time_budget, words, phase })
     }
 
     /// Method in use.
@@ -146,11 +147,11 @@ impl Moving {
     /// # Errors
     /// If an MPI call fails, or memory is short.
     pub fn test(&mut self, bridge: &Bridge<'_>) -> Result<bool, MoveError> {
-        let budget = self.credit.budget();
+        let budget = self.time_budget.budget();
         let is_here = self.advance(bridge, budget)?;
-        // A call that only looks costs no credit, so that a later one can spend time again.
+        // A call that only looks costs nothing of the budget, so that a later one can spend time again.
         if !budget.is_zero() {
-            self.credit.spend();
+            self.time_budget.spend();
         }
         Ok(is_here)
     }
@@ -161,15 +162,15 @@ impl Moving {
     /// # Errors
     /// As for [`test`](Self::test).
     pub fn wait(&mut self, bridge: &Bridge<'_>, at_most: Duration) -> Result<bool, MoveError> {
-        let (began, stints) = (Instant::now(), Stints { share: self.agreed.share });
+        let (began, duty_cycle) = (Instant::now(), DutyCycle { share: self.agreed.share });
         while began.elapsed() < at_most {
-            let stint = Instant::now();
-            if self.advance(bridge, stints.budget())? {
+            let slice = Instant::now();
+            if self.advance(bridge, duty_cycle.budget())? {
                 return Ok(true);
             }
-            std::thread::sleep(stints.pause_after_look(stint.elapsed()));
+            std::thread::sleep(duty_cycle.pause_after_look(slice.elapsed()));
         }
-        Ok(matches!(self.stage, Stage::Here(_)))
+        Ok(matches!(self.phase, MovePhase::Here(_)))
     }
 
     /// Waits for constant data, moves variable data, and gives the targets their new state. All ranks of the bridge
@@ -186,7 +187,7 @@ impl Moving {
         at_most: Duration,
     ) -> Result<[Moved; 2], MoveError> {
         patience::until(at_most, || self.advance(bridge, Duration::MAX))?;
-        let Stage::Here(constants) = std::mem::replace(&mut self.stage, Stage::Lost) else {
+        let MovePhase::Here(constants) = std::mem::replace(&mut self.phase, MovePhase::Lost) else {
             return Ok([self.moved, Moved::default()]);
         };
         // New ranks get here early, and sleep until all others have.
@@ -195,10 +196,10 @@ impl Moving {
         let constants = constants.close()?;
         let began = Instant::now();
         let mut words = words::Travel::begin(bridge, data, Class::Variable)?;
-        let mut loads = load::loads(bridge, &self.agreed, data, Class::Variable);
-        let mut variable = moved(bridge, &loads, &words);
-        loads.iter_mut().for_each(|load| load.prepare(Stints::ALL));
-        let mut travel = Travel::begin(bridge, loads, self.method)?;
+        let mut array_moves = array_move::array_moves(bridge, &self.agreed, data, Class::Variable);
+        let mut variable = moved(bridge, &array_moves, &words);
+        array_moves.iter_mut().for_each(|array_move| array_move.prepare(DutyCycle::ALL));
+        let mut travel = Travel::begin(bridge, array_moves, self.method)?;
         patience::until(at_most, || {
             Ok(travel.advance(bridge.comm, Duration::MAX)? && words.advance()?)
         })?;
@@ -219,7 +220,7 @@ impl Moving {
     /// # Errors
     /// If an MPI call fails.
     pub fn give_up(self) -> Result<(), MoveError> {
-        if let Stage::Here(travel) = self.stage {
+        if let MovePhase::Here(travel) = self.phase {
             travel.close()?;
         }
         Ok(())
@@ -228,41 +229,41 @@ impl Moving {
     /// Works for about as long as the budget; returns whether all data have arrived.
     fn advance(&mut self, bridge: &Bridge<'_>, budget: Duration) -> Result<bool, MoveError> {
         let has_words = self.words.advance()?;
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Lost) {
-            Stage::Preparing(thread, windows) if thread.is_finished() => {
-                let loads = thread.join().map_err(|_| MoveError::Memory)?;
-                Stage::travelling(bridge, self.method, loads, windows)?
+        self.phase = match std::mem::replace(&mut self.phase, MovePhase::Lost) {
+            MovePhase::Preparing(thread, windows) if thread.is_finished() => {
+                let array_moves = thread.join().map_err(|_| MoveError::Memory)?;
+                MovePhase::travelling(bridge, self.method, array_moves, windows)?
             }
-            Stage::Travelling(mut travel) => {
+            MovePhase::Travelling(mut travel) => {
                 if travel.advance(bridge.comm, budget)? && has_words {
-                    Stage::Arriving(travel, bridge.comm.start_barrier()?)
+                    MovePhase::Arriving(travel, bridge.comm.start_barrier()?)
                 } else {
-                    Stage::Travelling(travel)
+                    MovePhase::Travelling(travel)
                 }
             }
-            Stage::Arriving(travel, mut all) => {
+            MovePhase::Arriving(travel, mut all) => {
                 if all.is_complete()? {
                     self.moved.seconds = self.began.elapsed().as_secs_f64();
-                    Stage::Here(travel)
+                    MovePhase::Here(travel)
                 } else {
-                    Stage::Arriving(travel, all)
+                    MovePhase::Arriving(travel, all)
                 }
             }
-            same @ (Stage::Preparing(..) | Stage::Here(_) | Stage::Lost) => same,
+            same @ (MovePhase::Preparing(..) | MovePhase::Here(_) | MovePhase::Lost) => same,
         };
-        Ok(matches!(self.stage, Stage::Here(_)))
+        Ok(matches!(self.phase, MovePhase::Here(_)))
     }
 }
 
-impl Stage {
+impl MovePhase {
     fn preparing(
-        mut loads: Vec<Load>,
+        mut array_moves: Vec<ArrayMove>,
         windows: Windows,
-        stints: Stints,
+        duty_cycle: DutyCycle,
     ) -> Result<Self, MoveError> {
         let prepare = move || {
-            loads.iter_mut().for_each(|load| load.prepare(stints));
-            loads
+            array_moves.iter_mut().for_each(|array_move| array_move.prepare(duty_cycle));
+            array_moves
         };
         let thread = std::thread::Builder::new().name("new memory".to_owned()).spawn(prepare);
         thread.map(|thread| Self::Preparing(thread, windows)).map_err(|_| MoveError::Memory)
@@ -271,28 +272,30 @@ impl Stage {
     fn travelling(
         bridge: &Bridge<'_>,
         method: Method,
-        loads: Vec<Load>,
+        array_moves: Vec<ArrayMove>,
         windows: Windows,
     ) -> Result<Self, MoveError> {
         Ok(Self::Travelling(match method {
-            Method::Get => Travel::fetch(Fetching::of(bridge.comm.mpi(), windows, loads)),
-            Method::PointToPoint => Travel::feed(Feeding::of(bridge, loads)),
-            Method::Sync | Method::Async => Travel::begin(bridge, loads, method)?,
+            Method::Get => Travel::fetch(Fetching::of(bridge.comm.mpi(), windows, array_moves)),
+            Method::PointToPoint => Travel::feed(Feeding::of(bridge, array_moves)),
+            Method::Sync | Method::Async => Travel::begin(bridge, array_moves, method)?,
         }))
     }
 }
 
 /// Amount of one class of data to move.
-fn moved(bridge: &Bridge<'_>, loads: &[Load], words: &words::Travel) -> Moved {
+fn moved(bridge: &Bridge<'_>, array_moves: &[ArrayMove], words: &words::Travel) -> Moved {
     let n_new = bridge.targets.iter().filter(|rank| !bridge.sources.contains(rank)).count() as u64;
     let of_words = [words.n_bytes(), words.n_bytes() * n_new];
-    let sum = |kind: usize| loads.iter().map(|load| load.bytes[kind]).sum::<u64>() + of_words[kind];
+    let sum = |kind: usize| {
+        array_moves.iter().map(|array_move| array_move.bytes[kind]).sum::<u64>() + of_words[kind]
+    };
     Moved { bytes: sum(0), bytes_sent: sum(1), seconds: 0.0 }
 }
 
 fn put(data: &mut Data<'_>, class: Class, landed: Vec<Landed>) {
     let mut landed = landed.into_iter().collect::<std::collections::BTreeMap<_, _>>();
-    for (number, place) in load::places(data, class).enumerate() {
+    for (number, place) in array_move::places(data, class).enumerate() {
         if let Some(memory) = landed.remove(&number) {
             place.put(memory);
         }

@@ -3,7 +3,7 @@
 //! No rank waits for it: it was sent at the previous check, and has usually arrived long ago. Rank 0 sends it to each
 //! rank, which takes some microseconds for a hundred ranks, every 10 ms.
 
-use crate::protocol::Todo;
+use crate::protocol::ResizeAction;
 use crate::run::Saving;
 use bytemuck::{Pod, Zeroable};
 
@@ -11,7 +11,7 @@ use bytemuck::{Pod, Zeroable};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Order {
-    todo: u32,
+    action: u32,
     /// Number of the resize that it concerns.
     pub(crate) serial: u32,
     /// Number of resize points from carrying it out to the next check.
@@ -21,24 +21,24 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    pub(crate) fn new(todo: Todo, serial: u16, interval: u32) -> Self {
-        let todo = match todo {
-            Todo::GoOn => 0,
-            Todo::Start => 1,
-            Todo::Move => 2,
-            Todo::Switch => 3,
-            Todo::GiveUp => 4,
+    pub(crate) fn new(action: ResizeAction, serial: u16, interval: u32) -> Self {
+        let action = match action {
+            ResizeAction::GoOn => 0,
+            ResizeAction::Start => 1,
+            ResizeAction::Move => 2,
+            ResizeAction::Switch => 3,
+            ResizeAction::GiveUp => 4,
         };
-        Self { todo, serial: serial.into(), interval, is_stuck: 0, saving: 0 }
+        Self { action, serial: serial.into(), interval, is_stuck: 0, saving: 0 }
     }
 
-    pub(crate) fn todo(self) -> Todo {
-        match self.todo {
-            1 => Todo::Start,
-            2 => Todo::Move,
-            3 => Todo::Switch,
-            4 => Todo::GiveUp,
-            _ => Todo::GoOn,
+    pub(crate) fn action(self) -> ResizeAction {
+        match self.action {
+            1 => ResizeAction::Start,
+            2 => ResizeAction::Move,
+            3 => ResizeAction::Switch,
+            4 => ResizeAction::GiveUp,
+            _ => ResizeAction::GoOn,
         }
     }
 
@@ -92,9 +92,15 @@ mod tests {
 
     #[test]
     fn an_order_is_heard_as_it_was_given() {
-        for todo in [Todo::GoOn, Todo::Start, Todo::Move, Todo::Switch, Todo::GiveUp] {
-            let order = Order::new(todo, 7, 3);
-            assert_eq!((order.todo(), order.serial(), order.interval), (todo, 7, 3));
+        for action in [
+            ResizeAction::GoOn,
+            ResizeAction::Start,
+            ResizeAction::Move,
+            ResizeAction::Switch,
+            ResizeAction::GiveUp,
+        ] {
+            let order = Order::new(action, 7, 3);
+            assert_eq!((order.action(), order.serial(), order.interval), (action, 7, 3));
             for saving in [Saving::No, Saving::Variable, Saving::All] {
                 assert_eq!(order.saving(saving).saved(), saving);
             }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 /// Resize under way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Attempt {
+pub(crate) struct ActiveResize {
     /// Present phase.
     pub(crate) phase: State,
     /// Start of the phase, in seconds.
@@ -38,7 +38,7 @@ pub(crate) struct Attempt {
 /// Observations of rank 0 in the present phase.
 #[expect(clippy::struct_excessive_bools, reason = "observations that do not depend on each other")]
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct PhaseInput {
     /// Permission or the reason for its refusal, once known.
     pub(crate) permission: Option<Result<(), String>>,
     /// Whether all new processes are started.
@@ -55,7 +55,7 @@ pub(crate) struct Seen {
 
 /// Action of all ranks at the next resize point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Todo {
+pub(crate) enum ResizeAction {
     /// Compute.
     #[default]
     GoOn,
@@ -75,19 +75,19 @@ pub(crate) struct Protocol {
     deadline_s: f64,
     /// Limit on the phase `Deciding`, in seconds: a manager may have to wait for nodes.
     patience_s: f64,
-    attempt: Option<Attempt>,
+    active: Option<ActiveResize>,
 }
 
 impl Protocol {
     pub(crate) fn new(deadline_s: f64, patience_s: f64) -> Self {
-        Self { deadline_s, patience_s, attempt: None }
+        Self { deadline_s, patience_s, active: None }
     }
 
     /// Continues after another rank 0, which has just switched.
-    pub(crate) fn go_on(&mut self, mut attempt: Attempt, now_s: f64) {
-        attempt.since_s = now_s;
-        attempt.phase = State::Releasing;
-        self.attempt = Some(attempt);
+    pub(crate) fn go_on(&mut self, mut active: ActiveResize, now_s: f64) {
+        active.since_s = now_s;
+        active.phase = State::Releasing;
+        self.active = Some(active);
     }
 
     /// Begins a resize; none may be under way.
@@ -100,51 +100,56 @@ impl Protocol {
     ) {
         let phase = State::Deciding;
         let is_overlapping = false;
-        self.attempt = Some(Attempt { phase, since_s: now_s, wish, hosts, is_overlapping, resize });
+        self.active =
+            Some(ActiveResize { phase, since_s: now_s, wish, hosts, is_overlapping, resize });
     }
 
     /// Phase of the present resize.
     pub(crate) fn phase(&self) -> State {
-        self.attempt.as_ref().map_or(State::Idle, |attempt| attempt.phase)
+        self.active.as_ref().map_or(State::Idle, |active| active.phase)
     }
 
     /// Present resize.
-    pub(crate) fn attempt(&self) -> Option<&Attempt> {
-        self.attempt.as_ref()
+    pub(crate) fn active(&self) -> Option<&ActiveResize> {
+        self.active.as_ref()
     }
 
     /// Present resize, to fill in its record.
-    pub(crate) fn attempt_mut(&mut self) -> Option<&mut Attempt> {
-        self.attempt.as_mut()
+    pub(crate) fn active_mut(&mut self) -> Option<&mut ActiveResize> {
+        self.active.as_mut()
     }
 
     /// Advances by the observations; returns the next action, and the resize when it has ended.
-    pub(crate) fn advance(&mut self, seen: &Seen, now_s: f64) -> (Todo, Option<Attempt>) {
-        let Some(attempt) = &mut self.attempt else { return (Todo::GoOn, None) };
+    pub(crate) fn advance(
+        &mut self,
+        input: &PhaseInput,
+        now_s: f64,
+    ) -> (ResizeAction, Option<ActiveResize>) {
+        let Some(active) = &mut self.active else { return (ResizeAction::GoOn, None) };
         let limit_s =
-            if attempt.phase == State::Deciding { self.patience_s } else { self.deadline_s };
-        let is_late = attempt.since_s + limit_s <= now_s;
-        let next = attempt.next(seen, is_late);
+            if active.phase == State::Deciding { self.patience_s } else { self.deadline_s };
+        let is_late = active.since_s + limit_s <= now_s;
+        let next = active.next(input, is_late);
         match next {
-            Next::Stay => (Todo::GoOn, None),
-            Next::To(phase, todo) => {
-                attempt.enter(phase, now_s);
-                (todo, None)
+            Next::Stay => (ResizeAction::GoOn, None),
+            Next::To(phase, action) => {
+                active.enter(phase, now_s);
+                (action, None)
             }
-            Next::End(outcome, sentence, todo) => {
-                attempt.note_time(now_s);
-                (attempt.resize.outcome, attempt.resize.sentence) = (outcome, sentence);
-                (todo, self.attempt.take())
+            Next::End(outcome, sentence, action) => {
+                active.note_time(now_s);
+                (active.resize.outcome, active.resize.sentence) = (outcome, sentence);
+                (action, self.active.take())
             }
         }
     }
 
     /// Ends the resize under way because the program ends.
-    pub(crate) fn break_off(&mut self, now_s: f64) -> Option<Attempt> {
-        let mut attempt = self.attempt.take()?;
-        attempt.note_time(now_s);
-        let (from, to) = (attempt.resize.from, attempt.resize.to);
-        (attempt.resize.outcome, attempt.resize.sentence) = match attempt.phase {
+    pub(crate) fn break_off(&mut self, now_s: f64) -> Option<ActiveResize> {
+        let mut active = self.active.take()?;
+        active.note_time(now_s);
+        let (from, to) = (active.resize.from, active.resize.to);
+        (active.resize.outcome, active.resize.sentence) = match active.phase {
             State::Releasing => {
                 (Outcome::Done, format!("{from} ranks became {to}, and the program ended"))
             }
@@ -153,13 +158,13 @@ impl Protocol {
             }
             _ => (Outcome::Failed, format!("the program ended before it had {to} ranks")),
         };
-        Some(attempt)
+        Some(active)
     }
 
     /// Enters the phase `Releasing`, once all data have moved.
     pub(crate) fn switched(&mut self, now_s: f64) {
-        if let Some(attempt) = &mut self.attempt {
-            attempt.enter(State::Releasing, now_s);
+        if let Some(active) = &mut self.active {
+            active.enter(State::Releasing, now_s);
         }
     }
 }
@@ -167,52 +172,56 @@ impl Protocol {
 /// Transition from a phase.
 enum Next {
     Stay,
-    To(State, Todo),
-    End(Outcome, String, Todo),
+    To(State, ResizeAction),
+    End(Outcome, String, ResizeAction),
 }
 
-impl Attempt {
-    fn next(&self, seen: &Seen, is_late: bool) -> Next {
+impl ActiveResize {
+    fn next(&self, input: &PhaseInput, is_late: bool) -> Next {
         use Next::{End, Stay, To};
         let (from, to) = (self.resize.from, self.resize.to);
         match self.phase {
-            State::Deciding => match &seen.permission {
-                Some(Ok(())) => To(State::Spawning, Todo::Start),
-                Some(Err(why)) => End(Outcome::Refused, why.clone(), Todo::GoOn),
+            State::Deciding => match &input.permission {
+                Some(Ok(())) => To(State::Spawning, ResizeAction::Start),
+                Some(Err(why)) => End(Outcome::Refused, why.clone(), ResizeAction::GoOn),
                 None if is_late => {
                     let why = "nobody decided in time; the program keeps its size";
-                    End(Outcome::TimedOut, why.to_owned(), Todo::GoOn)
+                    End(Outcome::TimedOut, why.to_owned(), ResizeAction::GoOn)
                 }
                 None => Stay,
             },
-            State::Spawning | State::Connecting => match &seen.joined {
-                Some(Ok(())) if self.is_overlapping => To(State::MovingConstant, Todo::Move),
-                Some(Ok(())) => To(State::MovingVariable, Todo::Switch),
+            State::Spawning | State::Connecting => match &input.joined {
+                Some(Ok(())) if self.is_overlapping => {
+                    To(State::MovingConstant, ResizeAction::Move)
+                }
+                Some(Ok(())) => To(State::MovingVariable, ResizeAction::Switch),
                 Some(Err(why)) => {
-                    let outcome = if seen.is_late { Outcome::TimedOut } else { Outcome::Failed };
-                    End(outcome, why.clone(), Todo::GiveUp)
+                    let outcome = if input.is_late { Outcome::TimedOut } else { Outcome::Failed };
+                    End(outcome, why.clone(), ResizeAction::GiveUp)
                 }
-                None if is_late => {
-                    End(Outcome::TimedOut, self.late_sentence(seen.is_spawned), Todo::GiveUp)
-                }
-                None if seen.is_spawned && self.phase == State::Spawning => {
-                    To(State::Connecting, Todo::GoOn)
+                None if is_late => End(
+                    Outcome::TimedOut,
+                    self.late_sentence(input.is_spawned),
+                    ResizeAction::GiveUp,
+                ),
+                None if input.is_spawned && self.phase == State::Spawning => {
+                    To(State::Connecting, ResizeAction::GoOn)
                 }
                 None => Stay,
             },
-            State::MovingConstant if seen.has_constant || is_late => {
-                To(State::MovingVariable, Todo::Switch)
+            State::MovingConstant if input.has_constant || is_late => {
+                To(State::MovingVariable, ResizeAction::Switch)
             }
-            State::Releasing if seen.are_gone => {
+            State::Releasing if input.are_gone => {
                 let is_parked = self.resize.started == Started::Parked && to < from;
                 let how =
                     if is_parked { "; those that left sleep, and keep their places" } else { "" };
-                End(Outcome::Done, format!("{from} ranks became {to}{how}"), Todo::GoOn)
+                End(Outcome::Done, format!("{from} ranks became {to}{how}"), ResizeAction::GoOn)
             }
             State::Releasing if is_late => {
                 let why =
                     format!("{from} ranks became {to}; not all processes that left are gone yet");
-                End(Outcome::Done, why, Todo::GoOn)
+                End(Outcome::Done, why, ResizeAction::GoOn)
             }
             _ => Stay,
         }
@@ -246,32 +255,39 @@ impl Attempt {
 mod tests {
     use super::*;
 
-    fn allowed() -> Seen {
-        Seen { permission: Some(Ok(())), ..Seen::default() }
+    fn allowed() -> PhaseInput {
+        PhaseInput { permission: Some(Ok(())), ..PhaseInput::default() }
     }
 
-    fn joined(result: Result<(), &str>) -> Seen {
-        Seen { joined: Some(result.map_err(str::to_owned)), is_spawned: true, ..Seen::default() }
+    fn joined(result: Result<(), &str>) -> PhaseInput {
+        PhaseInput {
+            joined: Some(result.map_err(str::to_owned)),
+            is_spawned: true,
+            ..PhaseInput::default()
+        }
     }
 
     fn begun(is_overlapping: bool) -> Protocol {
         let mut protocol = Protocol::new(10.0, 100.0);
         let resize = Resize { from: 4, to: 8, ..Resize::default() };
         protocol.begin(resize, Some(1), Vec::new(), 0.0);
-        protocol.attempt_mut().unwrap().is_overlapping = is_overlapping;
+        protocol.active_mut().unwrap().is_overlapping = is_overlapping;
         protocol
     }
 
     /// Runs steps, each with a time, observations, and the expected action and phase.
     #[track_caller]
-    fn check(protocol: &mut Protocol, steps: &[(f64, Seen, Todo, State)]) -> Option<Attempt> {
+    fn check(
+        protocol: &mut Protocol,
+        steps: &[(f64, PhaseInput, ResizeAction, State)],
+    ) -> Option<ActiveResize> {
         let mut ended = None;
-        for (now_s, seen, todo, phase) in steps {
+        for (now_s, input, action, phase) in steps {
             assert_eq!(ended, None);
-            let (found, end) = protocol.advance(seen, *now_s);
-            assert_eq!((found, protocol.phase()), (*todo, *phase), "at {now_s} s");
+            let (found, end) = protocol.advance(input, *now_s);
+            assert_eq!((found, protocol.phase()), (*action, *phase), "at {now_s} s");
             ended = end;
-            if *todo == Todo::Switch {
+            if *action == ResizeAction::Switch {
                 protocol.switched(*now_s);
             }
         }
@@ -283,20 +299,30 @@ mod tests {
         let end = check(
             &mut begun(true),
             &[
-                (1.0, Seen::default(), Todo::GoOn, State::Deciding),
-                (2.0, allowed(), Todo::Start, State::Spawning),
-                (3.0, Seen::default(), Todo::GoOn, State::Spawning),
-                (3.5, Seen { is_spawned: true, ..Seen::default() }, Todo::GoOn, State::Connecting),
-                (4.0, joined(Ok(())), Todo::Move, State::MovingConstant),
-                (5.0, Seen::default(), Todo::GoOn, State::MovingConstant),
+                (1.0, PhaseInput::default(), ResizeAction::GoOn, State::Deciding),
+                (2.0, allowed(), ResizeAction::Start, State::Spawning),
+                (3.0, PhaseInput::default(), ResizeAction::GoOn, State::Spawning),
+                (
+                    3.5,
+                    PhaseInput { is_spawned: true, ..PhaseInput::default() },
+                    ResizeAction::GoOn,
+                    State::Connecting,
+                ),
+                (4.0, joined(Ok(())), ResizeAction::Move, State::MovingConstant),
+                (5.0, PhaseInput::default(), ResizeAction::GoOn, State::MovingConstant),
                 (
                     7.0,
-                    Seen { has_constant: true, ..Seen::default() },
-                    Todo::Switch,
+                    PhaseInput { has_constant: true, ..PhaseInput::default() },
+                    ResizeAction::Switch,
                     State::MovingVariable,
                 ),
-                (7.5, Seen::default(), Todo::GoOn, State::Releasing),
-                (8.0, Seen { are_gone: true, ..Seen::default() }, Todo::GoOn, State::Idle),
+                (7.5, PhaseInput::default(), ResizeAction::GoOn, State::Releasing),
+                (
+                    8.0,
+                    PhaseInput { are_gone: true, ..PhaseInput::default() },
+                    ResizeAction::GoOn,
+                    State::Idle,
+                ),
             ],
         );
         let resize = end.unwrap().resize;
@@ -308,8 +334,8 @@ mod tests {
     #[test]
     fn without_overlap_all_moves_at_once() {
         let steps = [
-            (0.0, allowed(), Todo::Start, State::Spawning),
-            (1.0, joined(Ok(())), Todo::Switch, State::MovingVariable),
+            (0.0, allowed(), ResizeAction::Start, State::Spawning),
+            (1.0, joined(Ok(())), ResizeAction::Switch, State::MovingVariable),
         ];
         check(&mut begun(false), &steps);
     }
@@ -328,43 +354,53 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_end(seen: &[(f64, Seen)], todo: Todo, outcome: Outcome, part: &str) {
+    fn check_end(inputs: &[(f64, PhaseInput)], action: ResizeAction, outcome: Outcome, part: &str) {
         let mut protocol = begun(true);
-        let mut last = (Todo::GoOn, None);
-        for (now_s, seen) in seen {
+        let mut last = (ResizeAction::GoOn, None);
+        for (now_s, input) in inputs {
             assert_eq!(last.1, None);
-            last = protocol.advance(seen, *now_s);
-            if last.0 == Todo::Switch {
+            last = protocol.advance(input, *now_s);
+            if last.0 == ResizeAction::Switch {
                 protocol.switched(*now_s);
             }
         }
         let resize = last.1.unwrap().resize;
-        assert_eq!((last.0, resize.outcome), (todo, outcome));
+        assert_eq!((last.0, resize.outcome), (action, outcome));
         assert!(resize.sentence.contains(part), "{}", resize.sentence);
         assert_eq!(protocol.phase(), State::Idle);
     }
 
     #[test]
     fn a_resize_that_is_not_to_be_ends() {
-        let none = Seen::default;
-        let refused = Seen { permission: Some(Err("no nodes".to_owned())), ..none() };
-        check_end(&[(1.0, refused)], Todo::GoOn, Outcome::Refused, "no nodes");
-        check_end(&[(99.0, none()), (100.0, none())], Todo::GoOn, Outcome::TimedOut, "decided");
+        let none = PhaseInput::default;
+        let refused = PhaseInput { permission: Some(Err("no nodes".to_owned())), ..none() };
+        check_end(&[(1.0, refused)], ResizeAction::GoOn, Outcome::Refused, "no nodes");
+        check_end(
+            &[(99.0, none()), (100.0, none())],
+            ResizeAction::GoOn,
+            Outcome::TimedOut,
+            "decided",
+        );
         let late = [(0.0, allowed()), (9.9, none()), (10.0, none())];
-        check_end(&late, Todo::GiveUp, Outcome::TimedOut, "were not started");
-        let spawned = Seen { is_spawned: true, ..none() };
+        check_end(&late, ResizeAction::GiveUp, Outcome::TimedOut, "were not started");
+        let spawned = PhaseInput { is_spawned: true, ..none() };
         let late =
             [(0.0, allowed()), (9.9, spawned.clone()), (19.8, spawned.clone()), (19.9, spawned)];
-        check_end(&late, Todo::GiveUp, Outcome::TimedOut, "did not join");
+        check_end(&late, ResizeAction::GiveUp, Outcome::TimedOut, "did not join");
         let failed = [(0.0, allowed()), (1.0, joined(Err("`MPI_Comm_spawn` failed")))];
-        check_end(&failed, Todo::GiveUp, Outcome::Failed, "MPI_Comm_spawn");
+        check_end(&failed, ResizeAction::GiveUp, Outcome::Failed, "MPI_Comm_spawn");
     }
 
     #[test]
     fn what_has_begun_to_move_arrives() {
-        let moving = [(0.0, allowed()), (1.0, joined(Ok(()))), (11.0, Seen::default())];
-        let release = [(21.0, Seen::default())];
+        let moving = [(0.0, allowed()), (1.0, joined(Ok(()))), (11.0, PhaseInput::default())];
+        let release = [(21.0, PhaseInput::default())];
         let steps = [&moving[..], &release].concat();
-        check_end(&steps, Todo::GoOn, Outcome::Done, "not all processes that left are gone");
+        check_end(
+            &steps,
+            ResizeAction::GoOn,
+            Outcome::Done,
+            "not all processes that left are gone",
+        );
     }
 }

@@ -5,13 +5,13 @@
 //! remains to be done while the program waits.
 
 use crate::bridge::Bridge;
-use crate::change::Change;
 use crate::fault::{self, Point};
+use crate::plan::ResizePlan;
+use crate::present_ranks::{Member, PresentRanks};
 use crate::probing;
-use crate::release::{Door, Release};
+use crate::release::{Release, ReleaseAddress};
 use crate::spawn::SpawnError;
 use crate::tags::Tag;
-use crate::world::{Member, World};
 use mpi::{Comm, MpiError};
 use std::time::Duration;
 
@@ -22,21 +22,21 @@ pub(crate) struct Ready {
     pub(crate) bridge: Comm,
     pub(crate) number: u32,
     pub(crate) own_world: u64,
-    pub(crate) change: Change,
+    pub(crate) plan: ResizePlan,
     /// Constant data of this process, in bytes.
     pub(crate) n_bytes: u64,
 }
 
-/// Change that only has to be carried out.
+/// Resize that only has to be carried out.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// All participants, in the order of their numbers.
     pub(crate) bridge: Comm,
-    pub(crate) change: Change,
+    pub(crate) plan: ResizePlan,
     /// New ranks, if this process is one of them.
-    pub(crate) world: Option<World>,
+    pub(crate) ranks: Option<PresentRanks>,
     /// Address at which to report the end of this process, if it leaves.
-    pub(crate) door: Option<Door>,
+    pub(crate) address: Option<ReleaseAddress>,
     /// On the next rank 0, if processes leave.
     pub(crate) release: Option<Release>,
     pub(crate) spawn_s: f64,
@@ -46,36 +46,39 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Bridge between the ranks with data and the ranks that get them.
     pub(crate) fn bridge(&self) -> Bridge<'_> {
-        self.change.bridge(&self.bridge)
+        self.plan.bridge(&self.bridge)
     }
 
     /// Frees the communicators, together with the other ranks.
     pub(crate) fn free(self) -> Result<(), MpiError> {
-        self.world.map_or(Ok(()), World::free)?;
+        self.ranks.map_or(Ok(()), PresentRanks::free)?;
         self.bridge.free()
     }
 }
 
 impl Ready {
     pub(crate) fn agree(self) -> Result<Prepared, SpawnError> {
-        let Self { bridge, number, own_world, mut change, n_bytes } = self;
+        let Self { bridge, number, own_world, mut plan, n_bytes } = self;
         fault::at(Point::Ready, number);
         let members = bridge.allgather(&[Member::own(own_world)])?;
-        let world = next_world(&bridge, &change, number, &members)?;
-        let release = open_door(&bridge, &change, number)?;
-        let deadline = Duration::from_millis(change.deadline_ms);
-        let door = if change.target(number).is_none() && !change.is_parked {
-            let heard =
-                bridge.take::<u8>(Some(change.next_first()), Some(Tag::Door.number()), deadline)?;
+        let ranks = next_world(&bridge, &plan, number, &members)?;
+        let release = open_release(&bridge, &plan, number)?;
+        let deadline = Duration::from_millis(plan.deadline_ms);
+        let address = if plan.target(number).is_none() && !plan.is_parked {
+            let heard = bridge.take::<u8>(
+                Some(plan.next_first()),
+                Some(Tag::ReleaseAddress.number()),
+                deadline,
+            )?;
             let text = heard.map(|(_, text)| text).unwrap_or_default();
             serde_json::from_slice(&text).ok()
         } else {
             None
         };
-        if change.method().is_none() {
+        if plan.method().is_none() {
             // The program does not wait for this trial.
-            let found = probing::choose(&change.bridge(&bridge), n_bytes);
-            change.set_method(found.map_err(|error| SpawnError::Trial(error.to_string()))?);
+            let found = probing::choose(&plan.bridge(&bridge), n_bytes);
+            plan.set_method(found.map_err(|error| SpawnError::Trial(error.to_string()))?);
         }
         if 0 < number {
             bridge.send::<u8>(&[], 0, Tag::Ready.number())?;
@@ -86,32 +89,37 @@ impl Ready {
                 heard.ok_or(late)?;
             }
         }
-        Ok(Prepared { bridge, change, world, door, release, spawn_s: 0.0, connect_s: 0.0 })
+        Ok(Prepared { bridge, plan, ranks, address, release, spawn_s: 0.0, connect_s: 0.0 })
     }
 }
 
 /// Creates the world of the new ranks.
 fn next_world(
     bridge: &Comm,
-    change: &Change,
+    plan: &ResizePlan,
     number: u32,
     members: &[Member],
-) -> Result<Option<World>, MpiError> {
-    let rank = change.target(number);
+) -> Result<Option<PresentRanks>, MpiError> {
+    let rank = plan.target(number);
     let key = rank.and_then(|rank| i32::try_from(rank).ok()).unwrap_or(0);
     let Some(comm) = bridge.split(rank.map(|_| 0), key)? else { return Ok(None) };
-    let members = change.targets.iter().filter_map(|number| members.get(*number as usize));
-    World::of(comm, members.copied().collect()).map(Some)
+    let members = plan.targets.iter().filter_map(|number| members.get(*number as usize));
+    PresentRanks::of(comm, members.copied().collect()).map(Some)
 }
 
 /// On the next rank 0, opens the listener for the processes that leave.
-fn open_door(bridge: &Comm, change: &Change, number: u32) -> Result<Option<Release>, SpawnError> {
-    let nobody_ends = change.is_parked || change.leavers().next().is_none();
-    if number != change.next_first() || nobody_ends {
+fn open_release(
+    bridge: &Comm,
+    plan: &ResizePlan,
+    number: u32,
+) -> Result<Option<Release>, SpawnError> {
+    let nobody_ends = plan.is_parked || plan.leavers().next().is_none();
+    if number != plan.next_first() || nobody_ends {
         return Ok(None);
     }
     let release = Release::open().map_err(|error| SpawnError::Watch(error.to_string()))?;
-    let text = serde_json::to_vec(release.door()).unwrap_or_default();
-    change.leavers().try_for_each(|leaver| bridge.send(&text, leaver, Tag::Door.number()))?;
+    let text = serde_json::to_vec(release.address()).unwrap_or_default();
+    plan.leavers()
+        .try_for_each(|leaver| bridge.send(&text, leaver, Tag::ReleaseAddress.number()))?;
     Ok(Some(release))
 }

@@ -22,7 +22,7 @@ const GREETING_BYTES: usize = 12;
 
 /// Addresses and token of the listener that rank 0 opened for leaving processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Door {
+pub(crate) struct ReleaseAddress {
     addresses: Vec<SocketAddr>,
     word: u64,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Door {
 #[derive(Debug)]
 pub(crate) struct Release {
     listener: TcpListener,
-    door: Door,
+    address: ReleaseAddress,
 }
 
 /// Processes seen to end.
@@ -66,18 +66,18 @@ impl Release {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let nanos = now.map_or(0, |now| now.as_nanos() % u128::from(u64::MAX));
         let word = u64::try_from(nanos).unwrap_or(0) ^ (u64::from(std::process::id()) << 32);
-        Ok(Self { listener, door: Door { addresses, word } })
+        Ok(Self { listener, address: ReleaseAddress { addresses, word } })
     }
 
-    pub(crate) fn door(&self) -> &Door {
-        &self.door
+    pub(crate) fn address(&self) -> &ReleaseAddress {
+        &self.address
     }
 
     /// Waits in a thread for `n_leaving` processes to connect and to end, at most `at_most`.
     pub(crate) fn watch(self, n_leaving: usize, at_most: Duration) -> Watch {
         let watch = Watch::default();
         let seen = watch.clone();
-        let work = move || self.see_off(n_leaving, Instant::now() + at_most, &seen);
+        let work = move || self.watch_exits(n_leaving, Instant::now() + at_most, &seen);
         let thread = thread::Builder::new().name("release".to_owned()).spawn(work);
         if thread.is_err() {
             watch.tell(&[], true);
@@ -86,7 +86,7 @@ impl Release {
     }
 
     /// Returns the first connection that sends the token, unless `until` passes or `is_in_vain`.
-    pub(crate) fn welcome(
+    pub(crate) fn accept(
         &self,
         until: Instant,
         mut is_in_vain: impl FnMut() -> bool,
@@ -98,7 +98,7 @@ impl Release {
                     && stream.set_read_timeout(Some(TRY)).is_ok()
                     && stream.read_exact(&mut said).is_ok()
                     && stream.set_read_timeout(None).is_ok();
-                if is_heard && said.starts_with(&self.door.word.to_le_bytes()) {
+                if is_heard && said.starts_with(&self.address.word.to_le_bytes()) {
                     return Some(stream);
                 }
             }
@@ -107,7 +107,7 @@ impl Release {
         None
     }
 
-    fn see_off(&self, n_leaving: usize, until: Instant, seen: &Watch) {
+    fn watch_exits(&self, n_leaving: usize, until: Instant, seen: &Watch) {
         let (mut guests, mut gone) = (Vec::<Guest>::new(), Vec::new());
         while gone.len() < n_leaving && Instant::now() < until {
             while let Ok((stream, _)) = self.listener.accept() {
@@ -116,9 +116,9 @@ impl Release {
                 }
             }
             guests.retain_mut(|guest| match guest.look() {
-                Look::Here => true,
-                Look::Gone => {
-                    gone.extend(guest.pid(self.door.word));
+                PeerState::Here => true,
+                PeerState::Gone => {
+                    gone.extend(guest.pid(self.address.word));
                     seen.tell(&gone, false);
                     false
                 }
@@ -136,27 +136,27 @@ struct Guest {
     said: Vec<u8>,
 }
 
-enum Look {
+enum PeerState {
     Here,
     Gone,
 }
 
 impl Guest {
-    fn look(&mut self) -> Look {
+    fn look(&mut self) -> PeerState {
         let mut bytes = [0; GREETING_BYTES];
         match self.stream.read(&mut bytes) {
-            Ok(0) => Look::Gone,
+            Ok(0) => PeerState::Gone,
             Ok(n_bytes) if self.said.len() < GREETING_BYTES => {
                 self.said.extend(bytes.iter().take(n_bytes));
-                Look::Here
+                PeerState::Here
             }
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
             {
-                Look::Here
+                PeerState::Here
             }
             // A stranger sends too much; a killed process resets the connection.
-            _ => Look::Gone,
+            _ => PeerState::Gone,
         }
     }
 
@@ -168,17 +168,17 @@ impl Guest {
 }
 
 /// Connects to a listener, and sends the token and the process id.
-pub(crate) fn knock(door: &Door) -> Option<TcpStream> {
-    let reached = door.addresses.iter().find_map(|at| TcpStream::connect_timeout(at, TRY).ok());
+pub(crate) fn connect_to(address: &ReleaseAddress) -> Option<TcpStream> {
+    let reached = address.addresses.iter().find_map(|at| TcpStream::connect_timeout(at, TRY).ok());
     let mut stream = reached?;
-    let greeting = [&door.word.to_le_bytes()[..], &std::process::id().to_le_bytes()].concat();
+    let greeting = [&address.word.to_le_bytes()[..], &std::process::id().to_le_bytes()].concat();
     stream.write_all(&greeting).is_ok().then_some(stream)
 }
 
 /// Reports that this process leaves, which must then end soon. `false` where the listener is gone.
-pub(crate) fn say_goodbye(door: &Door) -> bool {
+pub(crate) fn report_exit(address: &ReleaseAddress) -> bool {
     // Only the end of the process closes the connection.
-    knock(door).map(std::mem::forget).is_some()
+    connect_to(address).map(std::mem::forget).is_some()
 }
 
 /// Addresses of this host in its present network namespace; the ones that other hosts can reach come first.
@@ -231,15 +231,15 @@ mod tests {
     #[test]
     fn who_closes_the_connection_is_gone() {
         let release = Release::open().unwrap();
-        let door = release.door().clone();
+        let address = release.address().clone();
         let watch = release.watch(2, Duration::from_secs(20));
         let mut guests = [7_u32, 5].map(|pid| {
-            let mut guest = TcpStream::connect(door.addresses[0]).unwrap();
-            guest.write_all(&door.word.to_le_bytes()).unwrap();
+            let mut guest = TcpStream::connect(address.addresses[0]).unwrap();
+            guest.write_all(&address.word.to_le_bytes()).unwrap();
             guest.write_all(&pid.to_le_bytes()).unwrap();
             Some(guest)
         });
-        let stranger = TcpStream::connect(door.addresses[0]).unwrap();
+        let stranger = TcpStream::connect(address.addresses[0]).unwrap();
         drop(stranger);
         guests[0] = None;
         let first = wait_for(&watch, |gone| !gone.pids.is_empty());

@@ -3,26 +3,26 @@
 mod arrival;
 mod ending;
 mod nodes;
-mod orphan;
+mod parent_watch;
 mod parking;
 mod preparing;
 mod saving;
 mod switch;
 
+use crate::coordinator::{CheckInput, Coordinator};
 use crate::data::State;
 use crate::error::Error;
-use crate::head::{Head, Look};
+use crate::launched_ranks::LaunchedRanks;
 use crate::options::Options;
 use crate::order::Order;
-use crate::parked::Parking;
-use crate::protocol::Todo;
-use crate::spawn::companion::{self, Tethers};
+use crate::present_ranks::{Member, PresentRanks};
+use crate::protocol::ResizeAction;
+use crate::spawn::companion::{self, PeerConnections};
 use crate::tags::Tag;
-use crate::world::{Member, World};
 use arrival::Arrival;
 use ending::Ending;
 use mpi::{Comm, Mpi};
-use orphan::Orphan;
+use parent_watch::ParentWatch;
 use preparing::{NOBODY_WATCHES, Preparing};
 use resize_api::{Resize, Spawn};
 pub(crate) use saving::Saving;
@@ -49,22 +49,22 @@ pub enum Step {
 pub struct Malleable {
     mpi: Arc<Mpi>,
     options: Options,
-    world: World,
+    ranks: PresentRanks,
     iteration: u64,
     is_new: bool,
     /// Resize points until the next check.
     until_look: u32,
     /// Whether an order was given since the present ranks began.
     has_order: bool,
-    stage: Stage,
+    phase: RankPhase,
     /// Reason why no process can be started any more.
     obstacle: Option<String>,
     /// Whether a thread does not return from MPI, so that MPI cannot be finalized.
     is_stuck: bool,
     /// Sleeping ranks, where no process can be started.
-    parking: Option<Arc<Parking>>,
+    launched: Option<Arc<LaunchedRanks>>,
     /// Connections of this process to those of other launchers.
-    tethers: Tethers,
+    peers: PeerConnections,
     /// State of the program's end: whether an iteration was the last one, or the ranks have lost each other.
     ending: Ending,
     /// Environment mark of the processes that were started last.
@@ -73,16 +73,16 @@ pub struct Malleable {
     saver: Saver,
     /// Count of resize points, for a watchdog that checks whether there are any.
     heartbeat: Arc<AtomicU64>,
-    /// State of the head, on rank 0.
-    head: Option<Head>,
+    /// State of the coordinator, on rank 0.
+    coordinator: Option<Coordinator>,
 }
 
 /// Activity of this rank.
 #[derive(Debug)]
-enum Stage {
+enum RankPhase {
     /// Computing.
-    Calm,
-    /// A change is being prepared.
+    Computing,
+    /// A resize is being prepared.
     Preparing(Preparing),
     /// Constant data are moving.
     Moving(Box<Underway>),
@@ -101,19 +101,19 @@ impl Malleable {
     /// If this process was not launched as a rank, the record or the control folder cannot be used, or a new process
     /// cannot join the others.
     pub fn begin(options: Options) -> Result<Self, Error> {
-        let mut orphan = None;
-        let watch = || orphan = Some(Orphan::watch());
+        let mut parent_watch = None;
+        let watch = || parent_watch = Some(ParentWatch::watch());
         let mpi = Mpi::init_dynamic(nodes::of(&options), watch)?;
         mpi.abort_on_panic()?;
         if let Some(parent) = mpi.take_parent()? {
             return Self::arrive(mpi, options, Some(parent));
         }
-        if let Some(door) = companion::door() {
-            let tethers = Tethers::default();
-            let within = (3 * options.deadline, &tethers);
-            let parent = companion::connect(&mpi, &door, within)?;
+        if let Some(address) = companion::address() {
+            let peers = PeerConnections::default();
+            let within = (3 * options.deadline, &peers);
+            let parent = companion::connect(&mpi, &address, within)?;
             let mut run = Self::arrive(mpi, options, parent)?;
-            run.tethers = tethers;
+            run.peers = peers;
             return Ok(run);
         }
         let comm = Comm::world(&mpi)?;
@@ -125,22 +125,24 @@ impl Malleable {
             return Self::begin_parked(mpi, options, comm, obstacle);
         }
         let members = comm.allgather(&[Member::own(0)])?;
-        let world = World::of(comm, members)?;
+        let ranks = PresentRanks::of(comm, members)?;
         let is_open_mpi = is_open_mpi(&mpi);
-        let stage = Resume::stage(&options, &world)?;
-        let head =
-            world.is_first().then(|| Head::new(&options, &world, is_open_mpi)).transpose()?;
-        Ok(Self::of(mpi, options, world, stage, (head, obstacle)))
+        let phase = Resume::phase(&options, &ranks)?;
+        let coordinator = ranks
+            .is_first()
+            .then(|| Coordinator::new(&options, &ranks, is_open_mpi))
+            .transpose()?;
+        Ok(Self::of(mpi, options, ranks, phase, (coordinator, obstacle)))
     }
 
     fn of(
         mpi: Arc<Mpi>,
         options: Options,
-        world: World,
-        stage: Stage,
-        (head, obstacle): (Option<Head>, Option<String>),
+        ranks: PresentRanks,
+        phase: RankPhase,
+        (coordinator, obstacle): (Option<Coordinator>, Option<String>),
     ) -> Self {
-        let is_new = !matches!(stage, Stage::Calm);
+        let is_new = !matches!(phase, RankPhase::Computing);
         let is_companion = options.spawn == Spawn::Companion;
         let none = || is_companion.then(|| companion::obstacle(&mpi.version())).flatten();
         let obstacle = obstacle.or_else(|| none().map(str::to_owned));
@@ -149,21 +151,21 @@ impl Malleable {
         Self {
             mpi,
             options,
-            world,
+            ranks,
             iteration,
             is_new,
             until_look,
             has_order,
-            stage,
+            phase,
             obstacle,
             is_stuck,
-            parking: None,
+            launched: None,
             ending: Ending::default(),
             mark: String::new(),
             saver: Saver::default(),
-            tethers: Tethers::default(),
+            peers: PeerConnections::default(),
             heartbeat: Arc::default(),
-            head,
+            coordinator,
         }
     }
 
@@ -178,7 +180,7 @@ impl Malleable {
     /// Communicator of the present ranks. A resize point may replace it.
     #[must_use]
     pub fn comm(&self) -> &Comm {
-        &self.world.comm
+        &self.ranks.comm
     }
 
     /// Number of the next iteration: on a new rank, after its first resize point, that of the other ranks.
@@ -190,7 +192,7 @@ impl Malleable {
     /// All resizes so far, on rank 0, including failed ones.
     #[must_use]
     pub fn resizes(&self) -> &[Resize] {
-        self.head.as_ref().map_or(&[], Head::resizes)
+        self.coordinator.as_ref().map_or(&[], Coordinator::resizes)
     }
 
     /// Computes iteration after iteration, with a resize point before each, until one returns [`Step::Done`] or this
@@ -210,7 +212,7 @@ impl Malleable {
             if self.resize_point(self.iteration, state)? == Step::Left {
                 return Ok(Step::Left);
             }
-            let stepped = step(state, self.iteration, &self.world.comm);
+            let stepped = step(state, self.iteration, &self.ranks.comm);
             let done = stepped.inspect_err(|_| self.ending = Ending::Failed)?;
             self.iteration += 1;
             if done != Step::Continue {
@@ -235,18 +237,18 @@ impl Malleable {
     }
 
     fn pass<S: State>(&mut self, iteration: u64, state: &mut S) -> Result<Step, Error> {
-        match std::mem::replace(&mut self.stage, Stage::Calm) {
-            Stage::Gone => {
-                self.stage = Stage::Gone;
+        match std::mem::replace(&mut self.phase, RankPhase::Computing) {
+            RankPhase::Gone => {
+                self.phase = RankPhase::Gone;
                 return Ok(Step::Left);
             }
-            Stage::Arriving(arrival) => return self.take_place(*arrival, state),
-            Stage::Resuming(resume) => return self.resume(*resume, state),
-            other => self.stage = other,
+            RankPhase::Arriving(arrival) => return self.take_place(*arrival, state),
+            RankPhase::Resuming(resume) => return self.resume(*resume, state),
+            other => self.phase = other,
         }
         self.iteration = iteration;
         self.heartbeat.fetch_add(1, Ordering::Relaxed);
-        if let Stage::Moving(underway) = &mut self.stage {
+        if let RankPhase::Moving(underway) = &mut self.phase {
             underway.advance()?;
         }
         if 0 < self.until_look {
@@ -258,21 +260,22 @@ impl Malleable {
 
     /// Carries out the order given at the last check; rank 0 then gives the next one.
     fn look<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
-        let order = match (&self.head, self.has_order) {
-            (_, false) => Order::new(Todo::GoOn, 0, 1),
-            (Some(head), true) => head.order(),
+        let order = match (&self.coordinator, self.has_order) {
+            (_, false) => Order::new(ResizeAction::GoOn, 0, 1),
+            (Some(coordinator), true) => coordinator.order(),
             (None, true) => self.hear()?,
         };
         self.has_order = true;
         self.until_look = order.interval.saturating_sub(1);
-        let ordered = if self.head.is_some() { self.saver.take_ordered() } else { order.saved() };
+        let ordered =
+            if self.coordinator.is_some() { self.saver.take_ordered() } else { order.saved() };
         self.save(ordered, state)?;
-        match order.todo() {
-            Todo::GoOn => {}
-            Todo::Start => self.prepare(order.serial(), state)?,
-            Todo::GiveUp => self.give_up(order.is_stuck())?,
-            Todo::Move => self.move_constant(state)?,
-            Todo::Switch => return self.switch(state),
+        match order.action() {
+            ResizeAction::GoOn => {}
+            ResizeAction::Start => self.prepare(order.serial(), state)?,
+            ResizeAction::GiveUp => self.give_up(order.is_stuck())?,
+            ResizeAction::Move => self.move_constant(state)?,
+            ResizeAction::Switch => return self.switch(state),
         }
         self.give_order()?;
         Ok(Step::Continue)
@@ -281,28 +284,28 @@ impl Malleable {
     /// Receives the order of rank 0.
     fn hear(&self) -> Result<Order, Error> {
         let mut order = [Order::default()];
-        self.world.backstage.receive(&mut order, 0, Tag::Order.number())?;
+        self.ranks.backstage.receive(&mut order, 0, Tag::Order.number())?;
         Ok(order[0])
     }
 
     /// On rank 0, sends the next order.
     fn give_order(&mut self) -> Result<(), Error> {
-        let Some(head) = &mut self.head else { return Ok(()) };
-        let worlds = self.world.worlds();
-        let sleeping = self.parking.as_ref().map(|parking| parking.sleeping(&worlds));
+        let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
+        let worlds = self.ranks.worlds();
+        let sleeping = self.launched.as_ref().map(|launched| launched.sleeping(&worlds));
         let (iteration, obstacle) = (self.iteration, self.obstacle.clone());
-        let mut look = Look { iteration, obstacle, sleeping, ..Look::default() };
-        match &self.stage {
-            Stage::Preparing(preparing) => {
-                (look.is_spawned, look.joined) = (preparing.is_spawned(), preparing.seen());
-                look.is_late = preparing.is_late();
+        let mut input = CheckInput { iteration, obstacle, sleeping, ..CheckInput::default() };
+        match &self.phase {
+            RankPhase::Preparing(preparing) => {
+                (input.is_spawned, input.joined) = (preparing.is_spawned(), preparing.seen());
+                input.is_late = preparing.is_late();
             }
-            Stage::Moving(underway) => look.has_constant = underway.is_everywhere(),
+            RankPhase::Moving(underway) => input.has_constant = underway.is_everywhere(),
             _ => {}
         }
-        let order = head.look(&look, &self.world).saving(self.saver.order(&self.options));
-        let backstage = &self.world.backstage;
-        (1..self.world.size())
+        let order = coordinator.check(&input, &self.ranks).saving(self.saver.order(&self.options));
+        let backstage = &self.ranks.backstage;
+        (1..self.ranks.size())
             .try_for_each(|rank| backstage.send(&[order], rank, Tag::Order.number()))?;
         Ok(())
     }

@@ -15,13 +15,13 @@
 pub(crate) mod companion;
 pub(crate) mod join;
 
-use crate::change::{Change, Start};
 use crate::fault::{self, Deed, Point};
-use crate::parked::Parking;
+use crate::launched_ranks::LaunchedRanks;
+use crate::plan::{ResizePlan, Start};
 use crate::ready::{Prepared, Ready};
 use crate::run::is_open_mpi;
 use crate::tags::{OfChange, Tag};
-use companion::Tethers;
+use companion::PeerConnections;
 use mpi::{Comm, Intercomm, Mpi, MpiError};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -63,9 +63,9 @@ pub(crate) enum SpawnError {
 
 /// Progress of the preparation, readable without waiting for its end.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stage(Arc<AtomicBool>);
+pub(crate) struct SpawnProgress(Arc<AtomicBool>);
 
-impl Stage {
+impl SpawnProgress {
     /// Returns whether all processes have started.
     pub(crate) fn is_spawned(&self) -> bool {
         self.0.load(Ordering::Acquire)
@@ -79,17 +79,17 @@ pub(crate) struct Preparation {
     pub(crate) backstage: Arc<Comm>,
     pub(crate) serial: u16,
     /// Plan of the change, on rank 0, which sends it to the others.
-    pub(crate) change: Option<Change>,
+    pub(crate) plan: Option<ResizePlan>,
     /// World id of this process.
     pub(crate) own_world: u64,
     pub(crate) deadline: Duration,
     /// Sleeping ranks, where no process can be started.
-    pub(crate) parking: Option<Arc<Parking>>,
-    pub(crate) stage: Stage,
+    pub(crate) launched: Option<Arc<LaunchedRanks>>,
+    pub(crate) progress: SpawnProgress,
     /// Constant data of this process, in bytes.
     pub(crate) n_bytes: u64,
     /// Connections of this process to those of other launchers.
-    pub(crate) tethers: Tethers,
+    pub(crate) peers: PeerConnections,
 }
 
 /// Group of processes that this one has started.
@@ -99,10 +99,10 @@ impl Preparation {
     /// Prepares the change: at the end all participants are joined and have agreed on the change.
     pub(crate) fn run(mut self) -> Result<Prepared, SpawnError> {
         let began = Instant::now();
-        let change = self.share()?;
+        let plan = self.share()?;
         let own = self.backstage.rank();
-        let started = self.start_all(&change);
-        let verdict = self.judge(&started);
+        let started = self.start_all(&plan);
+        let verdict = self.advisor(&started);
         let (children, ()) = match (started, verdict) {
             (Ok(children), Ok(())) => (children, ()),
             (Ok(children), Err(error)) => {
@@ -111,23 +111,23 @@ impl Preparation {
             }
             (Err(error), _) => return Err(error),
         };
-        self.stage.0.store(true, Ordering::Release);
+        self.progress.0.store(true, Ordering::Release);
         let spawned = Instant::now();
-        let bridge = if let Some(parking) = &self.parking {
+        let bridge = if let Some(launched) = &self.launched {
             if own == 0 {
-                parking.wake(&change)?;
+                launched.wake(&plan)?;
             }
-            parking.join(&self.backstage, &change)?
-        } else if change.starts.is_empty() {
+            launched.join(&self.backstage, &plan)?
+        } else if plan.starts.is_empty() {
             self.backstage.duplicate()?
         } else {
-            join::as_source(&self.backstage, &change, &children)?
+            join::as_source(&self.backstage, &plan, &children)?
         };
         for (_, child) in children {
             child.disconnect()?;
         }
         let (own_world, n_bytes) = (self.own_world, self.n_bytes);
-        let ready = Ready { bridge, number: own, own_world, change, n_bytes };
+        let ready = Ready { bridge, number: own, own_world, plan, n_bytes };
         let mut prepared = ready.agree()?;
         prepared.spawn_s = (spawned - began).as_secs_f64();
         prepared.connect_s = spawned.elapsed().as_secs_f64();
@@ -135,21 +135,21 @@ impl Preparation {
     }
 
     /// Sends the plan from rank 0 to all sources.
-    fn share(&mut self) -> Result<Change, SpawnError> {
+    fn share(&mut self) -> Result<ResizePlan, SpawnError> {
         let tag = OfChange::Plan.number(self.serial);
-        let Some(change) = self.change.take() else {
+        let Some(plan) = self.plan.take() else {
             let heard = self.backstage.take::<u8>(Some(0), Some(tag), self.deadline)?;
             let (_, text) = heard.ok_or(SpawnError::GivenUp)?;
             return serde_json::from_slice(&text).map_err(|_| SpawnError::GivenUp);
         };
-        let text = serde_json::to_vec(&change).unwrap_or_default();
+        let text = serde_json::to_vec(&plan).unwrap_or_default();
         (1..self.backstage.size()).try_for_each(|rank| self.backstage.send(&text, rank, tag))?;
-        Ok(change)
+        Ok(plan)
     }
 
     /// Agrees whether all processes have started: rank 0 collects the results of all sources, and sends them the
     /// verdict.
-    fn judge(&self, started: &Result<Vec<Child>, SpawnError>) -> Result<(), SpawnError> {
+    fn advisor(&self, started: &Result<Vec<Child>, SpawnError>) -> Result<(), SpawnError> {
         let (come, verdict) =
             (OfChange::Come.number(self.serial), OfChange::Verdict.number(self.serial));
         let why = started.as_ref().err().map_or_else(String::new, ToString::to_string);
@@ -185,14 +185,14 @@ impl Preparation {
     /// Starts the processes assigned to this source: in parallel, where the library lets several threads call. Open MPI
     /// claims to, but looks processes up in a table without its lock, and refuses connections when another thread adds
     /// to it.
-    fn start_all(&self, change: &Change) -> Result<Vec<Child>, SpawnError> {
+    fn start_all(&self, plan: &ResizePlan) -> Result<Vec<Child>, SpawnError> {
         let (mpi, rank) = (self.backstage.mpi(), self.backstage.rank());
         let fault = fault::at(Point::Start, rank);
         if fault == Some(Deed::Refuse) {
             return Err(SpawnError::Start { rank, why: "a test wants it so".to_owned() });
         }
         let never_comes = fault == Some(Deed::Sleep);
-        let starts = change.started_by(rank).cloned().collect::<Vec<_>>();
+        let starts = plan.started_by(rank).cloned().collect::<Vec<_>>();
         let alone = starts.iter().map(|_| Comm::own_self(mpi)).collect::<Result<Vec<_>, _>>()?;
         let pairs = starts.iter().zip(&alone);
         let results = if mpi.is_multiple() && !is_open_mpi(mpi) && 1 < starts.len() {
@@ -253,7 +253,7 @@ impl Preparation {
         }
         if start.is_companion {
             // Ends before the other ranks' deadline.
-            let within = (3 * self.deadline / 4, &self.tethers);
+            let within = (3 * self.deadline / 4, &self.peers);
             return companion::start(start, alone, &words, within);
         }
         let mut words = words.into_iter();
@@ -266,7 +266,7 @@ impl Preparation {
     }
 }
 
-/// Environment setting of the processes that this process starts for this change.
+/// Environment setting of the processes that this process starts for this resize.
 pub(crate) fn mark(serial: u16) -> String {
     format!("{STARTED_BY}={}-{}-{serial}", place(), std::process::id())
 }
@@ -274,7 +274,7 @@ pub(crate) fn mark(serial: u16) -> String {
 /// Scope in which process ids are unique: the host, and the namespace.
 pub(crate) fn place() -> String {
     let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!("{}-{}", crate::wish::host(), namespace.display())
+    format!("{}-{}", crate::control::host(), namespace.display())
 }
 
 /// Process that has started this one: its [`place`] and process id.
@@ -312,20 +312,20 @@ pub(crate) fn arrive(
 ) -> Result<Option<Prepared>, SpawnError> {
     let heard = parent.take::<u8>(Some(0), Some(Tag::Go.number()), patience)?;
     let text = heard.map(|(_, text)| text).unwrap_or_default();
-    let Ok((change, number)) = serde_json::from_slice::<(Change, usize)>(&text) else {
+    let Ok((plan, number)) = serde_json::from_slice::<(ResizePlan, usize)>(&text) else {
         parent.disconnect()?;
         return Ok(None);
     };
-    let start = change.starts.get(number).cloned().unwrap_or_default();
+    let start = plan.starts.get(number).cloned().unwrap_or_default();
     let world = Comm::world(mpi)?;
     fault::at(Point::Come, start.first + world.rank());
-    let bridge = join::as_child(&world, &change, &start, &parent)?;
+    let bridge = join::as_child(&world, &plan, &start, &parent)?;
     let number = start.first + world.rank();
     world.free()?;
     parent.disconnect()?;
     // The serial number and the first member make a world id that no other process has.
-    let own_world = (u64::from(change.serial) << 32) | u64::from(start.first);
-    let ready = Ready { bridge, number, own_world, change, n_bytes: 0 };
+    let own_world = (u64::from(plan.serial) << 32) | u64::from(start.first);
+    let ready = Ready { bridge, number, own_world, plan, n_bytes: 0 };
     ready.agree().map(Some)
 }
 

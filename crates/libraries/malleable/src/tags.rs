@@ -21,12 +21,12 @@ pub(crate) enum Tag {
     /// Between two leaders, before they join: the first message, and its reply.
     Knock,
     /// Address at which leaving processes report, and that a rank is ready.
-    Door,
+    ReleaseAddress,
     Ready,
     /// Fate of the prepared processes.
-    Cue,
+    ArrivalCommand,
     /// State of rank 0, to the next one.
-    Baton,
+    Handover,
     /// A piece of moving data.
     Feed,
     /// A piece of a checkpoint.

@@ -6,7 +6,7 @@
 //! processes. [`payoff`] judges whether the resize is worth its cost.
 //!
 //! ```
-//! use resize_plan::{Partition, Plan, RowBytes, Seat, stay};
+//! use resize_plan::{Partition, Plan, RowBytes, TargetProcess, stay};
 //!
 //! let sources = Partition::even(1200, 4)?;
 //! let targets = Partition::even(1200, 6)?;
@@ -14,7 +14,7 @@
 //! let bytes = RowBytes::Each(8);
 //! // All four go on, and two processes are new.
 //! let seats = stay(&plan, &bytes, &[false; 4])?;
-//! assert_eq!(seats.iter().filter(|seat| **seat == Seat::New).count(), 2);
+//! assert_eq!(seats.iter().filter(|seat| **seat == TargetProcess::New).count(), 2);
 //! // A third of the rows moves, since the new ones get so much; whoever goes on keeps what it can.
 //! assert_eq!(plan.bytes_moved(&bytes, &seats), 1200 * 8 / 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -40,4 +40,4 @@ pub use partition::{Partition, PartitionError};
 pub use place::{Node, PlaceError, Placement, place, place_nearest, place_where_found};
 pub use plan::{Move, PairBytes, Plan, PlanError};
 pub use row_bytes::RowBytes;
-pub use stay::{Seat, StayError, stay};
+pub use stay::{StayError, TargetProcess, stay};

@@ -21,9 +21,9 @@ mod cost;
 mod curve;
 mod seen;
 
-pub use cost::{Change, Cost};
+pub use cost::{Cost, CostFactors};
 pub use curve::Curve;
-pub use seen::{History, Seen};
+pub use seen::{History, SizeMeasurement};
 
 /// Largest share of the remaining time that trying a size may lose.
 const TRY_SHARE: f64 = 0.05;

@@ -1,6 +1,6 @@
 //! Plans: the moves from one partition to another.
 
-use crate::{Partition, RowBytes, Seat};
+use crate::{Partition, RowBytes, TargetProcess};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -142,9 +142,10 @@ impl Plan {
 
     /// Bytes that move to another process, where `seats` tells which target was which source.
     #[must_use]
-    pub fn bytes_moved(&self, of: &RowBytes, seats: &[Seat]) -> u64 {
-        let is_new_place =
-            |step: &&Move| seats.get(step.to as usize) != Some(&Seat::Stays { source: step.from });
+    pub fn bytes_moved(&self, of: &RowBytes, seats: &[TargetProcess]) -> u64 {
+        let is_new_place = |step: &&Move| {
+            seats.get(step.to as usize) != Some(&TargetProcess::Stays { source: step.from })
+        };
         self.moves.iter().filter(is_new_place).map(|step| of.of(&step.rows)).sum()
     }
 }

@@ -70,7 +70,7 @@ impl Default for QueueRules {
 
 /// Change of a job's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct JobResize {
     /// Id of the job.
     pub job: u64,
     /// Present number of nodes.
@@ -78,12 +78,12 @@ pub struct Change {
     /// New number of nodes.
     pub to: u32,
     /// Reason.
-    pub reason: ChangeReason,
+    pub reason: ResizeReason,
 }
 
 /// Reason for changing a job's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeReason {
+pub enum ResizeReason {
     /// To let a waiting job start.
     MakesRoom {
         /// Id of the waiting job.
@@ -100,7 +100,7 @@ pub fn rearrange(
     waiting: &[WaitingJob],
     n_idle: u32,
     rules: &QueueRules,
-) -> Vec<Change> {
+) -> Vec<JobResize> {
     let mut plan = Plan::new(running, n_idle);
     for job in waiting {
         if !plan.make_room(job) {
@@ -123,7 +123,7 @@ struct Malleable<'a> {
     job: &'a RunningJob,
     range: NodeRange,
     n_nodes: u32,
-    reason: ChangeReason,
+    reason: ResizeReason,
 }
 
 impl<'a> Plan<'a> {
@@ -132,7 +132,7 @@ impl<'a> Plan<'a> {
         let coming = running.iter().map(|job| i64::from(job.n_nodes) - soon(job)).sum::<i64>();
         let malleable = running.iter().filter(|job| job.n_nodes_soon.is_none());
         let malleable = malleable.filter_map(|job| {
-            let (n_nodes, reason) = (job.n_nodes, ChangeReason::UsesIdle);
+            let (n_nodes, reason) = (job.n_nodes, ResizeReason::UsesIdle);
             // A job whose size is outside its own range is about to change it.
             let range = job.range.filter(|range| (range.min..=range.max).contains(&n_nodes))?;
             Some((job.job, Malleable { job, range, n_nodes, reason }))
@@ -148,7 +148,7 @@ impl<'a> Plan<'a> {
         if self.n_free + n_to_spare < wanted {
             return false;
         }
-        let reason = ChangeReason::MakesRoom { job: waiting.job };
+        let reason = ResizeReason::MakesRoom { job: waiting.job };
         self.shrink_to(wanted, reason, |range| range.preferred.clamp(range.min, range.max));
         self.shrink_to(wanted, reason, |range| range.min);
         self.n_free -= wanted;
@@ -158,7 +158,7 @@ impl<'a> Plan<'a> {
     /// Shrinks jobs, none below its `floor`, until `wanted` nodes are free or nothing is left to shrink.
     ///
     /// As few jobs as possible: among those that suffice alone, the one with the cheapest resize, else the largest.
-    fn shrink_to(&mut self, wanted: i64, reason: ChangeReason, floor: impl Fn(&NodeRange) -> u32) {
+    fn shrink_to(&mut self, wanted: i64, reason: ResizeReason, floor: impl Fn(&NodeRange) -> u32) {
         while self.n_free < wanted {
             let missing = wanted - self.n_free;
             let surplus =
@@ -193,9 +193,9 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn changes(&self) -> Vec<Change> {
+    fn changes(&self) -> Vec<JobResize> {
         let changed = self.malleable.iter().filter(|(_, job)| job.n_nodes != job.job.n_nodes);
-        let change = changed.map(|(number, job)| Change {
+        let change = changed.map(|(number, job)| JobResize {
             job: *number,
             from: job.job.n_nodes,
             to: job.n_nodes,

@@ -4,7 +4,7 @@ use crate::{PairBytes, Plan, RowBytes};
 
 /// Process that becomes a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seat {
+pub enum TargetProcess {
     /// A source that continues, perhaps under another number.
     Stays {
         /// Number of the source.
@@ -38,7 +38,11 @@ pub enum StayError {
 ///
 /// # Errors
 /// [`StayError::TooFew`] if more sources must stay than there are targets.
-pub fn stay(plan: &Plan, of: &RowBytes, is_bound: &[bool]) -> Result<Vec<Seat>, StayError> {
+pub fn stay(
+    plan: &Plan,
+    of: &RowBytes,
+    is_bound: &[bool],
+) -> Result<Vec<TargetProcess>, StayError> {
     let (n_sources, n_targets) = (plan.n_sources() as usize, plan.n_targets() as usize);
     let mut bound = is_bound.to_vec();
     bound.resize(n_sources, false);
@@ -82,7 +86,7 @@ struct Matching {
 
 impl Matching {
     /// Computes the seats; `pairs` are the bytes that sources and targets share, by source.
-    fn seats(&self, pairs: &[PairBytes]) -> Vec<Seat> {
+    fn seats(&self, pairs: &[PairBytes]) -> Vec<TargetProcess> {
         let width = (self.n_targets + 1) * self.n_levels;
         let mut steps = vec![None; (self.n_sources + 1) * width];
         let mut pairs = pairs.iter().peekable();
@@ -137,7 +141,7 @@ impl Matching {
         }
     }
 
-    fn way_back(&self, best: &[Option<u64>], steps: &[Option<Step>]) -> Vec<Seat> {
+    fn way_back(&self, best: &[Option<u64>], steps: &[Option<Step>]) -> Vec<TargetProcess> {
         let width = (self.n_targets + 1) * self.n_levels;
         let last = self.n_targets * self.n_levels;
         let ends = self.n_levels / 2..self.n_levels;
@@ -165,11 +169,12 @@ impl Matching {
         // Sources that must stay get seats first, then the others in order.
         left.sort_by_key(|source| (!self.bound[*source], *source));
         let mut left = left.into_iter();
-        let seat =
-            |source: usize| Seat::Stays { source: u32::try_from(source).unwrap_or(u32::MAX) };
+        let seat = |source: usize| TargetProcess::Stays {
+            source: u32::try_from(source).unwrap_or(u32::MAX),
+        };
         seats
             .into_iter()
-            .map(|taken| taken.or_else(|| left.next()).map_or(Seat::New, seat))
+            .map(|taken| taken.or_else(|| left.next()).map_or(TargetProcess::New, seat))
             .collect()
     }
 }

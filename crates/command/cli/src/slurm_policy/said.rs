@@ -2,15 +2,15 @@
 
 use super::view::{Answered, Decision};
 use resize_api::Outcome;
-use resize_plan::queue::ChangeReason;
+use resize_plan::queue::ResizeReason;
 use serde_json::{Value, json};
 
 /// Line about a decision and its reason.
 pub(super) fn decision(decision: &Decision) -> (String, Value) {
     let Decision { change, name, program, from_size, size } = decision;
     let (why, waiting) = match change.reason {
-        ChangeReason::MakesRoom { job } => (format!("so that job {job} can start"), Some(job)),
-        ChangeReason::UsesIdle => ("because nodes are idle".to_owned(), None),
+        ResizeReason::MakesRoom { job } => (format!("so that job {job} can start"), Some(job)),
+        ResizeReason::UsesIdle => ("because nodes are idle".to_owned(), None),
     };
     let (from, to) = (change.from, change.to);
     let sentence = format!(

@@ -6,7 +6,7 @@
 
 use super::queue::{Queue, QueuedJob};
 use resize_api::{JobStatus, Outcome, State};
-use resize_plan::queue::{Change, NodeRange, QueueRules, RunningJob, WaitingJob, rearrange};
+use resize_plan::queue::{JobResize, NodeRange, QueueRules, RunningJob, WaitingJob, rearrange};
 use std::collections::BTreeMap;
 
 /// State of the programs that is kept between decisions.
@@ -17,7 +17,7 @@ pub(super) struct Memory {
 
 #[derive(Clone, Debug, Default)]
 struct Program {
-    /// Wish that it has not answered.
+    /// Request that it has not answered.
     wished: Option<Wished>,
     /// Times of its last change of size, and of its last refusal.
     changed_s: Option<f64>,
@@ -31,10 +31,10 @@ struct Wished {
     at_s: f64,
 }
 
-/// Wish for a job, in nodes and in ranks.
+/// Request for a job, in nodes and in ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Decision {
-    pub(super) change: Change,
+    pub(super) change: JobResize,
     pub(super) name: String,
     pub(super) program: String,
     pub(super) from_size: u32,
@@ -100,7 +100,7 @@ impl Memory {
         let waiting = queue.jobs.iter().filter(is_waiting);
         let waiting = waiting.map(|job| WaitingJob { job: job.job, n_nodes: job.n_nodes });
         let changes = rearrange(&running, &waiting.collect::<Vec<_>>(), queue.n_idle, rules);
-        let decision = |change: Change| {
+        let decision = |change: JobResize| {
             let status = programs.iter().find(|status| status.slurm_job == Some(change.job))?;
             let ranks = change.to.saturating_mul(slots(status));
             Some(Decision {

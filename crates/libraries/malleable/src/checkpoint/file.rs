@@ -1,7 +1,7 @@
 //! Files of a checkpoint: their paths and names, and errors for unusable files.
 
 use super::error::CheckpointError;
-use super::format::{self, Fault, HEAD_BYTES, Head, VERSION};
+use super::format::{self, Fault, FileHeader, HEADER_BYTES, VERSION};
 use super::index::Index;
 use std::fs::File;
 use std::io;
@@ -26,7 +26,7 @@ impl Draft {
     /// Writes a part of the arrays.
     pub(super) fn write(&mut self, bytes: &[u8], at: u64) {
         if let Ok(file) = &self.file
-            && let Err(error) = file.write_all_at(bytes, HEAD_BYTES + at)
+            && let Err(error) = file.write_all_at(bytes, HEADER_BYTES + at)
         {
             self.file = Err(error);
         }
@@ -36,7 +36,7 @@ impl Draft {
     pub(super) fn read(&self, bytes: &mut [u8], at: u64) {
         if let Ok(file) = &self.file {
             // A failed read shows when the file is finished, which reads all of it.
-            let _read = file.read_exact_at(bytes, HEAD_BYTES + at);
+            let _read = file.read_exact_at(bytes, HEADER_BYTES + at);
         }
     }
 
@@ -45,10 +45,10 @@ impl Draft {
         let Self { path, file } = self;
         let beside = beside(&path);
         let finish = |file: File| {
-            file.set_len(HEAD_BYTES + n_body)?;
-            file.write_all_at(index, HEAD_BYTES + n_body)?;
-            let head = Head::of(&file, (id, n_body, index.len() as u64))?;
-            file.write_all_at(bytemuck::bytes_of(&head), 0)?;
+            file.set_len(HEADER_BYTES + n_body)?;
+            file.write_all_at(index, HEADER_BYTES + n_body)?;
+            let header = FileHeader::of(&file, (id, n_body, index.len() as u64))?;
+            file.write_all_at(bytemuck::bytes_of(&header), 0)?;
             file.sync_all()?;
             std::fs::rename(&beside, &path)?;
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -81,7 +81,7 @@ impl Found {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(refusal(path, Fault::Unread(error))),
         };
-        let (head, index) = format::first(&file).map_err(|fault| refusal(path, fault))?;
+        let (header, index) = format::first(&file).map_err(|fault| refusal(path, fault))?;
         let this = program();
         if index.program != this {
             let (path, written_by) = (path.to_owned(), index.program);
@@ -89,7 +89,7 @@ impl Found {
         }
         let at = constants_at(path, index.constants);
         let constants = File::open(&at).map_err(|error| refusal(&at, Fault::Unread(error)))?;
-        format::second(&constants, &head, &index).map_err(|fault| refusal(&at, fault))?;
+        format::second(&constants, &header, &index).map_err(|fault| refusal(&at, fault))?;
         Ok(Some(Self { path: path.to_owned(), index, files: [file, constants] }))
     }
 
@@ -105,7 +105,7 @@ impl Found {
         bytes: &mut [u8],
         at: u64,
     ) -> Result<(), CheckpointError> {
-        let read = self.files[usize::from(is_constant)].read_exact_at(bytes, HEAD_BYTES + at);
+        let read = self.files[usize::from(is_constant)].read_exact_at(bytes, HEADER_BYTES + at);
         read.map_err(|source| CheckpointError::File { path: self.path.clone(), source })
     }
 }

@@ -1,7 +1,7 @@
-//! Format of checkpoint files, for any source of bytes: a head, arrays, and in the first file an index of both files.
+//! Format of checkpoint files, for any source of bytes: a header, arrays, and in the first file an index of both files.
 //!
 //! # Invariants
-//! - Only what was written is accepted: the head is checked word for word, the rest has a checksum that shows every
+//! - Only what was written is accepted: the header is checked word for word, the rest has a checksum that shows every
 //!   change of a word, and the index must describe the arrays to the last byte.
 //!  - A file of constant data has the id that the index names, whatever the file is called.
 //!
@@ -17,10 +17,10 @@ use std::os::unix::fs::FileExt;
 const MAGIC: [u8; 8] = *b"SINTOCKP";
 pub(super) const VERSION: u64 = 1;
 
-/// Head of a file.
+/// Header of a file.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
-pub(super) struct Head {
+pub(super) struct FileHeader {
     magic: [u8; 8],
     version: u64,
     /// Id of the checkpoint's constant data, which both files have.
@@ -31,7 +31,7 @@ pub(super) struct Head {
     checksum: u64,
 }
 
-pub(super) const HEAD_BYTES: u64 = size_of::<Head>() as u64;
+pub(super) const HEADER_BYTES: u64 = size_of::<FileHeader>() as u64;
 
 /// Defect of bytes that are not a checkpoint file.
 #[derive(Debug)]
@@ -83,8 +83,8 @@ impl Bytes for &[u8] {
     }
 }
 
-impl Head {
-    /// Creates the head for the rest of the file.
+impl FileHeader {
+    /// Creates the header for the rest of the file.
     pub(super) fn of(
         file: &impl Bytes,
         (id, n_body, n_index): (u64, u64, u64),
@@ -94,53 +94,53 @@ impl Head {
     }
 }
 
-/// Reads the head and the index of the first file.
-pub(super) fn first(file: &impl Bytes) -> Result<(Head, Index), Fault> {
-    let head = examine(file)?;
-    let mut text = vec![0; usize::try_from(head.n_index).unwrap_or(0)];
-    file.read_at(&mut text, HEAD_BYTES + head.n_body)?;
+/// Reads the header and the index of the first file.
+pub(super) fn first(file: &impl Bytes) -> Result<(FileHeader, Index), Fault> {
+    let header = examine(file)?;
+    let mut text = vec![0; usize::try_from(header.n_index).unwrap_or(0)];
+    file.read_at(&mut text, HEADER_BYTES + header.n_body)?;
     let index: Index = serde_json::from_slice(&text).map_err(|_| Fault::Damaged)?;
-    if head.id == index.constants { Ok((head, index)) } else { Err(Fault::Damaged) }
+    if header.id == index.constants { Ok((header, index)) } else { Err(Fault::Damaged) }
 }
 
 /// Checks that the file of constant data belongs to the first file.
-pub(super) fn second(file: &impl Bytes, first: &Head, index: &Index) -> Result<(), Fault> {
-    let head = examine(file)?;
-    let is_alone = head.id == first.id && head.n_index == 0;
-    let is_whole = is_alone && index.describes([first.n_body, head.n_body]);
+pub(super) fn second(file: &impl Bytes, first: &FileHeader, index: &Index) -> Result<(), Fault> {
+    let header = examine(file)?;
+    let is_alone = header.id == first.id && header.n_index == 0;
+    let is_whole = is_alone && index.describes([first.n_body, header.n_body]);
     is_whole.then_some(()).ok_or(Fault::Damaged)
 }
 
-/// Reads the head of a file and checks that the file is complete.
-fn examine(file: &impl Bytes) -> Result<Head, Fault> {
+/// Reads the header of a file and checks that the file is complete.
+fn examine(file: &impl Bytes) -> Result<FileHeader, Fault> {
     let n_bytes = file.n_bytes()?;
-    let mut head = Head::default();
-    if n_bytes < HEAD_BYTES {
+    let mut header = FileHeader::default();
+    if n_bytes < HEADER_BYTES {
         return Err(Fault::Truncated);
     }
-    file.read_at(bytemuck::bytes_of_mut(&mut head), 0)?;
-    if head.magic != MAGIC {
+    file.read_at(bytemuck::bytes_of_mut(&mut header), 0)?;
+    if header.magic != MAGIC {
         return Err(Fault::Foreign);
     }
-    if head.version != VERSION {
-        return Err(Fault::Version(head.version));
+    if header.version != VERSION {
+        return Err(Fault::Version(header.version));
     }
-    if n_bytes != HEAD_BYTES.saturating_add(head.n_body).saturating_add(head.n_index) {
+    if n_bytes != HEADER_BYTES.saturating_add(header.n_body).saturating_add(header.n_index) {
         return Err(Fault::Truncated);
     }
-    if head.checksum != checksum(file)? {
+    if header.checksum != checksum(file)? {
         return Err(Fault::Damaged);
     }
-    Ok(head)
+    Ok(header)
 }
 
-/// Checksum of all that follows the head, mixed word by word.
+/// Checksum of all that follows the header, mixed word by word.
 fn checksum(file: &impl Bytes) -> io::Result<u64> {
     const PRIME: u64 = 0x0100_0000_01b3;
     let end = file.n_bytes()?;
     let mut mixed = 0xcbf2_9ce4_8422_2325_u64;
     let mut piece = Vec::new();
-    for at in (HEAD_BYTES..end).step_by(super::PIECE_BYTES) {
+    for at in (HEADER_BYTES..end).step_by(super::PIECE_BYTES) {
         let n_here = usize::try_from(end - at).unwrap_or(usize::MAX).min(super::PIECE_BYTES);
         piece.resize(n_here, 0);
         file.read_at(&mut piece, at)?;
@@ -158,7 +158,7 @@ fn checksum(file: &impl Bytes) -> io::Result<u64> {
 /// Returns whether these are the two files of a checkpoint.
 pub(super) fn are_whole(variable: &[u8], constants: &[u8]) -> bool {
     let found = first(&variable);
-    found.is_ok_and(|(head, index)| second(&constants, &head, &index).is_ok())
+    found.is_ok_and(|(header, index)| second(&constants, &header, &index).is_ok())
 }
 
 #[cfg(test)]
@@ -175,7 +175,7 @@ mod tests {
         [variable, constants].map(|paths| std::fs::read(&paths[0]).unwrap())
     }
 
-    /// Regression: a flipped bit in the id of a head went unnoticed: constant data of another run were taken for this
+    /// Regression: a flipped bit in the id of a header went unnoticed: constant data of another run were taken for this
     /// run's.
     #[test]
     fn no_byte_can_be_another_one() {

@@ -13,49 +13,49 @@ pub(crate) struct Index {
     pub(crate) iteration: u64,
     /// Id of the file of constant data.
     pub(crate) constants: u64,
-    pub(crate) replicated: Vec<Kept>,
-    pub(crate) groups: Vec<KeptGroup>,
+    pub(crate) replicated: Vec<ReplicatedObject>,
+    pub(crate) groups: Vec<SavedGroup>,
 }
 
 /// Object of which every rank holds all.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct ReplicatedObject {
     pub(crate) name: String,
     pub(crate) is_constant: bool,
     /// Size of an element in bytes, and whether the number of elements may vary.
     pub(crate) form: (usize, bool),
-    pub(crate) array: Place,
+    pub(crate) array: FileRange,
 }
 
 /// Objects whose rows are partitioned in the same way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct KeptGroup {
+pub(crate) struct SavedGroup {
     pub(crate) n_rows: u64,
     pub(crate) cut: [u64; 2],
-    pub(crate) objects: Vec<KeptObject>,
+    pub(crate) objects: Vec<SavedObject>,
 }
 
 /// Object of which each rank holds its rows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct KeptObject {
+pub(crate) struct SavedObject {
     pub(crate) name: String,
     pub(crate) is_constant: bool,
     /// Elements of each row; 0 for a sparse object.
     pub(crate) n_per_row: usize,
     /// One array, or lengths, columns and values.
-    pub(crate) arrays: Vec<Place>,
+    pub(crate) arrays: Vec<FileRange>,
 }
 
 /// Position of an array in its file.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct FileRange {
     /// Size of an element, in bytes.
     pub(crate) width: usize,
     pub(crate) at: u64,
     pub(crate) n_bytes: u64,
 }
 
-impl KeptObject {
+impl SavedObject {
     fn is_sized_for(&self, n_rows: u64) -> bool {
         match self.arrays[..] {
             [even] => {
@@ -63,7 +63,7 @@ impl KeptObject {
                 row_bytes.and_then(|row| row.checked_mul(n_rows)) == Some(even.n_bytes)
             }
             [lengths, columns, values] => {
-                let n_of = |place: Place| place.n_bytes.checked_div(place.width as u64);
+                let n_of = |place: FileRange| place.n_bytes.checked_div(place.width as u64);
                 lengths.width == 4
                     && n_of(lengths) == Some(n_rows)
                     && is_multiple(lengths.n_bytes, 4)
@@ -89,11 +89,11 @@ impl Index {
             let end = &mut ends[usize::from(class == Class::Constant)];
             let at = *end;
             *end += n_bytes;
-            Place { width, at, n_bytes }
+            FileRange { width, at, n_bytes }
         };
         let replicated = data.replicated.iter().map(|object| {
             let form = object.words.form();
-            Kept {
+            ReplicatedObject {
                 name: object.name.to_owned(),
                 is_constant: object.class == Class::Constant,
                 form,
@@ -123,9 +123,9 @@ impl Index {
                     }
                 };
                 let is_constant = object.class == Class::Constant;
-                KeptObject { name: object.name.to_owned(), is_constant, n_per_row, arrays }
+                SavedObject { name: object.name.to_owned(), is_constant, n_per_row, arrays }
             });
-            groups.push(KeptGroup { n_rows, cut: *cut, objects: objects.collect() });
+            groups.push(SavedGroup { n_rows, cut: *cut, objects: objects.collect() });
         }
         Self { replicated, groups, ..Self::default() }
     }
@@ -134,7 +134,7 @@ impl Index {
     /// them out.
     pub(crate) fn describes(&self, n_bytes: [u64; 2]) -> bool {
         let mut ends = [0_u64, 0];
-        let mut follows = |is_constant: bool, place: &Place| {
+        let mut follows = |is_constant: bool, place: &FileRange| {
             let end = &mut ends[usize::from(is_constant)];
             let is_next = place.at == *end;
             is_next && end.checked_add(place.n_bytes).map(|next| *end = next).is_some()
@@ -245,7 +245,7 @@ fn rows(name: &str, is_constant: bool, (n_per_row, widths): (usize, &[usize])) -
 
 /// Partitions the rows of a group among `n_parts` ranks; weights are those of its first sparse object.
 pub(crate) fn partition(
-    group: &KeptGroup,
+    group: &SavedGroup,
     cut: Cut,
     n_parts: u32,
     weights: &[u32],

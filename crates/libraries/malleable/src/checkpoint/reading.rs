@@ -3,19 +3,19 @@
 use super::PIECE_BYTES;
 use super::error::CheckpointError;
 use super::file::Found;
-use super::index::{Index, KeptGroup, Place, begins, partition, stretches};
-use super::writing::Places;
+use super::index::{FileRange, Index, SavedGroup, begins, partition, stretches};
+use super::writing::FilePositions;
 use crate::data::{Cut, Data, Memory, Rows, Slot};
 use crate::moving::MoveError;
+use crate::present_ranks::PresentRanks;
 use crate::tags::Tag;
-use crate::world::World;
 use mpi::MpiError;
 use resize_plan::Partition;
 use std::path::Path;
 
 /// Fills the state of all ranks; all of them call it with the same index, and rank 0 with the files.
 pub(crate) fn load(
-    world: &World,
+    ranks: &PresentRanks,
     (path, index): (&Path, &Index),
     found: Option<Found>,
     data: &mut Data<'_>,
@@ -23,7 +23,7 @@ pub(crate) fn load(
     if let Some((held, registered)) = index.difference(data) {
         return Err(CheckpointError::Registered { path: path.to_owned(), held, registered });
     }
-    let mut dealer = Dealer { world, found, problem: None };
+    let mut dealer = Dealer { ranks, found, problem: None };
     for (object, kept) in data.replicated.iter_mut().zip(&index.replicated) {
         let bytes = dealer.all_of(kept.is_constant, kept.array)?;
         object.words.put(&bytes);
@@ -61,7 +61,7 @@ struct Deal<'a> {
 
 /// Distributor of the state; only rank 0 has files.
 struct Dealer<'a> {
-    world: &'a World,
+    ranks: &'a PresentRanks,
     found: Option<Found>,
     /// First error: the other ranks are told at the end, so that none waits in vain.
     problem: Option<CheckpointError>,
@@ -76,16 +76,16 @@ impl Dealer<'_> {
     }
 
     /// Reads and broadcasts an array of which every rank gets all.
-    fn all_of(&mut self, is_constant: bool, place: Place) -> Result<Vec<u8>, MpiError> {
+    fn all_of(&mut self, is_constant: bool, place: FileRange) -> Result<Vec<u8>, MpiError> {
         let mut bytes = vec![0; usize::try_from(place.n_bytes).unwrap_or(0)];
         self.read(is_constant, &mut bytes, place.at);
-        self.world.comm.broadcast(&mut bytes, 0)?;
+        self.ranks.comm.broadcast(&mut bytes, 0)?;
         Ok(bytes)
     }
 
     /// Partition of a group's rows among the ranks.
-    fn partition(&mut self, cut: Cut, group: &KeptGroup) -> Result<Partition, CheckpointError> {
-        let n_parts = self.world.size();
+    fn partition(&mut self, cut: Cut, group: &SavedGroup) -> Result<Partition, CheckpointError> {
+        let n_parts = self.ranks.size();
         let divided = |weights: &[u32]| partition(group, cut, n_parts, weights);
         if !matches!(cut, Cut::Weighted) {
             return divided(&[]).map_err(|error| MoveError::from(error).into());
@@ -102,11 +102,11 @@ impl Dealer<'_> {
                 bounds = std::iter::once(0).chain(ends).collect();
             }
         }
-        self.world.comm.broadcast(&mut bounds, 0)?;
+        self.ranks.comm.broadcast(&mut bounds, 0)?;
         Partition::given(bounds).map_err(|error| MoveError::from(error).into())
     }
 
-    fn lengths(&mut self, is_constant: bool, place: Place) -> Vec<u32> {
+    fn lengths(&mut self, is_constant: bool, place: FileRange) -> Vec<u32> {
         let mut lengths = vec![0_u32; usize::try_from(place.n_bytes / 4).unwrap_or(0)];
         self.read(is_constant, bytemuck::cast_slice_mut(&mut lengths), place.at);
         lengths
@@ -114,7 +114,7 @@ impl Dealer<'_> {
 
     /// On rank 0, the start of each row's entries; checks that these add up to the number of
     /// entries.
-    fn begins(&mut self, is_constant: bool, lengths: Place, entries: Place) -> Vec<u64> {
+    fn begins(&mut self, is_constant: bool, lengths: FileRange, entries: FileRange) -> Vec<u64> {
         let Some(found) = &self.found else { return Vec::new() };
         let damaged = found.damaged();
         let begins = begins(&self.lengths(is_constant, lengths));
@@ -131,20 +131,21 @@ impl Dealer<'_> {
         &mut self,
         deal: &mut Deal<'_>,
         array: &mut dyn Slot,
-        (place, row_bytes): (Place, usize),
+        (place, row_bytes): (FileRange, usize),
         uneven: Option<(usize, &[u64])>,
     ) -> Result<(), MpiError> {
-        let rank = self.world.comm.rank();
+        let rank = self.ranks.comm.rank();
         let n_rows = usize::try_from(deal.partition.n_rows_of(rank)).unwrap_or(usize::MAX);
         let n_bytes = uneven.map_or(n_rows, |(n_own, _)| n_own) * row_bytes;
         let mut memory = array.allocator()(n_bytes / place.width.max(1));
         let begins = uneven.map(|(_, begins)| begins);
         if self.found.is_some() {
-            for part in 1..self.world.size() {
+            for part in 1..self.ranks.size() {
                 let stretches = stretches(deal.partition, part, row_bytes as u64, begins);
                 self.send(deal.is_constant, place.at, stretches, part)?;
             }
-            let mut places = Places::of(stretches(deal.partition, 0, row_bytes as u64, begins));
+            let mut places =
+                FilePositions::of(stretches(deal.partition, 0, row_bytes as u64, begins));
             let own = (*memory).as_mut();
             places.take(n_bytes, |to, from| {
                 self.read(deal.is_constant, &mut own[to], place.at + from);
@@ -164,20 +165,20 @@ impl Dealer<'_> {
         to: u32,
     ) -> Result<(), MpiError> {
         let n_bytes = stretches.iter().map(|(_, n_bytes)| n_bytes).sum::<usize>();
-        let mut places = Places::of(stretches);
+        let mut places = FilePositions::of(stretches);
         let mut piece = Vec::new();
         for begin in (0..n_bytes).step_by(PIECE_BYTES) {
             let n_here = PIECE_BYTES.min(n_bytes - begin);
             piece.resize(n_here, 0_u8);
             places.take(n_here, |to, from| self.read(is_constant, &mut piece[to], at + from));
-            self.world.backstage.send(&piece, to, Tag::Piece.number())?;
+            self.ranks.backstage.send(&piece, to, Tag::Piece.number())?;
         }
         Ok(())
     }
 
     fn receive(&self, memory: &mut dyn Memory) -> Result<(), MpiError> {
         for piece in memory.as_mut().chunks_mut(PIECE_BYTES) {
-            self.world.backstage.receive(piece, 0, Tag::Piece.number())?;
+            self.ranks.backstage.receive(piece, 0, Tag::Piece.number())?;
         }
         Ok(())
     }
@@ -185,7 +186,7 @@ impl Dealer<'_> {
     /// Agrees on all ranks whether an error occurred.
     fn end(self) -> Result<(), CheckpointError> {
         let why = self.problem.as_ref().map_or_else(String::new, CheckpointError::with_causes);
-        let why = self.world.tell(why)?;
+        let why = self.ranks.tell(why)?;
         match self.problem {
             Some(problem) => Err(problem),
             None if why.is_empty() => Ok(()),

@@ -3,12 +3,12 @@
 use super::PIECE_BYTES;
 use super::error::CheckpointError;
 use super::file::{Draft, all_constants, beside, constants_at, program};
-use super::index::{Index, Place, begins, stretches};
+use super::index::{FileRange, Index, begins, stretches};
 use crate::bridge::Bridge;
 use crate::data::{Class, Data, Rows, Slot};
 use crate::moving::partitions;
+use crate::present_ranks::PresentRanks;
 use crate::tags::Tag;
-use crate::world::World;
 use mpi::{MpiError, Op};
 use resize_plan::Partition;
 use std::path::Path;
@@ -26,23 +26,23 @@ pub(crate) enum Constants {
 /// Writes the state before this iteration; all ranks call it, and agree on whether constant data are missing. Returns
 /// on rank 0 the error of the file system, or the id of the file of constant data.
 pub(crate) fn save(
-    world: &World,
+    ranks: &PresentRanks,
     data: &mut Data<'_>,
     path: &Path,
     iteration: u64,
     constants: Constants,
 ) -> Result<Result<u64, CheckpointError>, CheckpointError> {
-    let ranks = (0..world.size()).collect::<Vec<_>>();
-    let bridge = Bridge { comm: &world.comm, sources: ranks.clone(), targets: ranks };
+    let all = (0..ranks.size()).collect::<Vec<_>>();
+    let bridge = Bridge { comm: &ranks.comm, sources: all.clone(), targets: all };
     let rows = partitions(&bridge, data)?;
     let mut n_entries = n_entries(data);
-    world.comm.allreduce(Op::Sum, &mut n_entries)?;
+    ranks.comm.allreduce(Op::Sum, &mut n_entries)?;
     let mut index = Index::of(data, &rows, &n_entries);
     let id = match constants {
         Constants::Written(id) => id,
         Constants::Missing => new_id(),
     };
-    let is_first = world.is_first();
+    let is_first = ranks.is_first();
     let is_missing = constants == Constants::Missing;
     let mut drafts = [
         is_first.then(|| Draft::of(path)),
@@ -59,7 +59,7 @@ pub(crate) fn save(
                 continue;
             }
             let draft = &mut drafts[usize::from(kept.is_constant)];
-            let mut collector = Collector { world, partition, draft };
+            let mut collector = Collector { ranks, partition, draft };
             match &mut object.rows {
                 Rows::Even { n_per_row, array } => {
                     let row_bytes = *n_per_row * kept.arrays[0].width;
@@ -129,7 +129,7 @@ fn new_id() -> u64 {
 
 /// Collector of an array of all ranks on rank 0, part after part.
 struct Collector<'a> {
-    world: &'a World,
+    ranks: &'a PresentRanks,
     partition: &'a Partition,
     draft: &'a mut Option<Draft>,
 }
@@ -145,17 +145,17 @@ impl Collector<'_> {
     ) -> Result<(), MpiError> {
         let lent = array.lend();
         let own = (*lent).as_ref();
-        let backstage = &self.world.backstage;
+        let backstage = &self.ranks.backstage;
         let Some(draft) = self.draft else {
             return own
                 .chunks(PIECE_BYTES)
                 .try_for_each(|p| backstage.send(p, 0, Tag::Piece.number()));
         };
         let mut piece = Vec::new();
-        for part in 0..self.world.size() {
+        for part in 0..self.ranks.size() {
             let stretches = stretches(self.partition, part, row_bytes as u64, begins);
             let n_bytes = stretches.iter().map(|(_, n_bytes)| n_bytes).sum::<usize>();
-            let mut places = Places::of(stretches);
+            let mut places = FilePositions::of(stretches);
             if part == 0 {
                 places.take(own.len(), |from, to| draft.write(&own[from], at + to));
                 continue;
@@ -171,7 +171,7 @@ impl Collector<'_> {
     }
 
     /// Start of each row's entries, from the lengths that rank 0 has just written.
-    fn begins(&self, place: Place) -> Vec<u64> {
+    fn begins(&self, place: FileRange) -> Vec<u64> {
         let Some(draft) = &self.draft else { return Vec::new() };
         let mut lengths = vec![0_u32; usize::try_from(place.n_bytes / 4).unwrap_or(0)];
         draft.read(bytemuck::cast_slice_mut(&mut lengths), place.at);
@@ -180,12 +180,12 @@ impl Collector<'_> {
 }
 
 /// Iterator over the file positions of a part's bytes.
-pub(super) struct Places {
+pub(super) struct FilePositions {
     left: std::vec::IntoIter<(u64, usize)>,
     present: (u64, usize),
 }
 
-impl Places {
+impl FilePositions {
     pub(super) fn of(stretches: Vec<(u64, usize)>) -> Self {
         Self { left: stretches.into_iter(), present: (0, 0) }
     }

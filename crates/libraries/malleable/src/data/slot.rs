@@ -24,7 +24,7 @@ pub trait Slot {
 }
 
 /// Replicated object of the state: its bytes are copied.
-pub trait Words {
+pub trait ReplicatedBytes {
     /// Size of an element in bytes, and whether the number of elements may vary.
     fn form(&self) -> (usize, bool);
     /// Present bytes.
@@ -36,7 +36,7 @@ pub trait Words {
 /// Replicated object with a single value.
 pub(crate) struct Single<'a, T>(pub(crate) &'a mut T);
 
-impl<T: Pod> Words for Single<'_, T> {
+impl<T: Pod> ReplicatedBytes for Single<'_, T> {
     fn form(&self) -> (usize, bool) {
         (size_of::<T>(), false)
     }
@@ -50,7 +50,7 @@ impl<T: Pod> Words for Single<'_, T> {
     }
 }
 
-impl<T: Pod> Words for &mut Vec<T> {
+impl<T: Pod> ReplicatedBytes for &mut Vec<T> {
     fn form(&self) -> (usize, bool) {
         (size_of::<T>(), true)
     }
@@ -177,7 +177,7 @@ mod tests {
         let (mut value, mut list) = (5_u32, vec![1_u8]);
         Single(&mut value).put(&7_u32.to_ne_bytes());
         let mut words = &mut list;
-        Words::put(&mut words, &[3, 4]);
+        ReplicatedBytes::put(&mut words, &[3, 4]);
         assert_eq!((words.form(), value, list), ((1, true), 7, vec![3, 4]));
     }
 }

@@ -1,7 +1,7 @@
 //! Manager for the hosts of a host file, or for this host only.
 
 use super::hosts::is_same;
-use super::{Host, Hosts, Manager, Place, Reply, Request, Ticket, Tickets, Way};
+use super::{GrantedHost, Host, Hosts, Manager, Reply, Request, StartMethod, Ticket, Tickets};
 use resize_plan::Placement;
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub struct HostFile {
     hosts: Hosts,
     tickets: Tickets,
-    granted: BTreeMap<Ticket, Vec<Place>>,
+    granted: BTreeMap<Ticket, Vec<GrantedHost>>,
     refused: BTreeMap<Ticket, String>,
 }
 
@@ -45,7 +45,7 @@ impl HostFile {
     pub fn anywhere() -> Self {
         let mut hosts = Hosts::default();
         let name = "localhost".to_owned();
-        hosts.add(Host { name, n_slots: u32::MAX, n_busy: 0, way: Way::Anywhere });
+        hosts.add(Host { name, n_slots: u32::MAX, n_busy: 0, start_method: StartMethod::Anywhere });
         Self::of(hosts)
     }
 
@@ -115,7 +115,7 @@ fn hosts_of(line: usize, text: &str) -> Result<Vec<Host>, HostFileError> {
     }
     let host = |named: host_list::Named| {
         let n_slots = n_slots.or(named.n_places).unwrap_or(1);
-        Host { name: named.name, n_slots, n_busy: 0, way: Way::Named }
+        Host { name: named.name, n_slots, n_busy: 0, start_method: StartMethod::Named }
     };
     Ok(named.into_iter().map(host).collect())
 }
@@ -231,6 +231,6 @@ mod tests {
         let mut hosts = HostFile::anywhere();
         let ticket = hosts.request(&Request { n_ranks: 100, ..Request::default() });
         let Reply::Granted(places) = hosts.poll(ticket) else { panic!("there is room") };
-        assert_eq!((places[0].n_ranks, &places[0].way), (100, &Way::Anywhere));
+        assert_eq!((places[0].n_ranks, &places[0].start_method), (100, &StartMethod::Anywhere));
     }
 }

@@ -1,6 +1,6 @@
 //! Hosts with their numbers of slots and of ranks.
 
-use super::{Place, Request, Way};
+use super::{GrantedHost, Request, StartMethod};
 use resize_plan::{Node, Placement, place, place_where_found};
 
 /// Host on which ranks may be started.
@@ -13,7 +13,7 @@ pub struct Host {
     /// Present number of ranks.
     pub n_busy: u32,
     /// Way in which ranks are started there.
-    pub way: Way,
+    pub start_method: StartMethod,
 }
 
 /// All hosts of a program.
@@ -54,7 +54,7 @@ impl Hosts {
     }
 
     /// Takes slots for all ranks of a request, or none.
-    pub fn take(&mut self, request: &Request) -> Option<Vec<Place>> {
+    pub fn take(&mut self, request: &Request) -> Option<Vec<GrantedHost>> {
         if self.n_free(request) < request.n_ranks {
             return None;
         }
@@ -79,7 +79,12 @@ impl Hosts {
         let taken = hosts.filter(|((_, n_ranks), _)| 0 < *n_ranks);
         let places = taken.map(|((host, n_ranks), ranks)| {
             host.n_busy += n_ranks;
-            Place { host: host.name.clone(), n_ranks, ranks, way: host.way.clone() }
+            GrantedHost {
+                host: host.name.clone(),
+                n_ranks,
+                ranks,
+                start_method: host.start_method.clone(),
+            }
         });
         Some(places.collect())
     }
@@ -142,7 +147,7 @@ mod tests {
         let mut hosts = Hosts::new(placement);
         for (name, n_slots, n_busy) in slots {
             let (name, n_slots, n_busy) = ((*name).to_owned(), *n_slots, *n_busy);
-            hosts.add(Host { name, n_slots, n_busy, way: Way::Named });
+            hosts.add(Host { name, n_slots, n_busy, start_method: StartMethod::Named });
         }
         hosts
     }

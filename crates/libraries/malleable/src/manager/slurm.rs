@@ -7,17 +7,17 @@
 //! - A companion lives as long as it has ranks, or until the program's own job ends, which it checks itself.
 //! - Slurm may be away for a while: ending jobs is retried.
 
-mod clerk;
 mod commands;
+mod thread;
 
 pub use commands::CommandError;
 
 use super::hosts::is_same;
-use super::{Host, Hosts, Manager, Place, Reply, Request, Ticket, Tickets, Way};
-use clerk::{Clerk, Lent, Order, RealQueue};
+use super::{GrantedHost, Host, Hosts, Manager, Reply, Request, StartMethod, Ticket, Tickets};
 use resize_plan::Placement;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use thread::{Lent, Order, RealQueue, SlurmHandle};
 
 /// Launcher that starts ranks on nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,15 +130,15 @@ pub struct Slurm {
     requests: BTreeMap<Ticket, Asked>,
     tickets: Tickets,
     patience: Duration,
-    clerk: Clerk,
+    thread: SlurmHandle,
 }
 
 /// State of a request.
 #[derive(Debug)]
 enum Asked {
-    /// Waiting until the clerk has nodes for this request.
+    /// Waiting until the thread has nodes for this request.
     Borrowing(Request),
-    Granted(Vec<Place>),
+    Granted(Vec<GrantedHost>),
     Refused(String),
 }
 
@@ -156,7 +156,12 @@ impl Slurm {
     ) -> Result<Self, SlurmError> {
         let mut hosts = Hosts::new(placement);
         for name in host_list::expand(&job.nodes)? {
-            hosts.add(Host { name, n_slots: job.slots_per_node, n_busy: 0, way: Way::Named });
+            hosts.add(Host {
+                name,
+                n_slots: job.slots_per_node,
+                n_busy: 0,
+                start_method: StartMethod::Named,
+            });
         }
         let mut elsewhere = BTreeMap::<String, u32>::new();
         for name in present {
@@ -165,14 +170,14 @@ impl Slurm {
             }
         }
         let queue = RealQueue::new(job.job, job.slots_per_node);
-        let clerk = Clerk::start(queue, elsewhere.keys().cloned().collect());
+        let thread = SlurmHandle::start(queue, elsewhere.keys().cloned().collect());
         let (lent, requests, tickets) = (Vec::new(), BTreeMap::new(), Tickets::default());
-        Ok(Self { job, launcher, hosts, lent, elsewhere, requests, tickets, patience, clerk })
+        Ok(Self { job, launcher, hosts, lent, elsewhere, requests, tickets, patience, thread })
     }
 
     /// Takes over the companions of an earlier rank 0.
     fn adopt(&mut self) {
-        for lent in self.clerk.adopted() {
+        for lent in self.thread.adopted() {
             let known = self.elsewhere.iter().find(|(name, _)| is_same(name, &lent.node));
             let n_busy = known.map_or(0, |(_, n_ranks)| *n_ranks);
             self.add(lent, n_busy);
@@ -181,17 +186,17 @@ impl Slurm {
 
     fn add(&mut self, lent: Lent, n_busy: u32) {
         let Lent { job, node } = &lent;
-        let way = match self.launcher {
-            Launcher::OpenMpi => Way::Through(commands::step(*job, node, &self.job)),
-            Launcher::Mpich => Way::Named,
+        let start_method = match self.launcher {
+            Launcher::OpenMpi => StartMethod::Through(commands::step(*job, node, &self.job)),
+            Launcher::Mpich => StartMethod::Named,
         };
         let n_slots = self.job.slots_per_node;
-        self.hosts.add(Host { name: node.clone(), n_slots, n_busy, way });
+        self.hosts.add(Host { name: node.clone(), n_slots, n_busy, start_method });
         self.lent.push(lent);
     }
 
     /// Adds new nodes, and serves the request from them.
-    fn serve(&mut self, request: &Request, lent: Vec<Lent>) -> Vec<Place> {
+    fn serve(&mut self, request: &Request, lent: Vec<Lent>) -> Vec<GrantedHost> {
         lent.into_iter().for_each(|lent| self.add(lent, 0));
         self.hosts.take(request).unwrap_or_default()
     }
@@ -205,7 +210,7 @@ impl Slurm {
         self.lent = kept;
         unused.iter().for_each(|lent| hosts.remove(&lent.node));
         if !unused.is_empty() {
-            self.clerk.order(Order::Return(unused.iter().map(|lent| lent.job).collect()));
+            self.thread.order(Order::Return(unused.iter().map(|lent| lent.job).collect()));
         }
     }
 }
@@ -221,7 +226,7 @@ impl Manager for Slurm {
             let n_nodes = n_missing.div_ceil(self.job.slots_per_node);
             let until = Instant::now() + self.patience;
             let hosts = request.hosts.clone();
-            self.clerk.order(Order::Borrow { ticket, n_nodes, hosts, until });
+            self.thread.order(Order::Borrow { ticket, n_nodes, hosts, until });
             Asked::Borrowing(request.clone())
         };
         self.requests.insert(ticket, asked);
@@ -233,12 +238,12 @@ impl Manager for Slurm {
             return Reply::Refused("the request was withdrawn".to_owned());
         };
         let (asked, reply) = match asked {
-            Asked::Borrowing(request) => match self.clerk.answer(ticket) {
+            Asked::Borrowing(request) => match self.thread.answer(ticket) {
                 Ok(Some(lent)) => {
                     let places = self.serve(&request, lent);
                     (Asked::Granted(places.clone()), Reply::Granted(places))
                 }
-                Ok(None) => (Asked::Borrowing(request), Reply::Pending(self.clerk.waiting())),
+                Ok(None) => (Asked::Borrowing(request), Reply::Pending(self.thread.waiting())),
                 Err(why) => (Asked::Refused(why.clone()), Reply::Refused(why)),
             },
             Asked::Granted(places) => (Asked::Granted(places.clone()), Reply::Granted(places)),
@@ -250,7 +255,7 @@ impl Manager for Slurm {
 
     fn withdraw(&mut self, ticket: Ticket) {
         match self.requests.remove(&ticket) {
-            Some(Asked::Borrowing(_)) => self.clerk.order(Order::Forget(ticket)),
+            Some(Asked::Borrowing(_)) => self.thread.order(Order::Forget(ticket)),
             Some(Asked::Granted(places)) => {
                 places.iter().for_each(|place| self.hosts.free(&place.host, place.n_ranks));
                 self.return_unused();

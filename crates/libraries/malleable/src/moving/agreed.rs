@@ -7,8 +7,8 @@
 //! # Invariants
 //! - Every rank gets the same result, including errors, so that none waits for a rank that gave up.
 
+use super::budget;
 use super::error::MoveError;
-use super::pace;
 use super::route::{Transfer, elements_given, in_order_of_moves, transfers};
 use crate::bridge::Bridge;
 use crate::data::{Cut, Data, Group, Rows};
@@ -50,7 +50,7 @@ impl Agreed {
     /// Runs the agreement. All ranks of the bridge call it.
     pub(crate) fn on(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<Self, MoveError> {
         let share = introductions(bridge, data)?;
-        let held = held(bridge, data)?;
+        let held = group_summaries(bridge, data)?;
         let mut groups = Vec::with_capacity(data.groups.len());
         for (number, group) in data.groups.iter().enumerate() {
             let of_ranks = held.iter().map(|rank| rank[number]).collect::<Vec<_>>();
@@ -66,7 +66,7 @@ pub(crate) fn partitions(
     data: &Data<'_>,
 ) -> Result<Vec<([u64; 2], Partition)>, MoveError> {
     introductions(bridge, data)?;
-    let held = held(bridge, data)?;
+    let held = group_summaries(bridge, data)?;
     let of_group = |(number, group): (usize, &Group<'_>)| {
         let first = held.first().map(|rank| rank[number]).unwrap_or_default();
         let cut = group.cut.informed(first.cut);
@@ -93,7 +93,7 @@ fn introductions(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<f64, MoveError>
     let here = (0..bridge.comm.size()).filter(is_here).collect::<Vec<_>>();
     let n_new = here.iter().filter(|rank| !bridge.sources.contains(rank)).count();
     let n_cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    Ok(pace::share(n_cores, here.len(), n_new))
+    Ok(budget::share(n_cores, here.len(), n_new))
 }
 
 /// Hash of the registered data.
@@ -120,7 +120,7 @@ fn digest(data: &Data<'_>) -> u64 {
 /// A rank's knowledge of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Held {
+struct GroupSummary {
     /// Number of rows of all ranks, as passed to `rows_of`.
     n_rows: u64,
     /// Parameter of the partitioning rule.
@@ -135,16 +135,19 @@ struct Held {
 const UNEQUAL: u64 = u64::MAX;
 
 /// Collects the knowledge of all ranks, by rank.
-fn held(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<Vec<Vec<Held>>, MoveError> {
+fn group_summaries(
+    bridge: &Bridge<'_>,
+    data: &Data<'_>,
+) -> Result<Vec<Vec<GroupSummary>>, MoveError> {
     let of_group = |group: &Group<'_>| {
         let n_own = if bridge.is_source() { rows_held(group).unwrap_or(UNEQUAL) } else { 0 };
         let weight = weights(group).iter().map(|length| u64::from(*length)).sum();
-        Held { n_rows: group.n_rows, cut: group.cut.encode()[1], n_own, weight }
+        GroupSummary { n_rows: group.n_rows, cut: group.cut.encode()[1], n_own, weight }
     };
     let own = data.groups.iter().map(of_group).collect::<Vec<_>>();
     let all: Vec<u64> = bridge.comm.allgather(bytemuck::cast_slice(&own))?;
-    let all: &[Held] = bytemuck::cast_slice(&all);
-    let mut all = all.chunks(own.len().max(1)).map(<[Held]>::to_vec).collect::<Vec<_>>();
+    let all: &[GroupSummary] = bytemuck::cast_slice(&all);
+    let mut all = all.chunks(own.len().max(1)).map(<[GroupSummary]>::to_vec).collect::<Vec<_>>();
     all.resize(bridge.comm.size() as usize, Vec::new());
     Ok(all)
 }
@@ -185,7 +188,11 @@ fn weights<'a>(group: &'a Group<'_>) -> &'a [u32] {
 
 impl AgreedGroup {
     /// Runs the agreement on one group; `held` is the knowledge of each rank of the bridge.
-    fn on(bridge: &Bridge<'_>, group: &Group<'_>, held: &[Held]) -> Result<Self, MoveError> {
+    fn on(
+        bridge: &Bridge<'_>,
+        group: &Group<'_>,
+        held: &[GroupSummary],
+    ) -> Result<Self, MoveError> {
         let first = bridge.sources.first().map(|rank| held[*rank as usize]).unwrap_or_default();
         let known =
             Group { n_rows: first.n_rows, cut: group.cut.informed(first.cut), objects: vec![] };
@@ -214,7 +221,7 @@ impl AgreedGroup {
 fn partition_held(
     group: &Group<'_>,
     name: &'static str,
-    held_by: &[(u32, Held)],
+    held_by: &[(u32, GroupSummary)],
 ) -> Result<Partition, MoveError> {
     if let Some((rank, _)) = held_by.iter().find(|(_, held)| held.n_own == UNEQUAL) {
         return Err(MoveError::Rows { name, rank: *rank });
@@ -241,14 +248,14 @@ fn partition_held(
 fn weighted(
     bridge: &Bridge<'_>,
     group: &Group<'_>,
-    held_by: &[(u32, Held)],
+    held_by: &[(u32, GroupSummary)],
     sources: &Partition,
 ) -> Result<Partition, MoveError> {
     let is_sparse = |object: &crate::data::Object<'_>| matches!(object.rows, Rows::Sparse { .. });
     if !group.objects.iter().any(is_sparse) {
         return Err(MoveError::NoWeights);
     }
-    let weight = |(_, held): &(u32, Held)| u128::from(held.weight);
+    let weight = |(_, held): &(u32, GroupSummary)| u128::from(held.weight);
     let total = held_by.iter().map(weight).sum();
     let mut bounds = vec![0; bridge.n_targets() as usize];
     if let Some(part) = bridge.source() {

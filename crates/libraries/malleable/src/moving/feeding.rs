@@ -3,8 +3,8 @@
 //! # Invariants
 //! - Each pair of ranks handles its pieces in the same order on both sides, independent of other ranks.
 
+use super::array_move::{ArrayMove, to_usize};
 use super::error::MoveError;
-use super::load::{Load, place};
 use super::route::{Piece, split};
 use super::throttle::Throttle;
 use super::travel::{Landed, landed};
@@ -36,23 +36,23 @@ type Queues = BTreeMap<u32, VecDeque<(usize, Piece)>>;
 
 impl Feeding {
     /// Takes prepared arrays; also returns those that need not be sent.
-    pub(crate) fn of(bridge: &Bridge<'_>, loads: Vec<Load>) -> (Self, Vec<Landed>) {
+    pub(crate) fn of(bridge: &Bridge<'_>, array_moves: Vec<ArrayMove>) -> (Self, Vec<Landed>) {
         let (mut lent, mut memories, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         let (mut sends, mut receives) = (Queues::new(), Queues::new());
-        let mut loads = loads.into_iter().enumerate().collect::<Vec<_>>();
-        loads.sort_by_key(|(number, load)| (load.turn, *number));
+        let mut array_moves = array_moves.into_iter().enumerate().collect::<Vec<_>>();
+        array_moves.sort_by_key(|(number, array_move)| (array_move.turn, *number));
         let mut here = Vec::new();
-        for (number, mut load) in loads {
-            if load.bytes[1] == 0 {
-                here.extend(landed((number, load)));
+        for (number, mut array_move) in array_moves {
+            if array_move.bytes[1] == 0 {
+                here.extend(landed((number, array_move)));
                 continue;
             }
-            if let Some(array) = load.lent.take() {
-                queue(&mut sends, lent.len(), &load.route.sends);
+            if let Some(array) = array_move.lent.take() {
+                queue(&mut sends, lent.len(), &array_move.route.sends);
                 lent.push(array);
             }
-            queue(&mut receives, memories.len(), &load.route.receives);
-            if let Some((number, memory)) = landed((number, load)) {
+            queue(&mut receives, memories.len(), &array_move.route.receives);
+            if let Some((number, memory)) = landed((number, array_move)) {
                 memories.push(memory);
                 numbers.push(number);
             }
@@ -107,5 +107,5 @@ fn queue(queues: &mut Queues, array: usize, pieces: &[Piece]) {
 }
 
 fn part(array: usize, piece: &Piece) -> ArrayPiece {
-    ArrayPiece { array, start: place(piece.here), n_bytes: place(piece.n_bytes) }
+    ArrayPiece { array, start: to_usize(piece.here), n_bytes: to_usize(piece.n_bytes) }
 }

@@ -3,8 +3,8 @@
 //! # Invariants
 //! - A call takes about as long as its budget, so that a rank that computes can fetch between its iterations.
 
+use super::array_move::{ArrayMove, to_usize};
 use super::error::MoveError;
-use super::load::{Load, place};
 use super::route::{Piece, split};
 use super::travel::{Landed, landed};
 use crate::bridge::Bridge;
@@ -37,23 +37,29 @@ struct Array {
 pub(crate) type Windows = Vec<(usize, Window)>;
 
 /// Exposes all arrays of which a part moves. All ranks of the bridge call it.
-pub(crate) fn expose(bridge: &Bridge<'_>, loads: &[Load]) -> Result<Windows, MoveError> {
+pub(crate) fn expose(bridge: &Bridge<'_>, array_moves: &[ArrayMove]) -> Result<Windows, MoveError> {
     let mut windows = Vec::new();
-    for (number, load) in loads.iter().enumerate().filter(|(_, load)| 0 < load.bytes[1]) {
-        windows.push((number, Window::expose(bridge.comm, load.lent.clone())?));
+    for (number, array_move) in
+        array_moves.iter().enumerate().filter(|(_, array_move)| 0 < array_move.bytes[1])
+    {
+        windows.push((number, Window::expose(bridge.comm, array_move.lent.clone())?));
     }
     Ok(windows)
 }
 
 impl Fetching {
     /// Takes prepared arrays; also returns those of which nothing has to be fetched.
-    pub(crate) fn of(mpi: &Arc<Mpi>, windows: Windows, loads: Vec<Load>) -> (Self, Vec<Landed>) {
+    pub(crate) fn of(
+        mpi: &Arc<Mpi>,
+        windows: Windows,
+        array_moves: Vec<ArrayMove>,
+    ) -> (Self, Vec<Landed>) {
         let (numbers, windows): (Vec<_>, Vec<_>) = windows.into_iter().unzip();
         let mut fetching = Self { windows, arrays: VecDeque::new(), done: Vec::new() };
         let mut here = Vec::new();
-        for (number, load) in loads.into_iter().enumerate() {
-            let pieces = split(&load.route.receives, PIECE_BYTES).collect::<VecDeque<_>>();
-            let Some((number, memory)) = landed((number, load)) else { continue };
+        for (number, array_move) in array_moves.into_iter().enumerate() {
+            let pieces = split(&array_move.route.receives, PIECE_BYTES).collect::<VecDeque<_>>();
+            let Some((number, memory)) = landed((number, array_move)) else { continue };
             match numbers.iter().position(|exposed| *exposed == number) {
                 Some(window) if !pieces.is_empty() => {
                     let fetch = Fetch::into(mpi, memory);
@@ -75,9 +81,14 @@ impl Fetching {
                 && array.fetch.n_open() < N_OPEN_MAX
                 && let Some(piece) = array.pieces.pop_front()
             {
-                let there = (piece.peer, place(piece.there));
+                let there = (piece.peer, to_usize(piece.there));
                 let window = &self.windows[array.window];
-                window.get(&mut array.fetch, place(piece.here), there, place(piece.n_bytes))?;
+                window.get(
+                    &mut array.fetch,
+                    to_usize(piece.here),
+                    there,
+                    to_usize(piece.n_bytes),
+                )?;
                 array.fetch.is_complete()?;
                 if budget <= began.elapsed() {
                     return Ok(false);

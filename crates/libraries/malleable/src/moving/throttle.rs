@@ -44,7 +44,7 @@ impl Throttle {
             self.bytes_per_s *= UP;
         }
         self.bytes_per_s = self.bytes_per_s.clamp(RATE_MIN, RATE_MAX);
-        // Credit that an iteration left unused is not saved.
+        // Time that an iteration left unused is not saved.
         self.left = self.left.min(0.0) + self.bytes_per_s * usual_s;
         0.0 < self.left
     }

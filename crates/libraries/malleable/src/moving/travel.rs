@@ -1,10 +1,10 @@
 //! Arrays being moved, by any of the methods.
 
 use super::Method;
+use super::array_move::{ArrayMove, Target};
 use super::error::MoveError;
 use super::feeding::Feeding;
 use super::fetching::Fetching;
-use super::load::{Load, Target};
 use crate::bridge::Bridge;
 use crate::data::Memory;
 use mpi::{Bundle, Comm, Exchange};
@@ -27,15 +27,16 @@ impl Travel {
     /// Starts to send prepared arrays. All ranks of the bridge do, with the same method.
     pub(crate) fn begin(
         bridge: &Bridge<'_>,
-        loads: Vec<Load>,
+        array_moves: Vec<ArrayMove>,
         method: Method,
     ) -> Result<Self, MoveError> {
         let mut travel = Self::default();
-        let n_turns = loads.iter().map(|load| load.turn + 1).max().unwrap_or(0);
-        let mut loads = loads.into_iter().enumerate().collect::<Vec<_>>();
+        let n_turns = array_moves.iter().map(|array_move| array_move.turn + 1).max().unwrap_or(0);
+        let mut array_moves = array_moves.into_iter().enumerate().collect::<Vec<_>>();
         for turn in 0..n_turns {
-            let (now, later) = loads.into_iter().partition(|(_, load)| load.turn == turn);
-            loads = later;
+            let (now, later) =
+                array_moves.into_iter().partition(|(_, array_move)| array_move.turn == turn);
+            array_moves = later;
             travel.send(bridge.comm, now, method)?;
         }
         Ok(travel)
@@ -55,19 +56,19 @@ impl Travel {
     fn send(
         &mut self,
         comm: &Comm,
-        loads: Vec<(usize, Load)>,
+        array_moves: Vec<(usize, ArrayMove)>,
         method: Method,
     ) -> Result<(), MoveError> {
         let (moved, kept): (Vec<_>, Vec<_>) =
-            loads.into_iter().partition(|(_, load)| 0 < load.bytes[1]);
+            array_moves.into_iter().partition(|(_, array_move)| 0 < array_move.bytes[1]);
         self.landed.extend(kept.into_iter().filter_map(landed));
         let (Some((_, first)), n_arrays) = (moved.first(), moved.len()) else { return Ok(()) };
         let (width, tag) = (first.width, u16::try_from(first.turn).unwrap_or(u16::MAX));
         let is_plain = n_arrays == 1 && first.is_plain;
         let (mut bundle, mut numbers) = (Bundle::default(), Vec::with_capacity(n_arrays));
-        for (number, mut load) in moved {
+        for (number, mut array_move) in moved {
             let n_received = bundle.received.len();
-            load.board(&mut bundle);
+            array_move.board(&mut bundle);
             numbers.extend((n_received < bundle.received.len()).then_some(number));
         }
         let exchange = match (method, is_plain) {
@@ -116,8 +117,8 @@ impl Travel {
 }
 
 /// Memory of an array of which nothing moves.
-pub(crate) fn landed((number, load): (usize, Load)) -> Option<Landed> {
-    match load.target {
+pub(crate) fn landed((number, array_move): (usize, ArrayMove)) -> Option<Landed> {
+    match array_move.target {
         Target::Memory(memory) => Some((number, memory)),
         Target::None | Target::Wanted(_) => None,
     }

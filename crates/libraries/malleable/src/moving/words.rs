@@ -1,7 +1,7 @@
 //! Replicated objects, sent as one message from the first source.
 
+use super::array_move::to_usize;
 use super::error::MoveError;
-use super::load::place;
 use crate::bridge::Bridge;
 use crate::data::{Class, Data};
 use mpi::Exchange;
@@ -28,7 +28,7 @@ impl Travel {
         if !lengths.is_empty() {
             bridge.comm.broadcast(&mut lengths, root)?;
         }
-        let mut bytes = vec![0; lengths.iter().map(|length| place(*length)).sum()];
+        let mut bytes = vec![0; lengths.iter().map(|length| to_usize(*length)).sum()];
         if bridge.comm.rank() == root {
             bytes = words().flat_map(|words| words.words.bytes()).copied().collect();
         }
@@ -63,7 +63,7 @@ impl Travel {
         let words = data.replicated.iter_mut().filter(|words| words.class == class);
         let mut rest = self.bytes.as_slice();
         for (words, length) in words.zip(&self.lengths) {
-            let (own, behind) = rest.split_at(place(*length).min(rest.len()));
+            let (own, behind) = rest.split_at(to_usize(*length).min(rest.len()));
             words.words.put(own);
             rest = behind;
         }

@@ -2,14 +2,14 @@
 
 use super::preparing::Watchdog;
 use super::switch::{Underway, moved_within};
-use super::{Malleable, Stage, Step};
+use super::{Malleable, RankPhase, Step};
 use crate::data::{Data, State};
 use crate::error::Error;
 use crate::options::Options;
+use crate::present_ranks::PresentRanks;
 use crate::ready::Prepared;
 use crate::spawn;
 use crate::tags::Tag;
-use crate::world::World;
 use bytemuck::{Pod, Zeroable};
 use mpi::{Intercomm, Mpi, MpiError};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const STINT: Duration = Duration::from_millis(5);
 
 /// Call to the new ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cue {
+pub(super) enum ArrivalCommand {
     /// Begin to move constant data.
     Move,
     /// Begin the new size, before this iteration.
@@ -51,24 +51,26 @@ impl Arrival {
 }
 
 /// Calls all new ranks.
-pub(super) fn call(prepared: &Prepared, cue: Cue) -> Result<(), MpiError> {
-    let (kind, iteration) = match cue {
-        Cue::Leave => (0, 0),
-        Cue::Move => (1, 0),
-        Cue::Switch(iteration) => (2, iteration),
+pub(super) fn call(prepared: &Prepared, command: ArrivalCommand) -> Result<(), MpiError> {
+    let (kind, iteration) = match command {
+        ArrivalCommand::Leave => (0, 0),
+        ArrivalCommand::Move => (1, 0),
+        ArrivalCommand::Switch(iteration) => (2, iteration),
     };
-    let (first, end) = (prepared.change.n_sources, prepared.change.n_all());
+    let (first, end) = (prepared.plan.n_sources, prepared.plan.n_all());
     let sent = [Sent { kind, iteration }];
-    (first..end).try_for_each(|number| prepared.bridge.send(&sent, number, Tag::Cue.number()))
+    (first..end)
+        .try_for_each(|number| prepared.bridge.send(&sent, number, Tag::ArrivalCommand.number()))
 }
 
 /// Waits for a call.
-fn hear(prepared: &Prepared, at_most: Duration) -> Result<Option<Cue>, MpiError> {
-    let heard = prepared.bridge.take::<Sent>(Some(0), Some(Tag::Cue.number()), at_most)?;
+fn hear(prepared: &Prepared, at_most: Duration) -> Result<Option<ArrivalCommand>, MpiError> {
+    let heard =
+        prepared.bridge.take::<Sent>(Some(0), Some(Tag::ArrivalCommand.number()), at_most)?;
     Ok(heard.and_then(|(_, sent)| sent.first().copied()).map(|sent| match sent.kind {
-        1 => Cue::Move,
-        2 => Cue::Switch(sent.iteration),
-        _ => Cue::Leave,
+        1 => ArrivalCommand::Move,
+        2 => ArrivalCommand::Switch(sent.iteration),
+        _ => ArrivalCommand::Leave,
     }))
 }
 
@@ -85,13 +87,13 @@ impl Malleable {
         let arrived = joined.map_err(|error| Error::Join { why: error.to_string() })?;
         drop(watchdog);
         let Some(mut prepared) = arrived else {
-            let world = World::alone(&mpi)?;
+            let ranks = PresentRanks::alone(&mpi)?;
             mpi.close();
-            return Ok(Self::of(mpi, options, world, Stage::Gone, (None, None)));
+            return Ok(Self::of(mpi, options, ranks, RankPhase::Gone, (None, None)));
         };
-        let world = prepared.world.take().map_or_else(|| World::alone(&mpi), Ok)?;
-        let stage = Stage::Arriving(Box::new(Arrival(prepared)));
-        Ok(Self::of(mpi, options, world, stage, (None, None)))
+        let ranks = prepared.ranks.take().map_or_else(|| PresentRanks::alone(&mpi), Ok)?;
+        let phase = RankPhase::Arriving(Box::new(Arrival(prepared)));
+        Ok(Self::of(mpi, options, ranks, phase, (None, None)))
     }
 
     /// Waits for calls of the first source, and takes this rank's part of the data.
@@ -104,13 +106,13 @@ impl Malleable {
         let (iteration, called) = loop {
             let at_most = if underway.is_travelling() { Duration::ZERO } else { PATIENCE };
             match hear(&underway.prepared, at_most)? {
-                Some(Cue::Switch(iteration)) => break (iteration, Instant::now()),
-                Some(Cue::Move) => {
+                Some(ArrivalCommand::Switch(iteration)) => break (iteration, Instant::now()),
+                Some(ArrivalCommand::Move) => {
                     let mut data = Data::default();
                     state.data(&mut data);
                     underway.begin(&mut data)?;
                 }
-                Some(Cue::Leave) => return self.leave_unused(underway, state),
+                Some(ArrivalCommand::Leave) => return self.leave_unused(underway, state),
                 None if underway.is_travelling() => underway.wait(STINT)?,
                 None => return Err(Error::Silent { seconds: PATIENCE.as_secs_f64() }),
             }
@@ -126,8 +128,8 @@ impl Malleable {
 
     fn leave_unused<S: State>(&mut self, underway: Underway, state: &mut S) -> Result<Step, Error> {
         underway.into_prepared(self.options.deadline)?.free()?;
-        if let Some(parking) = self.parking.clone() {
-            return self.sleep(&parking, state);
+        if let Some(launched) = self.launched.clone() {
+            return self.sleep(&launched, state);
         }
         self.retire()?;
         Ok(Step::Left)

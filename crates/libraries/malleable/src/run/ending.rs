@@ -3,13 +3,13 @@
 //! [`Malleable::finish`] does it, or the drop. A drop must not wait for ranks that never come: after a failure or a
 //! panic it does nothing, and as the process ends without finalizing MPI, the launcher ends the others.
 
-use super::arrival::{Cue, call};
+use super::arrival::{ArrivalCommand, call};
 use super::preparing::Waited;
-use super::{Malleable, Stage};
+use super::{Malleable, RankPhase};
 use crate::error::Error;
+use crate::present_ranks::PresentRanks;
 use crate::ready::Prepared;
 use crate::tags::Tag;
-use crate::world::World;
 use std::time::{Duration, Instant};
 
 /// Largest wait: a rank may work on its results for long.
@@ -34,7 +34,7 @@ impl Malleable {
     /// # Errors
     /// If ranks can no longer communicate; after an error, also if the other ranks do not get here.
     pub fn finish(&mut self) -> Result<(), Error> {
-        if matches!(self.stage, Stage::Gone) {
+        if matches!(self.phase, RankPhase::Gone) {
             return Ok(());
         }
         let has_failed = self.ending == Ending::Failed;
@@ -49,36 +49,36 @@ impl Malleable {
             Ok(false) => Err(Error::Silent { seconds: at_most.as_secs_f64() }),
             Err(error) => Err(error),
         };
-        self.stage = Stage::Gone;
+        self.phase = RankPhase::Gone;
         finished
     }
 
     /// Waits until all ranks are done; `false` where one is not in time.
     fn are_all_done(&self, at_most: Duration) -> Result<bool, Error> {
-        let backstage = &self.world.backstage;
-        if !self.world.is_first() {
+        let backstage = &self.ranks.backstage;
+        if !self.ranks.is_first() {
             backstage.send::<u8>(&[], 0, Tag::Done.number())?;
             return Ok(backstage
                 .take::<u8>(Some(0), Some(Tag::AllDone.number()), at_most)?
                 .is_some());
         }
         let until = Instant::now() + at_most;
-        for rank in 1..self.world.size() {
+        for rank in 1..self.ranks.size() {
             let left = until.saturating_duration_since(Instant::now());
             if backstage.take::<u8>(Some(rank), Some(Tag::Done.number()), left)?.is_none() {
                 return Ok(false);
             }
         }
-        (1..self.world.size())
+        (1..self.ranks.size())
             .try_for_each(|rank| backstage.send::<u8>(&[], rank, Tag::AllDone.number()))?;
         Ok(true)
     }
 
     /// Ends background work, and MPI.
     fn end(&mut self) -> Result<(), Error> {
-        match std::mem::replace(&mut self.stage, Stage::Gone) {
-            Stage::Gone => return Ok(()),
-            Stage::Preparing(preparing) => match preparing.wait(self.options.deadline) {
+        match std::mem::replace(&mut self.phase, RankPhase::Gone) {
+            RankPhase::Gone => return Ok(()),
+            RankPhase::Preparing(preparing) => match preparing.wait(self.options.deadline) {
                 Waited::Ready(prepared) => self.dismiss(*prepared)?,
                 Waited::Failed => {}
                 Waited::Stuck => {
@@ -86,29 +86,29 @@ impl Malleable {
                     self.mpi.kill_at_exit(self.mark.clone());
                 }
             },
-            Stage::Moving(underway) => {
-                if self.world.is_first() {
-                    call(&underway.prepared, Cue::Leave)?;
+            RankPhase::Moving(underway) => {
+                if self.ranks.is_first() {
+                    call(&underway.prepared, ArrivalCommand::Leave)?;
                 }
                 underway.into_prepared(self.options.deadline)?.free()?;
             }
-            Stage::Arriving(_) | Stage::Resuming(_) | Stage::Calm => {}
+            RankPhase::Arriving(_) | RankPhase::Resuming(_) | RankPhase::Computing => {}
         }
-        if self.has_order && self.head.is_none() {
+        if self.has_order && self.coordinator.is_none() {
             self.hear()?;
         }
-        if let Some(head) = &mut self.head {
-            head.finish(self.iteration, &self.world);
-            let worlds = self.world.worlds();
-            self.parking.as_ref().map_or(Ok(()), |parking| parking.dismiss(&worlds))?;
+        if let Some(coordinator) = &mut self.coordinator {
+            coordinator.finish(self.iteration, &self.ranks);
+            let worlds = self.ranks.worlds();
+            self.launched.as_ref().map_or(Ok(()), |launched| launched.dismiss(&worlds))?;
         }
         self.close()
     }
 
     /// Sends new processes away that were prepared in vain.
     pub(super) fn dismiss(&mut self, prepared: Prepared) -> Result<(), Error> {
-        if self.world.is_first() {
-            call(&prepared, Cue::Leave)?;
+        if self.ranks.is_first() {
+            call(&prepared, ArrivalCommand::Leave)?;
         }
         prepared.free()?;
         Ok(())
@@ -116,10 +116,10 @@ impl Malleable {
 
     /// Frees the communicators and closes MPI, which ends with the process.
     fn close(&mut self) -> Result<(), Error> {
-        let is_first = self.world.is_first();
-        self.tethers.let_go();
-        let alone = World::alone(&self.mpi)?;
-        std::mem::replace(&mut self.world, alone).free()?;
+        let is_first = self.ranks.is_first();
+        self.peers.let_go();
+        let alone = PresentRanks::alone(&self.mpi)?;
+        std::mem::replace(&mut self.ranks, alone).free()?;
         if self.is_stuck {
             self.mpi.exit_without_finalize(is_first)?;
         } else {
@@ -135,7 +135,7 @@ impl Malleable {
 /// the program.
 impl Drop for Malleable {
     fn drop(&mut self) {
-        let is_over = matches!(self.stage, Stage::Gone | Stage::Arriving(_));
+        let is_over = matches!(self.phase, RankPhase::Gone | RankPhase::Arriving(_));
         if is_over || self.ending == Ending::Failed || std::thread::panicking() {
             return;
         }

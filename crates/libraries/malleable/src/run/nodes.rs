@@ -1,7 +1,7 @@
 //! Nodes on which the ranks of a program run, now or later.
 
+use crate::control::slurm_job;
 use crate::options::Options;
-use crate::wish::slurm_job;
 use mpi::Nodes;
 use std::thread::available_parallelism;
 

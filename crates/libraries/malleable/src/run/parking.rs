@@ -2,13 +2,13 @@
 
 use super::arrival::Arrival;
 use super::saving::Resume;
-use super::{Malleable, Stage, Step, is_open_mpi};
+use super::{Malleable, RankPhase, Step, is_open_mpi};
+use crate::coordinator::Coordinator;
 use crate::data::State;
 use crate::error::Error;
-use crate::head::Head;
+use crate::launched_ranks::LaunchedRanks;
 use crate::options::Options;
-use crate::parked::Parking;
-use crate::world::{Member, World};
+use crate::present_ranks::{Member, PresentRanks};
 use mpi::{Comm, Mpi};
 use std::sync::Arc;
 
@@ -24,53 +24,55 @@ impl Malleable {
         let (rank, n_launched) = (all.rank(), all.size());
         let n_first = options.preferred.unwrap_or(n_launched).clamp(1, n_launched);
         let present = all.split((rank < n_first).then_some(0), 0)?;
-        let parking = Arc::new(Parking { all });
+        let launched = Arc::new(LaunchedRanks { all });
         let mut run = if let Some(comm) = present {
-            let members = comm.allgather(&[Member::own(Parking::world_of(rank))])?;
-            let world = World::of(comm, members)?;
-            let stage = Resume::stage(&options, &world)?;
-            let is_first = world.is_first();
+            let members = comm.allgather(&[Member::own(LaunchedRanks::world_of(rank))])?;
+            let ranks = PresentRanks::of(comm, members)?;
+            let phase = Resume::phase(&options, &ranks)?;
+            let is_first = ranks.is_first();
             let is_open_mpi = is_open_mpi(&mpi);
-            let head = is_first.then(|| Head::new(&options, &world, is_open_mpi)).transpose()?;
-            Self::of(mpi, options, world, stage, (head, obstacle))
+            let coordinator =
+                is_first.then(|| Coordinator::new(&options, &ranks, is_open_mpi)).transpose()?;
+            Self::of(mpi, options, ranks, phase, (coordinator, obstacle))
         } else {
-            let world = World::alone(&mpi)?;
-            let mut run = Self::of(mpi, options, world, Stage::Gone, (None, obstacle));
-            if !run.is_woken(&parking)? {
+            let ranks = PresentRanks::alone(&mpi)?;
+            let mut run = Self::of(mpi, options, ranks, RankPhase::Gone, (None, obstacle));
+            if !run.is_woken(&launched)? {
                 run.mpi.close();
             }
             run
         };
-        run.parking = Some(parking);
+        run.launched = Some(launched);
         Ok(run)
     }
 
     /// Sleeps; when woken, it takes its place like a new rank.
     pub(super) fn sleep<S: State>(
         &mut self,
-        parking: &Arc<Parking>,
+        launched: &Arc<LaunchedRanks>,
         state: &mut S,
     ) -> Result<Step, Error> {
-        let alone = World::alone(&self.mpi)?;
-        std::mem::replace(&mut self.world, alone).free()?;
-        if self.is_woken(parking)?
-            && let Stage::Arriving(arrival) = std::mem::replace(&mut self.stage, Stage::Calm)
+        let alone = PresentRanks::alone(&self.mpi)?;
+        std::mem::replace(&mut self.ranks, alone).free()?;
+        if self.is_woken(launched)?
+            && let RankPhase::Arriving(arrival) =
+                std::mem::replace(&mut self.phase, RankPhase::Computing)
         {
             return self.take_place(*arrival, state);
         }
-        self.stage = Stage::Gone;
+        self.phase = RankPhase::Gone;
         self.mpi.close();
         Ok(Step::Left)
     }
 
     /// Sleeps until this rank is wanted; `false` when the program is done.
-    fn is_woken(&mut self, parking: &Parking) -> Result<bool, Error> {
-        let woken = parking.sleep().map_err(|error| Error::Join { why: error.to_string() })?;
+    fn is_woken(&mut self, launched: &LaunchedRanks) -> Result<bool, Error> {
+        let woken = launched.sleep().map_err(|error| Error::Join { why: error.to_string() })?;
         let Some(mut prepared) = woken else { return Ok(false) };
-        if let Some(world) = prepared.world.take() {
-            self.world = world;
+        if let Some(ranks) = prepared.ranks.take() {
+            self.ranks = ranks;
         }
-        self.stage = Stage::Arriving(Box::new(Arrival::of(prepared)));
+        self.phase = RankPhase::Arriving(Box::new(Arrival::of(prepared)));
         Ok(true)
     }
 }

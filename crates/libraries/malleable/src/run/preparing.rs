@@ -2,7 +2,7 @@
 
 mod watchdog;
 
-use super::{Malleable, Stage};
+use super::{Malleable, RankPhase};
 use crate::data::{Data, State};
 use crate::error::Error;
 use crate::probing;
@@ -21,7 +21,7 @@ const STUCK: &str =
 /// Thread that prepares a change, or its result.
 #[derive(Debug)]
 pub(super) struct Preparing {
-    stage: spawn::Stage,
+    progress: spawn::SpawnProgress,
     result: std::cell::RefCell<Outcome>,
 }
 
@@ -34,7 +34,7 @@ enum Outcome {
 
 impl Preparing {
     fn begin(preparation: Preparation, heartbeat: &Arc<AtomicU64>) -> Self {
-        let stage = preparation.stage.clone();
+        let progress = preparation.progress.clone();
         let (tell, told) = channel();
         let watchdog = Watchdog::start(preparation.deadline, heartbeat);
         let work = move || {
@@ -47,13 +47,13 @@ impl Preparing {
             Ok(_) => Outcome::Awaited(told),
             Err(error) => failed(format!("no thread could be started: {error}")),
         };
-        Self { stage, result: result.into() }
+        Self { progress, result: result.into() }
     }
 
     /// Prepares in this thread, if only it may call MPI; a call that does not return cannot be handled.
     fn make(preparation: Preparation) -> Self {
-        let stage = preparation.stage.clone();
-        Self { stage, result: outcome(preparation.run()).into() }
+        let progress = preparation.progress.clone();
+        Self { progress, result: outcome(preparation.run()).into() }
     }
 
     /// Waits for the preparation for at most `at_most`, while nothing else is done.
@@ -68,7 +68,7 @@ impl Preparing {
 
     /// Returns whether all new processes have started.
     pub(super) fn is_spawned(&self) -> bool {
-        self.stage.is_spawned()
+        self.progress.is_spawned()
     }
 
     /// Result of the preparation, once it has ended.
@@ -144,17 +144,17 @@ impl Malleable {
         let n_bytes = probing::constant_bytes(&data);
         drop(data);
         self.mark = spawn::mark(serial);
-        let own = self.world.comm.rank() as usize;
+        let own = self.ranks.comm.rank() as usize;
         let preparation = Preparation {
-            backstage: Arc::clone(&self.world.backstage),
+            backstage: Arc::clone(&self.ranks.backstage),
             serial,
-            change: self.head.as_mut().and_then(crate::head::Head::take_change),
-            own_world: self.world.members.get(own).map_or(0, |member| member.world),
+            plan: self.coordinator.as_mut().and_then(crate::coordinator::Coordinator::take_plan),
+            own_world: self.ranks.members.get(own).map_or(0, |member| member.world),
             deadline: self.options.deadline,
-            parking: self.parking.clone(),
-            stage: spawn::Stage::default(),
+            launched: self.launched.clone(),
+            progress: spawn::SpawnProgress::default(),
             n_bytes,
-            tethers: self.tethers.clone(),
+            peers: self.peers.clone(),
         };
         let preparing = if self.mpi.is_multiple() {
             Preparing::begin(preparation, &self.heartbeat)
@@ -164,10 +164,11 @@ impl Malleable {
         if self.options.is_foreground {
             preparing.await_end(self.options.deadline);
         }
-        if let Some(head) = self.head.as_mut().filter(|_| self.options.is_foreground) {
-            head.interrupt();
+        if let Some(coordinator) = self.coordinator.as_mut().filter(|_| self.options.is_foreground)
+        {
+            coordinator.interrupt();
         }
-        self.stage = Stage::Preparing(preparing);
+        self.phase = RankPhase::Preparing(preparing);
         Ok(())
     }
 
@@ -178,13 +179,13 @@ impl Malleable {
             self.obstacle = Some(STUCK.to_owned());
             self.mpi.kill_at_exit(self.mark.clone());
         }
-        match std::mem::replace(&mut self.stage, Stage::Calm) {
-            Stage::Preparing(preparing) => match preparing.wait(Duration::ZERO) {
+        match std::mem::replace(&mut self.phase, RankPhase::Computing) {
+            RankPhase::Preparing(preparing) => match preparing.wait(Duration::ZERO) {
                 Waited::Ready(prepared) => self.dismiss(*prepared),
                 Waited::Failed | Waited::Stuck => Ok(()),
             },
             other => {
-                self.stage = other;
+                self.phase = other;
                 Ok(())
             }
         }

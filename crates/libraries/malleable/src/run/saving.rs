@@ -1,11 +1,11 @@
 //! Writes the state from time to time, and reads it when the program is restarted.
 
-use super::{Malleable, Stage, Step};
+use super::{Malleable, RankPhase, Step};
 use crate::checkpoint::{self, CheckpointError, Constants, Found, Index};
 use crate::data::{Data, State};
 use crate::error::Error;
 use crate::options::Options;
-use crate::world::World;
+use crate::present_ranks::PresentRanks;
 use std::io::Write;
 use std::time::Instant;
 
@@ -65,15 +65,15 @@ impl Saver {
 
 impl Resume {
     /// Opens the checkpoint, if there is one; all ranks call it.
-    pub(super) fn look(options: &Options, world: &World) -> Result<Option<Self>, Error> {
+    pub(super) fn look(options: &Options, ranks: &PresentRanks) -> Result<Option<Self>, Error> {
         let Some(path) = &options.checkpoint else { return Ok(None) };
-        let found = if world.is_first() { Found::at(path) } else { Ok(None) };
+        let found = if ranks.is_first() { Found::at(path) } else { Ok(None) };
         let text = match &found {
             Ok(Some(found)) => serde_json::to_string(&found.index).unwrap_or_default(),
             Ok(None) => String::new(),
             Err(error) => error.with_causes(),
         };
-        let text = world.tell(text)?;
+        let text = ranks.tell(text)?;
         let found = found?;
         if text.is_empty() {
             return Ok(None);
@@ -83,10 +83,10 @@ impl Resume {
         Ok(Some(Self { index, found }))
     }
 
-    /// First stage of a rank that was started by the launcher.
-    pub(super) fn stage(options: &Options, world: &World) -> Result<Stage, Error> {
-        let resume = Self::look(options, world)?;
-        Ok(resume.map_or(Stage::Calm, |resume| Stage::Resuming(Box::new(resume))))
+    /// First phase of a rank that was started by the launcher.
+    pub(super) fn phase(options: &Options, ranks: &PresentRanks) -> Result<RankPhase, Error> {
+        let resume = Self::look(options, ranks)?;
+        Ok(resume.map_or(RankPhase::Computing, |resume| RankPhase::Resuming(Box::new(resume))))
     }
 }
 
@@ -100,11 +100,11 @@ impl Malleable {
         let path = self.options.checkpoint.clone().unwrap_or_default();
         let mut data = Data::default();
         state.data(&mut data);
-        checkpoint::load(&self.world, (&path, &index), found, &mut data)?;
+        checkpoint::load(&self.ranks, (&path, &index), found, &mut data)?;
         drop(data);
         self.iteration = index.iteration;
-        if let Some(head) = &mut self.head {
-            head.skip_schedule(index.iteration);
+        if let Some(coordinator) = &mut self.coordinator {
+            coordinator.skip_schedule(index.iteration);
         }
         self.saver.constants = Constants::Written(index.constants);
         Ok(Step::Continue)
@@ -122,9 +122,9 @@ impl Malleable {
         };
         let mut data = Data::default();
         state.data(&mut data);
-        let saved = checkpoint::save(&self.world, &mut data, path, self.iteration, constants)?;
+        let saved = checkpoint::save(&self.ranks, &mut data, path, self.iteration, constants)?;
         match saved {
-            Ok(id) if self.world.is_first() => self.saver.constants = Constants::Written(id),
+            Ok(id) if self.ranks.is_first() => self.saver.constants = Constants::Written(id),
             Ok(_) => {}
             Err(error) if !self.saver.has_complained => {
                 let why = std::error::Error::source(&error).map(ToString::to_string);
@@ -141,7 +141,7 @@ impl Malleable {
 
     /// Removes the checkpoint of a program that is done.
     pub(super) fn forget(&self) {
-        if let Some(path) = self.options.checkpoint.as_ref().filter(|_| self.world.is_first()) {
+        if let Some(path) = self.options.checkpoint.as_ref().filter(|_| self.ranks.is_first()) {
             checkpoint::remove(path);
         }
     }

@@ -1,18 +1,18 @@
 //! Switch to the new size.
 
-use super::arrival::{Cue, call};
+use super::arrival::{ArrivalCommand, call};
 use super::preparing::Waited;
-use super::{Malleable, Stage, Step, is_open_mpi};
+use super::{Malleable, RankPhase, Step, is_open_mpi};
+use crate::coordinator::{Coordinator, HandoverState};
 use crate::data::{Data, State};
 use crate::error::Error;
 use crate::fault::{self, Point};
-use crate::head::{Baton, Head};
 use crate::moving::{Method, MoveError, Moved, Moving};
 use crate::options::Options;
+use crate::present_ranks::PresentRanks;
 use crate::ready::Prepared;
-use crate::release::say_goodbye;
+use crate::release::report_exit;
 use crate::tags::Tag;
-use crate::world::World;
 use mpi::Request;
 use resize_api::{Bytes, Resize};
 use std::fmt;
@@ -26,7 +26,7 @@ pub(super) fn moved_within(options: &Options) -> Duration {
     (10 * options.deadline).max(MOVE_AT_LEAST)
 }
 
-/// Prepared change whose data may be moving already.
+/// Prepared resize whose data may be moving already.
 pub(super) struct Underway {
     pub(super) prepared: Prepared,
     moving: Option<Moving>,
@@ -39,7 +39,7 @@ impl fmt::Debug for Underway {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Underway")
-            .field("change", &self.prepared.change)
+            .field("plan", &self.prepared.plan)
             .finish_non_exhaustive()
     }
 }
@@ -63,7 +63,7 @@ impl Underway {
     pub(super) fn begin(&mut self, data: &mut Data<'_>) -> Result<(), MoveError> {
         let began = Instant::now();
         fault::at(Point::Move, self.prepared.bridge.rank());
-        let method = self.prepared.change.method().unwrap_or(Method::Sync);
+        let method = self.prepared.plan.method().unwrap_or(Method::Sync);
         self.moving = Some(Moving::begin(&self.prepared.bridge(), data, method)?);
         self.stood = began.elapsed();
         Ok(())
@@ -118,13 +118,13 @@ impl Malleable {
     /// Begins to move constant data; the program continues.
     pub(super) fn move_constant<S: State>(&mut self, state: &mut S) -> Result<(), Error> {
         let Some(mut underway) = self.take_prepared() else { return Ok(()) };
-        if self.world.is_first() {
-            call(&underway.prepared, Cue::Move)?;
+        if self.ranks.is_first() {
+            call(&underway.prepared, ArrivalCommand::Move)?;
         }
         let mut data = Data::default();
         state.data(&mut data);
         underway.begin(&mut data)?;
-        self.stage = Stage::Moving(Box::new(underway));
+        self.phase = RankPhase::Moving(Box::new(underway));
         Ok(())
     }
 
@@ -133,56 +133,56 @@ impl Malleable {
         let began = Instant::now();
         let Some(underway) = self.take_prepared() else { return Ok(Step::Continue) };
         let began = began.checked_sub(underway.stood).unwrap_or(began);
-        let baton = self.hand_over(&underway.prepared)?;
+        let handover = self.hand_over(&underway.prepared)?;
         let mut data = Data::default();
         state.data(&mut data);
         let (prepared, moved) = underway.switch(&mut data, moved_within(&self.options))?;
         drop(data);
-        baton.map_or(Ok(Vec::new()), |baton| baton.finish(moved_within(&self.options)))?;
-        if prepared.world.is_none() {
+        handover.map_or(Ok(Vec::new()), |handover| handover.finish(moved_within(&self.options)))?;
+        if prepared.ranks.is_none() {
             return self.leave(prepared, state);
         }
         self.settle(prepared, moved, began)?;
         Ok(Step::Continue)
     }
 
-    /// Takes the prepared change; rank 0 has made sure that all ranks have it.
+    /// Takes the prepared resize; rank 0 has made sure that all ranks have it.
     fn take_prepared(&mut self) -> Option<Underway> {
-        match std::mem::replace(&mut self.stage, Stage::Calm) {
-            Stage::Moving(underway) => Some(*underway),
-            Stage::Preparing(preparing) => match preparing.wait(self.options.deadline) {
+        match std::mem::replace(&mut self.phase, RankPhase::Computing) {
+            RankPhase::Moving(underway) => Some(*underway),
+            RankPhase::Preparing(preparing) => match preparing.wait(self.options.deadline) {
                 Waited::Ready(prepared) => Some(Underway::of(*prepared)),
                 Waited::Failed | Waited::Stuck => None,
             },
             other => {
-                self.stage = other;
+                self.phase = other;
                 None
             }
         }
     }
 
-    /// On the first source, calls new ranks, and hands the head's state over to the next rank 0.
+    /// On the first source, calls new ranks, and hands the coordinator's state over to the next rank 0.
     fn hand_over(&mut self, prepared: &Prepared) -> Result<Option<Request<Vec<u8>>>, Error> {
-        let Some(head) = &mut self.head else { return Ok(None) };
-        call(prepared, Cue::Switch(self.iteration))?;
-        let hosts = prepared.change.leavers().filter_map(|rank| {
-            self.world.members.get(rank as usize).map(crate::world::Member::host)
+        let Some(coordinator) = &mut self.coordinator else { return Ok(None) };
+        call(prepared, ArrivalCommand::Switch(self.iteration))?;
+        let hosts = prepared.plan.leavers().filter_map(|rank| {
+            self.ranks.members.get(rank as usize).map(crate::present_ranks::Member::host)
         });
-        head.note_left(hosts.collect());
-        let meanwhile = self.iteration.saturating_sub(head.ordered_at());
-        head.note(|resize| {
+        coordinator.note_left(hosts.collect());
+        let meanwhile = self.iteration.saturating_sub(coordinator.ordered_at());
+        coordinator.note(|resize| {
             resize.iteration = self.iteration;
             resize.iterations_meanwhile = meanwhile;
             resize.seconds.spawn = prepared.spawn_s;
             resize.seconds.connect = prepared.connect_s;
         });
-        let next = prepared.change.next_first();
+        let next = prepared.plan.next_first();
         if 0 < next
-            && let Some(head) = self.head.take()
+            && let Some(coordinator) = self.coordinator.take()
         {
-            let text = serde_json::to_vec(&head.hand_over()).unwrap_or_default();
+            let text = serde_json::to_vec(&coordinator.hand_over()).unwrap_or_default();
             // The next rank 0 receives it when it has its data.
-            return Ok(Some(prepared.bridge.isend(text, next, Tag::Baton.number())?));
+            return Ok(Some(prepared.bridge.isend(text, next, Tag::Handover.number())?));
         }
         Ok(None)
     }
@@ -194,33 +194,34 @@ impl Malleable {
         moved: [Moved; 2],
         began: Instant,
     ) -> Result<(), Error> {
-        let Prepared { bridge, change, world, release, .. } = prepared;
+        let Prepared { bridge, plan, ranks, release, .. } = prepared;
         fault::at(Point::Settle, bridge.rank());
-        let world = match world {
-            // A new rank has its world already.
+        let ranks = match ranks {
+            // A new rank has the present ranks already.
             None => None,
-            Some(world) => Some(std::mem::replace(&mut self.world, world)),
+            Some(ranks) => Some(std::mem::replace(&mut self.ranks, ranks)),
         };
-        if self.world.is_first() && self.head.is_none() {
+        if self.ranks.is_first() && self.coordinator.is_none() {
             let heard = bridge.take::<u8>(
                 Some(0),
-                Some(Tag::Baton.number()),
+                Some(Tag::Handover.number()),
                 moved_within(&self.options),
             )?;
             let text = heard.map(|(_, text)| text).unwrap_or_default();
-            let baton = serde_json::from_slice::<Baton>(&text).unwrap_or_default();
+            let handover = serde_json::from_slice::<HandoverState>(&text).unwrap_or_default();
             let is_open_mpi = is_open_mpi(&self.mpi);
-            self.head = Some(Head::inherit(&self.options, &self.world, is_open_mpi, baton)?);
+            self.coordinator =
+                Some(Coordinator::inherit(&self.options, &self.ranks, is_open_mpi, handover)?);
         }
-        if let Some(head) = &mut self.head {
-            head.see_off(release, change.leavers().count());
-            if let Some(method) = change.method() {
-                head.note_method(method);
+        if let Some(coordinator) = &mut self.coordinator {
+            coordinator.watch_exits(release, plan.leavers().count());
+            if let Some(method) = plan.method() {
+                coordinator.note_method(method);
             }
-            head.note(|resize| note_moved(resize, moved, began.elapsed()));
-            head.switched();
+            coordinator.note(|resize| note_moved(resize, moved, began.elapsed()));
+            coordinator.switched();
         }
-        world.map_or(Ok(()), World::free)?;
+        ranks.map_or(Ok(()), PresentRanks::free)?;
         bridge.free()?;
         (self.until_look, self.has_order) = (0, false);
         Ok(())
@@ -228,13 +229,13 @@ impl Malleable {
 
     /// Ends or parks this process; its data are with other ranks.
     fn leave<S: State>(&mut self, prepared: Prepared, state: &mut S) -> Result<Step, Error> {
-        if let Some(parking) = self.parking.clone() {
+        if let Some(launched) = self.launched.clone() {
             prepared.free()?;
-            return self.sleep(&parking, state);
+            return self.sleep(&launched, state);
         }
-        if let Some(door) = &prepared.door {
+        if let Some(address) = &prepared.address {
             // If nobody receives it, the other ranks may not notice that this process is gone.
-            let _is_heard = say_goodbye(door);
+            let _is_heard = report_exit(address);
         }
         prepared.free()?;
         self.retire()?;
@@ -243,10 +244,10 @@ impl Malleable {
 
     /// Leaves all communicators with other ranks.
     pub(super) fn retire(&mut self) -> Result<(), Error> {
-        self.tethers.let_go();
-        let alone = World::alone(&self.mpi)?;
-        std::mem::replace(&mut self.world, alone).free()?;
-        self.stage = Stage::Gone;
+        self.peers.let_go();
+        let alone = PresentRanks::alone(&self.mpi)?;
+        std::mem::replace(&mut self.ranks, alone).free()?;
+        self.phase = RankPhase::Gone;
         self.mpi.close();
         Ok(())
     }

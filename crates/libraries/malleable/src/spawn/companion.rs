@@ -10,8 +10,8 @@
 //! The join of both sides once they are connected: `join`.
 
 use super::SpawnError;
-use crate::change::Start;
-use crate::release::{Door, Release, knock};
+use crate::plan::Start;
+use crate::release::{Release, ReleaseAddress, connect_to};
 use mpi::{Comm, Intercomm, Mpi, MpiError};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -36,7 +36,7 @@ pub(crate) fn obstacle(version: &str) -> Option<&'static str> {
 
 /// Connections of this process to the other side of companions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tethers(Arc<Ends>);
+pub(crate) struct PeerConnections(Arc<Ends>);
 
 #[derive(Debug, Default)]
 struct Ends {
@@ -44,7 +44,7 @@ struct Ends {
     is_over: AtomicBool,
 }
 
-impl Tethers {
+impl PeerConnections {
     /// Watches the other side, in a thread of its own.
     fn tie(&self, stream: TcpStream) {
         let Ok(kept) = stream.try_clone() else { return };
@@ -86,19 +86,19 @@ pub(super) fn start(
     start: &Start,
     alone: &Comm,
     words: &[OsString],
-    (deadline, tethers): (Duration, &Tethers),
+    (deadline, peers): (Duration, &PeerConnections),
 ) -> Result<Intercomm, SpawnError> {
     let failed = |why: String| SpawnError::Companion(why);
     let release = Release::open().map_err(|error| failed(error.to_string()))?;
-    let door = serde_json::to_string(release.door()).unwrap_or_default();
+    let address = serde_json::to_string(release.address()).unwrap_or_default();
     let none = || failed("there is no `mpiexec` beside the one that started this program".into());
     let mut launcher = mpi::launcher::another().ok_or_else(none)?;
     let hosts = start.host.iter().flat_map(|host| ["-hosts", host]);
     launcher.args(hosts).args(["-n", &start.n_ranks.to_string()]).args(words);
-    launcher.env(VARIABLE, door).stdin(Stdio::null());
+    launcher.env(VARIABLE, address).stdin(Stdio::null());
     let mut child = launcher.spawn().map_err(|error| failed(error.to_string()))?;
     let is_over = || matches!(child.try_wait(), Ok(Some(_)) | Err(_));
-    let Some(mut stream) = release.welcome(Instant::now() + deadline, is_over) else {
+    let Some(mut stream) = release.accept(Instant::now() + deadline, is_over) else {
         let _ended = child.kill().and_then(|()| child.wait());
         let seconds = deadline.as_secs_f64();
         return Err(failed(format!("its processes did not come within {seconds} s")));
@@ -108,7 +108,7 @@ pub(super) fn start(
     writeln!(stream, "{}", port.name()).map_err(|error| failed(error.to_string()))?;
     let inter = alone.accept(Some(&port), 0)?;
     port.close()?;
-    tethers.tie(stream);
+    peers.tie(stream);
     Ok(inter)
 }
 
@@ -120,20 +120,20 @@ fn look_after(mut child: Child) {
 }
 
 /// Address to connect to, if a companion started this process.
-pub(crate) fn door() -> Option<Door> {
+pub(crate) fn address() -> Option<ReleaseAddress> {
     serde_json::from_str(&std::env::var(VARIABLE).ok()?).ok()
 }
 
 /// Connects these processes with the ranks that wait for them; `None` if these no longer do.
 pub(crate) fn connect(
     mpi: &Arc<Mpi>,
-    door: &Door,
-    (patience, tethers): (Duration, &Tethers),
+    address: &ReleaseAddress,
+    (patience, peers): (Duration, &PeerConnections),
 ) -> Result<Option<Intercomm>, MpiError> {
     let world = Comm::world(mpi)?;
     world.barrier()?;
     mpi::names::remove();
-    let heard = (world.rank() == 0).then(|| ask(door, patience)).flatten();
+    let heard = (world.rank() == 0).then(|| ask(address, patience)).flatten();
     let (stream, name) = heard.unzip();
     let mut name = name.unwrap_or_default().into_bytes();
     let mut n_bytes = [name.len()];
@@ -145,15 +145,15 @@ pub(crate) fn connect(
         _ => None,
     };
     if let Some(stream) = stream.filter(|_| inter.is_some()) {
-        tethers.tie(stream);
+        peers.tie(stream);
     }
     world.free()?;
     Ok(inter)
 }
 
 /// Connects to the address; returns the connection and the name of the port.
-fn ask(door: &Door, patience: Duration) -> Option<(TcpStream, String)> {
-    let stream = knock(door)?;
+fn ask(address: &ReleaseAddress, patience: Duration) -> Option<(TcpStream, String)> {
+    let stream = connect_to(address)?;
     stream.set_read_timeout(Some(patience)).ok()?;
     let mut name = String::new();
     BufReader::new(&stream).read_line(&mut name).ok()?;
@@ -174,9 +174,9 @@ mod tests {
     #[test]
     fn a_side_that_says_farewell_is_not_missed() {
         let release = Release::open().unwrap();
-        let other = knock(release.door()).unwrap();
-        let own = release.welcome(Instant::now() + Duration::from_secs(20), || false).unwrap();
-        let (here, there) = (Tethers::default(), Tethers::default());
+        let other = connect_to(release.address()).unwrap();
+        let own = release.accept(Instant::now() + Duration::from_secs(20), || false).unwrap();
+        let (here, there) = (PeerConnections::default(), PeerConnections::default());
         here.tie(own);
         there.tie(other);
         // Without the farewell, either side would end this process.

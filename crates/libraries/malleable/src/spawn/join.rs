@@ -4,21 +4,21 @@
 //! neighbors of those, each time led by the first source of each side, which communicate as sources already do.
 
 use super::Child;
-use crate::change::{Change, Start};
 use crate::fault::{self, Point};
+use crate::plan::{ResizePlan, Start};
 use crate::tags::Tag;
 use mpi::{Comm, Intercomm, MpiError};
 
 /// Joins as a source.
 pub(super) fn as_source(
     backstage: &Comm,
-    change: &Change,
+    plan: &ResizePlan,
     children: &[Child],
 ) -> Result<Comm, MpiError> {
     let own = backstage.rank();
     for (start, child) in children {
-        let number = change.starts.iter().position(|other| other == start);
-        let text = serde_json::to_vec(&(change, number)).unwrap_or_default();
+        let number = plan.starts.iter().position(|other| other == start);
+        let text = serde_json::to_vec(&(plan, number)).unwrap_or_default();
         (0..child.n_peers()).try_for_each(|rank| child.send(&text, rank, Tag::Go.number()))?;
     }
     let mut group: Option<Comm> = None;
@@ -35,21 +35,21 @@ pub(super) fn as_source(
         });
     }
     let group = group.map_or_else(|| Comm::own_self(backstage.mpi()), Ok)?;
-    let group = ascend(group, change.n_sources, own, Some(backstage))?;
+    let group = ascend(group, plan.n_sources, own, Some(backstage))?;
     numbered(group, own)
 }
 
 /// Joins as a new process.
 pub(super) fn as_child(
     world: &Comm,
-    change: &Change,
+    plan: &ResizePlan,
     start: &Start,
     parent: &Intercomm,
 ) -> Result<Comm, MpiError> {
     let pair = parent.merge(true)?;
-    let mut siblings = change.started_by(start.parent).skip_while(|other| *other != start);
+    let mut siblings = plan.started_by(start.parent).skip_while(|other| *other != start);
     siblings.next();
-    let is_eldest = change.started_by(start.parent).next() == Some(start);
+    let is_eldest = plan.started_by(start.parent).next() == Some(start);
     let mut group = if is_eldest {
         pair
     } else {
@@ -60,7 +60,7 @@ pub(super) fn as_child(
     for _younger in siblings {
         group = joined(group, None, Tag::Child.number(), false)?;
     }
-    let group = ascend(group, change.n_sources, start.parent, None)?;
+    let group = ascend(group, plan.n_sources, start.parent, None)?;
     numbered(group, start.first + world.rank())
 }
 

@@ -13,7 +13,7 @@ const KNOWN: f64 = 1.25;
 
 /// Amount of work in a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct CostFactors {
     /// Number of processes to start.
     pub n_new: u32,
     /// Number of processes that leave.
@@ -25,10 +25,10 @@ pub struct Change {
 /// Cost model of changes.
 ///
 /// ```
-/// use resize_plan::payoff::{Change, Cost};
+/// use resize_plan::payoff::{CostFactors, Cost};
 ///
 /// let mut cost = Cost::default();
-/// let change = Change { n_new: 4, n_leaving: 0, bytes_moved: 200_000_000 };
+/// let change = CostFactors { n_new: 4, n_leaving: 0, bytes_moved: 200_000_000 };
 /// let expected = cost.of(&change);
 /// cost.learn(&change, 3.0 * expected.value);
 /// assert!((cost.of(&change).value - 3.0 * expected.value).abs() < 1e-9);
@@ -62,7 +62,7 @@ impl Default for Cost {
 
 impl Cost {
     /// Predicted time of a change, in seconds.
-    pub fn of(&self, change: &Change) -> Estimate {
+    pub fn of(&self, change: &CostFactors) -> Estimate {
         let expected = self.expected(change);
         let n = u32::try_from(self.measured.len()).unwrap_or(u32::MAX);
         if n == 0 {
@@ -75,7 +75,7 @@ impl Cost {
     }
 
     /// Corrects future predictions by a change that stopped the program for `seconds`.
-    pub fn learn(&mut self, change: &Change, seconds: f64) {
+    pub fn learn(&mut self, change: &CostFactors, seconds: f64) {
         let times = seconds / self.expected(change);
         if !times.is_finite() || times < 0.0 {
             return;
@@ -87,7 +87,7 @@ impl Cost {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "fewer bytes than 2^53")]
-    fn expected(&self, change: &Change) -> f64 {
+    fn expected(&self, change: &CostFactors) -> f64 {
         self.change_s
             + self.start_s * f64::from(change.n_new)
             + self.leave_s * f64::from(change.n_leaving)
@@ -101,7 +101,7 @@ mod tests {
 
     #[track_caller]
     fn check(measured: &[f64], expected: [f64; 3]) {
-        let change = Change { n_new: 2, n_leaving: 0, bytes_moved: 40_000_000 };
+        let change = CostFactors { n_new: 2, n_leaving: 0, bytes_moved: 40_000_000 };
         let mut cost = Cost::default();
         for seconds in measured {
             cost.learn(&change, *seconds);

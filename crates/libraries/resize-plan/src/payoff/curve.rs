@@ -8,7 +8,7 @@
 //! # Not here
 //! Curves of programs measured beforehand (`fitting`).
 
-use super::{Estimate, Seen};
+use super::{Estimate, SizeMeasurement};
 
 const N_TERMS: usize = 3;
 /// Number of measurements used for an interval, those nearest in size; with fewer the interval is wider, never wrong.
@@ -25,7 +25,7 @@ const CHOICES: [&[usize]; 7] = [&[1], &[0], &[2], &[0, 1], &[1, 2], &[0, 2], &[0
 /// Curve fitted to measured sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    seen: Vec<Seen>,
+    seen: Vec<SizeMeasurement>,
     coefficients: [f64; N_TERMS],
     /// Factor on the measurements' errors, so that there is a curve.
     widened: f64,
@@ -33,11 +33,11 @@ pub struct Curve {
 
 impl Curve {
     /// Fits a curve to measured sizes; `None` where there is no fit.
-    pub fn through(seen: &[Seen]) -> Option<Self> {
-        let is_time = |seen: &&Seen| {
+    pub fn through(seen: &[SizeMeasurement]) -> Option<Self> {
+        let is_time = |seen: &&SizeMeasurement| {
             0 < seen.size && seen.seconds.is_finite() && 0.0 < seen.seconds && 0.0 <= seen.error_s
         };
-        let mut seen: Vec<Seen> = seen.iter().filter(is_time).copied().collect();
+        let mut seen: Vec<SizeMeasurement> = seen.iter().filter(is_time).copied().collect();
         for one in &mut seen {
             one.error_s = one.error_s.max(ROUNDING * one.seconds);
         }
@@ -85,7 +85,7 @@ impl Curve {
         (low, high)
     }
 
-    fn near(&self, size: u32) -> Vec<Seen> {
+    fn near(&self, size: u32) -> Vec<SizeMeasurement> {
         let mut near = self.seen.clone();
         near.sort_by_key(|seen| seen.size.abs_diff(size));
         near.truncate(N_NEAR);
@@ -95,7 +95,7 @@ impl Curve {
 }
 
 /// Planes that bound the coefficients: none is negative, and measurements are passed above and below.
-fn bounds(near: &[Seen]) -> Vec<([f64; N_TERMS], f64)> {
+fn bounds(near: &[SizeMeasurement]) -> Vec<([f64; N_TERMS], f64)> {
     let zeros = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|axis| (axis, 0.0));
     let passed = near.iter().flat_map(|seen| {
         let terms = terms(seen.size);
@@ -104,10 +104,11 @@ fn bounds(near: &[Seen]) -> Vec<([f64; N_TERMS], f64)> {
     zeros.into_iter().chain(passed).collect()
 }
 
-fn passes(coefficients: &[f64; N_TERMS], near: &[Seen]) -> bool {
-    let slack = |seen: &Seen| seen.error_s + 2.0 * ROUNDING * seen.seconds;
-    let is_near =
-        |seen: &Seen| (value(coefficients, seen.size) - seen.seconds).abs() <= slack(seen);
+fn passes(coefficients: &[f64; N_TERMS], near: &[SizeMeasurement]) -> bool {
+    let slack = |seen: &SizeMeasurement| seen.error_s + 2.0 * ROUNDING * seen.seconds;
+    let is_near = |seen: &SizeMeasurement| {
+        (value(coefficients, seen.size) - seen.seconds).abs() <= slack(seen)
+    };
     let largest = coefficients.iter().copied().fold(0.0, f64::max);
     coefficients.iter().all(|one| -ROUNDING * largest <= *one) && near.iter().all(is_near)
 }
@@ -121,15 +122,18 @@ fn value(coefficients: &[f64; N_TERMS], size: u32) -> f64 {
 }
 
 /// Sum of squared residuals, in units of the measurements' errors.
-fn badness(seen: &[Seen], coefficients: &[f64; N_TERMS]) -> f64 {
-    let left =
-        |seen: &Seen| ((value(coefficients, seen.size) - seen.seconds) / seen.error_s).powi(2);
+fn badness(seen: &[SizeMeasurement], coefficients: &[f64; N_TERMS]) -> f64 {
+    let left = |seen: &SizeMeasurement| {
+        ((value(coefficients, seen.size) - seen.seconds) / seen.error_s).powi(2)
+    };
     seen.iter().map(left).sum()
 }
 
 /// Largest residual, in units of the measurements' errors.
-fn farthest(seen: &[Seen], coefficients: &[f64; N_TERMS]) -> f64 {
-    let miss = |seen: &Seen| (value(coefficients, seen.size) - seen.seconds).abs() / seen.error_s;
+fn farthest(seen: &[SizeMeasurement], coefficients: &[f64; N_TERMS]) -> f64 {
+    let miss = |seen: &SizeMeasurement| {
+        (value(coefficients, seen.size) - seen.seconds).abs() / seen.error_s
+    };
     seen.iter().map(miss).fold(0.0, f64::max)
 }
 
@@ -140,7 +144,7 @@ fn count(choice: &[usize]) -> f64 {
 
 /// Least-squares fit of some terms by the normal equations; `None` where these do not determine the terms, or one is
 /// negative.
-fn fit(seen: &[Seen], choice: &[usize]) -> Option<[f64; N_TERMS]> {
+fn fit(seen: &[SizeMeasurement], choice: &[usize]) -> Option<[f64; N_TERMS]> {
     let mut matrix = [[0.0; N_TERMS]; N_TERMS];
     let mut right = [0.0; N_TERMS];
     for row in 0..N_TERMS {
@@ -201,8 +205,8 @@ fn solve(
 mod tests {
     use super::*;
 
-    fn seen(times: &[(u32, f64)], share: f64) -> Vec<Seen> {
-        let one = |(size, seconds): &(u32, f64)| Seen {
+    fn seen(times: &[(u32, f64)], share: f64) -> Vec<SizeMeasurement> {
+        let one = |(size, seconds): &(u32, f64)| SizeMeasurement {
             size: *size,
             seconds: *seconds,
             error_s: share * seconds,

@@ -15,7 +15,7 @@ const ERROR_SHARE_MIN: f64 = 0.01;
 
 /// Measurement at one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub struct SizeMeasurement {
     /// Number of processes.
     pub size: u32,
     /// Time of an iteration, in seconds.
@@ -47,18 +47,18 @@ impl History {
     }
 
     /// Sizes with enough measurements, the smallest first.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<SizeMeasurement> {
         let enough = self.seconds.iter().filter(|(_, kept)| N_LEAST <= kept.len());
         enough.map(|(size, kept)| summary(*size, kept)).collect()
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "at most `N_KEPT`")]
-fn summary(size: u32, kept: &VecDeque<f64>) -> Seen {
+fn summary(size: u32, kept: &VecDeque<f64>) -> SizeMeasurement {
     let seconds = median(kept.iter().copied());
     let deviation = DEVIATIONS * median(kept.iter().map(|one| (one - seconds).abs()));
     let error_s = 2.0 * MEDIAN_FACTOR * deviation / (kept.len() as f64).sqrt();
-    Seen { size, seconds, error_s: error_s.max(ERROR_SHARE_MIN * seconds) }
+    SizeMeasurement { size, seconds, error_s: error_s.max(ERROR_SHARE_MIN * seconds) }
 }
 
 /// Median of a non-empty list of values.

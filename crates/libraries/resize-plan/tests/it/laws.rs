@@ -1,7 +1,7 @@
 //! Laws that hold for all partitions, plans and nodes.
 
 use proptest::prelude::*;
-use resize_plan::{Node, Partition, Plan, RowBytes, Seat, place_nearest, stay};
+use resize_plan::{Node, Partition, Plan, RowBytes, TargetProcess, place_nearest, stay};
 use std::collections::BTreeSet;
 
 fn partition(n_rows: u64) -> impl Strategy<Value = Partition> {
@@ -201,8 +201,8 @@ proptest! {
         prop_assert_eq!(seats.is_err(), (plan.n_targets() as usize) < n_bound);
         if let Ok(seats) = seats {
             let staying = seats.iter().filter_map(|seat| match seat {
-                Seat::Stays { source } => Some(*source),
-                Seat::New => None,
+                TargetProcess::Stays { source } => Some(*source),
+                TargetProcess::New => None,
             });
             let staying = staying.collect::<BTreeSet<_>>();
             prop_assert_eq!(staying.len() as u32, plan.n_sources().min(plan.n_targets()));

@@ -1,7 +1,7 @@
 //! Laws that hold for all curves, costs and prospects.
 
 use proptest::prelude::*;
-use resize_plan::payoff::{Curve, Estimate, Prospect, Seen, Verdict, pays};
+use resize_plan::payoff::{Curve, Estimate, Prospect, SizeMeasurement, Verdict, pays};
 
 /// Coefficients of a true curve, and sizes at which it is measured.
 fn truth() -> impl Strategy<Value = ([f64; 3], Vec<u32>)> {
@@ -16,10 +16,14 @@ fn at(coefficients: &[f64; 3], size: u32) -> f64 {
     coefficients[0] + coefficients[1] / p + coefficients[2] * p
 }
 
-fn seen(coefficients: &[f64; 3], sizes: &[u32], noise: &[f64]) -> Vec<Seen> {
+fn seen(coefficients: &[f64; 3], sizes: &[u32], noise: &[f64]) -> Vec<SizeMeasurement> {
     let one = |(size, noise): (&u32, &f64)| {
         let seconds = at(coefficients, *size);
-        Seen { size: *size, seconds: seconds * (1.0 + 0.05 * noise), error_s: 0.06 * seconds }
+        SizeMeasurement {
+            size: *size,
+            seconds: seconds * (1.0 + 0.05 * noise),
+            error_s: 0.06 * seconds,
+        }
     };
     sizes.iter().zip(noise.iter().cycle()).map(one).collect()
 }
@@ -43,7 +47,7 @@ proptest! {
     fn more_is_known_of_more_sizes((coefficients, sizes) in truth(), size in 1..64_u32) {
         prop_assume!(!sizes.contains(&size) && sizes.len() <= 8);
         let all = seen(&coefficients, &sizes, &[0.0]);
-        let width = |seen: &[Seen]| {
+        let width = |seen: &[SizeMeasurement]| {
             let found = Curve::through(seen).unwrap().seconds(size);
             found.high - found.low
         };

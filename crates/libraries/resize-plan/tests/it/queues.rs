@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use resize_plan::queue::{
-    Change, ChangeReason, NodeRange, QueueRules, RunningJob, WaitingJob, rearrange,
+    JobResize, NodeRange, QueueRules, ResizeReason, RunningJob, WaitingJob, rearrange,
 };
 
 #[derive(Clone, Debug)]
@@ -41,12 +41,12 @@ fn scene() -> impl Strategy<Value = Scene> {
     )
 }
 
-fn decide(scene: &Scene) -> Vec<Change> {
+fn decide(scene: &Scene) -> Vec<JobResize> {
     rearrange(&scene.running, &scene.waiting, scene.n_idle, &QueueRules::default())
 }
 
 /// Numbers of nodes that jobs give away, and that they take.
-fn given_and_taken(changes: &[Change]) -> (u32, u32) {
+fn given_and_taken(changes: &[JobResize]) -> (u32, u32) {
     let given = changes.iter().map(|change| change.from.saturating_sub(change.to)).sum();
     (given, changes.iter().map(|change| change.to.saturating_sub(change.from)).sum())
 }
@@ -113,7 +113,7 @@ proptest! {
         let (given, _) = given_and_taken(&changes);
         let mut n_free = n_free(&scene) + i64::from(given);
         for change in changes.iter().filter(|change| change.to < change.from) {
-            let ChangeReason::MakesRoom { job } = change.reason else {
+            let ResizeReason::MakesRoom { job } = change.reason else {
                 return Err(TestCaseError::fail("nodes are given away for nobody"));
             };
             prop_assert!(scene.waiting.iter().any(|waiting| waiting.job == job));

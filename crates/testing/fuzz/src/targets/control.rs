@@ -1,13 +1,13 @@
 //! Target: messages to and from a malleable job: wishes, status, records of resizes, and messages between its ranks.
 
 use malleable::reading::read_again;
-use resize_api::{JobStatus, Resize, Wish};
+use resize_api::{JobStatus, Resize, ResizeRequest};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Reads the bytes as each kind of message.
 pub(crate) fn run(bytes: &[u8]) {
-    if let Ok(wish) = serde_json::from_slice::<Wish>(bytes) {
+    if let Ok(wish) = serde_json::from_slice::<ResizeRequest>(bytes) {
         let again =
             serde_json::to_vec(&wish).ok().and_then(|text| serde_json::from_slice(&text).ok());
         assert_eq!(again, Some(wish), "a wish is read as it was written");

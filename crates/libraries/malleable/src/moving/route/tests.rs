@@ -4,7 +4,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use resize_plan::{Partition, RowBytes, Seat, stay};
+use resize_plan::{Partition, RowBytes, TargetProcess, stay};
 
 /// Partition to test: kind, number of parts, length of blocks.
 type Way = (u8, u32, u64);
@@ -58,11 +58,11 @@ impl Change {
         let bytes = RowBytes::of_rows(lengths.iter().map(|length| u64::from(*length)));
         let seats = match is_merge {
             true => stay(&plan, &bytes, &[]).expect("nobody must stay"),
-            false => vec![Seat::New; targets.n_parts() as usize],
+            false => vec![TargetProcess::New; targets.n_parts() as usize],
         };
-        let rank_of = |seat: &Seat| match seat {
-            Seat::Stays { source } => *source,
-            Seat::New => {
+        let rank_of = |seat: &TargetProcess| match seat {
+            TargetProcess::Stays { source } => *source,
+            TargetProcess::New => {
                 n_ranks += 1;
                 n_ranks - 1
             }

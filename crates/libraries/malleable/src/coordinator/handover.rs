@@ -1,12 +1,12 @@
 //! State that rank 0 hands over to the next rank 0.
 
-use crate::protocol::Attempt;
+use crate::protocol::ActiveResize;
 use resize_api::{Answer, Resize};
 use serde::{Deserialize, Serialize};
 
 /// State that rank 0 hands over to the next rank 0.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Baton {
+pub(crate) struct HandoverState {
     pub(crate) job: String,
     pub(crate) serial: u16,
     pub(crate) sizes: (u32, u32),
@@ -19,7 +19,7 @@ pub(crate) struct Baton {
     /// Index of the method that was best in the trial.
     pub(crate) method: Option<usize>,
     /// Resize by which another process becomes rank 0.
-    pub(crate) attempt: Option<Attempt>,
+    pub(crate) attempt: Option<ActiveResize>,
     /// Hosts of ranks that leave.
     pub(crate) hosts_left: Vec<String>,
 }

@@ -1,6 +1,6 @@
 //! The ranks that compute at present.
 
-use crate::wish;
+use crate::control;
 use bytemuck::{Pod, Zeroable};
 use mpi::{Comm, Mpi, MpiError};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl Member {
     /// Describes this process.
     pub(crate) fn own(world: u64) -> Self {
         let mut host = [0; HOST_BYTES];
-        let name = wish::host();
+        let name = control::host();
         host.iter_mut().zip(name.bytes()).for_each(|(place, byte)| *place = byte);
         Self { world, pid: u64::from(std::process::id()), host }
     }
@@ -35,7 +35,7 @@ impl Member {
 
 /// The ranks that compute at present.
 #[derive(Debug)]
-pub(crate) struct World {
+pub(crate) struct PresentRanks {
     /// Communicator for the program.
     pub(crate) comm: Comm,
     /// Communicator for the orders of rank 0, and for the threads that prepare a change.
@@ -44,14 +44,14 @@ pub(crate) struct World {
     pub(crate) members: Vec<Member>,
 }
 
-impl World {
+impl PresentRanks {
     /// Creates the world of a communicator that becomes the program's; all its ranks call this.
     pub(crate) fn of(comm: Comm, members: Vec<Member>) -> Result<Self, MpiError> {
         let backstage = Arc::new(comm.duplicate()?);
         Ok(Self { comm, backstage, members })
     }
 
-    /// World of this process alone.
+    /// Present ranks: this process alone.
     pub(crate) fn alone(mpi: &Arc<Mpi>) -> Result<Self, MpiError> {
         Self::of(Comm::own_self(mpi)?, Vec::new())
     }

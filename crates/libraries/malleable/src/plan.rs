@@ -7,14 +7,14 @@ use crate::manager::{LOOPBACK, is_same};
 use crate::moving::Method;
 use mpi::Comm;
 use resize_api::{Spawn, Strategy};
-use resize_plan::{PairBytes, Partition, Plan, RowBytes, Seat, stay};
+use resize_plan::{PairBytes, Partition, Plan, RowBytes, TargetProcess, stay};
 use serde::{Deserialize, Serialize};
 
 /// Plan of one resize.
 ///
 /// Participants are numbered: sources first, in the order of their ranks, then new processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Change {
+pub(crate) struct ResizePlan {
     /// Number of the resize, counted from the start of the program.
     pub(crate) serial: u16,
     /// Number of ranks before.
@@ -50,9 +50,9 @@ pub(crate) struct Start {
     pub(crate) is_companion: bool,
 }
 
-/// Room for processes on a host.
+/// Slots for processes on a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct HostSlots {
     pub(crate) n_ranks: u32,
     /// Indices of the new processes placed here, in the order of their ranks, if it matters which.
     pub(crate) ranks: Vec<usize>,
@@ -60,15 +60,15 @@ pub(crate) struct Room {
     pub(crate) through: Vec<String>,
 }
 
-impl Room {
-    /// Returns whether the room is on none of these hosts.
+impl HostSlots {
+    /// Returns whether the slots are on none of these hosts.
     pub(crate) fn is_foreign_to(&self, hosts: &[String]) -> bool {
         let is_foreign = |named: &String| !hosts.iter().any(|host| is_same(host, named));
         self.host.as_ref().is_some_and(|named| !is_loopback(named) && is_foreign(named))
     }
 }
 
-impl Change {
+impl ResizePlan {
     /// Chooses the participants that become the `n_targets` ranks, from ranks with the ids of their worlds; also
     /// returns the strategy in effect.
     ///
@@ -133,10 +133,10 @@ impl Change {
     }
 
     /// Numbers the new processes in the order of their placement.
-    fn number(&mut self, rooms: &[Room]) {
+    fn number(&mut self, slots: &[HostSlots]) {
         let is_new = |rank: &usize| self.n_sources <= self.targets[*rank];
         let new = (0..self.targets.len()).filter(is_new).collect::<Vec<_>>();
-        let placed = rooms.iter().flat_map(|room| &room.ranks).collect::<Vec<_>>();
+        let placed = slots.iter().flat_map(|host_slots| &host_slots.ranks).collect::<Vec<_>>();
         if placed.len() == new.len() {
             for (number, place) in (self.n_sources..).zip(placed) {
                 self.targets[new[*place]] = number;
@@ -144,24 +144,24 @@ impl Change {
         }
     }
 
-    /// Sets which source starts which new processes, and on which hosts there is room: a source on the same host, if
+    /// Sets which source starts which new processes, and on which hosts there are slots: a source on the same host, if
     /// there is one; `hosts` are those of the sources.
-    pub(crate) fn start(&mut self, spawn: Spawn, rooms: &[Room], hosts: &[String]) {
-        self.number(rooms);
+    pub(crate) fn start(&mut self, spawn: Spawn, slots: &[HostSlots], hosts: &[String]) {
+        self.number(slots);
         let mut left = self.n_new();
         let mut first = self.n_sources;
-        for room in rooms {
-            let mut n_here = room.n_ranks.min(left);
+        for host_slots in slots {
+            let mut n_here = host_slots.n_ranks.min(left);
             left -= n_here;
             while 0 < n_here {
                 let n_ranks =
                     if matches!(spawn, Spawn::Tree | Spawn::Sequential) { 1 } else { n_here };
                 let number = u32::try_from(self.starts.len()).unwrap_or(u32::MAX);
                 let is_spread = matches!(spawn, Spawn::Tree | Spawn::PerNode);
-                let near = neighbors(room, hosts, self.n_sources);
+                let near = neighbors(host_slots, hosts, self.n_sources);
                 let turn = if is_spread { number as usize % near.len() } else { 0 };
                 let parent = near[turn];
-                let Room { host, through, .. } = room.clone();
+                let HostSlots { host, through, .. } = host_slots.clone();
                 let is_companion = spawn == Spawn::Companion;
                 self.starts.push(Start { parent, first, n_ranks, host, through, is_companion });
                 (first, n_here) = (first + n_ranks, n_here - n_ranks);
@@ -200,12 +200,12 @@ fn is_loopback(name: &str) -> bool {
     LOOPBACK.contains(&name)
 }
 
-/// Sources on the host of this room, or else all sources; never empty.
-fn neighbors(room: &Room, hosts: &[String], n_sources: u32) -> Vec<u32> {
+/// Sources on the host of these slots, or else all sources; never empty.
+fn neighbors(host_slots: &HostSlots, hosts: &[String], n_sources: u32) -> Vec<u32> {
     let is_near = |source: &u32| {
         let host = hosts.get(*source as usize);
         // Loopback names are those of rank 0's host, which read them.
-        let named = room.host.as_ref().map(|named| match hosts.first() {
+        let named = host_slots.host.as_ref().map(|named| match hosts.first() {
             Some(first) if is_loopback(named) => first,
             _ => named,
         });
@@ -216,7 +216,7 @@ fn neighbors(room: &Room, hosts: &[String], n_sources: u32) -> Vec<u32> {
 }
 
 /// Plan of the moves when equal shares for `n_sources` become equal shares for `n_targets`.
-fn plan(n_sources: u32, n_targets: u32) -> Option<Plan> {
+fn row_plan(n_sources: u32, n_targets: u32) -> Option<Plan> {
     let shares = u64::from(n_sources) * u64::from(n_targets);
     let before = Partition::even(shares, n_sources).ok()?;
     Plan::between(&before, &Partition::even(shares, n_targets).ok()?).ok()
@@ -224,17 +224,18 @@ fn plan(n_sources: u32, n_targets: u32) -> Option<Plan> {
 
 /// Amount that each target gets from each source, in shares.
 fn shared(n_sources: u32, n_targets: u32) -> Vec<PairBytes> {
-    plan(n_sources, n_targets).map_or_else(Vec::new, |plan| plan.bytes_per_pair(&RowBytes::Each(1)))
+    row_plan(n_sources, n_targets)
+        .map_or_else(Vec::new, |plan| plan.bytes_per_pair(&RowBytes::Each(1)))
 }
 
 /// Participant numbers of the targets, when sources hold equal shares in order.
 fn stayed(n_sources: u32, n_targets: u32, is_bound: &[bool]) -> Vec<u32> {
-    let seats =
-        plan(n_sources, n_targets).and_then(|plan| stay(&plan, &RowBytes::Each(1), is_bound).ok());
+    let seats = row_plan(n_sources, n_targets)
+        .and_then(|plan| stay(&plan, &RowBytes::Each(1), is_bound).ok());
     let mut next = n_sources..;
-    let number = |seat: Seat| match seat {
-        Seat::Stays { source } => Some(source),
-        Seat::New => next.next(),
+    let number = |seat: TargetProcess| match seat {
+        TargetProcess::Stays { source } => Some(source),
+        TargetProcess::New => next.next(),
     };
     seats.unwrap_or_default().into_iter().filter_map(number).collect()
 }
@@ -246,7 +247,7 @@ mod tests {
     #[track_caller]
     fn check(worlds: &[u64], n_targets: u32, strategy: Strategy, expected: (&[u32], Strategy)) {
         let hosts = vec!["host".to_owned(); worlds.len()];
-        let (targets, used) = Change::seats((worlds, &hosts), n_targets, strategy);
+        let (targets, used) = ResizePlan::seats((worlds, &hosts), n_targets, strategy);
         assert_eq!((&*targets, used), expected);
     }
 
@@ -263,32 +264,34 @@ mod tests {
         check(&[0, 1], 2, Baseline, (&[2, 3], Baseline));
     }
 
-    fn change(n_sources: u32, targets: &[u32]) -> Change {
-        Change { n_sources, targets: targets.to_vec(), ..Change::default() }
+    fn plan(n_sources: u32, targets: &[u32]) -> ResizePlan {
+        ResizePlan { n_sources, targets: targets.to_vec(), ..ResizePlan::default() }
     }
 
-    fn room(n_ranks: u32, host: &str) -> Room {
-        Room { n_ranks, host: Some(host.to_owned()), ..Room::default() }
+    fn host_slots(n_ranks: u32, host: &str) -> HostSlots {
+        HostSlots { n_ranks, host: Some(host.to_owned()), ..HostSlots::default() }
     }
 
     #[test]
     fn processes_are_started_by_who_is_on_their_host() {
         let hosts = ["a", "b.cluster"].map(str::to_owned);
-        let mut change = change(2, &[0, 2, 3, 1, 4]);
-        change.start(Spawn::Tree, &[room(2, "b"), room(1, "c")], &hosts);
-        let parents = change.starts.iter().map(|start| start.parent);
+        let mut plan = plan(2, &[0, 2, 3, 1, 4]);
+        plan.start(Spawn::Tree, &[host_slots(2, "b"), host_slots(1, "c")], &hosts);
+        let parents = plan.starts.iter().map(|start| start.parent);
         assert_eq!(parents.collect::<Vec<_>>(), [1, 1, 0]);
-        assert!(room(1, "c").is_foreign_to(&hosts) && !room(1, "b").is_foreign_to(&hosts));
-        assert!(!Room::default().is_foreign_to(&hosts));
-        assert!(!room(1, "localhost").is_foreign_to(&hosts));
-        assert_eq!(neighbors(&room(1, "127.0.0.1"), &hosts, 2), [0]);
+        assert!(
+            host_slots(1, "c").is_foreign_to(&hosts) && !host_slots(1, "b").is_foreign_to(&hosts)
+        );
+        assert!(!HostSlots::default().is_foreign_to(&hosts));
+        assert!(!host_slots(1, "localhost").is_foreign_to(&hosts));
+        assert_eq!(neighbors(&host_slots(1, "127.0.0.1"), &hosts, 2), [0]);
     }
 
     #[track_caller]
-    fn check_starts(spawn: Spawn, rooms: &[Room], expected: &[(u32, u32, u32, &str)]) {
-        let mut change = change(2, &[0, 2, 3, 1, 4]);
-        change.start(spawn, rooms, &[]);
-        let starts = change.starts.iter();
+    fn check_starts(spawn: Spawn, slots: &[HostSlots], expected: &[(u32, u32, u32, &str)]) {
+        let mut plan = plan(2, &[0, 2, 3, 1, 4]);
+        plan.start(spawn, slots, &[]);
+        let starts = plan.starts.iter();
         let starts =
             starts.map(|s| (s.parent, s.first, s.n_ranks, s.host.as_deref().unwrap_or("")));
         assert_eq!(starts.collect::<Vec<_>>(), expected);
@@ -296,31 +299,35 @@ mod tests {
 
     #[test]
     fn new_processes_have_parents() {
-        let rooms = [room(2, "a"), room(8, "b")];
-        check_starts(Spawn::Tree, &rooms, &[(0, 2, 1, "a"), (1, 3, 1, "a"), (0, 4, 1, "b")]);
-        check_starts(Spawn::Sequential, &rooms, &[(0, 2, 1, "a"), (0, 3, 1, "a"), (0, 4, 1, "b")]);
-        check_starts(Spawn::PerNode, &rooms, &[(0, 2, 2, "a"), (1, 4, 1, "b")]);
-        check_starts(Spawn::One, &[Room { n_ranks: 3, ..Room::default() }], &[(0, 2, 3, "")]);
+        let slots = [host_slots(2, "a"), host_slots(8, "b")];
+        check_starts(Spawn::Tree, &slots, &[(0, 2, 1, "a"), (1, 3, 1, "a"), (0, 4, 1, "b")]);
+        check_starts(Spawn::Sequential, &slots, &[(0, 2, 1, "a"), (0, 3, 1, "a"), (0, 4, 1, "b")]);
+        check_starts(Spawn::PerNode, &slots, &[(0, 2, 2, "a"), (1, 4, 1, "b")]);
+        check_starts(
+            Spawn::One,
+            &[HostSlots { n_ranks: 3, ..HostSlots::default() }],
+            &[(0, 2, 3, "")],
+        );
     }
 
     #[test]
     fn new_processes_are_numbered_as_they_are_placed() {
         let hosts = ["a", "b"].map(str::to_owned);
-        let mut change = change(2, &[0, 2, 3, 1]);
+        let mut plan = plan(2, &[0, 2, 3, 1]);
         let on = |host: &str| vec![(host.to_owned(), 2)];
-        assert_eq!(change.finds(&hosts), [on("a"), on("b")]);
-        let placed = |host, rank| Room { ranks: vec![rank], ..room(1, host) };
-        change.start(Spawn::Tree, &[placed("b", 1), placed("a", 0)], &[]);
-        assert_eq!(change.targets, [0, 3, 2, 1]);
-        let starts = change.starts.iter().map(|start| (start.first, start.host.as_deref()));
+        assert_eq!(plan.finds(&hosts), [on("a"), on("b")]);
+        let placed = |host, rank| HostSlots { ranks: vec![rank], ..host_slots(1, host) };
+        plan.start(Spawn::Tree, &[placed("b", 1), placed("a", 0)], &[]);
+        assert_eq!(plan.targets, [0, 3, 2, 1]);
+        let starts = plan.starts.iter().map(|start| (start.first, start.host.as_deref()));
         assert_eq!(starts.collect::<Vec<_>>(), [(2, Some("b")), (3, Some("a"))]);
     }
 
     #[test]
     fn numbers_are_ranks() {
-        let change = change(3, &[3, 1]);
-        assert_eq!((change.n_new(), change.n_all(), change.next_first()), (1, 4, 3));
-        assert_eq!((change.target(1), change.target(0)), (Some(1), None));
-        assert_eq!(change.leavers().collect::<Vec<_>>(), [0, 2]);
+        let plan = plan(3, &[3, 1]);
+        assert_eq!((plan.n_new(), plan.n_all(), plan.next_first()), (1, 4, 3));
+        assert_eq!((plan.target(1), plan.target(0)), (Some(1), None));
+        assert_eq!(plan.leavers().collect::<Vec<_>>(), [0, 2]);
     }
 }

@@ -2,18 +2,18 @@
 
 /// Iterations up to the next check.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Stretch {
+pub(super) struct AnnouncedIterations {
     is_open: bool,
-    wished: Option<u32>,
+    requested: Option<u32>,
 }
 
-impl Stretch {
+impl AnnouncedIterations {
     /// Announces that `n_iterations` undisturbed iterations follow, whose time shows the performance of
     /// the size.
     pub(super) fn start(&mut self, iteration: u64, n_iterations: u32, size: u32) {
-        let wished = resize_points::start(iteration, u64::from(n_iterations), size);
+        let requested = resize_points::start(iteration, u64::from(n_iterations), size);
         self.is_open = true;
-        self.wished = Some(wished).filter(|wished| *wished != size);
+        self.requested = Some(requested).filter(|requested| *requested != size);
     }
 
     /// Ends the announced iterations, if there are any.
@@ -24,7 +24,7 @@ impl Stretch {
     }
 
     /// Takes the size that a tool requested.
-    pub(super) fn take_wish(&mut self) -> Option<u32> {
-        self.wished.take()
+    pub(super) fn take_requested(&mut self) -> Option<u32> {
+        self.requested.take()
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of the clerk with a fake queue. The thread is not needed: orders and checks are direct calls.
+//! Tests of the handle with a fake queue. The thread is not needed: orders and checks are direct calls.
 
 use super::*;
 use std::cell::RefCell;
@@ -69,17 +69,17 @@ impl Queue for FakeQueue {
 
 const FIRST: Ticket = Ticket(1);
 
-fn office() -> (FakeQueue, Office<FakeQueue>) {
+fn slurm_thread() -> (FakeQueue, SlurmThread<FakeQueue>) {
     let queue = FakeQueue::default();
-    let office = Office {
-        desk: Arc::default(),
+    let slurm_thread = SlurmThread {
+        shared: Arc::default(),
         queue: queue.clone(),
         loans: BTreeMap::new(),
         returns: Vec::new(),
         occupied: None,
         rest_until: None,
     };
-    (queue, office)
+    (queue, slurm_thread)
 }
 
 fn borrow(n_nodes: u32, patience: Duration) -> Order {
@@ -89,98 +89,98 @@ fn borrow(n_nodes: u32, patience: Duration) -> Order {
 
 const LONG: Duration = Duration::from_secs(3600);
 
-fn answer(office: &Office<FakeQueue>) -> Option<Result<Vec<u64>, String>> {
-    let answer = lock(&office.desk).answers.get(&FIRST).cloned();
+fn answer(slurm_thread: &SlurmThread<FakeQueue>) -> Option<Result<Vec<u64>, String>> {
+    let answer = lock(&slurm_thread.shared).answers.get(&FIRST).cloned();
     answer.map(|answer| answer.map(|lent| lent.iter().map(|lent| lent.job).collect()))
 }
 
 #[test]
 fn nodes_are_lent_when_all_are_there() {
-    let (queue, mut office) = office();
-    office.take(borrow(2, LONG));
-    office.look();
+    let (queue, mut slurm_thread) = slurm_thread();
+    slurm_thread.take(borrow(2, LONG));
+    slurm_thread.check_queue();
     queue.with(|fake| fake.running = vec![2]);
-    office.look();
-    assert_eq!(answer(&office), None);
-    assert_eq!(lock(&office.desk).waiting, "job 1 waits (Resources)");
+    slurm_thread.check_queue();
+    assert_eq!(answer(&slurm_thread), None);
+    assert_eq!(lock(&slurm_thread.shared).waiting, "job 1 waits (Resources)");
     queue.with(|fake| fake.running = vec![1, 2]);
-    office.look();
-    assert_eq!(answer(&office), Some(Ok(vec![1, 2])));
+    slurm_thread.check_queue();
+    assert_eq!(answer(&slurm_thread), Some(Ok(vec![1, 2])));
     assert_eq!(queue.with(|fake| fake.canceled.clone()), Vec::<u64>::new());
 }
 
 #[test]
 fn what_comes_too_late_is_returned_with_slurms_reason() {
-    let (queue, mut office) = office();
-    office.take(borrow(2, Duration::ZERO));
+    let (queue, mut slurm_thread) = slurm_thread();
+    slurm_thread.take(borrow(2, Duration::ZERO));
     queue.with(|fake| fake.running = vec![1]);
-    office.look();
+    slurm_thread.check_queue();
     let why = "Slurm lent no node in time: job 2 waits (Resources)".to_owned();
-    assert_eq!(answer(&office), Some(Err(why)));
-    office.look();
+    assert_eq!(answer(&slurm_thread), Some(Err(why)));
+    slurm_thread.check_queue();
     assert_eq!(queue.with(|fake| fake.canceled.clone()), [1, 2]);
 }
 
 #[test]
 fn nobody_holds_nodes_while_others_are_missing() {
-    let (queue, mut office) = office();
-    office.take(borrow(2, LONG));
+    let (queue, mut slurm_thread) = slurm_thread();
+    slurm_thread.take(borrow(2, LONG));
     queue.with(|fake| fake.running = vec![1]);
-    office.look();
-    assert_eq!(answer(&office), None);
-    let loan = office.loans.get_mut(&FIRST).unwrap();
+    slurm_thread.check_queue();
+    assert_eq!(answer(&slurm_thread), None);
+    let loan = slurm_thread.loans.get_mut(&FIRST).unwrap();
     loan.vain_since = loan.vain_since.map(|since| since - NO_NODE);
-    office.look();
+    slurm_thread.check_queue();
     let why = "Slurm lent no node in time: job 2 waits (Resources)".to_owned();
-    assert_eq!(answer(&office), Some(Err(why)));
+    assert_eq!(answer(&slurm_thread), Some(Err(why)));
 }
 
 #[test]
 fn a_refusal_is_final_and_an_absence_is_not() {
-    let (queue, mut office) = office();
+    let (queue, mut slurm_thread) = slurm_thread();
     queue.with(|fake| fake.away = Some("Unable to contact slurm controller"));
-    office.take(borrow(1, LONG));
-    office.look();
-    assert_eq!(answer(&office), None);
+    slurm_thread.take(borrow(1, LONG));
+    slurm_thread.check_queue();
+    assert_eq!(answer(&slurm_thread), None);
     queue.with(|fake| fake.away = Some("Invalid account"));
-    office.rest_until = None;
-    office.look();
+    slurm_thread.rest_until = None;
+    slurm_thread.check_queue();
     let why = "Slurm lends no node: Invalid account".to_owned();
-    assert_eq!(answer(&office), Some(Err(why)));
+    assert_eq!(answer(&slurm_thread), Some(Err(why)));
 }
 
 #[test]
 fn what_is_forgotten_is_returned() {
-    let (queue, mut office) = office();
-    office.take(borrow(1, LONG));
-    office.look();
-    office.take(Order::Forget(FIRST));
-    office.look();
+    let (queue, mut slurm_thread) = slurm_thread();
+    slurm_thread.take(borrow(1, LONG));
+    slurm_thread.check_queue();
+    slurm_thread.take(Order::Forget(FIRST));
+    slurm_thread.check_queue();
     assert_eq!(queue.with(|fake| fake.canceled.clone()), [1]);
-    assert_eq!(answer(&office), None);
+    assert_eq!(answer(&slurm_thread), None);
 }
 
 #[test]
 fn a_return_is_tried_until_it_is_heard() {
-    let (queue, mut office) = office();
+    let (queue, mut slurm_thread) = slurm_thread();
     queue.with(|fake| fake.away = Some("Unable to contact slurm controller"));
-    office.take(Order::Return(vec![7]));
-    office.look();
+    slurm_thread.take(Order::Return(vec![7]));
+    slurm_thread.check_queue();
     assert_eq!(queue.with(|fake| fake.canceled.clone()), Vec::<u64>::new());
     queue.with(|fake| fake.away = None);
-    office.rest_until = None;
-    office.look();
+    slurm_thread.rest_until = None;
+    slurm_thread.check_queue();
     assert_eq!(queue.with(|fake| fake.canceled.clone()), [7]);
 }
 
 #[test]
 fn companions_of_an_earlier_rank_0_are_adopted_or_ended() {
-    let (queue, mut office) = office();
+    let (queue, mut slurm_thread) = slurm_thread();
     queue.with(|fake| (fake.n_submitted, fake.running) = (3, vec![1, 3]));
-    office.occupied = Some(vec!["n0".to_owned(), "n3.site".to_owned()]);
-    office.take(borrow(1, LONG));
-    office.look();
-    let adopted = lock(&office.desk).adopted.clone();
+    slurm_thread.occupied = Some(vec!["n0".to_owned(), "n3.site".to_owned()]);
+    slurm_thread.take(borrow(1, LONG));
+    slurm_thread.check_queue();
+    let adopted = lock(&slurm_thread.shared).adopted.clone();
     assert_eq!(adopted, [Lent { job: 3, node: "n3".to_owned() }]);
     assert_eq!(queue.with(|fake| fake.canceled.clone()), [1, 2]);
     assert_eq!(queue.with(|fake| fake.n_submitted), 4, "what is borrowed now is no stray");
@@ -189,10 +189,10 @@ fn companions_of_an_earlier_rank_0_are_adopted_or_ended() {
 #[test]
 fn the_end_of_the_program_returns_everything() {
     let queue = FakeQueue::default();
-    let clerk = Clerk::start(queue.clone(), Vec::new());
-    clerk.order(borrow(1, LONG));
-    clerk.order(Order::Return(vec![9]));
-    drop(clerk);
+    let handle = SlurmHandle::start(queue.clone(), Vec::new());
+    handle.order(borrow(1, LONG));
+    handle.order(Order::Return(vec![9]));
+    drop(handle);
     let canceled = queue.with(|fake| fake.canceled.clone());
     assert!(canceled.contains(&9), "{canceled:?}");
     assert_eq!(queue.with(|fake| fake.n_submitted), u64::from(canceled.contains(&1)));

@@ -4,7 +4,7 @@
 //! processes and their places on nodes. A message from rank 0 of the present ranks wakes them, on a communicator of
 //! all.
 
-use crate::change::Change;
+use crate::plan::ResizePlan;
 use crate::ready::{Prepared, Ready};
 use crate::spawn::SpawnError;
 use crate::spawn::join::joined;
@@ -16,11 +16,11 @@ const PATIENCE: Duration = Duration::from_hours(24 * 365);
 
 /// All launched ranks.
 #[derive(Debug)]
-pub(crate) struct Parking {
+pub(crate) struct LaunchedRanks {
     pub(crate) all: Comm,
 }
 
-impl Parking {
+impl LaunchedRanks {
     /// World id of a rank, which leaves alone.
     pub(crate) fn world_of(rank: u32) -> u64 {
         u64::from(rank) + 1
@@ -33,9 +33,9 @@ impl Parking {
     }
 
     /// Wakes the ranks that the change needs; called by the first source.
-    pub(crate) fn wake(&self, change: &Change) -> Result<(), MpiError> {
-        let text = serde_json::to_vec(change).unwrap_or_default();
-        change.woken.iter().try_for_each(|rank| self.all.send(&text, *rank, Tag::Wake.number()))
+    pub(crate) fn wake(&self, plan: &ResizePlan) -> Result<(), MpiError> {
+        let text = serde_json::to_vec(plan).unwrap_or_default();
+        plan.woken.iter().try_for_each(|rank| self.all.send(&text, *rank, Tag::Wake.number()))
     }
 
     /// Tells the sleeping ranks that the program is done.
@@ -48,27 +48,27 @@ impl Parking {
     pub(crate) fn sleep(&self) -> Result<Option<Prepared>, SpawnError> {
         let heard = self.all.take::<u8>(None, Some(Tag::Wake.number()), PATIENCE)?;
         let Some((arrival, text)) = heard else { return Ok(None) };
-        let Ok(change) = serde_json::from_slice::<Change>(&text) else { return Ok(None) };
+        let Ok(plan) = serde_json::from_slice::<ResizePlan>(&text) else { return Ok(None) };
         let own = self.all.rank();
-        let place = change.woken.iter().position(|rank| *rank == own).unwrap_or(0);
+        let place = plan.woken.iter().position(|rank| *rank == own).unwrap_or(0);
         let mut group = joined(
             Comm::own_self(self.all.mpi())?,
             Some((&self.all, arrival.from)),
             Tag::Join.number(),
             true,
         )?;
-        for _later in change.woken.iter().skip(place + 1) {
+        for _later in plan.woken.iter().skip(place + 1) {
             group = joined(group, None, Tag::Join.number(), false)?;
         }
-        let number = change.n_sources + u32::try_from(place).unwrap_or(0);
+        let number = plan.n_sources + u32::try_from(place).unwrap_or(0);
         let own_world = Self::world_of(own);
-        Ready { bridge: group, number, own_world, change, n_bytes: 0 }.agree().map(Some)
+        Ready { bridge: group, number, own_world, plan, n_bytes: 0 }.agree().map(Some)
     }
 
     /// Joins the sources with the woken ranks, on the side of a source.
-    pub(crate) fn join(&self, backstage: &Comm, change: &Change) -> Result<Comm, MpiError> {
+    pub(crate) fn join(&self, backstage: &Comm, plan: &ResizePlan) -> Result<Comm, MpiError> {
         let mut group = backstage.duplicate()?;
-        for rank in &change.woken {
+        for rank in &plan.woken {
             let peer = (backstage.rank() == 0).then_some((&self.all, *rank));
             group = joined(group, peer, Tag::Join.number(), false)?;
         }

@@ -1,4 +1,4 @@
-//! Clerk: the thread that talks to Slurm, so that the program does not wait for it.
+//! Thread that talks to Slurm, so that the program does not wait for it.
 //!
 //! # Invariants
 //! - Nodes that were borrowed but not taken are returned, also when the program withdraws the request or ends.
@@ -27,7 +27,7 @@ pub(super) struct Lent {
     pub(super) node: String,
 }
 
-/// Order to the clerk.
+/// Order to the thread.
 #[derive(Debug)]
 pub(super) enum Order {
     /// Borrow nodes, until a deadline.
@@ -75,9 +75,9 @@ impl Queue for RealQueue {
     }
 }
 
-/// State shared by the clerk and the program.
+/// State shared by the thread and the program.
 #[derive(Debug, Default)]
-struct Desk {
+struct SharedState {
     answers: BTreeMap<Ticket, Result<Vec<Lent>, String>>,
     waiting: String,
     /// Companions of an earlier rank 0, with ranks.
@@ -86,21 +86,21 @@ struct Desk {
 
 /// The program's handle of the thread.
 #[derive(Debug)]
-pub(super) struct Clerk {
-    desk: Arc<Mutex<Desk>>,
+pub(super) struct SlurmHandle {
+    shared: Arc<Mutex<SharedState>>,
     /// Sender of orders; dropped to end the thread.
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Clerk {
+impl SlurmHandle {
     /// Starts the thread. `occupied` are the hosts with ranks: their companions, which an earlier rank 0 may have
     /// borrowed, are adopted, and others ended.
     pub(super) fn start(queue: impl Queue, occupied: Vec<String>) -> Self {
         let (orders, received) = channel();
-        let desk = Arc::<Mutex<Desk>>::default();
-        let mut office = Office {
-            desk: desk.clone(),
+        let shared = Arc::<Mutex<SharedState>>::default();
+        let mut slurm_thread = SlurmThread {
+            shared: shared.clone(),
             queue,
             loans: BTreeMap::new(),
             returns: vec![],
@@ -108,8 +108,8 @@ impl Clerk {
             rest_until: None,
         };
         let thread = std::thread::Builder::new().name("sintonia-slurm".to_owned());
-        let thread = thread.spawn(move || office.work(&received)).ok();
-        Self { desk, orders: Some(orders), thread }
+        let thread = thread.spawn(move || slurm_thread.work(&received)).ok();
+        Self { shared, orders: Some(orders), thread }
     }
 
     pub(super) fn order(&self, order: Order) {
@@ -118,27 +118,27 @@ impl Clerk {
             && let Order::Borrow { ticket, .. } = lost.0
         {
             let why = "the thread that talks to Slurm is not there".to_owned();
-            lock(&self.desk).answers.insert(ticket, Err(why));
+            lock(&self.shared).answers.insert(ticket, Err(why));
         }
     }
 
     /// Takes the reply: nodes, `None` while pending, or the reason of a refusal.
     pub(super) fn answer(&self, ticket: Ticket) -> Result<Option<Vec<Lent>>, String> {
-        lock(&self.desk).answers.remove(&ticket).transpose()
+        lock(&self.shared).answers.remove(&ticket).transpose()
     }
 
     /// Takes the adopted companions.
     pub(super) fn adopted(&self) -> Vec<Lent> {
-        std::mem::take(&mut lock(&self.desk).adopted)
+        std::mem::take(&mut lock(&self.shared).adopted)
     }
 
     /// Reason for waiting.
     pub(super) fn waiting(&self) -> String {
-        lock(&self.desk).waiting.clone()
+        lock(&self.shared).waiting.clone()
     }
 }
 
-impl Drop for Clerk {
+impl Drop for SlurmHandle {
     fn drop(&mut self) {
         self.orders = None;
         self.thread.take().map(JoinHandle::join);
@@ -156,8 +156,8 @@ struct Loan {
     vain_since: Option<Instant>,
 }
 
-struct Office<Q> {
-    desk: Arc<Mutex<Desk>>,
+struct SlurmThread<Q> {
+    shared: Arc<Mutex<SharedState>>,
     queue: Q,
     loans: BTreeMap<Ticket, Loan>,
     /// Companions to end.
@@ -167,9 +167,9 @@ struct Office<Q> {
     rest_until: Option<Instant>,
 }
 
-impl<Q: Queue> Office<Q> {
+impl<Q: Queue> SlurmThread<Q> {
     fn work(&mut self, orders: &Receiver<Order>) {
-        self.look();
+        self.check_queue();
         loop {
             let is_busy =
                 !self.loans.is_empty() || !self.returns.is_empty() || self.occupied.is_some();
@@ -183,12 +183,12 @@ impl<Q: Queue> Office<Q> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             orders.try_iter().for_each(|order| self.take(order));
-            self.look();
+            self.check_queue();
         }
         // The program ends: nodes that it did not return are returned for it.
         let tickets = self.loans.keys().copied().collect::<Vec<_>>();
         tickets.into_iter().for_each(|ticket| self.give_up(ticket));
-        let unclaimed = std::mem::take(&mut lock(&self.desk).answers);
+        let unclaimed = std::mem::take(&mut lock(&self.shared).answers);
         self.returns.extend(unclaimed.into_values().flatten().flatten().map(|lent| lent.job));
         self.rest_until = None;
         self.end_returned();
@@ -203,7 +203,7 @@ impl<Q: Queue> Office<Q> {
             }
             Order::Forget(ticket) => {
                 self.give_up(ticket);
-                let answer = lock(&self.desk).answers.remove(&ticket);
+                let answer = lock(&self.shared).answers.remove(&ticket);
                 self.returns.extend(answer.into_iter().flatten().flatten().map(|lent| lent.job));
             }
             Order::Return(jobs) => self.returns.extend(jobs),
@@ -214,7 +214,7 @@ impl<Q: Queue> Office<Q> {
         self.returns.extend(self.loans.remove(&ticket).into_iter().flat_map(|loan| loan.jobs));
     }
 
-    fn look(&mut self) {
+    fn check_queue(&mut self) {
         if self.rest_until.is_some_and(|until| Instant::now() < until) {
             return self.expire("Slurm does not answer");
         }
@@ -233,7 +233,7 @@ impl<Q: Queue> Office<Q> {
         let Some(occupied) = &self.occupied else { return Ok(()) };
         for Queued { job, node, .. } in self.queue.companions()? {
             if occupied.iter().any(|host| is_same(host, &node)) {
-                lock(&self.desk).adopted.push(Lent { job, node });
+                lock(&self.shared).adopted.push(Lent { job, node });
             } else {
                 self.returns.push(job);
             }
@@ -276,7 +276,7 @@ impl<Q: Queue> Office<Q> {
             if found.iter().all(|job| job.is_some_and(|job| job.state == "RUNNING")) {
                 let lent = found.into_iter().flatten();
                 let lent = lent.map(|job| Lent { job: job.job, node: job.node.clone() }).collect();
-                lock(&self.desk).answers.insert(ticket, Ok(lent));
+                lock(&self.shared).answers.insert(ticket, Ok(lent));
                 self.loans.remove(&ticket);
             } else if found.iter().any(Option::is_none) {
                 self.refuse(
@@ -295,7 +295,7 @@ impl<Q: Queue> Office<Q> {
         }
         let reasons = reasons.join(", ");
         self.expire(&reasons);
-        lock(&self.desk).waiting = reasons;
+        lock(&self.shared).waiting = reasons;
         Ok(())
     }
 
@@ -318,7 +318,7 @@ impl<Q: Queue> Office<Q> {
 
     fn refuse(&mut self, ticket: Ticket, why: String) {
         self.give_up(ticket);
-        lock(&self.desk).answers.insert(ticket, Err(why));
+        lock(&self.shared).answers.insert(ticket, Err(why));
     }
 
     fn end_returned(&mut self) {
@@ -332,7 +332,7 @@ impl<Q: Queue> Office<Q> {
     }
 
     fn rest(&mut self, error: &CommandError) {
-        lock(&self.desk).waiting = error.to_string();
+        lock(&self.shared).waiting = error.to_string();
         self.rest_until = Some(Instant::now() + RETRY_EVERY);
         self.expire(&error.to_string());
     }
@@ -348,8 +348,8 @@ fn is_away(said: &str) -> bool {
     ["contact", "onnection", "timed out", "temporarily"].iter().any(|word| said.contains(word))
 }
 
-fn lock(desk: &Mutex<Desk>) -> std::sync::MutexGuard<'_, Desk> {
-    desk.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(shared: &Mutex<SharedState>) -> std::sync::MutexGuard<'_, SharedState> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

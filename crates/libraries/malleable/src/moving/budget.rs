@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// cores for all; also the share of its own time that a computing rank spends on fetching.
 const SHARE: f64 = 0.1;
 /// Time that a new rank works without a pause.
-const STINT: Duration = Duration::from_millis(1);
+const SLICE: Duration = Duration::from_millis(1);
 /// Longest pause, so that incoming data are handled. It must make up for a slice of work that a library extends to several
 /// milliseconds: MPICH 5 over libfabric copies what a socket holds in one call.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
@@ -24,16 +24,16 @@ pub(crate) fn share(n_cores: usize, n_ranks: usize, n_new: usize) -> f64 {
 
 /// Work and pauses of a rank that has nothing else to do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stints {
+pub(crate) struct DutyCycle {
     pub(crate) share: f64,
 }
 
-impl Stints {
+impl DutyCycle {
     /// For a rank that works all the time.
     pub(crate) const ALL: Self = Self { share: 1.0 };
 
     pub(crate) const fn budget(self) -> Duration {
-        STINT
+        SLICE
     }
 
     /// Pause after a slice of work of this length.
@@ -51,12 +51,12 @@ impl Stints {
 
 /// Time budget of a rank that computes: unused time is saved for later, and an overdraft counts as well.
 #[derive(Debug)]
-pub(crate) struct Credit {
+pub(crate) struct TimeBudget {
     left_s: f64,
     since: Instant,
 }
 
-impl Credit {
+impl TimeBudget {
     pub(crate) fn new() -> Self {
         Self { left_s: 0.0, since: Instant::now() }
     }
@@ -91,9 +91,9 @@ mod tests {
     #[test]
     fn a_pause_is_as_long_as_the_share_asks_for() {
         let ms = Duration::from_millis;
-        assert_eq!(Stints { share: 1.0 }.pause_after(ms(1)), ms(0));
-        assert_eq!(Stints { share: 0.1 }.pause_after(ms(1)), ms(9));
-        assert_eq!(Stints { share: 0.1 }.pause_after(ms(9)), PAUSE_MAX);
-        assert_eq!(Stints::ALL.pause_after_look(Duration::ZERO), LOOK);
+        assert_eq!(DutyCycle { share: 1.0 }.pause_after(ms(1)), ms(0));
+        assert_eq!(DutyCycle { share: 0.1 }.pause_after(ms(1)), ms(9));
+        assert_eq!(DutyCycle { share: 0.1 }.pause_after(ms(9)), PAUSE_MAX);
+        assert_eq!(DutyCycle::ALL.pause_after_look(Duration::ZERO), LOOK);
     }
 }

@@ -1,37 +1,37 @@
-//! Head of a malleable program: the part of rank 0 beside computing. It receives resize requests, decides,
+//! Coordinator of a malleable program: the part of rank 0 beside computing. It receives resize requests, decides,
 //! and orders what all ranks do next.
 //!
 //! At each check (a resize point at which ranks exchange orders) it examines the progress of the resize, and
 //! gives the order for the next check. It never waits.
 
-mod baton;
-mod lender;
-mod pace;
-mod stretch;
+mod announced;
+mod handover;
+mod host_requests;
+mod timer;
 mod wanted;
 
-pub(crate) use baton::Baton;
+pub(crate) use handover::HandoverState;
 
-use crate::change::Change;
-use crate::decision::Judge;
+use crate::control::{self, Control};
+use crate::decision::ResizeAdvisor;
 use crate::error::Error;
 use crate::moving::Method;
 use crate::options::Options;
 use crate::order::{Order, interval};
-use crate::protocol::{Attempt, Protocol, Seen, Todo};
+use crate::plan::ResizePlan;
+use crate::present_ranks::PresentRanks;
+use crate::protocol::{ActiveResize, PhaseInput, Protocol, ResizeAction};
 use crate::record::{self, Record};
 use crate::release::{Release, Watch};
-use crate::wish::{self, Control};
-use crate::world::World;
-use lender::{Answer as Room, Lender};
-use pace::Pace;
+use announced::AnnouncedIterations;
+use host_requests::{HostReply, HostRequests};
 use resize_api::{Answer, JobStatus, Outcome, Resize, Sizes};
 use std::time::{Duration, Instant};
-use stretch::Stretch;
+use timer::IterationTimer;
 
 /// Observations of rank 0 at a check.
 #[derive(Debug, Default)]
-pub(crate) struct Look {
+pub(crate) struct CheckInput {
     /// Number of the next iteration.
     pub(crate) iteration: u64,
     /// Whether the processes being prepared have been started.
@@ -48,84 +48,89 @@ pub(crate) struct Look {
     pub(crate) obstacle: Option<String>,
 }
 
-/// State of the head of the program.
+/// State of the coordinator.
 #[derive(Debug)]
-pub(crate) struct Head {
+pub(crate) struct Coordinator {
     options: Options,
     protocol: Protocol,
     record: Record,
     control: Option<Control>,
-    judge: Judge,
-    lender: Option<Result<Lender, String>>,
+    advisor: ResizeAdvisor,
+    host_requests: Option<Result<HostRequests, String>>,
     is_open_mpi: bool,
     watch: Option<Watch>,
     clock: Instant,
-    pace: Pace,
-    baton: Baton,
+    timer: IterationTimer,
+    handover: HandoverState,
     /// Order for the next check.
     next: Order,
     /// Plan of the resize that was ordered.
-    change: Option<Change>,
+    plan: Option<ResizePlan>,
     ordered_at: u64,
     /// Tuning point of the size: what tools see and request.
-    stretch: Stretch,
+    announced: AnnouncedIterations,
 }
 
-impl Head {
-    /// Creates the head at the start of the program.
-    pub(crate) fn new(options: &Options, world: &World, is_open_mpi: bool) -> Result<Self, Error> {
-        let sizes = options.sizes_with(world.size());
-        let baton = Baton { job: wish::job_name(), sizes, ..Baton::default() };
-        let head = Self::inherit(options, world, is_open_mpi, baton)?;
-        head.judge.needs(sizes).into_iter().for_each(record::say);
-        Ok(head)
+impl Coordinator {
+    /// Creates the coordinator at the start of the program.
+    pub(crate) fn new(
+        options: &Options,
+        ranks: &PresentRanks,
+        is_open_mpi: bool,
+    ) -> Result<Self, Error> {
+        let sizes = options.sizes_with(ranks.size());
+        let handover =
+            HandoverState { job: control::job_name(), sizes, ..HandoverState::default() };
+        let coordinator = Self::inherit(options, ranks, is_open_mpi, handover)?;
+        coordinator.advisor.needs(sizes).into_iter().for_each(record::say);
+        Ok(coordinator)
     }
 
-    /// Creates the head on a process that follows another rank 0.
+    /// Creates the coordinator on a process that follows another rank 0.
     pub(crate) fn inherit(
         options: &Options,
-        world: &World,
+        ranks: &PresentRanks,
         is_open_mpi: bool,
-        mut baton: Baton,
+        mut handover: HandoverState,
     ) -> Result<Self, Error> {
         let deadline_s = options.deadline.as_secs_f64();
         let mut protocol = Protocol::new(deadline_s, 10.0 * deadline_s);
-        if let Some(attempt) = baton.attempt.take() {
+        if let Some(attempt) = handover.attempt.take() {
             protocol.go_on(attempt, 0.0);
         }
         let mut record = Record::open(options.record.as_deref(), options.is_explaining)?;
-        record.inherit(std::mem::take(&mut baton.resizes));
-        let mut judge = Judge::new(options.model.as_deref(), options.n_iterations)?;
-        baton.seen.iter().for_each(|(size, seconds)| judge.saw(*size, *seconds));
-        let mut head = Self {
+        record.inherit(std::mem::take(&mut handover.resizes));
+        let mut advisor = ResizeAdvisor::new(options.model.as_deref(), options.n_iterations)?;
+        handover.seen.iter().for_each(|(size, seconds)| advisor.saw(*size, *seconds));
+        let mut coordinator = Self {
             options: options.clone(),
             protocol,
             record,
             control: None,
-            judge,
-            lender: None,
+            advisor,
+            host_requests: None,
             is_open_mpi,
             watch: None,
             clock: Instant::now(),
-            pace: Pace::default(),
-            baton,
-            next: Order::new(Todo::GoOn, 0, options.check_every.unwrap_or(1)),
-            change: None,
+            timer: IterationTimer::default(),
+            handover,
+            next: Order::new(ResizeAction::GoOn, 0, options.check_every.unwrap_or(1)),
+            plan: None,
             ordered_at: 0,
-            stretch: Stretch::default(),
+            announced: AnnouncedIterations::default(),
         };
-        head.control = head.open_control(world)?;
-        Ok(head)
+        coordinator.control = coordinator.open_control(ranks)?;
+        Ok(coordinator)
     }
 
     /// Returns the state for the next rank 0. The control files stay.
-    pub(crate) fn hand_over(mut self) -> Baton {
+    pub(crate) fn hand_over(mut self) -> HandoverState {
         if let Some(control) = self.control.take() {
             control.hand_over();
         }
-        self.baton.resizes = self.record.resizes().to_vec();
-        self.baton.attempt = self.protocol.attempt().cloned();
-        self.baton
+        self.handover.resizes = self.record.resizes().to_vec();
+        self.handover.attempt = self.protocol.active().cloned();
+        self.handover
     }
 
     /// Order given at the last check.
@@ -134,8 +139,8 @@ impl Head {
     }
 
     /// Takes the plan of the resize that was ordered.
-    pub(crate) fn take_change(&mut self) -> Option<Change> {
-        self.change.take()
+    pub(crate) fn take_plan(&mut self) -> Option<ResizePlan> {
+        self.plan.take()
     }
 
     /// Records of all resizes so far.
@@ -144,65 +149,66 @@ impl Head {
     }
 
     /// Evaluates the observations, and gives the order for the next check.
-    pub(crate) fn look(&mut self, look: &Look, world: &World) -> Order {
+    pub(crate) fn check(&mut self, input: &CheckInput, ranks: &PresentRanks) -> Order {
         let now_s = self.clock.elapsed().as_secs_f64();
-        self.stretch.end();
-        let seconds = self.pace.look(look.iteration);
-        if let Some(seconds) = seconds.filter(|_| self.protocol.attempt().is_none()) {
-            self.judge.saw(world.size(), seconds);
-            self.note_pace(world.size(), seconds);
+        self.announced.end();
+        let seconds = self.timer.check(input.iteration);
+        if let Some(seconds) = seconds.filter(|_| self.protocol.active().is_none()) {
+            self.advisor.saw(ranks.size(), seconds);
+            self.note_seconds(ranks.size(), seconds);
         }
-        if self.protocol.attempt().is_none() {
-            self.begin_wanted(look, world, now_s);
+        if self.protocol.active().is_none() {
+            self.begin_wanted(input, ranks, now_s);
         }
         if self.options.is_foreground {
             self.await_gone();
         }
-        let seen = self.seen(look, world);
-        let (todo, ended) = self.protocol.advance(&seen, now_s);
-        if todo == Todo::Start {
-            self.ordered_at = look.iteration;
+        let phase_input = self.phase_input(input, ranks);
+        let (action, ended) = self.protocol.advance(&phase_input, now_s);
+        if action == ResizeAction::Start {
+            self.ordered_at = input.iteration;
         }
         let is_late = ended.as_ref().is_some_and(|end| end.resize.outcome == Outcome::TimedOut);
-        let is_stuck = todo == Todo::GiveUp && is_late;
+        let is_stuck = action == ResizeAction::GiveUp && is_late;
         if let Some(attempt) = ended {
-            self.conclude(attempt, look.iteration, world);
+            self.conclude(attempt, input.iteration, ranks);
         }
         let before = self.next.interval;
-        let fast = self.pace.seconds().unwrap_or(1.0);
+        let fast = self.timer.seconds().unwrap_or(1.0);
         // While a resize is under way, checks are frequent.
-        let is_calm = self.protocol.attempt().is_none() || self.options.check_every.is_some();
+        let is_calm = self.protocol.active().is_none() || self.options.check_every.is_some();
         let free = if is_calm { interval(fast, before) } else { interval(fast, before).min(4) };
-        self.next = Order::new(todo, self.baton.serial, self.options.check_every.unwrap_or(free));
+        self.next =
+            Order::new(action, self.handover.serial, self.options.check_every.unwrap_or(free));
         if is_stuck {
             self.next = self.next.stuck();
         }
-        self.tell(look.iteration, world);
-        if self.protocol.attempt().is_none() {
-            self.stretch.start(look.iteration, self.next.interval, world.size());
+        self.tell(input.iteration, ranks);
+        if self.protocol.active().is_none() {
+            self.announced.start(input.iteration, self.next.interval, ranks.size());
         }
         self.next
     }
 
-    fn seen(&mut self, look: &Look, world: &World) -> Seen {
-        let permission = self.permission(look, world);
+    fn phase_input(&mut self, input: &CheckInput, ranks: &PresentRanks) -> PhaseInput {
+        let permission = self.permission(input, ranks);
         let gone = self.watch.as_ref().map(Watch::seen);
-        if let (Some(attempt), Some(gone)) = (self.protocol.attempt_mut(), &gone) {
+        if let (Some(attempt), Some(gone)) = (self.protocol.active_mut(), &gone) {
             attempt.resize.pids_gone.clone_from(&gone.pids);
         }
-        Seen {
+        PhaseInput {
             permission,
-            is_spawned: look.is_spawned,
-            joined: look.joined.clone(),
-            is_late: look.is_late,
-            has_constant: look.has_constant,
+            is_spawned: input.is_spawned,
+            joined: input.joined.clone(),
+            is_late: input.is_late,
+            has_constant: input.has_constant,
             are_gone: gone.is_none_or(|gone| gone.is_over),
         }
     }
 
     /// Records the end of a resize, whatever its outcome.
-    fn conclude(&mut self, attempt: Attempt, iteration: u64, world: &World) {
-        let Attempt { mut resize, wish, .. } = attempt;
+    fn conclude(&mut self, attempt: ActiveResize, iteration: u64, ranks: &PresentRanks) {
+        let ActiveResize { mut resize, wish, .. } = attempt;
         if let Some(path) =
             self.options.checkpoint.as_ref().filter(|_| resize.outcome != Outcome::Done)
         {
@@ -212,67 +218,68 @@ impl Head {
             resize.sentence.push_str(&way);
         }
         if resize.outcome == Outcome::Done {
-            let left = std::mem::take(&mut self.baton.hosts_left);
-            self.give_back(&left, world);
+            let left = std::mem::take(&mut self.handover.hosts_left);
+            self.give_back(&left, ranks);
         } else {
             note_total(&mut resize);
             resize.iteration = iteration;
-            if let Some(Ok(lender)) = &mut self.lender {
-                lender.forget();
+            if let Some(Ok(host_requests)) = &mut self.host_requests {
+                host_requests.forget();
             }
-            self.change = None;
+            self.plan = None;
         }
         if let Some(id) = wish {
             let (outcome, sentence) = (resize.outcome, resize.sentence.clone());
-            self.baton.answered = Some(Answer { id, outcome, sentence });
+            self.handover.answered = Some(Answer { id, outcome, sentence });
         }
         self.watch = None;
-        let standing = self.standing(iteration, world);
-        self.judge.learn(&resize, &standing);
+        let decision_input = self.decision_input(iteration, ranks);
+        self.advisor.learn(&resize, &decision_input);
         self.record.keep(resize);
     }
 
     /// Returns the places of ranks that have ended to the manager that lent them.
-    fn give_back(&mut self, hosts: &[String], world: &World) {
+    fn give_back(&mut self, hosts: &[String], ranks: &PresentRanks) {
         if hosts.is_empty() {
             return;
         }
-        match &mut self.lender {
-            Some(Ok(lender)) => lender.give_back(hosts),
+        match &mut self.host_requests {
+            Some(Ok(host_requests)) => host_requests.give_back(hosts),
             Some(Err(_)) => {}
             // An earlier rank 0 borrowed the places: the new manager sees which of them have ranks.
             None => {
-                let present = world.members.iter().map(crate::world::Member::host);
+                let present = ranks.members.iter().map(crate::present_ranks::Member::host);
                 let present = present.collect::<Vec<_>>();
-                self.lender = Some(Lender::new(&self.options, &present, self.is_open_mpi));
+                self.host_requests =
+                    Some(HostRequests::new(&self.options, &present, self.is_open_mpi));
             }
         }
     }
 
     /// Watches for the end of the leaving processes, before the new size begins.
-    pub(crate) fn see_off(&mut self, release: Option<Release>, n_leaving: usize) {
+    pub(crate) fn watch_exits(&mut self, release: Option<Release>, n_leaving: usize) {
         let at_most = self.options.deadline;
         self.watch = release.map(|release| release.watch(n_leaving, at_most));
     }
 
     /// Updates the record of the present resize.
     pub(crate) fn note(&mut self, note: impl FnOnce(&mut Resize)) {
-        if let Some(attempt) = self.protocol.attempt_mut() {
+        if let Some(attempt) = self.protocol.active_mut() {
             note(&mut attempt.resize);
         }
     }
 
     /// Records the method that moved the data, so that it is not tried again.
     pub(crate) fn note_method(&mut self, method: Method) {
-        self.baton.method = Method::ALL.iter().position(|other| *other == method);
+        self.handover.method = Method::ALL.iter().position(|other| *other == method);
         self.note(|resize| method.name().clone_into(&mut resize.redistribution));
     }
 
     /// Records the hosts of the ranks that leave.
     pub(crate) fn note_left(&mut self, hosts: Vec<String>) {
-        self.baton.hosts_left = hosts;
-        if let Some(Ok(lender)) = &mut self.lender {
-            lender.keep();
+        self.handover.hosts_left = hosts;
+        if let Some(Ok(host_requests)) = &mut self.host_requests {
+            host_requests.keep();
         }
     }
 
@@ -285,29 +292,32 @@ impl Head {
     pub(crate) fn switched(&mut self) {
         self.note(note_total);
         self.protocol.switched(self.clock.elapsed().as_secs_f64());
-        self.pace.restart();
-        self.next =
-            Order::new(Todo::GoOn, self.baton.serial, self.options.check_every.unwrap_or(1));
+        self.timer.restart();
+        self.next = Order::new(
+            ResizeAction::GoOn,
+            self.handover.serial,
+            self.options.check_every.unwrap_or(1),
+        );
     }
 
     /// Excludes the time until now from the time of the iteration.
     pub(crate) fn interrupt(&mut self) {
-        self.pace.interrupt();
+        self.timer.interrupt();
     }
 
     /// Ends the program: waits until processes that left are gone, so that the record is complete.
-    pub(crate) fn finish(&mut self, iteration: u64, world: &World) {
-        self.stretch.end();
+    pub(crate) fn finish(&mut self, iteration: u64, ranks: &PresentRanks) {
+        self.announced.end();
         self.await_gone();
         let now_s = self.clock.elapsed().as_secs_f64();
-        let seen = self.seen(&Look::default(), world);
-        if let (_, Some(attempt)) = self.protocol.advance(&seen, now_s) {
-            self.conclude(attempt, iteration, world);
+        let phase_input = self.phase_input(&CheckInput::default(), ranks);
+        if let (_, Some(attempt)) = self.protocol.advance(&phase_input, now_s) {
+            self.conclude(attempt, iteration, ranks);
         }
         if let Some(attempt) = self.protocol.break_off(now_s) {
-            self.conclude(attempt, iteration, world);
+            self.conclude(attempt, iteration, ranks);
         }
-        let word = self.judge.why_not().and_then(|why| self.record.last_word(world.size(), why));
+        let word = self.advisor.why_not().and_then(|why| self.record.last_word(ranks.size(), why));
         word.iter().for_each(|word| record::say(word));
         self.control = None;
     }
@@ -319,25 +329,25 @@ impl Head {
         }
     }
 
-    fn note_pace(&mut self, size: u32, seconds: f64) {
+    fn note_seconds(&mut self, size: u32, seconds: f64) {
         const N_SEEN_MAX: usize = 200;
-        if N_SEEN_MAX <= self.baton.seen.len() {
-            self.baton.seen.drain(..N_SEEN_MAX / 2);
+        if N_SEEN_MAX <= self.handover.seen.len() {
+            self.handover.seen.drain(..N_SEEN_MAX / 2);
         }
-        self.baton.seen.push((size, seconds));
+        self.handover.seen.push((size, seconds));
     }
 
-    fn open_control(&self, world: &World) -> Result<Option<Control>, Error> {
-        let (min, max) = self.baton.sizes;
+    fn open_control(&self, ranks: &PresentRanks) -> Result<Option<Control>, Error> {
+        let (min, max) = self.handover.sizes;
         let status = JobStatus {
-            job: self.baton.job.clone(),
+            job: self.handover.job.clone(),
             pid: std::process::id(),
-            host: wish::host(),
+            host: control::host(),
             program: program_name(),
-            size: world.size(),
+            size: ranks.size(),
             sizes: Sizes { min, max, preferred: self.options.preferred },
             n_iterations: self.options.n_iterations,
-            slurm_job: wish::slurm_job(),
+            slurm_job: control::slurm_job(),
             slots_per_node: crate::manager::slots_per_node(|name| std::env::var(name).ok()),
             ..JobStatus::default()
         };
@@ -345,25 +355,25 @@ impl Head {
             Some(folder) => Ok(Some(Control::open(folder, status)?)),
             // The folder was not requested by the user: a program without a home directory runs as well.
             None if min < max => {
-                Ok(wish::default_folder().and_then(|folder| Control::open(&folder, status).ok()))
+                Ok(control::default_folder().and_then(|folder| Control::open(&folder, status).ok()))
             }
             None => Ok(None),
         }
     }
 
-    fn tell(&self, iteration: u64, world: &World) {
+    fn tell(&self, iteration: u64, ranks: &PresentRanks) {
         let Some(control) = &self.control else { return };
-        let companions = match &self.lender {
-            Some(Ok(lender)) => lender.companions(),
+        let companions = match &self.host_requests {
+            Some(Ok(host_requests)) => host_requests.companions(),
             _ => Vec::new(),
         };
         control.say(|status| {
-            status.size = world.size();
+            status.size = ranks.size();
             status.state = self.protocol.phase();
             status.iteration = iteration;
-            status.seconds_per_iteration = self.pace.seconds();
+            status.seconds_per_iteration = self.timer.seconds();
             status.companions = companions;
-            status.answered.clone_from(&self.baton.answered);
+            status.answered.clone_from(&self.handover.answered);
             status.last = self.record.resizes().last().cloned();
         });
     }

@@ -1,4 +1,4 @@
-//! Orphan watch: a process that was started by another one, and has not joined it yet, ends when that one is gone.
+//! Watch of the parent: a process that was started by another one, and has not joined it yet, ends when that one is gone.
 //!
 //! The launcher of Open MPI 5 ends all that it has started when a rank dies, but sometimes forgets processes that begin
 //! at that moment (in 8 of 45 runs of the faults in `tests/it/resizing.rs`): they would wait in `MPI_Init` forever, and
@@ -16,12 +16,12 @@ const NAP: Duration = Duration::from_millis(500);
 
 /// Watch for the end of the parent process, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Orphan {
+pub(super) struct ParentWatch {
     /// Sender whose drop ends the watch.
     _alive: Option<Sender<()>>,
 }
 
-impl Orphan {
+impl ParentWatch {
     /// Watches the process that started this one, if it is visible from here.
     pub(super) fn watch() -> Self {
         let starter = started_by().filter(|(at, _)| *at == place());

@@ -1,7 +1,7 @@
 //! An array that moves from sources to targets, with one rank's part in it.
 
 use super::agreed::Agreed;
-use super::pace::Stints;
+use super::budget::DutyCycle;
 use super::route::{Piece, Route, Seats, Transfer, split};
 use crate::bridge::Bridge;
 use crate::data::{Allocate, Class, Data, Memory, Rows, SharedBuffer, Slot};
@@ -13,7 +13,7 @@ use std::time::Instant;
 const KEEP_BYTES: u64 = 1 << 20;
 
 /// Array to move.
-pub(crate) struct Load {
+pub(crate) struct ArrayMove {
     /// Order of sending within a class: earlier arrays are needed to interpret later ones.
     pub(crate) turn: u32,
     /// Size of an element, in bytes.
@@ -39,34 +39,39 @@ pub(crate) enum Target {
 }
 
 /// All arrays of a class, in an order that is the same on all ranks; sources lend theirs.
-pub(crate) fn loads(
+pub(crate) fn array_moves(
     bridge: &Bridge<'_>,
     agreed: &Agreed,
     data: &mut Data<'_>,
     class: Class,
-) -> Vec<Load> {
-    let mut loads = Vec::new();
+) -> Vec<ArrayMove> {
+    let mut array_moves = Vec::new();
     for (group, of) in data.groups.iter_mut().zip(&agreed.groups) {
         let objects = group.objects.iter_mut().enumerate();
         for (number, object) in objects.filter(|(_, object)| object.class == class) {
             match &mut object.rows {
                 Rows::Even { n_per_row, array } => {
-                    loads.push(Load::of(bridge, &of.even(*n_per_row as u64), &mut **array, 0));
+                    array_moves.push(ArrayMove::of(
+                        bridge,
+                        &of.even(*n_per_row as u64),
+                        &mut **array,
+                        0,
+                    ));
                 }
                 Rows::Sparse { lengths, arrays } => {
-                    loads.push(Load::of(bridge, &of.even(1), lengths, 0));
+                    array_moves.push(ArrayMove::of(bridge, &of.even(1), lengths, 0));
                     let transfers = of.sparse(number);
                     for (turn, array) in (1..).zip(arrays) {
-                        loads.push(Load::of(bridge, &transfers, &mut **array, turn));
+                        array_moves.push(ArrayMove::of(bridge, &transfers, &mut **array, turn));
                     }
                 }
             }
         }
     }
-    loads
+    array_moves
 }
 
-/// Slots of the arrays of a class, in the order of [`loads`].
+/// Slots of the arrays of a class, in the order of [`array_moves`].
 pub(crate) fn places<'d, 'a>(
     data: &'d mut Data<'a>,
     class: Class,
@@ -89,7 +94,7 @@ where
     })
 }
 
-impl Load {
+impl ArrayMove {
     fn of(bridge: &Bridge<'_>, transfers: &[Transfer], place: &mut dyn Slot, turn: u32) -> Self {
         let seats = Seats { sources: &bridge.sources, targets: &bridge.targets };
         let width = place.element_bytes();
@@ -114,12 +119,12 @@ impl Load {
     }
 
     /// Allocates memory for incoming data and copies what is kept, in slices with pauses between them.
-    pub(crate) fn prepare(&mut self, stints: Stints) {
+    pub(crate) fn prepare(&mut self, duty_cycle: DutyCycle) {
         self.target = match std::mem::replace(&mut self.target, Target::None) {
             Target::Wanted(allocate) => {
-                let mut memory = allocate(place(self.route.n_bytes) / self.width.max(1));
+                let mut memory = allocate(to_usize(self.route.n_bytes) / self.width.max(1));
                 if let Some(lent) = &self.lent {
-                    keep((**lent).as_ref(), (*memory).as_mut(), &self.route.keeps, stints);
+                    keep((**lent).as_ref(), (*memory).as_mut(), &self.route.keeps, duty_cycle);
                 }
                 Target::Memory(memory)
             }
@@ -143,19 +148,19 @@ impl Load {
 
 fn stretches(pieces: &[Piece]) -> Vec<ByteRange> {
     let stretch = |piece: &Piece| {
-        let (peer, start) = (piece.peer, place(piece.here));
-        ByteRange { peer, start, n_bytes: place(piece.n_bytes) }
+        let (peer, start) = (piece.peer, to_usize(piece.here));
+        ByteRange { peer, start, n_bytes: to_usize(piece.n_bytes) }
     };
     pieces.iter().map(stretch).collect()
 }
 
-fn keep(from: &[u8], to: &mut [u8], keeps: &[Piece], stints: Stints) {
+fn keep(from: &[u8], to: &mut [u8], keeps: &[Piece], duty_cycle: DutyCycle) {
     for piece in split(keeps, KEEP_BYTES) {
         let began = Instant::now();
-        let n_bytes = place(piece.n_bytes);
-        let kept = &from[place(piece.here)..][..n_bytes];
-        to[place(piece.there)..][..n_bytes].copy_from_slice(kept);
-        std::thread::sleep(stints.pause_after(began.elapsed()));
+        let n_bytes = to_usize(piece.n_bytes);
+        let kept = &from[to_usize(piece.here)..][..n_bytes];
+        to[to_usize(piece.there)..][..n_bytes].copy_from_slice(kept);
+        std::thread::sleep(duty_cycle.pause_after(began.elapsed()));
     }
 }
 
@@ -179,6 +184,6 @@ fn bytes(seats: Seats<'_>, transfers: &[Transfer], width: u64) -> [u64; 2] {
 }
 
 /// Converts a position in memory, which has less than 2^64 bytes.
-pub(crate) fn place(bytes: u64) -> usize {
+pub(crate) fn to_usize(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -1,15 +1,15 @@
 //! Requests places for new ranks from a manager.
 
-use crate::change::Room;
 use crate::manager::{
-    HostFile, Launcher, Manager, Place, Reply, Request, Slurm, SlurmJob, Ticket, Way,
+    GrantedHost, HostFile, Launcher, Manager, Reply, Request, Slurm, SlurmJob, StartMethod, Ticket,
 };
 use crate::options::{ManagerKind, Options, Placement};
+use crate::plan::HostSlots;
 use std::fmt;
 use std::path::Path;
 
 /// Manager, and the requests to it.
-pub(crate) struct Lender {
+pub(crate) struct HostRequests {
     manager: Box<dyn Manager>,
     /// Pending request.
     asked: Option<Ticket>,
@@ -17,21 +17,21 @@ pub(crate) struct Lender {
     granted: Option<Ticket>,
 }
 
-impl fmt::Debug for Lender {
+impl fmt::Debug for HostRequests {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Lender").field("asked", &self.asked).finish_non_exhaustive()
+        formatter.debug_struct("HostRequests").field("asked", &self.asked).finish_non_exhaustive()
     }
 }
 
-/// Reply to a request for room.
-pub(crate) enum Answer {
+/// Reply to a request for slots.
+pub(crate) enum HostReply {
     /// Not yet known.
     Pending,
-    Rooms(Vec<Room>),
+    Slots(Vec<HostSlots>),
     None(String),
 }
 
-impl Lender {
+impl HostRequests {
     /// Creates the manager that the options select; `present` are the hosts of the present ranks. The error
     /// is the reason why there is none.
     pub(crate) fn new(
@@ -39,7 +39,7 @@ impl Lender {
         present: &[String],
         is_open_mpi: bool,
     ) -> Result<Self, String> {
-        let is_job = crate::wish::slurm_job().is_some();
+        let is_job = crate::control::slurm_job().is_some();
         let kind = match (options.manager, &options.hosts) {
             (ManagerKind::Auto, Some(_)) => ManagerKind::Hosts,
             (ManagerKind::Auto, None) if is_job => ManagerKind::Slurm,
@@ -56,21 +56,21 @@ impl Lender {
         Ok(Self { manager, asked: None, granted: None })
     }
 
-    /// Requests room, or polls the pending request.
-    pub(crate) fn ask(&mut self, request: &Request) -> Answer {
+    /// Requests slots, or polls the pending request.
+    pub(crate) fn ask(&mut self, request: &Request) -> HostReply {
         if request.n_ranks == 0 {
-            return Answer::Rooms(Vec::new());
+            return HostReply::Slots(Vec::new());
         }
         let ticket = *self.asked.get_or_insert_with(|| self.manager.request(request));
         match self.manager.poll(ticket) {
-            Reply::Pending(_) => Answer::Pending,
+            Reply::Pending(_) => HostReply::Pending,
             Reply::Granted(places) => {
                 (self.asked, self.granted) = (None, Some(ticket));
-                Answer::Rooms(places.into_iter().map(room).collect())
+                HostReply::Slots(places.into_iter().map(host_slots).collect())
             }
             Reply::Refused(why) => {
                 self.asked = None;
-                Answer::None(why)
+                HostReply::None(why)
             }
         }
     }
@@ -97,14 +97,14 @@ impl Lender {
     }
 }
 
-fn room(place: Place) -> Room {
+fn host_slots(place: GrantedHost) -> HostSlots {
     let (n_ranks, ranks, host) = (place.n_ranks, place.ranks, Some(place.host));
-    let (host, through) = match place.way {
-        Way::Anywhere => (None, Vec::new()),
-        Way::Named => (host, Vec::new()),
-        Way::Through(through) => (None, through),
+    let (host, through) = match place.start_method {
+        StartMethod::Anywhere => (None, Vec::new()),
+        StartMethod::Named => (host, Vec::new()),
+        StartMethod::Through(through) => (None, through),
     };
-    Room { n_ranks, ranks, host, through }
+    HostSlots { n_ranks, ranks, host, through }
 }
 
 fn host_file(file: &Path, options: &Options, present: &[String]) -> Result<HostFile, String> {

@@ -8,7 +8,7 @@
 //! - Only the user may enter the folder.
 //! - The status is written at most every half second, and a request is looked for every 50 ms.
 
-use resize_api::{JobStatus, Wish};
+use resize_api::{JobStatus, ResizeRequest};
 use std::fs;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -50,7 +50,7 @@ pub(crate) struct Control {
 struct Shared {
     status: JobStatus,
     is_changed: bool,
-    wish: Option<Wish>,
+    request: Option<ResizeRequest>,
 }
 
 impl Control {
@@ -87,8 +87,8 @@ impl Control {
     }
 
     /// Takes the pending request, if there is one.
-    pub(crate) fn take_wish(&self) -> Option<Wish> {
-        lock(&self.shared).wish.take()
+    pub(crate) fn take_request(&self) -> Option<ResizeRequest> {
+        lock(&self.shared).request.take()
     }
 
     /// Leaves the files to the next rank 0.
@@ -114,12 +114,12 @@ impl Drop for Control {
 }
 
 fn look(files: &Files, shared: &Mutex<Shared>, written: &mut Instant) {
-    let wish = files.take_wish();
+    let request = files.take_request();
     let mut status = None;
     {
         let mut shared = lock(shared);
-        if wish.is_some() {
-            shared.wish = wish;
+        if request.is_some() {
+            shared.request = request;
         }
         if shared.is_changed && WRITE <= written.elapsed() {
             shared.is_changed = false;
@@ -170,7 +170,7 @@ impl Files {
     }
 
     /// Takes the request and removes its file, also when it cannot be read.
-    fn take_wish(&self) -> Option<Wish> {
+    fn take_request(&self) -> Option<ResizeRequest> {
         let bytes = fs::read(&self.wish).ok()?;
         fs::remove_file(&self.wish).ok()?;
         serde_json::from_slice(&bytes).ok()
@@ -247,14 +247,15 @@ mod tests {
         let folder = outer.path().join("jobs");
         let control = Control::open(&folder, status(4)).unwrap();
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
-        assert_eq!((read(&folder).size, control.take_wish()), (4, None));
+        assert_eq!((read(&folder).size, control.take_request()), (4, None));
         control.say(|status| status.size = 5);
         wait_for(|| (read(&folder).size == 5).then_some(()));
-        let wish = Wish { id: 1, size: 8, from: "person".to_owned(), hosts: Vec::new() };
+        let request =
+            ResizeRequest { id: 1, size: 8, from: "person".to_owned(), hosts: Vec::new() };
         let new = folder.join("new");
-        fs::write(&new, serde_json::to_vec(&wish).unwrap()).unwrap();
+        fs::write(&new, serde_json::to_vec(&request).unwrap()).unwrap();
         fs::rename(&new, folder.join("host-7.wish")).unwrap();
-        assert_eq!(wait_for(|| control.take_wish()), wish);
+        assert_eq!(wait_for(|| control.take_request()), request);
         assert!(!folder.join("host-7.wish").exists());
         drop(control);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Request for another size, the content of `JOB.wish`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wish {
+pub struct ResizeRequest {
     /// Id by which the answer refers to the request.
     pub id: u64,
     /// Number of ranks wanted.
@@ -23,8 +23,9 @@ mod tests {
     #[test]
     fn a_wish_is_short() {
         let text = r#"{"id":7,"size":4,"from":"person"}"#;
-        let wish = serde_json::from_str::<Wish>(text).unwrap();
-        let expected = Wish { id: 7, size: 4, from: "person".to_owned(), hosts: Vec::new() };
+        let wish = serde_json::from_str::<ResizeRequest>(text).unwrap();
+        let expected =
+            ResizeRequest { id: 7, size: 4, from: "person".to_owned(), hosts: Vec::new() };
         assert_eq!(wish, expected);
         assert_eq!(serde_json::to_string(&wish).unwrap(), text);
     }

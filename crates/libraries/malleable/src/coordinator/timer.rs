@@ -4,16 +4,16 @@ use std::time::Instant;
 
 /// Measures iterations between two checks. Those near a resize are left out.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct IterationTimer {
     /// Iteration and time of the last check.
     last: Option<(u64, Instant)>,
     seconds: Option<f64>,
 }
 
-impl Pace {
+impl IterationTimer {
     /// Records a check before this iteration; returns the time of an iteration since the last check
     /// in seconds, if there was one.
-    pub(crate) fn look(&mut self, iteration: u64) -> Option<f64> {
+    pub(crate) fn check(&mut self, iteration: u64) -> Option<f64> {
         let now = Instant::now();
         let before = self.last.replace((iteration, now));
         let (first, began) = before?;

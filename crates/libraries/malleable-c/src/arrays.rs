@@ -6,18 +6,18 @@
 //!  - An array that no resize replaced belongs to the program again, at the same address unless it is still being sent.
 
 use crate::memory::Array;
-use malleable::places::{Allocate, Memory, SharedBuffer, Slot, Words};
+use malleable::places::{Allocate, SharedBuffer, Memory, ReplicatedBytes, Slot};
 use std::sync::Arc;
 
 /// Address of the program's pointer to an array, and the size of its elements.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct PointerSlot {
     /// Address of the pointer.
     at: *mut *mut u8,
     element_bytes: usize,
 }
 
-impl Place {
+impl PointerSlot {
     /// # Safety
     /// The program keeps a pointer there as long as the library may read it: null, or one from `malloc`.
     pub(crate) unsafe fn new(at: *mut *mut u8, element_bytes: usize) -> Self {
@@ -37,16 +37,16 @@ impl Place {
 
 /// State of an array from one resize point to the next.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct ArrayState {
     /// Constant array that was lent: it is sent while the program computes.
     lent: Option<Arc<Array>>,
     /// Number of elements after a resize.
     pub(crate) n_come: Option<usize>,
 }
 
-impl Kept {
+impl ArrayState {
     /// Gives a lent array that was not replaced back to the program.
-    pub(crate) fn give_back(&mut self, place: Place) {
+    pub(crate) fn give_back(&mut self, place: PointerSlot) {
         let Some(lent) = self.lent.take() else { return };
         match Arc::try_unwrap(lent) {
             Ok(array) => place.set(array.into_raw()),
@@ -57,19 +57,19 @@ impl Kept {
 
 /// Array during a resize point.
 pub(crate) struct Foreign<'a> {
-    place: Place,
+    place: PointerSlot,
     n_elements: usize,
     is_constant: bool,
-    kept: &'a mut Kept,
+    kept: &'a mut ArrayState,
 }
 
 impl<'a> Foreign<'a> {
     /// Wraps the array of a place, which has `n_elements` elements.
     pub(crate) fn new(
-        place: Place,
+        place: PointerSlot,
         n_elements: usize,
         is_constant: bool,
-        kept: &'a mut Kept,
+        kept: &'a mut ArrayState,
     ) -> Self {
         Self { place, n_elements, is_constant, kept }
     }
@@ -137,7 +137,7 @@ impl Value {
     }
 }
 
-impl Words for Value {
+impl ReplicatedBytes for Value {
     fn form(&self) -> (usize, bool) {
         (self.n_bytes, false)
     }
