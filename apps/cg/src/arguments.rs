@@ -256,7 +256,7 @@ mod tests {
             "a.mtx --generate laplace3d:3",
             &format!("there is more than one matrix; name one file, or `--generate {models}`"),
         );
-        check_wrong("--iteration 3", "`--iteration` is no option; `--help` lists them");
+        check_wrong("--iteration 3", "`--iteration` is not an option; `--help` lists them");
         check_wrong("a.mtx --seed", "`--seed` has no value; write `--seed S`");
         check_wrong(
             "a.mtx --tolerance -1",

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum CgError {
     /// The argument is not an option.
-    #[error("`{argument}` is no option; `--help` lists them")]
+    #[error("`{argument}` is not an option; `--help` lists them")]
     Unknown {
         /// Argument as given.
         argument: String,
@@ -72,7 +72,7 @@ pub enum CgError {
     #[error(transparent)]
     Malleable(#[from] malleable::Error),
     /// Another rank reports the reason.
-    #[error("rank {rank} says why; look at what it wrote")]
+    #[error("rank {rank} reports the reason; see its output")]
     Elsewhere {
         /// Rank that reports it.
         rank: usize,

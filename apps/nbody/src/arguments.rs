@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told() {
-        check_wrong("--body 3", "`--body` is no option; `--help` lists them");
+        check_wrong("--body 3", "`--body` is not an option; `--help` lists them");
         check_wrong("--bodies", "`--bodies` has no value; write `--bodies N`");
         check_wrong("--bodies 0", "`--bodies 0` is not understood; write `--bodies N`");
         check_wrong(

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum NbodyError {
     /// The argument is not an option.
-    #[error("`{argument}` is no option; `--help` lists them")]
+    #[error("`{argument}` is not an option; `--help` lists them")]
     Unknown {
         /// Argument as given.
         argument: String,

@@ -51,7 +51,7 @@ fn judge(conservation: &Conservation, drift_max: Option<f64>) -> ExitCode {
             let (found, line) =
                 (conservation.energy_drift, "take a smaller `--dt`, or more `--softening`");
             say(&format!(
-                "the energy changed by {found:.1e} of it, more than `--max-drift {drift_max}`; {line}"
+                "the relative energy drift is {found:.1e}, more than `--max-drift {drift_max}`; {line}"
             ));
             DRIFTED.into()
         }

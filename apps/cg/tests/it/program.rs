@@ -29,7 +29,7 @@ fn exit_codes_are_those_of_the_help() {
     check(&format!("{cube} --json"), 0, r#""n_rows":729,"n_non_zeros":4617,"n_ranks":1,"#);
     check(&format!("{cube} --iterations 2"), 3, "; not solved after 2 iterations in ");
     check(&format!("{cube} --iterations 2 --tolerance 0"), 0, "; not solved after 2 ");
-    check(&format!("{cube} --fast"), 2, "cg: `--fast` is no option; `--help` lists them");
+    check(&format!("{cube} --fast"), 2, "cg: `--fast` is not an option; `--help` lists them");
     check(&format!("{cube} --right-hand-side b.txt"), 2, "cg: `b.txt` has 2 numbers; write ");
     check(&format!("{cube} -o no/x.mtx"), 2, "cg: `no/x.mtx` cannot be written; ");
     check("words.mtx", 2, "cg: line 1 of `words.mtx` is not understood; write `%%MatrixMarket ");

@@ -90,7 +90,7 @@ fn workers(dealt: &DealingReport, n_columns: usize) -> Vec<String> {
     lines.extend(shown.iter().map(|worker| columns(&row(worker), n_columns)));
     let n_hidden = (dealt.workers.len() - shown.len()) as u64 + dealt.n_workers_left_out;
     if n_hidden != 0 {
-        lines.push(format!("… and {n_hidden} more, which were idle for less"));
+        lines.push(format!("… and {n_hidden} more with less idle time"));
     }
     lines
 }
@@ -147,7 +147,7 @@ fn messages(dealt: &DealingReport) -> String {
     let per_chunk = |total: f64| total / sums.n_chunks.max(1) as f64;
     let way_s = sums.way_s / sums.n_ways.max(1) as f64;
     format!(
-        "{} messages per chunk, with {} of input and {} of results; {} on their way",
+        "{} messages per chunk, with {} of input and {} of results; {} in transit",
         three_digits(per_chunk(sums.n_messages as f64)),
         bytes(per_chunk(sums.input_bytes as f64)),
         bytes(per_chunk(sums.output_bytes as f64)),
@@ -301,9 +301,6 @@ mod tests {
         dealt.workers[69].compute_s = 0.01;
         let lines = lines(&dealt, 100);
         assert_eq!(lines[2].split_whitespace().next(), Some("70"), "{lines:#?}");
-        assert!(
-            lines.contains(&"… and 84 more, which were idle for less".to_owned()),
-            "{lines:#?}"
-        );
+        assert!(lines.contains(&"… and 84 more with less idle time".to_owned()), "{lines:#?}");
     }
 }

@@ -9,25 +9,25 @@ const VARIABLE: &str = "SINTONIA_MALLEABLE";
 
 const HELP: &CStr = c"\
 Options of a malleable program:
-  --sizes MIN:MAX             how few and how many ranks it may have
-  --preferred N               where it runs best
-  --schedule ITERATION:SIZE,...  from which iteration on it wants which size
-  --check-every K|auto        iterations between two resize points that look for news (usual: auto)
-  --strategy merge|baseline   who goes on: as many as can (usual), or only new processes
-  --spawn tree|one|per-node|sequential|companion  how processes are started (usual: tree)
+  --sizes MIN:MAX             smallest and largest number of ranks
+  --preferred N               preferred number of ranks
+  --schedule ITERATION:SIZE,...  iterations from which the program has another size
+  --check-every K|auto        iterations between two resize points that check for requests (default: auto)
+  --strategy merge|baseline   ranks that continue: all that can (default), or only new processes
+  --spawn tree|one|per-node|sequential|companion  how processes are started (default: tree)
   --foreground                the program waits while they are started
-  --redistribution auto|sync|async|p2p|get  how data travel (usual: auto)
-  --placement balance|fill|nearest  on which nodes processes are started (usual: balance)
+  --redistribution auto|sync|async|p2p|get  how data are moved (default: auto)
+  --placement balance|fill|nearest  on which nodes processes are started (default: balance)
   --hosts FILE                nodes for further processes
-  --manager none|hosts|slurm|auto  who has such nodes (usual: auto)
-  --model FILE|learn|explore  by what it is judged whether another size pays
-  --iterations N              how many iterations there will be in all
-  --record DIR                write what became of each change of the size to DIR/resizes.jsonl
-  --control DIR               the folder of status and wishes (usual: $HOME/.sintonia/jobs)
-  --deadline SECONDS          how long each phase of a change may take (usual: 60)
-  --checkpoint FILE           write the state to this file, and go on from it when it is there
-  --checkpoint-every SECONDS  from one time to the next one (usual: 300)
-  --explain                   a line on standard error for each change
+  --manager none|hosts|slurm|auto  source of further nodes (default: auto)
+  --model FILE|learn|explore  model that decides whether another size pays
+  --iterations N              total number of iterations
+  --record DIR                write the outcome of each resize to DIR/resizes.jsonl
+  --control DIR               folder of the status and of resize requests (default: $HOME/.sintonia/jobs)
+  --deadline SECONDS          longest time of each phase of a resize (default: 60)
+  --checkpoint FILE           write the state to this file, and continue from it if it exists
+  --checkpoint-every SECONDS  time between two checkpoints (default: 300)
+  --explain                   a line on standard error for each resize
 `--option=value` does as well; what stands after `--` is the program's own.
 ";
 
@@ -54,7 +54,7 @@ pub(crate) unsafe fn options(
     let first: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     let (_, strange) = Options::parse(first.clone()).map_err(|error| error.to_string())?;
     if let Some(word) = strange.first() {
-        return Err(format!("`{word}` is no option; `malleable_help` lists them"));
+        return Err(format!("`{word}` is not an option; `malleable_help` lists them"));
     }
     // SAFETY: by the condition of this function.
     let places = unsafe { places(argc, argv) };

@@ -91,7 +91,7 @@ pub unsafe extern "C" fn malleable_rows_of(
     match cuts::cut(cut, with) {
         // SAFETY: by the condition of this function.
         Some(cut) => unsafe { space(program, n_rows, cut, share) },
-        None => misuse(&format!("there is no cut `{cut}`; the header lists them")),
+        None => misuse(&format!("`{cut}` is not a cut; the header lists all")),
     }
 }
 

@@ -43,7 +43,7 @@ pub enum DecisionError {
         source: ModelFileError,
     },
     /// The value of a parameter is not a number.
-    #[error("`{word}` gives no parameter a value; write `--model FILE:NAME=NUMBER,...`")]
+    #[error("`{word}` does not set a parameter; write `--model FILE:NAME=NUMBER,...`")]
     Value {
         /// Text as given.
         word: String,
@@ -439,7 +439,7 @@ mod tests {
         check_refused("/nowhere.json", "the model file `/nowhere.json` cannot be read");
         check_refused(file, "these have no value: p, n");
         check_refused(&format!("{file}:n=2,p=3"), "these have no value: none");
-        check_refused(&format!("{file}:n"), "`n` gives no parameter a value");
+        check_refused(&format!("{file}:n"), "`n` does not set a parameter");
         std::fs::write(&path, "words").unwrap();
         check_refused(file, "holds no models");
     }

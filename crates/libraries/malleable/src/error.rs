@@ -25,13 +25,13 @@ pub enum Error {
     #[error("data cannot be moved to other ranks")]
     Move(#[from] MoveError),
     /// The record cannot be written.
-    #[error("resizes cannot be written down")]
+    #[error("resizes cannot be recorded")]
     Record(#[from] RecordError),
     /// The control folder cannot be used.
-    #[error("nobody can wish for another size")]
+    #[error("resize requests cannot be received")]
     Control(#[from] ControlError),
     /// The model cannot be used.
-    #[error("no model can decide")]
+    #[error("the resize model cannot be used")]
     Decision(#[from] DecisionError),
     /// The checkpoint cannot be used.
     #[error("the program cannot go on from its checkpoint")]

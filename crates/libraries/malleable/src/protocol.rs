@@ -185,7 +185,7 @@ impl ActiveResize {
                 Some(Ok(())) => To(State::Spawning, ResizeAction::Start),
                 Some(Err(why)) => End(Outcome::Refused, why.clone(), ResizeAction::GoOn),
                 None if is_late => {
-                    let why = "nobody decided in time; the program keeps its size";
+                    let why = "no decision was made in time; the program keeps its size";
                     End(Outcome::TimedOut, why.to_owned(), ResizeAction::GoOn)
                 }
                 None => Stay,
@@ -215,7 +215,7 @@ impl ActiveResize {
             State::Releasing if input.are_gone => {
                 let is_parked = self.resize.started == Started::Parked && to < from;
                 let how =
-                    if is_parked { "; those that left sleep, and keep their places" } else { "" };
+                    if is_parked { "; the ranks that left sleep and keep their slots" } else { "" };
                 End(Outcome::Done, format!("{from} ranks became {to}{how}"), ResizeAction::GoOn)
             }
             State::Releasing if is_late => {
@@ -379,7 +379,7 @@ mod tests {
             &[(99.0, none()), (100.0, none())],
             ResizeAction::GoOn,
             Outcome::TimedOut,
-            "decided",
+            "no decision",
         );
         let late = [(0.0, allowed()), (9.9, none()), (10.0, none())];
         check_end(&late, ResizeAction::GiveUp, Outcome::TimedOut, "were not started");

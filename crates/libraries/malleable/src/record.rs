@@ -133,7 +133,7 @@ fn sentence(resize: &Resize) -> String {
             seconds.spawn, seconds.connect, seconds.wait, seconds.variable, seconds.release
         ),
         _ => format!(
-            "iteration {iteration}: {from} ranks do not become {to} ({reason}): {told}{why}"
+            "iteration {iteration}: {from} ranks did not become {to} ({reason}): {told}{why}"
         ),
     }
 }
@@ -186,6 +186,6 @@ mod tests {
         );
         resize.outcome = Outcome::Refused;
         resize.sentence = "no nodes".to_owned();
-        assert_eq!(sentence(&resize), "iteration 9: 4 ranks do not become 8 (schedule): no nodes");
+        assert_eq!(sentence(&resize), "iteration 9: 4 ranks did not become 8 (schedule): no nodes");
     }
 }

@@ -48,7 +48,7 @@ pub(crate) enum SpawnError {
     #[error("rank {rank} did not start its processes within {seconds} s")]
     Late { rank: u32, seconds: f64 },
     /// Rank 0 did not send the plan, or gave the resize up.
-    #[error("rank 0 gave it up")]
+    #[error("rank 0 gave up the resize")]
     GivenUp,
     /// The end of processes that leave cannot be watched.
     #[error("the end of processes cannot be watched: {0}")]

@@ -66,7 +66,7 @@ impl Map {
         let place = results.grow(self.function.n_result_bytes.saturating_mul(n_tasks));
         let place = place.ok_or("memory is short for the results of a chunk")?;
         if items.n_bytes != self.function.n_item_bytes.saturating_mul(n_tasks) {
-            return Err("items have another size here than on the master".to_owned());
+            return Err("items have a different size on this rank than on the master".to_owned());
         }
         for task in 0..n_tasks {
             let item = items.data.wrapping_byte_add(task * self.function.n_item_bytes);
@@ -108,7 +108,8 @@ impl Program for Map {
         let n_result_bytes = self.function.n_result_bytes;
         let bytes = output.as_slice();
         if bytes.len() != place(tasks.end - tasks.start) * n_result_bytes {
-            self.failure.keep("results have another size here than on a worker".to_owned());
+            self.failure
+                .keep("results have a different size on this rank than on a worker".to_owned());
             self.cancel.cancel();
             return;
         }

@@ -35,7 +35,7 @@ pub enum CheckpointError {
         source: io::Error,
     },
     /// The file is not a checkpoint.
-    #[error("`{}` is no checkpoint; name the file that an earlier run wrote, or remove it to begin anew", path.display())]
+    #[error("`{}` is not a checkpoint; name the file that an earlier run wrote, or remove it to begin anew", path.display())]
     Foreign {
         /// Path of the file.
         path: PathBuf,
@@ -247,7 +247,8 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_used_is_named() {
         let (_folder, path, _) = written();
-        for (bytes, expected) in [(&b"x"[..], "is no checkpoint"), (&SAMPLE[..70], "is damaged")] {
+        for (bytes, expected) in [(&b"x"[..], "is not a checkpoint"), (&SAMPLE[..70], "is damaged")]
+        {
             fs::write(&path, bytes).unwrap();
             let said = Checkpoint::read(&path).unwrap_err().to_string();
             assert!(said.contains(expected), "{said}");

@@ -31,7 +31,7 @@ pub enum Error {
     #[error("the run is done, but its report is not written")]
     Report(#[from] ReportFileError),
     /// The file of `--network` cannot be used.
-    #[error("what a network costs is not known")]
+    #[error("the network file cannot be used")]
     Network(#[from] NetworkFileError),
     /// The user's code panicked for the same tasks at every attempt.
     #[error(
@@ -76,7 +76,7 @@ pub enum Error {
     },
     /// The master is gone or silent.
     #[error(
-        "rank `{rank}` heard nothing of the master for {waited_s:.0} s, or it is gone; see the output of rank 0"
+        "rank `{rank}` received nothing from the master for {waited_s:.0} s, or the master has ended; see the output of rank 0"
     )]
     NoMaster {
         /// Rank of the waiting worker.
@@ -85,7 +85,7 @@ pub enum Error {
         waited_s: f64,
     },
     /// A message is not valid in this version.
-    #[error("rank `{from}` sent something unknown; run the same program on all ranks")]
+    #[error("rank `{from}` sent an unknown message; run the same program on all ranks")]
     Unknown {
         /// Rank that sent it.
         from: u32,

@@ -300,7 +300,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         }
         let missing: Vec<String> = self.report.missing.iter().map(u32::to_string).collect();
         let remark = format!(
-            "workers: rank {} did not come back from its last tasks, which others have done; all results are there, \
+            "workers: rank {} never returned its last tasks, and other workers did them; all results are complete, \
              and the run ends without it",
             missing.join(", ")
         );

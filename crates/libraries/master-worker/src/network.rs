@@ -70,16 +70,16 @@ impl fmt::Display for Network {
         write!(formatter, "latency {latency_us:.1} us and {ns_per_byte:.3} ns per byte, ")?;
         let percent = 100.0 * self.confidence;
         match self.source {
-            NetworkSource::File => write!(formatter, "as the file of the network says"),
+            NetworkSource::File => write!(formatter, "from the network file"),
             NetworkSource::Messages => {
                 write!(formatter, "from messages of this run ({percent:.0} % sure)")
             }
             NetworkSource::Both => write!(
                 formatter,
-                "the first from messages of this run ({percent:.0} % sure), the second from the file of the network"
+                "latency from messages of this run ({percent:.0} % sure), cost per byte from the network file"
             ),
             NetworkSource::OneSize => {
-                write!(formatter, "from messages of one size, which do not tell them apart")
+                write!(formatter, "from messages of one size, which cannot separate the two")
             }
         }
     }
@@ -164,15 +164,15 @@ mod tests {
 
     #[test]
     fn it_is_said_where_it_is_known_from() {
-        check_words(NetworkSource::File, "as the file of the network says");
+        check_words(NetworkSource::File, "from the network file");
         check_words(NetworkSource::Messages, "from messages of this run (50 % sure)");
         check_words(
             NetworkSource::Both,
-            "the first from messages of this run (50 % sure), the second from the file of the network",
+            "latency from messages of this run (50 % sure), cost per byte from the network file",
         );
         check_words(
             NetworkSource::OneSize,
-            "from messages of one size, which do not tell them apart",
+            "from messages of one size, which cannot separate the two",
         );
     }
 

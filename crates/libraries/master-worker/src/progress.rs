@@ -141,7 +141,7 @@ impl ProgressReporter {
 /// Explains the sizes of the chunks.
 fn sizing(policy: &str) -> String {
     match chunking::by_name(policy) {
-        Ok(spec) => format!("chunks are as large as `{policy}` says: {}", spec.sentence),
+        Ok(spec) => format!("chunk sizes follow `{policy}`: {}", spec.sentence),
         Err(_) => String::new(),
     }
 }

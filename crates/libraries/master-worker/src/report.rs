@@ -96,7 +96,7 @@ impl IterationReport {
     pub fn explain(&self) -> String {
         let Some(idlest) = self.workers.iter().min_by(|a, b| a.compute_s.total_cmp(&b.compute_s))
         else {
-            return "nobody took part".to_owned();
+            return "no worker took part".to_owned();
         };
         let idle_s = idlest.idle_s(self.duration_s);
         let share = 100.0 * idle_s / self.duration_s.max(f64::MIN_POSITIVE);
@@ -229,13 +229,16 @@ mod tests {
     fn the_idlest_worker_is_explained() {
         let mut report = sample(0, &[2.5, 0.5]);
         report.staffing = "2 workers because of a test".to_owned();
-        report.reckoning = "reckoned with messages".to_owned();
+        report.reckoning = "calculated with messages".to_owned();
         let text = report.explain();
         assert!(
             text.starts_with("rank 2 was idle for 2000.00 ms (80 %): 400.00 ms between chunks, "),
             "{text}"
         );
-        assert!(text.ends_with("; 2 workers because of a test; reckoned with messages"), "{text}");
+        assert!(
+            text.ends_with("; 2 workers because of a test; calculated with messages"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -184,7 +184,7 @@ fn advise(verdict: Verdict, best: &Judged, reason: String) -> Payoff {
 
 fn sooner(prospect: &Prospect<'_>, now: Estimate, best: &Judged) -> String {
     format!(
-        "{} end {} sooner than {} in the {} iterations left: {} each instead of {}, and the change costs {}",
+        "{} finish {} earlier than {} in the {} iterations left: {} each instead of {}, and the change costs {}",
         processes(best.size),
         said(best.gain_s.value),
         prospect.size,
@@ -197,7 +197,7 @@ fn sooner(prospect: &Prospect<'_>, now: Estimate, best: &Judged) -> String {
 
 fn worth(prospect: &Prospect<'_>, best: &Judged) -> String {
     format!(
-        "{} may end some {} sooner than {}, {} at best, and to try it costs {}",
+        "{} may finish about {} earlier than {} ({} at best); trying costs {}",
         processes(best.size),
         said(best.gain_s.value),
         prospect.size,
@@ -219,7 +219,7 @@ fn no_gain(prospect: &Prospect<'_>, now: Estimate, best: &Judged) -> String {
         )
     } else {
         format!(
-            "{size} would end some {} sooner, but that is not sure: it may be {} later",
+            "{size} would finish about {} earlier, but this is uncertain: it may be {} later",
             said(best.gain_s.value),
             said(-best.gain_s.low)
         )
@@ -274,7 +274,7 @@ mod tests {
             (
                 Verdict::Resize,
                 8,
-                "8 processes end 4.5 s sooner than 4 in the 100 iterations left: 60 ms each instead of 110 ms, and the change costs 500 ms",
+                "8 processes finish 4.5 s earlier than 4 in the 100 iterations left: 60 ms each instead of 110 ms, and the change costs 500 ms",
             ),
         );
         check(
@@ -294,7 +294,7 @@ mod tests {
             (
                 Verdict::Stay,
                 4,
-                "8 processes would end some 200 ms sooner, but that is not sure: it may be 200 ms later",
+                "8 processes would finish about 200 ms earlier, but this is uncertain: it may be 200 ms later",
             ),
         );
         check(0, true, 0.0, (Verdict::Stay, 4, "no iterations are left"));
@@ -331,7 +331,7 @@ mod tests {
             100,
             (
                 Verdict::Explore,
-                "3 processes may end some 9.9 s sooner than 4, 39.9 s at best, and to try it costs 100 ms",
+                "3 processes may finish about 9.9 s earlier than 4 (39.9 s at best); trying costs 100 ms",
             ),
         );
         check_unknown(
@@ -339,7 +339,7 @@ mod tests {
             5,
             (
                 Verdict::Stay,
-                "3 processes would end some 400 ms sooner, but that is not sure: it may be 1.12 s later",
+                "3 processes would finish about 400 ms earlier, but this is uncertain: it may be 1.12 s later",
             ),
         );
         let slower: fn(u32) -> Option<Estimate> =

@@ -144,7 +144,7 @@ static int misuse(malleable *m, struct all *all)
            malleable_constant(m, NULL, all, 8) == MALLEABLE_MISUSE &&
            malleable_resize_point(m, NULL) == MALLEABLE_MISUSE &&
            malleable_begin_with("--speed", NULL, NULL) == NULL &&
-           strcmp(malleable_message(), "`--speed` is no option; `malleable_help` lists them") == 0;
+           strcmp(malleable_message(), "`--speed` is not an option; `malleable_help` lists them") == 0;
 }
 
 static void enlist(malleable *m, struct all *all)

@@ -18,7 +18,7 @@ pub enum CheckpointError {
         source: io::Error,
     },
     /// The file is not a checkpoint.
-    #[error("`{}` is no checkpoint; name another file with `--checkpoint`", path.display())]
+    #[error("`{}` is not a checkpoint; name another file with `--checkpoint`", path.display())]
     Foreign {
         /// Path of the file.
         path: PathBuf,
@@ -83,7 +83,7 @@ pub enum CheckpointError {
         why: String,
     },
     /// The registered data are inconsistent.
-    #[error("the state cannot be put in order")]
+    #[error("the ranks' registered data are inconsistent")]
     State(#[from] MoveError),
     /// An MPI call failed.
     #[error(transparent)]

@@ -105,7 +105,7 @@ impl Coordinator {
         let (size, hosts) = (attempt.resize.to, attempt.hosts.clone());
         let (min, max) = self.handover.sizes;
         if size < min || max < size {
-            return Some(Err(format!("the program takes {min} to {max} ranks")));
+            return Some(Err(format!("the program runs on {min} to {max} ranks")));
         }
         let hosts_present = ranks.members.iter().map(crate::present_ranks::Member::host);
         let hosts_present = hosts_present.collect::<Vec<_>>();
@@ -205,7 +205,7 @@ impl Coordinator {
             resize.strategy = strategy;
             if is_forced {
                 resize.reason.push_str(
-                    ", with new processes for all since those there can only leave together",
+                    ", with new processes for all ranks, since the present ones can only leave together",
                 );
             }
         });

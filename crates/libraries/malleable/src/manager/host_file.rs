@@ -88,10 +88,13 @@ impl HostFile {
         let n_ranks = request.n_ranks;
         match request.hosts.as_slice() {
             [] => format!(
-                "{n_ranks} slots are wanted and {n_free} are free; name more hosts in `--hosts FILE`"
+                "{n_ranks} slots are needed, but {n_free} are free; name more hosts in `--hosts FILE`"
             ),
             hosts => {
-                format!("{n_ranks} slots are wanted and {n_free} are free on `{}`", hosts.join(","))
+                format!(
+                    "{n_ranks} slots are needed, but {n_free} are free on `{}`",
+                    hosts.join(",")
+                )
             }
         }
     }
@@ -205,7 +208,7 @@ mod tests {
         assert_eq!(places.collect::<Vec<_>>(), [("n1", 1), ("n2", 2)]);
         let further = hosts.request(&Request { n_ranks: 1, ..Request::default() });
         let Reply::Refused(why) = hosts.poll(further) else { panic!("there is no slot") };
-        assert!(why.contains("1 slots are wanted and 0 are free"), "{why}");
+        assert!(why.contains("1 slots are needed, but 0 are free"), "{why}");
         hosts.give_back("n2", 2);
         hosts.withdraw(further);
         let again = hosts.request(&Request {

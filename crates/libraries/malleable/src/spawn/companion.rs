@@ -76,7 +76,7 @@ fn give_up() {
     // Without standard error, the exit code shows it.
     let _written = writeln!(
         std::io::stderr(),
-        "processes of another launcher, to which this one is connected, have died: this one ends, too"
+        "connected processes of another launcher have died; this process ends, too"
     );
     std::process::abort();
 }

@@ -68,7 +68,7 @@ fn a_checkpoint_that_cannot_be_used_is_refused() {
     };
     check(&whole[..whole.len() / 2], &[], "is cut off");
     check(&[], &[], "is cut off");
-    check(&[b'x'; 100], &[], "is no checkpoint");
+    check(&[b'x'; 100], &[], "is not a checkpoint");
     let mut other = whole.clone();
     other[8] = 9;
     check(&other, &[], "has version 9, and this program reads version 1");

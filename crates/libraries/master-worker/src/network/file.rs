@@ -18,7 +18,7 @@ pub enum NetworkFileError {
         source: std::io::Error,
     },
     /// The file is not a result of `sintonia netbench --json`.
-    #[error("`{}` is no result of `sintonia netbench --json`", .path.display())]
+    #[error("`{}` is not a result of `sintonia netbench --json`", .path.display())]
     Form {
         /// Path of the file.
         path: PathBuf,
@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn other_files_are_refused() {
-        check_refused("", "is no result of `sintonia netbench --json`");
-        check_refused("{}", "is no result of `sintonia netbench --json`");
+        check_refused("", "is not a result of `sintonia netbench --json`");
+        check_refused("{}", "is not a result of `sintonia netbench --json`");
         check_refused(
             "[]",
             "names no pair of ranks; measure again with `sintonia netbench --json`",

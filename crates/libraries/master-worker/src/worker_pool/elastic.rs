@@ -132,7 +132,7 @@ impl<S> ElasticPool<S> {
         }
         self.is_told = true;
         Some(format!(
-            "workers: {n_present} at most, those that are there, of which some are parked when fewer are better; {why}"
+            "workers: {n_present} at most (those present), some of them parked when fewer are faster; {why}"
         ))
     }
 }
@@ -162,12 +162,12 @@ impl<T: Transport, S: Source<T>> WorkerPool<T> for ElasticPool<S> {
                 self.growth.cool_down(demand.n_iterations);
                 let (n, leave_s) = (left.len(), transport.now_s() - began_s);
                 let remark = format!(
-                    "workers: {n} let go in {leave_s:.3} s because the last iterations had no use for them"
+                    "workers: {n} released in {leave_s:.3} s because the last iterations did not need them"
                 );
                 Ok(PoolChange { left, remark })
             }
             PoolAction::TooDear { why } if self.dear_with.replace(n_present) != Some(n_present) => {
-                let remark = format!("workers: no further ones because {why}");
+                let remark = format!("workers: no more are started because {why}");
                 Ok(PoolChange { left: Vec::new(), remark })
             }
             PoolAction::Nothing | PoolAction::Start { .. } | PoolAction::TooDear { .. } => {
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(elastic.n_workers_max(0), 4);
         let change = elastic.follow(&mut master, &demand(9, &[])).unwrap();
         assert!(change.remark.starts_with("workers: 4 started in "), "{}", change.remark);
-        assert!(change.remark.ends_with(" because so many are wanted"), "{}", change.remark);
+        assert!(change.remark.ends_with(" because this number was requested"), "{}", change.remark);
         // The workers leave before they are told to.
         elastic.source.ends.iter_mut().for_each(|end| end.leave(LEAVE).unwrap());
         for _ in 0..4 {
@@ -259,7 +259,7 @@ mod tests {
         let (mut master, mut elastic) = elastic(1, None);
         let change = elastic.follow(&mut master, &demand(4, &[])).unwrap();
         assert!(change.remark.contains("1 started"), "{}", change.remark);
-        assert!(change.remark.contains("; workers: 1 at most, "), "{}", change.remark);
+        assert!(change.remark.contains("; workers: 1 at most ("), "{}", change.remark);
         assert!(change.remark.ends_with("no rank can be added: the nodes are full"));
         assert_eq!(elastic.n_workers_max(1), 1);
         assert_eq!(elastic.follow(&mut master, &demand(4, &[1])).unwrap(), PoolChange::default());
@@ -269,7 +269,7 @@ mod tests {
     fn what_is_known_to_fail_is_told_at_once_where_it_matters() {
         let (mut master, mut few) = elastic(1, Some("no rank can be added: no"));
         let remark = few.follow(&mut master, &demand(1, &[1])).unwrap().remark;
-        assert!(remark.starts_with("workers: 1 at most, those that are there"), "{remark}");
+        assert!(remark.starts_with("workers: 1 at most (those present)"), "{remark}");
         let (mut master, mut enough) = elastic(1, Some("no"));
         let change = enough.follow(&mut master, &demand(4, &[1, 2, 3, 4])).unwrap();
         assert_eq!(change, PoolChange::default());

@@ -117,7 +117,7 @@ impl Growth {
     fn start(&self, demand: &WorkerDemand, n_present: u32, n_wanted: u32) -> PoolAction {
         let Some(forecast) = demand.forecast else {
             let n = n_wanted - n_present;
-            return PoolAction::Start { n, why: "so many are wanted".to_owned() };
+            return PoolAction::Start { n, why: "this number was requested".to_owned() };
         };
         let n_to_come = self.limits.n_to_come.unwrap_or(demand.n_iterations.max(N_TO_COME_MIN));
         let start_s = self.start_s();
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn what_somebody_wants_is_started_without_reckoning() {
         let step = Growth::new(limits(5)).action(&demand(8, 2, 0), &[]);
-        assert_eq!(step, PoolAction::Start { n: 3, why: "so many are wanted".to_owned() });
+        assert_eq!(step, PoolAction::Start { n: 3, why: "this number was requested".to_owned() });
         assert_eq!(Growth::new(limits(2)).action(&demand(8, 2, 0), &[]), PoolAction::Nothing);
     }
 

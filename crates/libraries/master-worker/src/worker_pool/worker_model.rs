@@ -129,13 +129,13 @@ impl WorkerModel {
     /// Basis of the number, in words.
     pub(crate) fn reckoning(&self) -> String {
         match (self.bytes.is_same, self.network) {
-            (false, Some(network)) => format!("reckoned with {network}"),
-            (false, None) => "reckoned with messages to workers as they came".to_owned(),
+            (false, Some(network)) => format!("calculated with {network}"),
+            (false, None) => "calculated from measured message times".to_owned(),
             (true, network) => {
                 let latency = network.map(|known| format!(" and {:.1} us", 1e6 * known.latency_s));
                 let latency = latency.map_or_else(String::new, |text| text + " of latency");
                 format!(
-                    "reckoned with what each further worker cost that got the same data{latency}"
+                    "calculated from the measured cost of each further worker that got the same data{latency}"
                 )
             }
         }

@@ -99,7 +99,7 @@ impl WorkerTarget {
         let seen = self.claim.as_ref().map_or(self.shown, |claim| claim.n_workers());
         if seen != self.shown && seen != 0 {
             self.from_outside = Some(seen);
-            self.reason = format!("{seen} workers because a tool outside set so");
+            self.reason = format!("{seen} workers because an external tool set this number");
             self.shown = seen;
         }
         self.shown
@@ -153,7 +153,7 @@ impl WorkerTarget {
     /// Records that `n_workers` take part in the rest of the iteration.
     pub(crate) fn joined(&mut self, n_workers: u32) {
         self.reason = format!(
-            "{n_workers} workers instead of {} because much is left of the iteration",
+            "{n_workers} workers instead of {} because much of the iteration remains",
             self.shown
         );
         self.shown = n_workers;
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!((Variable::Workers.get(), worker_target.current()), (3, 3));
         Variable::Workers.set(2);
         assert_eq!(worker_target.current(), 2);
-        assert_eq!(worker_target.reason(), "2 workers because a tool outside set so");
+        assert_eq!(worker_target.reason(), "2 workers because an external tool set this number");
         worker_target.show(5);
         assert_eq!((Variable::Workers.get(), worker_target.current()), (2, 2));
     }

@@ -89,8 +89,7 @@ fn a_tuned_run_says_what_it_reckons_with() {
         let ended = job(library, 3, &words).run();
         assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
         // Chunks without data have only one size.
-        for expected in ["; reckoned with latency ", ", the second from the file of the network\n"]
-        {
+        for expected in ["; calculated with latency ", ", cost per byte from the network file\n"] {
             assert!(ended.stderr.contains(expected), "{library:?}: {}", ended.stderr);
         }
     }
@@ -240,7 +239,7 @@ fn a_worker_that_never_returns_does_not_keep_the_run_from_its_end() {
             let ended = job(library, n_ranks, words).within(Duration::from_secs(20)).run();
             assert_eq!((ended.code, &*ended.stdout), (0, DIGEST), "{library:?}: {}", ended.stderr);
             let sentences = [
-                "workers: rank 1 did not come back from its last tasks, which others have done; all results",
+                "workers: rank 1 never returned its last tasks, and other workers did them; all results",
                 "a rank did not reach the end of the program; rank 0 has finished and ends the job",
             ];
             for sentence in sentences {

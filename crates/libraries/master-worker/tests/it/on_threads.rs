@@ -103,7 +103,7 @@ fn the_number_of_workers_is_reckoned_with_the_network_that_was_measured() {
         outcome(Talks::default(), options).unwrap().unwrap().program.reckonings
     };
     let last = reckonings(Workers::Tuned).pop().unwrap();
-    assert!(last.starts_with("reckoned with latency "), "{last}");
+    assert!(last.starts_with("calculated with latency "), "{last}");
     assert!(last.contains(" ns per byte, from messages of this run ("), "{last}");
     assert_eq!(reckonings(Workers::All), vec![""; 40]);
 }

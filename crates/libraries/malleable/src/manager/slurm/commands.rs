@@ -18,7 +18,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 #[non_exhaustive]
 pub enum CommandError {
     /// The command cannot be started.
-    #[error("`{command}` cannot be started: {why}; have Slurm's commands on `PATH`")]
+    #[error("`{command}` cannot be started: {why}; put Slurm's commands on `PATH`")]
     NotStarted {
         /// Name of the command.
         command: String,

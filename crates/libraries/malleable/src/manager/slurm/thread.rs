@@ -281,7 +281,7 @@ impl<Q: Queue> SlurmThread<Q> {
             } else if found.iter().any(Option::is_none) {
                 self.refuse(
                     ticket,
-                    "a job that was to lend a node was ended by somebody else".to_owned(),
+                    "a Slurm job that was to provide a node was canceled by another user or program".to_owned(),
                 );
             } else {
                 let waits = found.into_iter().flatten().filter(|job| job.state != "RUNNING");

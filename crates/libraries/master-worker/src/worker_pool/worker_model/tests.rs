@@ -176,13 +176,13 @@ fn check_network(network: Option<Network>, expected: u32, reckoning: &str) {
 #[test]
 fn the_number_follows_from_the_network_that_was_measured() {
     use NetworkSource::{Both, File, Messages, OneSize};
-    let as_they_came = "reckoned with messages to workers as they came";
+    let as_they_came = "calculated from measured message times";
     check_network(None, 10, as_they_came);
     check_network(measured(1e-9, OneSize), 10, as_they_came);
     let quarter = 0.25 * LATENCY_S;
-    let with_it = "reckoned with latency 250.0 us and 0.000 ns per byte, ";
+    let with_it = "calculated with latency 250.0 us and 0.000 ns per byte, ";
     check_network(measured(quarter, Messages), 20, &format!("{with_it}from messages of this run"));
-    check_network(measured(quarter, File), 20, &format!("{with_it}as the file of the network"));
+    check_network(measured(quarter, File), 20, &format!("{with_it}from the network file"));
     check_network(measured(quarter, Both), 20, &format!("{with_it}the first from messages"));
 }
 
