@@ -129,7 +129,10 @@ pub(crate) fn fresh_state(state: &[u8]) -> Vec<u8> {
 ///
 /// Calls with a timeout of their own then wait for the whole timeout again: they return later than they should, but
 /// never too early.
-pub(crate) fn alone(mut general: user_regs_struct, code_before: [u8; 7]) -> user_regs_struct {
+pub(crate) fn resume_registers(
+    mut general: user_regs_struct,
+    code_before: [u8; 7],
+) -> user_regs_struct {
     const RESTART: std::ops::RangeInclusive<i64> = -516..=-512;
     if !RESTART.contains(&general.rax.cast_signed()) || general.orig_rax.cast_signed() < 0 {
         return general;
@@ -178,7 +181,7 @@ const NOT_RESTARTED: [i64; 24] = [
 ///
 /// The return code is the one by which calls request this themselves. The kernel checks it when the thread is resumed,
 /// and checks for signals only then: a handler that runs still ends the call with `EINTR`.
-pub(crate) fn again(general: user_regs_struct) -> Option<user_regs_struct> {
+pub(crate) fn with_restart(general: user_regs_struct) -> Option<user_regs_struct> {
     const UNLESS_HANDLED: i64 = -514;
     let is_interrupted = general.rax.cast_signed() == -i64::from(libc::EINTR);
     let is_meant = is_interrupted && NOT_RESTARTED.contains(&general.orig_rax.cast_signed());
@@ -208,35 +211,35 @@ mod tests {
 
     /// Checks the address and the number with which a thread continues by itself.
     #[track_caller]
-    fn check_alone(number: i64, returned: i64, expected: (u64, i64)) {
-        let general = alone(stopped(number, returned), POLL);
+    fn check_resume_registers(number: i64, returned: i64, expected: (u64, i64)) {
+        let general = resume_registers(stopped(number, returned), POLL);
         assert_eq!((general.rip, general.rax.cast_signed()), expected);
     }
 
     #[test]
     fn an_interrupted_call_is_made_again() {
-        check_alone(0, -512, (0x1000, 0));
-        check_alone(libc::SYS_poll, -516, (0x1000, libc::SYS_poll));
+        check_resume_registers(0, -512, (0x1000, 0));
+        check_resume_registers(libc::SYS_poll, -516, (0x1000, libc::SYS_poll));
         // The number that the kernel stored at an earlier stop; the original number is in the code.
-        check_alone(libc::SYS_restart_syscall, -516, (0x1000, libc::SYS_poll));
-        check_alone(libc::SYS_poll, 3, (0x1002, 3));
-        check_alone(-1, -512, (0x1002, -512));
+        check_resume_registers(libc::SYS_restart_syscall, -516, (0x1000, libc::SYS_poll));
+        check_resume_registers(libc::SYS_poll, 3, (0x1002, 3));
+        check_resume_registers(-1, -512, (0x1002, -512));
     }
 
     /// Regression: the call was repeated unconditionally; now the kernel decides, so that a handler that runs
     /// meanwhile ends the call.
     #[test]
     fn a_call_that_the_kernel_does_not_start_again_is_made_again() {
-        let made_again = |number, returned| again(stopped(number, returned)).map(|it| it.rax);
+        let restarted = |number, returned| with_restart(stopped(number, returned)).map(|it| it.rax);
         let eintr = -i64::from(libc::EINTR);
         let code = Some((-514_i64).cast_unsigned());
-        assert_eq!(made_again(libc::SYS_epoll_wait, eintr), code);
-        assert_eq!(made_again(libc::SYS_recvfrom, eintr), code);
-        assert_eq!(made_again(libc::SYS_epoll_wait, 1), None);
-        assert_eq!(made_again(libc::SYS_connect, eintr), None);
+        assert_eq!(restarted(libc::SYS_epoll_wait, eintr), code);
+        assert_eq!(restarted(libc::SYS_recvfrom, eintr), code);
+        assert_eq!(restarted(libc::SYS_epoll_wait, 1), None);
+        assert_eq!(restarted(libc::SYS_connect, eintr), None);
         // The state after the end of a handler.
-        assert_eq!(made_again(-1, eintr), None);
-        check_alone(libc::SYS_epoll_wait, -514, (0x1000, libc::SYS_epoll_wait));
+        assert_eq!(restarted(-1, eintr), None);
+        check_resume_registers(libc::SYS_epoll_wait, -514, (0x1000, libc::SYS_epoll_wait));
     }
 
     /// Without the marks, processors that save the state uncompacted keep the thread's `MXCSR`.

@@ -10,7 +10,7 @@ pub(crate) fn explain(pid: i32) -> String {
     let own = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok();
     let scope = scope.and_then(|text| text.trim().parse().ok());
-    reason(&Facts {
+    reason(&PtraceSettings {
         has_capability: field(&own, "CapEff").is_some_and(|hex| has_sys_ptrace(&hex)),
         is_same_user: field(&own, "Uid") == field(&status, "Uid"),
         scope,
@@ -26,7 +26,7 @@ pub fn forbidden(pid: i32) -> Option<InjectError> {
     is_forbidden.then(|| InjectError::Forbidden { pid, reason: explain(pid) })
 }
 
-struct Facts {
+struct PtraceSettings {
     has_capability: bool,
     is_same_user: bool,
     /// Yama's `ptrace_scope`, if the kernel has Yama.
@@ -34,23 +34,23 @@ struct Facts {
     is_own_namespace: bool,
 }
 
-fn reason(facts: &Facts) -> String {
-    let text = match facts.scope {
+fn reason(settings: &PtraceSettings) -> String {
+    let text = match settings.scope {
         Some(3) => {
             "`kernel.yama.ptrace_scope` is 3, which forbids tracing to everybody until the next start of the \
              machine; start the program with `sintonia run` instead"
         }
-        _ if !facts.is_own_namespace => {
+        _ if !settings.is_own_namespace => {
             "it belongs to another user namespace (a container); run `sintonia attach` inside that"
         }
-        _ if !facts.is_same_user && !facts.has_capability => {
+        _ if !settings.is_same_user && !settings.has_capability => {
             "it belongs to another user; attach as that user or as root"
         }
-        Some(2) if !facts.has_capability => {
+        Some(2) if !settings.has_capability => {
             "`kernel.yama.ptrace_scope` is 2, which lets only root trace; attach as root, or ask for \
              `sysctl kernel.yama.ptrace_scope=0`"
         }
-        Some(1) if !facts.has_capability => {
+        Some(1) if !settings.has_capability => {
             "`kernel.yama.ptrace_scope` is 1, which lets a process trace only its own children; attach as root, ask \
              for `sysctl kernel.yama.ptrace_scope=0`, or start the program with `sintonia run`"
         }
@@ -82,8 +82,9 @@ mod tests {
 
     #[track_caller]
     fn check(has_capability: bool, is_same_user: bool, scope: Option<u32>, expected: &str) {
-        let facts = Facts { has_capability, is_same_user, scope, is_own_namespace: true };
-        let reason = reason(&facts);
+        let settings =
+            PtraceSettings { has_capability, is_same_user, scope, is_own_namespace: true };
+        let reason = reason(&settings);
         assert!(reason.contains(expected), "{reason}");
     }
 

@@ -48,9 +48,9 @@ pub fn inject(pid: i32, call: Call) -> Result<i32, InjectError> {
     let texts = [call.library.as_os_str().as_bytes(), call.function.as_bytes()];
     let routine = Routine::new(c_library.functions, [texts[0], texts[1], call.argument.as_bytes()]);
     stop_where_it_is_safe(&mut tracee, &c_library)?;
-    let mut visit = Visit::begin(tracee, c_library.gadgets)?;
-    let result = visit.carry_out(&routine, call.library);
-    visit.end().and(result)
+    let mut remote_call = RemoteCall::begin(tracee, c_library.gadgets)?;
+    let result = remote_call.carry_out(&routine, call.library);
+    remote_call.end().and(result)
 }
 
 /// Checks that the process sees the same file.
@@ -69,7 +69,7 @@ fn check_seen(pid: i32, library: &Path) -> Result<(), InjectError> {
 fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<(), InjectError> {
     for _ in 0..N_TRIES {
         tracee.stop()?;
-        let registers = tracee.make_again()?;
+        let registers = tracee.restart_call()?;
         // In a system call the thread holds no lock of the C library, except in calls made by the allocator,
         // and in `fork`, which holds the locks of the allocator during the call.
         const OF_ALLOCATOR: [i64; 10] = [
@@ -104,7 +104,7 @@ fn has_shadow_stack(pid: i32) -> bool {
 }
 
 /// Stopped thread, with a frame on its stack by which it continues without us.
-struct Visit {
+struct RemoteCall {
     tracee: Tracee,
     gadgets: Gadgets,
     /// Registers of the thread when it was stopped.
@@ -121,13 +121,13 @@ fn prepare(tracee: &Tracee, gadgets: Gadgets) -> Result<(Registers, Frame), Inje
     let code_at = before.general.rip.saturating_sub(code.len() as u64);
     // If the code is unreadable, it is not the instruction searched for.
     let code = tracee.read(code_at, &mut code).map_or([0; 7], |()| code);
-    let alone = frame::alone(before.general, code);
-    let frame = Frame::below(&before.with(alone), gadgets.restorer);
+    let resumed = frame::resume_registers(before.general, code);
+    let frame = Frame::below(&before.with(resumed), gadgets.restorer);
     tracee.write_on_stack(frame.address, &frame.bytes)?;
     Ok((before, frame))
 }
 
-impl Visit {
+impl RemoteCall {
     fn begin(tracee: Tracee, gadgets: Gadgets) -> Result<Self, InjectError> {
         let (before, frame) = prepare(&tracee, gadgets)?;
         Ok(Self { tracee, gadgets, before, frame, is_ours: true })
@@ -154,21 +154,21 @@ impl Visit {
         };
         self.tracee.stop()?;
         let memory = address..address + routine.len() as u64;
-        if self.take_again(&memory)? {
+        if self.take_over(&memory)? {
             self.unmap(memory)?;
         }
         result
     }
 
     /// Takes over the thread, which is stopped again, unless nothing can be called there; the memory then stays.
-    fn take_again(&mut self, memory: &Range<u64>) -> Result<bool, InjectError> {
+    fn take_over(&mut self, memory: &Range<u64>) -> Result<bool, InjectError> {
         let general = self.tracee.general()?;
         if memory.contains(&general.rip) {
             self.is_ours = true;
             return Ok(true);
         }
         // The thread has stopped waiting for us: this is a first stop in its own code.
-        self.tracee.make_again()?;
+        self.tracee.restart_call()?;
         // Otherwise it is in a handler of a signal that is never blocked, and returns to the routine.
         let is_back = !memory.contains(&general.rsp)
             && self.tracee.blocked_signals()? == self.before.blocked_signals;

@@ -236,11 +236,11 @@ impl Tracee {
 
     /// Lets the kernel repeat a call that our stop interrupted; call it before anything else. Returns the new
     /// registers.
-    pub(crate) fn make_again(&self) -> Result<user_regs_struct, InjectError> {
+    pub(crate) fn restart_call(&self) -> Result<user_regs_struct, InjectError> {
         let registers = self.general()?;
-        let Some(again) = frame::again(registers) else { return Ok(registers) };
-        self.set_general(&again)?;
-        Ok(again)
+        let Some(restarted) = frame::with_restart(registers) else { return Ok(registers) };
+        self.set_general(&restarted)?;
+        Ok(restarted)
     }
 
     /// Writes into the memory of the process.
@@ -320,7 +320,7 @@ impl Drop for Tracee {
             return;
         }
         // This may have been the only stop. A thread that has ended has no call either.
-        drop(self.make_again());
+        drop(self.restart_call());
         // SAFETY: a thread that is stopped; it continues.
         unsafe { libc::ptrace(libc::PTRACE_DETACH, self.pid, 0_usize, null_mut::<c_void>()) };
     }
