@@ -19,7 +19,7 @@ use crate::layout::{
     ANSWERS_BYTES, ANSWERS_OFFSET, CONTROL_OFFSET, ControlHeader, ORDERS_BYTES, ORDERS_OFFSET,
 };
 use crate::mapping::Mapping;
-use mailbox::{HEAD_BYTES, Mailbox, TakenTo, WrittenTo};
+use mailbox::{HEAD_BYTES, Mailbox, ReadPosition, WritePosition};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -31,15 +31,18 @@ pub const ANSWER_BYTES_MAX: usize = ANSWERS_BYTES - HEAD_BYTES;
 /// Positions of a collector in the mailboxes of a process, in the collector's own memory.
 #[derive(Debug)]
 pub(crate) struct Positions {
-    orders: WrittenTo,
-    answers: TakenTo,
+    orders: WritePosition,
+    answers: ReadPosition,
 }
 
 impl Positions {
     /// Positions at which the previous collector stopped.
     pub(crate) fn of(mapping: &Mapping) -> Self {
         let header = header(mapping);
-        Self { orders: WrittenTo::of(&header.orders), answers: TakenTo::of(&header.answers) }
+        Self {
+            orders: WritePosition::of(&header.orders),
+            answers: ReadPosition::of(&header.answers),
+        }
     }
 }
 
@@ -47,7 +50,7 @@ impl Positions {
 #[derive(Debug)]
 pub struct OrderWriter<'a> {
     mailbox: Mailbox<'a>,
-    at: &'a WrittenTo,
+    at: &'a WritePosition,
     bell: &'a AtomicU32,
 }
 
@@ -77,7 +80,7 @@ impl<'a> OrderWriter<'a> {
 #[derive(Debug)]
 pub struct AnswerReader<'a> {
     mailbox: Mailbox<'a>,
-    at: &'a TakenTo,
+    at: &'a ReadPosition,
     header: &'a ControlHeader,
 }
 
@@ -102,14 +105,14 @@ impl<'a> AnswerReader<'a> {
 #[derive(Debug)]
 pub struct OrderReader {
     mailbox: Mailbox<'static>,
-    at: TakenTo,
+    at: ReadPosition,
     bell: Bell,
 }
 
 impl OrderReader {
     pub(crate) fn new(mapping: &'static Mapping) -> Self {
         let bell = Bell { word: &header(mapping).orders_bell };
-        let at = TakenTo::of(&header(mapping).orders);
+        let at = ReadPosition::of(&header(mapping).orders);
         Self { mailbox: orders(mapping), at, bell }
     }
 
@@ -128,14 +131,14 @@ impl OrderReader {
 #[derive(Debug)]
 pub struct AnswerWriter {
     mailbox: Mailbox<'static>,
-    at: WrittenTo,
+    at: WritePosition,
     header: &'static ControlHeader,
 }
 
 impl AnswerWriter {
     pub(crate) fn new(mapping: &'static Mapping) -> Self {
         let header = header(mapping);
-        Self { mailbox: answers(mapping), at: WrittenTo::of(&header.answers), header }
+        Self { mailbox: answers(mapping), at: WritePosition::of(&header.answers), header }
     }
 
     /// Appends an answer; without room, counts the answer as lost and returns false.

@@ -101,9 +101,9 @@ impl Capacity {
         self.block_offset(self.n_threads)
     }
 
-    /// Reduces the capacity until the segment fits into `room_bytes`: fewer threads first, then shorter rings.
-    pub fn within(mut self, room_bytes: u64) -> Option<Self> {
-        while room_bytes < self.segment_bytes() as u64 {
+    /// Reduces the capacity until the segment fits into `size_limit_bytes`: fewer threads first, then shorter rings.
+    pub fn shrunk_to(mut self, size_limit_bytes: u64) -> Option<Self> {
+        while size_limit_bytes < self.segment_bytes() as u64 {
             if 1 < self.n_threads {
                 self.n_threads /= 2;
             } else if 64 < self.n_records {
@@ -180,14 +180,14 @@ pub enum LifeState {
     /// In `MPI_Finalize`: the final numbers are written and may be taken.
     Finalizing = 2,
     /// Monitoring ended before the program: the final numbers are written, nothing follows.
-    Left = 3,
+    Detached = 3,
 }
 
 impl LifeState {
     /// Returns the state with this number; an invalid number was overwritten by the program, which
     /// is therefore running.
     pub fn from_number(number: u32) -> Self {
-        let states = [Self::Starting, Self::Running, Self::Finalizing, Self::Left];
+        let states = [Self::Starting, Self::Running, Self::Finalizing, Self::Detached];
         states.into_iter().find(|state| *state as u32 == number).unwrap_or(Self::Running)
     }
 }

@@ -245,7 +245,7 @@ impl Mapping {
     }
 
     /// Replaces the mapping of the file by private memory, so that late writers do no harm.
-    pub(crate) fn empty(&self) -> std::io::Result<()> {
+    pub(crate) fn replace_by_private(&self) -> std::io::Result<()> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
         let start = self.start.as_ptr().cast();
@@ -273,7 +273,7 @@ impl Drop for Mapping {
 }
 
 /// Largest segment in bytes that the limits of this process allow.
-pub(crate) fn room_bytes() -> u64 {
+pub(crate) fn size_limit_bytes() -> u64 {
     // The address space belongs to the program; a small part of the allowed size is not missed.
     const PART: u64 = 32;
     limit(libc::RLIMIT_FSIZE).min(limit(libc::RLIMIT_AS) / PART)

@@ -21,7 +21,7 @@ use events::{Clock, ProcessKey};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use thread::Known;
+use thread::BlockState;
 
 /// Upper bound of a world's size, above any real one; larger numbers are damage.
 const N_RANKS_MAX: u32 = 1 << 24;
@@ -34,7 +34,7 @@ pub struct SegmentReader {
     /// Fields that do not change after the segment is published.
     first: ProcessView,
     /// Known state, by thread block.
-    threads: Box<[Known]>,
+    threads: Box<[BlockState]>,
     n_threads: AtomicU32,
     /// Positions in the mailboxes, once the process listens.
     positions: OnceLock<Positions>,
@@ -59,7 +59,7 @@ pub struct ProcessView {
     /// Whether the process reached `MPI_Finalize`.
     pub finalizing: bool,
     /// Whether monitoring ended before the program.
-    pub is_left: bool,
+    pub is_detached: bool,
     /// Map from ticks to time; its two points are the same until `MPI_Finalize`.
     pub clock: Clock,
     /// Ticks at the end of `MPI_Init`.
@@ -121,7 +121,7 @@ impl SegmentReader {
             mapping,
             capacity,
             first,
-            threads: (0..capacity.n_threads).map(|_| Known::default()).collect(),
+            threads: (0..capacity.n_threads).map(|_| BlockState::default()).collect(),
             n_threads: AtomicU32::new(0),
             positions: OnceLock::new(),
             is_damaged: AtomicBool::new(is_damaged),
@@ -161,8 +161,8 @@ impl SegmentReader {
             self.note_damage();
         }
         ProcessView {
-            finalizing: matches!(state, LifeState::Finalizing | LifeState::Left),
-            is_left: state == LifeState::Left,
+            finalizing: matches!(state, LifeState::Finalizing | LifeState::Detached),
+            is_detached: state == LifeState::Detached,
             clock: Clock {
                 last_ticks: now.clock.last_ticks,
                 last_ns: now.clock.last_ns,
@@ -184,12 +184,12 @@ impl SegmentReader {
 
     /// Returns whether the process reached `MPI_Finalize`, or monitoring ended.
     pub fn is_finalizing(&self) -> bool {
-        matches!(self.state(), LifeState::Finalizing | LifeState::Left)
+        matches!(self.state(), LifeState::Finalizing | LifeState::Detached)
     }
 
     /// Returns whether monitoring ended before the process.
-    pub fn is_left(&self) -> bool {
-        self.state() == LifeState::Left
+    pub fn is_detached(&self) -> bool {
+        self.state() == LifeState::Detached
     }
 
     /// Executable mappings of the process, lines of `/proc/PID/maps`.
@@ -293,7 +293,7 @@ fn view(header: &Header) -> ProcessView {
         size: header.size.load(relaxed),
         spawned: header.spawned.load(relaxed) == 1,
         finalizing: false,
-        is_left: false,
+        is_detached: false,
         clock: Clock {
             first_ticks: header.first_ticks.load(relaxed),
             first_ns: header.first_ns.load(relaxed),

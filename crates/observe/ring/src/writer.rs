@@ -12,7 +12,7 @@ use crate::layout::{
     COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, CONTROL_BYTES, CONTROL_OFFSET, Capacity,
     HEADER_BYTES, Header, LAYOUT_VERSION, LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, Text,
 };
-use crate::mapping::{Mapping, room_bytes};
+use crate::mapping::{Mapping, size_limit_bytes};
 use crate::private;
 use std::collections::HashSet;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub struct SegmentWriter {
     mapping: &'static Mapping,
     capacity: Capacity,
     /// Numbers of the communicators defined.
-    registry: Mutex<HashSet<u32>>,
+    defined_communicators: Mutex<HashSet<u32>>,
     /// Never freed: a thread may return its block at any time.
     blocks: &'static [Block],
     /// Blocks allocated so far. Locked while a thread takes a block, without any allocation, since the thread
@@ -61,7 +61,7 @@ impl SegmentWriter {
         started_ticks: u64,
     ) -> Result<Self, SegmentError> {
         let capacity = capacity
-            .within(room_bytes())
+            .shrunk_to(size_limit_bytes())
             .ok_or_else(|| SegmentError::Limited { path: path.into() })?;
         let mapping = Mapping::create(path, capacity.segment_bytes())?;
         if let Err(source) = mapping.reserve(0, CONTROL_OFFSET) {
@@ -78,8 +78,8 @@ impl SegmentWriter {
         header.reserved_bytes.store(CONTROL_OFFSET as u64, Ordering::Relaxed);
         let blocks: Box<[Block]> = (0..capacity.n_threads).map(|_| Block::default()).collect();
         let blocks = Box::leak(blocks);
-        let (registry, n_blocks) = (Mutex::default(), Mutex::default());
-        Ok(Self { mapping, capacity, registry, blocks, n_blocks })
+        let (defined_communicators, n_blocks) = (Mutex::default(), Mutex::default());
+        Ok(Self { mapping, capacity, defined_communicators, blocks, n_blocks })
     }
 
     /// The segment's file.
@@ -101,9 +101,9 @@ impl SegmentWriter {
     /// Marks that monitoring ended before the program, and removes the segment's memory from the process.
     /// Threads in the middle of a call still write, to private memory: nothing is unmapped.
     pub fn leave(&self) {
-        self.header().state.store(LifeState::Left as u32, Ordering::Release);
+        self.header().state.store(LifeState::Detached as u32, Ordering::Release);
         // If the system refuses, the memory stays until the process ends.
-        let _stays = self.mapping.empty();
+        let _stays = self.mapping.replace_by_private();
     }
 
     /// Writes a text into a header field, truncated to its room.
@@ -127,8 +127,8 @@ impl SegmentWriter {
     /// Appends the definition of a communicator: its number, its size, its world ranks (`u32::MAX` for
     /// ranks of another world). Each number is defined once; without room, the definition is refused and counted.
     pub fn define_communicator(&self, id: u32, world_ranks: &[u32]) {
-        let Ok(mut registry) = self.registry.lock() else { return };
-        if !registry.insert(id) {
+        let Ok(mut defined_communicators) = self.defined_communicators.lock() else { return };
+        if !defined_communicators.insert(id) {
             return;
         }
         let used = self.header().communicators_len.load(Ordering::Relaxed) as usize;

@@ -104,7 +104,7 @@ impl Observed {
             self.stage.reached = Milestone::Finalizing;
         }
         // A detached process may live on, but is no longer observed.
-        if self.segment.is_left() {
+        if self.segment.is_detached() {
             self.end();
         }
     }
@@ -226,7 +226,7 @@ impl Observed {
             size: view.size,
             spawned: view.spawned,
             finalizing: view.finalizing,
-            left: view.is_left,
+            left: view.is_detached,
             gone: self.stage.reached == Milestone::Gone,
             clock,
             now: Ticks(now_ticks),

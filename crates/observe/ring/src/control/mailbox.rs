@@ -30,9 +30,9 @@ pub(super) struct Mailbox<'a> {
 
 /// Position of the writer, in the writer's own memory.
 #[derive(Debug)]
-pub(crate) struct WrittenTo(AtomicU64);
+pub(crate) struct WritePosition(AtomicU64);
 
-impl WrittenTo {
+impl WritePosition {
     /// Position at which to continue after the previous writer of the mailbox of `header`.
     pub(super) fn of(header: &MailboxHeader) -> Self {
         let written = header.written.load(Ordering::Relaxed);
@@ -46,14 +46,14 @@ impl WrittenTo {
 
 /// Position of the reader, in the reader's own memory.
 #[derive(Debug)]
-pub(crate) struct TakenTo {
+pub(crate) struct ReadPosition {
     /// End of the last frame that was taken.
     good: AtomicU64,
     /// Position to look for the next frame; after `good` where something was skipped.
     next: AtomicU64,
 }
 
-impl TakenTo {
+impl ReadPosition {
     /// Position at which to continue after the previous reader of the mailbox of `header`.
     pub(super) fn of(header: &MailboxHeader) -> Self {
         let taken = header.taken.load(Ordering::Relaxed);
@@ -62,11 +62,11 @@ impl TakenTo {
 }
 
 impl Mailbox<'_> {
-    pub(super) fn is_empty(&self, at: &WrittenTo) -> bool {
+    pub(super) fn is_empty(&self, at: &WritePosition) -> bool {
         at.get() <= self.header.taken.load(Ordering::Acquire)
     }
 
-    pub(super) fn push(&self, at: &WrittenTo, frame: &[u8]) -> bool {
+    pub(super) fn push(&self, at: &WritePosition, frame: &[u8]) -> bool {
         let written = at.get();
         // A reader ahead of the writer followed an overwritten position; it comes back.
         let used = written.saturating_sub(self.header.taken.load(Ordering::Acquire));
@@ -88,7 +88,7 @@ impl Mailbox<'_> {
         true
     }
 
-    pub(super) fn pop(&self, at: &TakenTo) -> Option<Vec<u8>> {
+    pub(super) fn pop(&self, at: &ReadPosition) -> Option<Vec<u8>> {
         let written = self.header.written.load(Ordering::Acquire);
         let (good, next) = (at.good.load(Ordering::Relaxed), at.next.load(Ordering::Relaxed));
         // `written` below `good` was overwritten; the next frame corrects it.

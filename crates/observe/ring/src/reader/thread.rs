@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Reader's own, checked state of a thread block.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct BlockState {
     has_ring: AtomicBool,
     /// Records acknowledged: the writer is never more than one ring ahead of this number.
     acknowledged: AtomicU64,
@@ -61,10 +61,10 @@ impl SegmentReader {
             if !is_so {
                 self.note_damage();
             }
-            let known = &self.threads[idx as usize];
-            known.has_ring.store(true, Ordering::Relaxed);
-            known.written.store(written, Ordering::Relaxed);
-            known.acknowledged.store(acknowledged, Ordering::Relaxed);
+            let block = &self.threads[idx as usize];
+            block.has_ring.store(true, Ordering::Relaxed);
+            block.written.store(written, Ordering::Relaxed);
+            block.acknowledged.store(acknowledged, Ordering::Relaxed);
         }
         true
     }
@@ -91,7 +91,7 @@ impl<'a> ThreadView<'a> {
         Self { segment, idx }
     }
 
-    fn known(&self) -> &Known {
+    fn block(&self) -> &BlockState {
         &self.segment.threads[self.idx as usize]
     }
 
@@ -133,24 +133,24 @@ impl<'a> ThreadView<'a> {
 
     /// Records written since the start: never more than one ring ahead of the last acknowledged record.
     pub fn n_written(&self) -> u64 {
-        let known = self.known();
-        let last = known.written.load(Ordering::Relaxed);
-        if !known.has_ring.load(Ordering::Relaxed) {
+        let block = self.block();
+        let last = block.written.load(Ordering::Relaxed);
+        if !block.has_ring.load(Ordering::Relaxed) {
             return last;
         }
         let written = self.header().written.load(Ordering::Acquire);
-        let n_waiting = written.checked_sub(known.acknowledged.load(Ordering::Relaxed));
+        let n_waiting = written.checked_sub(block.acknowledged.load(Ordering::Relaxed));
         if n_waiting.is_none_or(|n| u64::from(self.segment.capacity.n_records) < n) {
             self.segment.note_damage();
             return last;
         }
-        known.written.store(written, Ordering::Relaxed);
+        block.written.store(written, Ordering::Relaxed);
         written
     }
 
     /// Records acknowledged since the start, by this reader and those before it.
     pub fn n_acknowledged(&self) -> u64 {
-        self.known().acknowledged.load(Ordering::Relaxed)
+        self.block().acknowledged.load(Ordering::Relaxed)
     }
 
     /// Counters of all regions seen so far.
@@ -219,7 +219,7 @@ impl<'a> ThreadView<'a> {
     /// `from` must lie between [`ThreadView::n_acknowledged`] and [`ThreadView::n_written`].
     pub fn records(&self, from: u64, n_max: usize) -> Vec<CallRecord> {
         let capacity = &self.segment.capacity;
-        if !self.known().has_ring.load(Ordering::Relaxed) {
+        if !self.block().has_ring.load(Ordering::Relaxed) {
             return Vec::new();
         }
         let available =
@@ -239,7 +239,7 @@ impl<'a> ThreadView<'a> {
 
     /// Tells the writer that all records before number `up_to` are stored safely elsewhere.
     pub fn acknowledge(&self, up_to: u64) {
-        self.known().acknowledged.store(up_to, Ordering::Relaxed);
+        self.block().acknowledged.store(up_to, Ordering::Relaxed);
         self.header().acknowledged.store(up_to, Ordering::Release);
     }
 }

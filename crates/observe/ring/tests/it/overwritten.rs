@@ -34,7 +34,7 @@ fn work(thread: &mut ThreadWriter, n: u64) {
 /// Reads everything that a collector reads, and asserts that no more records come than a ring holds.
 fn read_all(reader: &SegmentReader) {
     let _everything = (reader.process(), reader.modules(), reader.communicators());
-    let _control = (reader.is_left(), reader.control_refused());
+    let _control = (reader.is_detached(), reader.control_refused());
     if let Some(mut answers) = reader.answers() {
         assert!((0..1000).filter_map(|_| answers.pop()).count() < 1000, "the mailbox has an end");
     }

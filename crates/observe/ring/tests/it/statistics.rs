@@ -127,7 +127,7 @@ fn a_segment_that_is_left_keeps_its_numbers_and_takes_no_more() {
     thread.push(&events::CallRecord::default());
     thread.detach();
     let process = pair.reader.process();
-    assert!(process.is_left && process.finalizing);
+    assert!(process.is_detached && process.finalizing);
     let view = pair.reader.threads().next().expect("its block");
     assert_eq!((view.regions().len(), view.regions()[0].n_calls, view.n_written()), (1, 1, 0));
     let maps = std::fs::read_to_string("/proc/self/maps").expect("the system lists mappings");
@@ -140,7 +140,7 @@ fn a_segment_that_is_left_keeps_its_numbers_and_takes_no_more() {
 fn a_segment_gets_smaller_where_there_is_little_room() {
     let wanted = Capacity { n_threads: 8, n_regions: 800, n_peers: 4, n_records: 1024 };
     let check = |room: usize, expected: Option<(u32, u32)>| {
-        let got = wanted.within(room as u64).map(|got| (got.n_threads, got.n_records));
+        let got = wanted.shrunk_to(room as u64).map(|got| (got.n_threads, got.n_records));
         assert_eq!(got, expected, "{room} bytes");
     };
     let whole = wanted.segment_bytes();
