@@ -10,7 +10,7 @@ use crate::terminal::Terminal;
 use analyzer::{Measured, RunFacts, assemble, recover, summarize};
 use hindrance::Hindrance;
 use report::terminal::{OutputPaths, Style};
-use run_record::{RecordError, RunRecord, RunState, Summary, knowledge};
+use run_record::{RecordError, RunRecord, RunState, Summary, completeness};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use symbols::Resolver;
@@ -63,7 +63,7 @@ fn lost_by(kept: &Summary, early: &Summary) -> Option<String> {
     let mut whole = kept.clone();
     whole.n_ranks = early.n_ranks;
     whole.tool.calls = early.tool.calls;
-    knowledge::lost(kept, &whole)
+    completeness::missing_in(kept, &whole)
 }
 
 /// Summary of a run, and what could not be kept of the run.
@@ -87,7 +87,7 @@ impl Report {
         let problem = format!(
             "the summary in the record is kept as it is: what is left of the run knows less ({what})"
         );
-        let hindrance = Some(Hindrance::KnowsMore);
+        let hindrance = Some(Hindrance::WouldLoseInformation);
         Self { problems: vec![problem], hindrance, ..Self::of(summary) }
     }
 
@@ -99,7 +99,7 @@ impl Report {
         report.problems.extend(assembled.unwritten.iter().map(ToString::to_string));
         let Err(error) = record.write_summary(&report.summary) else { return report };
         report.hindrance = report.hindrance.max(Some(Hindrance::of_record(&error)));
-        if let RecordError::KnowsMore { what, .. } = &error {
+        if let RecordError::WouldLoseInformation { what, .. } = &error {
             report.summary = record.read_summary().unwrap_or(report.summary);
             report.problems.extend(Self::kept(Summary::default(), what).problems);
         } else {

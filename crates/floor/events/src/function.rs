@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Place in a function where something is measured or done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum ProbePoint {
     /// Before the function's first instruction.
     Entry,
     /// After the function returned, or was left by an exception or a tail call.

@@ -19,7 +19,7 @@ pub mod statistics;
 pub mod value;
 
 pub use call::{CallRecord, RecordKind};
-pub use function::{ActionRecord, EventRecord, FunctionKind, Place};
+pub use function::{ActionRecord, EventRecord, FunctionKind, ProbePoint};
 pub use identity::{Clock, CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
 pub use moments::Moments;
 pub use mpi_abi::{Operation, OperationId};

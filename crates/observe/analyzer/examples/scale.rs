@@ -146,8 +146,8 @@ fn serve(arguments: &Arguments, dir: &Path, count: &Arc<PassageCount>) -> Server
         kind: Some(ValueType::I32),
         line: 1,
     };
-    let places = [("start", events::Place::Entry), ("end", events::Place::Exit)];
-    let event = |(name, place): (&str, events::Place)| EventPoint {
+    let places = [("start", events::ProbePoint::Entry), ("end", events::ProbePoint::Exit)];
+    let event = |(name, place): (&str, events::ProbePoint)| EventPoint {
         name: name.to_owned(),
         actor: 0,
         function: "iterate".to_owned(),
@@ -155,7 +155,7 @@ fn serve(arguments: &Arguments, dir: &Path, count: &Arc<PassageCount>) -> Server
         attributes: vec![attribute.clone()],
         line: 1,
     };
-    let facts = |(name, place): (&str, events::Place)| EventFacts {
+    let facts = |(name, place): (&str, events::ProbePoint)| EventFacts {
         name: name.to_owned(),
         function: "iterate".to_owned(),
         place,

@@ -1,7 +1,7 @@
 //! Measurements of a run before aggregation.
 
-use events::{Place, ValueType};
-use run_record::summary::{Outcome, Place as Source};
+use events::{ProbePoint, ValueType};
+use run_record::summary::{Outcome, SourceLocation as Source};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -79,7 +79,7 @@ pub struct EventFacts {
     /// Name of the function in its source.
     pub function: String,
     /// Entry or exit of the function.
-    pub place: Place,
+    pub place: ProbePoint,
     /// Names and types of its attributes, in order.
     pub attributes: Vec<(String, ValueType)>,
 }

@@ -108,7 +108,7 @@ impl TuningPoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use events::Place;
+    use events::ProbePoint;
 
     fn point(kind: Option<ValueType>, range: Option<(f64, f64, Option<f64>)>) -> TuningPoint {
         TuningPoint {
@@ -118,7 +118,7 @@ mod tests {
             kind,
             range: range.map(|(low, high, step)| Range { low, high, step }),
             sync_function: "f".to_owned(),
-            sync_place: Place::Entry,
+            sync_place: ProbePoint::Entry,
             is_repeated: false,
             is_forced: false,
             limit: 0.05,

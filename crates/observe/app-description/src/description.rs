@@ -1,6 +1,6 @@
 //! Content of an application description.
 
-use events::{Place, ValueType};
+use events::{ProbePoint, ValueType};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ pub struct EventPoint {
     /// Name of the function in its source.
     pub function: String,
     /// Entry or exit of the function.
-    pub place: Place,
+    pub place: ProbePoint,
     /// Attributes read at the event.
     pub attributes: Vec<EventAttribute>,
     /// Line in the description.
@@ -118,7 +118,7 @@ pub struct TuningPoint {
     /// Name in its source of the function at which it is changed.
     pub sync_function: String,
     /// Entry or exit of that function.
-    pub sync_place: Place,
+    pub sync_place: ProbePoint,
     /// True if the change is repeated at every later passage, for values that the program itself keeps setting.
     pub is_repeated: bool,
     /// True if it is changed there even though inlined copies of the function do not pass the sync point.

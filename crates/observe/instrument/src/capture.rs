@@ -23,7 +23,7 @@ pub(crate) enum Moment {
 }
 
 /// Returns the code; empty without attributes.
-pub(crate) fn gather(
+pub(crate) fn capture(
     attributes: &[Attribute],
     event: u32,
     moment: Moment,

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use crate::passage::Actions;
+use crate::passage::ArmedCallbacks;
 
 /// The entry is recorded.
 pub(crate) const ENTRY: u8 = 1;
@@ -33,7 +33,7 @@ const RESUME_BYTES: usize = 1;
 #[repr(C)]
 pub(crate) struct PointContext {
     /// Code that reads the attributes into the record; 0 without attributes.
-    pub(crate) gather: AtomicUsize,
+    pub(crate) capture: AtomicUsize,
     /// Number of the event.
     pub(crate) event: AtomicU32,
     /// Number of records of one passage.
@@ -54,13 +54,13 @@ pub(crate) struct Context {
     pub(crate) entry: PointContext,
     /// Exit of the function.
     pub(crate) exit: PointContext,
-    /// Like `exit.gather`, for an exit by a tail call, which has no return value yet.
-    pub(crate) tail_gather: AtomicUsize,
+    /// Like `exit.capture`, for an exit by a tail call, which has no return value yet.
+    pub(crate) tail_capture: AtomicUsize,
     /// Address of the displaced instructions in the stub.
-    pub(crate) inside: AtomicUsize,
+    pub(crate) displaced: AtomicUsize,
     /// Function to call instead; stays once set.
     pub(crate) replacement: AtomicUsize,
-    /// Address of the site's `Actions`.
+    /// Address of the site's `ArmedCallbacks`.
     pub(crate) actions: AtomicUsize,
 }
 
@@ -71,7 +71,7 @@ impl Context {
         let flags = flags & !HIJACK | hijack;
         self.flags.store(flags, Ordering::Release);
         // The instruction before the displaced ones undoes the stub's push.
-        let off = self.inside.load(Ordering::Relaxed) - RESUME_BYTES;
+        let off = self.displaced.load(Ordering::Relaxed) - RESUME_BYTES;
         let routine = if flags == 0 { off } else { crate::asm::routine() };
         self.routine.store(routine, Ordering::Release);
     }
@@ -84,9 +84,10 @@ impl Context {
 
     /// Actions armed at this site.
     #[allow(unsafe_code, reason = "follows the pointer set once, before the first passage")]
-    pub(crate) fn actions(&self) -> Option<&'static Actions> {
-        let place =
-            std::ptr::with_exposed_provenance::<Actions>(self.actions.load(Ordering::Acquire));
+    pub(crate) fn actions(&self) -> Option<&'static ArmedCallbacks> {
+        let place = std::ptr::with_exposed_provenance::<ArmedCallbacks>(
+            self.actions.load(Ordering::Acquire),
+        );
         // SAFETY: null, or what `install` leaked for this site.
         unsafe { place.as_ref() }
     }

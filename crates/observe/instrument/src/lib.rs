@@ -9,8 +9,8 @@
 //! Names and debug information (`symbols`), requests for probes (`probe::control`), rings (`ring`).
 
 mod asm;
+mod capture;
 mod context;
-mod gather;
 pub mod guard;
 pub mod live;
 mod near;
@@ -24,5 +24,5 @@ mod stub;
 mod thread;
 
 pub use probes::Instrument;
-pub use site::{Action, Attribute, Point, Refusal, Site, Source, StartError, ThreadHooks};
+pub use site::{Attribute, Callback, Point, Refusal, Site, Source, StartError, ThreadHooks};
 pub use thread::{ThreadWords, forget_thread};

@@ -13,22 +13,22 @@
 //! Content of the new code (`plan`, `stub`); keeping our signals unblocked in the program ([`crate::guard`]).
 #![allow(unsafe_code, reason = "changes code")]
 
-mod action;
 mod barrier;
 mod handlers;
 mod memory;
 mod quiesce;
 mod redirects;
+mod sigaction;
 mod signals;
 mod start;
 mod threads;
 
 pub use crate::patch::Patch;
-pub use handlers::Encounters;
+pub use handlers::RedirectCounts;
 pub use start::{chain_trap_handler, is_ours, open_signals, release, reserve, start, warning};
 
 use crate::site::Refusal;
-use handlers::{MOVES, TRAPS};
+use handlers::{COPIES, TRAPS};
 use memory::Code;
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -44,7 +44,7 @@ static PASS: Mutex<()> = Mutex::new(());
 /// Each address is code of this process; its stub, and each copy of a displaced instruction, is code that has the
 /// effect of the original from there on, for the life of the process.
 pub unsafe fn apply(patches: &[Patch]) -> Vec<Result<(), Refusal>> {
-    let changes: Vec<Change<'_>> = patches.iter().map(Change::there).collect();
+    let changes: Vec<Change<'_>> = patches.iter().map(Change::forward).collect();
     make(&changes)
 }
 
@@ -53,7 +53,7 @@ pub unsafe fn apply(patches: &[Patch]) -> Vec<Result<(), Refusal>> {
 /// # Safety
 /// As for [`apply`], which made the changes.
 pub unsafe fn revert(patches: &[Patch]) -> Vec<Result<(), Refusal>> {
-    let changes: Vec<Change<'_>> = patches.iter().map(Change::back).collect();
+    let changes: Vec<Change<'_>> = patches.iter().map(Change::reverse).collect();
     make(&changes)
 }
 
@@ -75,13 +75,13 @@ pub unsafe fn trap_at(address: usize, stub: usize) -> Result<Patch, Refusal> {
         stub,
         moved: Vec::new(),
     };
-    make(&[Change::there(&patch)]).into_iter().collect::<Result<(), Refusal>>()?;
+    make(&[Change::forward(&patch)]).into_iter().collect::<Result<(), Refusal>>()?;
     Ok(patch)
 }
 
 /// Counts of threads that hit half-changed code, since the process began.
-pub fn encounters() -> Encounters {
-    handlers::encounters()
+pub fn redirect_counts() -> RedirectCounts {
+    handlers::redirect_counts()
 }
 
 /// A range of addresses.
@@ -104,7 +104,7 @@ struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    fn there(patch: &'a Patch) -> Self {
+    fn forward(patch: &'a Patch) -> Self {
         let behind = |(displaced, _): &(usize, usize)| *displaced != patch.address;
         Self {
             address: patch.address,
@@ -118,13 +118,13 @@ impl<'a> Change<'a> {
     }
 
     /// Reverts a patch, whose replacement is a single instruction.
-    fn back(patch: &'a Patch) -> Self {
+    fn reverse(patch: &'a Patch) -> Self {
         Self {
             from: &patch.replacement,
             to: &patch.original,
             moved: &[],
             has_inside: false,
-            ..Self::there(patch)
+            ..Self::forward(patch)
         }
     }
 
@@ -208,7 +208,7 @@ impl<'a> Pass<'a> {
     fn run_among_threads(&mut self) -> Result<(), Refusal> {
         self.write(|change| (change.address, &[INT3]));
         barrier::sync();
-        if let Err(refusal) = self.clear() {
+        if let Err(refusal) = self.quiesce() {
             self.write(|change| (change.address, &change.from[..1]));
             barrier::sync();
             return Err(refusal);
@@ -221,7 +221,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Waits until no thread is behind a first byte.
-    fn clear(&self) -> Result<(), Refusal> {
+    fn quiesce(&self) -> Result<(), Refusal> {
         let with_inside = || self.accepted().filter(|change| change.has_inside);
         let mut spans: Vec<Span> = with_inside().map(Change::span).collect();
         if spans.is_empty() {
@@ -229,11 +229,11 @@ impl<'a> Pass<'a> {
         }
         spans.sort_by_key(|span| span.start);
         for (displaced, copy) in with_inside().flat_map(Change::inner) {
-            MOVES.insert(displaced, copy);
+            COPIES.insert(displaced, copy);
         }
         let outcome = quiesce::wait_until_outside(&spans);
         for (displaced, _) in with_inside().flat_map(Change::inner) {
-            MOVES.insert(displaced, 0);
+            COPIES.insert(displaced, 0);
         }
         outcome
     }

@@ -23,7 +23,7 @@ const CODE_ALIGNMENT: usize = 16;
 
 /// All near memory of this process.
 #[derive(Debug, Default)]
-pub(crate) struct Near {
+pub(crate) struct NearArenas {
     arenas: Vec<Arena>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Arena {
     n_data_bytes: usize,
 }
 
-impl Near {
+impl NearArenas {
     /// Returns an arena near `address` with room for one more site of at most `n_code_bytes`.
     pub(crate) fn arena(
         &mut self,

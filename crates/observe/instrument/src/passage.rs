@@ -3,10 +3,10 @@
 
 use crate::context::Context;
 use crate::shadow;
-use crate::site::{Action, Attribute, Source, StartError, ThreadHooks};
+use crate::site::{Attribute, Callback, Source, StartError, ThreadHooks};
 use crate::thread;
 use events::function::{LEFT_BY_EXCEPTION, N_VALUES};
-use events::{EventRecord, FunctionKind, Place};
+use events::{EventRecord, FunctionKind, ProbePoint};
 use ring::RingCursor;
 use std::arch::x86_64::__cpuid_count;
 use std::ffi::{c_int, c_void};
@@ -67,50 +67,50 @@ pub(crate) extern "C" fn attach() -> *mut RingCursor {
     errno.give_back(cursor)
 }
 
-/// Armed action.
-struct Armed {
+/// Armed callback of an action.
+struct ArmedCallback {
     action: u64,
     at_hit: u32,
     is_done: bool,
-    act: Action,
+    act: Callback,
 }
 
-/// Actions armed at a site, and the attributes of its exit.
+/// Callbacks armed at a site, and the attributes of its exit.
 #[derive(Default)]
-pub(crate) struct Actions {
-    entry: Mutex<Vec<Armed>>,
-    exit: Mutex<Vec<Armed>>,
+pub(crate) struct ArmedCallbacks {
+    entry: Mutex<Vec<ArmedCallback>>,
+    exit: Mutex<Vec<ArmedCallback>>,
     exit_attributes: Vec<Attribute>,
 }
 
-impl std::fmt::Debug for Actions {
+impl std::fmt::Debug for ArmedCallbacks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Actions").finish_non_exhaustive()
+        f.debug_struct("ArmedCallbacks").finish_non_exhaustive()
     }
 }
 
-impl Actions {
-    /// Returns empty actions of a site whose exit has these attributes.
+impl ArmedCallbacks {
+    /// Returns the empty callbacks of a site whose exit has these attributes.
     pub(crate) fn of(exit_attributes: &[Attribute]) -> Self {
         Self { exit_attributes: exit_attributes.to_vec(), ..Self::default() }
     }
 
-    fn at(&self, place: Place) -> &Mutex<Vec<Armed>> {
+    fn at(&self, place: ProbePoint) -> &Mutex<Vec<ArmedCallback>> {
         match place {
-            Place::Entry => &self.entry,
-            Place::Exit => &self.exit,
+            ProbePoint::Entry => &self.entry,
+            ProbePoint::Exit => &self.exit,
         }
     }
 
     /// Arms an action.
-    pub(crate) fn arm(&self, place: Place, action: u64, at_hit: u32, act: Action) {
+    pub(crate) fn arm(&self, place: ProbePoint, action: u64, at_hit: u32, act: Callback) {
         let Ok(mut armed) = self.at(place).lock() else { return };
         armed.retain(|armed| !armed.is_done);
-        armed.push(Armed { action, at_hit, is_done: false, act });
+        armed.push(ArmedCallback { action, at_hit, is_done: false, act });
     }
 
     /// Disarms an action; returns whether it was armed.
-    pub(crate) fn disarm(&self, place: Place, action: u64) -> bool {
+    pub(crate) fn disarm(&self, place: ProbePoint, action: u64) -> bool {
         let Ok(mut armed) = self.at(place).lock() else { return false };
         armed.retain(|armed| !armed.is_done);
         let n_before = armed.len();
@@ -119,14 +119,14 @@ impl Actions {
     }
 
     /// Returns whether any action is armed.
-    pub(crate) fn is_armed(&self, place: Place) -> bool {
+    pub(crate) fn is_armed(&self, place: ProbePoint) -> bool {
         self.at(place).lock().is_ok_and(|armed| armed.iter().any(|armed| !armed.is_done))
     }
 
     /// Carries out the actions that are due. A passage on another thread, or inside an action itself, does not
     /// wait: the next passage will do it. Finished actions are freed when another one is armed, never inside the
     /// program's passage.
-    fn act(&self, place: Place, hit: u32) {
+    fn act(&self, place: ProbePoint, hit: u32) {
         let Ok(mut armed) = self.at(place).try_lock() else { return };
         for armed in armed.iter_mut().filter(|armed| !armed.is_done && armed.at_hit <= hit) {
             armed.is_done = !(armed.act)(hit);
@@ -136,16 +136,16 @@ impl Actions {
 
 /// Carries out the actions at an entry.
 pub(crate) extern "C" fn act_at_entry(context: &Context, hit: u64) {
-    act(context, Place::Entry, hit);
+    act(context, ProbePoint::Entry, hit);
 }
 
 /// Carries out the actions at an exit.
 pub(crate) extern "C" fn act_at_exit(context: &Context, hit: u64) {
-    act(context, Place::Exit, hit);
+    act(context, ProbePoint::Exit, hit);
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "numbers of passages wrap around")]
-fn act(context: &Context, place: Place, hit: u64) {
+fn act(context: &Context, place: ProbePoint, hit: u64) {
     let errno = Errno::keep();
     if let Some(actions) = context.actions() {
         actions.act(place, hit as u32);

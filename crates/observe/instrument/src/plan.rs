@@ -16,18 +16,18 @@ use crate::site::Refusal;
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 
 const JUMP_BYTES: usize = 5;
-const HOP_BYTES: usize = 2;
+const SHORT_JUMP_BYTES: usize = 2;
 const TRAP_BYTES: usize = 1;
 /// Reach of a jump of 2 bytes.
-const HOP_REACH_BYTES: usize = 127;
+const SHORT_JUMP_REACH_BYTES: usize = 127;
 
 /// Instruction by which the function is left for the stub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Departure {
+pub(crate) enum EntryPatch {
     /// A jump of 5 bytes.
     Jump,
     /// A jump of 2 bytes to one of 5 at this address.
-    Hop(usize),
+    ShortJump(usize),
     /// An int3.
     Trap,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Plan {
     /// The first byte that changes.
     pub(crate) address: usize,
     /// Instruction by which the function is left.
-    pub(crate) departure: Departure,
+    pub(crate) entry_patch: EntryPatch,
     /// Instructions that move.
     pub(crate) displaced: Vec<Instruction>,
     /// Address at which the function continues after them, if it does.
@@ -81,7 +81,7 @@ pub(crate) fn plan(body: Body) -> Result<Plan, Refusal> {
     let start = at(first.ip());
     let targets = targets(&instructions, start);
     let padding = Padding::of(body, n_bytes);
-    let own = Own {
+    let own = FunctionCode {
         instructions: &instructions[n_kept..],
         end: address + n_bytes,
         targets: &targets,
@@ -89,24 +89,27 @@ pub(crate) fn plan(body: Body) -> Result<Plan, Refusal> {
     };
     let way = own
         .displace(JUMP_BYTES, padding)
-        .map(|taken| (Departure::Jump, taken))
+        .map(|taken| (EntryPatch::Jump, taken))
         .or_else(|| {
-            Some((Departure::Hop(padding.hop(start)?), own.displace(HOP_BYTES, Padding::NONE)?))
+            Some((
+                EntryPatch::ShortJump(padding.short_jump(start)?),
+                own.displace(SHORT_JUMP_BYTES, Padding::NONE)?,
+            ))
         })
-        .or_else(|| Some((Departure::Trap, own.displace(TRAP_BYTES, Padding::NONE)?)));
-    let (departure, taken) = way.ok_or(Refusal::Empty { address })?;
+        .or_else(|| Some((EntryPatch::Trap, own.displace(TRAP_BYTES, Padding::NONE)?)));
+    let (entry_patch, taken) = way.ok_or(Refusal::Empty { address })?;
     let displaced = own.instructions[..taken].to_vec();
     if let Some(wrong) = displaced.iter().find(|moved| moved.is_invalid()) {
         return Err(Refusal::Undecodable { address, at: at(wrong.ip()) });
     }
     let back = displaced.last().filter(|last| goes_on(last)).map(|last| at(last.next_ip()));
-    let warning = warning(address, departure, targets.contains(&start))
+    let warning = warning(address, entry_patch, targets.contains(&start))
         .or_else(|| own_return::warning(address, own.instructions));
-    Ok(Plan { address: start, departure, displaced, back, warning })
+    Ok(Plan { address: start, entry_patch, displaced, back, warning })
 }
 
-fn warning(address: usize, departure: Departure, is_loop: bool) -> Option<String> {
-    if departure == Departure::Trap {
+fn warning(address: usize, entry_patch: EntryPatch, is_loop: bool) -> Option<String> {
+    if entry_patch == EntryPatch::Trap {
         return Some(format!(
             "slow probe: the function at `{address:#x}` has no room for a jump, every passage traps (2.4 us)"
         ));
@@ -119,7 +122,7 @@ fn warning(address: usize, departure: Departure, is_loop: bool) -> Option<String
 }
 
 /// Instructions of a function that may move.
-struct Own<'a> {
+struct FunctionCode<'a> {
     instructions: &'a [Instruction],
     /// End of the function.
     end: usize,
@@ -127,7 +130,7 @@ struct Own<'a> {
     start: usize,
 }
 
-impl Own<'_> {
+impl FunctionCode<'_> {
     /// Returns how many instructions have to move to free `n_bytes`, if that is possible.
     fn displace(&self, n_bytes: usize, padding: Padding) -> Option<usize> {
         let free = self.start..self.start + n_bytes;
@@ -182,9 +185,10 @@ impl Padding {
     }
 
     /// Returns the address of room for a 5-byte jump within reach of a 2-byte jump at `from`.
-    fn hop(self, from: usize) -> Option<usize> {
+    fn short_jump(self, from: usize) -> Option<usize> {
         let is_room = self.start + JUMP_BYTES <= self.end;
-        (is_room && self.start <= from + HOP_BYTES + HOP_REACH_BYTES).then_some(self.start)
+        (is_room && self.start <= from + SHORT_JUMP_BYTES + SHORT_JUMP_REACH_BYTES)
+            .then_some(self.start)
     }
 }
 
@@ -237,11 +241,11 @@ mod tests {
 
     /// Checks the departure, the number of bytes displaced, and the offset at which the function continues.
     #[track_caller]
-    fn check(own: &[u8], behind: &[u8], expected: (Departure, usize, Option<usize>)) {
+    fn check(own: &[u8], behind: &[u8], expected: (EntryPatch, usize, Option<usize>)) {
         let bytes = [own, behind].concat();
         let plan = plan(Body { address: ADDRESS, bytes: &bytes, n_bytes: own.len() }).unwrap();
         let displaced = plan.displaced.iter().map(Instruction::len).sum();
-        assert_eq!((plan.departure, displaced, plan.back.map(|back| back - ADDRESS)), expected);
+        assert_eq!((plan.entry_patch, displaced, plan.back.map(|back| back - ADDRESS)), expected);
     }
 
     #[track_caller]
@@ -256,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_jump_of_five_bytes_is_taken_where_it_fits() {
-        use Departure::Jump;
+        use EntryPatch::Jump;
         // push rbp; mov rbp, rsp; sub rsp, 8
         check(&[0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 8], &[], (Jump, 8, Some(8)));
         // mov eax, 1; ret
@@ -269,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_short_function_reaches_into_padding_that_is_none() {
-        use Departure::{Jump, Trap};
+        use EntryPatch::{Jump, Trap};
         check(&[0xc3], &NOPS, (Jump, 1, None));
         check(&[0xc3], &[0xcc; 4], (Jump, 1, None));
         check(&[0xc3], &[0; 4], (Jump, 1, None));
@@ -279,12 +283,12 @@ mod tests {
 
     #[test]
     fn what_arrives_inside_of_a_jump_forbids_it() {
-        use Departure::{Hop, Trap};
-        check(&LOOP, &NOPS, (Hop(ADDRESS + LOOP.len()), 2, Some(2)));
+        use EntryPatch::{ShortJump, Trap};
+        check(&LOOP, &NOPS, (ShortJump(ADDRESS + LOOP.len()), 2, Some(2)));
         check(&LOOP, &[], (Trap, 2, Some(2)));
         // push rdi; call rdi; pop rdi; jmp rdi: the call returns to byte 3
         let returns = [0x57, 0xff, 0xd7, 0x5f, 0xff, 0xe7];
-        check(&returns, &NOPS, (Hop(ADDRESS + returns.len()), 3, None));
+        check(&returns, &NOPS, (ShortJump(ADDRESS + returns.len()), 3, None));
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 mod installed;
 
-use crate::near::{Mappings, Near};
-use crate::site::{Action, Refusal, Site, StartError, ThreadHooks};
+use crate::near::{Mappings, NearArenas};
+use crate::site::{Callback, Refusal, Site, StartError, ThreadHooks};
 use crate::{asm, context, live, passage, shadow};
-use events::Place;
+use events::ProbePoint;
 use installed::Installed;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -21,7 +21,7 @@ pub struct Instrument {
 
 #[derive(Debug, Default)]
 struct State {
-    near: Near,
+    near: NearArenas,
     sites: HashMap<u32, Installed>,
     functions: HashMap<usize, u32>,
     ids: HashSet<u32>,
@@ -85,10 +85,10 @@ impl Instrument {
     }
 
     /// Switches an event on or off by one store. Returns false for an unknown site.
-    pub fn switch(&self, site: u32, place: Place, on: bool) -> bool {
+    pub fn switch(&self, site: u32, place: ProbePoint, on: bool) -> bool {
         let flag = match place {
-            Place::Entry => context::ENTRY,
-            Place::Exit => context::EXIT,
+            ProbePoint::Entry => context::ENTRY,
+            ProbePoint::Exit => context::EXIT,
         };
         self.with(site, |installed| {
             let is_there = installed.has(place);
@@ -102,7 +102,14 @@ impl Instrument {
     /// Arms an action at a site, to run at the first passage numbered `at_hit` or later. Returns false if
     /// the site is unknown, is not a sync point, or has no event at that place.
     #[expect(clippy::too_many_arguments, reason = "each is a plain number, named at every caller")]
-    pub fn arm(&self, site: u32, place: Place, action: u64, at_hit: u32, act: Action) -> bool {
+    pub fn arm(
+        &self,
+        site: u32,
+        place: ProbePoint,
+        action: u64,
+        at_hit: u32,
+        act: Callback,
+    ) -> bool {
         self.with(site, |installed| {
             let is_there = installed.is_sync && installed.has(place);
             if is_there {
@@ -118,7 +125,7 @@ impl Instrument {
         let state = self.state();
         let mut was_armed = false;
         for installed in state.sites.values() {
-            for place in [Place::Entry, Place::Exit] {
+            for place in [ProbePoint::Entry, ProbePoint::Exit] {
                 was_armed |= installed.actions.disarm(place, action);
                 if !installed.actions.is_armed(place) {
                     installed.context.change(armed(place), false);
@@ -130,11 +137,11 @@ impl Instrument {
 
     /// Number of passages of a sync site so far.
     #[expect(clippy::cast_possible_truncation, reason = "numbers of passages wrap around")]
-    pub fn n_hits(&self, site: u32, place: Place) -> u32 {
+    pub fn n_hits(&self, site: u32, place: ProbePoint) -> u32 {
         let state = self.state();
         state.sites.get(&site).map_or(0, |installed| match place {
-            Place::Entry => installed.context.entry.hits.load(Ordering::Acquire) as u32,
-            Place::Exit => installed.context.exit.hits.load(Ordering::Acquire) as u32,
+            ProbePoint::Entry => installed.context.entry.hits.load(Ordering::Acquire) as u32,
+            ProbePoint::Exit => installed.context.exit.hits.load(Ordering::Acquire) as u32,
         })
     }
 
@@ -185,9 +192,9 @@ impl State {
     }
 }
 
-fn armed(place: Place) -> u8 {
+fn armed(place: ProbePoint) -> u8 {
     match place {
-        Place::Entry => context::ARMED_ENTRY,
-        Place::Exit => context::ARMED_EXIT,
+        ProbePoint::Entry => context::ARMED_ENTRY,
+        ProbePoint::Exit => context::ARMED_EXIT,
     }
 }

@@ -207,7 +207,7 @@ pub enum Refusal {
     #[error(
         "thread {tid} (`{name}`) does not take signal {signal} in time, the code stays as it was: try again, or name the function at the start"
     )]
-    Deaf {
+    Unresponsive {
         /// Id of the thread.
         tid: u32,
         /// Name of the thread.
@@ -257,9 +257,9 @@ pub enum StartError {
     Twice,
 }
 
-/// Action, carried out by the thread that passes a site, with all registers saved: it may call functions of
+/// Callback of an action, called by the thread that passes a site, with all registers saved: it may call functions of
 /// the program. Takes the number of the passage; returns whether to stay armed.
-pub type Action = Box<dyn FnMut(u32) -> bool + Send>;
+pub type Callback = Box<dyn FnMut(u32) -> bool + Send>;
 
 #[cfg(test)]
 mod tests {
@@ -274,8 +274,14 @@ mod tests {
     #[test]
     fn every_refusal_can_be_acted_on() {
         let name = || "solver".to_owned();
-        check(&Refusal::Deaf { tid: 7, name: name(), signal: 40 }, "thread 7 (`solver`) does not");
-        check(&Refusal::Deaf { tid: 7, name: name(), signal: 40 }, "in time, the code stays as it");
+        check(
+            &Refusal::Unresponsive { tid: 7, name: name(), signal: 40 },
+            "thread 7 (`solver`) does not",
+        );
+        check(
+            &Refusal::Unresponsive { tid: 7, name: name(), signal: 40 },
+            "in time, the code stays as it",
+        );
         check(
             &Refusal::SignalBlocked { tid: 7, name: name(), signal: 5 },
             "name the function at the",

@@ -1,7 +1,7 @@
 //! Generated code of a site, in near memory: the stub, which jumps to the routine, executes the displaced instructions
 //! and jumps back; and the code that reads the attributes.
 
-use crate::gather::{Moment, gather};
+use crate::capture::{Moment, capture};
 use crate::near::Arena;
 use crate::plan::{Plan, is_call};
 use crate::site::{Refusal, Site};
@@ -22,7 +22,7 @@ pub(crate) fn n_code_bytes_max(site: &Site) -> usize {
 
 /// Addresses of the code that reads the attributes of a site; 0 without attributes.
 #[derive(Debug)]
-pub(crate) struct Gathers {
+pub(crate) struct CaptureCode {
     pub(crate) at_entry: usize,
     pub(crate) at_exit: usize,
     /// For a tail call, which has no return value.
@@ -35,16 +35,16 @@ pub(crate) struct Stub {
     /// Address of the first byte.
     pub(crate) address: usize,
     /// Address of the displaced instructions.
-    pub(crate) inside: usize,
+    pub(crate) displaced: usize,
     /// Address of each displaced instruction and of its copy.
     pub(crate) moved: Vec<(usize, usize)>,
 }
 
 /// Writes the code that reads the attributes of a site.
-pub(crate) fn write_gathers(site: &Site, arena: &mut Arena) -> Result<Gathers, Refusal> {
+pub(crate) fn write_capture_code(site: &Site, arena: &mut Arena) -> Result<CaptureCode, Refusal> {
     let mut write = |point: &Option<crate::site::Point>, moment| {
         let Some(point) = point else { return Ok(0) };
-        let code = gather(&point.attributes, point.event, moment)
+        let code = capture(&point.attributes, point.event, moment)
             .map_err(|error| immovable(site.function, &error))?;
         if code.is_empty() {
             return Ok(0);
@@ -54,7 +54,7 @@ pub(crate) fn write_gathers(site: &Site, arena: &mut Arena) -> Result<Gathers, R
         arena.add_code(&bytes);
         Ok(address)
     };
-    Ok(Gathers {
+    Ok(CaptureCode {
         at_entry: write(&site.entry, Moment::Entered)?,
         at_exit: write(&site.exit, Moment::Returned)?,
         at_jump: write(&site.exit, Moment::Jumped)?,
@@ -67,8 +67,8 @@ pub(crate) fn write_stub(plan: &Plan, context: usize, arena: &mut Arena) -> Resu
     let (bytes, moved) =
         stub(plan, context, address).map_err(|error| immovable(plan.address, &error))?;
     arena.add_code(&bytes);
-    let inside = moved.first().map_or(address, |(_, copy)| *copy);
-    Ok(Stub { address, inside, moved })
+    let displaced = moved.first().map_or(address, |(_, copy)| *copy);
+    Ok(Stub { address, displaced, moved })
 }
 
 fn immovable(address: usize, error: &IcedError) -> Refusal {

@@ -74,8 +74,10 @@ fn body(entry: &Entry<'_>, passed: &str) -> String {
         "Session_init" => format!(
             "    let begin = process::Begin::now();\n    {real}    if fortran::succeeded(p_ierror) {{ process::session_started({number}, begin) }}\n"
         ),
-        "Finalize" => format!("    process::finishing({number});\n    {real}"),
-        "Session_finalize" => format!("    process::session_finishing({number});\n    {real}"),
+        "Finalize" => format!("    process::before_finalize({number});\n    {real}"),
+        "Session_finalize" => {
+            format!("    process::before_session_finalize({number});\n    {real}")
+        }
         _ => counted(entry, passed),
     }
 }

@@ -65,8 +65,10 @@ fn body(number: usize, operation: &Operation, names: &[String]) -> String {
         "Session_init" => format!(
             "    let begin = process::Begin::now();\n    {real}    if result == 0 {{ process::session_started({number}, begin) }}\n    result\n"
         ),
-        "Finalize" => format!("    process::finishing({number});\n    {last}"),
-        "Session_finalize" => format!("    process::session_finishing({number});\n    {last}"),
+        "Finalize" => format!("    process::before_finalize({number});\n    {last}"),
+        "Session_finalize" => {
+            format!("    process::before_session_finalize({number});\n    {last}")
+        }
         _ => counted(number, operation, &passed),
     }
 }

@@ -66,7 +66,7 @@ extern "C" fn live(_nothing: *mut c_void) -> *mut c_void {
         let len = TEXT.len.load(Ordering::Acquire);
         // SAFETY: written before this thread was started, and not again while it is.
         let text = unsafe { std::slice::from_raw_parts(TEXT.bytes.get().cast::<u8>(), len) };
-        next::came_last();
+        next::mark_loaded_last();
         if let Some(control) = Options::from_text(text).and_then(process::join) {
             control.listen_here();
         }

@@ -27,7 +27,7 @@ pub(crate) fn hide_wrappers() {
     let objects = object::all();
     let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
     if objects.iter().any(Object::is_mpi_library) {
-        own.hide(|name| name.to_bytes().starts_with(b"MPI_") && next::find(name).is_null());
+        own.hide(|name| name.to_bytes().starts_with(b"MPI_") && next::real_symbol(name).is_null());
     } else {
         IS_LOADED_LATER.store(true, Ordering::Relaxed);
         own.hide(|name| is_wrapper(name) && !is_entrance(name));
@@ -36,7 +36,7 @@ pub(crate) fn hide_wrappers() {
 
 /// Returns the wrappers of functions that the library has.
 fn wrappers() -> HashMap<&'static CStr, usize> {
-    let wrappers = EXPORTS.iter().filter(|(name, _)| !next::find(name).is_null());
+    let wrappers = EXPORTS.iter().filter(|(name, _)| !next::real_symbol(name).is_null());
     wrappers.map(|(name, wrapper)| (*name, *wrapper as usize)).collect()
 }
 
@@ -71,7 +71,8 @@ pub(crate) fn bind_attached() {
     let objects = object::all();
     let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
     // Looked up in our own table: the linker would find the library's functions first.
-    let is_wanted = |name: &CStr| is_guard(name) || is_wrapper(name) && !next::find(name).is_null();
+    let is_wanted =
+        |name: &CStr| is_guard(name) || is_wrapper(name) && !next::real_symbol(name).is_null();
     let wrappers: HashMap<&CStr, usize> =
         own.exports().filter(|(name, _)| is_wanted(name)).collect();
     object::for_each(|object| {

@@ -75,7 +75,7 @@ impl Call {
             }
         }
         // SAFETY: the calling thread's own state.
-        if goes_on && unsafe { (*thread).facts.fortran_calls_c } {
+        if goes_on && unsafe { (*thread).library.fortran_calls_c } {
             words.fortran_address = address;
             return None;
         }

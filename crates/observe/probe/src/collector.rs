@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Announces a new segment; starts a collector if none is running.
-pub(crate) fn greet(folder: &Path, program: Option<&Path>) {
+pub(crate) fn announce_start(folder: &Path, program: Option<&Path>) {
     ring_doorbell(folder);
     if !is_collected(folder) {
         let is_first =
@@ -26,7 +26,7 @@ pub(crate) fn greet(folder: &Path, program: Option<&Path>) {
 }
 
 /// Announces the final numbers; waits up to 2 s for a collector that may die with this rank.
-pub(crate) fn part(folder: &Path, program: Option<&Path>, final_taken: &AtomicU32) {
+pub(crate) fn announce_end(folder: &Path, program: Option<&Path>, final_taken: &AtomicU32) {
     ring_doorbell(folder);
     if is_started_by_run(folder) {
         return;

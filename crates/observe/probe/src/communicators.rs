@@ -4,7 +4,7 @@
 //! few entries per thread that are checked first during a call.
 
 use crate::handle::Handle;
-use crate::library::Facts;
+use crate::library::MpiLibrary;
 use crate::{pmpi, process};
 use mpi_abi::Library;
 use std::collections::HashMap;
@@ -41,24 +41,24 @@ impl Communicator {
         peer.and_then(|rank| i32::try_from(*rank).ok()).unwrap_or(events::call::OUTSIDE_WORLD)
     }
 
-    fn new(comm: usize, facts: &Facts) -> Option<Self> {
+    fn new(comm: usize, library: &MpiLibrary) -> Option<Self> {
         let is_inter = pmpi::comm_is_inter(comm)?;
         let group = pmpi::comm_peer_group(comm, is_inter)?;
-        let world_ranks = world_ranks(group, facts);
+        let world_ranks = world_ranks(group, library);
         pmpi::group_free(group);
         let rank = pmpi::comm_rank(comm)?;
         Some(Self {
             rank: rank.into(),
             n_ranks: count(pmpi::comm_size(comm)),
             is_inter,
-            outdegree: outdegree(comm, rank, facts.library),
+            outdegree: outdegree(comm, rank, library.family),
             ..Self::of_ranks(world_ranks?)
         })
     }
 
-    fn of_window(win: usize, facts: &Facts) -> Option<Self> {
+    fn of_window(win: usize, library: &MpiLibrary) -> Option<Self> {
         let group = pmpi::win_group(win)?;
-        let world_ranks = world_ranks(group, facts);
+        let world_ranks = world_ranks(group, library);
         pmpi::group_free(group);
         Some(Self::of_ranks(world_ranks?))
     }
@@ -76,12 +76,12 @@ impl Communicator {
 }
 
 /// Returns the world ranks of a group's members.
-fn world_ranks(group: usize, facts: &Facts) -> Option<Box<[u32]>> {
+fn world_ranks(group: usize, library: &MpiLibrary) -> Option<Box<[u32]>> {
     let ranks: Vec<c_int> = (0..pmpi::group_size(group)?).collect();
     if !process::has_world() {
         return Some(vec![OUTSIDE; ranks.len()].into());
     }
-    let world_group = pmpi::comm_peer_group(facts.world, false)?;
+    let world_group = pmpi::comm_peer_group(library.world, false)?;
     let translated = pmpi::group_translate(group, &ranks, world_group);
     pmpi::group_free(world_group);
     Some(translated?.into_iter().map(|rank| u32::try_from(rank).unwrap_or(OUTSIDE)).collect())
@@ -124,17 +124,17 @@ pub(crate) enum Scope {
     Window,
 }
 
-type Known = HashMap<(Scope, usize), Arc<Communicator>>;
+type CommunicatorCache = HashMap<(Scope, usize), Arc<Communicator>>;
 
 /// All communicators and windows seen so far, by C handle.
-static KNOWN: RwLock<Option<Known>> = RwLock::new(None);
+static CACHE: RwLock<Option<CommunicatorCache>> = RwLock::new(None);
 /// Incremented whenever a handle is freed and may be reused.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Forgets a handle that is about to be freed.
 pub(crate) fn forget(scope: Scope, handle: Handle) {
-    let handle = process::facts().and_then(|facts| c_handle(scope, handle, facts));
-    if let (Some(handle), Ok(mut known)) = (handle, KNOWN.write())
+    let handle = process::library().and_then(|library| c_handle(scope, handle, library));
+    if let (Some(handle), Ok(mut known)) = (handle, CACHE.write())
         && let Some(known) = known.as_mut()
     {
         known.remove(&(scope, handle));
@@ -144,14 +144,14 @@ pub(crate) fn forget(scope: Scope, handle: Handle) {
 
 /// Forgets all handles: from now on the program's frees are not intercepted.
 pub(crate) fn forget_all() {
-    if let Ok(mut known) = KNOWN.write() {
+    if let Ok(mut known) = CACHE.write() {
         *known = None;
     }
     GENERATION.fetch_add(1, Ordering::Release);
 }
 
-fn c_handle(scope: Scope, handle: Handle, facts: &Facts) -> Option<usize> {
-    facts.c_handle(
+fn c_handle(scope: Scope, handle: Handle, library: &MpiLibrary) -> Option<usize> {
+    library.c_handle(
         handle,
         match scope {
             Scope::Communicator => pmpi::comm_from_fortran,
@@ -160,16 +160,16 @@ fn c_handle(scope: Scope, handle: Handle, facts: &Facts) -> Option<usize> {
     )
 }
 
-fn find(scope: Scope, handle: Handle, facts: &Facts) -> Option<Arc<Communicator>> {
-    let key = (scope, c_handle(scope, handle, facts)?);
-    if let Some(found) = KNOWN.read().ok()?.as_ref().and_then(|known| known.get(&key)) {
+fn find(scope: Scope, handle: Handle, library: &MpiLibrary) -> Option<Arc<Communicator>> {
+    let key = (scope, c_handle(scope, handle, library)?);
+    if let Some(found) = CACHE.read().ok()?.as_ref().and_then(|known| known.get(&key)) {
         return Some(Arc::clone(found));
     }
     let made = Arc::new(match scope {
-        Scope::Communicator => Communicator::new(key.1, facts)?,
-        Scope::Window => Communicator::of_window(key.1, facts)?,
+        Scope::Communicator => Communicator::new(key.1, library)?,
+        Scope::Window => Communicator::of_window(key.1, library)?,
     });
-    KNOWN.write().ok()?.get_or_insert_default().insert(key, Arc::clone(&made));
+    CACHE.write().ok()?.get_or_insert_default().insert(key, Arc::clone(&made));
     process::define_communicator(made.id, &made.world_ranks);
     Some(made)
 }
@@ -190,19 +190,19 @@ impl Recent {
         &mut self,
         scope: Scope,
         handle: Handle,
-        facts: &Facts,
+        library: &MpiLibrary,
     ) -> Option<&Communicator> {
         let generation = GENERATION.load(Ordering::Acquire);
         if self.generation != generation {
             self.entries = Default::default();
             self.generation = generation;
         }
-        let mixed = handle.masked(facts.handle_mask).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed = handle.masked(library.handle_mask).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let place = mixed >> (usize::BITS - N_RECENT.trailing_zeros());
         let entry = self.entries.get_mut(place)?;
         let is_hit = matches!(entry, Some((known, of, _)) if (*known, *of) == (scope, handle));
         if !is_hit {
-            *entry = Some((scope, handle, find(scope, handle, facts)?));
+            *entry = Some((scope, handle, find(scope, handle, library)?));
         }
         entry.as_ref().map(|(.., communicator)| &**communicator)
     }

@@ -21,7 +21,7 @@ pub(crate) enum Done {
 impl Call {
     #[inline(always)]
     fn request_bytes(&mut self) -> usize {
-        if self.is_fortran { 4 } else { self.thread().facts.request_bytes }
+        if self.is_fortran { 4 } else { self.thread().library.request_bytes }
     }
 
     /// Notes the request that the call started.

@@ -13,10 +13,10 @@
 
 mod actions;
 mod change;
+mod control_thread;
 mod library;
 mod memory;
 mod modules;
-mod own_thread;
 mod problem;
 mod sites;
 
@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use wire::{Answer, Order};
 
-pub(crate) use own_thread::{name_and_mark, start};
+pub(crate) use control_thread::{name_and_mark, start};
 
 /// Longest wait of `MPI_Init` for the plan without a collector.
 const LONGEST_START_ALONE: Duration = Duration::from_secs(3);
@@ -43,16 +43,16 @@ const START_STEP: Duration = Duration::from_secs(1);
 /// Longest wait of `MPI_Finalize` for the probes to be switched off.
 const LONGEST_END: Duration = Duration::from_secs(2);
 /// Longest time between two polls of the mailbox when no wake-up arrives.
-const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_secs(60);
 /// The same in a program that was attached to, where the control thread must notice that its collector is gone.
-const LONGEST_TRUST: Duration = Duration::from_secs(5);
+const ATTACHED_POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Number of polls without a collector after which the control thread detaches by itself.
-const N_ALONE_MAX: u32 = 3;
+const N_LOST_POLLS_MAX: u32 = 3;
 /// Time between polls while records wait for room in a ring.
-const SOON: Duration = Duration::from_millis(50);
+const PENDING_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// No thread executes orders.
-const SILENT: u32 = 0;
+const IDLE: u32 = 0;
 /// The control thread executes orders.
 const LISTENING: u32 = 1;
 /// The control thread is asked to end.
@@ -60,7 +60,7 @@ const ENDING: u32 = 2;
 /// The control thread has ended.
 const ENDED: u32 = 3;
 
-static STATE: AtomicU32 = AtomicU32::new(SILENT);
+static STATE: AtomicU32 = AtomicU32::new(IDLE);
 /// Bell rung by threads of the program; stays in place after the control thread has ended.
 static BELL: AtomicPtr<Bell> = AtomicPtr::new(null_mut());
 
@@ -139,8 +139,8 @@ impl Control {
             return;
         }
         STATE.store(LISTENING, Ordering::Release);
-        if let Err(errno) = own_thread::start_with(Box::new(move || self.listen())) {
-            STATE.store(SILENT, Ordering::Release);
+        if let Err(errno) = control_thread::start_with(Box::new(move || self.listen())) {
+            STATE.store(IDLE, Ordering::Release);
             segment.refuse_control(errno);
         }
     }
@@ -153,46 +153,47 @@ impl Control {
 
     /// Main loop of the control thread.
     fn listen(mut self) {
-        let mut n_alone = 0;
-        let sleep = if process::is_attached() { LONGEST_TRUST } else { LONGEST_SLEEP };
+        let mut n_lost_polls = 0;
+        let sleep = if process::is_attached() { ATTACHED_POLL_INTERVAL } else { POLL_INTERVAL };
         while STATE.load(Ordering::Acquire) == LISTENING && !self.is_over {
             let n_rings = self.orders.bell().n_rings();
             self.carry_out_all();
-            let is_all_told = self.tell_rest();
+            let is_flushed = self.flush_pending();
             if STATE.load(Ordering::Acquire) == LISTENING && !self.is_over {
-                let at_most = if is_all_told { sleep } else { SOON };
+                let at_most = if is_flushed { sleep } else { PENDING_POLL_INTERVAL };
                 self.orders.bell().wait(n_rings, at_most);
             }
-            n_alone = if process::is_alone(&self.folder) { n_alone + 1 } else { 0 };
-            if N_ALONE_MAX <= n_alone && !self.is_over {
+            n_lost_polls =
+                if process::has_lost_collector(&self.folder) { n_lost_polls + 1 } else { 0 };
+            if N_LOST_POLLS_MAX <= n_lost_polls && !self.is_over {
                 self.detach();
                 process::detached();
             }
         }
         if !self.is_over {
-            self.fall_silent();
+            self.deactivate();
         }
         if let Some(ring) = self.ring {
             ring.detach();
         }
         STATE.store(ENDED, Ordering::Release);
-        own_thread::wake_all(&STATE);
+        control_thread::wake_all(&STATE);
     }
 
     /// Withdraws all actions and switches all events off; probes stay installed.
-    fn fall_silent(&mut self) {
+    fn deactivate(&mut self) {
         self.actions.withdraw_all();
         self.sites.switch_off();
-        self.tell_rest();
+        self.flush_pending();
     }
 
     /// Appends records of changes that found no room in the ring of the thread that carried them out;
     /// returns false if some found no room in the control thread's ring either.
-    fn tell_rest(&mut self) -> bool {
+    fn flush_pending(&mut self) -> bool {
         let ring = &mut self.ring;
-        self.actions.tell_rest(|record| {
+        self.actions.flush_pending(|record| {
             if ring.is_none() {
-                *ring = process::attach_thread(own_thread::tid()).map(|(writer, ..)| writer);
+                *ring = process::attach_thread(control_thread::tid()).map(|(writer, ..)| writer);
             }
             ring.as_mut().is_some_and(|ring| ring.append(&record.into()))
         })
@@ -242,7 +243,7 @@ impl Control {
 
     /// Removes all probes and stops executing orders.
     fn detach(&mut self) -> Answer {
-        self.fall_silent();
+        self.deactivate();
         self.is_over = true;
         STATE.store(ENDED, Ordering::Release);
         Answer::Detached { refused: self.sites.remove_all() }
@@ -255,6 +256,6 @@ pub(crate) fn end() {
         STATE.compare_exchange(LISTENING, ENDING, Ordering::AcqRel, Ordering::Acquire).is_ok();
     if is_listening {
         wake();
-        own_thread::wait_while(&STATE, ENDING, LONGEST_END);
+        control_thread::wait_while(&STATE, ENDING, LONGEST_END);
     }
 }

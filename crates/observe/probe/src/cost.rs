@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "calls through the way of a real call")]
 
 use crate::call::Call;
-use crate::library::Facts;
+use crate::library::MpiLibrary;
 use crate::thread;
 use crate::wrappers::MPI_SEND;
 use ring::clock;
@@ -15,7 +15,7 @@ const N_ROUNDS: usize = 8;
 
 /// Returns the time added to a call in ps: the fastest of a few rounds over a scratch segment, since noise
 /// only adds time; 0 if there is no room for the segment.
-pub(crate) fn ps_per_call(folder: &Path, facts: &Facts, is_traced: bool) -> u64 {
+pub(crate) fn ps_per_call(folder: &Path, library: &MpiLibrary, is_traced: bool) -> u64 {
     let path = folder.join(format!("{}.cost", std::process::id()));
     let n_records = if is_traced { 4096 } else { 0 };
     let capacity = Capacity {
@@ -27,7 +27,7 @@ pub(crate) fn ps_per_call(folder: &Path, facts: &Facts, is_traced: bool) -> u64 
     let segment = SegmentWriter::create(&path, capacity, 0);
     let _gone = std::fs::remove_file(&path);
     let Some(writer) = segment.ok().and_then(|segment| segment.attach_thread(0)) else { return 0 };
-    let scratch = Box::into_raw(Box::new(thread::new(writer, *facts)));
+    let scratch = Box::into_raw(Box::new(thread::new(writer, *library)));
     let fastest = (0..N_ROUNDS).map(|_| round(scratch)).min().unwrap_or(0);
     // SAFETY: made above, with no other reference.
     drop(unsafe { Box::from_raw(scratch) });

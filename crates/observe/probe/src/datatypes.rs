@@ -1,7 +1,7 @@
 //! Sizes of datatypes, cached by each thread so that MPI is asked only once.
 
 use crate::handle::Handle;
-use crate::library::Facts;
+use crate::library::MpiLibrary;
 use crate::pmpi;
 use mpi_abi::Library;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,8 +35,8 @@ const NOTHING: Handle = Handle::NOTHING;
 impl Sizes {
     /// Returns the bytes of data in `n` elements.
     #[inline(always)]
-    pub(crate) fn bytes_of(&mut self, n: u64, datatype: Handle, facts: &Facts) -> u64 {
-        let mixed = datatype.masked(facts.handle_mask).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    pub(crate) fn bytes_of(&mut self, n: u64, datatype: Handle, library: &MpiLibrary) -> u64 {
+        let mixed = datatype.masked(library.handle_mask).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let place = mixed >> (usize::BITS - N_SIZES.trailing_zeros());
         let generation = GENERATION.load(Ordering::Acquire);
         let entry = self.entries[place % N_SIZES];
@@ -44,19 +44,25 @@ impl Sizes {
             return n.wrapping_mul(entry.1);
         }
         // For 0 elements libraries accept any datatype, even one whose size they would not tell.
-        if n == 0 { 0 } else { n.wrapping_mul(self.ask(datatype, place, generation, facts)) }
+        if n == 0 { 0 } else { n.wrapping_mul(self.ask(datatype, place, generation, library)) }
     }
 
     #[cold]
     #[inline(never)]
-    fn ask(&mut self, datatype: Handle, place: usize, generation: u32, facts: &Facts) -> u64 {
+    fn ask(
+        &mut self,
+        datatype: Handle,
+        place: usize,
+        generation: u32,
+        library: &MpiLibrary,
+    ) -> u64 {
         if self.generation != generation {
             self.entries = [(NOTHING, 0); N_SIZES];
             self.generation = generation;
         }
-        let handle = facts.c_handle(datatype, pmpi::type_from_fortran);
+        let handle = library.c_handle(datatype, pmpi::type_from_fortran);
         let bytes = handle.and_then(pmpi::type_size).unwrap_or(0);
-        if handle.is_some_and(|handle| is_kept(handle, facts)) {
+        if handle.is_some_and(|handle| is_kept(handle, library)) {
             self.entries[place % N_SIZES] = (datatype, bytes);
         }
         bytes
@@ -66,6 +72,6 @@ impl Sizes {
 /// Returns whether a size may be cached. MPICH creates a datatype for an array section that `mpi_f08`
 /// passes, and frees it without an intercepted call: there, only predefined datatypes (handles of its kind
 /// 1) are cached.
-fn is_kept(handle: usize, facts: &Facts) -> bool {
-    facts.library != Library::Mpich || (handle >> 30) & 3 == 1
+fn is_kept(handle: usize, library: &MpiLibrary) -> bool {
+    library.family != Library::Mpich || (handle >> 30) & 3 == 1
 }

@@ -1,6 +1,6 @@
 //! Rank and size of this process in its world: from MPI, or from the environment where MPI must not be called.
 
-use crate::library::Facts;
+use crate::library::MpiLibrary;
 use crate::{launcher, pmpi};
 
 /// Place of this process in its world.
@@ -17,15 +17,15 @@ pub(crate) struct Identity {
 impl Identity {
     /// Asks MPI. Call it after `MPI_Init`, in the thread that called `MPI_Init`.
     pub(crate) fn from_mpi() -> Option<Self> {
-        let facts = Facts::detect()?;
-        let rank = u32::try_from(pmpi::comm_rank(facts.world)?).ok()?;
-        let size = u32::try_from(pmpi::comm_size(facts.world)?).ok()?;
-        Some(Self { rank, size, is_spawned: facts.is_spawned() })
+        let library = MpiLibrary::detect()?;
+        let rank = u32::try_from(pmpi::comm_rank(library.world)?).ok()?;
+        let size = u32::try_from(pmpi::comm_size(library.world)?).ok()?;
+        Some(Self { rank, size, is_spawned: library.is_spawned() })
     }
 
     /// Reads the environment, in a program that uses sessions.
     pub(crate) fn of_session() -> Option<Self> {
-        let is_spawned = Facts::detect()?.is_spawned();
+        let is_spawned = MpiLibrary::detect()?.is_spawned();
         Some(Self { is_spawned, ..Self::from_environment()? })
     }
 

@@ -6,11 +6,11 @@ use crate::{next, pmpi};
 use mpi_abi::Library;
 use std::ffi::{CString, c_void};
 
-/// Facts about the library that a call needs.
+/// The MPI library and its constants that a call needs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Facts {
+pub(crate) struct MpiLibrary {
     /// Family of the library.
-    pub(crate) library: Library,
+    pub(crate) family: Library,
     /// Mask of the register bits that belong to a handle.
     pub(crate) handle_mask: usize,
     /// `MPI_COMM_WORLD` in C.
@@ -35,25 +35,25 @@ pub(crate) struct Facts {
     pub(crate) fortran_calls_c: bool,
 }
 
-impl Facts {
+impl MpiLibrary {
     /// Examines the process; `None` if it has no known library.
     pub(crate) fn detect() -> Option<Self> {
         let init = next::c(usize::from(crate::wrappers::MPI_SEND))?;
         let has_symbol = |name: &str| address_of(name) != 0;
-        let library = Library::detect(&next::file_name_of(init), has_symbol)?;
-        let constants = library.constants();
+        let family = Library::detect(&next::file_name_of(init), has_symbol)?;
+        let constants = family.constants();
         let handle_mask = if constants.handle_bytes == 8 { usize::MAX } else { 0xffff_ffff };
-        let fortran = library.classic_fortran();
+        let fortran = family.classic_fortran();
         let fortran_address = |address: Option<mpi_abi::FortranAddress>| match address {
             Some(mpi_abi::FortranAddress::Of(symbol)) => global_address_of(symbol),
             _ => 0,
         };
         Some(Self {
-            library,
+            family,
             handle_mask,
             world: value(constants.comm_world),
             // Open MPI numbers the handle 0; in MPICH both languages have the same numbers.
-            world_fortran: Handle::fortran(if library == Library::Mpich { 0x4400_0000 } else { 0 }),
+            world_fortran: Handle::fortran(if family == Library::Mpich { 0x4400_0000 } else { 0 }),
             byte: value(constants.byte),
             comm_null: value(constants.comm_null),
             in_place: [
@@ -67,7 +67,7 @@ impl Facts {
             proc_null: constants.proc_null.into(),
             root: constants.root.into(),
             request_bytes: constants.handle_bytes,
-            fortran_calls_c: library != Library::OpenMpi,
+            fortran_calls_c: family != Library::OpenMpi,
         })
     }
 
@@ -77,7 +77,7 @@ impl Facts {
         handle: Handle,
         convert: fn(i32) -> Option<usize>,
     ) -> Option<usize> {
-        if handle.is_fortran() && self.library == Library::OpenMpi {
+        if handle.is_fortran() && self.family == Library::OpenMpi {
             return convert(handle.number());
         }
         Some(handle.masked(self.handle_mask & (usize::MAX >> 1)))
@@ -102,7 +102,7 @@ fn address_of(symbol: &str) -> usize {
     if global != 0 {
         return global;
     }
-    CString::new(symbol).map_or(0, |symbol| next::find(&symbol).addr())
+    CString::new(symbol).map_or(0, |symbol| next::real_symbol(&symbol).addr())
 }
 
 /// Returns the address of the definition that the program uses; 0 if there is none.

@@ -38,20 +38,20 @@ fn known(slot: &AtomicPtr<c_void>) -> Option<Function> {
 #[cold]
 #[inline(never)]
 fn resolve(slot: &AtomicPtr<c_void>, names: &[&CStr]) -> Option<Function> {
-    let address = names.iter().map(|name| find(name)).find(|address| !address.is_null())?;
+    let address = names.iter().map(|name| real_symbol(name)).find(|address| !address.is_null())?;
     slot.store(address, Ordering::Relaxed);
     known(slot)
 }
 
 /// Notes that this library was loaded last: there is no next definition after it.
-pub(crate) fn came_last() {
+pub(crate) fn mark_loaded_last() {
     IS_LAST.store(true, Ordering::Relaxed);
 }
 
 static IS_LAST: AtomicBool = AtomicBool::new(false);
 
 /// Finds the next definition of a symbol after ours, wherever the MPI library was loaded from.
-pub(crate) fn find(name: &CStr) -> *mut c_void {
+pub(crate) fn real_symbol(name: &CStr) -> *mut c_void {
     if IS_LAST.load(Ordering::Relaxed) {
         let address = find_in_mpi_libraries(name);
         // SAFETY: forgets our failed look-up, so that the program does not find its error.

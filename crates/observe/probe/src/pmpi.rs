@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 macro_rules! ask {
     ($name:literal, $($value:expr => $type:ty),*) => {{
         static SLOT: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
-        let address = *SLOT.get_or_init(|| next::find($name).addr());
+        let address = *SLOT.get_or_init(|| next::real_symbol($name).addr());
         type Real = unsafe extern "C" fn($($type),*) -> c_int;
         // SAFETY: 0 becomes `None`; anything else is the PMPI function of this name and signature.
         let real = unsafe { std::mem::transmute::<usize, Option<Real>>(address) };
@@ -21,7 +21,7 @@ macro_rules! ask {
 macro_rules! from_fortran {
     ($name:literal, $number:expr) => {{
         static SLOT: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
-        let address = *SLOT.get_or_init(|| next::find($name).addr());
+        let address = *SLOT.get_or_init(|| next::real_symbol($name).addr());
         // SAFETY: 0 becomes `None`; anything else is the PMPI function of this name and signature.
         let real = unsafe {
             std::mem::transmute::<usize, Option<unsafe extern "C" fn(c_int) -> usize>>(address)

@@ -5,7 +5,7 @@
 use crate::call::Call;
 use crate::control::{self, Control};
 use crate::identity::Identity;
-use crate::library::Facts;
+use crate::library::MpiLibrary;
 use crate::options::Options;
 use crate::{binding, collector, communicators, cost, pmpi, probes, thread, tls};
 use ring::clock;
@@ -32,7 +32,7 @@ static N_SESSIONS: AtomicU32 = AtomicU32::new(0);
 
 struct Process {
     segment: SegmentWriter,
-    facts: Facts,
+    library: MpiLibrary,
     folder: PathBuf,
     options: Options,
 }
@@ -64,13 +64,13 @@ pub(crate) fn world_size() -> u32 {
 
 /// Returns a block for the calling thread, and whether it records MPI calls; `None` without room (which is
 /// counted).
-pub(crate) fn attach_thread(tid: u32) -> Option<(ThreadWriter, Facts, bool)> {
+pub(crate) fn attach_thread(tid: u32) -> Option<(ThreadWriter, MpiLibrary, bool)> {
     let process = process()?;
     let writer = process.segment.attach_thread(tid)?;
     if is_attached() && tid == std::process::id() {
         process.segment.header().main_thread.store(writer.idx(), Ordering::Relaxed);
     }
-    Some((writer, process.facts, process.options.is_traced))
+    Some((writer, process.library, process.options.is_traced))
 }
 
 /// Returns whether there is an `MPI_COMM_WORLD`; in a program of sessions, MPI must not be asked about it.
@@ -78,9 +78,9 @@ pub(crate) fn has_world() -> bool {
     !IS_OF_SESSIONS.load(Ordering::Relaxed)
 }
 
-/// Facts about the library, while calls are counted.
-pub(crate) fn facts() -> Option<&'static Facts> {
-    process().filter(|_| is_running()).map(|process| &process.facts)
+/// The MPI library, while calls are counted.
+pub(crate) fn library() -> Option<&'static MpiLibrary> {
+    process().filter(|_| is_running()).map(|process| &process.library)
 }
 
 /// Defines a communicator for readers; ranks outside the world are `u32::MAX`.
@@ -146,7 +146,7 @@ fn start(identity: &Identity) -> bool {
     };
     attach_main(process);
     let control = process.options.is_tuned.then(|| process.listen()).flatten();
-    process.show();
+    process.publish();
     if let Some(mut control) = control {
         control.listen_at_start();
         control.go_on_in_thread(&process.segment);
@@ -164,7 +164,7 @@ pub(crate) fn join(options: Options) -> Option<Control> {
     let control = process.listen();
     if control.is_some() {
         binding::bind_attached();
-        process.show();
+        process.publish();
     } else {
         // Without orders, nothing could end monitoring.
         leave(process);
@@ -179,7 +179,7 @@ fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
     if is_known() {
         return None;
     }
-    let facts = Facts::detect()?;
+    let library = MpiLibrary::detect()?;
     let (folder, node) = node_folder(&options)?;
     WORLD_SIZE.store(identity.size, Ordering::Relaxed);
     let capacity = Capacity {
@@ -192,7 +192,7 @@ fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
     let segment = SegmentWriter::create(&folder.join(name), capacity, started_ticks).ok()?;
     describe(&segment, identity, &node, &options.launch());
     let process: &'static Process =
-        Box::leak(Box::new(Process { segment, facts, folder, options }));
+        Box::leak(Box::new(Process { segment, library, folder, options }));
     PROCESS.store(std::ptr::from_ref(process).cast_mut(), Ordering::Release);
     thread::watch_ends();
     HAS_FORK_HANDLER.call_once(|| {
@@ -200,7 +200,7 @@ fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
         unsafe { libc::pthread_atfork(None, None, Some(in_forked_child)) };
     });
     PHASE.store(RUNNING, Ordering::Release);
-    let cost_ps = cost::ps_per_call(&process.folder, &process.facts, process.options.is_traced);
+    let cost_ps = cost::ps_per_call(&process.folder, &process.library, process.options.is_traced);
     process.segment.header().cost_ps_per_call.store(cost_ps, Ordering::Relaxed);
     Some(process)
 }
@@ -211,12 +211,12 @@ impl Process {
     }
 
     /// Makes the segment visible to collectors, and makes sure that there is a collector.
-    fn show(&self) {
+    fn publish(&self) {
         self.segment.publish();
-        collector::greet(&self.folder, self.options.collector.as_deref());
+        collector::announce_start(&self.folder, self.options.collector.as_deref());
     }
 
-    /// Writes the facts that are known only at the end.
+    /// Writes what is known only at the end.
     fn write_last(&self, end_ticks: u64) {
         self.segment.write_modules(modules().as_bytes());
         let header = self.segment.header();
@@ -311,7 +311,7 @@ fn count_init(operation: u16, begin: Begin) {
 
 /// Ends monitoring before `MPI_Finalize` (the operation with this number) is called.
 #[cold]
-pub(crate) fn finishing(operation: u16) {
+pub(crate) fn before_finalize(operation: u16) {
     if !IS_OF_SESSIONS.load(Ordering::Relaxed) {
         count_and_finish(operation);
     }
@@ -333,7 +333,7 @@ fn count_and_finish(operation: u16) {
 
 /// Ends monitoring before the last `MPI_Session_finalize` (the operation with this number) is called.
 #[cold]
-pub(crate) fn session_finishing(operation: u16) {
+pub(crate) fn before_session_finalize(operation: u16) {
     let is_last = N_SESSIONS.fetch_sub(1, Ordering::Relaxed) == 1;
     if is_last && IS_OF_SESSIONS.load(Ordering::Relaxed) {
         count_and_finish(operation);
@@ -351,7 +351,7 @@ pub(crate) fn detached() {
 }
 
 /// Returns whether a process that was attached to has lost its collector.
-pub(crate) fn is_alone(folder: &Path) -> bool {
+pub(crate) fn has_lost_collector(folder: &Path) -> bool {
     is_attached() && !collector::is_collected(folder)
 }
 
@@ -382,7 +382,7 @@ fn finish(end_ticks: u64) {
         let header = process.segment.header();
         header.state.store(LifeState::Finalizing as u32, Ordering::Release);
         let program = process.options.collector.as_deref();
-        collector::part(&process.folder, program, &header.final_taken);
+        collector::announce_end(&process.folder, program, &header.final_taken);
     });
 }
 

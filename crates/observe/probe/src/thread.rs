@@ -3,7 +3,7 @@
 
 use crate::communicators::Recent;
 use crate::datatypes::Sizes;
-use crate::library::Facts;
+use crate::library::MpiLibrary;
 use crate::{probes, process, tls};
 use events::CallRecord;
 use ring::clock;
@@ -27,8 +27,8 @@ pub(crate) struct Thread {
     pub(crate) previous: u64,
     /// Ticks when the previous call returned.
     pub(crate) last_exit: u64,
-    /// Facts about the MPI library.
-    pub(crate) facts: Facts,
+    /// The MPI library.
+    pub(crate) library: MpiLibrary,
     /// Cache of datatype sizes.
     pub(crate) sizes: Sizes,
     /// Cache of communicators.
@@ -52,23 +52,23 @@ struct Places {
 const REFUSED: *mut Thread = std::ptr::without_provenance_mut(1);
 /// Marks a thread that is attaching: functions called meanwhile may have probes.
 const ATTACHING: *mut Thread = std::ptr::without_provenance_mut(2);
-/// Marks the library's own thread.
-const OURS: *mut Thread = std::ptr::without_provenance_mut(3);
+/// Marks the control thread.
+const CONTROL_THREAD: *mut Thread = std::ptr::without_provenance_mut(3);
 
 /// Returns whether the pointer is a thread's state, neither null nor one of the marks.
 #[inline(always)]
 pub(crate) fn is_watched(thread: *mut Thread) -> bool {
-    OURS.addr() < thread.addr()
+    CONTROL_THREAD.addr() < thread.addr()
 }
 
-/// Marks the calling thread as the library's own: its passages are not the program's.
-pub(crate) fn set_own() {
-    set(OURS);
+/// Marks the calling thread as the control thread: its passages are not the program's.
+pub(crate) fn mark_control_thread() {
+    set(CONTROL_THREAD);
 }
 
-/// Returns whether the calling thread is the library's own.
-pub(crate) fn is_own() -> bool {
-    attached() == OURS
+/// Returns whether the calling thread is the control thread.
+pub(crate) fn is_control_thread() -> bool {
+    attached() == CONTROL_THREAD
 }
 
 /// Requests noted before a call that completes them; those beyond the capacity are omitted.
@@ -81,7 +81,8 @@ pub(crate) struct Pending {
 }
 
 /// Monitored threads of a program that was attached to.
-static KNOWN: Known = Known { is_taken: AtomicBool::new(false), first: AtomicPtr::new(null_mut()) };
+static THREADS: ThreadList =
+    ThreadList { is_taken: AtomicBool::new(false), first: AtomicPtr::new(null_mut()) };
 
 static THREAD_END: AtomicU32 = AtomicU32::new(0);
 static HAS_THREAD_END: AtomicBool = AtomicBool::new(false);
@@ -107,7 +108,7 @@ unsafe extern "C" fn end_of_thread(thread: *mut c_void) {
     // A signal handler that interrupts this thread must not attach it meanwhile.
     set(ATTACHING);
     probes::forget_thread();
-    KNOWN.remove(thread.cast());
+    THREADS.remove(thread.cast());
     // Calls later in the thread's exit attach it again, with a new block.
     leave();
     if let (Some(thread), true) = (NonNull::new(thread.cast::<Thread>()), process::is_running()) {
@@ -133,7 +134,7 @@ pub(crate) fn attach() -> *mut Thread {
         return null_mut();
     }
     if process::is_attached() {
-        KNOWN.add(thread);
+        THREADS.add(thread);
     }
     set(thread);
     if HAS_THREAD_END.load(Ordering::Acquire) {
@@ -145,7 +146,7 @@ pub(crate) fn attach() -> *mut Thread {
         return thread;
     }
     // Monitoring ended meanwhile, before or after this thread was added to the list.
-    KNOWN.remove(thread);
+    THREADS.remove(thread);
     set(null_mut());
     probes::forget_thread();
     null_mut()
@@ -184,14 +185,14 @@ fn make() -> Option<NonNull<Thread>> {
     // SAFETY: a system call without arguments.
     let tid = unsafe { libc::gettid() }.cast_unsigned();
     let place = ring::private::bytes(size_of::<Thread>())?.cast::<Thread>();
-    let Some((writer, facts, is_traced)) = process::attach_thread(tid) else {
+    let Some((writer, library, is_traced)) = process::attach_thread(tid) else {
         // SAFETY: made above, and nothing is in it.
         unsafe { ring::private::free(place.cast(), size_of::<Thread>()) };
         return None;
     };
     let places = Some(Places { own: tls::words(), of_probes: instrument::ThreadWords::own() });
     let traced = is_traced && writer.has_ring();
-    let thread = Thread { traced, places, ..new(writer, facts) };
+    let thread = Thread { traced, places, ..new(writer, library) };
     // SAFETY: fresh pages, large enough, aligned to a page.
     unsafe { place.write(thread) };
     Some(place)
@@ -210,14 +211,14 @@ unsafe fn give_back(thread: NonNull<Thread>) {
 }
 
 /// Creates the state of a thread that starts now.
-pub(crate) fn new(writer: ThreadWriter, facts: Facts) -> Thread {
+pub(crate) fn new(writer: ThreadWriter, library: MpiLibrary) -> Thread {
     Thread {
         outer_stack: 0,
         traced: writer.has_ring(),
         writer,
         previous: 0,
         last_exit: clock::ticks(),
-        facts,
+        library,
         sizes: Sizes::default(),
         communicators: Recent::default(),
         pending: Pending { n_requests: 0, requests: [0; 256] },
@@ -245,23 +246,23 @@ pub(crate) fn attached() -> *mut Thread {
 /// Takes the state away from all threads, so that none of them writes from its next call on. A thread in a
 /// call keeps using its state until the call ends; the state is never freed here.
 pub(crate) fn forget_all() {
-    KNOWN.clear();
+    THREADS.clear();
 }
 
 /// Forgets the other threads, in a forked child, which has the calling thread only.
 pub(crate) fn forget_others() {
-    KNOWN.first.store(null_mut(), Ordering::Release);
-    KNOWN.is_taken.store(false, Ordering::Release);
+    THREADS.first.store(null_mut(), Ordering::Release);
+    THREADS.is_taken.store(false, Ordering::Release);
 }
 
 /// List of threads. Its lock is held for a few instructions only, by threads that cannot enter twice through
 /// a signal handler of the program, since their state is `ATTACHING` meanwhile.
-struct Known {
+struct ThreadList {
     is_taken: AtomicBool,
     first: AtomicPtr<Thread>,
 }
 
-impl Known {
+impl ThreadList {
     fn locked<T>(&self, act: impl FnOnce(&AtomicPtr<Thread>) -> T) -> T {
         while self.is_taken.swap(true, Ordering::Acquire) {
             // SAFETY: a system call without arguments.

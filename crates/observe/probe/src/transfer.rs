@@ -87,11 +87,11 @@ impl Call {
         match self.scope {
             Some((Scope::Communicator, comm)) => {
                 let is_fortran = self.is_fortran;
-                let facts = &self.thread().facts;
+                let library = &self.thread().library;
                 if is_fortran {
-                    comm == facts.world_fortran
+                    comm == library.world_fortran
                 } else {
-                    comm.masked(facts.handle_mask) == facts.world
+                    comm.masked(library.handle_mask) == library.world
                 }
             }
             _ => false,
@@ -102,7 +102,7 @@ impl Call {
     fn communicator(&mut self) -> Option<&Communicator> {
         let (scope, handle) = self.scope?;
         let thread = self.thread();
-        thread.communicators.get(scope, handle, &thread.facts)
+        thread.communicators.get(scope, handle, &thread.library)
     }
 
     /// [`events::CommunicatorId`] of the scope.
@@ -152,20 +152,20 @@ impl Call {
     /// Returns whether this rank passes `MPI_PROC_NULL`: it is in the root's group, but not the root.
     #[inline(always)]
     pub(crate) fn is_bystander(&mut self, root: i64) -> bool {
-        root == self.thread().facts.proc_null
+        root == self.thread().library.proc_null
     }
 
     /// Returns whether this rank passes `MPI_ROOT`.
     #[inline(always)]
     pub(crate) fn is_remote_root(&mut self, root: i64) -> bool {
-        root < 0 && root == self.thread().facts.root
+        root < 0 && root == self.thread().library.root
     }
 
     /// Returns whether a buffer is `MPI_IN_PLACE`.
     #[inline(always)]
     pub(crate) fn is_in_place(&mut self, buffer: usize) -> bool {
         let language = usize::from(self.is_fortran);
-        let in_place = self.thread().facts.in_place[language];
+        let in_place = self.thread().library.in_place[language];
         in_place != 0 && buffer == in_place
     }
 
@@ -173,7 +173,7 @@ impl Call {
     #[inline(always)]
     pub(crate) fn elements(&mut self, count: impl TryInto<u64>, datatype: Handle) -> u64 {
         let thread = self.thread();
-        thread.sizes.bytes_of(count.try_into().unwrap_or(0), datatype, &thread.facts)
+        thread.sizes.bytes_of(count.try_into().unwrap_or(0), datatype, &thread.library)
     }
 
     /// Returns the entry of this rank in an array of counts.
@@ -224,7 +224,7 @@ impl Call {
     /// Counts bytes received (or to be received) from a rank.
     #[inline(always)]
     pub(crate) fn receive(&mut self, bytes: u64, source: i64) {
-        if source == self.thread().facts.proc_null {
+        if source == self.thread().library.proc_null {
             return;
         }
         let tag = self.tag;
@@ -252,7 +252,7 @@ impl Call {
     #[inline(always)]
     pub(crate) fn status_or(&mut self, status: usize, own: &mut OwnStatus) -> usize {
         let language = usize::from(self.is_fortran);
-        let ignored = self.thread().facts.status_ignore[language];
+        let ignored = self.thread().library.status_ignore[language];
         // 0 means: in C, the value in some libraries; in Fortran, an address that was not found.
         let is_ignored = status == ignored && (language == 0 || ignored != 0);
         if is_ignored { std::ptr::from_mut(own).addr() } else { status }
@@ -282,9 +282,9 @@ impl Call {
     #[allow(clippy::multiple_unsafe_ops_per_block, reason = "three fields of one status")]
     unsafe fn read_status(&mut self, status: usize) -> (i32, i32, u64) {
         let words = status as *const i32;
-        let facts = &self.thread().facts;
-        let byte = facts.byte;
-        match facts.library {
+        let library = &self.thread().library;
+        let byte = library.byte;
+        match library.family {
             // SAFETY: SOURCE, TAG, ERROR, canceled, then the count as a `size_t`.
             Library::OpenMpi => unsafe {
                 (*words, *words.add(1), words.add(4).cast::<u64>().read_unaligned())
@@ -314,7 +314,7 @@ fn sum_of_products(
     if datatypes == 0 {
         return 0;
     }
-    let handle_bytes = if is_fortran { 4 } else { thread.facts.request_bytes };
+    let handle_bytes = if is_fortran { 4 } else { thread.library.request_bytes };
     (0..usize::try_from(n).unwrap_or(0))
         .map(|position| {
             let address = datatypes + position * handle_bytes;
@@ -324,7 +324,7 @@ fn sum_of_products(
                 // SAFETY: MPI reads the same entry of the program's array.
                 Handle::c(unsafe { read_handle(address, handle_bytes) })
             };
-            thread.sizes.bytes_of(counts.at(position), datatype, &thread.facts)
+            thread.sizes.bytes_of(counts.at(position), datatype, &thread.library)
         })
         .sum()
 }

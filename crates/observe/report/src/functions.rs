@@ -78,7 +78,7 @@ pub(crate) fn notes(summary: &Summary) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run_record::summary::{Place, RankTotals};
+    use run_record::summary::{RankTotals, SourceLocation};
 
     #[track_caller]
     fn check(slowest_rank: Option<(usize, f64)>, time_s: f64, expected: &str) {
@@ -100,7 +100,8 @@ mod tests {
     #[track_caller]
     fn check_names(names: &[&str], expected: &[&str]) {
         let function = |name: &&str| {
-            let place = Place { function: (*name).to_owned(), ..Place::default() };
+            let place =
+                SourceLocation { function: (*name).to_owned(), ..SourceLocation::default() };
             FunctionTotals { place, ..FunctionTotals::default() }
         };
         let functions = names.iter().map(function).collect();

@@ -2,10 +2,10 @@
 
 use crate::text::harmless;
 use run_record::Summary;
-use run_record::summary::{CallSite, Place, Region};
+use run_record::summary::{CallSite, Region, SourceLocation};
 
 /// Returns `file:line` with the last part of the path; module and offset if the file is unknown.
-pub(crate) fn location(place: &Place) -> String {
+pub(crate) fn location(place: &SourceLocation) -> String {
     if !place.file.is_empty() {
         let file = harmless(last_part(&place.file));
         return if place.line == 0 { file } else { format!("{file}:{}", place.line) };
@@ -17,12 +17,12 @@ pub(crate) fn location(place: &Place) -> String {
 }
 
 /// Returns the function's name; `?` if unknown.
-pub(crate) fn function(place: &Place) -> String {
+pub(crate) fn function(place: &SourceLocation) -> String {
     if place.function.is_empty() { "?".to_owned() } else { harmless(&place.function) }
 }
 
 /// Returns function and location.
-pub(crate) fn place(place: &Place) -> String {
+pub(crate) fn place(place: &SourceLocation) -> String {
     if place.function.is_empty() {
         return location(place);
     }
@@ -69,7 +69,7 @@ mod tests {
 
     #[track_caller]
     fn check(function: &str, file: &str, line: u32, expected: &str) {
-        let known = Place {
+        let known = SourceLocation {
             function: function.to_owned(),
             file: file.to_owned(),
             line,

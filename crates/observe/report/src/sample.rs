@@ -17,8 +17,8 @@ pub use timeline::timeline;
 pub use tuning::tuning;
 
 use run_record::summary::{
-    CallSite, Efficiencies, FORMAT_VERSION, Finding, OperationTotals, Outcome, Place, RankTotals,
-    Region, Summary, ToolCost, Traffic, World,
+    CallSite, Efficiencies, FORMAT_VERSION, Finding, OperationTotals, Outcome, RankTotals, Region,
+    SourceLocation, Summary, ToolCost, Traffic, World,
 };
 use std::collections::BTreeMap;
 
@@ -149,7 +149,7 @@ fn call_site(id: usize, call: &Call, ranks: &[RankTotals]) -> CallSite {
     CallSite {
         id,
         operation: operation.to_owned(),
-        place: Place {
+        place: SourceLocation {
             function: function.to_owned(),
             file: "/home/ana/xfire/src/xfire.c".to_owned(),
             line,

@@ -3,7 +3,7 @@
 use crate::text::harmless;
 use crate::units::{percent, seconds};
 use run_record::tuning::summary::IterationTime;
-use run_record::tuning::{DecisionStory, Number, Outcome, TuningMode, TuningSummary};
+use run_record::tuning::{DecisionSummary, Outcome, TuningMode, TuningSummary, TuningValue};
 
 /// Number of iterations at each end of the run that stand for "at first" and "at last".
 const N_ENDS: usize = 5;
@@ -102,7 +102,7 @@ pub(crate) fn mode_words(tuning: &TuningSummary) -> &'static str {
 }
 
 /// Returns `F1 0.5 → 0.38`.
-pub(crate) fn change(decision: &DecisionStory) -> String {
+pub(crate) fn change(decision: &DecisionSummary) -> String {
     let new = value(decision.new);
     match decision.old {
         Some(old) => harmless(&format!("{} {} → {new}", decision.point, value(old))),
@@ -111,9 +111,9 @@ pub(crate) fn change(decision: &DecisionStory) -> String {
 }
 
 /// Formats a value with at most four decimals.
-pub(crate) fn value(number: Number) -> String {
+pub(crate) fn value(number: TuningValue) -> String {
     match number {
-        Number::Float(float) if float.fract() != 0.0 && float.is_finite() => {
+        TuningValue::Float(float) if float.fract() != 0.0 && float.is_finite() => {
             let rounded = format!("{float:.4}");
             let short = rounded.trim_end_matches('0').trim_end_matches('.');
             if short == "0" || short == "-0" { format!("{float:.2e}") } else { short.to_owned() }
@@ -123,7 +123,7 @@ pub(crate) fn value(number: Number) -> String {
 }
 
 /// Returns `kept`, `undone: iterations 12.0 % slower`.
-pub(crate) fn outcome_words(decision: &DecisionStory) -> String {
+pub(crate) fn outcome_words(decision: &DecisionSummary) -> String {
     let word = OUTCOMES.iter().find(|(outcome, _)| *outcome == decision.outcome);
     let word = word.map_or("", |(_, word)| word);
     let why = match (decision.outcome, &decision.effect) {
@@ -139,7 +139,7 @@ pub(crate) fn outcome_words(decision: &DecisionStory) -> String {
 }
 
 /// Returns `iteration 4, after 1.20 s`.
-pub(crate) fn moment_words(decision: &DecisionStory) -> String {
+pub(crate) fn moment_words(decision: &DecisionSummary) -> String {
     let after = seconds(decision.applied_s.unwrap_or(decision.t_s));
     match decision.iteration {
         Some(iteration) => format!("iteration {iteration}, after {after}"),
@@ -148,12 +148,12 @@ pub(crate) fn moment_words(decision: &DecisionStory) -> String {
 }
 
 /// Returns a value as a number, if it is known.
-pub(crate) fn as_f64(number: Number) -> Option<f64> {
+pub(crate) fn as_f64(number: TuningValue) -> Option<f64> {
     match number {
-        Number::Int(whole) => Some(whole as f64),
-        Number::Uint(whole) => Some(whole as f64),
-        Number::Float(float) => Some(float),
-        Number::Unknown(()) => None,
+        TuningValue::Int(whole) => Some(whole as f64),
+        TuningValue::Uint(whole) => Some(whole as f64),
+        TuningValue::Float(float) => Some(float),
+        TuningValue::Unknown(()) => None,
     }
 }
 
@@ -162,19 +162,19 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(number: Number, expected: &str) {
+    fn check(number: TuningValue, expected: &str) {
         assert_eq!(value(number), expected);
     }
 
     #[test]
     fn values_are_short() {
-        check(Number::Int(7), "7");
-        check(Number::Float(0.5), "0.5");
-        check(Number::Float(0.380_012_3), "0.38");
-        check(Number::Float(1.0 / 3.0), "0.3333");
-        check(Number::Float(2.0), "2");
-        check(Number::Float(1e-7), "1.00e-7");
-        check(Number::Unknown(()), "?");
+        check(TuningValue::Int(7), "7");
+        check(TuningValue::Float(0.5), "0.5");
+        check(TuningValue::Float(0.380_012_3), "0.38");
+        check(TuningValue::Float(1.0 / 3.0), "0.3333");
+        check(TuningValue::Float(2.0), "2");
+        check(TuningValue::Float(1e-7), "1.00e-7");
+        check(TuningValue::Unknown(()), "?");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::summary::Summary;
 
 /// Describes the information in `kept` that `new` lacks; `None` if nothing is lost.
 #[must_use]
-pub fn lost(kept: &Summary, new: &Summary) -> Option<String> {
+pub fn missing_in(kept: &Summary, new: &Summary) -> Option<String> {
     let counts = |summary: &Summary| {
         [
             (count(summary.n_ranks), "ranks"),
@@ -50,7 +50,7 @@ mod tests {
     #[track_caller]
     fn check(kept: (usize, u64, u64, bool), new: (usize, u64, u64, bool), expected: Option<&str>) {
         let of = |it: (usize, u64, u64, bool)| summary(it.0, it.1, it.2, it.3);
-        assert_eq!(lost(&of(kept), &of(new)).as_deref(), expected);
+        assert_eq!(missing_in(&of(kept), &of(new)).as_deref(), expected);
     }
 
     #[test]

@@ -3,15 +3,15 @@
 //! # Invariants
 //! - `run.json` exists from the start, so that a record whose writer died is still a record.
 //! - An earlier run is never overwritten: a folder that is not empty is refused.
-//! - A summary is never replaced by one with less information ([`crate::knowledge`]).
+//! - A summary is never replaced by one with less information ([`crate::completeness`]).
 //! - The spool is deleted only once the files assembled from it are on the disk.
 
 use crate::checksum::Checksum;
+use crate::completeness::missing_in;
 use crate::event_file::{EventReader, EventWriter};
 use crate::file_error::FileError;
 use crate::function_file::{FunctionReader, FunctionWriter};
 use crate::header::{RunHeader, RunStart, RunState, Version};
-use crate::knowledge::lost;
 use crate::record_error::RecordError;
 use crate::region_file::{self, RegionRow};
 use crate::resize_file::ResizeLines;
@@ -114,12 +114,12 @@ impl RunRecord {
     ///
     /// # Errors
     /// When the file cannot be written, or the existing summary has more information
-    /// ([`RecordError::KnowsMore`]).
+    /// ([`RecordError::WouldLoseInformation`]).
     pub fn write_summary(&self, summary: &Summary) -> Result<(), RecordError> {
         // An unreadable summary has nothing to lose.
         let kept = self.read_summary().ok();
-        if let Some(what) = kept.and_then(|kept| lost(&kept, summary)) {
-            return Err(RecordError::KnowsMore { path: self.dir.join(SUMMARY), what });
+        if let Some(what) = kept.and_then(|kept| missing_in(&kept, summary)) {
+            return Err(RecordError::WouldLoseInformation { path: self.dir.join(SUMMARY), what });
         }
         self.write_json(SUMMARY, summary)
     }

@@ -5,7 +5,7 @@
 //! - Values are floating-point numbers: integers above 2^53 are rounded.
 
 use crate::table::{GroupReader, Layout, TableError, TableReader, TableWriter};
-use events::Place;
+use events::ProbePoint;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub struct FunctionEvent {
     /// Name of the event; [`FunctionEvent::ACTION`] for an action.
     pub event: Arc<str>,
     /// Entry or exit.
-    pub place: Place,
+    pub place: ProbePoint,
     /// Name of the function in the source; empty for an action.
     pub function: Arc<str>,
     /// Passages of the place in its process so far, this one included; 0 if not counted.
@@ -158,7 +158,11 @@ fn read_group(group: &GroupReader<'_>) -> Result<Vec<FunctionEvent>, TableError>
         thread: thread[i],
         time_ns: time_ns[i],
         event: text(event[i].data()),
-        place: if place[i].data() == EXIT.as_bytes() { Place::Exit } else { Place::Entry },
+        place: if place[i].data() == EXIT.as_bytes() {
+            ProbePoint::Exit
+        } else {
+            ProbePoint::Entry
+        },
         function: text(function[i].data()),
         hit: hit[i],
         values: values.next().unwrap_or_default(),
@@ -168,9 +172,9 @@ fn read_group(group: &GroupReader<'_>) -> Result<Vec<FunctionEvent>, TableError>
 
 const EXIT: &str = "exit";
 
-fn place_name(place: Place) -> &'static str {
+fn place_name(place: ProbePoint) -> &'static str {
     match place {
-        Place::Entry => "entry",
-        Place::Exit => EXIT,
+        ProbePoint::Entry => "entry",
+        ProbePoint::Exit => EXIT,
     }
 }

@@ -3,7 +3,7 @@
 //! # Not here
 //! Functions selected by `--probe` (`function_totals`).
 
-use events::{Moments, Place};
+use events::{Moments, ProbePoint};
 use serde::{Deserialize, Serialize};
 
 /// Sums over the passages of one measurement point in the whole run.
@@ -16,7 +16,7 @@ pub struct FunctionSums {
     /// Name of the function in the source.
     pub function: String,
     /// Entry or exit of the function.
-    pub place: Place,
+    pub place: ProbePoint,
     /// Passages.
     pub n: u64,
     /// Times of the first and the last passage, in ns since the start of the run.

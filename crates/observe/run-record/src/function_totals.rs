@@ -1,6 +1,6 @@
 //! Counts and times of functions selected by the user (`--probe`).
 
-use crate::summary::Place;
+use crate::summary::SourceLocation;
 use events::Moments;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct FunctionTotals {
     /// Source location; the function's name includes its parameter types where they are known.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Over all ranks.
     pub total: FunctionTimes,
     /// Times by rank, for the ranks that called the function: positions in [`crate::Summary::ranks`], in

@@ -24,6 +24,7 @@
 //! Origin of the numbers (`analyzer`, `models`), other formats (`export`), reports (`report`).
 
 pub mod checksum;
+pub mod completeness;
 pub mod event_file;
 pub mod file_error;
 pub mod folder;
@@ -31,7 +32,6 @@ pub mod function_file;
 pub mod function_sums;
 pub mod function_totals;
 pub mod header;
-pub mod knowledge;
 pub mod record_error;
 pub mod region_file;
 pub mod resize_file;

@@ -49,7 +49,7 @@ pub enum RecordError {
     },
     /// The existing summary would be replaced by one with less information.
     #[error("`{path}` knows more of the run ({what}): it is kept as it is")]
-    KnowsMore {
+    WouldLoseInformation {
         /// Path of the summary.
         path: PathBuf,
         /// Information that would be lost.

@@ -134,7 +134,7 @@ pub struct CallSite {
     /// MPI name of the operation called there.
     pub operation: String,
     /// Location in the program.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Number of calls.
     pub calls: u64,
     /// Bytes moved.
@@ -152,7 +152,7 @@ pub struct CallSite {
 /// Place in a program, as far as its debug information tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Place {
+pub struct SourceLocation {
     /// Function name, demangled; empty if unknown.
     pub function: String,
     /// Source file as the compiler recorded it; empty if unknown.

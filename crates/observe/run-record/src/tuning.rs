@@ -12,7 +12,7 @@
 
 pub mod summary;
 
-pub use summary::{DecisionStory, Effect, Outcome, TuningSummary, TunletStory};
+pub use summary::{DecisionSummary, Effect, Outcome, TuningSummary, TunletSummary};
 
 use crate::file_error::FileError;
 use events::Value;
@@ -42,7 +42,7 @@ pub enum TuningMode {
 /// Value of a tuning point, in JSON a plain number; anything else is written as `null`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Number {
+pub enum TuningValue {
     /// An integer.
     Int(i64),
     /// An integer above 2^63 - 1.
@@ -96,9 +96,9 @@ pub enum TuningEvent {
         /// Name of the tuning point.
         point: String,
         /// Current value, if known.
-        old: Option<Number>,
+        old: Option<TuningValue>,
         /// Requested value.
-        new: Number,
+        new: TuningValue,
         /// Reason for the decision.
         reason: String,
     },
@@ -119,9 +119,9 @@ pub enum TuningEvent {
         /// Number of the decision.
         decision: u64,
         /// Value before, on the first of the ranks.
-        old: Number,
+        old: TuningValue,
         /// Value after, on the first of the ranks.
-        new: Number,
+        new: TuningValue,
         /// First of the ranks.
         rank: u32,
         /// Number of ranks.
@@ -186,7 +186,7 @@ pub enum TuningEvent {
     },
 }
 
-impl From<Value> for Number {
+impl From<Value> for TuningValue {
     fn from(value: Value) -> Self {
         match value {
             Value::Int(whole) => Self::Int(whole),
@@ -197,7 +197,7 @@ impl From<Value> for Number {
     }
 }
 
-impl std::fmt::Display for Number {
+impl std::fmt::Display for TuningValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Int(whole) => whole.fmt(f),

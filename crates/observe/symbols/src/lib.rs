@@ -29,8 +29,8 @@ mod resolver;
 pub use demangle::demangle;
 pub use maps::{CodeAddress, MapsProblem, ModuleMap};
 pub use program::{
-    Access, AccessKind, Cached, CarriedVariable, Function, Inlined, LookupError, NotProbeable,
+    Access, AccessKind, Cached, EmbeddedVariable, Function, Inlined, LookupError, NotProbeable,
     Parameter, Passing, Program, ProgramError, Readers, Returned, SourceLine, Variable,
-    carried_variable,
+    embedded_variable,
 };
-pub use resolver::{Detail, Place, Resolver};
+pub use resolver::{Detail, Resolver, SourceLocation};

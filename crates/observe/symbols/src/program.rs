@@ -18,8 +18,8 @@
 //! Places of addresses ([`crate::Resolver`]), and the decision what can be done to the machine code of a
 //! function (`instrument`).
 
-mod carried;
 mod debug;
+mod embedded;
 mod errors;
 mod function;
 mod globals;
@@ -36,7 +36,7 @@ mod survey;
 mod types;
 mod variable;
 
-pub use carried::{CarriedVariable, carried_variable};
+pub use embedded::{EmbeddedVariable, embedded_variable};
 pub use errors::{LookupError, ProgramError};
 pub use function::{Function, Inlined, NotProbeable, Parameter, Passing, Returned, SourceLine};
 pub use readers::{Access, AccessKind, Cached, Readers};
@@ -123,7 +123,7 @@ impl Program {
     /// file that contains it.
     pub fn description(&self) -> Option<(&Path, String)> {
         self.modules()
-            .find_map(|module| Some((&*module.image.path, carried::description(&module.image)?)))
+            .find_map(|module| Some((&*module.image.path, embedded::description(&module.image)?)))
     }
 
     /// Names of linked libraries that are in none of the loader's folders.

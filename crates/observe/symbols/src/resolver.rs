@@ -16,7 +16,7 @@ const LAMBDA: &str = "operator()";
 
 /// Place in a program, as far as its symbols and debug information tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct SourceLocation {
     /// Function name in the source; empty if unknown.
     pub function: String,
     /// Source file as the compiler recorded it; empty if unknown.
@@ -62,11 +62,11 @@ impl Resolver {
     ///
     /// A return address is the instruction *after* the call, which may belong to the next line or even to
     /// the next function; so the byte before it is looked up.
-    pub fn place_of_return(&mut self, address: &CodeAddress<'_>) -> Place {
+    pub fn place_of_return(&mut self, address: &CodeAddress<'_>) -> SourceLocation {
         let module = self.module(address);
         let at = address.file_offset.saturating_sub(1);
         let found = module.elf.virtual_address(at).map(|at| module.place(at)).unwrap_or_default();
-        Place { module: address.module.to_owned(), offset: address.file_offset, ..found }
+        SourceLocation { module: address.module.to_owned(), offset: address.file_offset, ..found }
     }
 
     /// Returns the level of detail of the module of `address`.
@@ -120,7 +120,7 @@ impl Module {
         })
     }
 
-    fn place(&self, virtual_address: u64) -> Place {
+    fn place(&self, virtual_address: u64) -> SourceLocation {
         let mut place = self.written_place(virtual_address).unwrap_or_default();
         // Debug information does not tell the function around a lambda; its symbol does.
         if place.function.is_empty() || place.function == LAMBDA {
@@ -132,7 +132,7 @@ impl Module {
 
     /// Returns the innermost inlined frame, except the C++ bindings of MPI itself, which are headers full
     /// of one-line wrappers.
-    fn written_place(&self, virtual_address: u64) -> Option<Place> {
+    fn written_place(&self, virtual_address: u64) -> Option<SourceLocation> {
         let mut frames = self.lines.as_ref()?.find_frames(virtual_address).ok()?;
         let mut innermost = None;
         while let Ok(Some(frame)) = frames.next() {
@@ -146,18 +146,18 @@ impl Module {
     }
 }
 
-fn place_of_frame<R: gimli::Reader>(frame: &Frame<'_, R>) -> Place {
+fn place_of_frame<R: gimli::Reader>(frame: &Frame<'_, R>) -> SourceLocation {
     let function = frame.function.as_ref().and_then(|function| {
         let name = function.raw_name().ok()?;
         let is_fortran = function.language.is_some_and(is_fortran);
         Some(if is_fortran { demangle_fortran(&name) } else { demangle(&name) })
     });
     let location = frame.location.as_ref();
-    Place {
+    SourceLocation {
         function: function.unwrap_or_default(),
         file: location.and_then(|at| at.file).unwrap_or_default().to_owned(),
         line: location.and_then(|at| at.line).unwrap_or_default(),
-        ..Place::default()
+        ..SourceLocation::default()
     }
 }
 

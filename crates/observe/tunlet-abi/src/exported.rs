@@ -9,7 +9,7 @@ use app_description::{
     Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
     Ranks, TuningPoint,
 };
-use events::{Place, Rank, Value};
+use events::{ProbePoint, Rank, Value};
 use tunlets::{
     Applied, Decision, Detail, EventNews, IterationNews, Moments, News, Performance, Requests,
     SummaryNews, Tunlet, World,
@@ -97,7 +97,7 @@ fn event_point(from: &standalone::EventPoint) -> EventPoint {
         name: from.name.clone(),
         actor: from.actor,
         function: from.function.clone(),
-        place: if from.is_exit { Place::Exit } else { Place::Entry },
+        place: if from.is_exit { ProbePoint::Exit } else { ProbePoint::Entry },
         attributes: from.attributes.iter().map(attribute).collect(),
         line: 0,
     }
@@ -113,7 +113,7 @@ fn tuning_point(from: &standalone::Point) -> TuningPoint {
         is_repeated: false,
         is_forced: false,
         sync_function: String::new(),
-        sync_place: Place::Entry,
+        sync_place: ProbePoint::Entry,
         limit: from.limit,
         line: 0,
     }

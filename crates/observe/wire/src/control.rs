@@ -19,7 +19,7 @@
 //!               <-         Withdrawn
 //! ```
 
-use events::{Place, Value, ValueType};
+use events::{ProbePoint, Value, ValueType};
 use serde::{Deserialize, Serialize};
 
 /// Sites in one [`Order::Install`] at most; more go in several orders.
@@ -175,7 +175,7 @@ pub enum Order {
     /// Switches the events of sites on or off.
     Switch {
         /// Site and place of each event.
-        points: Vec<(u32, Place)>,
+        points: Vec<(u32, ProbePoint)>,
         /// On or off.
         on: bool,
     },
@@ -186,7 +186,7 @@ pub enum Order {
         /// Files that locations refer to.
         modules: Vec<Module>,
         /// Sync point of the action: a site with `is_sync`.
-        sync: (u32, Place),
+        sync: (u32, ProbePoint),
         /// Effect of the action.
         change: Change,
         /// Whether the action is carried out at every passage from now on, not once.

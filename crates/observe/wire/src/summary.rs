@@ -6,7 +6,7 @@
 //! (again) learns from [`crate::ToCollector::Resume`] how far the analyzer's sums reach, and sums the rest
 //! again. So every passage counts in exactly one batch.
 
-use events::{Moments, Place, ProcessKey, ValueType};
+use events::{Moments, ProbePoint, ProcessKey, ValueType};
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of open calls reported per thread: the outermost ones.
@@ -16,7 +16,7 @@ pub const N_OPEN_MAX: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventShape {
     /// Entry or exit.
-    pub place: Place,
+    pub place: ProbePoint,
     /// Number of the function, shared by its entry and exit.
     pub function: u32,
     /// Types of the attributes.

@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use symbols::{ModuleMap, carried_variable};
+use symbols::{ModuleMap, embedded_variable};
 
 /// Variable of the program that holds the path of the folder, terminated by a zero byte.
 const VARIABLE: &str = "mw_report_folder";
@@ -30,7 +30,7 @@ pub(super) fn ask(pid: i32, folder: &Path) -> Option<Asked> {
     let (map, _) = ModuleMap::parse(&maps);
     let mut found = map
         .files()
-        .filter_map(|(file, start)| Some((start, carried_variable(Path::new(file), VARIABLE)?)));
+        .filter_map(|(file, start)| Some((start, embedded_variable(Path::new(file), VARIABLE)?)));
     let (start, variable) = found.next()?;
     let n_bytes = usize::try_from(variable.n_bytes).ok().filter(|n_bytes| path.len() < *n_bytes)?;
     let asked = Asked { pid, address: start.checked_add(variable.offset_in_memory)?, n_bytes };

@@ -9,7 +9,7 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Hindrance {
     /// The record already holds more.
-    KnowsMore,
+    WouldLoseInformation,
     /// A file cannot be written, though there is room.
     Unwritable,
     /// No room is left on the disk.
@@ -19,7 +19,7 @@ pub(super) enum Hindrance {
 impl Hindrance {
     pub(super) fn of_table(error: &AssembleError) -> Self {
         match error.table() {
-            TableError::HoldsMore { .. } => Self::KnowsMore,
+            TableError::HoldsMore { .. } => Self::WouldLoseInformation,
             error if error.is_storage_full() => Self::DiskFull,
             _ => Self::Unwritable,
         }
@@ -27,7 +27,7 @@ impl Hindrance {
 
     pub(super) fn of_record(error: &RecordError) -> Self {
         match error {
-            RecordError::KnowsMore { .. } => Self::KnowsMore,
+            RecordError::WouldLoseInformation { .. } => Self::WouldLoseInformation,
             RecordError::File(file) if file.is_storage_full() => Self::DiskFull,
             _ => Self::Unwritable,
         }
@@ -37,7 +37,7 @@ impl Hindrance {
     pub(super) fn remedy(self, record: &Path) -> String {
         let record = record.display();
         match self {
-            Self::KnowsMore => format!(
+            Self::WouldLoseInformation => format!(
                 "what the run left is in `{record}/spool`: if some of it is missing there, bring it back, then `sintonia report {record}` makes it so"
             ),
             Self::Unwritable => format!(

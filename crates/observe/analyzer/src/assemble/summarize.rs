@@ -6,7 +6,8 @@ use super::warnings::{self, Losses};
 use super::{efficiency, operations, regions, traffic};
 use crate::{Measured, RunFacts};
 use run_record::summary::{
-    CallSite, Efficiencies, FORMAT_VERSION, Place, RankTotals, Region, Summary, ToolCost, World,
+    CallSite, Efficiencies, FORMAT_VERSION, RankTotals, Region, SourceLocation, Summary, ToolCost,
+    World,
 };
 use std::collections::BTreeSet;
 use symbols::{CodeAddress, Detail};
@@ -21,14 +22,14 @@ const N_REGIONS_MAX: usize = 500;
 
 /// Lookup of source locations; tests have their own.
 pub(super) trait SourceLookup {
-    fn place(&mut self, address: &CodeAddress<'_>) -> Place;
+    fn place(&mut self, address: &CodeAddress<'_>) -> SourceLocation;
     fn has_lines(&mut self, address: &CodeAddress<'_>) -> bool;
 }
 
 impl SourceLookup for symbols::Resolver {
-    fn place(&mut self, address: &CodeAddress<'_>) -> Place {
-        let symbols::Place { function, file, line, module, offset } = self.place_of_return(address);
-        Place { function, file, line, module, offset }
+    fn place(&mut self, address: &CodeAddress<'_>) -> SourceLocation {
+        let symbols::SourceLocation { function, file, line, module, offset } = self.place_of_return(address);
+        SourceLocation { function, file, line, module, offset }
     }
 
     fn has_lines(&mut self, address: &CodeAddress<'_>) -> bool {
@@ -112,7 +113,7 @@ fn call_sites(
     (call_sites, without_lines)
 }
 
-fn call_site(id: usize, site: &SiteTotals, place: Place, n_ranks: usize) -> CallSite {
+fn call_site(id: usize, site: &SiteTotals, place: SourceLocation, n_ranks: usize) -> CallSite {
     CallSite {
         id,
         operation: operation_name(site.operation()).to_owned(),
@@ -191,7 +192,7 @@ fn rank_totals<'s>(
 
 /// Returns `MPI_Recv at worker.c:88 (receive_work)`, with the parts that are known.
 pub(super) fn call_in_words(site: &CallSite) -> String {
-    let Place { function, file, line, module, offset } = &site.place;
+    let SourceLocation { function, file, line, module, offset } = &site.place;
     let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let mut words = site.operation.clone();
     match (file.is_empty(), module.is_empty()) {

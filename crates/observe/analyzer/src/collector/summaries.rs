@@ -15,7 +15,7 @@ mod calls;
 
 pub(crate) use calls::Calls;
 
-use events::{CallRecord, EventRecord, FunctionKind, Moments, Place, ProcessKey};
+use events::{CallRecord, EventRecord, FunctionKind, Moments, ProbePoint, ProcessKey};
 use std::ops::Range;
 use wire::{EventShape, EventSummary, ProcessSum, SummaryBatch, ThreadRange};
 
@@ -38,7 +38,7 @@ impl SumRequest {
         for event in events {
             let Some(shape) = shapes.get(*event as usize) else { continue };
             request.summed[*event as usize] = true;
-            if shape.place == Place::Exit {
+            if shape.place == ProbePoint::Exit {
                 let function = shape.function as usize;
                 // Functions are numbered by their events, so no number exceeds the number of events.
                 if function < shapes.len() {
@@ -231,7 +231,7 @@ impl SumBatchBuilder {
     /// Remembers an entry; returns whether its exit is timed.
     fn enter(&mut self, input: &mut ThreadInput<'_>, event: &EventRecord) -> bool {
         let Some(shape) = self.shapes.get(event.event as usize) else { return false };
-        if shape.place == Place::Exit || !input.request.times(shape.function) {
+        if shape.place == ProbePoint::Exit || !input.request.times(shape.function) {
             return false;
         }
         if !input.calls.enter(shape.function, event.ticks) {
@@ -280,7 +280,7 @@ impl SumBatchBuilder {
                 moments.add(number);
             }
         }
-        if shape.place == Place::Exit {
+        if shape.place == ProbePoint::Exit {
             let Some((ticks, is_outer)) = input.calls.leave(shape.function, event.ticks) else {
                 self.n_unmatched += 1;
                 return;

@@ -80,13 +80,13 @@ impl<T: Hash + Eq + Clone> Decoder<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use events::Place;
+    use events::ProbePoint;
 
     fn facts(n_attributes: usize) -> EventFacts {
         EventFacts {
             name: "e".into(),
             function: "f".into(),
-            place: Place::Entry,
+            place: ProbePoint::Entry,
             attributes: vec![("a".into(), ValueType::I32); n_attributes],
         }
     }

@@ -170,7 +170,7 @@ fn say(collectors: &impl Collectors, node: &str, process: ProcessKey, order: &Or
 #[cfg(test)]
 mod tests {
     use super::*;
-    use events::Place;
+    use events::ProbePoint;
     use std::cell::{Cell, RefCell};
     use wire::control::Change;
 
@@ -237,7 +237,7 @@ mod tests {
 
     fn prepare(action: u64) -> Order {
         let path = "/lib.so".to_owned();
-        let (sync, change) = ((1, Place::Entry), Change::Load { path });
+        let (sync, change) = ((1, ProbePoint::Entry), Change::Load { path });
         Order::Prepare { action, modules: Vec::new(), sync, change, repeats: false }
     }
 

@@ -5,7 +5,7 @@
 
 use super::directory::Key;
 use super::plan::Plan;
-use events::Place;
+use events::ProbePoint;
 use std::collections::HashMap;
 use wire::ProcessReport;
 
@@ -44,7 +44,7 @@ impl OverloadDetector {
         key: &Key,
         report: &ProcessReport,
         plan: &Plan,
-    ) -> Vec<(u32, Vec<(u32, Place)>)> {
+    ) -> Vec<(u32, Vec<(u32, ProbePoint)>)> {
         let Some(count) = self.counts.get_mut(key) else { return Vec::new() };
         let n_dropped = report.threads.iter().map(|thread| thread.n_dropped).sum::<u64>();
         let n_new = n_dropped.saturating_sub(count.n_dropped);
@@ -58,7 +58,7 @@ impl OverloadDetector {
             n != 0 && n_passages <= n.saturating_mul(ONE_IN)
         };
         let sites = plan.sites.iter().filter_map(|site| {
-            let ends = [(Place::Entry, &site.entry), (Place::Exit, &site.exit)];
+            let ends = [(ProbePoint::Entry, &site.entry), (ProbePoint::Exit, &site.exit)];
             let events: Vec<_> = ends
                 .into_iter()
                 .filter_map(|(place, point)| Some((place, point.as_ref()?.event)))

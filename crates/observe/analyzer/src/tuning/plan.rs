@@ -2,7 +2,7 @@
 
 use crate::measured::{EventFacts, ProbedFunction};
 use app_description::Ranks;
-use events::{Place, Value, ValueType};
+use events::{ProbePoint, Value, ValueType};
 use wire::Order;
 use wire::control::{Change, Location, Module, N_SITES_MAX, Point, Replacement, Site};
 
@@ -33,7 +33,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedPoint {
     /// Site and place of the sync point at which it is changed.
-    pub sync: (u32, Place),
+    pub sync: (u32, ProbePoint),
     /// Type of the value.
     pub kind: ValueType,
     /// Change to make.
@@ -156,8 +156,8 @@ fn site_of(site: &Site, points: &[&PlannedPoint], wants: &impl Fn(u32) -> bool) 
         own.is_sync = true;
         // Passages are only counted at points that are present.
         match place {
-            Place::Entry => own.entry.get_or_insert_with(silent),
-            Place::Exit => own.exit.get_or_insert_with(silent),
+            ProbePoint::Entry => own.entry.get_or_insert_with(silent),
+            ProbePoint::Exit => own.exit.get_or_insert_with(silent),
         };
     }
     let is_changed = points.iter().any(|point| point.sites().any(|needed| needed == site.id));
@@ -185,7 +185,7 @@ mod tests {
 
     fn point(change: PlannedChange) -> PlannedPoint {
         let ranks = Ranks { spans: vec![(0, Some(0))] };
-        PlannedPoint { sync: (1, Place::Entry), kind: ValueType::I32, change, ranks }
+        PlannedPoint { sync: (1, ProbePoint::Entry), kind: ValueType::I32, change, ranks }
     }
 
     /// Checks the site numbers, and which of them are sync points.

@@ -128,11 +128,11 @@ mod tests {
     use super::*;
     use crate::tuning::plan::PlannedPoint;
     use app_description::Ranks;
-    use events::{Place, ProcessKey, ValueType};
+    use events::{ProbePoint, ProcessKey, ValueType};
 
     fn plan() -> Plan {
         let point = |first, change| PlannedPoint {
-            sync: (1, Place::Entry),
+            sync: (1, ProbePoint::Entry),
             kind: ValueType::I32,
             change,
             ranks: Ranks { spans: vec![(first, None)] },

@@ -7,7 +7,7 @@ use analyzer::{
     EventFacts, Measured, ProbedFunction, RunFacts, Server, TuningOptions, assemble, recover,
 };
 use app_description::{Actor, Application, AttributeSource, EventAttribute, EventPoint, Ranks};
-use events::{Place, ValueType};
+use events::{ProbePoint, ValueType};
 use run_record::SpoolReader;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,7 +46,7 @@ impl Tunlet for Counting {
     }
 }
 
-const PLACES: [(&str, Place); 2] = [("start", Place::Entry), ("end", Place::Exit)];
+const PLACES: [(&str, ProbePoint); 2] = [("start", ProbePoint::Entry), ("end", ProbePoint::Exit)];
 
 fn application() -> Application {
     let number = EventAttribute {
@@ -55,7 +55,7 @@ fn application() -> Application {
         kind: Some(ValueType::I32),
         line: 1,
     };
-    let event = |(name, place): (&str, Place)| EventPoint {
+    let event = |(name, place): (&str, ProbePoint)| EventPoint {
         name: name.to_owned(),
         actor: 0,
         function: "call".to_owned(),
@@ -73,7 +73,7 @@ fn application() -> Application {
 }
 
 fn facts() -> Vec<EventFacts> {
-    let facts = |(name, place): (&str, Place)| EventFacts {
+    let facts = |(name, place): (&str, ProbePoint)| EventFacts {
         name: name.to_owned(),
         function: "call".to_owned(),
         place,

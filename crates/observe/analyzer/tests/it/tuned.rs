@@ -8,8 +8,8 @@ use app_description::{
     Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
     Ranks, TuningPoint,
 };
-use events::{Place, Value, ValueType};
-use run_record::tuning::{Number, Outcome, TuningMode, TuningSummary};
+use events::{ProbePoint, Value, ValueType};
+use run_record::tuning::{Outcome, TuningMode, TuningSummary, TuningValue};
 use tunlets::conductor::{Mode, Options};
 use tunlets::{Decision, Detail, News, Requests, Tunlet, TunletError, TunletSpec, World};
 use wire::control::{Attribute, Location, Point, Site, Source};
@@ -74,7 +74,7 @@ fn application() -> Application {
         kind: Some(ValueType::I32),
         range: Some(Range { low: 1.0, high: 8.0, step: None }),
         sync_function: "iterate".to_owned(),
-        sync_place: Place::Entry,
+        sync_place: ProbePoint::Entry,
         is_repeated: false,
         is_forced: false,
         // Iterations of a test take arbitrary times.
@@ -85,7 +85,7 @@ fn application() -> Application {
         program: "test".to_owned(),
         actors: vec![Actor { name: "master".to_owned(), ranks: ranks(), line: 1 }],
         iteration: Some(Iteration { start: 0, end: 1, work: Some(0) }),
-        events: vec![event("start", Place::Entry), event("end", Place::Exit)],
+        events: vec![event("start", ProbePoint::Entry), event("end", ProbePoint::Exit)],
         tuning_points: vec![point],
         ..Application::default()
     }
@@ -111,11 +111,11 @@ fn plan() -> Plan {
         is_sync: false,
     };
     let change = PlannedChange::Set { at };
-    let sync = (0, Place::Entry);
+    let sync = (0, ProbePoint::Entry);
     Plan {
         modules: Vec::new(),
         sites: vec![site],
-        events: vec![facts("start", Place::Entry), facts("end", Place::Exit)],
+        events: vec![facts("start", ProbePoint::Entry), facts("end", ProbePoint::Exit)],
         probed: Vec::new(),
         points: vec![PlannedPoint { sync, kind: ValueType::I32, change, ranks: ranks() }],
         names: Vec::new(),
@@ -168,7 +168,7 @@ fn a_decision_reaches_the_program_and_the_record() {
     assert_eq!((tuning.mode, tuning.n_events_unheard), (TuningMode::Tune, 0));
     assert_eq!(tuning.warnings, Vec::<String>::new());
     let [decision] = &tuning.decisions[..] else { panic!("{:?}", tuning.decisions) };
-    assert_eq!((decision.old, decision.new), (Some(Number::Int(1)), Number::Int(3)));
+    assert_eq!((decision.old, decision.new), (Some(TuningValue::Int(1)), TuningValue::Int(3)));
     assert_eq!((&*decision.tunlet, &*decision.point, decision.n_ranks), ("once", "NW", 1));
     assert!(decision.effect.is_some());
     assert!(tuning.iterations.len() >= 7, "{}", tuning.iterations.len());

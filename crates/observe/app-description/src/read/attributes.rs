@@ -3,13 +3,13 @@
 use super::fields::{Fields, Findings, Node, Word};
 use super::list;
 use crate::description::{AttributeSource, EventAttribute};
-use events::{Place, ValueType};
+use events::{ProbePoint, ValueType};
 use std::collections::BTreeSet;
 use toml::de::DeValue;
 
 pub(super) fn read_attributes<'a>(
     item: &mut Fields<'a>,
-    place: Option<Place>,
+    place: Option<ProbePoint>,
     findings: &mut Findings<'a>,
 ) -> Vec<EventAttribute> {
     let event = item.what.clone();
@@ -42,7 +42,7 @@ pub(super) fn read_attributes<'a>(
 fn read_attribute<'a>(
     event: &str,
     node: &'a Node<'a>,
-    place: Option<Place>,
+    place: Option<ProbePoint>,
     findings: &mut Findings<'a>,
 ) -> Option<(Word<'a>, Option<EventAttribute>)> {
     let line = findings.line(&node.span());
@@ -74,7 +74,7 @@ fn attribute(
 fn read_source<'a>(
     item: &mut Fields<'a>,
     name: &Word<'a>,
-    place: Option<Place>,
+    place: Option<ProbePoint>,
     findings: &mut Findings<'a>,
 ) -> Option<AttributeSource> {
     let (argument, returned) = (item.get("argument"), item.get("returned"));
@@ -103,10 +103,10 @@ fn read_source<'a>(
 fn read_argument(
     item: &Fields<'_>,
     node: &Node<'_>,
-    place: Option<Place>,
+    place: Option<ProbePoint>,
     findings: &mut Findings<'_>,
 ) -> Option<AttributeSource> {
-    if place == Some(Place::Exit) {
+    if place == Some(ProbePoint::Exit) {
         let sentence = "arguments are gone at an exit; measure it at the entry";
         findings.error(&node.span(), format!("{}: {sentence}", item.what));
         return None;
@@ -123,10 +123,10 @@ fn read_argument(
 fn read_returned(
     item: &Fields<'_>,
     node: &Node<'_>,
-    place: Option<Place>,
+    place: Option<ProbePoint>,
     findings: &mut Findings<'_>,
 ) -> Option<AttributeSource> {
-    if place == Some(Place::Entry) {
+    if place == Some(ProbePoint::Entry) {
         let sentence = "nothing is returned yet at an entry; measure it at the exit";
         findings.error(&node.span(), format!("{}: {sentence}", item.what));
         return None;

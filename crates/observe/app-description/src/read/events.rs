@@ -5,7 +5,7 @@ use super::fields::{Fields, Findings, Word};
 use super::{Named, tables};
 use crate::description::{Actor, EventPoint, Iteration};
 use crate::near::hint;
-use events::Place;
+use events::ProbePoint;
 use std::ops::Range;
 
 pub(super) fn read<'a>(
@@ -58,11 +58,14 @@ pub(super) fn read_actor<'a>(
     actors.find(&item.name_of("actor"), &actor, findings)
 }
 
-pub(super) fn read_place<'a>(item: &mut Fields<'a>, findings: &mut Findings<'a>) -> Option<Place> {
+pub(super) fn read_place<'a>(
+    item: &mut Fields<'a>,
+    findings: &mut Findings<'a>,
+) -> Option<ProbePoint> {
     let place = item.need_word("at", "\"entry\"", findings)?;
     match place.text {
-        "entry" => Some(Place::Entry),
-        "exit" => Some(Place::Exit),
+        "entry" => Some(ProbePoint::Entry),
+        "exit" => Some(ProbePoint::Exit),
         other => {
             let hint = hint(other, ["entry", "exit"], "write `entry` or `exit`");
             findings.error(&place.at, format!("{} is `{other}`{hint}", item.name_of("at")));

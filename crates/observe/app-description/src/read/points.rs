@@ -4,7 +4,7 @@ use super::events::{read_actor, read_place};
 use super::fields::{Fields, Findings, Node, Word, given};
 use super::{Named, tables};
 use crate::description::{Actor, Change, EventPoint, Range, TuningPoint};
-use events::{Place, Value, ValueType};
+use events::{ProbePoint, Value, ValueType};
 use toml::de::DeValue;
 
 /// Default of `limit_percent`: slowdown in percent above which a change is undone.
@@ -109,7 +109,7 @@ fn read_sync<'a>(
     item: &mut Fields<'a>,
     events: &Named<EventPoint>,
     findings: &mut Findings<'a>,
-) -> Option<(String, Place)> {
+) -> Option<(String, ProbePoint)> {
     let node = item.need("at", "\"iteration_start\"", findings)?;
     let what = item.name_of("at");
     if matches!(node.get_ref(), DeValue::Table(_)) {

@@ -1,7 +1,7 @@
 //! Handmade traces.
 
 use events::RecordKind;
-use run_record::summary::{CallSite, Place, RankTotals, World};
+use run_record::summary::{CallSite, RankTotals, SourceLocation, World};
 use run_record::{Event, RunRecord, RunStart, Summary};
 use tempfile::TempDir;
 
@@ -30,13 +30,14 @@ fn summary(nodes: &[&str]) -> Summary {
         elapsed_s: 20e-6,
         ..RankTotals::default()
     };
-    let place = Place {
+    let place = SourceLocation {
         function: "solve".to_owned(),
         file: "src/cg.c".to_owned(),
         line: 12,
-        ..Place::default()
+        ..SourceLocation::default()
     };
-    let unknown = Place { module: "a.out".to_owned(), offset: 0x40, ..Place::default() };
+    let unknown =
+        SourceLocation { module: "a.out".to_owned(), offset: 0x40, ..SourceLocation::default() };
     Summary {
         command: vec!["mpirun".to_owned(), "./cg \"x\"".to_owned()],
         started_s: 1_735_689_599.0,

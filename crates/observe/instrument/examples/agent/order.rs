@@ -2,7 +2,7 @@
 
 use crate::report;
 use crate::table::Table;
-use events::{Place, ValueType};
+use events::{ProbePoint, ValueType};
 use instrument::{Attribute, Instrument, Point, Site, Source};
 
 /// Order, as words separated by blanks.
@@ -13,9 +13,9 @@ pub(crate) enum Order {
     /// `var=NAME:int32`, `ret:int32`.
     Probe { function: String, words: Vec<String> },
     /// `set FUNCTION VARIABLE VALUE HIT [exit]`: sets a variable of 32 bits.
-    Set { function: String, variable: String, value: i32, at_hit: u32, place: Place },
+    Set { function: String, variable: String, value: i32, at_hit: u32, place: ProbePoint },
     /// `call FUNCTION CALLEE HIT [exit]`: calls a function without arguments that returns a `double`.
-    Call { function: String, callee: String, at_hit: u32, place: Place },
+    Call { function: String, callee: String, at_hit: u32, place: ProbePoint },
     /// `replace FUNCTION BY`.
     Replace { function: String, by: String },
     /// `remove FUNCTION`.
@@ -30,8 +30,11 @@ pub(crate) fn read(text: &str) -> Vec<Order> {
 
 fn one(words: &[String]) -> Order {
     let function = words.get(1).cloned().unwrap_or_default();
-    let place =
-        if words.last().is_some_and(|last| last == "exit") { Place::Exit } else { Place::Entry };
+    let place = if words.last().is_some_and(|last| last == "exit") {
+        ProbePoint::Exit
+    } else {
+        ProbePoint::Entry
+    };
     match words[0].as_str() {
         "all" => Order::All,
         "probe" => Order::Probe { function, words: words[2..].to_vec() },

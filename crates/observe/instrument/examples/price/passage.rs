@@ -2,7 +2,7 @@
 
 use crate::functions::{call, site};
 use crate::{all, print, quantile, rings};
-use events::{Place, ValueType};
+use events::{ProbePoint, ValueType};
 use instrument::{Attribute, Instrument, Refusal, Site, Source};
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
@@ -80,13 +80,13 @@ fn cases() -> Vec<Case> {
 }
 
 fn switch_off(probes: &Instrument, site: u32) {
-    probes.switch(site, Place::Entry, false);
-    probes.switch(site, Place::Exit, false);
+    probes.switch(site, ProbePoint::Entry, false);
+    probes.switch(site, ProbePoint::Exit, false);
 }
 
 /// Arms an action that is never due, so that each passage checks it.
 fn arm(probes: &Instrument, site: u32) {
-    probes.arm(site, Place::Entry, 1, u32::MAX, Box::new(|_| false));
+    probes.arm(site, ProbePoint::Entry, 1, u32::MAX, Box::new(|_| false));
 }
 
 /// Cost of reading two time stamps, with a call in between.

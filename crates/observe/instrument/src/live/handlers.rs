@@ -1,4 +1,4 @@
-//! Handlers for a thread that hits half-changed code, or is asked for its position (a *question*).
+//! Handlers for a thread that hits half-changed code, or is asked for its position (a *quiesce request*).
 //!
 //! # Invariants
 //! - No lock and no allocation, and for our own signals no function of the C library: a handler may interrupt
@@ -10,16 +10,16 @@
 //! stack, out of sight. If a profiler interrupts the code all the time, patch the code early.
 #![allow(unsafe_code, reason = "signal handlers")]
 
-use super::action::{Action, change_mask};
 use super::redirects::Redirects;
+use super::sigaction::{KernelSigaction, change_mask};
 use super::signals;
 use libc::{c_void, siginfo_t, ucontext_t};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Maximum number of threads asked at the same time.
-pub(super) const N_ASKED: usize = 1024;
-/// `si_code` of our questions; the kernel and the C library do not use it.
-pub(super) const QUESTION: i32 = -0x51;
+pub(super) const N_REQUESTS_MAX: usize = 1024;
+/// `si_code` of our requests; the kernel and the C library do not use it.
+pub(super) const QUIESCE_REQUEST: i32 = -0x51;
 
 const SI_KERNEL: i32 = 0x80;
 const TRAP_BRKPT: i32 = 1;
@@ -31,9 +31,10 @@ const RAX: usize = libc::REG_RAX as usize;
 /// Stubs by trapped address.
 pub(super) static TRAPS: Redirects = Redirects::new();
 /// Copies by address of the displaced instruction, during a pass; 0 otherwise.
-pub(super) static MOVES: Redirects = Redirects::new();
-/// Number of the last pass whose question each place has answered.
-pub(super) static ANSWERS: [AtomicUsize; N_ASKED] = [const { AtomicUsize::new(0) }; N_ASKED];
+pub(super) static COPIES: Redirects = Redirects::new();
+/// Number of the last pass whose request each place has acknowledged.
+pub(super) static ACKNOWLEDGED: [AtomicUsize; N_REQUESTS_MAX] =
+    [const { AtomicUsize::new(0) }; N_REQUESTS_MAX];
 
 static N_TRAPPED: AtomicU64 = AtomicU64::new(0);
 static N_MOVED: AtomicU64 = AtomicU64::new(0);
@@ -41,33 +42,33 @@ static N_RESTARTED: AtomicU64 = AtomicU64::new(0);
 
 /// Counts of threads that hit half-changed code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Encounters {
+pub struct RedirectCounts {
     /// Threads redirected from a trap to a stub.
     pub n_trapped: u64,
     /// Threads redirected from a displaced instruction to its copy.
     pub n_moved: u64,
-    /// Threads sent back into a system call that a question had interrupted.
+    /// Threads sent back into a system call that a request had interrupted.
     pub n_restarted: u64,
 }
 
-pub(super) fn encounters() -> Encounters {
-    Encounters {
+pub(super) fn redirect_counts() -> RedirectCounts {
+    RedirectCounts {
         n_trapped: N_TRAPPED.load(Ordering::Relaxed),
         n_moved: N_MOVED.load(Ordering::Relaxed),
         n_restarted: N_RESTARTED.load(Ordering::Relaxed),
     }
 }
 
-/// Question, in the layout of the kernel's `siginfo_t`.
+/// Request, in the layout of the kernel's `siginfo_t`.
 #[repr(C)]
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct QuiesceRequest {
     pub(super) signal: i32,
     pub(super) errno: i32,
     pub(super) code: i32,
     pub(super) filling: i32,
     pub(super) sender: [u32; 2],
-    /// Number of the pass times [`N_ASKED`] plus the place of the thread.
+    /// Number of the pass times [`N_REQUESTS_MAX`] plus the place of the thread.
     pub(super) number: usize,
     pub(super) rest: [u64; 12],
 }
@@ -87,23 +88,23 @@ pub(super) extern "C" fn on_trap(signal: i32, info: *mut siginfo_t, context: *mu
     pass_on(signal, info, context);
 }
 
-/// Handler of the question: leaves displaced instructions, and answers.
-pub(super) extern "C" fn on_nudge(signal: i32, info: *mut siginfo_t, context: *mut c_void) {
+/// Handler of the request: leaves displaced instructions, and acknowledges.
+pub(super) extern "C" fn on_quiesce(signal: i32, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes the structure that it has filled in.
-    if unsafe { (*info).si_code } != QUESTION {
+    if unsafe { (*info).si_code } != QUIESCE_REQUEST {
         return pass_on(signal, info, context);
     }
     let next = register(context, RIP);
-    if let Some(copy) = MOVES.target(next).filter(|copy| *copy != 0) {
+    if let Some(copy) = COPIES.target(next).filter(|copy| *copy != 0) {
         set_register(context, RIP, copy);
         N_MOVED.fetch_add(1, Ordering::Relaxed);
     } else if register(context, RAX) == INTERRUPTED && is_after_call(next) {
         set_register(context, RIP, next - CALL_BYTES);
         N_RESTARTED.fetch_add(1, Ordering::Relaxed);
     }
-    // SAFETY: the code says that the rest of the structure is a question of ours.
-    let number = unsafe { (*info.cast::<Question>()).number };
-    ANSWERS[number % N_ASKED].fetch_max(number / N_ASKED, Ordering::Release);
+    // SAFETY: the code says that the rest of the structure is a request of ours.
+    let number = unsafe { (*info.cast::<QuiesceRequest>()).number };
+    ACKNOWLEDGED[number % N_REQUESTS_MAX].fetch_max(number / N_REQUESTS_MAX, Ordering::Release);
 }
 
 /// Size in bytes of `mov eax, number; syscall`.
@@ -128,7 +129,7 @@ fn is_after_call(next: usize) -> bool {
 
 /// Passes a signal to the program's own action.
 fn pass_on(signal: i32, info: *mut siginfo_t, context: *mut c_void) {
-    let action = signals::wanted(signal).get();
+    let action = signals::program_actions(signal).get();
     // SAFETY: the kernel passes the structure that it has filled in.
     let code = unsafe { (*info).si_code };
     match action.handler {
@@ -143,7 +144,7 @@ fn pass_on(signal: i32, info: *mut siginfo_t, context: *mut c_void) {
 fn end(signal: i32) {
     // With the default action the signal is deadly, and arrives when this handler returns. If the system refuses
     // to set that action, the program continues.
-    if Action::default().set(signal).is_ok() {
+    if KernelSigaction::default().set(signal).is_ok() {
         // SAFETY: asks for a number.
         let thread = unsafe { libc::gettid() };
         // SAFETY: sends a signal to the calling thread.
@@ -151,10 +152,10 @@ fn end(signal: i32) {
     }
 }
 
-fn call(action: Action, signal: i32, info: *mut siginfo_t, context: *mut c_void) {
+fn call(action: KernelSigaction, signal: i32, info: *mut siginfo_t, context: *mut c_void) {
     let has = |flag: i32| action.flags & flag.cast_unsigned() as usize != 0;
     if has(libc::SA_RESETHAND) {
-        signals::wanted(signal).set(Action::default());
+        signals::program_actions(signal).set(KernelSigaction::default());
     }
     // The program's handler may pass a probe. The kernel restores the whole mask when our handler returns.
     change_mask(libc::SIG_UNBLOCK, signals::ours());

@@ -8,8 +8,8 @@
 //! - The caller sleeps between two polls, since the awaited threads may need its core.
 #![allow(unsafe_code, reason = "system calls")]
 
-use super::handlers::{ANSWERS, N_ASKED, QUESTION, Question};
-use super::threads::{self, Whereabouts};
+use super::handlers::{ACKNOWLEDGED, N_REQUESTS_MAX, QUIESCE_REQUEST, QuiesceRequest};
+use super::threads::{self, ThreadPosition};
 use super::{Span, signals};
 use crate::site::Refusal;
 use std::io;
@@ -29,9 +29,11 @@ static N_PASSES: AtomicUsize = AtomicUsize::new(0);
 pub(super) fn check_open(others: &[u32]) -> Result<(), Refusal> {
     others.iter().try_for_each(|thread| {
         let begin = Instant::now();
-        while let Some(signal) = threads::closed(*thread, &[signals::TRAP, signals::nudge()]) {
+        while let Some(signal) =
+            threads::closed(*thread, &[signals::TRAP, signals::quiesce_signal()])
+        {
             // A thread without a core cannot unblock signals.
-            let is_asleep = matches!(threads::whereabouts(*thread), Whereabouts::Blocked(_));
+            let is_asleep = matches!(threads::position(*thread), ThreadPosition::Blocked(_));
             if (if is_asleep { MOMENT } else { PATIENCE }) < begin.elapsed() {
                 let name = threads::name(*thread);
                 return Err(Refusal::SignalBlocked { tid: *thread, name, signal });
@@ -46,7 +48,7 @@ pub(super) fn check_open(others: &[u32]) -> Result<(), Refusal> {
 pub(super) fn wait_until_outside(spans: &[Span]) -> Result<(), Refusal> {
     let others = threads::others().map_err(|error| super::no_threads(&error))?;
     let deadline = Instant::now() + PATIENCE;
-    others.chunks(N_ASKED).try_for_each(|threads| Round::new(threads, spans).run(deadline))
+    others.chunks(N_REQUESTS_MAX).try_for_each(|threads| Round::new(threads, spans).run(deadline))
 }
 
 /// Threads that are asked together.
@@ -59,13 +61,16 @@ struct Round<'a> {
 struct Awaited {
     thread: u32,
     place: usize,
-    is_asked: bool,
+    is_requested: bool,
 }
 
 impl<'a> Round<'a> {
     fn new(threads: &[u32], spans: &'a [Span]) -> Self {
-        let awaited =
-            |(place, thread): (usize, &u32)| Awaited { thread: *thread, place, is_asked: false };
+        let awaited = |(place, thread): (usize, &u32)| Awaited {
+            thread: *thread,
+            place,
+            is_requested: false,
+        };
         Self {
             pass: N_PASSES.fetch_add(1, Ordering::Relaxed) + 1,
             spans,
@@ -81,7 +86,11 @@ impl<'a> Round<'a> {
             let Some(awaited) = self.awaited.first() else { return Ok(()) };
             if deadline < Instant::now() {
                 let name = threads::name(awaited.thread);
-                return Err(Refusal::Deaf { tid: awaited.thread, name, signal: signals::nudge() });
+                return Err(Refusal::Unresponsive {
+                    tid: awaited.thread,
+                    name,
+                    signal: signals::quiesce_signal(),
+                });
             }
             std::thread::sleep(LOOK_EVERY);
             self.look();
@@ -97,29 +106,29 @@ impl<'a> Round<'a> {
     fn listen(&mut self) {
         let end = Instant::now() + AT_ONCE;
         while !self.awaited.is_empty() && Instant::now() < end {
-            self.awaited.retain(|awaited| !awaited.has_answered(self.pass));
+            self.awaited.retain(|awaited| !awaited.has_acknowledged(self.pass));
             std::hint::spin_loop();
         }
     }
 }
 
 impl Awaited {
-    fn has_answered(&self, pass: usize) -> bool {
-        self.is_asked && ANSWERS[self.place].load(Ordering::Acquire) == pass
+    fn has_acknowledged(&self, pass: usize) -> bool {
+        self.is_requested && ACKNOWLEDGED[self.place].load(Ordering::Acquire) == pass
     }
 
     fn is_outside(&mut self, pass: usize, spans: &[Span]) -> bool {
-        if self.has_answered(pass) {
+        if self.has_acknowledged(pass) {
             return true;
         }
-        match threads::whereabouts(self.thread) {
-            Whereabouts::Gone => return true,
-            Whereabouts::Blocked(next) if !is_inside(next, spans) => return true,
-            Whereabouts::Blocked(_) | Whereabouts::Unknown => {}
+        match threads::position(self.thread) {
+            ThreadPosition::Gone => return true,
+            ThreadPosition::Blocked(next) if !is_inside(next, spans) => return true,
+            ThreadPosition::Blocked(_) | ThreadPosition::Unknown => {}
         }
-        if !self.is_asked {
-            match ask(self.thread, pass * N_ASKED + self.place) {
-                Ok(()) => self.is_asked = true,
+        if !self.is_requested {
+            match request(self.thread, pass * N_REQUESTS_MAX + self.place) {
+                Ok(()) => self.is_requested = true,
                 // The system has too many pending signals: the next poll tries again.
                 Err(error) => return error.raw_os_error() == Some(libc::ESRCH),
             }
@@ -134,24 +143,24 @@ fn is_inside(next: usize, spans: &[Span]) -> bool {
     after.checked_sub(1).is_some_and(|idx| next < spans[idx].end)
 }
 
-fn ask(thread: u32, number: usize) -> io::Result<()> {
-    let question = Question {
-        signal: signals::nudge(),
+fn request(thread: u32, number: usize) -> io::Result<()> {
+    let request = QuiesceRequest {
+        signal: signals::quiesce_signal(),
         errno: 0,
-        code: QUESTION,
+        code: QUIESCE_REQUEST,
         filling: 0,
         sender: [std::process::id(), 0],
         number,
         rest: [0; 12],
     };
-    // SAFETY: `question` has the layout and size of the kernel's `siginfo_t`; our handler takes the signal.
+    // SAFETY: `request` has the layout and size of the kernel's `siginfo_t`; our handler takes the signal.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_rt_tgsigqueueinfo,
             std::process::id(),
             thread,
-            question.signal,
-            &raw const question,
+            request.signal,
+            &raw const request,
         )
     };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -209,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_question_is_as_large_as_the_kernel_reads() {
-        assert_eq!(size_of::<Question>(), size_of::<libc::siginfo_t>());
-        assert_eq!(std::mem::offset_of!(Question, number), 24);
+        assert_eq!(size_of::<QuiesceRequest>(), size_of::<libc::siginfo_t>());
+        assert_eq!(std::mem::offset_of!(QuiesceRequest, number), 24);
     }
 }

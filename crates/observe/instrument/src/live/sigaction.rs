@@ -35,7 +35,7 @@ pub(super) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_
 /// Signal action, in the kernel's layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Action {
+pub(crate) struct KernelSigaction {
     /// `SIG_DFL`, `SIG_IGN` or a function.
     pub(crate) handler: usize,
     /// `SA_*` flags.
@@ -46,7 +46,7 @@ pub(crate) struct Action {
     pub(crate) mask: u64,
 }
 
-impl Action {
+impl KernelSigaction {
     /// Returns an action of ours: system calls are restarted, and only the signal itself is blocked.
     pub(super) fn ours(handler: Handler) -> Self {
         Self {

@@ -4,7 +4,7 @@
 //! - The program's own action for one of our signals is kept, and receives the signals that are not ours.
 //! - Handlers read without a lock, and may interrupt a writer.
 
-use super::action::{Action, bit};
+use super::sigaction::{KernelSigaction, bit};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Maximum number of different actions that a program may set for one signal in its life.
@@ -14,53 +14,54 @@ const FREE: u32 = 0;
 const BEING_WRITTEN: u32 = 1;
 const WRITTEN: u32 = 2;
 
-static NUDGE: AtomicI32 = AtomicI32::new(0);
-static OF_TRAP: Wanted = Wanted::new();
-static OF_NUDGE: Wanted = Wanted::new();
+static QUIESCE_SIGNAL: AtomicI32 = AtomicI32::new(0);
+static OF_TRAP: ProgramActions = ProgramActions::new();
+static OF_QUIESCE: ProgramActions = ProgramActions::new();
 
 /// Signal of a trap in the code.
 pub(super) const TRAP: i32 = libc::SIGTRAP;
 
 /// Signal that asks a thread for its position; 0 before one is chosen.
-pub(super) fn nudge() -> i32 {
-    NUDGE.load(Ordering::Relaxed)
+pub(super) fn quiesce_signal() -> i32 {
+    QUIESCE_SIGNAL.load(Ordering::Relaxed)
 }
 
 /// Chooses an unused signal; the first choice is permanent.
-pub(super) fn choose_nudge() -> Option<i32> {
-    if nudge() == 0 {
+pub(super) fn choose_quiesce_signal() -> Option<i32> {
+    if quiesce_signal() == 0 {
         // Analysis tools use the highest signals, programs the lowest.
-        let free =
-            |signal: &i32| Action::of(*signal).is_ok_and(|action| action.handler == libc::SIG_DFL);
+        let free = |signal: &i32| {
+            KernelSigaction::of(*signal).is_ok_and(|action| action.handler == libc::SIG_DFL)
+        };
         let signal = (libc::SIGRTMIN() + 1..libc::SIGRTMAX() - 1).rev().find(free)?;
-        NUDGE.store(signal, Ordering::Relaxed);
+        QUIESCE_SIGNAL.store(signal, Ordering::Relaxed);
     }
-    Some(nudge())
+    Some(quiesce_signal())
 }
 
 /// Set of our signals.
 pub(super) fn ours() -> u64 {
-    match nudge() {
+    match quiesce_signal() {
         0 => 0,
         signal => bit(TRAP) | bit(signal),
     }
 }
 
 /// The program's actions for one of our signals.
-pub(super) fn wanted(signal: i32) -> &'static Wanted {
-    if signal == TRAP { &OF_TRAP } else { &OF_NUDGE }
+pub(super) fn program_actions(signal: i32) -> &'static ProgramActions {
+    if signal == TRAP { &OF_TRAP } else { &OF_QUIESCE }
 }
 
 /// Actions of the program for one signal, kept for handlers.
 #[derive(Debug)]
-pub(super) struct Wanted {
-    actions: [Kept; N_ACTIONS],
+pub(super) struct ProgramActions {
+    actions: [ActionSlot; N_ACTIONS],
     /// Index of the current action + 1; 0 for the default action.
     current: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct ActionSlot {
     state: AtomicU32,
     handler: AtomicUsize,
     flags: AtomicUsize,
@@ -68,33 +69,33 @@ struct Kept {
     mask: AtomicU64,
 }
 
-impl Wanted {
+impl ProgramActions {
     const fn new() -> Self {
-        Self { actions: [const { Kept::new() }; N_ACTIONS], current: AtomicUsize::new(0) }
+        Self { actions: [const { ActionSlot::new() }; N_ACTIONS], current: AtomicUsize::new(0) }
     }
 
     /// Returns the program's current action.
-    pub(super) fn get(&self) -> Action {
+    pub(super) fn get(&self) -> KernelSigaction {
         let idx = self.current.load(Ordering::Acquire);
         let kept = idx.checked_sub(1).and_then(|idx| self.actions.get(idx));
-        kept.map(Kept::get).unwrap_or_default()
+        kept.map(ActionSlot::get).unwrap_or_default()
     }
 
     /// Sets the program's action; returns false if there is no room for another one.
-    pub(super) fn set(&self, action: Action) -> bool {
-        let place = if action == Action::default() { Some(0) } else { self.place(action) };
+    pub(super) fn set(&self, action: KernelSigaction) -> bool {
+        let place = if action == KernelSigaction::default() { Some(0) } else { self.place(action) };
         if let Some(place) = place {
             self.current.store(place, Ordering::Release);
         }
         place.is_some()
     }
 
-    fn place(&self, action: Action) -> Option<usize> {
+    fn place(&self, action: KernelSigaction) -> Option<usize> {
         self.actions.iter().position(|kept| kept.is(action) || kept.take(action)).map(|idx| idx + 1)
     }
 }
 
-impl Kept {
+impl ActionSlot {
     const fn new() -> Self {
         Self {
             state: AtomicU32::new(FREE),
@@ -105,8 +106,8 @@ impl Kept {
         }
     }
 
-    fn get(&self) -> Action {
-        Action {
+    fn get(&self) -> KernelSigaction {
+        KernelSigaction {
             handler: self.handler.load(Ordering::Relaxed),
             flags: self.flags.load(Ordering::Relaxed),
             restorer: self.restorer.load(Ordering::Relaxed),
@@ -114,12 +115,12 @@ impl Kept {
         }
     }
 
-    fn is(&self, action: Action) -> bool {
+    fn is(&self, action: KernelSigaction) -> bool {
         self.state.load(Ordering::Acquire) == WRITTEN && self.get() == action
     }
 
     /// Stores the action if the entry is free.
-    fn take(&self, action: Action) -> bool {
+    fn take(&self, action: KernelSigaction) -> bool {
         let free =
             self.state.compare_exchange(FREE, BEING_WRITTEN, Ordering::Acquire, Ordering::Relaxed);
         if free.is_err() {
@@ -138,29 +139,29 @@ impl Kept {
 mod tests {
     use super::*;
 
-    fn action(handler: usize) -> Action {
-        Action { handler, ..Action::default() }
+    fn action(handler: usize) -> KernelSigaction {
+        KernelSigaction { handler, ..KernelSigaction::default() }
     }
 
     #[test]
     fn an_action_is_kept_and_takes_room_once() {
-        let wanted = Wanted::new();
-        assert_eq!(wanted.get(), Action::default());
+        let program_actions = ProgramActions::new();
+        assert_eq!(program_actions.get(), KernelSigaction::default());
         for round in 0..3 * N_ACTIONS {
-            assert!(wanted.set(action(round % N_ACTIONS)));
-            assert_eq!(wanted.get(), action(round % N_ACTIONS));
+            assert!(program_actions.set(action(round % N_ACTIONS)));
+            assert_eq!(program_actions.get(), action(round % N_ACTIONS));
         }
     }
 
     #[test]
     fn without_room_the_last_action_stays() {
-        let wanted = Wanted::new();
+        let program_actions = ProgramActions::new();
         for handler in 1..=N_ACTIONS {
-            assert!(wanted.set(action(handler)));
+            assert!(program_actions.set(action(handler)));
         }
-        assert!(!wanted.set(action(N_ACTIONS + 1)));
-        assert_eq!(wanted.get(), action(N_ACTIONS));
-        assert!(wanted.set(Action::default()));
-        assert_eq!(wanted.get(), Action::default());
+        assert!(!program_actions.set(action(N_ACTIONS + 1)));
+        assert_eq!(program_actions.get(), action(N_ACTIONS));
+        assert!(program_actions.set(KernelSigaction::default()));
+        assert_eq!(program_actions.get(), KernelSigaction::default());
     }
 }

@@ -1,8 +1,8 @@
 //! Our two signals: taken at the start, and kept unblocked until they are released to the program.
 #![allow(unsafe_code, reason = "reads and writes what the program passes")]
 
-use super::action::{Action, bit, change_mask};
-use super::handlers::{on_nudge, on_trap};
+use super::handlers::{on_quiesce, on_trap};
+use super::sigaction::{KernelSigaction, bit, change_mask};
 use super::{barrier, signals};
 use crate::site::StartError;
 use std::ffi::c_int;
@@ -14,7 +14,7 @@ static STARTED: OnceLock<Result<(), StartError>> = OnceLock::new();
 /// Whether the signals have been released to the program.
 static IS_RELEASED: AtomicBool = AtomicBool::new(false);
 /// Actions whose masks were changed: the signal, its previous action, and the changed one.
-static OPENED: Mutex<Vec<(c_int, Action, Action)>> = Mutex::new(Vec::new());
+static OPENED: Mutex<Vec<(c_int, KernelSigaction, KernelSigaction)>> = Mutex::new(Vec::new());
 
 /// Prepares this process for changes. Only the first call does; later calls return its result.
 ///
@@ -29,12 +29,12 @@ pub fn start() -> Result<(), StartError> {
 /// # Errors
 /// When the program uses all of them.
 pub fn reserve() -> Result<(), StartError> {
-    signals::choose_nudge().map(|_| ()).ok_or(StartError::NoSignal)
+    signals::choose_quiesce_signal().map(|_| ()).ok_or(StartError::NoSignal)
 }
 
 /// Returns a warning to the user about this process, if there is one.
 pub fn warning() -> Option<String> {
-    let has_own = |signal| signals::wanted(signal).get() != Action::default();
+    let has_own = |signal| signals::program_actions(signal).get() != KernelSigaction::default();
     has_own(signals::TRAP).then(|| {
         "the program handles `SIGTRAP` itself: traps that are not of probes are passed on to it"
             .to_owned()
@@ -66,28 +66,28 @@ pub unsafe fn chain_trap_handler(
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> c_int {
-    let wanted = signals::wanted(signal);
+    let program_actions = signals::program_actions(signal);
     // SAFETY: null or readable, as the caller says.
     let new = unsafe { new.as_ref() }.map(of_library);
     // SAFETY: null or writable, as the caller says.
     if let Some(old) = unsafe { old.as_mut() } {
-        to_library(wanted.get(), old);
+        to_library(program_actions.get(), old);
     }
-    if new.is_none_or(|action| wanted.set(action)) { 0 } else { no_room() }
+    if new.is_none_or(|action| program_actions.set(action)) { 0 } else { no_room() }
 }
 
 /// Releases our signals to the program; requires that no probe is installed. The next change takes them again.
 pub fn release() {
     IS_RELEASED.store(true, Ordering::Release);
     for (signal, ours) in ours() {
-        if Action::of(signal).is_ok_and(|present| present.handler == ours.handler) {
+        if KernelSigaction::of(signal).is_ok_and(|present| present.handler == ours.handler) {
             // If the system refuses, our handler stays and passes on all signals that are not ours.
-            drop(signals::wanted(signal).get().with_restorer().set(signal));
+            drop(signals::program_actions(signal).get().with_restorer().set(signal));
         }
     }
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     for (signal, before, open) in opened.drain(..) {
-        if Action::of(signal).is_ok_and(|present| present == open) {
+        if KernelSigaction::of(signal).is_ok_and(|present| present == open) {
             drop(before.set(signal));
         }
     }
@@ -125,17 +125,20 @@ fn prepare() -> Result<(), StartError> {
     Ok(())
 }
 
-fn ours() -> [(c_int, Action); 2] {
-    [(signals::TRAP, Action::ours(on_trap)), (signals::nudge(), Action::ours(on_nudge))]
+fn ours() -> [(c_int, KernelSigaction); 2] {
+    [
+        (signals::TRAP, KernelSigaction::ours(on_trap)),
+        (signals::quiesce_signal(), KernelSigaction::ours(on_quiesce)),
+    ]
 }
 
 /// Sets our action for a signal, and keeps the program's action.
-fn take(signal: c_int, ours: Action) -> io::Result<()> {
-    let present = Action::of(signal)?;
+fn take(signal: c_int, ours: KernelSigaction) -> io::Result<()> {
+    let present = KernelSigaction::of(signal)?;
     if present.handler == ours.handler {
         return Ok(());
     }
-    signals::wanted(signal).set(present);
+    signals::program_actions(signal).set(present);
     ours.set(signal)
 }
 
@@ -145,10 +148,10 @@ fn open_handlers() {
 
 /// Unblocks our signals in a handler set before the guards were in place, since it may pass a probe, too.
 fn open_while_handled(signal: c_int) {
-    if let Ok(action) = Action::of(signal)
+    if let Ok(action) = KernelSigaction::of(signal)
         && action.mask & signals::ours() != 0
     {
-        let open = Action { mask: action.mask & !signals::ours(), ..action };
+        let open = KernelSigaction { mask: action.mask & !signals::ours(), ..action };
         // If this fails, a thread in the handler is found to block signals, and the change is refused.
         if open.set(signal).is_ok() {
             let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,14 +160,14 @@ fn open_while_handled(signal: c_int) {
     }
 }
 
-fn of_library(action: &libc::sigaction) -> Action {
+fn of_library(action: &libc::sigaction) -> KernelSigaction {
     // SAFETY: signals are the first bits of a set.
     let mask = unsafe { *(&raw const action.sa_mask).cast::<u64>() };
     let flags = action.sa_flags.cast_unsigned() as usize;
-    Action { handler: action.sa_sigaction, flags, restorer: 0, mask }
+    KernelSigaction { handler: action.sa_sigaction, flags, restorer: 0, mask }
 }
 
-fn to_library(action: Action, library: &mut libc::sigaction) {
+fn to_library(action: KernelSigaction, library: &mut libc::sigaction) {
     library.sa_sigaction = action.handler;
     library.sa_flags = i32::try_from(action.flags & !0x0400_0000 & 0x7fff_ffff).unwrap_or_default();
     library.sa_restorer = None;

@@ -59,7 +59,7 @@ fn flags_in(stat: &str) -> Option<u32> {
 
 /// Position of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whereabouts {
+pub(super) enum ThreadPosition {
     /// The thread has ended.
     Gone,
     /// The thread sleeps in the kernel and will continue at this address.
@@ -69,22 +69,22 @@ pub(super) enum Whereabouts {
 }
 
 /// Returns the current position of a thread.
-pub(super) fn whereabouts(thread: u32) -> Whereabouts {
+pub(super) fn position(thread: u32) -> ThreadPosition {
     match fs::read_to_string(format!("/proc/self/task/{thread}/syscall")) {
-        Ok(line) => where_in(&line),
+        Ok(line) => parse_position(&line),
         Err(error) => match error.raw_os_error() {
-            Some(libc::ENOENT | libc::ESRCH) => Whereabouts::Gone,
-            _ => Whereabouts::Unknown,
+            Some(libc::ENOENT | libc::ESRCH) => ThreadPosition::Gone,
+            _ => ThreadPosition::Unknown,
         },
     }
 }
 
 /// Parses `running`, or numbers of which the last is the address of the next instruction.
-fn where_in(line: &str) -> Whereabouts {
+fn parse_position(line: &str) -> ThreadPosition {
     let last = line.split_ascii_whitespace().last().and_then(|word| word.strip_prefix("0x"));
     match last.and_then(|digits| usize::from_str_radix(digits, 16).ok()) {
-        Some(next) => Whereabouts::Blocked(next),
-        None => Whereabouts::Unknown,
+        Some(next) => ThreadPosition::Blocked(next),
+        None => ThreadPosition::Unknown,
     }
 }
 
@@ -93,17 +93,17 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(line: &str, expected: Whereabouts) {
-        assert_eq!(where_in(line), expected);
+    fn check(line: &str, expected: ThreadPosition) {
+        assert_eq!(parse_position(line), expected);
     }
 
     #[test]
     fn a_sleeping_thread_says_where_it_goes_on() {
-        check("running\n", Whereabouts::Unknown);
-        check("-1 0x7ffd0000 0x401136\n", Whereabouts::Blocked(0x40_1136));
-        check("230 0x0 0x0 0x7f 0x0 0x0 0x0 0x7ffd8 0x7f2a\n", Whereabouts::Blocked(0x7f2a));
-        check("-1 0x0 0x0\n", Whereabouts::Blocked(0));
-        check("", Whereabouts::Unknown);
+        check("running\n", ThreadPosition::Unknown);
+        check("-1 0x7ffd0000 0x401136\n", ThreadPosition::Blocked(0x40_1136));
+        check("230 0x0 0x0 0x7f 0x0 0x0 0x0 0x7ffd8 0x7f2a\n", ThreadPosition::Blocked(0x7f2a));
+        check("-1 0x0 0x0\n", ThreadPosition::Blocked(0));
+        check("", ThreadPosition::Unknown);
     }
 
     #[test]

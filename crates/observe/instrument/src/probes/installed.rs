@@ -2,25 +2,25 @@
 #![allow(unsafe_code, reason = "reads and changes code")]
 
 use crate::context::{self, Context, PointContext};
-use crate::near::{Mappings, Near};
-use crate::passage::Actions;
+use crate::near::{Mappings, NearArenas};
+use crate::passage::ArmedCallbacks;
 use crate::patch::Patch;
-use crate::plan::{Body, Departure, Plan, plan};
+use crate::plan::{Body, EntryPatch, Plan, plan};
 use crate::site::{Attribute, Point, Refusal, Site, Source};
 use crate::{live, stub};
-use events::Place;
+use events::ProbePoint;
 use events::function::N_VALUES;
 use std::sync::atomic::Ordering;
 
 const JUMP: u8 = 0xe9;
-const HOP: u8 = 0xeb;
+const SHORT_JUMP: u8 = 0xeb;
 const INT3: u8 = 0xcc;
 
 /// A site with its probes.
 #[derive(Debug)]
 pub(super) struct Installed {
     pub(super) context: &'static Context,
-    pub(super) actions: &'static Actions,
+    pub(super) actions: &'static ArmedCallbacks,
     pub(super) patches: Patches,
     pub(super) warning: Option<String>,
     pub(super) is_sync: bool,
@@ -41,7 +41,7 @@ impl Installed {
     pub(super) fn prepare(
         site: &Site,
         is_guarded: bool,
-        near: &mut Near,
+        near: &mut NearArenas,
         mappings: &Mappings,
     ) -> Result<Self, Refusal> {
         check(site, is_guarded)?;
@@ -49,18 +49,18 @@ impl Installed {
         let body = Body { address: site.function, bytes, n_bytes: site.n_bytes };
         let plan = plan(body)?;
         let arena = near.arena(site.function, stub::n_code_bytes_max(site), mappings)?;
-        let gathers = stub::write_gathers(site, arena)?;
+        let capture_code = stub::write_capture_code(site, arena)?;
         let context = arena.next_context();
-        fill(&context.entry, site.entry.as_ref(), gathers.at_entry);
-        fill(&context.exit, site.exit.as_ref(), gathers.at_exit);
-        context.tail_gather.store(gathers.at_jump, Ordering::Relaxed);
-        let actions = Actions::of(site.exit.as_ref().map_or(&[], |exit| &exit.attributes));
-        let actions: &'static Actions = Box::leak(Box::new(actions));
+        fill(&context.entry, site.entry.as_ref(), capture_code.at_entry);
+        fill(&context.exit, site.exit.as_ref(), capture_code.at_exit);
+        context.tail_capture.store(capture_code.at_jump, Ordering::Relaxed);
+        let actions = ArmedCallbacks::of(site.exit.as_ref().map_or(&[], |exit| &exit.attributes));
+        let actions: &'static ArmedCallbacks = Box::leak(Box::new(actions));
         let place = std::ptr::from_ref(actions).expose_provenance();
         context.actions.store(place, Ordering::Release);
         let at = std::ptr::from_ref(context).addr();
         let stub = stub::write_stub(&plan, at, arena)?;
-        context.inside.store(stub.inside, Ordering::Release);
+        context.displaced.store(stub.displaced, Ordering::Release);
         context.set(flags(site));
         let patches = Patches::new(&plan, stub, site.function, bytes);
         Ok(Self {
@@ -75,10 +75,10 @@ impl Installed {
     }
 
     /// Returns whether there is an event at that place of the function.
-    pub(super) fn has(&self, place: Place) -> bool {
+    pub(super) fn has(&self, place: ProbePoint) -> bool {
         match place {
-            Place::Entry => self.has_entry,
-            Place::Exit => self.has_exit,
+            ProbePoint::Entry => self.has_entry,
+            ProbePoint::Exit => self.has_exit,
         }
     }
 }
@@ -129,12 +129,12 @@ fn code(site: &Site, mappings: &Mappings) -> Result<&'static [u8], Refusal> {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a point has few attributes")]
-fn fill(context: &PointContext, point: Option<&Point>, gather: usize) {
+fn fill(context: &PointContext, point: Option<&Point>, capture: usize) {
     let Some(point) = point else { return };
     let n_records = point.attributes.len().div_ceil(N_VALUES).max(1);
     context.event.store(point.event, Ordering::Relaxed);
     context.n_records.store(n_records as u32, Ordering::Relaxed);
-    context.gather.store(gather, Ordering::Relaxed);
+    context.capture.store(capture, Ordering::Relaxed);
 }
 
 fn flags(site: &Site) -> u8 {
@@ -156,16 +156,16 @@ impl Patches {
             moved,
         };
         let moved = stub.moved.clone();
-        match plan.departure {
-            Departure::Jump => Self {
+        match plan.entry_patch {
+            EntryPatch::Jump => Self {
                 padding: None,
                 entry: patch(plan.address, jump(plan.address, stub.address), moved),
             },
-            Departure::Hop(padding) => Self {
+            EntryPatch::ShortJump(padding) => Self {
                 padding: Some(patch(padding, jump(padding, stub.address), Vec::new())),
-                entry: patch(plan.address, hop(plan.address, padding), moved),
+                entry: patch(plan.address, short_jump(plan.address, padding), moved),
             },
-            Departure::Trap => {
+            EntryPatch::Trap => {
                 Self { padding: None, entry: patch(plan.address, vec![INT3], moved) }
             }
         }
@@ -183,8 +183,8 @@ fn jump(from: usize, to: usize) -> Vec<u8> {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the plan saw that it is within 127 bytes")]
-fn hop(from: usize, to: usize) -> Vec<u8> {
-    vec![HOP, to.wrapping_sub(from + 2) as u8]
+fn short_jump(from: usize, to: usize) -> Vec<u8> {
+    vec![SHORT_JUMP, to.wrapping_sub(from + 2) as u8]
 }
 
 /// Patches the code for all prepared sites; returns those that were refused.

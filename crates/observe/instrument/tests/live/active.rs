@@ -65,7 +65,7 @@ fn nothing() {}
 
 fn n_passed() -> (u32, u32) {
     let hits = |place| probes().n_hits(SITE, place);
-    (hits(events::Place::Entry), hits(events::Place::Exit))
+    (hits(events::ProbePoint::Entry), hits(events::ProbePoint::Exit))
 }
 
 #[track_caller]

@@ -77,7 +77,7 @@ fn a_trap_that_stays_leads_to_the_stub() {
         let trap =
             unsafe { live::trap_at(patch.address, patch.stub) }.expect("nobody is in the way");
         for n_before in 0..100 {
-            assert_eq!(live::encounters().n_trapped, n_before);
+            assert_eq!(live::redirect_counts().n_trapped, n_before);
             assert_eq!(arena.call(0, [1, 0, 0]), 9);
         }
         assert_eq!(arena.n_counted(0), 100);

@@ -100,7 +100,7 @@ fn a_thread_behind_the_guards_blocks_all_but_ours() {
             let blocked = u64::from_str_radix(blocked.expect("there is a line"), 16).expect("hex");
             let usr1 = 1 << (libc::SIGUSR1 - 1);
             assert_ne!(blocked & usr1, 0);
-            while live::encounters().n_trapped < 5 {
+            while live::redirect_counts().n_trapped < 5 {
                 // SAFETY: the arena's stubs do what its functions do.
                 assert_eq!(unsafe { live::apply(&arena.patches) }, [Ok(()), Ok(())]);
                 // SAFETY: as above.

@@ -117,7 +117,7 @@ fn a_call_is_not_cut_short() {
                     assert!(Duration::from_millis(20) <= before.elapsed());
                 }
             });
-            while live::encounters().n_restarted < 3 {
+            while live::redirect_counts().n_restarted < 3 {
                 child::wait_until(|| is_asleep(tid.load(Ordering::Relaxed)));
                 ask(tid.load(Ordering::Relaxed));
             }
@@ -130,12 +130,12 @@ fn a_call_is_not_cut_short() {
 fn ask(tid: u32) {
     let signal = (1..=64).find(|signal| *signal != libc::SIGTRAP && live::is_ours(*signal));
     let signal = signal.expect("there is one");
-    let mut question = [0_i32; 32];
-    (question[0], question[2]) = (signal, -0x51);
+    let mut request = [0_i32; 32];
+    (request[0], request[2]) = (signal, -0x51);
     let process = std::process::id();
     // SAFETY: as large as the kernel reads.
     let answer = unsafe {
-        libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, tid, signal, question.as_ptr())
+        libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, tid, signal, request.as_ptr())
     };
     assert_eq!(answer, 0);
 }

@@ -56,7 +56,7 @@ fn call_all(arena: &Arena) {
 fn change_often(arena: &Arena, n_wanted: usize) {
     let mut n_changes = 0;
     let mut round = 0;
-    while n_changes < n_wanted || live::encounters().n_trapped == 0 {
+    while n_changes < n_wanted || live::redirect_counts().n_trapped == 0 {
         // Batches of all sizes: neighbors and single functions.
         let start = round * 7 % N_FUNCTIONS;
         let end = N_FUNCTIONS.min(start + 1 + round % 32);
@@ -85,7 +85,7 @@ fn a_thread_between_displaced_instructions_is_moved() {
                     assert_eq!(end, start + bytes.len());
                 }
             });
-            while live::encounters().n_moved < 5 {
+            while live::redirect_counts().n_moved < 5 {
                 // SAFETY: the arena's stub does what its function does.
                 assert_eq!(unsafe { live::apply(&arena.patches) }, [Ok(())]);
                 // SAFETY: as above.

@@ -16,7 +16,7 @@ use super::problem::OrderError;
 use super::sites::Sites;
 use super::wake;
 use crate::{probes, process, thread};
-use events::{ActionRecord, FunctionKind, Place};
+use events::{ActionRecord, FunctionKind, ProbePoint};
 use instrument::Instrument;
 use ring::clock;
 use std::cell::UnsafeCell;
@@ -48,25 +48,25 @@ const LONGEST_PASSAGE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 struct Action {
     number: u64,
-    sync: (u32, Place),
+    sync: (u32, ProbePoint),
     change: Change,
     repeats: bool,
     is_armed: AtomicBool,
     state: AtomicU8,
     n_done: AtomicU32,
-    untold: Untold,
+    pending: PendingRecord,
 }
 
 /// Record that found its thread's ring full.
 #[derive(Debug)]
-struct Untold {
+struct PendingRecord {
     is_full: AtomicBool,
     record: UnsafeCell<ActionRecord>,
 }
 
 // SAFETY: the record is written only while the flag is down and by the one thread that has moved the action
 // to `RUNNING`, and read only while the flag is up.
-unsafe impl Sync for Untold {}
+unsafe impl Sync for PendingRecord {}
 
 /// All actions of this process.
 #[derive(Debug, Default)]
@@ -103,7 +103,7 @@ impl Actions {
             is_armed: AtomicBool::new(false),
             state: AtomicU8::new(WAITING),
             n_done: AtomicU32::new(0),
-            untold: Untold {
+            pending: PendingRecord {
                 is_full: AtomicBool::new(false),
                 record: UnsafeCell::new(ActionRecord::default()),
             },
@@ -169,8 +169,8 @@ impl Actions {
 
     /// Passes to `append` the records that found no room in the rings of the program's threads. Returns
     /// false if some are left.
-    pub(crate) fn tell_rest(&self, mut append: impl FnMut(ActionRecord) -> bool) -> bool {
-        let is_left = |action: &&Arc<Action>| !action.untold.tell(&mut append);
+    pub(crate) fn flush_pending(&self, mut append: impl FnMut(ActionRecord) -> bool) -> bool {
+        let is_left = |action: &&Arc<Action>| !action.pending.flush(&mut append);
         self.actions.values().filter(is_left).count() == 0
     }
 
@@ -178,8 +178,8 @@ impl Actions {
     /// never frees one.
     fn forget_old(&mut self) {
         let is_free = |_: &u64, action: &mut Arc<Action>| {
-            let is_told = !action.untold.is_full.load(Ordering::Acquire);
-            action.is_over() && is_told && Arc::strong_count(action) == 1
+            let is_appended = !action.pending.is_full.load(Ordering::Acquire);
+            action.is_over() && is_appended && Arc::strong_count(action) == 1
         };
         for (number, action) in self.actions.extract_if(is_free) {
             self.over.push_back((number, action.n_done.load(Ordering::Acquire)));
@@ -206,7 +206,7 @@ fn pass(action: &Action, hit: u32) -> bool {
         // True in a forked child, too, which is not the rank.
         return false;
     }
-    if thread::is_own() {
+    if thread::is_control_thread() {
         return true;
     }
     match action.move_on(WAITING, RUNNING) {
@@ -259,7 +259,7 @@ impl Action {
             ..ActionRecord::default()
         };
         if !thread::append(&record.into()) {
-            self.untold.keep(record);
+            self.pending.keep(record);
             wake();
         }
     }
@@ -275,7 +275,7 @@ impl Action {
     }
 }
 
-impl Untold {
+impl PendingRecord {
     /// Keeps a record for the control thread; drops it if the previous record is still kept.
     fn keep(&self, record: ActionRecord) {
         if self.is_full.load(Ordering::Acquire) {
@@ -287,16 +287,16 @@ impl Untold {
     }
 
     /// Appends the kept record, if there is one; returns false if it found no room again.
-    fn tell(&self, append: &mut impl FnMut(ActionRecord) -> bool) -> bool {
+    fn flush(&self, append: &mut impl FnMut(ActionRecord) -> bool) -> bool {
         if !self.is_full.load(Ordering::Acquire) {
             return true;
         }
         // SAFETY: the flag is up: no thread writes.
         let record = unsafe { *self.record.get() };
-        let is_told = append(record);
-        if is_told {
+        let is_appended = append(record);
+        if is_appended {
             self.is_full.store(false, Ordering::Release);
         }
-        is_told
+        is_appended
     }
 }

@@ -80,7 +80,7 @@ extern "C" fn run(life: *mut c_void) -> *mut c_void {
 
 /// Names the calling thread and marks it as the library's own.
 pub(crate) fn name_and_mark() {
-    thread::set_own();
+    thread::mark_control_thread();
     // SAFETY: a name of fewer than 16 bytes for the calling thread.
     unsafe { libc::prctl(libc::PR_SET_NAME, c"sintonia".as_ptr()) };
 }

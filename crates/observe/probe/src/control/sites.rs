@@ -3,7 +3,7 @@
 use super::modules::Modules;
 use super::problem::OrderError;
 use crate::probes;
-use events::Place;
+use events::ProbePoint;
 use instrument::{Attribute, Point, Site, Source, live};
 use std::collections::HashMap;
 use std::time::Instant;
@@ -14,11 +14,11 @@ use wire::control::{self, Module};
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
     /// Events and sync property of each site.
-    known: HashMap<u32, Known>,
+    installed: HashMap<u32, InstalledSite>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct InstalledSite {
     has_entry: bool,
     has_exit: bool,
     is_sync: bool,
@@ -43,9 +43,9 @@ impl Sites {
         for (site, result) in sites.iter().zip(results) {
             match result {
                 Ok(warning) => {
-                    let of_process = live::warning().filter(|_| self.known.is_empty());
+                    let of_process = live::warning().filter(|_| self.installed.is_empty());
                     warnings.extend(warning.into_iter().chain(of_process).map(|it| (site.id, it)));
-                    self.known.insert(site.id, Known::of(site));
+                    self.installed.insert(site.id, InstalledSite::of(site));
                 }
                 Err(reason) => refused.push((site.id, reason)),
             }
@@ -62,7 +62,7 @@ impl Sites {
 
     /// Removes all probes; returns the sites that failed, each with the reason.
     pub(crate) fn remove_all(&mut self) -> Vec<(u32, String)> {
-        let sites: Vec<u32> = self.known.keys().copied().collect();
+        let sites: Vec<u32> = self.installed.keys().copied().collect();
         self.take_out(&sites)
     }
 
@@ -72,7 +72,7 @@ impl Sites {
         for (site, result) in sites.iter().zip(probes.remove(sites)) {
             match result {
                 Ok(()) => {
-                    self.known.remove(site);
+                    self.installed.remove(site);
                 }
                 Err(error) => refused.push((*site, error.to_string())),
             }
@@ -81,9 +81,9 @@ impl Sites {
     }
 
     /// Switches events on or off.
-    pub(crate) fn switch(&self, points: &[(u32, Place)], on: bool) -> Answer {
+    pub(crate) fn switch(&self, points: &[(u32, ProbePoint)], on: bool) -> Answer {
         let begin = Instant::now();
-        let is_done = |(site, place): &(u32, Place)| {
+        let is_done = |(site, place): &(u32, ProbePoint)| {
             probes::instrument().is_some_and(|probes| probes.switch(*site, *place, on))
         };
         let missing = points.iter().filter(|point| !is_done(point));
@@ -94,9 +94,9 @@ impl Sites {
     /// Switches all events off.
     pub(crate) fn switch_off(&self) {
         let Some(probes) = probes::instrument() else { return };
-        for (site, known) in &self.known {
+        for (site, installed) in &self.installed {
             for (place, has_event) in
-                [(Place::Entry, known.has_entry), (Place::Exit, known.has_exit)]
+                [(ProbePoint::Entry, installed.has_entry), (ProbePoint::Exit, installed.has_exit)]
             {
                 if has_event {
                     probes.switch(*site, place, false);
@@ -107,17 +107,17 @@ impl Sites {
 
     /// Checks that actions can be armed at a site.
     pub(crate) fn check_sync(&self, site: u32) -> Result<(), OrderError> {
-        let is_sync = self.known.get(&site).is_some_and(|known| known.is_sync);
+        let is_sync = self.installed.get(&site).is_some_and(|site| site.is_sync);
         if is_sync { Ok(()) } else { Err(OrderError::NoSyncPoint) }
     }
 
     /// Checks that a site has probes.
     pub(crate) fn check_known(&self, site: u32) -> Result<(), OrderError> {
-        if self.known.contains_key(&site) { Ok(()) } else { Err(OrderError::NoSite) }
+        if self.installed.contains_key(&site) { Ok(()) } else { Err(OrderError::NoSite) }
     }
 }
 
-impl Known {
+impl InstalledSite {
     fn of(site: &Site) -> Self {
         Self {
             has_entry: site.entry.is_some(),

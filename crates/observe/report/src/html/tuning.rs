@@ -9,7 +9,7 @@ use crate::tuning_text;
 use crate::units::seconds;
 use maud::{Markup, html};
 use run_record::Summary;
-use run_record::tuning::{DecisionStory, Outcome, TuningSummary};
+use run_record::tuning::{DecisionSummary, Outcome, TuningSummary};
 
 const N_ROWS_MAX: usize = 500;
 
@@ -42,7 +42,7 @@ fn table(tuning: &TuningSummary) -> Markup {
     }
 }
 
-fn row(decision: &DecisionStory) -> Markup {
+fn row(decision: &DecisionSummary) -> Markup {
     let at_s = decision.applied_s.unwrap_or(decision.t_s);
     let iteration = decision.iteration.map(|iteration| iteration.to_string()).unwrap_or_default();
     html! {

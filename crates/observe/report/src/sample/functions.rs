@@ -1,7 +1,7 @@
 //! Sample functions of a run.
 
 use super::PROGRAM;
-use run_record::summary::Place;
+use run_record::summary::SourceLocation;
 use run_record::{FunctionTimes, FunctionTotals};
 
 /// Returns more functions than a terminal shows; higher ranks have more time in each.
@@ -53,7 +53,7 @@ fn times(number: u32, slowness: f64) -> FunctionTimes {
     }
 }
 
-fn place(number: u32) -> Place {
+fn place(number: u32) -> SourceLocation {
     let function = match number {
         0 => "worker_compute(Grid const&, double)".to_owned(),
         1 => "global_sendreceive".to_owned(),
@@ -62,7 +62,7 @@ fn place(number: u32) -> Place {
     // Without debug information there is no line.
     let (file, line) =
         if number == 3 { (String::new(), 0) } else { ("xfire.c".to_owned(), 40 + 31 * number) };
-    Place {
+    SourceLocation {
         function,
         file,
         line,

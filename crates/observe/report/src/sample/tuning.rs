@@ -2,7 +2,7 @@
 
 use run_record::tuning::summary::IterationTime;
 use run_record::tuning::{
-    DecisionStory, Effect, Number, Outcome, TuningMode, TuningSummary, TunletStory,
+    DecisionSummary, Effect, Outcome, TuningMode, TuningSummary, TuningValue, TunletSummary,
 };
 
 const ITERATION_S: f64 = 0.52;
@@ -38,23 +38,23 @@ fn share(number: u64) -> f64 {
     }
 }
 
-fn tunlet(name: &str) -> TunletStory {
+fn tunlet(name: &str) -> TunletSummary {
     let ended = (name == "damping").then(|| "killed by SIGSEGV".to_owned());
-    TunletStory { name: name.to_owned(), ended }
+    TunletSummary { name: name.to_owned(), ended }
 }
 
-fn decisions() -> Vec<DecisionStory> {
+fn decisions() -> Vec<DecisionSummary> {
     let factoring = "sigma/mu rose to 0.91 over the last 5 iterations";
     let effect = |after| Effect { before_s: 1.0, after_s: after, change: after - 1.0 };
-    let first = DecisionStory {
+    let first = DecisionSummary {
         decision: 0,
         t_s: 2.3,
         applied_s: Some(2.48),
         iteration: Some(4),
         tunlet: "factoring".to_owned(),
         point: "F1".to_owned(),
-        old: Some(Number::Float(1.0)),
-        new: Number::Float(0.38),
+        old: Some(TuningValue::Float(1.0)),
+        new: TuningValue::Float(0.38),
         reason: factoring.to_owned(),
         n_ranks: 1,
         outcome: Outcome::Kept,
@@ -62,15 +62,15 @@ fn decisions() -> Vec<DecisionStory> {
         outcome_s: Some(3.7),
         effect: Some(effect(0.78)),
     };
-    let second = DecisionStory {
+    let second = DecisionSummary {
         decision: 1,
         t_s: 4.6,
         applied_s: Some(4.7),
         iteration: Some(9),
         tunlet: "worker-count".to_owned(),
         point: "NW".to_owned(),
-        old: Some(Number::Int(7)),
-        new: Number::Int(5),
+        old: Some(TuningValue::Int(7)),
+        new: TuningValue::Int(5),
         reason: "the performance index is least with 5 workers".to_owned(),
         outcome: Outcome::Undone,
         outcome_reason: "iterations took longer than the limit of 5 % allows".to_owned(),
@@ -78,23 +78,23 @@ fn decisions() -> Vec<DecisionStory> {
         effect: Some(effect(1.218)),
         ..first.clone()
     };
-    let third = DecisionStory {
+    let third = DecisionSummary {
         decision: 2,
         t_s: 9.9,
         applied_s: Some(10.1),
         iteration: Some(20),
         point: "F0".to_owned(),
-        old: Some(Number::Float(0.8)),
-        new: Number::Float(0.5),
+        old: Some(TuningValue::Float(0.8)),
+        new: TuningValue::Float(0.5),
         effect: Some(effect(0.846)),
         ..first.clone()
     };
-    let fourth = DecisionStory {
+    let fourth = DecisionSummary {
         decision: 3,
         t_s: 16.0,
         applied_s: None,
         iteration: None,
-        new: Number::Float(7.0),
+        new: TuningValue::Float(7.0),
         old: None,
         outcome: Outcome::Declined,
         outcome_reason: "7 is above 1, the largest value of `F1`".to_owned(),

@@ -5,7 +5,7 @@ use super::ink::Tone;
 use super::page::{INDENT, Page};
 use crate::{ranking, text, tuning_text};
 use run_record::Summary;
-use run_record::tuning::{DecisionStory, Outcome, TuningSummary};
+use run_record::tuning::{DecisionSummary, Outcome, TuningSummary};
 
 /// Number of decisions listed at each end.
 const N_LISTED_ENDS: usize = 5;
@@ -81,7 +81,7 @@ fn write_decisions(page: &mut Page, tuning: &TuningSummary) {
     }
 }
 
-fn write_decision(page: &mut Page, decision: &DecisionStory) {
+fn write_decision(page: &mut Page, decision: &DecisionSummary) {
     let tone = match decision.outcome {
         Outcome::Kept => Tone::Good,
         Outcome::Undone | Outcome::Lost => Tone::Poor,

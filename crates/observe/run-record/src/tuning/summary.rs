@@ -1,6 +1,6 @@
 //! Summary of a tuned run, assembled from its journal.
 
-use super::{Number, TuningEvent, TuningLine, TuningLines, TuningMode};
+use super::{TuningEvent, TuningLine, TuningLines, TuningMode, TuningValue};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -14,13 +14,13 @@ pub struct TuningSummary {
     /// Mode of the run.
     pub mode: TuningMode,
     /// Tunlets in the order of the command line.
-    pub tunlets: Vec<TunletStory>,
+    pub tunlets: Vec<TunletSummary>,
     /// Names of the tuning points of the description.
     pub points: Vec<String>,
     /// Iterations of the program, in their order.
     pub iterations: Vec<IterationTime>,
     /// Decisions in the order of their acceptance.
-    pub decisions: Vec<DecisionStory>,
+    pub decisions: Vec<DecisionSummary>,
     /// Number of iterations and decisions beyond these maxima, which only `tuning.jsonl` has.
     pub n_left_out: u64,
     /// Events that tunlets did not receive because they arrived too fast; the record has them.
@@ -32,7 +32,7 @@ pub struct TuningSummary {
 /// A tunlet and its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct TunletStory {
+pub struct TunletSummary {
     /// Name.
     pub name: String,
     /// Reason for an early end or a failed start; `None` if the tunlet ran to the end.
@@ -55,7 +55,7 @@ pub struct IterationTime {
 
 /// A decision from its reason to its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DecisionStory {
+pub struct DecisionSummary {
     /// Number of the decision in `tuning.jsonl`.
     pub decision: u64,
     /// Time of its acceptance, in seconds since the start of the run.
@@ -69,9 +69,9 @@ pub struct DecisionStory {
     /// Name of the tuning point.
     pub point: String,
     /// Value before, if known.
-    pub old: Option<Number>,
+    pub old: Option<TuningValue>,
     /// Requested value.
-    pub new: Number,
+    pub new: TuningValue,
     /// Reason for the decision.
     pub reason: String,
     /// Number of ranks on which the decision was carried out.
@@ -132,8 +132,8 @@ impl TuningSummary {
             TuningEvent::Begin { mode, tunlets, points, .. } => {
                 self.mode = *mode;
                 self.points.clone_from(points);
-                let story = |name: &String| TunletStory { name: name.clone(), ended: None };
-                self.tunlets = tunlets.iter().map(story).collect();
+                let tunlet = |name: &String| TunletSummary { name: name.clone(), ended: None };
+                self.tunlets = tunlets.iter().map(tunlet).collect();
             }
             TuningEvent::Iteration { number, duration_s, work } => {
                 let (number, duration_s, work) = (*number, *duration_s, *work);
@@ -141,41 +141,41 @@ impl TuningSummary {
                 self.n_left_out += u64::from(!push(&mut self.iterations, iteration));
             }
             TuningEvent::Decision { decision, .. } => {
-                let is_kept = push(&mut self.decisions, story_of(line));
+                let is_kept = push(&mut self.decisions, summary_of(line));
                 self.n_left_out += u64::from(!is_kept);
                 if is_kept {
                     positions.insert(*decision, self.decisions.len() - 1);
                 }
             }
             TuningEvent::TunletEnded { tunlet, reason } => {
-                let known = self.tunlets.iter_mut().find(|story| story.name == *tunlet);
-                if let Some(story) = known {
-                    story.ended.get_or_insert_with(|| reason.clone());
+                let known = self.tunlets.iter_mut().find(|summary| summary.name == *tunlet);
+                if let Some(summary) = known {
+                    summary.ended.get_or_insert_with(|| reason.clone());
                 }
             }
             TuningEvent::Warning { text } => {
                 push(&mut self.warnings, text.clone());
             }
             TuningEvent::End { n_events_unheard } => self.n_events_unheard = *n_events_unheard,
-            _ => self.go_on(line, positions),
+            _ => self.apply(line, positions),
         }
     }
 
-    /// Continues the story of a decision.
-    fn go_on(&mut self, line: &TuningLine, positions: &HashMap<u64, usize>) {
-        let story = |decision: &u64| positions.get(decision).copied();
+    /// Applies a line to the summary of its decision.
+    fn apply(&mut self, line: &TuningLine, positions: &HashMap<u64, usize>) {
+        let position_of = |decision: &u64| positions.get(decision).copied();
         let (decision, outcome, reason) = match &line.what {
             TuningEvent::Applied { decision, old, n_ranks, iteration, .. } => {
-                if let Some(position) = story(decision) {
-                    let story = &mut self.decisions[position];
-                    story.applied_s = Some(line.t_s);
-                    story.old = Some(*old);
-                    (story.n_ranks, story.iteration) = (*n_ranks, Some(*iteration));
+                if let Some(position) = position_of(decision) {
+                    let summary = &mut self.decisions[position];
+                    summary.applied_s = Some(line.t_s);
+                    summary.old = Some(*old);
+                    (summary.n_ranks, summary.iteration) = (*n_ranks, Some(*iteration));
                 }
                 return;
             }
             TuningEvent::Effect { decision, effect } => {
-                if let Some(position) = story(decision) {
+                if let Some(position) = position_of(decision) {
                     self.decisions[position].effect = Some(*effect);
                 }
                 return;
@@ -191,18 +191,18 @@ impl TuningSummary {
             TuningEvent::Lost { decision, reason } => (decision, Outcome::Lost, reason.as_str()),
             _ => return,
         };
-        if let Some(position) = story(decision) {
-            let story = &mut self.decisions[position];
-            story.outcome = outcome;
-            reason.clone_into(&mut story.outcome_reason);
-            story.outcome_s = Some(line.t_s);
+        if let Some(position) = position_of(decision) {
+            let summary = &mut self.decisions[position];
+            summary.outcome = outcome;
+            reason.clone_into(&mut summary.outcome_reason);
+            summary.outcome_s = Some(line.t_s);
         }
     }
 }
 
 /// Starts the story of the decision of a [`TuningEvent::Decision`].
-fn story_of(line: &TuningLine) -> DecisionStory {
-    let mut story = DecisionStory {
+fn summary_of(line: &TuningLine) -> DecisionSummary {
+    let mut summary = DecisionSummary {
         decision: 0,
         t_s: line.t_s,
         applied_s: None,
@@ -210,7 +210,7 @@ fn story_of(line: &TuningLine) -> DecisionStory {
         tunlet: String::new(),
         point: String::new(),
         old: None,
-        new: Number::Unknown(()),
+        new: TuningValue::Unknown(()),
         reason: String::new(),
         n_ranks: 0,
         outcome: Outcome::Open,
@@ -219,11 +219,11 @@ fn story_of(line: &TuningLine) -> DecisionStory {
         effect: None,
     };
     if let TuningEvent::Decision { decision, tunlet, point, old, new, reason } = &line.what {
-        story.decision = *decision;
-        (story.tunlet, story.point) = (tunlet.clone(), point.clone());
-        (story.old, story.new, story.reason) = (*old, *new, reason.clone());
+        summary.decision = *decision;
+        (summary.tunlet, summary.point) = (tunlet.clone(), point.clone());
+        (summary.old, summary.new, summary.reason) = (*old, *new, reason.clone());
     }
-    story
+    summary
 }
 
 /// Appends an item; returns false if the list is full.

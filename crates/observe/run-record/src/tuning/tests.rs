@@ -6,7 +6,7 @@ fn at(t_s: f64, what: TuningEvent) -> TuningLine {
     TuningLine { t_s, what }
 }
 
-fn decision(decision: u64, new: Number) -> TuningEvent {
+fn decision(decision: u64, new: TuningValue) -> TuningEvent {
     TuningEvent::Decision {
         decision,
         tunlet: "factoring".into(),
@@ -18,7 +18,7 @@ fn decision(decision: u64, new: Number) -> TuningEvent {
 }
 
 fn applied(decision: u64) -> TuningEvent {
-    let (old, new) = (Number::Float(0.5), Number::Float(0.38));
+    let (old, new) = (TuningValue::Float(0.5), TuningValue::Float(0.38));
     TuningEvent::Applied { decision, old, new, rank: 0, n_ranks: 2, hit: 7, iteration: 4 }
 }
 
@@ -33,13 +33,13 @@ fn story() -> Vec<TuningLine> {
     vec![
         at(0.0, begin),
         at(1.5, TuningEvent::Iteration { number: 0, duration_s: 0.5, work: 100.0 }),
-        at(2.0, decision(1, Number::Float(0.38))),
+        at(2.0, decision(1, TuningValue::Float(0.38))),
         at(2.25, applied(1)),
         at(3.0, TuningEvent::Effect { decision: 1, effect }),
         at(3.0, TuningEvent::Kept { decision: 1, reason: "25 % faster".into() }),
-        at(4.0, decision(2, Number::Int(3))),
+        at(4.0, decision(2, TuningValue::Int(3))),
         at(4.0, TuningEvent::Declined { decision: 2, reason: "no".into() }),
-        at(5.0, decision(3, Number::Uint(u64::MAX))),
+        at(5.0, decision(3, TuningValue::Uint(u64::MAX))),
         at(5.5, TuningEvent::TunletEnded { tunlet: "search".into(), reason: "hung".into() }),
         at(6.0, TuningEvent::End { n_events_unheard: 9 }),
     ]
@@ -61,7 +61,7 @@ fn lines_come_back() {
 
 #[test]
 fn a_line_is_plain_json() {
-    let text = String::from_utf8(written(&[at(2.5, decision(1, Number::Int(3)))])).unwrap();
+    let text = String::from_utf8(written(&[at(2.5, decision(1, TuningValue::Int(3)))])).unwrap();
     let expected = "{\"t_s\":2.5,\"kind\":\"decision\",\"decision\":1,\"tunlet\":\"factoring\",\"point\":\"F0\",\"old\":null,\"new\":3,\"reason\":\"sigma/mu rose to 0.9\"}\n";
     assert_eq!(text, expected);
 }
@@ -109,7 +109,7 @@ fn lines_become_a_story() {
     assert_eq!(outcomes, [Outcome::Kept, Outcome::Declined, Outcome::Open]);
     let kept = &summary.decisions[0];
     assert_eq!((kept.applied_s, kept.n_ranks, kept.iteration), (Some(2.25), 2, Some(4)));
-    assert_eq!((kept.old, kept.new), (Some(Number::Float(0.5)), Number::Float(0.38)));
+    assert_eq!((kept.old, kept.new), (Some(TuningValue::Float(0.5)), TuningValue::Float(0.38)));
     assert_eq!(kept.effect.map(|effect| effect.change), Some(-0.25));
     assert_eq!((summary.n_events_unheard, summary.warnings), (9, vec!["p".to_owned()]));
 }

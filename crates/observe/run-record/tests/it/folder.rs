@@ -89,7 +89,7 @@ fn a_summary_is_not_replaced_by_one_that_knows_less() {
     let summary = Summary { n_ranks: 2, ..Summary::default() };
     record.write_summary(&summary).unwrap();
     let error = record.write_summary(&Summary::default()).unwrap_err();
-    assert!(matches!(error, RecordError::KnowsMore { .. }), "{error}");
+    assert!(matches!(error, RecordError::WouldLoseInformation { .. }), "{error}");
     assert_eq!(record.read_summary().unwrap(), summary);
     // A damaged summary has no information to lose.
     fs::write(dir.path().join("summary.json"), "{").unwrap();

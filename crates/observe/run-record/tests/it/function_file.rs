@@ -1,6 +1,6 @@
 //! File of function events: columns and lists written and read back.
 
-use events::Place;
+use events::ProbePoint;
 use run_record::{FunctionEvent, FunctionReader, FunctionWriter};
 
 fn event(i: u32) -> FunctionEvent {
@@ -10,7 +10,7 @@ fn event(i: u32) -> FunctionEvent {
         thread: i % 3,
         time_ns: 1_000_000 + 37 * u64::from(i),
         event: ["iteration_start", "batch"][i as usize % 2].into(),
-        place: [Place::Entry, Place::Exit][i as usize % 2],
+        place: [ProbePoint::Entry, ProbePoint::Exit][i as usize % 2],
         function: "solver::Grid<double>::step(int)".into(),
         hit: i,
         values: (0..i % 7).map(|n| f64::from(n) * 0.5).collect(),

@@ -57,7 +57,7 @@ impl Entry {
 
 /// Variable in a file's own table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CarriedVariable {
+pub struct EmbeddedVariable {
     /// Offset in memory from the file's first byte.
     pub offset_in_memory: u64,
     /// Size in bytes.
@@ -65,7 +65,7 @@ pub struct CarriedVariable {
 }
 
 /// Returns the variable of this name in the file's own table, if there is one; reads little of most files.
-pub fn carried_variable(path: &Path, name: &str) -> Option<CarriedVariable> {
+pub fn embedded_variable(path: &Path, name: &str) -> Option<EmbeddedVariable> {
     if !has_section(path, NAMES) {
         return None;
     }
@@ -73,7 +73,7 @@ pub fn carried_variable(path: &Path, name: &str) -> Option<CarriedVariable> {
     let image = Image::open(path).ok()?;
     let found = entries(&image.file()?).into_iter().find(|entry| entry.name == name)?;
     let offset_in_memory = found.address.checked_sub(start)?;
-    (!found.is_function()).then_some(CarriedVariable { offset_in_memory, n_bytes: found.n_bytes })
+    (!found.is_function()).then_some(EmbeddedVariable { offset_in_memory, n_bytes: found.n_bytes })
 }
 
 /// Returns the application description in a file, if there is one.

@@ -96,7 +96,7 @@ impl Module {
             ([], _) => Err(LookupError::Folded { name: name.to_owned() }),
             (several, _) => Err(LookupError::Ambiguous {
                 name: name.to_owned(),
-                candidates: told_apart(several),
+                candidates: distinguish(several),
             }),
         }
     }
@@ -159,7 +159,7 @@ fn global_fit(wanted: &str, global: &Global) -> Option<Fit> {
     exact.or_else(|| if is_loose { loose_fit(wanted, &global.name) } else { None })
 }
 
-fn told_apart(globals: &[&Global]) -> Vec<String> {
+fn distinguish(globals: &[&Global]) -> Vec<String> {
     let is_named_alike = globals.windows(2).all(|pair| pair[0].name == pair[1].name);
     let name = |global: &&Global| match global.file.rsplit('/').next() {
         Some(file) if is_named_alike => format!("{file}:{}", global.name),

@@ -1,6 +1,6 @@
 //! ELF file with its symbols, and the location of its debug information.
 
-use super::carried::{self, Entry};
+use super::embedded::{self, Entry};
 use super::errors::ProgramError;
 use super::function::Function;
 use crate::debug_file;
@@ -76,7 +76,7 @@ impl Image {
     pub(crate) fn functions(&self) -> Vec<Function> {
         let Some(file) = self.file() else { return Vec::new() };
         let mut functions = self.symbols(|symbol| self.function(symbol));
-        let starts = self.add_carried(&mut functions, &file);
+        let starts = self.add_embedded(&mut functions, &file);
         functions.sort_by(|a, b| (a.address, &a.symbol).cmp(&(b.address, &b.symbol)));
         set_sizes(&mut functions, &bounds_of_code(&file, starts));
         functions
@@ -86,12 +86,12 @@ impl Image {
     pub(crate) fn objects(&self) -> &[DataSymbol] {
         self.objects.get_or_init(|| {
             let mut objects = self.symbols(data_symbol);
-            let carried = self.file().map(|file| carried::entries(&file)).unwrap_or_default();
+            let embedded = self.file().map(|file| embedded::entries(&file)).unwrap_or_default();
             let is_new = |entry: &Entry| {
                 !entry.is_function() && !objects.iter().any(|object| object.symbol == entry.name)
             };
-            let carried: Vec<Entry> = carried.into_iter().filter(is_new).collect();
-            objects.extend(carried.into_iter().map(Entry::data_symbol));
+            let embedded: Vec<Entry> = embedded.into_iter().filter(is_new).collect();
+            objects.extend(embedded.into_iter().map(Entry::data_symbol));
             objects.sort_by(|a, b| (a.address, &a.symbol).cmp(&(b.address, &b.symbol)));
             objects
         })
@@ -159,16 +159,16 @@ impl Image {
     /// Adds functions whose symbols were removed, but that the file's own table names. Other functions then have
     /// no name either, so the starts of all pieces of code are returned. Entries without unwind information have
     /// no known end and are omitted.
-    fn add_carried(&self, functions: &mut Vec<Function>, file: &File<'_>) -> Vec<u64> {
+    fn add_embedded(&self, functions: &mut Vec<Function>, file: &File<'_>) -> Vec<u64> {
         let is_new = |entry: &Entry| {
             entry.is_function() && !functions.iter().any(|function| function.symbol == entry.name)
         };
-        let carried: Vec<Entry> = carried::entries(file).into_iter().filter(is_new).collect();
-        if carried.is_empty() {
+        let embedded: Vec<Entry> = embedded::entries(file).into_iter().filter(is_new).collect();
+        if embedded.is_empty() {
             return Vec::new();
         }
-        let spans = carried::spans_of_code(file);
-        for entry in carried {
+        let spans = embedded::spans_of_code(file);
+        for entry in embedded {
             let place = spans.binary_search_by_key(&entry.address, |(start, _)| *start);
             let Some((start, end)) = place.ok().map(|place| spans[place]) else { continue };
             functions.push(self.code_at(&entry.name, start, end.saturating_sub(start)));

@@ -26,7 +26,7 @@ const N_LIBRARIES_MAX: usize = 1000;
 
 /// Libraries requested by a file, with its search folders.
 #[derive(Debug, Default)]
-struct Wanted {
+struct Needed {
     names: Vec<String>,
     /// Folders searched before those of `LD_LIBRARY_PATH` (`DT_RPATH`).
     folders_before: Vec<PathBuf>,
@@ -43,21 +43,21 @@ pub(crate) struct Linked {
     pub(crate) missing: BTreeSet<String>,
 }
 
-/// Finds all libraries that `program` is linked with; `said` are the folders of its `LD_LIBRARY_PATH`.
-pub(crate) fn of(program: &Image, said: &[PathBuf]) -> Linked {
+/// Finds all libraries that `program` is linked with; `library_path` are the folders of its `LD_LIBRARY_PATH`.
+pub(crate) fn of(program: &Image, library_path: &[PathBuf]) -> Linked {
     let mut linked = Linked::default();
     let mut usual = configured_folders(Path::new("/etc/ld.so.conf"), 0);
     usual.extend(FOLDERS.iter().map(PathBuf::from));
-    let mut waiting = VecDeque::from([wanted(program)]);
-    while let Some(wanted) = waiting.pop_front() {
-        let folders = [&wanted.folders_before, said, &wanted.folders_after, &usual];
-        for name in &wanted.names {
+    let mut waiting = VecDeque::from([needed(program)]);
+    while let Some(needed) = waiting.pop_front() {
+        let folders = [&needed.folders_before, library_path, &needed.folders_after, &usual];
+        for name in &needed.names {
             let Some(path) = locate(name, &folders) else {
                 linked.missing.insert(name.clone());
                 continue;
             };
             if !linked.found.contains(&path) && linked.found.len() < N_LIBRARIES_MAX {
-                waiting.extend(Image::open(&path).ok().as_ref().map(self::wanted));
+                waiting.extend(Image::open(&path).ok().as_ref().map(self::needed));
                 linked.found.push(path);
             }
         }
@@ -73,9 +73,9 @@ fn locate(name: &str, folders: &[&[PathBuf]]) -> Option<PathBuf> {
     all.find(|path| path.exists())?.canonicalize().ok()
 }
 
-fn wanted(image: &Image) -> Wanted {
-    let mut wanted = Wanted::default();
-    let Some(file) = image.file() else { return wanted };
+fn needed(image: &Image) -> Needed {
+    let mut needed = Needed::default();
+    let Some(file) = image.file() else { return needed };
     let endian = file.endian();
     let headers = file.elf_header().program_headers(endian, file.data()).unwrap_or_default();
     let dynamic = headers.iter().find_map(|header| header.dynamic(endian, file.data()).ok()?);
@@ -88,20 +88,20 @@ fn wanted(image: &Image) -> Wanted {
             std::str::from_utf8(strings.get(offset).ok()?).ok()
         };
         match entry.d_tag(endian) {
-            DT_NEEDED => wanted.names.extend(text().map(str::to_owned)),
+            DT_NEEDED => needed.names.extend(text().map(str::to_owned)),
             tag @ (DT_RUNPATH | DT_RPATH) => {
                 let folders = text().unwrap_or_default().split(':');
                 let folders = folders.filter(|folder| !folder.is_empty());
                 let folders = folders.map(|folder| at_origin(folder, origin));
                 match tag {
-                    DT_RUNPATH => wanted.folders_after.extend(folders),
-                    _ => wanted.folders_before.extend(folders),
+                    DT_RUNPATH => needed.folders_after.extend(folders),
+                    _ => needed.folders_before.extend(folders),
                 }
             }
             _ => {}
         }
     }
-    wanted
+    needed
 }
 
 fn at_origin(folder: &str, origin: &Path) -> PathBuf {

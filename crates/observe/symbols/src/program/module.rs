@@ -69,7 +69,7 @@ impl Module {
             [one] => Ok(Some(*one)),
             several => Err(LookupError::Ambiguous {
                 name: name.to_owned(),
-                candidates: told_apart(several),
+                candidates: distinguish(several),
             }),
         }
     }
@@ -125,7 +125,7 @@ pub(crate) fn is_file(given: &str, file: &str) -> bool {
 }
 
 /// Returns names that distinguish the functions: signatures, files, or symbols.
-fn told_apart(functions: &[&Function]) -> Vec<String> {
+fn distinguish(functions: &[&Function]) -> Vec<String> {
     let signatures = || functions.iter().map(|function| function.signature()).collect();
     let files = || functions.iter().map(|function| with_file(function)).collect();
     let symbols = functions.iter().map(|function| function.symbol.clone()).collect();

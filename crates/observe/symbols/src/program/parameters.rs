@@ -2,7 +2,7 @@
 
 use super::debug::{Debug, Die};
 use super::function::{Parameter, Passing, Returned};
-use super::passing::Places;
+use super::passing::ArgumentAllocator;
 use super::types::{bare, is_fortran, is_pointer, name, number};
 use events::ValueType;
 use gimli::constants as dw;
@@ -10,15 +10,15 @@ use gimli::constants as dw;
 /// Returns return value and parameters of the function at `offset`.
 pub(crate) fn signature(debug: &Debug<'_>, offset: usize, returned: Option<usize>) -> Signature {
     let returns = Returned { type_name: name(debug, returned), kind: kind(debug, returned) };
-    let mut places = Places::after_return(debug, returned);
+    let mut allocator = ArgumentAllocator::after_return(debug, returned);
     let mut parameters = Vec::new();
     if let Some(function) = debug.die(offset) {
         function.children(|child| {
             if child.tag() == dw::DW_TAG_formal_parameter {
-                parameters.push(parameter(debug, &child, &mut places));
+                parameters.push(parameter(debug, &child, &mut allocator));
             } else if child.tag() == dw::DW_TAG_GNU_formal_parameter_pack {
                 child.children(|member| {
-                    parameters.push(parameter(debug, &member, &mut places));
+                    parameters.push(parameter(debug, &member, &mut allocator));
                     true
                 });
             }
@@ -41,19 +41,19 @@ pub(crate) struct Signature {
     pub(crate) parameters: Vec<Parameter>,
 }
 
-fn parameter(debug: &Debug<'_>, die: &Die<'_, '_>, places: &mut Places) -> Parameter {
+fn parameter(debug: &Debug<'_>, die: &Die<'_, '_>, allocator: &mut ArgumentAllocator) -> Parameter {
     let origin = die.follow(dw::DW_AT_abstract_origin);
     let origin = origin.as_ref();
     let label = die.name().or_else(|| origin?.name()).unwrap_or_default().to_owned();
     let type_offset = die.reference(dw::DW_AT_type).or_else(|| origin?.reference(dw::DW_AT_type));
     let is_artificial = die.value(dw::DW_AT_artificial).is_some();
-    let is_unsaid = is_fortran(die) && is_by_reference(debug, die).unwrap_or(!is_artificial);
+    let is_implicit = is_fortran(die) && is_by_reference(debug, die).unwrap_or(!is_artificial);
     let passing = match type_offset {
-        Some(at) if !is_unsaid => places.argument(debug, at),
-        _ => places.address(),
+        Some(at) if !is_implicit => allocator.argument(debug, at),
+        _ => allocator.address(),
     };
     let referred = type_offset.and_then(|at| referred(debug, at));
-    let is_by_reference = is_unsaid || referred.is_some();
+    let is_by_reference = is_implicit || referred.is_some();
     let kind = referred.or_else(|| kind(debug, type_offset));
     let kind = kind.filter(|_| passing != Passing::Parts);
     Parameter { name: label, type_name: name(debug, type_offset), kind, passing, is_by_reference }

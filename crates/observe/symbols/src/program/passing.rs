@@ -15,9 +15,9 @@ const DEPTH_MAX: usize = 16;
 /// Types already examined, each at an offset in the value. A second examination would find the same, and examining
 /// types that contain each other repeatedly could otherwise take forever.
 #[derive(Debug, Default)]
-struct Looked(HashSet<(usize, u64)>);
+struct Visited(HashSet<(usize, u64)>);
 
-impl Looked {
+impl Visited {
     fn is_first(&mut self, bare: &Die<'_, '_>, offset: u64) -> bool {
         self.0.insert((bare.offset(), offset))
     }
@@ -30,9 +30,9 @@ enum Class {
     Float,
 }
 
-/// Way in which a value is passed.
+/// Class of a value by the way in which it is passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Way {
+enum PassingClass {
     /// In registers of these classes, if enough are left.
     Registers(Vec<Class>),
     /// On the stack.
@@ -43,27 +43,28 @@ enum Way {
 
 /// Registers and stack slots used by the arguments so far.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct ArgumentAllocator {
     n_integer: usize,
     n_float: usize,
     n_stack: usize,
 }
 
-impl Places {
+impl ArgumentAllocator {
     /// Returns the state before the first argument of a function that returns a value of this type.
     pub(crate) fn after_return(debug: &Debug<'_>, returned: Option<usize>) -> Self {
-        let way = returned.and_then(|offset| bare(debug, offset)).map(|bare| {
+        let class = returned.and_then(|offset| bare(debug, offset)).map(|bare| {
             // An x87 number is returned in its own register.
             let is_structure = !is_scalar(&bare.die);
-            is_structure && (way_of(&bare.die) == Way::Memory || is_by_address(&bare.die))
+            is_structure
+                && (passing_class(&bare.die) == PassingClass::Memory || is_by_address(&bare.die))
         });
         // For a value too large for registers, the caller passes an address.
-        Self { n_integer: usize::from(way == Some(true)), ..Self::default() }
+        Self { n_integer: usize::from(class == Some(true)), ..Self::default() }
     }
 
     /// Assigns a place to an address or integer.
     pub(crate) fn address(&mut self) -> Passing {
-        self.place(&Way::Registers(vec![Class::Integer]), 1)
+        self.place(&PassingClass::Registers(vec![Class::Integer]), 1)
     }
 
     /// Assigns a place to the next argument, which has this type.
@@ -75,16 +76,17 @@ impl Places {
         }
         let n_stack = n_bytes(&bare.die).unwrap_or(8).div_ceil(8);
         let is_aligned = is_scalar(&bare.die) && n_stack == 2;
-        if is_aligned && way_of(&bare.die) == Way::Memory {
+        if is_aligned && passing_class(&bare.die) == PassingClass::Memory {
             self.n_stack = self.n_stack.checked_next_multiple_of(2).unwrap_or(usize::MAX);
         }
-        let place = self.place(&way_of(&bare.die), usize::try_from(n_stack).unwrap_or(usize::MAX));
+        let place =
+            self.place(&passing_class(&bare.die), usize::try_from(n_stack).unwrap_or(usize::MAX));
         if is_scalar(&bare.die) { place } else { Passing::Parts }
     }
 
-    fn place(&mut self, way: &Way, n_stack: usize) -> Passing {
-        let Way::Registers(classes) = way else {
-            if *way == Way::Memory {
+    fn place(&mut self, class: &PassingClass, n_stack: usize) -> Passing {
+        let PassingClass::Registers(classes) = class else {
+            if *class == PassingClass::Memory {
                 self.n_stack = self.n_stack.saturating_add(n_stack);
             }
             return Passing::Parts;
@@ -125,15 +127,15 @@ fn is_by_address(bare: &Die<'_, '_>) -> bool {
         Some(gimli::AttributeValue::CallingConvention(convention)) => {
             convention == dw::DW_CC_pass_by_reference
         }
-        _ => has_own_copying(bare, &mut Looked::default(), 0),
+        _ => has_own_copying(bare, &mut Visited::default(), 0),
     }
 }
 
 /// Returns whether a class has its own copying, by its members, since not all compilers record the convention.
-fn has_own_copying(class: &Die<'_, '_>, looked: &mut Looked, depth: usize) -> bool {
+fn has_own_copying(class: &Die<'_, '_>, visited: &mut Visited, depth: usize) -> bool {
     let is_class = [dw::DW_TAG_class_type, dw::DW_TAG_structure_type].contains(&class.tag());
     let mut is_own = false;
-    if !is_class || DEPTH_MAX < depth || !looked.is_first(class, 0) {
+    if !is_class || DEPTH_MAX < depth || !visited.is_first(class, 0) {
         return false;
     }
     class.children(|child| {
@@ -144,7 +146,7 @@ fn has_own_copying(class: &Die<'_, '_>, looked: &mut Looked, depth: usize) -> bo
             dw::DW_TAG_member | dw::DW_TAG_inheritance => {
                 let inner = child.reference(dw::DW_AT_type).and_then(|at| bare(class.debug, at));
                 child.value(dw::DW_AT_external).is_none()
-                    && inner.is_some_and(|inner| has_own_copying(&inner.die, looked, depth + 1))
+                    && inner.is_some_and(|inner| has_own_copying(&inner.die, visited, depth + 1))
             }
             _ => false,
         };
@@ -183,34 +185,34 @@ fn is_own_copying(class: &Die<'_, '_>, function: &Die<'_, '_>) -> bool {
         && object.is_some_and(|object| object.die.offset() == class.offset())
 }
 
-fn way_of(bare: &Die<'_, '_>) -> Way {
+fn passing_class(bare: &Die<'_, '_>) -> PassingClass {
     // A vector is in one register as a whole.
     if bare.value(dw::DW_AT_GNU_vector).is_some() {
-        return Way::Registers(vec![Class::Float]);
+        return PassingClass::Registers(vec![Class::Float]);
     }
-    let mut parts = Parts::default();
+    let mut eightbytes = Eightbytes::default();
     let n_bytes = n_bytes(bare).unwrap_or(u64::MAX);
-    if n_bytes <= N_PARTS_MAX && fill(bare, 0, &mut parts, 0).is_some() {
-        let classes: Vec<Class> = parts.classes.into_iter().flatten().collect();
-        if classes.is_empty() { Way::Nothing } else { Way::Registers(classes) }
+    if n_bytes <= N_PARTS_MAX && fill(bare, 0, &mut eightbytes, 0).is_some() {
+        let classes: Vec<Class> = eightbytes.classes.into_iter().flatten().collect();
+        if classes.is_empty() { PassingClass::Nothing } else { PassingClass::Registers(classes) }
     } else {
-        Way::Memory
+        PassingClass::Memory
     }
 }
 
 /// Classes of the eightbytes of a value, as determined by its members.
 #[derive(Debug, Default)]
-struct Parts {
+struct Eightbytes {
     classes: [Option<Class>; 2],
-    looked: Looked,
+    visited: Visited,
 }
 
 /// Adds a type at `offset` of the value; `None` if the value is passed in memory.
-fn fill(bare: &Die<'_, '_>, offset: u64, parts: &mut Parts, depth: usize) -> Option<()> {
+fn fill(bare: &Die<'_, '_>, offset: u64, eightbytes: &mut Eightbytes, depth: usize) -> Option<()> {
     if DEPTH_MAX < depth || N_PARTS_MAX < offset {
         return None;
     }
-    if !parts.looked.is_first(bare, offset) {
+    if !eightbytes.visited.is_first(bare, offset) {
         return Some(());
     }
     match bare.tag() {
@@ -218,7 +220,7 @@ fn fill(bare: &Die<'_, '_>, offset: u64, parts: &mut Parts, depth: usize) -> Opt
             let mut filled = Some(());
             bare.children(|child| {
                 if [dw::DW_TAG_member, dw::DW_TAG_inheritance].contains(&child.tag()) {
-                    filled = member(&child, offset, parts, depth);
+                    filled = member(&child, offset, eightbytes, depth);
                 }
                 filled.is_some()
             });
@@ -230,14 +232,19 @@ fn fill(bare: &Die<'_, '_>, offset: u64, parts: &mut Parts, depth: usize) -> Opt
             let n_elements = n_bytes(bare)? / n_bytes_each;
             (0..n_elements.min(N_PARTS_MAX)).try_for_each(|n| {
                 let at = offset.checked_add(n.checked_mul(n_bytes_each)?)?;
-                fill(&element.die, at, parts, depth + 1)
+                fill(&element.die, at, eightbytes, depth + 1)
             })
         }
-        _ => scalar(bare, offset, parts),
+        _ => scalar(bare, offset, eightbytes),
     }
 }
 
-fn member(member: &Die<'_, '_>, offset: u64, parts: &mut Parts, depth: usize) -> Option<()> {
+fn member(
+    member: &Die<'_, '_>,
+    offset: u64,
+    eightbytes: &mut Eightbytes,
+    depth: usize,
+) -> Option<()> {
     // Static members are not part of the value.
     if member.value(dw::DW_AT_external).is_some() {
         return Some(());
@@ -245,10 +252,10 @@ fn member(member: &Die<'_, '_>, offset: u64, parts: &mut Parts, depth: usize) ->
     let bits = member.number(dw::DW_AT_data_bit_offset).map(|bits| bits / 8);
     let at = member.number(dw::DW_AT_data_member_location).or(bits).unwrap_or_default();
     let bare = bare(member.debug, member.reference(dw::DW_AT_type)?)?;
-    fill(&bare.die, offset.checked_add(at)?, parts, depth + 1)
+    fill(&bare.die, offset.checked_add(at)?, eightbytes, depth + 1)
 }
 
-fn scalar(bare: &Die<'_, '_>, offset: u64, parts: &mut Parts) -> Option<()> {
+fn scalar(bare: &Die<'_, '_>, offset: u64, eightbytes: &mut Eightbytes) -> Option<()> {
     let encoding = match bare.value(dw::DW_AT_encoding) {
         Some(gimli::AttributeValue::Encoding(encoding)) => Some(encoding),
         _ => None,
@@ -258,12 +265,12 @@ fn scalar(bare: &Die<'_, '_>, offset: u64, parts: &mut Parts) -> Option<()> {
     // x87; `__float128` is in one register, but not a supported number either.
     if encoding == Some(dw::DW_ATE_float) && 8 < n_bytes {
         let is_x87 = bare.name().is_some_and(|name| name.contains("long") || name.contains("=10"));
-        parts.classes[0] = Some(Class::Float);
+        eightbytes.classes[0] = Some(Class::Float);
         return (!is_x87).then_some(());
     }
     let class = if is_float { Class::Float } else { Class::Integer };
     for part in offset / 8..offset.checked_add(n_bytes)?.div_ceil(8) {
-        let part = parts.classes.get_mut(usize::try_from(part).ok()?)?;
+        let part = eightbytes.classes.get_mut(usize::try_from(part).ok()?)?;
         // One integer makes the class of its eight bytes integer.
         *part = Some(if *part == Some(Class::Integer) { Class::Integer } else { class });
     }
@@ -273,7 +280,7 @@ fn scalar(bare: &Die<'_, '_>, offset: u64, parts: &mut Parts) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::super::module::Module;
-    use super::{Way, is_by_address, way_of};
+    use super::{PassingClass, is_by_address, passing_class};
     use crate::program::globals::find_member;
     use crate::program::types::bare;
     use std::collections::HashSet;
@@ -304,7 +311,7 @@ mod tests {
         let whole = global.and_then(|global| global.type_offset).expect("its type");
         let debug = module.debug().expect("it was compiled with -g");
         let bare = bare(&debug, whole).expect("its type");
-        assert_eq!(way_of(&bare.die), Way::Nothing);
+        assert_eq!(passing_class(&bare.die), PassingClass::Nothing);
         assert!(!is_by_address(&bare.die));
         assert_eq!(find_member(&bare.die, "nothing", &mut HashSet::new(), 0), None);
         assert!(debug.n_read() < N_READ_MAX, "{} entries were read", debug.n_read());

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use symbols::{CodeAddress, Detail, ModuleMap, Place, Resolver};
+use symbols::{CodeAddress, Detail, ModuleMap, Resolver, SourceLocation};
 use tempfile::TempDir;
 
 pub(crate) struct Compiled {
@@ -106,7 +106,7 @@ impl Compiled {
         self.maps.locate(self.calls[call]).expect("in a module")
     }
 
-    pub(crate) fn place(&self, call: &str) -> Place {
+    pub(crate) fn place(&self, call: &str) -> SourceLocation {
         Resolver::new().place_of_return(&self.address(call))
     }
 

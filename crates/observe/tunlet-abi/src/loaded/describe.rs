@@ -3,7 +3,7 @@
 use super::arena::Arena;
 use crate::abi;
 use app_description::{Application, EventPoint, TuningPoint};
-use events::{Place, Value};
+use events::{ProbePoint, Value};
 use std::ptr;
 use tunlets::{Applied, EventNews, IterationNews, Moments, News, Performance, SummaryNews, World};
 
@@ -72,8 +72,8 @@ fn event_point(arena: &mut Arena, event: &EventPoint) -> abi::sintonia_event_poi
         name: arena.text(&event.name),
         actor: number(event.actor),
         place: match event.place {
-            Place::Entry => abi::SINTONIA_ENTRY,
-            Place::Exit => abi::SINTONIA_EXIT,
+            ProbePoint::Entry => abi::SINTONIA_ENTRY,
+            ProbePoint::Exit => abi::SINTONIA_EXIT,
         },
         function: arena.text(&event.function),
         n_attributes: number(names.len()),

@@ -4,10 +4,10 @@ use app_description::{
     Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
     Ranks, TuningPoint,
 };
-use events::{Place, Rank, Value};
+use events::{ProbePoint, Rank, Value};
 use tunlets::{Applied, EventNews, IterationNews, Moments, News, Performance, SummaryNews, World};
 
-pub(crate) fn event(name: &str, attributes: &[&str], place: Place) -> EventPoint {
+pub(crate) fn event(name: &str, attributes: &[&str], place: ProbePoint) -> EventPoint {
     let attribute = |name: &&str| EventAttribute {
         name: (*name).into(),
         source: AttributeSource::Returned,
@@ -34,7 +34,7 @@ pub(crate) fn point(name: &str, range: Option<Range>) -> TuningPoint {
         is_repeated: false,
         is_forced: false,
         sync_function: "solve_step".into(),
-        sync_place: Place::Entry,
+        sync_place: ProbePoint::Entry,
         limit: 0.05,
         line: 1,
     }
@@ -52,8 +52,8 @@ pub(crate) fn application(options: &[(&str, &str, &str)]) -> Application {
         actors: vec![actor("master", 0, Some(0)), actor("worker", 1, None)],
         iteration: Some(Iteration { start: 0, end: 1, work: Some(1) }),
         events: vec![
-            event("start", &["n", "rows"], Place::Entry),
-            event("step_end", &[], Place::Exit),
+            event("start", &["n", "rows"], ProbePoint::Entry),
+            event("step_end", &[], ProbePoint::Exit),
         ],
         tuning_points: vec![
             point("grain", Some(Range { low: 1.0, high: 64.0, step: Some(1.0) })),

@@ -8,7 +8,7 @@ use app_description::{
     Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
     Ranks, TuningPoint,
 };
-use events::Place;
+use events::ProbePoint;
 
 /// Positions of the events at the start and at the end of an iteration.
 pub(super) const START: usize = 0;
@@ -28,7 +28,7 @@ pub(super) fn point(name: &str, actor: usize) -> TuningPoint {
         kind: None,
         range: Some(Range { low: 0.0, high: 100.0, step: None }),
         sync_function: "iterate".to_owned(),
-        sync_place: Place::Entry,
+        sync_place: ProbePoint::Entry,
         limit: 0.05,
         is_repeated: false,
         is_forced: false,
@@ -36,7 +36,7 @@ pub(super) fn point(name: &str, actor: usize) -> TuningPoint {
     }
 }
 
-fn event(name: &str, place: Place) -> EventPoint {
+fn event(name: &str, place: ProbePoint) -> EventPoint {
     let work = EventAttribute {
         name: "work".to_owned(),
         source: AttributeSource::Variable("work".to_owned()),
@@ -56,7 +56,10 @@ pub(super) fn application() -> Application {
         program: "program".to_owned(),
         actors: vec![actor("master", 0, Some(0)), actor("worker", 1, None)],
         iteration: Some(Iteration { start: START, end: END, work: Some(0) }),
-        events: vec![event("iteration_start", Place::Entry), event("iteration_end", Place::Exit)],
+        events: vec![
+            event("iteration_start", ProbePoint::Entry),
+            event("iteration_end", ProbePoint::Exit),
+        ],
         tuning_points: vec![point("F0", MASTER), point("F1", MASTER), point("NW", WORKER)],
         ..Application::default()
     }

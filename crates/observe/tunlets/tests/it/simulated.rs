@@ -10,19 +10,24 @@ use app_description::{
 };
 use chunking::Work;
 use chunking::predictive::{Chunk, chunks};
-use events::{Place, Rank, Value, ValueType};
+use events::{ProbePoint, Rank, Value, ValueType};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use tunlets::{Applied, Decision, EventNews, IterationNews, News, Tunlet, World};
 
-const EVENTS: [(&str, usize, Place, &[&str]); 7] = [
-    ("iteration_start", 0, Place::Entry, &["iterId", "NW", "TheTotalWork", "TheWorkSizeUnitBytes"]),
-    ("iteration_end", 0, Place::Exit, &["iterId"]),
-    ("send_to_worker", 0, Place::Entry, &["workerId", "batchId", "NTareas"]),
-    ("receive_from_worker", 0, Place::Exit, &["workerId", "batchId", "NTareas"]),
-    ("compute_start", 1, Place::Entry, &["iterId", "batchId"]),
-    ("compute_end", 1, Place::Exit, &["iterId", "batchId", "NTareas"]),
-    ("new_batch", 0, Place::Exit, &["batchId", "numChunk"]),
+const EVENTS: [(&str, usize, ProbePoint, &[&str]); 7] = [
+    (
+        "iteration_start",
+        0,
+        ProbePoint::Entry,
+        &["iterId", "NW", "TheTotalWork", "TheWorkSizeUnitBytes"],
+    ),
+    ("iteration_end", 0, ProbePoint::Exit, &["iterId"]),
+    ("send_to_worker", 0, ProbePoint::Entry, &["workerId", "batchId", "NTareas"]),
+    ("receive_from_worker", 0, ProbePoint::Exit, &["workerId", "batchId", "NTareas"]),
+    ("compute_start", 1, ProbePoint::Entry, &["iterId", "batchId"]),
+    ("compute_end", 1, ProbePoint::Exit, &["iterId", "batchId", "NTareas"]),
+    ("new_batch", 0, ProbePoint::Exit, &["batchId", "numChunk"]),
 ];
 pub(crate) const BYTES_PER_TASK: f64 = 16.0;
 
@@ -178,7 +183,7 @@ impl Told {
 pub(crate) fn application(options: &[(&str, &[(&str, &str)])]) -> Application {
     let spans = |spans| Ranks { spans };
     let actor = |name: &str, ranks| Actor { name: name.to_owned(), ranks, line: 1 };
-    let event = |(name, actor, place, attributes): (&str, usize, Place, &[&str])| EventPoint {
+    let event = |(name, actor, place, attributes): (&str, usize, ProbePoint, &[&str])| EventPoint {
         name: name.to_owned(),
         actor,
         function: name.to_owned(),
@@ -195,7 +200,7 @@ pub(crate) fn application(options: &[(&str, &[(&str, &str)])]) -> Application {
         kind: Some(kind),
         range: Some(range),
         sync_function: "iteration_start".to_owned(),
-        sync_place: Place::Entry,
+        sync_place: ProbePoint::Entry,
         limit: 0.05,
         is_repeated: false,
         is_forced: false,

@@ -1,7 +1,7 @@
 //! Random messages, as `proptest` strategies.
 
 use events::{
-    CallRecord, Clock, CommunicatorId, Moments, Peer, Place, ProcessKey, Rank, RegionCounters,
+    CallRecord, Clock, CommunicatorId, Moments, Peer, ProbePoint, ProcessKey, Rank, RegionCounters,
     SizeHistogram, Ticks, ValueType, WorldId,
 };
 use proptest::collection::vec;
@@ -107,7 +107,7 @@ fn shape() -> impl Strategy<Value = EventShape> {
     let kinds = vec(select(&ValueType::ALL[..]), 0..4);
     (any::<[bool; 2]>(), any::<u32>(), kinds).prop_map(
         |([is_exit, by_process], function, kinds)| {
-            let place = if is_exit { Place::Exit } else { Place::Entry };
+            let place = if is_exit { ProbePoint::Exit } else { ProbePoint::Entry };
             EventShape { place, function, kinds, by_process }
         },
     )

@@ -4,7 +4,7 @@
 //! receiver of such a stream must report in one sentence what the user has to do.
 
 use events::{
-    CallRecord, Clock, CommunicatorId, Moments, Peer, Place, ProcessKey, Rank, RegionCounters,
+    CallRecord, Clock, CommunicatorId, Moments, Peer, ProbePoint, ProcessKey, Rank, RegionCounters,
     SizeHistogram, Ticks, Value, ValueType, WorldId,
 };
 use serde::Serialize;
@@ -48,7 +48,7 @@ fn of_collector() -> Vec<ToAnalyzer> {
 /// Every message of an analyzer, in the order in which a connection carries them.
 fn of_analyzer() -> Vec<ToCollector> {
     let shape = EventShape {
-        place: Place::Entry,
+        place: ProbePoint::Entry,
         function: 1,
         kinds: ValueType::ALL.to_vec(),
         by_process: true,
@@ -103,14 +103,14 @@ fn orders() -> Vec<Order> {
     let prepare = |change| Order::Prepare {
         action: 7,
         modules: modules.clone(),
-        sync: (1, Place::Exit),
+        sync: (1, ProbePoint::Exit),
         change,
         repeats: false,
     };
     let mut orders = vec![
         Order::Install { modules: modules.clone(), sites: vec![site] },
         Order::Remove { sites: vec![1] },
-        Order::Switch { points: vec![(1, Place::Entry)], on: true },
+        Order::Switch { points: vec![(1, ProbePoint::Entry)], on: true },
     ];
     orders.extend(changes.map(prepare));
     orders.extend([

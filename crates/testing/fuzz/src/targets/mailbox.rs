@@ -121,7 +121,7 @@ fn order(n: u64) -> Vec<u8> {
     let order = Order::Prepare {
         action: n,
         modules: Vec::new(),
-        sync: (1, events::Place::Entry),
+        sync: (1, events::ProbePoint::Entry),
         change,
         repeats: false,
     };

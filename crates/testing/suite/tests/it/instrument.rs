@@ -5,7 +5,7 @@ mod loading;
 mod memory;
 mod ranks;
 
-use events::{Place, Value, ValueType};
+use events::{ProbePoint, Value, ValueType};
 use memory::{fixed_memory, memory};
 use ranks::{Ranks, Recorded, Symbols, program};
 use std::path::PathBuf;
@@ -80,7 +80,7 @@ impl Tuned {
 }
 
 fn prepare(action: u64, change: Change) -> Order {
-    let sync = (STEP, Place::Entry);
+    let sync = (STEP, ProbePoint::Entry);
     Order::Prepare { action, modules: program(), sync, change, repeats: false }
 }
 
@@ -196,7 +196,7 @@ fn what_repeats_is_carried_out_until_it_is_withdrawn() {
     check_installed(&ranks.ask(&tuned.install()));
     let change =
         Change::Set { at: tuned.symbols.at("chunk"), kind: ValueType::I32, value: Value::Int(3) };
-    let sync = (STEP, Place::Exit);
+    let sync = (STEP, ProbePoint::Exit);
     let order = Order::Prepare { action: 5, modules: program(), sync, change, repeats: true };
     check_ready(&ranks.ask(&order), 8);
     ranks.tell(&Order::Commit { action: 5, at_hit: 0 });

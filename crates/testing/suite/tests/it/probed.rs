@@ -56,7 +56,7 @@ fn rows(watched: &Watched) -> Passages {
     let events = record.function_events().expect("readable, if there is one");
     let mut rows = Passages::new();
     for event in events.iter().flat_map(|events| events.batches()).flat_map(Result::unwrap) {
-        let side = usize::from(event.place == events::Place::Exit);
+        let side = usize::from(event.place == events::ProbePoint::Exit);
         rows.entry(event.function.to_string()).or_default()[side] += 1;
     }
     rows

@@ -1,7 +1,7 @@
 //! Tests of everything that a tunlet may change, in real programs through the command line.
 
 use run_record::RunRecord;
-use run_record::tuning::{Number, Outcome, TuningEvent};
+use run_record::tuning::{Outcome, TuningEvent, TuningValue};
 use std::path::{Path, PathBuf};
 use suite::library::Library;
 use suite::tool::{Scene, Watched};
@@ -131,7 +131,12 @@ fn check_kinds(library: Library) {
     let tuning = watched.summary.tuning.as_ref().expect("it was tuned");
     let decision = |point: &str| tuning.decisions.iter().find(|decision| decision.point == point);
     let first = decision("columns").expect("it was decided");
-    assert_eq!((first.old, first.new), (Some(Number::Int(3)), Number::Int(7)), "{}", told());
+    assert_eq!(
+        (first.old, first.new),
+        (Some(TuningValue::Int(3)), TuningValue::Int(7)),
+        "{}",
+        told()
+    );
     let called = decision("level").expect("it was decided");
     assert!(called.reason.contains("called it with before is not known"), "{}", called.reason);
     let refused =
@@ -147,7 +152,12 @@ fn check_kinds(library: Library) {
         _ => None,
     });
     let (old, new, rank, n_ranks, hit) = applied.expect("it was carried out");
-    assert_eq!((old, new, rank, n_ranks), (Number::Int(3), Number::Int(7), 0, 2), "{}", told());
+    assert_eq!(
+        (old, new, rank, n_ranks),
+        (TuningValue::Int(3), TuningValue::Int(7), 0, 2),
+        "{}",
+        told()
+    );
     assert!(10 < hit, "{}", told());
     // Values at the start are known, except that of a call.
     for said in ["columns=3", "level=?", "reset=5", "solve=0", "load=0"] {

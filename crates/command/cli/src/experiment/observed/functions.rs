@@ -1,7 +1,7 @@
 //! Functions that are measured by themselves: their entries and exits divide the computation between MPI calls.
 
 use super::{FIRST_THREAD, LAST, Places};
-use events::{Place, RecordKind};
+use events::{ProbePoint, RecordKind};
 use experiment::regions::{Call, FunctionBoundary, FunctionShare, SiteTime, inside};
 use run_record::{FunctionEvent, RunRecord, TableError};
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ fn divide(mut parts: Vec<&mut SiteTime>, calls: &[Placed], events: &[FunctionEve
             functions.push(Arc::clone(&event.function));
             functions.len() - 1
         });
-        let is_entry = event.place == Place::Entry;
+        let is_entry = event.place == ProbePoint::Entry;
         boundaries.push(FunctionBoundary { time_ns: event.time_ns, function, is_entry });
     }
     boundaries.sort_by_key(|boundary| boundary.time_ns);

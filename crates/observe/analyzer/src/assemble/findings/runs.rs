@@ -2,7 +2,7 @@
 
 use resize_api::{Resize, Seconds};
 use run_record::summary::{
-    CallSite, OperationTotals, Place, RankTotals, Region, Summary, Traffic, World,
+    CallSite, OperationTotals, RankTotals, Region, SourceLocation, Summary, Traffic, World,
 };
 
 /// Builder of a summary.
@@ -66,7 +66,12 @@ impl SummaryBuilder {
         self.0.call_sites.push(CallSite {
             id,
             operation: operation.to_owned(),
-            place: Place { file: "a.c".into(), line, function: "f".into(), ..Place::default() },
+            place: SourceLocation {
+                file: "a.c".into(),
+                line,
+                function: "f".into(),
+                ..SourceLocation::default()
+            },
             calls,
             bytes,
             time_s,

@@ -11,8 +11,8 @@ use wire::{InCall, ProcessReport};
 struct Named;
 
 impl SourceLookup for Named {
-    fn place(&mut self, address: &CodeAddress<'_>) -> Place {
-        Place {
+    fn place(&mut self, address: &CodeAddress<'_>) -> SourceLocation {
+        SourceLocation {
             function: format!("f{:x}", address.file_offset),
             file: "/src/fire.c".into(),
             line: 7,

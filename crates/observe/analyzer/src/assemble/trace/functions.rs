@@ -84,7 +84,7 @@ impl<'a> Functions<'a> {
                 thread,
                 time_ns: time_ns(action.ticks),
                 event: FunctionEvent::ACTION.into(),
-                place: events::Place::Entry,
+                place: events::ProbePoint::Entry,
                 function: "".into(),
                 hit: action.hit,
                 values: vec![action.action as f64, action.failure.into()],

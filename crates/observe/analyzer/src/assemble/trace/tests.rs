@@ -7,7 +7,8 @@ use crate::assemble::samples::{
     FIRST_TICKS, SECOND, STARTED_S, operation_number, process, region, text_of, thread,
 };
 use events::{
-    ActionRecord, CallRecord, EventRecord, FunctionKind, OperationId, Place, RecordKind, ValueType,
+    ActionRecord, CallRecord, EventRecord, FunctionKind, OperationId, ProbePoint, RecordKind,
+    ValueType,
 };
 use run_record::{Event, FunctionEvent, RunRecord, RunStart, SpoolWriter};
 use std::path::Path;
@@ -97,7 +98,7 @@ fn traced(reports: Vec<ProcessReport>, records: &[Vec<CallRecord>]) -> (Traced, 
 fn records_of_functions_have_their_own_table() {
     let attributes = vec![("NW".to_owned(), ValueType::I32)];
     let (name, function) = ("start".to_owned(), "iterate".to_owned());
-    let facts = EventFacts { name, function, place: Place::Exit, attributes };
+    let facts = EventFacts { name, function, place: ProbePoint::Exit, attributes };
     let passed = EventRecord {
         ticks: FIRST_TICKS + SECOND,
         kind: FunctionKind::Event as u16,
@@ -121,7 +122,7 @@ fn records_of_functions_have_their_own_table() {
         thread: 0,
         time_ns: 2_000_000_000,
         event: "start".into(),
-        place: Place::Exit,
+        place: ProbePoint::Exit,
         function: "iterate".into(),
         hit: 3,
         values: vec![7.0],

@@ -22,7 +22,11 @@ fn shapes() -> Vec<EventShape> {
         kinds: vec![ValueType::I32; n],
         by_process: false,
     };
-    vec![shape(Place::Entry, 0, 1), shape(Place::Exit, 0, 0), shape(Place::Entry, 1, 7)]
+    vec![
+        shape(ProbePoint::Entry, 0, 1),
+        shape(ProbePoint::Exit, 0, 0),
+        shape(ProbePoint::Entry, 1, 7),
+    ]
 }
 
 fn event(event: u32, ticks: u64, value: u64) -> CallRecord {

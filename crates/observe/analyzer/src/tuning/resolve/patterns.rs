@@ -3,7 +3,7 @@
 use super::ResolveError;
 use super::sites::{Modules, Sites};
 use crate::measured::{EventFacts, ProbedFunction};
-use events::Place;
+use events::ProbePoint;
 use std::collections::BTreeMap;
 use symbols::{Function, Program};
 
@@ -19,8 +19,10 @@ pub(super) fn add(
     for function in matching(patterns, program)? {
         let id = sites.add(function, modules);
         let mut added = ProbedFunction { source: source(function), ..ProbedFunction::default() };
-        let places =
-            [(Place::Entry, "entry", &mut added.entry), (Place::Exit, "exit", &mut added.exit)];
+        let places = [
+            (ProbePoint::Entry, "entry", &mut added.entry),
+            (ProbePoint::Exit, "exit", &mut added.exit),
+        ];
         for (place, at, number) in places {
             if sites.add_point(id, events.len(), place, Vec::new()) {
                 *number = u32::try_from(events.len()).ok();
@@ -40,10 +42,10 @@ pub(super) fn add(
 }
 
 /// Returns the description of a function for reports.
-fn source(function: &Function) -> run_record::summary::Place {
+fn source(function: &Function) -> run_record::summary::SourceLocation {
     let source = function.source.clone();
     let (file, line) = source.map_or_else(Default::default, |source| (source.file, source.line));
-    run_record::summary::Place {
+    run_record::summary::SourceLocation {
         function: function.signature(),
         file,
         line,

@@ -2,7 +2,7 @@
 
 use super::ResolveError;
 use app_description::{AttributeSource, EventAttribute, EventPoint};
-use events::Place;
+use events::ProbePoint;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -99,13 +99,13 @@ impl Sites {
         &mut self,
         id: u32,
         number: usize,
-        place: Place,
+        place: ProbePoint,
         attributes: Vec<Attribute>,
     ) -> bool {
         let site = self.site(id);
         let point = match place {
-            Place::Entry => &mut site.entry,
-            Place::Exit => &mut site.exit,
+            ProbePoint::Entry => &mut site.entry,
+            ProbePoint::Exit => &mut site.exit,
         };
         let is_free = point.is_none();
         if is_free {

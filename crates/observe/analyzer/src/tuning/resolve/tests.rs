@@ -3,7 +3,7 @@
 use super::{Names, resolve};
 use crate::tuning::plan::{Plan, PlannedChange};
 use app_description::{Application, Level};
-use events::{Place, ValueType};
+use events::{ProbePoint, ValueType};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use symbols::Program;
@@ -191,14 +191,18 @@ fn tuning_points_are_changed_at_their_sync_points() {
     assert_eq!(
         points.collect::<Vec<_>>(),
         [
-            ((0, Place::Entry), ValueType::F64, PlannedChange::Set { at: factor }),
+            ((0, ProbePoint::Entry), ValueType::F64, PlannedChange::Set { at: factor }),
             (
-                (2, Place::Exit),
+                (2, ProbePoint::Exit),
                 ValueType::F64,
                 PlannedChange::Call { function: retune, returns: None }
             ),
-            ((2, Place::Exit), ValueType::Bool, PlannedChange::Replace { site: 0, by: fast }),
-            ((2, Place::Exit), ValueType::Bool, PlannedChange::Replace { site: 0, by: fastest }),
+            ((2, ProbePoint::Exit), ValueType::Bool, PlannedChange::Replace { site: 0, by: fast }),
+            (
+                (2, ProbePoint::Exit),
+                ValueType::Bool,
+                PlannedChange::Replace { site: 0, by: fastest }
+            ),
         ]
     );
     let of_master: Vec<_> = plan.points.iter().map(|point| point.ranks.contains(0)).collect();

@@ -4,7 +4,7 @@ use super::super::directory::Key;
 use super::super::order_queue::Collectors;
 use super::super::plan::PlannedChange;
 use super::{N_ACTIONS_MAX, Runtime};
-use events::{ActionRecord, Place, Rank, Value};
+use events::{ActionRecord, ProbePoint, Rank, Value};
 use std::collections::{HashMap, VecDeque};
 use tunlets::conductor::{Acknowledged, Input};
 use wire::Order;
@@ -93,7 +93,7 @@ impl<C: Collectors> Runtime<C> {
         point: usize,
         rank: Rank,
         value: Value,
-    ) -> Result<((u32, Place), Change), String> {
+    ) -> Result<((u32, ProbePoint), Change), String> {
         let impossible = || "it cannot be set to this value".to_owned();
         let planned = self.plan.points.get(point).ok_or_else(impossible)?;
         if let Some(site) = planned.sites().find(|site| self.failed.contains_key(&(*site, rank))) {

@@ -2,7 +2,7 @@
 
 use super::HEAD;
 use crate::{Application, AttributeSource, Change, Range, Ranks, read};
-use events::{Place, ValueType};
+use events::{ProbePoint, ValueType};
 
 #[track_caller]
 fn understood(tail: &str) -> Application {
@@ -24,7 +24,10 @@ fn a_description_is_understood() {
     assert_eq!(actors, ["master", "worker", "both"]);
     assert_eq!(application.actors[2].ranks, Ranks { spans: vec![(0, Some(1))] });
     let event = &application.events[3];
-    assert_eq!((event.actor, &*event.function, event.place, event.line), (1, "f", Place::Exit, 20));
+    assert_eq!(
+        (event.actor, &*event.function, event.place, event.line),
+        (1, "f", ProbePoint::Exit, 20)
+    );
     let sources: Vec<_> = event.attributes.iter().map(|a| (a.source.clone(), a.kind)).collect();
     assert_eq!(
         sources,
@@ -39,7 +42,7 @@ fn a_description_is_understood() {
     let point = &application.tuning_points[0];
     assert_eq!(point.change, Change::Variable("p".to_owned()));
     assert_eq!(point.range, Some(Range { low: 1.0, high: 64.0, step: Some(10.0) }));
-    assert_eq!((&*point.sync_function, point.sync_place), ("step", Place::Entry));
+    assert_eq!((&*point.sync_function, point.sync_place), ("step", ProbePoint::Entry));
     assert_eq!((point.limit, point.kind, point.is_forced), (0.025, Some(ValueType::I32), false));
     let options = &application.tunlet_options["search"];
     let options: Vec<_> = options.iter().map(|(key, value)| (&**key, &**value)).collect();
@@ -63,7 +66,7 @@ fn other_changes_are_understood() {
         let fields = format!("replace = {{ function = 'f', by = '{by}' }}\n{at}\nforce = true");
         let point = point(&fields);
         assert_eq!((point.change, point.is_forced, point.range), (replace(by), true, None));
-        assert_eq!((&*point.sync_function, point.sync_place), ("g", Place::Exit));
+        assert_eq!((&*point.sync_function, point.sync_place), ("g", ProbePoint::Exit));
     }
 }
 

@@ -6,7 +6,7 @@ use crate::text::harmless;
 use crate::tuning_text;
 use crate::units::seconds;
 use maud::{Markup, html};
-use run_record::tuning::{DecisionStory, TuningSummary};
+use run_record::tuning::{DecisionSummary, TuningSummary};
 
 const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 58.0;
@@ -70,7 +70,7 @@ pub(super) fn iterations(tuning: &TuningSummary) -> Markup {
     }
 }
 
-fn mark(axis: Axis, decision: &DecisionStory) -> Markup {
+fn mark(axis: Axis, decision: &DecisionSummary) -> Markup {
     let x = short(axis.x(decision.applied_s.unwrap_or(decision.t_s)));
     html! {
         a href={ "#decision-" (decision.decision) } {

@@ -2,7 +2,7 @@
 
 use super::{stripped, summary, watched};
 use launch::place::built;
-use run_record::tuning::DecisionStory;
+use run_record::tuning::DecisionSummary;
 use std::path::Path;
 use suite::library::Library;
 use suite::tool::{Scene, Watched};
@@ -46,8 +46,8 @@ fn the_number_of_workers_is_set_while_it_runs() {
 }
 
 /// First decision that set the number of workers.
-fn decision(watched: &Watched) -> Option<&DecisionStory> {
-    let is_it = |one: &&DecisionStory| one.point == "NW" && one.applied_s.is_some();
+fn decision(watched: &Watched) -> Option<&DecisionSummary> {
+    let is_it = |one: &&DecisionSummary| one.point == "NW" && one.applied_s.is_some();
     summary(watched).decisions.iter().find(is_it)
 }
 

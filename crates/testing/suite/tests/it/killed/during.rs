@@ -2,7 +2,7 @@
 
 use super::case::{N_RANKS, tunlet};
 use run_record::TuningSummary;
-use run_record::tuning::{DecisionStory, Outcome};
+use run_record::tuning::{DecisionSummary, Outcome};
 use std::path::Path;
 use suite::library::Library::{self, Mpich4, OpenMpi4};
 use suite::program::source_folder;
@@ -72,7 +72,7 @@ fn check_killed_collector(library: Library) {
     let tuning = well(scene, running.finish());
     assert_eq!(tuning.tunlets[0].ended, None);
     // Changes that the end of the run interrupts are not known to be in effect, either.
-    let is_lost = |decision: &&DecisionStory| {
+    let is_lost = |decision: &&DecisionSummary| {
         decision.outcome == Outcome::Lost && !decision.outcome_reason.contains("the run ended")
     };
     assert_eq!(tuning.decisions.iter().find(is_lost), None);
