@@ -33,8 +33,8 @@ pub enum InjectError {
     },
     /// The process has no dynamic linker.
     #[error(
-        "process {pid} has no C library with `dlopen`: programs that are linked statically cannot be attached to; \
-             link it dynamically and start it anew"
+        "process {pid} has no C library with `dlopen`: statically linked programs cannot be attached to; \
+             link it dynamically and restart it"
     )]
     Static {
         /// Id of the process.
@@ -42,7 +42,7 @@ pub enum InjectError {
     },
     /// The process cannot see the library's file.
     #[error(
-        "process {pid} does not see `{library}`: it has another root folder (a container); install Sintonia there"
+        "process {pid} does not see `{library}`: it has another root directory (a container); install Sintonia there"
     )]
     Unseen {
         /// Id of the process.
@@ -93,8 +93,8 @@ pub enum InjectError {
     },
     /// The call did not return in time.
     #[error(
-        "process {pid} is still loading `{library}` after {patience_s} s, and is left alone with that; another of its \
-             threads may be loading something"
+        "process {pid} is still loading `{library}` after {patience_s} s, and continues on its own; another thread may hold the \
+             lock of the dynamic linker"
     )]
     Waiting {
         /// Id of the process.

@@ -111,7 +111,7 @@ pub(crate) fn plan(body: Body) -> Result<Plan, Refusal> {
 fn warning(address: usize, entry_patch: EntryPatch, is_loop: bool) -> Option<String> {
     if entry_patch == EntryPatch::Trap {
         return Some(format!(
-            "slow probe: the function at `{address:#x}` has no room for a jump, every passage traps (2.4 us)"
+            "slow probe: the function at `{address:#x}` has no room for a jump, so every hit takes a trap (2.4 us)"
         ));
     }
     is_loop.then(|| {

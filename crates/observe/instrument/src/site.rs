@@ -75,7 +75,7 @@ pub struct ThreadHooks {
 pub enum Refusal {
     /// The address is not in executable memory.
     #[error(
-        "`{address:#x}` is not in executable memory: was the program built anew since its names were read?"
+        "`{address:#x}` is not in executable memory: was the program rebuilt after its names were read?"
     )]
     NotCode {
         /// Address in this process.
@@ -101,7 +101,7 @@ pub enum Refusal {
     },
     /// The function contains bytes that are not an instruction.
     #[error(
-        "the bytes at `{at:#x}` in the function at `{address:#x}` are no known instruction: probe its caller instead"
+        "the bytes at `{at:#x}` in the function at `{address:#x}` are not a known instruction: probe its caller instead"
     )]
     Undecodable {
         /// Address in this process.
@@ -132,7 +132,7 @@ pub enum Refusal {
         errno: i32,
     },
     /// The number of the site is in use.
-    #[error("site {site} has its probes already: remove it first")]
+    #[error("site {site} already has probes: remove it first")]
     Taken {
         /// Number of the site.
         site: u32,
@@ -148,14 +148,14 @@ pub enum Refusal {
         site: u32,
     },
     /// The site does not exist.
-    #[error("site {site} has no probes to take out")]
+    #[error("site {site} has no probes to remove")]
     Unknown {
         /// Number of the site.
         site: u32,
     },
     /// The processor's shadow stack does not allow intercepting the exit.
     #[error(
-        "the exit of the function at `{address:#x}` cannot be seen while the processor guards return addresses: probe its entry, or set GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
+        "the exit of the function at `{address:#x}` cannot be probed while the shadow stack of the processor is active: probe its entry, or set GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
     )]
     GuardedReturn {
         /// Address in this process.
@@ -175,7 +175,7 @@ pub enum Refusal {
     },
     /// The code has changed since its names were read or the plan was made.
     #[error(
-        "the code at `{address:#x}` has changed meanwhile: another tool changes this program too, run only one of them"
+        "the code at `{address:#x}` was changed by another tool: run only one tool that changes the program"
     )]
     Changed {
         /// Address in this process.
@@ -193,7 +193,7 @@ pub enum Refusal {
     },
     /// A thread blocks a signal, so that a trap in the changing code would kill it.
     #[error(
-        "thread {tid} (`{name}`) blocks or ignores signal {signal}: no probe can be put in or out while it runs; name the function at the start instead"
+        "thread {tid} (`{name}`) blocks or ignores signal {signal}: probes can be neither installed nor removed while it runs; request the probe at the start of the run"
     )]
     SignalBlocked {
         /// Id of the thread.
@@ -205,7 +205,7 @@ pub enum Refusal {
     },
     /// A thread may be in the middle of the bytes, and did not answer.
     #[error(
-        "thread {tid} (`{name}`) does not take signal {signal} in time, the code stays as it was: try again, or name the function at the start"
+        "thread {tid} (`{name}`) did not handle signal {signal} in time; the code is unchanged: try again, or request the probe at the start of the run"
     )]
     Unresponsive {
         /// Id of the thread.
@@ -226,7 +226,7 @@ pub enum Refusal {
     NotStarted,
     /// The system has no `membarrier`, or refuses it.
     #[error(
-        "`membarrier` failed with error {errno}: probes can only be put in at the start, name the function there"
+        "`membarrier` failed with error {errno}: probes can be installed only at the start of the run, request them there"
     )]
     NoBarrier {
         /// System error number.
@@ -239,7 +239,7 @@ pub enum Refusal {
 #[non_exhaustive]
 pub enum StartError {
     /// A system call failed.
-    #[error("`{call}` failed with error {errno}: no probes can be put into this process")]
+    #[error("`{call}` failed with error {errno}: probes are not available in this process")]
     System {
         /// Name of the call.
         call: &'static str,
@@ -247,10 +247,10 @@ pub enum StartError {
         errno: i32,
     },
     /// The processor cannot save its whole register state.
-    #[error("this processor has no `xsave`: no probes can be put into this process")]
+    #[error("this processor has no `xsave`: probes are not available in this process")]
     NoXsave,
     /// The program uses every real-time signal itself.
-    #[error("the program uses every real-time signal: no probes can be put into this process")]
+    #[error("the program uses every real-time signal: probes are not available in this process")]
     NoSignal,
     /// Probes were started already.
     #[error("probes were started in this process already: only one tool can do that")]
@@ -276,19 +276,19 @@ mod tests {
         let name = || "solver".to_owned();
         check(
             &Refusal::Unresponsive { tid: 7, name: name(), signal: 40 },
-            "thread 7 (`solver`) does not",
+            "thread 7 (`solver`) did not",
         );
         check(
             &Refusal::Unresponsive { tid: 7, name: name(), signal: 40 },
-            "in time, the code stays as it",
+            "in time; the code is unchanged",
         );
         check(
             &Refusal::SignalBlocked { tid: 7, name: name(), signal: 5 },
-            "name the function at the",
+            "request the probe at the start",
         );
         check(&Refusal::NoThreads { errno: 2 }, "mount `/proc`");
         check(&Refusal::Write { address: 1, errno: 13 }, "does a security policy forbid");
-        check(&Refusal::NotCode { address: 1 }, "was the program built anew");
+        check(&Refusal::NotCode { address: 1 }, "was the program rebuilt after");
         check(&Refusal::SameFunction { address: 1, site: 2 }, "put both events into one site");
     }
 }

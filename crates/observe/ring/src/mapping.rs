@@ -40,14 +40,14 @@ pub enum SegmentError {
     },
     /// The limits of the process leave no room.
     #[error(
-        "the limits of this process on files or memory leave no room for the segment `{path}`; see `ulimit -f` and `ulimit -v`"
+        "the file or memory limits of this process are too low for the segment `{path}`; see `ulimit -f` and `ulimit -v`"
     )]
     Limited {
         /// Path of the segment.
         path: PathBuf,
     },
     /// The file is not a segment, or not yet complete.
-    #[error("`{path}` is not a finished Sintonia segment; it may still be in the making")]
+    #[error("`{path}` is not a complete Sintonia segment; it may still be under construction")]
     NotASegment {
         /// Path of the file.
         path: PathBuf,

@@ -15,7 +15,7 @@ pub fn missing_in(kept: &Summary, new: &Summary) -> Option<String> {
             (summary.tool.records, "recorded events"),
             (sum(summary.functions.iter().map(|totals| totals.total.calls)), "calls of functions"),
             (sum(summary.function_sums.iter().map(|sums| sums.n)), "passages of functions"),
-            (count(summary.resizes.len()), "changes of the size"),
+            (count(summary.resizes.len()), "resizes"),
             (u64::from(summary.tuning.is_some()), "record of tuning"),
             (u64::from(summary.dealt.is_some()), "record of dealt work"),
             (u64::from(summary.outcome.complete), "end of the command"),

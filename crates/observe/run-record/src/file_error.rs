@@ -15,7 +15,9 @@ pub enum FileError {
         path: PathBuf,
     },
     /// The content differs from what was written.
-    #[error("`{path}` is damaged, it is not what was written: restore it from a copy or run again")]
+    #[error(
+        "`{path}` is damaged: its checksum does not match; restore it from a copy or run again"
+    )]
     Damaged {
         /// Damaged file.
         path: PathBuf,

@@ -48,7 +48,7 @@ pub enum RecordError {
         dir: PathBuf,
     },
     /// The existing summary would be replaced by one with less information.
-    #[error("`{path}` knows more of the run ({what}): it is kept as it is")]
+    #[error("`{path}` has more information about the run ({what}): it is not replaced")]
     WouldLoseInformation {
         /// Path of the summary.
         path: PathBuf,

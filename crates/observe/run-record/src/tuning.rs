@@ -275,7 +275,7 @@ pub fn parse(text: &[u8]) -> TuningLines {
         match serde_json::from_slice(line) {
             Ok(line) => found.lines.push(line),
             Err(error) if found.problems.len() < N_PROBLEMS_MAX => found.problems.push(format!(
-                "line {number} of `tuning.jsonl` is torn or was not written by us ({error}); it is left out"
+                "line {number} of `tuning.jsonl` is incomplete or was not written by Sintonia ({error}); it is skipped"
             )),
             Err(_) => {}
         }

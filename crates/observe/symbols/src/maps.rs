@@ -33,7 +33,7 @@ pub struct CodeAddress<'a> {
 
 /// Line that was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line} of the memory map is not understood and left out: `{text}`")]
+#[error("line {line} of the memory map is invalid and was skipped: `{text}`")]
 pub struct MapsProblem {
     /// Number of the line, counted from 1.
     pub line: usize,

@@ -14,7 +14,7 @@ const LENGTH_BYTES: usize = size_of::<u32>();
 pub enum WireError {
     /// A frame is longer than the receiver accepts.
     #[error(
-        "a message of {bytes} bytes is longer than the {bytes_max} that are taken; use one version of Sintonia everywhere"
+        "a message of {bytes} bytes exceeds the limit of {bytes_max}; use one version of Sintonia on all nodes"
     )]
     Oversized {
         /// Length of the frame.
@@ -29,14 +29,14 @@ pub enum WireError {
         missing: usize,
     },
     /// The bytes of a frame are not a message of this version.
-    #[error("a message cannot be understood; use one version of Sintonia everywhere")]
+    #[error("a message cannot be decoded; use one version of Sintonia on all nodes")]
     Unknown {
         /// Error of the decoder.
         source: postcard::Error,
     },
     /// The other side uses another version.
     #[error(
-        "the other side speaks version {theirs} of these messages and this one version {}; use one version of Sintonia on all nodes",
+        "the other side uses protocol version {theirs}, this side version {}; use one version of Sintonia on all nodes",
         crate::PROTOCOL
     )]
     Version {
@@ -44,7 +44,9 @@ pub enum WireError {
         theirs: u16,
     },
     /// A message is followed by further bytes in its frame.
-    #[error("a message has {bytes} bytes too many; use one version of Sintonia everywhere")]
+    #[error(
+        "a message is followed by {bytes} unexpected bytes; use one version of Sintonia on all nodes"
+    )]
     Trailing {
         /// Number of further bytes.
         bytes: usize,

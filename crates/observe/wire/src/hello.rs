@@ -74,7 +74,7 @@ mod tests {
         let later = crate::to_bytes(&(PROTOCOL + 1, "whatever")).unwrap();
         let error = unversioned::<Hello>(&later).unwrap_err();
         assert_eq!(error, WireError::Version { theirs: PROTOCOL + 1 });
-        let expected = "the other side speaks version 6 of these messages and this one version 5; use one version of \
+        let expected = "the other side uses protocol version 6, this side version 5; use one version of \
                         Sintonia on all nodes";
         assert_eq!(error.to_string(), expected);
     }

@@ -10,7 +10,7 @@ pub struct Secret([u8; 32]);
 pub enum SecretError {
     /// The text is not 64 hexadecimal digits.
     #[error(
-        "`SINTONIA_SECRET` has to be 64 hexadecimal digits; unset it and let `sintonia run` choose one"
+        "`SINTONIA_SECRET` must be 64 hexadecimal digits; unset it to let `sintonia run` choose one"
     )]
     NotHexadecimal,
 }

@@ -76,7 +76,7 @@ fn another_version_is_one_sentence_on_both_sides() {
     let verdict = shake.open(&channel::read_record(&mut stream).expect("it answers"));
     let verdict = wire::hello::unversioned(&verdict.expect("it has the secret"));
     let sentence = format!(
-        "the other side speaks version {} of these messages and this one version {}; use one version of Sintonia on all nodes",
+        "the other side uses protocol version {}, this side version {}; use one version of Sintonia on all nodes",
         wire::PROTOCOL + 1,
         wire::PROTOCOL
     );

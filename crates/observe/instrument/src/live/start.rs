@@ -36,7 +36,7 @@ pub fn reserve() -> Result<(), StartError> {
 pub fn warning() -> Option<String> {
     let has_own = |signal| signals::program_actions(signal).get() != KernelSigaction::default();
     has_own(signals::TRAP).then(|| {
-        "the program handles `SIGTRAP` itself: traps that are not of probes are passed on to it"
+        "the program handles `SIGTRAP` itself: traps other than those of probes are passed to it"
             .to_owned()
     })
 }

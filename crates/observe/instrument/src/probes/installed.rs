@@ -263,7 +263,11 @@ mod tests {
     #[test]
     fn guarded_return_addresses_leave_entries() {
         check_site((point(None), None), true, "");
-        check_site((point(None), point(None)), true, "while the processor guards return addresses");
+        check_site(
+            (point(None), point(None)),
+            true,
+            "while the shadow stack of the processor is active",
+        );
         check_site((point(None), point(None)), false, "");
     }
 

@@ -106,7 +106,7 @@ fn what_cannot_be_probed_is_refused_and_stays_as_it_was() {
         assert!(lines.iter().any(|line| line.contains(words)), "{function}: {lines:?}");
     };
     says("refused", "never_runs", "begins with `ud2`");
-    says("refused", "no_instruction", "no known instruction");
+    says("refused", "no_instruction", "not a known instruction");
     says("refused", "_start", "where the program starts");
     says("warning", "loop_no_room", "slow probe");
     says("warning", "loop_first", "begins with a loop");

@@ -55,7 +55,7 @@ fn a_process_without_address_space_says_which_call_failed() {
         let error = start().expect_err("64 MiB are too many");
         let call = "mmap of the shadow directory";
         assert_eq!(error, StartError::System { call, errno: libc::ENOMEM });
-        assert!(error.to_string().ends_with("no probes can be put into this process"));
+        assert!(error.to_string().ends_with("probes are not available in this process"));
     });
 }
 

@@ -115,10 +115,13 @@ impl Actions {
 
     fn is_free(&self, action: u64) -> Result<(), OrderError> {
         if self.actions.contains_key(&action) || self.n_done(action).is_some() {
-            return Err(OrderError::Action { action, what: "over already" });
+            return Err(OrderError::Action { action, what: "already finished" });
         }
         if N_ACTIONS_MAX <= self.actions.len() {
-            return Err(OrderError::Action { action, what: "one too many; withdraw others first" });
+            return Err(OrderError::Action {
+                action,
+                what: "beyond the limit; withdraw other actions first",
+            });
         }
         Ok(())
     }

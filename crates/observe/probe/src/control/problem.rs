@@ -15,7 +15,7 @@ pub(crate) enum OrderError {
     },
     /// The mapped file has another build-id.
     #[error(
-        "{module} on this node is another build than the one that was looked at; use the same file on all nodes"
+        "{module} on this node differs from the build that was analyzed; use the same file on all nodes"
     )]
     OtherBuild {
         /// Name in backquotes, or `the program`.
@@ -31,7 +31,7 @@ pub(crate) enum OrderError {
     },
     /// The order refers to a file that it does not list.
     #[error(
-        "the order speaks of file {module} but lists fewer; use one version of Sintonia everywhere"
+        "the order refers to file {module} but lists fewer; use one version of Sintonia on all nodes"
     )]
     NoModule {
         /// Index of the file.
@@ -45,7 +45,7 @@ pub(crate) enum OrderError {
     },
     /// The variable is not aligned to its size, so that a store would not be atomic.
     #[error(
-        "the variable at `{address:#x}` is not aligned to its {n_bytes} bytes; it cannot be set at once"
+        "the variable at `{address:#x}` is not aligned to its {n_bytes} bytes; it cannot be set atomically"
     )]
     Unaligned {
         /// Address in this process.
@@ -62,7 +62,9 @@ pub(crate) enum OrderError {
         kind: ValueType,
     },
     /// The site does not exist, or is not a sync point.
-    #[error("its sync point has no probes here, or none that count; see the warnings about it")]
+    #[error(
+        "its sync point has no probes here, or its hits are not counted; see the warnings about it"
+    )]
     NoSyncPoint,
     /// The function has no probes.
     #[error("the function has no probes here; see the warnings about it")]
@@ -73,19 +75,21 @@ pub(crate) enum OrderError {
     )]
     TooManyArguments,
     /// No loaded library exports the symbol.
-    #[error("no loaded library exports `{name}`; load the library that does first")]
+    #[error("no loaded library exports `{name}`; first load the library that exports it")]
     NotExported {
         /// Name of the symbol.
         name: String,
     },
     /// The file cannot be loaded as a library.
-    #[error("`{path}` cannot be loaded here; is it a library for this machine, with all it needs?")]
+    #[error(
+        "`{path}` cannot be loaded here; check that it is a library for this machine and that its dependencies are installed"
+    )]
     NoLibrary {
         /// Path of the file.
         path: String,
     },
     /// The library does not export the function.
-    #[error("`{path}` exports no `{name}`; `nm -D` lists what it does")]
+    #[error("`{path}` exports no `{name}`; `nm -D` lists its exports")]
     NotInLibrary {
         /// Path of the library.
         path: String,

@@ -40,7 +40,7 @@ pub enum ProgramError {
 #[non_exhaustive]
 pub enum LookupError {
     /// Nothing has this name.
-    #[error("`{program}` has nothing called `{name}`{}", near_names(near))]
+    #[error("`{program}` has no function or variable `{name}`{}", near_names(near))]
     Unknown {
         /// Requested name.
         name: String,
@@ -59,7 +59,7 @@ pub enum LookupError {
     },
     /// Every call of the function was replaced by its body.
     #[error(
-        "`{name}` is not there as a function: it is inlined at {n_places} places, in {}; choose one of these, \
+        "`{name}` does not exist as a function: it is inlined at {n_places} places, in {}; choose one of these, \
          or compile it with `__attribute__((noinline))`",
         list(functions)
     )]
@@ -83,7 +83,7 @@ pub enum LookupError {
     },
     /// Only compiler-made copies with other parameters exist, not the function itself.
     #[error(
-        "`{name}` is there only in variants that the compiler made: {}; name one of them (its arguments may differ), \
+        "`{name}` exists only in variants made by the compiler: {}; name one of them (its arguments may differ), \
          or compile it with `__attribute__((noipa))`",
         list(copies)
     )]
@@ -120,7 +120,7 @@ pub enum LookupError {
     },
     /// The variable is reached through a pointer, so that its place changes.
     #[error(
-        "{} is {what}: where its values lie changes while the program runs; copy what matters to a variable of its own",
+        "{} is {what}: the address of its values changes while the program runs; copy the relevant value to a separate variable",
         part_of(part, name)
     )]
     Indirect {
@@ -132,7 +132,7 @@ pub enum LookupError {
         what: &'static str,
     },
     /// The variable is read-only.
-    #[error("`{name}` is in `{section}`, which nobody can write: it is constant")]
+    #[error("`{name}` is in the read-only section `{section}`: it is constant")]
     Constant {
         /// Requested name.
         name: String,

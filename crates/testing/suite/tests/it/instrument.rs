@@ -256,7 +256,7 @@ fn what_cannot_be_is_refused_and_the_program_goes_on() {
     let (ended, recorded) = run_with(&tuned, &["count", "5"], |ranks| {
         let other = Module { name: String::new(), build_id: vec![1, 2, 3] };
         let order = Order::Install { modules: vec![other], sites: vec![tuned.site(true)] };
-        check_refused(&ranks.ask(&order), "another build");
+        check_refused(&ranks.ask(&order), "differs from the build");
         let missing = Module { name: "libnone.so".to_owned(), build_id: Vec::new() };
         let order = Order::Install { modules: vec![missing], sites: vec![tuned.site(true)] };
         check_refused(&ranks.ask(&order), "`libnone.so` is not loaded");

@@ -241,7 +241,7 @@ int main(int n, char **v) { return narrow(n, 3) + narrow(n + 1, 3) + (v == 0); }
     let compiled = Compiled::of(source, &["-O2"]);
     let names = Names::of(&compiled.program);
     let whole = app_description::ProgramNames::function(&names, "narrow").unwrap_err();
-    assert!(whole.contains("only in variants that the compiler made"), "{whole}");
+    assert!(whole.contains("only in variants made by the compiler"), "{whole}");
     let variant = app_description::ProgramNames::function(&names, "narrow.constprop.0").unwrap();
     assert_eq!(variant.not_probeable, None);
     assert!(variant.arguments.is_none(), "{:?}", variant.arguments);

@@ -48,7 +48,7 @@ fn orders_of_actions_that_are_over_change_nothing() {
             (0..N_RANKS).all(|rank| ranks.recorded(rank).actions.len() as u64 == action)
         });
     }
-    check_refused(&ranks.ask(&set(1)), "action 1 is over already");
+    check_refused(&ranks.ask(&set(1)), "action 1 is already finished");
     // There is no answer: the record of the action is there already.
     ranks.tell(&Order::Commit { action: 1, at_hit: 0 });
     check_withdrawn(&ranks.ask(&Order::Withdraw { action: 1 }), 1);
