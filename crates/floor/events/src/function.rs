@@ -42,8 +42,8 @@ pub struct EventRecord {
     pub event: u32,
     /// Passages of the place in this process so far, counted from 1; 0 where they are not counted.
     pub hit: u32,
-    /// Way in which an exit came about: [`LEFT_BY_TAIL_CALL`], [`LEFT_BY_EXCEPTION`], or 0 for a return.
-    pub left: u32,
+    /// Way in which an exit came about: [`EXIT_BY_TAIL_CALL`], [`EXIT_BY_EXCEPTION`], or 0 for a return.
+    pub exit_kind: u32,
     /// Unused, 0.
     pub spare: u16,
     /// [`FunctionKind::Event`], or [`FunctionKind::MoreValues`] where the record holds further attributes (6
@@ -54,9 +54,9 @@ pub struct EventRecord {
 }
 
 /// The function ended with a tail call: another function returns in its place.
-pub const LEFT_BY_TAIL_CALL: u32 = 1;
+pub const EXIT_BY_TAIL_CALL: u32 = 1;
 /// The function was left by an exception.
-pub const LEFT_BY_EXCEPTION: u32 = 2;
+pub const EXIT_BY_EXCEPTION: u32 = 2;
 
 /// An action carried out by a thread of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]

@@ -44,7 +44,7 @@ pub enum InjectError {
     #[error(
         "process {pid} does not see `{library}`: it has another root directory (a container); install Sintonia there"
     )]
-    Unseen {
+    NotVisible {
         /// Id of the process.
         pid: i32,
         /// Path of the library.
@@ -71,7 +71,7 @@ pub enum InjectError {
         "process {pid} has a shadow stack (`glibc.cpu.x86_shstk` in GLIBC_TUNABLES), so that nothing can be called in it; \
              start the program with `sintonia run` instead"
     )]
-    Guarded {
+    ShadowStack {
         /// Id of the process.
         pid: i32,
     },

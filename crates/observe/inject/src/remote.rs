@@ -23,10 +23,10 @@ pub struct Call<'a> {
 }
 
 const N_TRIES: u32 = 400;
-const BETWEEN_TRIES: Duration = Duration::from_micros(500);
+const RETRY_INTERVAL: Duration = Duration::from_micros(500);
 /// Time limit for loading the library and calling the function.
-const PATIENCE: Duration = Duration::from_secs(60);
-const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
+const TIMEOUT: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_micros(100);
 /// Values that a system call returns in place of an address on errors.
 const ERRORS: std::ops::RangeInclusive<i64> = -4095..=-1;
 
@@ -41,9 +41,9 @@ pub fn inject(pid: i32, call: Call) -> Result<i32, InjectError> {
     // Before reading its memory: only this error names the setting that forbids it.
     let mut tracee = Tracee::seize(pid)?;
     let c_library = CLibrary::of(pid).ok_or(InjectError::Static { pid })?;
-    check_seen(pid, call.library)?;
+    check_visible(pid, call.library)?;
     if has_shadow_stack(pid) {
-        return Err(InjectError::Guarded { pid });
+        return Err(InjectError::ShadowStack { pid });
     }
     let texts = [call.library.as_os_str().as_bytes(), call.function.as_bytes()];
     let routine = Routine::new(c_library.functions, [texts[0], texts[1], call.argument.as_bytes()]);
@@ -54,15 +54,15 @@ pub fn inject(pid: i32, call: Call) -> Result<i32, InjectError> {
 }
 
 /// Checks that the process sees the same file.
-fn check_seen(pid: i32, library: &Path) -> Result<(), InjectError> {
-    let unseen = || InjectError::Unseen { pid, library: library.into() };
+fn check_visible(pid: i32, library: &Path) -> Result<(), InjectError> {
+    let not_visible = || InjectError::NotVisible { pid, library: library.into() };
     let inside = format!("/proc/{pid}/root{}", library.display());
     let (ours, theirs) = (std::fs::metadata(library), std::fs::metadata(inside));
     match (ours, theirs) {
         (Ok(ours), Ok(theirs)) if ours.ino() == theirs.ino() && ours.dev() == theirs.dev() => {
             Ok(())
         }
-        _ => Err(unseen()),
+        _ => Err(not_visible()),
     }
 }
 
@@ -90,8 +90,8 @@ fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<()
         if is_in_call || !c_library.holds(registers.rip) {
             return Ok(());
         }
-        tracee.go_on(0)?;
-        std::thread::sleep(BETWEEN_TRIES);
+        tracee.resume(0)?;
+        std::thread::sleep(RETRY_INTERVAL);
     }
     Err(InjectError::NeverSafe { pid: tracee.pid })
 }
@@ -142,7 +142,7 @@ impl RemoteCall {
         // Only now: if the thread continued in its original code, it would lack its own values.
         self.tracee.set_extended(&frame::fresh_state(&self.before.extended))?;
         self.is_ours = false;
-        self.tracee.go_on(0)?;
+        self.tracee.resume(0)?;
         let outcome = self.wait_for_outcome(address, library)?;
         let result = match outcome {
             Outcome::Returned(returned) => Ok(returned),
@@ -186,17 +186,17 @@ impl RemoteCall {
     fn wait_for_outcome(&mut self, address: u64, library: &Path) -> Result<Outcome, InjectError> {
         let (place, n_bytes) = Routine::words(address);
         let mut words = vec![0; n_bytes];
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
-            self.tracee.hand_on_signals()?;
+            self.tracee.forward_signals()?;
             self.tracee.read(place, &mut words)?;
             match Routine::outcome(&words) {
                 Outcome::None if until < Instant::now() => {
                     let (pid, library) = (self.tracee.pid, library.into());
-                    let patience_s = PATIENCE.as_secs();
+                    let patience_s = TIMEOUT.as_secs();
                     return Err(InjectError::Waiting { pid, library, patience_s });
                 }
-                Outcome::None => std::thread::sleep(BETWEEN_LOOKS),
+                Outcome::None => std::thread::sleep(POLL_INTERVAL),
                 outcome => return Ok(outcome),
             }
         }

@@ -77,7 +77,7 @@ impl Tracee {
         let done = unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, self.pid, 0_usize, 0_usize) };
         self.check("ptrace(PTRACE_INTERRUPT)", done)?;
         if self.is_stopped {
-            self.go_on(0)?;
+            self.resume(0)?;
         }
         loop {
             let status = self.wait()?;
@@ -85,20 +85,20 @@ impl Tracee {
                 return Ok(());
             }
             // A signal came first: pass it on; the stop follows.
-            self.go_on(libc::WSTOPSIG(status))?;
+            self.resume(libc::WSTOPSIG(status))?;
         }
     }
 
     /// Resumes the thread, and passes it a signal unless that is 0.
-    pub(crate) fn go_on(&mut self, signal: i32) -> Result<(), InjectError> {
-        self.resume(libc::PTRACE_CONT, signal)
+    pub(crate) fn resume(&mut self, signal: i32) -> Result<(), InjectError> {
+        self.resume_with(libc::PTRACE_CONT, signal)
     }
 
     /// Resumes the thread until the next beginning or end of a system call.
-    fn go_on_to_system_call(&mut self) -> Result<(), InjectError> {
+    fn resume_to_system_call(&mut self) -> Result<(), InjectError> {
         let mut signal = 0;
         loop {
-            self.resume(libc::PTRACE_SYSCALL, signal)?;
+            self.resume_with(libc::PTRACE_SYSCALL, signal)?;
             let status = self.wait()?;
             if libc::WSTOPSIG(status) == AT_SYSTEM_CALL {
                 return Ok(());
@@ -107,7 +107,7 @@ impl Tracee {
         }
     }
 
-    fn resume(&mut self, how: libc::c_uint, signal: i32) -> Result<(), InjectError> {
+    fn resume_with(&mut self, how: libc::c_uint, signal: i32) -> Result<(), InjectError> {
         let signal = usize::try_from(signal).unwrap_or(0);
         // SAFETY: a thread that is stopped.
         let done = unsafe { libc::ptrace(how, self.pid, 0_usize, signal) };
@@ -122,9 +122,9 @@ impl Tracee {
     }
 
     /// Passes on the signals that have stopped the thread, without waiting.
-    pub(crate) fn hand_on_signals(&mut self) -> Result<(), InjectError> {
+    pub(crate) fn forward_signals(&mut self) -> Result<(), InjectError> {
         while let Some(status) = self.wait_with(libc::WNOHANG)? {
-            self.go_on(signal_of(status))?;
+            self.resume(signal_of(status))?;
         }
         Ok(())
     }
@@ -156,8 +156,8 @@ impl Tracee {
     pub(crate) fn call_system(&mut self, registers: &user_regs_struct) -> Result<u64, InjectError> {
         self.set_general(registers)?;
         self.block_signals()?;
-        self.go_on_to_system_call()?;
-        self.go_on_to_system_call()?;
+        self.resume_to_system_call()?;
+        self.resume_to_system_call()?;
         let returned = self.general()?.rax;
         // A stop like the first one: only after such a stop the kernel restarts interrupted calls.
         self.stop()?;

@@ -23,7 +23,7 @@ use crate::context::{
 };
 use crate::passage::{act_at_entry, act_at_exit, attach, leave_unwound};
 use crate::shadow::{DIRECTORY, add_chunk};
-use events::function::LEFT_BY_TAIL_CALL;
+use events::function::EXIT_BY_TAIL_CALL;
 use events::{EventRecord, FunctionKind};
 use ring::RingCursor;
 use std::arch::global_asm;
@@ -146,7 +146,7 @@ global_asm!(
     "mov eax, dword ptr [r10 + \\event]",
     "mov dword ptr [rbx + {number}], eax",
     "mov dword ptr [rbx + {hit}], r12d",
-    "mov dword ptr [rbx + {left}], \\exit_kind",
+    "mov dword ptr [rbx + {exit_kind}], \\exit_kind",
     "mov dword ptr [rbx + {spare}], {kind} << 16",
     "mov rax, qword ptr [r10 + \\capture]",
     "test rax, rax",
@@ -342,7 +342,7 @@ global_asm!(
     ticks = const offset_of!(EventRecord, ticks),
     number = const offset_of!(EventRecord, event),
     hit = const offset_of!(EventRecord, hit),
-    left = const offset_of!(EventRecord, left),
+    exit_kind = const offset_of!(EventRecord, exit_kind),
     spare = const offset_of!(EventRecord, spare),
     values = const offset_of!(EventRecord, values),
     last_value = const offset_of!(EventRecord, last_value),
@@ -364,7 +364,7 @@ global_asm!(
     exit_event = const offset_of!(Context, exit) + offset_of!(PointContext, event),
     exit_records = const offset_of!(Context, exit) + offset_of!(PointContext, n_records),
     tail_capture = const offset_of!(Context, tail_capture),
-    tail = const LEFT_BY_TAIL_CALL,
+    tail = const EXIT_BY_TAIL_CALL,
     replacement = const offset_of!(Context, replacement),
     displaced = const offset_of!(Context, displaced),
     act_at_entry = sym act_at_entry,

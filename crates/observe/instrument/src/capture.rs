@@ -94,7 +94,7 @@ fn next_record(code: &mut Vec<Instruction>, event: u32) -> Result<(), IcedError>
             Register::EDX,
         )?,
         Instruction::with2(Code::Mov_rm32_imm32, record(offset_of!(EventRecord, event)), event)?,
-        Instruction::with2(Code::Mov_rm32_imm32, record(offset_of!(EventRecord, left)), 0)?,
+        Instruction::with2(Code::Mov_rm32_imm32, record(offset_of!(EventRecord, exit_kind)), 0)?,
         Instruction::with2(Code::Mov_rm32_imm32, record(offset_of!(EventRecord, spare)), kind)?,
     ]);
     Ok(())

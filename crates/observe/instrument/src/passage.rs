@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::shadow;
 use crate::site::{Attribute, Callback, Source, StartError, ThreadHooks};
 use crate::thread;
-use events::function::{LEFT_BY_EXCEPTION, N_VALUES};
+use events::function::{EXIT_BY_EXCEPTION, N_VALUES};
 use events::{EventRecord, FunctionKind, ProbePoint};
 use ring::RingCursor;
 use std::arch::x86_64::__cpuid_count;
@@ -225,7 +225,7 @@ fn append(cursor: &mut RingCursor, event: u32, hit: u64, attributes: &[Attribute
             ticks: unsafe { std::arch::x86_64::_rdtsc() },
             event,
             hit: hit as u32,
-            left: LEFT_BY_EXCEPTION,
+            exit_kind: EXIT_BY_EXCEPTION,
             kind: FunctionKind::Event as u16,
             ..EventRecord::default()
         };

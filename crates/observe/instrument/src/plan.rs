@@ -81,30 +81,30 @@ pub(crate) fn plan(body: Body) -> Result<Plan, Refusal> {
     let start = at(first.ip());
     let targets = targets(&instructions, start);
     let padding = Padding::of(body, n_bytes);
-    let own = FunctionCode {
+    let code = FunctionCode {
         instructions: &instructions[n_kept..],
         end: address + n_bytes,
         targets: &targets,
         start,
     };
-    let way = own
+    let choice = code
         .displace(JUMP_BYTES, padding)
         .map(|taken| (EntryPatch::Jump, taken))
         .or_else(|| {
             Some((
                 EntryPatch::ShortJump(padding.short_jump(start)?),
-                own.displace(SHORT_JUMP_BYTES, Padding::NONE)?,
+                code.displace(SHORT_JUMP_BYTES, Padding::NONE)?,
             ))
         })
-        .or_else(|| Some((EntryPatch::Trap, own.displace(TRAP_BYTES, Padding::NONE)?)));
-    let (entry_patch, taken) = way.ok_or(Refusal::Empty { address })?;
-    let displaced = own.instructions[..taken].to_vec();
+        .or_else(|| Some((EntryPatch::Trap, code.displace(TRAP_BYTES, Padding::NONE)?)));
+    let (entry_patch, taken) = choice.ok_or(Refusal::Empty { address })?;
+    let displaced = code.instructions[..taken].to_vec();
     if let Some(wrong) = displaced.iter().find(|moved| moved.is_invalid()) {
         return Err(Refusal::Undecodable { address, at: at(wrong.ip()) });
     }
     let back = displaced.last().filter(|last| goes_on(last)).map(|last| at(last.next_ip()));
     let warning = warning(address, entry_patch, targets.contains(&start))
-        .or_else(|| own_return::warning(address, own.instructions));
+        .or_else(|| own_return::warning(address, code.instructions));
     Ok(Plan { address: start, entry_patch, displaced, back, warning })
 }
 

@@ -69,10 +69,10 @@ fn body(entry: &Entry<'_>, passed: &str) -> String {
         format!("// SAFETY: the program's own arguments.\n    unsafe {{ real({passed}) }};\n");
     match entry.operation.stem.as_str() {
         "Init" | "Init_thread" => format!(
-            "    let begin = process::Begin::now();\n    {real}    if fortran::succeeded(p_ierror) {{ process::started({number}, begin) }}\n"
+            "    let begin = process::Begin::now();\n    {real}    if fortran::succeeded(p_ierror) {{ process::after_init({number}, begin) }}\n"
         ),
         "Session_init" => format!(
-            "    let begin = process::Begin::now();\n    {real}    if fortran::succeeded(p_ierror) {{ process::session_started({number}, begin) }}\n"
+            "    let begin = process::Begin::now();\n    {real}    if fortran::succeeded(p_ierror) {{ process::after_session_init({number}, begin) }}\n"
         ),
         "Finalize" => format!("    process::before_finalize({number});\n    {real}"),
         "Session_finalize" => {

@@ -60,10 +60,10 @@ fn body(number: usize, operation: &Operation, names: &[String]) -> String {
         format!("// SAFETY: the program's own arguments.\n    unsafe {{ real({passed}) }}\n");
     match operation.stem.as_str() {
         "Init" | "Init_thread" => format!(
-            "    let begin = process::Begin::now();\n    {real}    if result == 0 {{ process::started({number}, begin) }}\n    result\n"
+            "    let begin = process::Begin::now();\n    {real}    if result == 0 {{ process::after_init({number}, begin) }}\n    result\n"
         ),
         "Session_init" => format!(
-            "    let begin = process::Begin::now();\n    {real}    if result == 0 {{ process::session_started({number}, begin) }}\n    result\n"
+            "    let begin = process::Begin::now();\n    {real}    if result == 0 {{ process::after_session_init({number}, begin) }}\n    result\n"
         ),
         "Finalize" => format!("    process::before_finalize({number});\n    {last}"),
         "Session_finalize" => {

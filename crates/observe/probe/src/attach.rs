@@ -45,7 +45,7 @@ pub(crate) unsafe extern "C" fn sintonia_attach(options: *const c_char) -> c_int
     if len == TEXT_BYTES_MAX {
         return libc::EINVAL;
     }
-    if process::is_known() || IS_TAKEN.swap(true, Ordering::AcqRel) {
+    if process::is_or_was_monitored() || IS_TAKEN.swap(true, Ordering::AcqRel) {
         return libc::EALREADY;
     }
     // SAFETY: `len` bytes of a C string, and room for more; the flag keeps others out.

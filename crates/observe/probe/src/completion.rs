@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "reads requests and results of the program's MPI calls")]
 
 use crate::call::Call;
-use crate::thread::Pending;
+use crate::thread::PendingRequests;
 use crate::transfer::read_handle;
 
 /// Requests that a completion call has completed, given its results.
@@ -57,7 +57,7 @@ impl Call {
     }
 }
 
-impl Pending {
+impl PendingRequests {
     #[inline(never)]
     fn note(&mut self, requests: usize, n_requests: usize, request_bytes: usize) {
         self.n_requests = n_requests.min(self.requests.len());

@@ -167,7 +167,7 @@ impl Control {
                 if process::has_lost_collector(&self.folder) { n_lost_polls + 1 } else { 0 };
             if N_LOST_POLLS_MAX <= n_lost_polls && !self.is_over {
                 self.detach();
-                process::detached();
+                process::complete_detach();
             }
         }
         if !self.is_over {
@@ -209,7 +209,7 @@ impl Control {
                 has_answered = true;
             }
             if self.is_over {
-                return process::detached();
+                return process::complete_detach();
             }
         }
         if has_answered {

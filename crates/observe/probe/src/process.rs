@@ -43,7 +43,7 @@ pub(crate) fn is_running() -> bool {
 }
 
 /// Returns whether this process is or was monitored.
-pub(crate) fn is_known() -> bool {
+pub(crate) fn is_or_was_monitored() -> bool {
     PHASE.load(Ordering::Acquire) != BEFORE || process().is_some()
 }
 
@@ -108,7 +108,7 @@ impl Begin {
 
 /// Starts monitoring after `MPI_Init` (the operation with this number) returned.
 #[cold]
-pub(crate) fn started(operation: u16, begin: Begin) {
+pub(crate) fn after_init(operation: u16, begin: Begin) {
     let _nothing = std::panic::catch_unwind(|| {
         binding::bind_late();
         IS_OF_SESSIONS.store(false, Ordering::Relaxed);
@@ -124,7 +124,7 @@ pub(crate) fn started(operation: u16, begin: Begin) {
 /// Starts monitoring after the first `MPI_Session_init` (the operation with this number) of a program
 /// without `MPI_Init` returned.
 #[cold]
-pub(crate) fn session_started(operation: u16, begin: Begin) {
+pub(crate) fn after_session_init(operation: u16, begin: Begin) {
     N_SESSIONS.fetch_add(1, Ordering::Relaxed);
     let _nothing = std::panic::catch_unwind(|| {
         if PHASE.load(Ordering::Acquire) == BEFORE
@@ -167,7 +167,7 @@ pub(crate) fn join(options: Options) -> Option<Control> {
         process.publish();
     } else {
         // Without orders, nothing could end monitoring.
-        leave(process);
+        detach(process);
         let _gone = std::fs::remove_file(process.segment.path());
     }
     control
@@ -176,7 +176,7 @@ pub(crate) fn join(options: Options) -> Option<Control> {
 /// Creates the segment; from then on calls are counted.
 fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
     let started_ticks = clock::ticks();
-    if is_known() {
+    if is_or_was_monitored() {
         return None;
     }
     let library = MpiLibrary::detect()?;
@@ -342,11 +342,11 @@ pub(crate) fn before_session_finalize(operation: u16) {
 
 /// Completes a detach by the control thread. Monitoring that began by attaching ends here, and the process
 /// may be attached to again.
-pub(crate) fn detached() {
+pub(crate) fn complete_detach() {
     let Some(process) = process().filter(|_| is_attached()) else { return };
     binding::restore();
     probes::release();
-    leave(process);
+    detach(process);
     collector::ring_doorbell(&process.folder);
 }
 
@@ -356,7 +356,7 @@ pub(crate) fn has_lost_collector(folder: &Path) -> bool {
 }
 
 /// Stops all writing, and removes the segment's memory from the program.
-fn leave(process: &Process) {
+fn detach(process: &Process) {
     let is_first =
         PHASE.compare_exchange(RUNNING, OVER, Ordering::SeqCst, Ordering::Acquire).is_ok();
     if !is_first {
@@ -365,7 +365,7 @@ fn leave(process: &Process) {
     }
     thread::forget_all();
     process.write_last(clock::ticks());
-    process.segment.leave();
+    process.segment.detach();
     PROCESS.store(null_mut(), Ordering::Release);
     communicators::forget_all();
     PHASE.store(BEFORE, Ordering::Release);

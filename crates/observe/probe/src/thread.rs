@@ -34,16 +34,16 @@ pub(crate) struct Thread {
     /// Cache of communicators.
     pub(crate) communicators: Recent,
     /// Requests that the call in progress may complete (traced runs).
-    pub(crate) pending: Pending,
+    pub(crate) pending: PendingRequests,
     /// Words through which the thread and the probes in functions find this state.
-    places: Option<Places>,
+    words: Option<StateWords>,
     /// Next thread in the list of known threads.
     next: *mut Thread,
 }
 
 /// Words of a thread that point to its state.
 #[derive(Clone, Copy, Debug)]
-struct Places {
+struct StateWords {
     own: *mut tls::Words,
     of_probes: instrument::ThreadWords,
 }
@@ -73,7 +73,7 @@ pub(crate) fn is_control_thread() -> bool {
 
 /// Requests noted before a call that completes them; those beyond the capacity are omitted.
 #[derive(Debug)]
-pub(crate) struct Pending {
+pub(crate) struct PendingRequests {
     /// Number of requests noted.
     pub(crate) n_requests: usize,
     /// Handles of the requests.
@@ -190,9 +190,9 @@ fn make() -> Option<NonNull<Thread>> {
         unsafe { ring::private::free(place.cast(), size_of::<Thread>()) };
         return None;
     };
-    let places = Some(Places { own: tls::words(), of_probes: instrument::ThreadWords::own() });
+    let words = Some(StateWords { own: tls::words(), of_probes: instrument::ThreadWords::own() });
     let traced = is_traced && writer.has_ring();
-    let thread = Thread { traced, places, ..new(writer, library) };
+    let thread = Thread { traced, words, ..new(writer, library) };
     // SAFETY: fresh pages, large enough, aligned to a page.
     unsafe { place.write(thread) };
     Some(place)
@@ -221,8 +221,8 @@ pub(crate) fn new(writer: ThreadWriter, library: MpiLibrary) -> Thread {
         library,
         sizes: Sizes::default(),
         communicators: Recent::default(),
-        pending: Pending { n_requests: 0, requests: [0; 256] },
-        places: None,
+        pending: PendingRequests { n_requests: 0, requests: [0; 256] },
+        words: None,
         next: null_mut(),
     }
 }
@@ -311,8 +311,8 @@ impl ThreadList {
             while !thread.is_null() {
                 // SAFETY: a thread that did not end: it would have removed itself.
                 let known = unsafe { &*thread };
-                if let Some(places) = known.places {
-                    places.forget(thread);
+                if let Some(words) = known.words {
+                    words.forget(thread);
                 }
                 thread = known.next;
             }
@@ -320,7 +320,7 @@ impl ThreadList {
     }
 }
 
-impl Places {
+impl StateWords {
     /// Clears the words that point to `thread`. That thread may be in a call, but is not in a probe.
     fn forget(self, thread: *mut Thread) {
         // SAFETY: the words of a thread that did not end.

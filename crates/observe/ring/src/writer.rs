@@ -100,7 +100,7 @@ impl SegmentWriter {
 
     /// Marks that monitoring ended before the program, and removes the segment's memory from the process.
     /// Threads in the middle of a call still write, to private memory: nothing is unmapped.
-    pub fn leave(&self) {
+    pub fn detach(&self) {
         self.header().state.store(LifeState::Detached as u32, Ordering::Release);
         // If the system refuses, the memory stays until the process ends.
         let _stays = self.mapping.replace_by_private();

@@ -142,7 +142,7 @@ fn a_library_that_cannot_be_loaded_leaves_the_program_as_it_was() {
         "{error}"
     );
     let call = Call { library: Path::new("/nowhere.so"), ..call };
-    assert!(matches!(inject(running.pid(), call), Err(InjectError::Unseen { .. })));
+    assert!(matches!(inject(running.pid(), call), Err(InjectError::NotVisible { .. })));
     running.end();
 }
 

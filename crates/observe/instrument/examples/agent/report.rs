@@ -3,7 +3,7 @@
 
 use crate::rings;
 use crate::table::Table;
-use events::function::{LEFT_BY_EXCEPTION, LEFT_BY_TAIL_CALL};
+use events::function::{EXIT_BY_EXCEPTION, EXIT_BY_TAIL_CALL};
 use events::{EventRecord, FunctionKind};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -36,15 +36,15 @@ pub(crate) fn write(table: &Table) {
                 writeln!(
                     text,
                     "{what} {name} {side} {} {} {a} {b} {c} {d} {e}",
-                    record.hit, record.left
+                    record.hit, record.exit_kind
                 )
                 .unwrap();
             }
             if record.kind == FunctionKind::Event as u16 {
-                let column = match (is_exit, record.left) {
+                let column = match (is_exit, record.exit_kind) {
                     (false, _) => 0,
-                    (true, LEFT_BY_TAIL_CALL) => 2,
-                    (true, LEFT_BY_EXCEPTION) => 3,
+                    (true, EXIT_BY_TAIL_CALL) => 2,
+                    (true, EXIT_BY_EXCEPTION) => 3,
                     (true, _) => 1,
                 };
                 counts.entry(function).or_default()[column] += 1;

@@ -16,12 +16,12 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-const LOOK_EVERY: Duration = Duration::from_micros(50);
+const POLL_INTERVAL: Duration = Duration::from_micros(50);
 /// Time within which a thread that has a core answers; another thread must get a core first.
-const AT_ONCE: Duration = Duration::from_micros(30);
-const PATIENCE: Duration = Duration::from_secs(2);
+const ACKNOWLEDGE_TIME: Duration = Duration::from_micros(30);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// Time for which threads block their signals when they start and end; they hardly sleep meanwhile.
-const MOMENT: Duration = Duration::from_millis(100);
+const BLOCKED_TIME_MAX: Duration = Duration::from_millis(100);
 
 static N_PASSES: AtomicUsize = AtomicUsize::new(0);
 
@@ -34,11 +34,11 @@ pub(super) fn check_open(others: &[u32]) -> Result<(), Refusal> {
         {
             // A thread without a core cannot unblock signals.
             let is_asleep = matches!(threads::position(*thread), ThreadPosition::Blocked(_));
-            if (if is_asleep { MOMENT } else { PATIENCE }) < begin.elapsed() {
+            if (if is_asleep { BLOCKED_TIME_MAX } else { TIMEOUT }) < begin.elapsed() {
                 let name = threads::name(*thread);
                 return Err(Refusal::SignalBlocked { tid: *thread, name, signal });
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok(())
     })
@@ -47,7 +47,7 @@ pub(super) fn check_open(others: &[u32]) -> Result<(), Refusal> {
 /// Returns once every other thread has been seen outside the spans (sorted by start).
 pub(super) fn wait_until_outside(spans: &[Span]) -> Result<(), Refusal> {
     let others = threads::others().map_err(|error| super::no_threads(&error))?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     others.chunks(N_REQUESTS_MAX).try_for_each(|threads| Round::new(threads, spans).run(deadline))
 }
 
@@ -80,8 +80,8 @@ impl<'a> Round<'a> {
 
     fn run(mut self, deadline: Instant) -> Result<(), Refusal> {
         let _exact = ExactSleep::begin();
-        self.look();
-        self.listen();
+        self.poll();
+        self.await_acknowledgments();
         loop {
             let Some(awaited) = self.awaited.first() else { return Ok(()) };
             if deadline < Instant::now() {
@@ -92,19 +92,19 @@ impl<'a> Round<'a> {
                     signal: signals::quiesce_signal(),
                 });
             }
-            std::thread::sleep(LOOK_EVERY);
-            self.look();
+            std::thread::sleep(POLL_INTERVAL);
+            self.poll();
         }
     }
 
-    /// Keeps the threads not known to be outside, and asks those not asked yet.
-    fn look(&mut self) {
+    /// Keeps the threads not known to be outside, and sends a request to those without one.
+    fn poll(&mut self) {
         let (pass, spans) = (self.pass, self.spans);
         self.awaited.retain_mut(|awaited| !awaited.is_outside(pass, spans));
     }
 
-    fn listen(&mut self) {
-        let end = Instant::now() + AT_ONCE;
+    fn await_acknowledgments(&mut self) {
+        let end = Instant::now() + ACKNOWLEDGE_TIME;
         while !self.awaited.is_empty() && Instant::now() < end {
             self.awaited.retain(|awaited| !awaited.has_acknowledged(self.pass));
             std::hint::spin_loop();

@@ -40,7 +40,7 @@ const WITHDRAWN: u8 = 3;
 /// Maximum number of actions prepared at the same time.
 const N_ACTIONS_MAX: usize = 1024;
 /// Maximum number of finished actions remembered.
-const N_OVER_MAX: usize = 1024;
+const N_FINISHED_MAX: usize = 1024;
 /// Longest wait of a withdrawal for a passage that is carrying out the action.
 const LONGEST_PASSAGE: Duration = Duration::from_secs(5);
 
@@ -73,15 +73,15 @@ unsafe impl Sync for PendingRecord {}
 pub(crate) struct Actions {
     actions: HashMap<u64, Arc<Action>>,
     /// Numbers of the latest finished actions, and how often each was carried out.
-    over: VecDeque<(u64, u32)>,
+    finished: VecDeque<(u64, u32)>,
 }
 
 impl Actions {
     /// Checks whether an action can be carried out, and stores it.
     pub(crate) fn prepare(&mut self, order: &Order, sites: &Sites) -> Option<Answer> {
         let Order::Prepare { action, modules, sync, change, repeats } = order else { return None };
-        self.forget_old();
-        if let Some(known) = self.actions.get(action).filter(|known| !known.is_over()) {
+        self.forget_finished();
+        if let Some(known) = self.actions.get(action).filter(|known| !known.is_finished()) {
             return Some(known.ready());
         }
         let checked = self.is_free(*action).and_then(|()| {
@@ -128,7 +128,7 @@ impl Actions {
 
     /// Returns how often a finished and dropped action was carried out.
     fn n_done(&self, number: u64) -> Option<u32> {
-        self.over.iter().find(|(over, _)| *over == number).map(|(_, n_done)| *n_done)
+        self.finished.iter().find(|(finished, _)| *finished == number).map(|(_, n_done)| *n_done)
     }
 
     /// Arms a prepared action. Answers only on failure: success, also of an earlier commit, is reported by
@@ -179,16 +179,16 @@ impl Actions {
 
     /// Drops finished actions whose record is appended and that nothing else holds: a thread of the program
     /// never frees one.
-    fn forget_old(&mut self) {
+    fn forget_finished(&mut self) {
         let is_free = |_: &u64, action: &mut Arc<Action>| {
             let is_appended = !action.pending.is_full.load(Ordering::Acquire);
-            action.is_over() && is_appended && Arc::strong_count(action) == 1
+            action.is_finished() && is_appended && Arc::strong_count(action) == 1
         };
         for (number, action) in self.actions.extract_if(is_free) {
-            self.over.push_back((number, action.n_done.load(Ordering::Acquire)));
+            self.finished.push_back((number, action.n_done.load(Ordering::Acquire)));
         }
-        let n_excess = self.over.len().saturating_sub(N_OVER_MAX);
-        self.over.drain(..n_excess);
+        let n_excess = self.finished.len().saturating_sub(N_FINISHED_MAX);
+        self.finished.drain(..n_excess);
     }
 }
 
@@ -232,7 +232,7 @@ fn pass(action: &Action, hit: u32) -> bool {
 }
 
 impl Action {
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         let state = self.state.load(Ordering::Acquire);
         state != WAITING && state != RUNNING
     }

@@ -120,7 +120,7 @@ fn a_segment_that_is_left_keeps_its_numbers_and_takes_no_more() {
     let pair = pair(2, 8, 64);
     let mut thread = pair.writer.attach_thread(1).expect("room for a thread");
     thread.region(0x10, 0, 3).count(1, 1, 1);
-    pair.writer.leave();
+    pair.writer.detach();
     // A thread in the middle of a call.
     thread.region(0x10, 0, 3).count(1, 1, 1);
     thread.region(0x20, 0, 3).count(1, 1, 1);

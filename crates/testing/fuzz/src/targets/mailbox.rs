@@ -22,7 +22,7 @@ pub(crate) fn run(bytes: &[u8]) {
     segment.publish();
     step_by_step(bytes, &segment);
     // A writer never unmaps its memory; this gives it back.
-    segment.leave();
+    segment.detach();
 }
 
 fn step_by_step(bytes: &[u8], segment: &SegmentWriter) {
