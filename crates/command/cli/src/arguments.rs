@@ -28,7 +28,7 @@ pub(crate) fn read() -> Result<Arguments, ExitCode> {
         error.exit();
     }
     let exit_code = error.exit_code();
-    let said = shown(error, std::env::args_os()).render();
+    let said = escaped(error, std::env::args_os()).render();
     let is_colored = crate::terminal::Terminal::new(Color::Auto).style().color;
     if is_colored {
         eprint!("{}", said.ansi());
@@ -39,9 +39,9 @@ pub(crate) fn read() -> Result<Arguments, ExitCode> {
 }
 
 /// Makes the error again from arguments with control characters escaped, so that each stays in its line.
-fn shown(error: clap::Error, arguments: impl Iterator<Item = OsString>) -> clap::Error {
+fn escaped(error: clap::Error, arguments: impl Iterator<Item = OsString>) -> clap::Error {
     let visible = |argument: OsString| match argument.to_str() {
-        Some(text) => OsString::from(crate::print::line(text).as_ref()),
+        Some(text) => OsString::from(crate::print::escape_line(text).as_ref()),
         None => argument,
     };
     Arguments::try_parse_from(arguments.map(visible)).err().unwrap_or(error)
@@ -87,7 +87,7 @@ pub(crate) enum Subcommand {
     Cancel(crate::cancel::CancelOptions),
     Explain(crate::explain::ExplainOptions),
     #[command(hide = true)]
-    ExperimentRun(crate::experiment::RunOfExperiment),
+    ExperimentRun(crate::experiment::ExperimentRunOptions),
     #[command(hide = true)]
     TunletHost(crate::tunlet_host::TunletHostOptions),
     #[command(hide = true)]
@@ -140,10 +140,10 @@ pub(crate) struct WatchOptions {
     pub(crate) live: bool,
     /// Options for measuring functions and for tuning
     #[command(flatten)]
-    pub(crate) tuned: Tuned,
+    pub(crate) tuner: TunerOptions,
     /// Options for the output at the end
     #[command(flatten)]
-    pub(crate) shown: Shown,
+    pub(crate) output: RunOutputOptions,
     /// Address to listen at for collectors; by default on this node alone, or at all addresses if the command or the
     /// environment suggests that ranks run on other nodes
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -161,7 +161,7 @@ pub(crate) struct WatchOptions {
 
 /// Options for measuring functions and for tuning.
 #[derive(Args, Debug, Default)]
-pub(crate) struct Tuned {
+pub(crate) struct TunerOptions {
     /// Description of the program: actors, events, tuning points; not needed for programs that carry one, as all
     /// programs of the master-worker library do
     #[arg(long, value_name = "APP.toml")]
@@ -187,7 +187,7 @@ pub(crate) struct Tuned {
     pub(crate) probe: Vec<String>,
 }
 
-impl Tuned {
+impl TunerOptions {
     /// Returns whether an option was given that needs a description of the program.
     pub(crate) fn needs_description(&self) -> bool {
         self.observe || !self.tunlet.is_empty()
@@ -201,7 +201,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// Options for the output at the end of a run.
 #[derive(Args, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct RunOutputOptions {
     /// Print the summary as JSON on standard output instead of the report
     #[arg(long)]
     pub(crate) json: bool,
@@ -314,7 +314,7 @@ mod tests {
     fn a_wrong_argument_stays_in_its_line() {
         let words = ["sintonia", "fit", "x", "--rate=1\nsintonia: all is well\u{1b}[2J"];
         let error = Arguments::try_parse_from(words).unwrap_err();
-        let said = shown(error, words.into_iter().map(OsString::from)).render().to_string();
+        let said = escaped(error, words.into_iter().map(OsString::from)).render().to_string();
         assert!(said.contains("1\\nsintonia: all is well\\u001b[2J"), "{said}");
         assert!(!said.contains("\nsintonia:"), "{said}");
     }

@@ -15,7 +15,7 @@ mod ranks;
 use crate::arguments::WatchOptions;
 use crate::exit::{BadDescription, NotAttached};
 use crate::terminal::Terminal;
-use crate::watch::{Observation, Subject, Tuning, Way, facts, finish, live, warn};
+use crate::watch::{Observation, Subject, SubjectOrigin, Tuning, facts, finish, live, warn};
 use analyzer::recover;
 use anyhow::Context;
 use clap::Args;
@@ -27,7 +27,7 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,13 +62,13 @@ fn duration(text: &str) -> Result<Duration, String> {
 /// Attaches to the ranks, watches them, leaves them, and shows the report.
 pub(crate) fn attach(options: &AttachOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let ranks = Ranks::find(&options.pids).context(NotAttached)?;
-    let tuning = Tuning::prepare(&options.watch.tuned, &ranks.programs());
+    let tuning = Tuning::prepare(&options.watch.tuner, &ranks.programs());
     let tuning = tuning.context(BadDescription)?;
     let origin = tuning.as_ref().and_then(|tuning| tuning.origin.clone());
     let mut facts = facts(ranks.command(), options.watch.trace);
-    let subject = Subject { name: &ranks.name(), way: Way::Attached };
+    let subject = Subject { name: &ranks.name(), origin: SubjectOrigin::Attached };
     let observation = Observation::start(&options.watch, subject, tuning, &mut facts)?;
-    let is_quiet = options.watch.shown.quiet;
+    let is_quiet = options.watch.output.quiet;
     if !is_quiet {
         origin.iter().for_each(|text| warn(text));
         ranks.sentences().iter().for_each(|text| warn(text));
@@ -90,7 +90,7 @@ pub(crate) fn attach(options: &AttachOptions, terminal: Terminal) -> anyhow::Res
     let problems = attached.leave(&observation);
     facts.wall_s = begun.elapsed().as_secs_f64();
     facts.outcome = Outcome { complete: true, goes_on: attached.is_alive(), ..Outcome::default() };
-    finish(observation, &facts, &options.watch.shown, terminal);
+    finish(observation, &facts, &options.watch.output, terminal);
     problems.iter().for_each(|problem| warn(problem));
     Ok(ExitCode::SUCCESS)
 }
@@ -109,6 +109,6 @@ fn watch(
         show.print_lines(attached);
     }
     while !attached.has_ended() {
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }

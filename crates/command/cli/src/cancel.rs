@@ -1,8 +1,8 @@
 //! `sintonia cancel`: ends tasks, on whatever node they are.
 
-use crate::exit::NotTaken;
-use crate::node::place::{NodeOption, Place};
-use crate::node::talk;
+use crate::exit::Refused;
+use crate::node::location::{DaemonLocation, NodeOption};
+use crate::node::requests;
 use clap::Args;
 use node_daemon::door::Client;
 use std::process::ExitCode;
@@ -44,18 +44,18 @@ pub(crate) struct CancelOptions {
 
 /// Ends tasks.
 pub(crate) fn cancel(options: &CancelOptions) -> anyhow::Result<ExitCode> {
-    let place = options.node.place();
-    let mut client = talk::connect(&place)?;
+    let location = options.node.location();
+    let mut client = requests::connect(&location)?;
     let ranges = match &options.name {
-        Some(name) => of_name(name, (&mut client, &place), options)?,
+        Some(name) => of_name(name, (&mut client, &location), options)?,
         None if options.all => vec![all(&client, options)],
         None => options.tasks.clone(),
     };
     let mut n_canceled = 0;
     for tasks in ranges {
-        match talk::ask(&mut client, &Request::Cancel { tasks }, &place)? {
+        match requests::ask(&mut client, &Request::Cancel { tasks }, &location)? {
             Answer::Canceled { n_tasks } => n_canceled += n_tasks,
-            other => return Err(talk::unexpected(&other)),
+            other => return Err(requests::unexpected(&other)),
         }
     }
     let text = match (options.json, n_canceled) {
@@ -76,14 +76,14 @@ fn all(client: &Client, options: &CancelOptions) -> TaskRange {
 /// Tasks of this name that are not over, as the fewest ranges that hold exactly these tasks.
 fn of_name(
     name: &str,
-    (client, place): (&mut Client, &Place),
+    (client, location): (&mut Client, &DaemonLocation),
     options: &CancelOptions,
 ) -> anyhow::Result<Vec<TaskRange>> {
     let title = Some(name.to_owned());
     let filter = TaskFilter { home: options.home.clone(), title, ..TaskFilter::default() };
     let mut ranges: Vec<TaskRange> = Vec::new();
     let mut is_known = false;
-    talk::tasks((client, place), &filter, |tasks| {
+    requests::tasks((client, location), &filter, |tasks| {
         is_known |= !tasks.is_empty();
         for task in tasks.into_iter().filter(|task| task.state != TaskState::Ended) {
             match ranges.last_mut() {
@@ -98,5 +98,5 @@ fn of_name(
     }
     let sentence =
         format!("there is no task called `{name}`: `sintonia tasks` lists those that there are");
-    Err(NotTaken::because(sentence).into())
+    Err(Refused::because(sentence).into())
 }

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Returns what a command prints on standard output, or a sentence that says why there is nothing.
 pub(crate) fn answer(program: &str, arguments: &[&str], limit: Duration) -> Result<String, String> {
@@ -31,7 +31,7 @@ pub(crate) fn answer(program: &str, arguments: &[&str], limit: Duration) -> Resu
                 end(&mut child);
                 return Err(format!("`{program}` did not answer within {} s", limit.as_secs()));
             }
-            None => std::thread::sleep(LOOK_EVERY),
+            None => std::thread::sleep(POLL_INTERVAL),
         }
     };
     let text = |reader: Reader| reader.join().ok().and_then(Result::ok).unwrap_or_default();

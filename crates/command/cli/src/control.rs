@@ -21,9 +21,9 @@ pub(crate) struct Control {
     folder: PathBuf,
 }
 
-/// Status found for a job.
+/// Status of a job, read from its file.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct StoredStatus {
     pub(crate) status: JobStatus,
     /// True if the program is certainly gone.
     pub(crate) is_stale: bool,
@@ -42,22 +42,22 @@ impl Control {
     }
 
     /// All jobs, sorted by name. Files that hold no status are skipped.
-    pub(crate) fn jobs(&self) -> Vec<Found> {
+    pub(crate) fn jobs(&self) -> Vec<StoredStatus> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
         let statuses = paths.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
-        let mut jobs: Vec<Found> = statuses.filter_map(|path| read(&path)).collect();
+        let mut jobs: Vec<StoredStatus> = statuses.filter_map(|path| read(&path)).collect();
         jobs.sort_by(|some, other| some.status.job.cmp(&other.status.job));
         jobs
     }
 
     /// Job of this name.
-    pub(crate) fn job(&self, name: &str) -> Option<Found> {
+    pub(crate) fn job(&self, name: &str) -> Option<StoredStatus> {
         read(&self.file(name, "json"))
     }
 
     /// Removes the files that a killed program left.
-    pub(crate) fn forget(&self, name: &str) {
+    pub(crate) fn remove_files(&self, name: &str) {
         for ending in ["json", "wish"] {
             fs::remove_file(self.file(name, ending)).ok();
         }
@@ -102,7 +102,7 @@ impl Control {
     }
 }
 
-fn read(path: &Path) -> Option<Found> {
+fn read(path: &Path) -> Option<StoredStatus> {
     let status: JobStatus =
         serde_json::from_slice(&files::read(path, STATUS_BYTES_MAX).ok()?).ok()?;
     // The job's name decides which files are removed once the program is gone.
@@ -112,7 +112,7 @@ fn read(path: &Path) -> Option<Found> {
     // A process of another host cannot be looked up from here.
     let is_stale =
         status.host == host() && !Path::new("/proc").join(status.pid.to_string()).exists();
-    Some(Found { status, is_stale })
+    Some(StoredStatus { status, is_stale })
 }
 
 fn host() -> String {

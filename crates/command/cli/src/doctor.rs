@@ -32,7 +32,7 @@ pub(crate) fn doctor(options: &DoctorOptions, terminal: Terminal) -> anyhow::Res
     } else {
         let style = Style { color: terminal.stdout_style().color };
         let all: Vec<Check> =
-            checks.into_iter().chain(tried.iter().map(dynamic::Tried::check)).collect();
+            checks.into_iter().chain(tried.iter().map(dynamic::LauncherReport::check)).collect();
         let details = tried.iter().map(|tried| tried.render(style));
         render(&all, style) + &details.collect::<String>()
     };
@@ -41,7 +41,7 @@ pub(crate) fn doctor(options: &DoctorOptions, terminal: Terminal) -> anyhow::Res
 }
 
 /// Tries the launcher that is named, or all that are in `PATH`.
-fn try_launchers(options: &DoctorOptions) -> anyhow::Result<Vec<dynamic::Tried>> {
+fn try_launchers(options: &DoctorOptions) -> anyhow::Result<Vec<dynamic::LauncherReport>> {
     let Some((launcher, words)) = options.launcher.split_first() else {
         let launchers = if options.quick { Vec::new() } else { mpi::launchers() };
         return launchers.into_iter().map(|launcher| dynamic::attempt(launcher, &[])).collect();

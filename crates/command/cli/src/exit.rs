@@ -24,9 +24,9 @@ const NO_JOB: u8 = 107;
 /// No daemon answers.
 const NO_DAEMON: u8 = 108;
 /// The daemon refuses what was asked.
-const NOT_TAKEN: u8 = 109;
+const REFUSED: u8 = 109;
 /// Bug in this program.
-pub(crate) const MISTAKE: u8 = 110;
+pub(crate) const INTERNAL_ERROR: u8 = 110;
 /// The command is there but cannot be started; shells use this code, too.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// There is no such command; shells use this code, too.
@@ -155,22 +155,22 @@ impl std::error::Error for NoDaemon {}
 
 /// The daemon refuses what was asked: the reason.
 #[derive(Debug)]
-pub(crate) struct NotTaken(String);
+pub(crate) struct Refused(String);
 
-impl NotTaken {
+impl Refused {
     /// Makes the error for this reason.
     pub(crate) fn because(why: String) -> Self {
         Self(why)
     }
 }
 
-impl std::fmt::Display for NotTaken {
+impl std::fmt::Display for Refused {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         to.write_str(&self.0)
     }
 }
 
-impl std::error::Error for NotTaken {}
+impl std::error::Error for Refused {}
 
 /// Marks a program that cannot be attached to.
 #[derive(Debug)]
@@ -224,8 +224,8 @@ pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
         NO_JOB
     } else if error.is::<NoDaemon>() {
         NO_DAEMON
-    } else if error.is::<NotTaken>() {
-        NOT_TAKEN
+    } else if error.is::<Refused>() {
+        REFUSED
     } else if error.chain().any(is_of_record) {
         NO_RECORD
     } else {

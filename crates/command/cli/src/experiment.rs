@@ -12,13 +12,13 @@
 mod calibration;
 mod environment;
 mod folder;
-mod observed;
-mod one_run;
+mod measured_run;
+mod output;
 mod progress;
-mod said;
+mod run_command;
 mod series;
 
-pub(crate) use one_run::{RunOfExperiment, be_run};
+pub(crate) use run_command::{ExperimentRunOptions, be_run};
 
 use crate::files;
 use anyhow::{Context, bail};
@@ -112,12 +112,12 @@ pub(crate) fn experiment(options: &ExperimentOptions) -> anyhow::Result<ExitCode
     if options.dry_run {
         let earlier = Folder::look(&dir, &prepared.plan)?;
         let journal = earlier.unwrap_or_else(|| Journal::new(prepared.plan.clone()));
-        print(&said::dry_run(&prepared, &journal, options.json)?)?;
+        print(&output::dry_run(&prepared, &journal, options.json)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut folder = Folder::open(&dir, &prepared.plan, options.fresh)?;
     let stopped = series::run(&prepared, &mut folder, options.keep_records)?;
-    print(&said::result(&prepared, &folder, options.json)?)?;
+    print(&output::result(&prepared, &folder, options.json)?)?;
     if let Some(signal) = stopped {
         return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
     }

@@ -1,7 +1,7 @@
 //! `sintonia explain`: says why a task is where it is.
 
-use crate::node::place::NodeOption;
-use crate::node::talk;
+use crate::node::location::NodeOption;
+use crate::node::requests;
 use crate::tasks::now_ms;
 use crate::terminal::Terminal;
 use clap::Args;
@@ -32,11 +32,13 @@ pub(crate) struct ExplainOptions {
 
 /// Asks the daemon for the explanation and prints it.
 pub(crate) fn explain(options: &ExplainOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
-    let place = options.node.place();
-    let mut client = talk::connect(&place)?;
+    let location = options.node.location();
+    let mut client = requests::connect(&location)?;
     let request = Request::Explain { task: options.task.clone() };
-    let answer = talk::ask(&mut client, &request, &place)?;
-    let Answer::Explained { explanation } = answer else { return Err(talk::unexpected(&answer)) };
+    let answer = requests::ask(&mut client, &request, &location)?;
+    let Answer::Explained { explanation } = answer else {
+        return Err(requests::unexpected(&answer));
+    };
     let text = match options.json {
         true => format!("{:#}\n", serde_json::to_value(&explanation)?),
         false => report::balance::explanation(&explanation, now_ms(), terminal.stdout_style()),

@@ -2,7 +2,7 @@
 
 use crate::arguments::{ExportOptions, Format};
 use crate::exit::NotWritten;
-use crate::picture;
+use crate::result_file;
 use anyhow::Context;
 use export::SimgridOptions;
 use run_record::RunRecord;
@@ -30,7 +30,7 @@ pub(crate) fn export(options: &ExportOptions) -> anyhow::Result<ExitCode> {
 /// Writes a file that appears only when it is complete; `-` is standard output.
 fn chrome(record: &RunRecord, path: &Path) -> anyhow::Result<Vec<String>> {
     let place = if path == Path::new("-") { Path::new("/dev/stdout") } else { path };
-    picture::write_with(place, |file| write_chrome(record, file))
+    result_file::write_with(place, |file| write_chrome(record, file))
         .with_context(|| format!("`{}`", path.display()))
 }
 

@@ -13,7 +13,7 @@ mod table;
 use crate::exit::{BadOption, NotRead};
 use crate::terminal::Terminal;
 use crate::values::Values;
-use crate::{picture, values};
+use crate::{result_file, values};
 use anyhow::{anyhow, ensure};
 use clap::Args;
 use fitting::formats::extrap_json;
@@ -107,7 +107,7 @@ pub(crate) fn fit(options: &FitOptions, terminal: Terminal) -> anyhow::Result<Ex
     let measured = wanted(text.measured(&options.reading)?, options)?;
     let mut settings = options.fitting.settings(&measured.parameters)?;
     if let Some(path) = &options.results.write_extrap {
-        picture::write(path, &(extrap_json::write(&measured)? + "\n"))?;
+        result_file::write(path, &(extrap_json::write(&measured)? + "\n"))?;
     }
     let (seen, unseen) = split(measured, &options.holdout)?;
     ensure!(
@@ -145,13 +145,13 @@ fn write(
 ) -> anyhow::Result<()> {
     let results = &options.results;
     if let Some(path) = &results.output {
-        picture::write(path, &file.write()?)?;
+        result_file::write(path, &file.write()?)?;
     }
     if let Some(path) = &results.csv {
-        picture::write(path, &list::as_csv(all))?;
+        result_file::write(path, &list::as_csv(all))?;
     }
     if let Some(path) = &results.plot {
-        picture::write(path, &plot::picture(file, seen, unseen))?;
+        result_file::write(path, &plot::picture(file, seen, unseen))?;
     }
     Ok(())
 }

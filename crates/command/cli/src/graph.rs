@@ -49,16 +49,16 @@ pub(crate) struct GraphOptions {
     #[arg(long, short, value_name = "FILE.svg")]
     output: Option<PathBuf>,
     /// View that is shown before a click
-    #[arg(long, value_enum, default_value_t = Shown::Full)]
-    view: Shown,
+    #[arg(long, value_enum, default_value_t = InitialView::Full)]
+    view: InitialView,
     /// Print the graph as JSON; a picture is written only with `--output`
     #[arg(long)]
     json: bool,
 }
 
-/// Views of a picture.
+/// View of a picture that is shown first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Shown {
+enum InitialView {
     /// Every operation, loop, branch and function.
     Full,
     /// Regions, forks and joins.
@@ -120,16 +120,16 @@ fn read(options: &GraphOptions) -> anyhow::Result<Graph> {
 fn write(options: &GraphOptions, graph: &Graph) -> anyhow::Result<()> {
     let name = name(&options.inputs);
     let view = match options.view {
-        Shown::Full => View::Full,
-        Shown::Regions => View::Regions,
+        InitialView::Full => View::Full,
+        InitialView::Regions => View::Regions,
     };
     let text = program_graph::draw(graph, &name, view);
     let to = options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
     if to == Path::new("-") {
         return crate::print::result(&text);
     }
-    crate::picture::write(&to, &text)?;
-    let roles: Vec<String> = graph.roles.iter().map(said).collect();
+    crate::result_file::write(&to, &text)?;
+    let roles: Vec<String> = graph.roles.iter().map(role_sentence).collect();
     eprintln!("sintonia: `{}` shows {}", to.display(), roles.join(", "));
     Ok(())
 }
@@ -145,7 +145,7 @@ fn name(inputs: &[PathBuf]) -> String {
 }
 
 /// Sentence about a role: `master with 8 regions`.
-fn said(role: &Role) -> String {
+fn role_sentence(role: &Role) -> String {
     fn highest(nodes: &[Node]) -> u32 {
         let of = |node: &Node| {
             let inner = node.bodies().into_iter().map(highest).max().unwrap_or_default();

@@ -6,7 +6,7 @@
 //! # Not here
 //! Limits inside a rank (`ring::mapping`).
 
-use crate::exit::MISTAKE;
+use crate::exit::INTERNAL_ERROR;
 use rustix::process::{Resource, getrlimit};
 use signal_hook::consts::{SIGCHLD, SIGXCPU, SIGXFSZ};
 use std::process::ExitCode;
@@ -19,17 +19,17 @@ const STACK_BYTES: u64 = 8 << 20;
 
 /// Limits below which nothing is watched: a failed allocation, or the end of the CPU time, would end this process
 /// before the command, whose exit code would be lost.
-const LEAST: [Least; 5] = [
-    Least { resource: Resource::As, amount: 3 << 30, option: "-v", unit: Unit::Bytes },
-    Least { resource: Resource::Data, amount: 1 << 30, option: "-d", unit: Unit::Bytes },
-    Least { resource: Resource::Fsize, amount: 1 << 20, option: "-f", unit: Unit::Bytes },
-    Least { resource: Resource::Nofile, amount: 64, option: "-n", unit: Unit::Files },
-    Least { resource: Resource::Cpu, amount: 60, option: "-t", unit: Unit::Seconds },
+const MINIMUM_LIMITS: [MinimumLimit; 5] = [
+    MinimumLimit { resource: Resource::As, amount: 3 << 30, option: "-v", unit: Unit::Bytes },
+    MinimumLimit { resource: Resource::Data, amount: 1 << 30, option: "-d", unit: Unit::Bytes },
+    MinimumLimit { resource: Resource::Fsize, amount: 1 << 20, option: "-f", unit: Unit::Bytes },
+    MinimumLimit { resource: Resource::Nofile, amount: 64, option: "-n", unit: Unit::Files },
+    MinimumLimit { resource: Resource::Cpu, amount: 60, option: "-t", unit: Unit::Seconds },
 ];
 
 /// Least amount of a resource that watching needs.
 #[derive(Clone, Copy, Debug)]
-struct Least {
+struct MinimumLimit {
     resource: Resource,
     amount: u64,
     /// Option of `ulimit`.
@@ -61,10 +61,10 @@ pub(crate) fn too_low() -> Option<String> {
 }
 
 fn too_low_of(limit: impl Fn(Resource) -> Option<u64>) -> Option<String> {
-    LEAST.iter().find_map(|least| {
-        let amount = limit(least.resource).filter(|amount| *amount < least.amount)?;
-        let (option, unit) = (least.option, least.unit);
-        let (needed, allowed) = (unit.words(least.amount), unit.words(amount));
+    MINIMUM_LIMITS.iter().find_map(|minimum| {
+        let amount = limit(minimum.resource).filter(|amount| *amount < minimum.amount)?;
+        let (option, unit) = (minimum.option, minimum.unit);
+        let (needed, allowed) = (unit.words(minimum.amount), unit.words(amount));
         Some(format!(
             "`ulimit {option}` allows {allowed}, and watching needs {needed}; raise it, or leave out `sintonia run`"
         ))
@@ -111,7 +111,7 @@ pub(crate) fn with_stack(work: fn() -> ExitCode) -> ExitCode {
     let thread = || Builder::new().name("sintonia".to_owned()).stack_size(bytes).spawn(work).ok();
     match is_small.then(thread).flatten() {
         // The panic hook has already printed the error.
-        Some(thread) => thread.join().unwrap_or(ExitCode::from(MISTAKE)),
+        Some(thread) => thread.join().unwrap_or(ExitCode::from(INTERNAL_ERROR)),
         None => work(),
     }
 }

@@ -31,17 +31,17 @@ mod graph;
 mod limits;
 mod malleable;
 mod messages;
-mod mistake;
 mod netbench;
 mod new;
 mod new_tunlet;
 mod node;
 mod nodes;
-mod picture;
+mod panics;
 mod predict;
 mod project;
 mod report;
 mod resize;
+mod result_file;
 mod run;
 mod simulate;
 mod slurm_policy;
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     name_process();
     limits::survive_signals();
     limits::with_stack(|| {
-        mistake::or(|| match arguments::read() {
+        panics::catch(|| match arguments::read() {
             Ok(arguments) => carry_out(arguments),
             Err(code) => code,
         })

@@ -68,7 +68,7 @@ pub(crate) fn messages(options: &MessagesOptions) -> anyhow::Result<ExitCode> {
     if !options.json {
         let to = place(path, options.out.as_deref());
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        crate::picture::write(&to, &c_structs::messages(&header, &name))?;
+        crate::result_file::write(&to, &c_structs::messages(&header, &name))?;
     }
     Ok(ExitCode::SUCCESS)
 }

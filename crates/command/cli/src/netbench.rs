@@ -11,7 +11,7 @@ mod plot;
 mod rank;
 mod table;
 
-use crate::picture;
+use crate::result_file;
 use anyhow::{Context, bail};
 use clap::Args;
 use models::network::Pair;
@@ -78,7 +78,7 @@ pub(crate) fn netbench(options: &NetbenchOptions) -> anyhow::Result<ExitCode> {
     };
     let pairs: Vec<Pair> = serde_json::from_str(line).context("the result of rank 0 is damaged")?;
     if let Some(path) = &options.plot {
-        picture::write(path, &plot::picture(&pairs))?;
+        result_file::write(path, &plot::picture(&pairs))?;
     }
     let text = if options.json {
         format!("{:#}\n", serde_json::to_value(&pairs)?)

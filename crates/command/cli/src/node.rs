@@ -3,13 +3,13 @@
 mod background;
 mod keeper;
 mod key;
+pub(crate) mod location;
 mod log;
 mod network;
 mod options;
-pub(crate) mod place;
+pub(crate) mod requests;
 mod start;
 mod stop;
-pub(crate) mod talk;
 pub(crate) mod web;
 
 use clap::{Args, Subcommand};

@@ -5,8 +5,8 @@ mod live;
 pub(crate) use live::queues;
 
 use crate::exit::NoDaemon;
-use crate::node::place::{NodeOption, Place};
-use crate::node::talk;
+use crate::node::location::{DaemonLocation, NodeOption};
+use crate::node::requests;
 use crate::terminal::Terminal;
 use clap::Args;
 use std::process::ExitCode;
@@ -42,27 +42,27 @@ pub(crate) struct NodesOptions {
 
 /// Shows the nodes.
 pub(crate) fn nodes(options: &NodesOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
-    let place = options.node.place();
+    let location = options.node.location();
     if options.web {
-        return print(&format!("{}\n", web(&place)?));
+        return print(&format!("{}\n", web(&location)?));
     }
     if options.live {
-        return live::show(&place, terminal);
+        return live::show(&location, terminal);
     }
-    let mut client = talk::connect(&place)?;
-    let answer = talk::ask(&mut client, &Request::Nodes, &place)?;
-    let Answer::Nodes { nodes } = answer else { return Err(talk::unexpected(&answer)) };
+    let mut client = requests::connect(&location)?;
+    let answer = requests::ask(&mut client, &Request::Nodes, &location)?;
+    let Answer::Nodes { nodes } = answer else { return Err(requests::unexpected(&answer)) };
     print(&match options.json {
         true => format!("{:#}\n", serde_json::to_value(&nodes)?),
         false => report::balance::nodes(&nodes, terminal.stdout_style()),
     })
 }
 
-fn web(place: &Place) -> anyhow::Result<String> {
-    talk::connect(place)?;
-    let folder = place.folder()?;
+fn web(location: &DaemonLocation) -> anyhow::Result<String> {
+    requests::connect(location)?;
+    let folder = location.folder()?;
     crate::node::web::address(&folder).ok_or_else(|| {
-        let words = place.words("--state");
+        let words = location.words("--state");
         let why =
             format!("the daemon serves no page: start it with `sintonia node start --web{words}`");
         NoDaemon::because(why).into()

@@ -12,7 +12,7 @@ mod unfolded;
 
 use crate::exit::BadOption;
 use crate::fit::{input, is_wanted};
-use crate::picture;
+use crate::result_file;
 use crate::terminal::Terminal;
 use crate::values::{self, Point, Values};
 use anyhow::{Context, anyhow, ensure};
@@ -56,9 +56,9 @@ pub(crate) struct PredictOptions {
     #[arg(long, value_name = "PATTERN")]
     region: Vec<String>,
     #[command(flatten)]
-    shown: Shown,
+    output: PredictOutputOptions,
     #[command(flatten)]
-    wish: best::Wish,
+    best: best::BestOptions,
     #[command(flatten)]
     engine: engine::EngineOptions,
     #[command(flatten)]
@@ -67,7 +67,7 @@ pub(crate) struct PredictOptions {
 
 /// Options for showing predictions.
 #[derive(Args, Debug)]
-struct Shown {
+struct PredictOutputOptions {
     /// Print an object with a list of predictions as JSON
     #[arg(long)]
     json: bool,
@@ -100,14 +100,14 @@ struct Row<'a> {
 /// Prediction for one region.
 struct Region {
     name: String,
-    said: Prediction,
+    prediction: Prediction,
     /// Share of the whole program; `None` for a region that is the whole program itself.
     share: Option<f64>,
     warnings: Vec<String>,
 }
 
 /// What is to be predicted, and the models for it.
-struct Question<'a> {
+struct PredictionContext<'a> {
     options: &'a PredictOptions,
     file: &'a ModelFile,
     metric: &'a str,
@@ -121,31 +121,31 @@ pub(crate) fn predict(options: &PredictOptions, terminal: Terminal) -> anyhow::R
     }
     if options.engine.is_wanted() {
         engine::check_alone(options)?;
-        return engine::predict(&options.models, &options.engine, &options.shown);
+        return engine::predict(&options.models, &options.engine, &options.output);
     }
     let names: Vec<&str> = options.set.iter().map(|values| values.name.as_str()).collect();
     let file = input::models(&options.models, &names)?;
-    let question = Question::new(options, &file)?;
+    let context = PredictionContext::new(options, &file)?;
     check_names(options, &file)?;
     let points = values::points(&options.set)?;
     // Where this program chooses the values among which the best is looked for, only the best is shown.
-    let asked = if best::is_free(&options.wish, &options.set) { &[][..] } else { &points[..] };
-    let rows = asked.iter().map(|point| question.row(point)).collect::<anyhow::Result<Vec<_>>>()?;
-    let best = best::best(&question, &options.set)?;
-    if let Some(path) = &options.shown.csv {
-        picture::write(path, &list::as_csv(&question, &rows))?;
+    let asked = if best::is_free(&options.best, &options.set) { &[][..] } else { &points[..] };
+    let rows = asked.iter().map(|point| context.row(point)).collect::<anyhow::Result<Vec<_>>>()?;
+    let best = best::best(&context, &options.set)?;
+    if let Some(path) = &options.output.csv {
+        result_file::write(path, &list::as_csv(&context, &rows))?;
     }
-    if let Some(path) = &options.shown.plot {
+    if let Some(path) = &options.output.plot {
         ensure!(
             !rows.is_empty(),
             anyhow!("`--plot` needs values of all parameters: add `--set`").context(BadOption)
         );
-        picture::write(path, &plot::picture(&question, &rows))?;
+        result_file::write(path, &plot::picture(&context, &rows))?;
     }
-    let text = if options.shown.json {
-        format!("{:#}\n", list::as_json(&question, &rows, &best))
+    let text = if options.output.json {
+        format!("{:#}\n", list::as_json(&context, &rows, &best))
     } else {
-        table::table(&question, &rows, &best, terminal.stdout_style().width)
+        table::table(&context, &rows, &best, terminal.stdout_style().width)
     };
     crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -154,8 +154,8 @@ pub(crate) fn predict(options: &PredictOptions, terminal: Terminal) -> anyhow::R
 /// Checks that every parameter of the models has a value, and no other name has one.
 fn check_names(options: &PredictOptions, file: &ModelFile) -> anyhow::Result<()> {
     let known = file.parameters();
-    let wished = options.wish.parameter();
-    let named = || options.set.iter().map(|values| values.name.as_str()).chain(wished);
+    let best = options.best.parameter();
+    let named = || options.set.iter().map(|values| values.name.as_str()).chain(best);
     for name in named() {
         ensure!(
             known.contains(&name),
@@ -177,7 +177,7 @@ fn check_names(options: &PredictOptions, file: &ModelFile) -> anyhow::Result<()>
     Ok(())
 }
 
-impl<'a> Question<'a> {
+impl<'a> PredictionContext<'a> {
     fn new(options: &'a PredictOptions, file: &'a ModelFile) -> anyhow::Result<Self> {
         let metric = match &options.metric {
             None => file.usual_metric(),
@@ -189,7 +189,7 @@ impl<'a> Question<'a> {
                 .context(BadOption)
         })?;
         let of_processes = |name: &&&str| Role::of_name(name) == Role::Processes;
-        let processes = match &options.shown.processes {
+        let processes = match &options.output.processes {
             None => file.parameters().iter().find(of_processes).map(|name| (*name).to_owned()),
             named => named.clone(),
         };
@@ -200,7 +200,7 @@ impl<'a> Question<'a> {
                 .context(BadOption)
         );
         ensure!(
-            !options.shown.cost || processes.is_some(),
+            !options.output.cost || processes.is_some(),
             anyhow!(
                 "`--cost` needs to know which parameter counts processes: add `--processes NAME`"
             )
@@ -211,34 +211,39 @@ impl<'a> Question<'a> {
 
     /// Prediction for the whole program at a point.
     fn total(&self, point: &[(&str, f64)]) -> anyhow::Result<Prediction> {
-        let said = self.file.predict(self.metric, point)?;
-        said.total.context("no region of this metric has a model")
+        let predicted = self.file.predict(self.metric, point)?;
+        predicted.total.context("no region of this metric has a model")
     }
 
     fn row<'b>(&self, point: &Point<'b>) -> anyhow::Result<Row<'b>> {
-        let said = self.file.predict(self.metric, point)?;
-        let total = said.total.context("no region of this metric has a model")?;
+        let predicted = self.file.predict(self.metric, point)?;
+        let total = predicted.total.context("no region of this metric has a model")?;
         let (mut regions, mut warnings) = (Vec::new(), Vec::new());
-        for (idx, said) in said.regions {
+        for (idx, prediction) in predicted.regions {
             let model = &self.file.models[idx];
             let its = model.warnings_at(&model.point(point)?);
             if is_wanted(&self.options.region, &model.region) {
-                let share = Some(said.value / total.value);
+                let share = Some(prediction.value / total.value);
                 let share = share.filter(|share| share.is_finite() && model.region != TOTAL);
                 let texts = its.iter().map(ToString::to_string).collect();
-                regions.push(Region { name: model.region.clone(), said, share, warnings: texts });
+                regions.push(Region {
+                    name: model.region.clone(),
+                    prediction,
+                    share,
+                    warnings: texts,
+                });
             }
             let new: Vec<Warning> =
                 its.into_iter().filter(|warning| !warnings.contains(warning)).collect();
             warnings.extend(new);
         }
         let core_hours = self.core_hours(point, total.value);
-        Ok(Row { at: point.clone(), total, role: said.role, regions, warnings, core_hours })
+        Ok(Row { at: point.clone(), total, role: predicted.role, regions, warnings, core_hours })
     }
 
     /// Cost in core-hours, if it was asked for.
     fn core_hours(&self, point: &[(&str, f64)], time_s: f64) -> Option<f64> {
-        let processes = self.processes.as_deref().filter(|_| self.options.shown.cost)?;
+        let processes = self.processes.as_deref().filter(|_| self.options.output.cost)?;
         let (_, n_processes) = point.iter().find(|(name, _)| *name == processes)?;
         Some(n_processes * time_s / 3600.0)
     }

@@ -21,12 +21,12 @@ use std::io::Write;
 /// Replaces the standard macro, so that no message avoids this module: a message of ours, which begins with
 /// `sintonia: `, stays in its line.
 macro_rules! eprintln {
-    ($($words:tt)*) => { $crate::print::message(format_args!($($words)*)) };
+    ($($words:tt)*) => { $crate::print::print_message(format_args!($($words)*)) };
 }
 
 /// Replaces the standard macro: a part of a line, or lines.
 macro_rules! eprint {
-    ($($words:tt)*) => { $crate::print::note(&format!($($words)*)) };
+    ($($words:tt)*) => { $crate::print::print_part(&format!($($words)*)) };
 }
 
 /// Prefix of messages of this program.
@@ -40,19 +40,19 @@ const ANEW: &str = "\r";
 const COLOR_BYTES_MAX: usize = 12;
 
 /// Prints a message on standard error.
-pub(crate) fn message(words: Arguments<'_>) {
+pub(crate) fn print_message(words: Arguments<'_>) {
     let words = words.to_string();
-    let shown = if words.starts_with(OURS) { paragraph(&words) } else { text(&words) };
+    let shown = if words.starts_with(OURS) { paragraph(&words) } else { escape_lines(&words) };
     // If standard error is closed, the user does not want messages.
     writeln!(std::io::stderr().lock(), "{shown}").ok();
 }
 
 /// Prints a part of a line, or lines, on standard error. A part that starts with `\r` replaces the line.
-pub(crate) fn note(words: &str) {
+pub(crate) fn print_part(words: &str) {
     let (begin, rest) = match words.strip_prefix(ANEW_CLEARED).or_else(|| words.strip_prefix(ANEW))
     {
-        Some(rest) => (&words[..words.len() - rest.len()], line(rest)),
-        None => ("", text(words)),
+        Some(rest) => (&words[..words.len() - rest.len()], escape_line(rest)),
+        None => ("", escape_lines(words)),
     };
     write!(std::io::stderr().lock(), "{begin}{rest}").ok();
 }
@@ -63,16 +63,16 @@ pub(crate) fn note(words: &str) {
 /// If it cannot be written.
 pub(crate) fn result(words: &str) -> anyhow::Result<()> {
     let mut output = std::io::stdout().lock();
-    let written = output.write_all(text(words).as_bytes()).and_then(|()| output.flush());
+    let written = output.write_all(escape_lines(words).as_bytes()).and_then(|()| output.flush());
     written.context(NotWritten)
 }
 
 /// Message in its line, with further lines indented: these cannot be taken for messages of this program.
 fn paragraph(words: &str) -> Cow<'_, str> {
     if !words.contains(INDENTED) {
-        return line(words);
+        return escape_line(words);
     }
-    let lines: Vec<_> = words.split(INDENTED).map(line).collect();
+    let lines: Vec<_> = words.split(INDENTED).map(escape_line).collect();
     Cow::Owned(lines.join(INDENTED))
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn counted(n: impl Into<u128>, what: &str) -> String {
 }
 
 /// Text in one line, with characters that would leave it made visible: a name in a table, an argument in a message.
-pub(crate) fn line(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape_line(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -95,7 +95,7 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
 }
 
 /// Text of several lines, which may have colors.
-pub(crate) fn text(words: &str) -> Cow<'_, str> {
+pub(crate) fn escape_lines(words: &str) -> Cow<'_, str> {
     let is_plain = |letter: char| !is_hidden(letter) || matches!(letter, '\n' | '\t');
     if words.chars().all(is_plain) {
         return Cow::Borrowed(words);
@@ -147,7 +147,10 @@ mod tests {
 
     #[track_caller]
     fn check(foreign: &str, in_a_line: &str, in_a_text: &str) {
-        assert_eq!((line(foreign).as_ref(), text(foreign).as_ref()), (in_a_line, in_a_text));
+        assert_eq!(
+            (escape_line(foreign).as_ref(), escape_lines(foreign).as_ref()),
+            (in_a_line, in_a_text)
+        );
     }
 
     /// Arguments, names and output of others were printed unescaped, with all that a terminal obeys.
@@ -172,7 +175,7 @@ mod tests {
     #[test]
     fn json_stays_json() {
         let value = serde_json::json!({ "name": "a\u{1b}\u{85}\u{202e}\nb" });
-        let printed = text(&format!("{value:#}\n")).into_owned();
+        let printed = escape_lines(&format!("{value:#}\n")).into_owned();
         assert!(printed.chars().all(|letter| letter == '\n' || !is_hidden(letter)), "{printed}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&printed).unwrap(), value);
     }

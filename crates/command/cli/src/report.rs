@@ -1,15 +1,15 @@
 //! `sintonia report`: shows the report of an earlier run, and finishes it first if it was cut off.
 
-mod dealt;
-mod hindrance;
+mod incomplete;
+mod master_worker;
 mod pictures;
 mod resizes;
 
 use crate::arguments::ReportOptions;
 use crate::terminal::Terminal;
 use analyzer::{Measured, RunFacts, assemble, recover, summarize};
-use hindrance::Hindrance;
-use report::terminal::{OutputPaths, Style};
+use incomplete::IncompleteReason;
+use report::terminal::{Style, OutputPaths};
 use run_record::{RecordError, RunRecord, RunState, Summary, completeness};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ pub(crate) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
         return resizes::report(options, folder, terminal);
     }
     if options.run.is_file() {
-        return dealt::report(options, terminal);
+        return master_worker::report(options, terminal);
     }
     let mut record = RunRecord::open(&options.run)?;
     let mut report = match record.state() {
@@ -34,7 +34,7 @@ pub(crate) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
     }
     if let Some(path) = &options.html {
         let page = pictures::page(&record, &report.summary)?;
-        crate::picture::write(path, &page)?;
+        crate::result_file::write(path, &page)?;
         report.html = Some(path.clone());
     }
     if !options.json {
@@ -74,12 +74,12 @@ pub(crate) struct Report {
     pub(crate) problems: Vec<String>,
     html: Option<PathBuf>,
     /// Reason why something is in the spool and nowhere else.
-    hindrance: Option<Hindrance>,
+    reason: Option<IncompleteReason>,
 }
 
 impl Report {
     fn of(summary: Summary) -> Self {
-        Self { summary, problems: Vec::new(), html: None, hindrance: None }
+        Self { summary, problems: Vec::new(), html: None, reason: None }
     }
 
     /// Makes a report of the summary in the record, which holds more than one made now.
@@ -87,18 +87,18 @@ impl Report {
         let problem = format!(
             "the summary in the record is kept as it is: what is left of the run knows less ({what})"
         );
-        let hindrance = Some(Hindrance::WouldLoseInformation);
-        Self { problems: vec![problem], hindrance, ..Self::of(summary) }
+        let reason = Some(IncompleteReason::WouldLoseInformation);
+        Self { problems: vec![problem], reason, ..Self::of(summary) }
     }
 
     /// Summarizes the run and writes the summary to the record.
     pub(crate) fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> Self {
         let assembled = assemble(measured, facts, record);
         let mut report = Self::of(assembled.summary);
-        report.hindrance = assembled.unwritten.iter().map(Hindrance::of_table).max();
+        report.reason = assembled.unwritten.iter().map(IncompleteReason::of_table).max();
         report.problems.extend(assembled.unwritten.iter().map(ToString::to_string));
         let Err(error) = record.write_summary(&report.summary) else { return report };
-        report.hindrance = report.hindrance.max(Some(Hindrance::of_record(&error)));
+        report.reason = report.reason.max(Some(IncompleteReason::of_record(&error)));
         if let RecordError::WouldLoseInformation { what, .. } = &error {
             report.summary = record.read_summary().unwrap_or(report.summary);
             report.problems.extend(Self::kept(Summary::default(), what).problems);
@@ -123,9 +123,9 @@ impl Report {
     /// Marks the record as complete, unless something of it is only in the spool: then the record keeps what
     /// `sintonia report` needs to complete it later.
     pub(crate) fn close(&mut self, record: &mut RunRecord, measured: &Measured, facts: &RunFacts) {
-        if let Some(hindrance) = self.hindrance {
+        if let Some(reason) = self.reason {
             self.problems.push(match recover::keep(measured, facts, record) {
-                Ok(()) => format!("the record is not whole; {}", hindrance.remedy(record.dir())),
+                Ok(()) => format!("the record is not whole; {}", reason.remedy(record.dir())),
                 Err(error) => format!(
                     "the record is not whole, and may lack what would make it so later: {error}"
                 ),

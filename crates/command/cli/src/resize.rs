@@ -2,7 +2,7 @@
 
 mod list;
 
-use crate::control::{Control, Found, wish_id};
+use crate::control::{Control, StoredStatus, wish_id};
 use crate::exit::{BadOption, NoJob, NotResized, NotWritten};
 use anyhow::Context;
 use clap::Args;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// Time between two reads of the status.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,9 +59,9 @@ pub(crate) fn resize(options: &ResizeOptions) -> anyhow::Result<ExitCode> {
 }
 
 fn show(control: &Control, json: bool) -> anyhow::Result<ExitCode> {
-    let (stale, jobs): (Vec<Found>, Vec<Found>) =
+    let (stale, jobs): (Vec<StoredStatus>, Vec<StoredStatus>) =
         control.jobs().into_iter().partition(|job| job.is_stale);
-    stale.iter().for_each(|job| control.forget(&job.status.job));
+    stale.iter().for_each(|job| control.remove_files(&job.status.job));
     let jobs: Vec<JobStatus> = jobs.into_iter().map(|job| job.status).collect();
     let text = match json {
         true => format!("{:#}\n", serde_json::to_value(&jobs)?),
@@ -83,7 +83,7 @@ fn change(
 ) -> anyhow::Result<ExitCode> {
     let found = control.job(name).with_context(|| unknown(control, name))?;
     if found.is_stale {
-        control.forget(name);
+        control.remove_files(name);
         let pid = found.status.pid;
         let why = format!(
             "the program of job `{name}` (process {pid}) was killed; its status file is removed"
@@ -135,8 +135,8 @@ fn wait(
     let mut told = State::Idle;
     loop {
         let found = control.job(name).filter(|found| !found.is_stale);
-        let Some(Found { status, .. }) = found else {
-            control.forget(name);
+        let Some(StoredStatus { status, .. }) = found else {
+            control.remove_files(name);
             let why = format!("job `{name}` ended before it took another size");
             return Err(NoJob::because(why).into());
         };
@@ -157,6 +157,6 @@ fn wait(
             );
             return Err(NotResized::because(why).into());
         }
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }

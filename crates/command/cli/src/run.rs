@@ -16,7 +16,7 @@ use crate::arguments::RunOptions;
 use crate::exit::{BAD_DESCRIPTION, NOT_EXECUTABLE, NOT_FOUND};
 use crate::limits;
 use crate::terminal::Terminal;
-use crate::watch::{Observation, Subject, Tuning, Way, facts, finish, live, warn};
+use crate::watch::{Observation, Subject, SubjectOrigin, Tuning, facts, finish, live, warn};
 use analyzer::RunFacts;
 use command::{Ending, Output, Running};
 use live::Capture;
@@ -37,8 +37,8 @@ pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
     let words = options.command.iter().map(|word| word.to_string_lossy().into_owned());
     let mut facts = facts(words.collect(), options.watch.trace);
     let prepare =
-        || Ok(Tuning::prepare(&options.watch.tuned, &program::programs(&options.command)));
-    let tuning = match unless_it_panics(prepare) {
+        || Ok(Tuning::prepare(&options.watch.tuner, &program::programs(&options.command)));
+    let tuning = match catch_panic(prepare) {
         Ok(Ok(tuning)) => tuning,
         Ok(Err(error)) => {
             warn(&format!("the command is not started: {error:#}"));
@@ -50,19 +50,19 @@ pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
         }
     };
     let origin = tuning.as_ref().and_then(|tuning| tuning.origin.as_ref());
-    origin.filter(|_| !options.watch.shown.quiet).into_iter().for_each(|text| warn(text));
-    let name = unless_it_panics(|| Ok(program::name(&options.command)));
+    origin.filter(|_| !options.watch.output.quiet).into_iter().for_each(|text| warn(text));
+    let name = catch_panic(|| Ok(program::name(&options.command)));
     let name = name.unwrap_or_else(|_| "run".to_owned());
-    let subject = Subject { name: &name, way: Way::Started };
+    let subject = Subject { name: &name, origin: SubjectOrigin::Started };
     let start = || Observation::start(&options.watch, subject, tuning, &mut facts);
-    let observation = match unless_it_panics(start) {
+    let observation = match catch_panic(start) {
         Ok(observation) => observation,
         Err(error) => {
             warn(&format!("the command runs unwatched: {error:#}"));
             return run_unwatched(&options.command);
         }
     };
-    let warnings = unless_it_panics(|| Ok(program::warnings(&options.command)));
+    let warnings = catch_panic(|| Ok(program::warnings(&options.command)));
     warnings.unwrap_or_default().iter().for_each(|text| warn(text));
     let started = Instant::now();
     let ending = match options.watch.live {
@@ -79,10 +79,10 @@ pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
     };
     facts.outcome = ending.outcome();
     let report = || {
-        finish(observation, &facts, &options.watch.shown, terminal);
+        finish(observation, &facts, &options.watch.output, terminal);
         Ok(())
     };
-    if let Err(error) = unless_it_panics(report) {
+    if let Err(error) = catch_panic(report) {
         warn(&format!("the report is not complete: {error:#}"));
     }
     exit_code(&ending)
@@ -101,7 +101,7 @@ fn start_and_wait(command: &[OsString], variables: &[(String, OsString)]) -> io:
 }
 
 /// Turns a panic into an error, so that a bug does not lose the command or its exit code.
-fn unless_it_panics<T>(act: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+fn catch_panic<T>(act: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let panicked = |_| Err(anyhow::anyhow!("a part of Sintonia failed, as said above"));
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(panicked)
 }
@@ -122,13 +122,13 @@ fn show(
     let mut show = None;
     if let Some(capture) = &mut capture {
         running.take_pipes().into_iter().for_each(|pipes| capture.read(pipes));
-        accompany(&mut running, |running| {
+        show_while_running(&mut running, |running| {
             let show = show.insert(live::Show::new(observation, facts));
             show.view(running, Some(capture), terminal);
         });
         capture.pass_on();
     }
-    accompany(&mut running, |running| {
+    show_while_running(&mut running, |running| {
         show.get_or_insert_with(|| live::Show::new(observation, facts)).print_lines(running);
     });
     let ending = running.wait();
@@ -137,12 +137,12 @@ fn show(
 }
 
 /// Shows the running command, as long as showing it works.
-fn accompany(running: &mut Running, show: impl FnOnce(&mut Running)) {
+fn show_while_running(running: &mut Running, show: impl FnOnce(&mut Running)) {
     let shown = || {
         show(running);
         Ok(())
     };
-    if let Err(error) = unless_it_panics(shown) {
+    if let Err(error) = catch_panic(shown) {
         warn(&format!("the command goes on without being shown: {error:#}"));
     }
 }
@@ -190,7 +190,7 @@ mod tests {
     fn a_panic_while_it_is_shown_costs_no_exit_code() {
         let command = ["sh", "-c", "exit 7"].map(OsString::from);
         let mut running = Running::start(&command, &[], Output::Ours).unwrap();
-        accompany(&mut running, |_| panic!("on purpose"));
+        show_while_running(&mut running, |_| panic!("on purpose"));
         assert_eq!(running.wait().code(), 7);
     }
 }

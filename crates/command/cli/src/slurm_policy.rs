@@ -7,8 +7,8 @@
 //! - Slurm's controller may be unreachable for a while; meanwhile nothing is decided.
 //! - It may be ended and started at any time: programs carry out or refuse earlier wishes without it.
 
+mod log_line;
 mod queue;
-mod said;
 mod view;
 
 use crate::control::{Control, wish_id};
@@ -26,11 +26,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use view::{Decision, Memory};
+use view::{Decision, PolicyState};
 
 const FROM: &str = "slurm-policy";
 /// Time between two checks of the signals that end it.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const END_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,21 +83,22 @@ fn seconds(text: &str) -> Result<f64, String> {
 pub(crate) fn slurm_policy(options: &SlurmPolicyOptions) -> anyhow::Result<ExitCode> {
     let end = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGTERM] {
-        flag::register(signal, end.clone()).context("signals cannot be heard")?;
+        flag::register(signal, end.clone()).context("cannot install a signal handler")?;
     }
     let control = Control::of(options.control.as_deref())?;
     let rules = QueueRules { calm_s: options.calm, ..QueueRules::default() };
-    let mut policy = Policy { options, control, rules, memory: Memory::default(), is_away: false };
+    let mut policy =
+        Policy { options, control, rules, state: PolicyState::default(), is_away: false };
     let began = Instant::now();
     while !end.load(Ordering::Relaxed) {
-        let is_answered = policy.look(began.elapsed().as_secs_f64())?;
+        let is_answered = policy.poll(began.elapsed().as_secs_f64())?;
         if options.once {
             anyhow::ensure!(is_answered, "nothing is decided, because Slurm did not answer");
             break;
         }
         let until = Instant::now() + Duration::from_secs_f64(options.interval);
         while Instant::now() < until && !end.load(Ordering::Relaxed) {
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(END_POLL_INTERVAL);
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -107,17 +108,17 @@ struct Policy<'a> {
     options: &'a SlurmPolicyOptions,
     control: Control,
     rules: QueueRules,
-    memory: Memory,
+    state: PolicyState,
     /// True if Slurm did not answer last time.
     is_away: bool,
 }
 
 impl Policy<'_> {
     /// Reads the queue and decides. Returns false if Slurm did not answer.
-    fn look(&mut self, now_s: f64) -> anyhow::Result<bool> {
+    fn poll(&mut self, now_s: f64) -> anyhow::Result<bool> {
         let programs = self.programs();
-        for answered in self.memory.hear(&programs, now_s) {
-            self.say(&said::answered(&answered))?;
+        for answered in self.state.record_answers(&programs, now_s) {
+            self.print_line(&log_line::answered(&answered))?;
         }
         let queue = match queue::ask(self.options.partition.as_deref()) {
             Ok(queue) => queue,
@@ -144,12 +145,12 @@ impl Policy<'_> {
     }
 
     fn decide(&mut self, queue: &Queue, programs: &[JobStatus], now_s: f64) -> anyhow::Result<()> {
-        for decision in self.memory.decide(queue, programs, &self.rules, now_s) {
+        for decision in self.state.decide(queue, programs, &self.rules, now_s) {
             // A wish that is already there comes first.
             if self.control.has_wish(&decision.name) {
                 continue;
             }
-            self.say(&said::decision(&decision))?;
+            self.print_line(&log_line::decision(&decision))?;
             if !self.options.dry_run {
                 self.wish(&decision, now_s)?;
             }
@@ -160,11 +161,11 @@ impl Policy<'_> {
     fn wish(&mut self, decision: &Decision, now_s: f64) -> anyhow::Result<()> {
         let (id, size, from) = (wish_id(), decision.size, FROM.to_owned());
         self.control.wish(&decision.name, &ResizeRequest { id, size, from, hosts: Vec::new() })?;
-        self.memory.note(decision, id, now_s);
+        self.state.record_request(decision, id, now_s);
         Ok(())
     }
 
-    fn say(&self, (sentence, value): &(String, serde_json::Value)) -> anyhow::Result<()> {
+    fn print_line(&self, (sentence, value): &(String, serde_json::Value)) -> anyhow::Result<()> {
         let line = if self.options.json { format!("{value}\n") } else { format!("{sentence}\n") };
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush()).context(NotWritten)

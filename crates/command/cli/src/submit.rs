@@ -1,9 +1,9 @@
 //! `sintonia submit`: hands commands over to the daemon of this node.
 
 use crate::exit::BadOption;
-use crate::node::place::NodeOption;
-use crate::node::talk;
-use crate::tasks::wait::{Shown, Wait};
+use crate::node::location::NodeOption;
+use crate::node::requests;
+use crate::tasks::wait::{TaskOutput, Wait};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use std::env;
@@ -79,20 +79,20 @@ pub(crate) struct SubmitOptions {
 pub(crate) fn submit(options: &SubmitOptions) -> anyhow::Result<ExitCode> {
     let submission = submission(options).context(BadOption)?;
     submission.check().map_err(|error| anyhow!(error).context(BadOption))?;
-    let place = options.node.place();
-    let mut client = talk::connect(&place)?;
-    let answer = talk::ask(&mut client, &Request::Submit { submission }, &place)?;
-    let Answer::Submitted { tasks } = answer else { return Err(talk::unexpected(&answer)) };
+    let location = options.node.location();
+    let mut client = requests::connect(&location)?;
+    let answer = requests::ask(&mut client, &Request::Submit { submission }, &location)?;
+    let Answer::Submitted { tasks } = answer else { return Err(requests::unexpected(&answer)) };
     say_names(&tasks, options)?;
     if !options.wait {
         return Ok(ExitCode::SUCCESS);
     }
-    let shown = match (options.json, options.quiet || options.output.is_some()) {
-        (true, _) => Shown::Json,
-        (false, true) => Shown::Nothing,
-        (false, false) => Shown::Output,
+    let output = match (options.json, options.quiet || options.output.is_some()) {
+        (true, _) => TaskOutput::Json,
+        (false, true) => TaskOutput::Nothing,
+        (false, false) => TaskOutput::Output,
     };
-    Wait { tasks, shown, place: &place }.run(client)
+    Wait { tasks, output, location: &location }.run(client)
 }
 
 /// Prints the names on standard output, unless that is reserved for the tasks' output.

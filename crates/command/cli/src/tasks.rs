@@ -2,8 +2,8 @@
 
 pub(crate) mod wait;
 
-use crate::node::place::{NodeOption, Place};
-use crate::node::talk;
+use crate::node::location::{DaemonLocation, NodeOption};
+use crate::node::requests;
 use crate::terminal::Terminal;
 use clap::{Args, ValueEnum};
 use node_daemon::door::Client;
@@ -86,23 +86,24 @@ const N_ROWS: usize = 100;
 
 /// Lists tasks, shows one, or waits.
 pub(crate) fn tasks(options: &TasksOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
-    let place = options.node.place();
-    let client = talk::connect(&place)?;
+    let location = options.node.location();
+    let client = requests::connect(&location)?;
     match &options.tasks {
         Some(tasks) if options.wait => {
-            let shown = if options.json { wait::Shown::Json } else { wait::Shown::Output };
-            wait::Wait { tasks: tasks.clone(), shown, place: &place }.run(client)
+            let output =
+                if options.json { wait::TaskOutput::Json } else { wait::TaskOutput::Output };
+            wait::Wait { tasks: tasks.clone(), output, location: &location }.run(client)
         }
         Some(tasks) if tasks.first == tasks.last => {
             let name = TaskName { home: tasks.home.clone(), number: tasks.first };
-            show(&name, (client, place), options, terminal)
+            show(&name, (client, location), options, terminal)
         }
-        _ => list((client, place), options, terminal),
+        _ => list((client, location), options, terminal),
     }
 }
 
 fn list(
-    (mut client, place): (Client, Place),
+    (mut client, location): (Client, DaemonLocation),
     options: &TasksOptions,
     terminal: Terminal,
 ) -> anyhow::Result<ExitCode> {
@@ -115,7 +116,7 @@ fn list(
     let n_max = options.last.unwrap_or(if options.json { usize::MAX } else { N_ROWS });
     let mut last = VecDeque::new();
     let mut n_all = 0;
-    let past = talk::tasks((&mut client, &place), &filter, |tasks| {
+    let past = requests::tasks((&mut client, &location), &filter, |tasks| {
         n_all += tasks.len();
         if options.json && options.last.is_none() {
             tasks.iter().try_for_each(write_json)?;
@@ -157,12 +158,12 @@ fn list(
 
 fn show(
     name: &TaskName,
-    (mut client, place): (Client, Place),
+    (mut client, location): (Client, DaemonLocation),
     options: &TasksOptions,
     terminal: Terminal,
 ) -> anyhow::Result<ExitCode> {
-    let status = status(name, &mut client, &place)?;
-    let result = result(name, &mut client, &place)?;
+    let status = status(name, &mut client, &location)?;
+    let result = result(name, &mut client, &location)?;
     let Some(status) = status else {
         return show_brief(name, result.as_ref(), options);
     };
@@ -190,7 +191,7 @@ fn show_brief(
         let sentence = format!(
             "there is no task `{name}`, or nothing is known of it any more: `sintonia tasks` lists those that there are"
         );
-        return Err(crate::exit::NotTaken::because(sentence).into());
+        return Err(crate::exit::Refused::because(sentence).into());
     };
     write(&match options.json {
         true => {
@@ -208,11 +209,11 @@ fn show_brief(
 fn status(
     name: &TaskName,
     client: &mut Client,
-    place: &Place,
+    location: &DaemonLocation,
 ) -> anyhow::Result<Option<TaskStatus>> {
     let filter = TaskFilter { tasks: Some(name.alone()), ..TaskFilter::default() };
     let mut found = None;
-    talk::tasks((client, place), &filter, |tasks| {
+    requests::tasks((client, location), &filter, |tasks| {
         found = tasks.into_iter().next();
         Ok(false)
     })?;
@@ -222,11 +223,11 @@ fn status(
 fn result(
     name: &TaskName,
     client: &mut Client,
-    place: &Place,
+    location: &DaemonLocation,
 ) -> anyhow::Result<Option<EndedTask>> {
-    match talk::ask(client, &Request::Result { task: name.clone() }, place)? {
+    match requests::ask(client, &Request::Result { task: name.clone() }, location)? {
         Answer::Ended { tasks, .. } => Ok(tasks.into_iter().next()),
-        other => Err(talk::unexpected(&other)),
+        other => Err(requests::unexpected(&other)),
     }
 }
 

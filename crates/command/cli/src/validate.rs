@@ -8,7 +8,7 @@ mod table;
 use crate::exit::{BadOption, NotRead};
 use crate::fit::input::{self, InputOptions};
 use crate::fit::{is_wanted, sample_rule};
-use crate::picture;
+use crate::result_file;
 use crate::terminal::Terminal;
 use anyhow::{anyhow, ensure};
 use clap::Args;
@@ -119,7 +119,7 @@ pub(crate) fn validate(options: &ValidateOptions, terminal: Terminal) -> anyhow:
     let (parameters, rate) = (measured.parameters, file.rate(metric));
     let outcome = Outcome { parameters, metric: metric.to_owned(), rate, compared };
     if let Some(path) = &options.csv {
-        picture::write(path, &as_csv(&outcome))?;
+        result_file::write(path, &as_csv(&outcome))?;
     }
     let is_shown = |one: &Compared| match &one.region {
         None => true,

@@ -10,7 +10,7 @@ mod record;
 mod tuning;
 
 pub(crate) use finish::finish;
-pub(crate) use observation::{Observation, Way};
+pub(crate) use observation::{Observation, SubjectOrigin};
 pub(crate) use tuning::Tuning;
 
 use analyzer::RunFacts;
@@ -24,7 +24,7 @@ use symbols::{Program, ProgramError};
 pub(crate) struct Subject<'a> {
     /// Short name for files.
     pub(crate) name: &'a str,
-    pub(crate) way: Way,
+    pub(crate) origin: SubjectOrigin,
 }
 
 /// Programs of a job, as far as they are known.

@@ -1,10 +1,10 @@
 //! Ranks that are attached to: entered together, left together.
 
 use super::entrance::enter;
-use super::numbers::{self, Asked};
+use super::numbers::{self, ReportRequest};
 use super::ranks::Ranks;
 use crate::watch::Observation;
-use crate::watch::environment::told;
+use crate::watch::environment::attach_options;
 use crate::watch::live::Watched;
 use analyzer::place;
 use analyzer::server::wait_until;
@@ -33,7 +33,7 @@ const END: Duration = Duration::from_secs(5);
 pub(super) struct Attached {
     ranks: Vec<Rank>,
     /// Masters that were asked to write their own numbers into the record.
-    asked: Vec<Asked>,
+    report_requests: Vec<ReportRequest>,
     /// Set by `SIGINT`, `SIGTERM` and `SIGHUP`.
     interrupted: Arc<AtomicBool>,
     until: Option<Instant>,
@@ -55,13 +55,13 @@ impl Attached {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             flag::register(signal, Arc::clone(&interrupted))?;
         }
-        let asked = Vec::new();
-        let mut attached = Self { ranks: Vec::new(), asked, interrupted, until: None };
+        let report_requests = Vec::new();
+        let mut attached = Self { ranks: Vec::new(), report_requests, interrupted, until: None };
         match attached.enter_all(&ranks, observation) {
             Ok(()) => {
                 let masters = ranks.jobs().flatten().filter(|rank| rank.rank == 0);
                 let folder = observation.record.dir();
-                attached.asked =
+                attached.report_requests =
                     masters.filter_map(|rank| numbers::ask(rank.pid, folder)).collect();
                 Ok(attached)
             }
@@ -78,7 +78,7 @@ impl Attached {
     fn enter_all(&mut self, ranks: &Ranks, observation: &Observation) -> anyhow::Result<()> {
         for (number, job) in ranks.jobs().enumerate() {
             let launch = format!("{}={number}\n", place::LAUNCH);
-            let options = told(&observation.variables()) + &launch;
+            let options = attach_options(&observation.variables()) + &launch;
             for rank in job {
                 let name = format!("rank {} (process {})", rank.rank, rank.pid);
                 let rank = Rank { pid: rank.pid, pidfd: open(rank.pid)?, is_entered: false, name };
@@ -126,7 +126,7 @@ impl Attached {
 
     /// Leaves all ranks as they were; returns sentences about those that did not answer.
     pub(super) fn leave(&self, observation: &Observation) -> Vec<String> {
-        self.asked.iter().for_each(Asked::withdraw);
+        self.report_requests.iter().for_each(ReportRequest::withdraw);
         let entered: Vec<&Rank> = self.ranks.iter().filter(|rank| rank.is_entered).collect();
         // A rank that was entered only just now reports first.
         let is_known = |rank: &&&Rank| report_of(rank, observation).is_some() || rank.has_ended();

@@ -16,14 +16,14 @@ const VARIABLE: &str = "mw_report_folder";
 
 /// Process that was asked, and where the path lies in its memory.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct ReportRequest {
     pid: i32,
     address: u64,
     n_bytes: usize,
 }
 
 /// Asks a process to write its numbers into `folder`; `None` if its program has no such variable or cannot be written to.
-pub(super) fn ask(pid: i32, folder: &Path) -> Option<Asked> {
+pub(super) fn ask(pid: i32, folder: &Path) -> Option<ReportRequest> {
     let folder = folder.canonicalize().ok()?;
     let path = folder.as_os_str().as_bytes();
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
@@ -33,11 +33,12 @@ pub(super) fn ask(pid: i32, folder: &Path) -> Option<Asked> {
         .filter_map(|(file, start)| Some((start, embedded_variable(Path::new(file), VARIABLE)?)));
     let (start, variable) = found.next()?;
     let n_bytes = usize::try_from(variable.n_bytes).ok().filter(|n_bytes| path.len() < *n_bytes)?;
-    let asked = Asked { pid, address: start.checked_add(variable.offset_in_memory)?, n_bytes };
-    asked.write(path).is_ok().then_some(asked)
+    let request =
+        ReportRequest { pid, address: start.checked_add(variable.offset_in_memory)?, n_bytes };
+    request.write(path).is_ok().then_some(request)
 }
 
-impl Asked {
+impl ReportRequest {
     /// Sets the variable in the process to zeros again.
     pub(super) fn withdraw(&self) {
         // The process may have ended.

@@ -31,14 +31,14 @@ const DETAIL_MAX: usize = 70;
 
 /// Results for one launcher.
 #[derive(Clone, Debug)]
-pub(crate) struct Tried {
+pub(crate) struct LauncherReport {
     launcher: Launcher,
     steps: Vec<(Step, Outcome)>,
     settings: Vec<known::Setting>,
 }
 
 /// Tries the library of a launcher; `words` are further options of the launcher.
-pub(crate) fn attempt(launcher: Launcher, words: &[OsString]) -> anyhow::Result<Tried> {
+pub(crate) fn attempt(launcher: Launcher, words: &[OsString]) -> anyhow::Result<LauncherReport> {
     let is_root = rustix::process::geteuid().is_root();
     let settings = known::settings(&launcher, is_root);
     let options = known::options(&launcher).iter().map(OsString::from);
@@ -59,10 +59,10 @@ pub(crate) fn attempt(launcher: Launcher, words: &[OsString]) -> anyhow::Result<
     let is_open = |step: &Step| *step != Step::Connect || !launcher.is_open_mpi;
     let steps: Vec<Step> = Step::ALL.into_iter().filter(is_open).collect();
     let steps = trial::conduct(&start, &steps, LIMITS);
-    Ok(Tried { launcher, steps, settings })
+    Ok(LauncherReport { launcher, steps, settings })
 }
 
-impl Tried {
+impl LauncherReport {
     fn works(&self, step: Step) -> bool {
         self.steps.iter().any(|(one, outcome)| *one == step && matches!(outcome, Outcome::Works(_)))
     }
@@ -89,7 +89,7 @@ impl Tried {
             self.launcher.path.display()
         );
         let line = |(step, outcome): &(Step, Outcome)| {
-            let (state, word, detail) = said(outcome);
+            let (state, word, detail) = outcome_parts(outcome);
             let state = style.colored(state, word);
             let line = format!("  {state}  {:26}  {}", step.words(), shortened(detail));
             format!("{}\n", line.trim_end())
@@ -116,7 +116,7 @@ impl Tried {
     /// Results as JSON: the check, with the outcome of each step.
     pub(crate) fn json(&self, check: Value) -> Value {
         let step = |(step, outcome): &(Step, Outcome)| {
-            let (_, word, detail) = said(outcome);
+            let (_, word, detail) = outcome_parts(outcome);
             json!({"step": step.name(), "outcome": word, "detail": detail})
         };
         let mut value = check;
@@ -138,7 +138,7 @@ fn shortened(detail: &str) -> String {
 }
 
 /// State, word and detail that show an outcome.
-fn said(outcome: &Outcome) -> (State, &'static str, &str) {
+fn outcome_parts(outcome: &Outcome) -> (State, &'static str, &str) {
     match outcome {
         Outcome::Works(detail) => (State::Ok, "ok", detail),
         Outcome::Fails(why) => (State::Missing, "fails", why),
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    fn tried(of: impl Fn(Step) -> Outcome) -> Tried {
+    fn tried(of: impl Fn(Step) -> Outcome) -> LauncherReport {
         let launcher = Launcher {
             path: PathBuf::from("/opt/mpirun"),
             is_open_mpi: false,
@@ -166,7 +166,7 @@ mod tests {
             text: "5.0.2".to_owned(),
         };
         let steps = Step::ALL.map(|step| (step, of(step))).to_vec();
-        Tried { settings: known::settings(&launcher, false), launcher, steps }
+        LauncherReport { settings: known::settings(&launcher, false), launcher, steps }
     }
 
     #[test]

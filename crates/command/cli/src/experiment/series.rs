@@ -4,9 +4,9 @@ use super::Prepared;
 use super::calibration;
 use super::environment;
 use super::folder::Folder;
-use super::observed::{Observed, observed};
-use super::one_run::{Ended, OneRun, in_words};
+use super::measured_run::{RunMeasurements, read_measurements};
 use super::progress::Progress;
+use super::run_command::{Ended, RunCommand, in_words};
 use crate::exit::{BAD_DESCRIPTION, NOT_EXECUTABLE, NOT_FOUND, NotWritten};
 use crate::files;
 use anyhow::{Context, bail};
@@ -161,7 +161,7 @@ fn give_up(folder: &mut Folder, point: &Point, run: Run, why: &str) -> anyhow::R
     Ok(())
 }
 
-fn keep(folder: &mut Folder, done: CompletedRun, seen: &Observed) -> anyhow::Result<()> {
+fn keep(folder: &mut Folder, done: CompletedRun, seen: &RunMeasurements) -> anyhow::Result<()> {
     folder.journal.environment.entry("mpi".to_owned()).or_insert_with(|| seen.mpi.clone());
     folder.add(done, &seen.measurements)
 }
@@ -172,7 +172,7 @@ fn once(
     point: &Point,
     place: &Path,
     (done, signal): (&mut CompletedRun, &AtomicUsize),
-) -> anyhow::Result<Result<Observed, Failure>> {
+) -> anyhow::Result<Result<RunMeasurements, Failure>> {
     let name = || format!("`{}`", place.display());
     fs::create_dir_all(place).context(NotWritten).with_context(name)?;
     let plan = &prepared.plan;
@@ -180,7 +180,7 @@ fn once(
     if let Some(text) = plan.script(point)? {
         fs::write(&script, text).context(NotWritten).with_context(name)?;
     }
-    let one = OneRun {
+    let command = RunCommand {
         words: plan.words(point, Some(&script.to_string_lossy()))?,
         variables: plan.variables(point)?,
         home: prepared.home.clone(),
@@ -192,9 +192,9 @@ fn once(
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     done.started_s = since_1970.as_secs_f64();
     let started = Instant::now();
-    let ended = one.run(signal).context("the run cannot be started")?;
+    let ended = command.run(signal).context("the run cannot be started")?;
     done.wall_s = started.elapsed().as_secs_f64();
-    let seen = judge(ended, &one);
+    let seen = judge(ended, &command);
     if let Ok(seen) = &seen {
         done.elapsed_s = seen.elapsed_s;
     }
@@ -202,11 +202,11 @@ fn once(
 }
 
 /// Returns what a run measured, if it counts.
-fn judge(ended: Ended, one: &OneRun) -> Result<Observed, Failure> {
+fn judge(ended: Ended, command: &RunCommand) -> Result<RunMeasurements, Failure> {
     let status = match ended {
         Ended::Itself(status) => status,
         Ended::TooLong => {
-            let limit_s = one.timeout.as_secs_f64();
+            let limit_s = command.timeout.as_secs_f64();
             return Err(Failure::ThisTime(format!(
                 "it took longer than {limit_s} s (`timeout_s`)"
             )));
@@ -214,14 +214,14 @@ fn judge(ended: Ended, one: &OneRun) -> Result<Observed, Failure> {
         Ended::Interrupted => return Err(Failure::Interrupted),
     };
     if !status.success() {
-        let (command, how) = (one.words.join(" "), in_words(status));
-        let text = format!("`{command}` ended with {how}{}", last_lines(&one.output));
+        let (words, how) = (command.words.join(" "), in_words(status));
+        let text = format!("`{words}` ended with {how}{}", last_lines(&command.output));
         let never = [NOT_EXECUTABLE, NOT_FOUND, BAD_DESCRIPTION].map(i32::from);
         let is_never = status.code().is_some_and(|code| never.contains(&code));
         return Err(if is_never { Failure::Always(text) } else { Failure::ThisTime(text) });
     }
-    observed(&one.record, !one.functions.is_empty())
-        .map_err(|error| Failure::ThisTime(format!("{error:#}{}", last_lines(&one.output))))
+    read_measurements(&command.record, !command.functions.is_empty())
+        .map_err(|error| Failure::ThisTime(format!("{error:#}{}", last_lines(&command.output))))
 }
 
 fn first_line(text: &str) -> &str {

@@ -1,7 +1,7 @@
 //! Prints models for people: a row for each region, and warnings below it.
 
 use super::{Fitted, list};
-use crate::print::{counted, line};
+use crate::print::{counted, escape_line};
 use fitting::Measurements;
 
 /// Widest name of a region, in columns, before its row is broken.
@@ -45,10 +45,10 @@ fn heading(measured: &Measurements, all: &[Fitted]) -> String {
 
 fn name(one: &Fitted) -> String {
     let region = if one.region.is_empty() { "(all)" } else { &one.region };
-    let region = line(region);
+    let region = escape_line(region);
     match one.metric.as_str() {
         "" | "time" | "<default>" | "value" => region.into_owned(),
-        metric => format!("{region} [{}]", line(metric)),
+        metric => format!("{region} [{}]", escape_line(metric)),
     }
 }
 

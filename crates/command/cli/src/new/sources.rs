@@ -41,7 +41,7 @@ impl Sources {
     }
 
     /// Folder of the library's crate.
-    pub(super) fn krate(&self) -> anyhow::Result<String> {
+    pub(super) fn library_folder(&self) -> anyhow::Result<String> {
         text(&self.0.join(CRATE))
     }
 
@@ -96,8 +96,8 @@ fn installed() -> Option<PathBuf> {
 
 /// Working copy that this program was built from.
 fn built_from() -> PathBuf {
-    let krate = Path::new(env!("CARGO_MANIFEST_DIR"));
-    krate.ancestors().nth(3).unwrap_or(krate).to_owned()
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_folder.ancestors().nth(3).unwrap_or(crate_folder).to_owned()
 }
 
 /// Path of this program, which generates messages for a project.

@@ -24,8 +24,9 @@ const RUST: &[(&str, &str)] = &[
 
 /// Files of a project in Rust.
 pub(super) fn rust(name: &str, sources: &Sources) -> anyhow::Result<Vec<File>> {
-    let krate = sources.krate()?;
-    let mut files = named(RUST, name, &[("../../../crates/libraries/master-worker", &krate)]);
+    let crate_folder = sources.library_folder()?;
+    let mut files =
+        named(RUST, name, &[("../../../crates/libraries/master-worker", &crate_folder)]);
     // Versions with which the library was tested; `cargo` drops the ones that are not needed.
     files.push(("Cargo.lock".to_owned(), sources.lock()?));
     Ok(files)

@@ -14,7 +14,7 @@ use task_api::{Answer, Request};
 
 /// Longest time until a daemon answers: reading a long journal takes a while.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// File with the messages of a daemon in the background.
 /// Most bytes of the log that are shown when the daemon does not start.
 pub(super) const LOG: &str = "node.log";
@@ -73,7 +73,7 @@ fn wait(mut child: Child, folder: &Path, log: (File, u64)) -> anyhow::Result<Cli
             let why = format!("the daemon {how}; it said: {}", said(log));
             return Err(NoDaemon::because(why).into());
         }
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Log of a daemon: writes each sentence once in a while, and limits the whole.
 //!
 //! Strangers and faults cause messages, and the log lies beside the journal, whose disk it must not fill. So a sentence
-//! that was written recently is counted instead, as is everything beyond [`N_SAID_MAX`] sentences in a minute. A log in
+//! that was written recently is counted instead, as is everything beyond [`N_WRITTEN_MAX`] sentences in a minute. A log in
 //! a file is started anew when it is long; the previous part is kept.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Time in which a sentence is written once, and for which sentences are counted.
 const WINDOW: Duration = Duration::from_secs(60);
 /// Most sentences written in a [`WINDOW`].
-const N_SAID_MAX: u64 = 50;
+const N_WRITTEN_MAX: u64 = 50;
 /// Most bytes of a sentence; the rest is cut off.
 const SENTENCE_BYTES_MAX: usize = 2048;
 /// Most bytes of a log in a file, and of its previous part.
@@ -28,19 +28,19 @@ const BEFORE: &str = "1";
 pub(super) struct Log {
     /// File that standard error goes to, if it is the daemon's own.
     file: Option<PathBuf>,
-    pace: Mutex<Pace>,
+    limiter: Mutex<RateLimiter>,
 }
 
 impl Log {
     /// Makes a log on standard error; `file` is where that goes, if it is a file of this daemon alone.
     pub(super) fn new(file: Option<PathBuf>) -> Self {
-        Self { file, pace: Mutex::default() }
+        Self { file, limiter: Mutex::default() }
     }
 
     /// Writes a sentence, or counts it.
     pub(super) fn say(&self, sentence: &str) {
-        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines = pace.take(sentence, Instant::now());
+        let mut limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = limiter.take(sentence, Instant::now());
         if !lines.is_empty()
             && let Some(path) = &self.file
         {
@@ -81,15 +81,15 @@ fn before(path: &Path) -> PathBuf {
 
 /// Sentences written, and how often; time is an argument.
 #[derive(Debug, Default)]
-struct Pace {
+struct RateLimiter {
     began: Option<Instant>,
-    n_said: u64,
+    n_written: u64,
     /// Sentences of this window, and how often each was counted instead of written.
     repeats: HashMap<String, u64>,
     n_left_out: u64,
 }
 
-impl Pace {
+impl RateLimiter {
     /// Lines to write when `sentence` is logged.
     fn take(&mut self, sentence: &str, now: Instant) -> Vec<String> {
         let mut lines = Vec::new();
@@ -100,8 +100,8 @@ impl Pace {
         let sentence = shortened(sentence);
         if let Some(n_more) = self.repeats.get_mut(&sentence) {
             *n_more += 1;
-        } else if self.n_said < N_SAID_MAX {
-            self.n_said += 1;
+        } else if self.n_written < N_WRITTEN_MAX {
+            self.n_written += 1;
             self.repeats.insert(sentence.clone(), 0);
             lines.push(sentence);
         } else {
@@ -137,9 +137,9 @@ mod tests {
     /// `said` has sentences and the seconds at which they are logged.
     #[track_caller]
     fn check(said: &[(u64, &str)], expected: &[&str]) {
-        let (mut pace, start) = (Pace::default(), Instant::now());
+        let (mut limiter, start) = (RateLimiter::default(), Instant::now());
         let take = |(at_s, sentence): &(u64, &str)| {
-            pace.take(sentence, start + Duration::from_secs(*at_s))
+            limiter.take(sentence, start + Duration::from_secs(*at_s))
         };
         assert_eq!(said.iter().flat_map(take).collect::<Vec<_>>(), expected);
     }
@@ -156,13 +156,13 @@ mod tests {
     /// Garbage from the network made a log of 1.7 MB in 8 seconds.
     #[test]
     fn a_flood_of_sentences_is_a_few_lines() {
-        let (mut pace, now) = (Pace::default(), Instant::now());
+        let (mut limiter, now) = (RateLimiter::default(), Instant::now());
         let mut lines: Vec<_> =
-            (0..100_000).flat_map(|number| pace.take(&number.to_string(), now)).collect();
-        lines.extend(pace.take("later", now + WINDOW));
-        assert_eq!(lines.len(), usize::try_from(N_SAID_MAX).unwrap() + 2);
+            (0..100_000).flat_map(|number| limiter.take(&number.to_string(), now)).collect();
+        lines.extend(limiter.take("later", now + WINDOW));
+        assert_eq!(lines.len(), usize::try_from(N_WRITTEN_MAX).unwrap() + 2);
         assert_eq!(lines[lines.len() - 2], "99950 further messages were left out");
-        let long = pace.take(&"é".repeat(10_000), now + WINDOW);
+        let long = limiter.take(&"é".repeat(10_000), now + WINDOW);
         assert!(long[0].len() < SENTENCE_BYTES_MAX + 8);
     }
 

@@ -1,7 +1,7 @@
 //! Turns options into the addresses of a daemon and of the other nodes of its cluster.
 
 use super::key;
-use super::place::host;
+use super::location::host;
 use crate::exit::BadOption;
 use crate::watch::warn;
 use anyhow::{Context, anyhow};

@@ -1,7 +1,7 @@
 //! Options of `sintonia node start`.
 
+use super::location::StateOption;
 use super::network::NetworkOptions;
-use super::place::StateOption;
 use balancing_policies::{Domain, Rule};
 use clap::{Args, ValueEnum};
 use std::net::SocketAddr;

@@ -1,8 +1,8 @@
 //! `sintonia node start`: makes a daemon from options and runs it until it leaves.
 
+use super::location::own_name;
 use super::log::Log;
 use super::options::{CapacityOptions, Fsync, SpeedBy, StartOptions};
-use super::place::own_name;
 use super::{background, keeper, web};
 use crate::exit::{BadOption, NoDaemon};
 use crate::watch::warn;
@@ -24,7 +24,7 @@ use task_api::check_node_name;
 
 /// Runs a daemon, here or in the background.
 pub(super) fn start(options: &StartOptions) -> anyhow::Result<ExitCode> {
-    let folder = open_state(&options.state.place().folder()?).map_err(|error| failed(&error))?;
+    let folder = open_state(&options.state.location().folder()?).map_err(|error| failed(&error))?;
     refuse_second(&folder)?;
     if options.background {
         return background::start(&folder);
@@ -42,7 +42,7 @@ pub(super) fn start(options: &StartOptions) -> anyhow::Result<ExitCode> {
     leave_by_signals(daemon.stopper())?;
     say((&name, daemon.address()), &folder, page.as_deref(), options);
     daemon.run().map_err(|error| failed(&error))?;
-    web::forget(&folder);
+    web::remove_address(&folder);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -124,7 +124,7 @@ fn leave_by_signals(stopper: Stopper) -> anyhow::Result<()> {
 }
 
 fn serve_page(options: &StartOptions, folder: &Path) -> anyhow::Result<Option<String>> {
-    web::forget(folder);
+    web::remove_address(folder);
     let Some(address) = options.web else { return Ok(None) };
     let page = web::serve(address, folder);
     let page = page.map_err(|error| NoDaemon::because(format!("{error:#}")))?;
@@ -142,7 +142,7 @@ fn say((name, address): (&str, &str), folder: &Path, page: Option<&str>, options
     }
     warn(&format!("node `{name}` hears clients at `{}`", folder.join(SOCKET).display()));
     if let Some(page) = page {
-        let words = options.state.place().words("--node");
+        let words = options.state.location().words("--node");
         warn(&format!(
             "its page is at {page}; `sintonia nodes --web{words}` prints the address with its key"
         ));

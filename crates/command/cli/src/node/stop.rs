@@ -1,7 +1,7 @@
 //! `sintonia node stop`: makes the daemon leave the cluster and end.
 
-use super::place::StateOption;
-use super::talk;
+use super::location::StateOption;
+use super::requests;
 use clap::Args;
 use node_daemon::door::Client;
 use std::process::ExitCode;
@@ -28,10 +28,10 @@ pub(crate) struct StopOptions {
 
 /// Stops the daemon, and waits until it has ended.
 pub(super) fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
-    let place = options.state.running();
-    let mut client = talk::connect(&place)?;
+    let location = options.state.running();
+    let mut client = requests::connect(&location)?;
     let request = Request::Stop { now: options.now };
-    match talk::ask(&mut client, &request, &place)? {
+    match requests::ask(&mut client, &request, &location)? {
         Answer::Stopping { n_running: 0 } => {}
         Answer::Stopping { n_running } if options.now => {
             let tasks = crate::print::counted(n_running, "running task");
@@ -43,7 +43,7 @@ pub(super) fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
                 crate::print::counted(n_running, "task")
             );
         }
-        other => return Err(talk::unexpected(&other)),
+        other => return Err(requests::unexpected(&other)),
     }
     wait_for_end(client);
     Ok(ExitCode::SUCCESS)

@@ -18,13 +18,13 @@ use std::time::Duration;
 use task_api::{Answer, NodeStatus, Request};
 
 /// Time between two requests for the nodes.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// File in the daemon's folder that holds the address of its pages.
 const FILE: &str = "web";
 
 /// Nodes as they were last, and their history.
 #[derive(Default)]
-struct Seen {
+struct NodesView {
     node: String,
     nodes: Vec<NodeStatus>,
     history: History,
@@ -33,16 +33,18 @@ struct Seen {
 /// Serves the pages of the daemon that has this folder; returns their address without the key.
 pub(super) fn serve(address: SocketAddr, folder: &Path) -> anyhow::Result<String> {
     let key = WebKey::in_folder(folder)?;
-    let seen = Arc::new(Mutex::new(Seen::default()));
+    let nodes_view = Arc::new(Mutex::new(NodesView::default()));
     let site = {
-        let (seen, folder) = (Arc::clone(&seen), folder.to_owned());
-        move |path: &str, value: &dyn Fn(&str) -> Option<String>| page(&seen, &folder, path, value)
+        let (nodes_view, folder) = (Arc::clone(&nodes_view), folder.to_owned());
+        move |path: &str, value: &dyn Fn(&str) -> Option<String>| {
+            page(&nodes_view, &folder, path, value)
+        }
     };
     let address = web::serve(address, key, Arc::new(site))?;
     let looked_at = folder.to_owned();
     std::thread::Builder::new()
         .name("web-look".to_owned())
-        .spawn(move || look(&looked_at, &seen))?;
+        .spawn(move || poll(&looked_at, &nodes_view))?;
     let address = format!("http://{address}/");
     let mut file = OpenOptions::new();
     let file = file.create(true).write(true).truncate(true).mode(0o600).open(folder.join(FILE));
@@ -51,7 +53,7 @@ pub(super) fn serve(address: SocketAddr, folder: &Path) -> anyhow::Result<String
 }
 
 /// Removes the address of a page that an earlier daemon of this folder served.
-pub(super) fn forget(folder: &Path) {
+pub(super) fn remove_address(folder: &Path) {
     // Mostly there is no such file.
     fs::remove_file(folder.join(FILE)).ok();
 }
@@ -63,27 +65,31 @@ pub(crate) fn address(folder: &Path) -> Option<String> {
     Some(format!("{}?key={}", address.trim(), key.trim()))
 }
 
-fn look(folder: &Path, seen: &Mutex<Seen>) {
+fn poll(folder: &Path, nodes_view: &Mutex<NodesView>) {
     let mut client = None;
     loop {
         // After an error, as when the daemon starts or ends, the next turn connects again.
-        client = ask(client, folder, seen).ok();
-        std::thread::sleep(LOOK_EVERY);
+        client = ask(client, folder, nodes_view).ok();
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-fn ask(client: Option<Client>, folder: &Path, seen: &Mutex<Seen>) -> Result<Client, ClientError> {
+fn ask(
+    client: Option<Client>,
+    folder: &Path,
+    nodes_view: &Mutex<NodesView>,
+) -> Result<Client, ClientError> {
     let mut client = client.map_or_else(|| Client::connect(folder), Ok)?;
     if let Answer::Nodes { nodes } = client.ask(&Request::Nodes)? {
-        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.history.add(now_ms(), &nodes);
-        (seen.node, seen.nodes) = (client.node().to_owned(), nodes);
+        let mut nodes_view = nodes_view.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes_view.history.add(now_ms(), &nodes);
+        (nodes_view.node, nodes_view.nodes) = (client.node().to_owned(), nodes);
     }
     Ok(client)
 }
 
 fn page(
-    seen: &Mutex<Seen>,
+    nodes_view: &Mutex<NodesView>,
     folder: &Path,
     path: &str,
     value: &dyn Fn(&str) -> Option<String>,
@@ -91,8 +97,13 @@ fn page(
     let state = |after_ms| {
         // Asked before the lock is taken, so that other pages are not held up.
         let tasks = Client::connect(folder).and_then(|mut client| queues(&mut client));
-        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = PageState::new(&seen.node, seen.nodes.clone(), &seen.history, after_ms);
+        let nodes_view = nodes_view.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = PageState::new(
+            &nodes_view.node,
+            nodes_view.nodes.clone(),
+            &nodes_view.history,
+            after_ms,
+        );
         state.with_queues(tasks.unwrap_or_else(|_| Queues::default()))
     };
     match path {
@@ -103,10 +114,10 @@ fn page(
             Some(Page { kind: "application/json", text })
         }
         "/metrics" => {
-            let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-            let own = seen.nodes.iter().find(|node| node.node == seen.node)?;
+            let nodes_view = nodes_view.lock().unwrap_or_else(PoisonError::into_inner);
+            let own = nodes_view.nodes.iter().find(|node| node.node == nodes_view.node)?;
             let kind = "text/plain; version=0.0.4; charset=utf-8";
-            Some(Page { kind, text: balance::metrics(own, &seen.nodes) })
+            Some(Page { kind, text: balance::metrics(own, &nodes_view.nodes) })
         }
         _ => None,
     }

@@ -1,7 +1,7 @@
 //! `sintonia nodes --live`: asks the daemon again and again, and shows its answers.
 
-use crate::node::place::Place;
-use crate::node::talk;
+use crate::node::location::DaemonLocation;
+use crate::node::requests;
 use crate::tasks::now_ms;
 use crate::terminal::Terminal;
 use node_daemon::door::{Client, ClientError};
@@ -21,25 +21,25 @@ const LINE_EVERY: Duration = Duration::from_secs(1);
 const KEY_PATIENCE: Duration = Duration::from_millis(50);
 
 /// Shows the nodes until the user ends it.
-pub(super) fn show(place: &Place, terminal: Terminal) -> anyhow::Result<ExitCode> {
-    let client = talk::connect(place)?;
+pub(super) fn show(location: &DaemonLocation, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    let client = requests::connect(location)?;
     if std::io::stdout().is_terminal() {
-        view(client, place, terminal)
+        view(client, location, terminal)
     } else {
-        lines(client, place)
+        lines(client, location)
     }
 }
 
-fn lines(mut client: Client, place: &Place) -> anyhow::Result<ExitCode> {
+fn lines(mut client: Client, location: &DaemonLocation) -> anyhow::Result<ExitCode> {
     loop {
-        let nodes = nodes(&mut client).map_err(|error| talk::failure(error, place))?;
+        let nodes = nodes(&mut client).map_err(|error| requests::failure(error, location))?;
         let line = plain_line(now_ms(), &nodes);
         crate::print::result(&format!("{line}\n"))?;
         std::thread::sleep(LINE_EVERY);
     }
 }
 
-fn view(client: Client, place: &Place, terminal: Terminal) -> anyhow::Result<ExitCode> {
+fn view(client: Client, location: &DaemonLocation, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let mut view = ClusterView::new(client.node().to_owned(), terminal.stdout_style().color);
     let mut client = Some(client);
     let mut screen = LiveScreen::start(std::io::stdout())?;
@@ -47,12 +47,12 @@ fn view(client: Client, place: &Place, terminal: Terminal) -> anyhow::Result<Exi
     loop {
         if next_question <= Instant::now() {
             next_question = Instant::now() + ASK_EVERY;
-            match look(client.take(), place) {
+            match poll(client.take(), location) {
                 Ok((again, nodes, queues)) => {
                     client = Some(again);
                     view.update(now_ms(), nodes, queues);
                 }
-                Err(error) => view.trouble(format!("{:#}", talk::failure(error, place))),
+                Err(error) => view.trouble(format!("{:#}", requests::failure(error, location))),
             }
         }
         screen.frame(|frame| draw(frame, &view))?;
@@ -64,14 +64,14 @@ fn view(client: Client, place: &Place, terminal: Terminal) -> anyhow::Result<Exi
 }
 
 /// Nodes and queues; connects again to a daemon that was restarted.
-fn look(
+fn poll(
     client: Option<Client>,
-    place: &Place,
+    location: &DaemonLocation,
 ) -> Result<(Client, Vec<NodeStatus>, Queues), ClientError> {
-    let door = || place.door().map_err(|error| refused(&error));
+    let socket = || location.socket().map_err(|error| refused(&error));
     let mut client = match client {
         Some(client) => client,
-        None => Client::connect(&door()?)?,
+        None => Client::connect(&socket()?)?,
     };
     let nodes = nodes(&mut client)?;
     let queues = queues(&mut client)?;
@@ -106,7 +106,7 @@ fn in_state(client: &mut Client, state: TaskState) -> Result<Vec<TaskStatus>, Cl
 fn unexpected(answer: Answer) -> ClientError {
     match answer {
         Answer::Refused { sentence } => ClientError::Refused { sentence },
-        other => refused(&talk::unexpected(&other)),
+        other => refused(&requests::unexpected(&other)),
     }
 }
 

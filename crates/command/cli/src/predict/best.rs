@@ -1,6 +1,6 @@
 //! Finds the best number of processes: the fastest, the smallest that is fast enough, or the largest that is efficient.
 
-use super::Question;
+use super::PredictionContext;
 use crate::exit::BadOption;
 use crate::values::{self, Point, Values};
 use anyhow::{anyhow, ensure};
@@ -15,7 +15,7 @@ const BEYOND: f64 = 4.0;
 /// Options for the best value of a parameter.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "The best value of a parameter")]
-pub(crate) struct Wish {
+pub(crate) struct BestOptions {
     /// Find the best value of a parameter, among those of `--set`, or the whole numbers up to four times the largest
     /// measured one; by default the value with the least time
     #[arg(long, value_name = "NAME")]
@@ -33,7 +33,7 @@ fn positive(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "write a number above 0".to_owned())
 }
 
-impl Wish {
+impl BestOptions {
     /// Parameter whose best value is looked for.
     pub(crate) fn parameter(&self) -> Option<&str> {
         self.best.as_deref()
@@ -50,21 +50,21 @@ impl Wish {
 }
 
 /// Returns whether this program chooses the values to be tried.
-pub(super) fn is_free(wish: &Wish, set: &[Values]) -> bool {
-    wish.parameter().is_some_and(|name| set.iter().all(|values| values.name != name))
+pub(super) fn is_free(options: &BestOptions, set: &[Values]) -> bool {
+    options.parameter().is_some_and(|name| set.iter().all(|values| values.name != name))
 }
 
 /// Best value for one combination of the other parameters.
 pub(super) struct Best<'a> {
     pub(super) others: Point<'a>,
     /// `None` if no value meets the condition.
-    pub(super) found: Option<Found>,
+    pub(super) found: Option<BestValue>,
 }
 
 /// Value that meets the condition.
-pub(super) struct Found {
+pub(super) struct BestValue {
     pub(super) value: f64,
-    pub(super) said: Prediction,
+    pub(super) prediction: Prediction,
     /// Efficiency against the smallest value tried.
     pub(super) efficiency: f64,
     pub(super) core_hours: Option<f64>,
@@ -73,16 +73,16 @@ pub(super) struct Found {
 
 /// Finds the best value for each combination of the other parameters; empty if none was asked for.
 pub(super) fn best<'a>(
-    question: &Question<'_>,
+    context: &PredictionContext<'_>,
     set: &'a [Values],
 ) -> anyhow::Result<Vec<Best<'a>>> {
-    let wish = &question.options.wish;
-    let Some(name) = wish.parameter() else { return Ok(Vec::new()) };
+    let options = &context.options.best;
+    let Some(name) = options.parameter() else { return Ok(Vec::new()) };
     let (own, others): (Vec<&Values>, Vec<&Values>) =
         set.iter().partition(|values| values.name == name);
     let tried = match own.first() {
         Some(values) => values.values.clone(),
-        None => whole_numbers(question, name)?,
+        None => whole_numbers(context, name)?,
     };
     ensure!(
         tried.iter().all(|value| 0.0 < *value),
@@ -93,7 +93,7 @@ pub(super) fn best<'a>(
     sorted.sort_by(f64::total_cmp);
     let mut all = Vec::new();
     for point in values::points_of(&others)? {
-        let found = found(question, name, &sorted, &point)?;
+        let found = found(context, name, &sorted, &point)?;
         all.push(Best { others: point, found });
     }
     ensure!(
@@ -106,9 +106,9 @@ pub(super) fn best<'a>(
 }
 
 /// Whole numbers from 1 to [`BEYOND`] times the largest measured value.
-fn whole_numbers(question: &Question<'_>, name: &str) -> anyhow::Result<Vec<f64>> {
+fn whole_numbers(context: &PredictionContext<'_>, name: &str) -> anyhow::Result<Vec<f64>> {
     let ranges =
-        question.file.models.iter().flat_map(|model| model.parameters.iter().zip(&model.ranges));
+        context.file.models.iter().flat_map(|model| model.parameters.iter().zip(&model.ranges));
     let largest =
         ranges.filter(|(other, _)| *other == name).map(|(_, range)| range.high).fold(1.0, f64::max);
     let last = (BEYOND * largest).floor();
@@ -122,34 +122,34 @@ fn whole_numbers(question: &Question<'_>, name: &str) -> anyhow::Result<Vec<f64>
 }
 
 fn found(
-    question: &Question<'_>,
+    context: &PredictionContext<'_>,
     name: &str,
     tried: &[f64],
     others: &[(&str, f64)],
-) -> anyhow::Result<Option<Found>> {
+) -> anyhow::Result<Option<BestValue>> {
     let at = |value: f64| [others, &[(name, value)]].concat();
-    let mut said = Vec::new();
+    let mut predictions = Vec::new();
     for value in tried {
-        said.push((*value, question.total(&at(*value))?));
+        predictions.push((*value, context.total(&at(*value))?));
     }
-    let Some((first, at_first)) = said.first().copied() else { return Ok(None) };
+    let Some((first, at_first)) = predictions.first().copied() else { return Ok(None) };
     // A program that takes no time is fully efficient.
-    let efficiency = |(value, said): &(f64, Prediction)| {
-        let efficiency = first * at_first.value / (value * said.value);
+    let efficiency = |(value, prediction): &(f64, Prediction)| {
+        let efficiency = first * at_first.value / (value * prediction.value);
         if efficiency.is_finite() { efficiency } else { 1.0 }
     };
-    let wish = &question.options.wish;
-    let chosen = match (wish.target_time, wish.efficiency) {
-        (Some(time_s), _) => said.iter().find(|(_, said)| said.value <= time_s),
-        (None, Some(share)) => said.iter().rev().find(|one| share <= efficiency(one)),
-        (None, None) => said.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value)),
+    let options = &context.options.best;
+    let chosen = match (options.target_time, options.efficiency) {
+        (Some(time_s), _) => predictions.iter().find(|(_, prediction)| prediction.value <= time_s),
+        (None, Some(share)) => predictions.iter().rev().find(|one| share <= efficiency(one)),
+        (None, None) => predictions.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value)),
     };
     let Some(chosen) = chosen else { return Ok(None) };
     let point = at(chosen.0);
-    let row = question.row(&point)?;
-    Ok(Some(Found {
+    let row = context.row(&point)?;
+    Ok(Some(BestValue {
         value: chosen.0,
-        said: chosen.1,
+        prediction: chosen.1,
         efficiency: efficiency(chosen),
         core_hours: row.core_hours,
         warnings: row.warnings.iter().map(ToString::to_string).collect(),

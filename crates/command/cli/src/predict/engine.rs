@@ -10,7 +10,7 @@ mod list;
 mod smpi;
 mod text;
 
-use super::{PredictOptions, Shown};
+use super::{PredictOptions, PredictOutputOptions};
 use crate::exit::BadOption;
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
@@ -61,7 +61,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Results of an evaluation.
-struct Answer<'a> {
+struct EngineResult<'a> {
     run: &'a Path,
     machine_name: &'a str,
     input: Input,
@@ -83,7 +83,7 @@ impl EngineOptions {
 pub(super) fn predict(
     run: &Path,
     options: &EngineOptions,
-    shown: &Shown,
+    output: &PredictOutputOptions,
 ) -> anyhow::Result<ExitCode> {
     let input = Input::read(run, options)?;
     let (machine_name, machine) = match &options.machine {
@@ -104,27 +104,27 @@ pub(super) fn predict(
         Engine::Composed => None,
         Engine::Smpi => Some(smpi::replay(&input, &machine, options.at_most)?),
     };
-    let answer = Answer { run, machine_name, input, engine, composed, limits_s, replay };
+    let result = EngineResult { run, machine_name, input, engine, composed, limits_s, replay };
     let text =
-        if shown.json { format!("{:#}\n", list::as_json(&answer)) } else { text::text(&answer) };
+        if output.json { format!("{:#}\n", list::as_json(&result)) } else { text::text(&result) };
     crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Checks that no option for models is given: a run has no parameters and no models.
 pub(super) fn check_alone(options: &PredictOptions) -> anyhow::Result<()> {
-    let shown = &options.shown;
-    let wishes = [
+    let output = &options.output;
+    let unsupported = [
         ("--set", !options.set.is_empty()),
         ("--metric", options.metric.is_some()),
         ("--region", !options.region.is_empty()),
-        ("--best", options.wish.parameter().is_some()),
-        ("--csv", shown.csv.is_some()),
-        ("--plot", shown.plot.is_some()),
-        ("--cost", shown.cost),
-        ("--processes", shown.processes.is_some()),
+        ("--best", options.best.parameter().is_some()),
+        ("--csv", output.csv.is_some()),
+        ("--plot", output.plot.is_some()),
+        ("--cost", output.cost),
+        ("--processes", output.processes.is_some()),
     ];
-    let wrong = wishes.iter().find(|(_, is_there)| *is_there);
+    let wrong = unsupported.iter().find(|(_, is_there)| *is_there);
     wrong.map_or(Ok(()), |(name, _)| {
         let text = format!(
             "`{name}` asks models, and `--engine` and `--machine` a recorded run; with `--graph` models are composed on \
@@ -135,8 +135,8 @@ pub(super) fn check_alone(options: &PredictOptions) -> anyhow::Result<()> {
 }
 
 /// Name of the machine that was asked for, and the machine.
-pub(super) fn machine_of(wish: Option<&str>) -> anyhow::Result<(&str, Machine)> {
-    wish.map_or_else(|| Ok(default_machine(1)), |name| Ok((name, machine(name)?)))
+pub(super) fn machine_of(name: Option<&str>) -> anyhow::Result<(&str, Machine)> {
+    name.map_or_else(|| Ok(default_machine(1)), |name| Ok((name, machine(name)?)))
 }
 
 /// Reads a machine from a file; without such a file, takes the described machine of this name.

@@ -1,18 +1,22 @@
 //! Writes predictions as lists for other programs: JSON and CSV.
 
 use super::best::Best;
-use super::{Question, Row};
+use super::{PredictionContext, Row};
 use fitting::Prediction;
 use fitting::formats::csv::quoted;
 use serde_json::{Map, Value, json};
 
 /// JSON object with `predictions`: for each point the whole program, with region null, then its regions.
-pub(super) fn as_json(question: &Question<'_>, rows: &[Row<'_>], best: &[Best<'_>]) -> Value {
+pub(super) fn as_json(
+    context: &PredictionContext<'_>,
+    rows: &[Row<'_>],
+    best: &[Best<'_>],
+) -> Value {
     let mut predictions = Vec::new();
     for row in rows {
         let parameters = parameters(&row.at);
         let warnings: Vec<String> = row.warnings.iter().map(ToString::to_string).collect();
-        let mut total = prediction(question, Value::Null, &parameters, row.total);
+        let mut total = prediction(context, Value::Null, &parameters, row.total);
         total["share"] = json!(1.0);
         total["role"] = json!(row.role);
         total["warnings"] = json!(warnings);
@@ -21,15 +25,15 @@ pub(super) fn as_json(question: &Question<'_>, rows: &[Row<'_>], best: &[Best<'_
         }
         predictions.push(total);
         for region in &row.regions {
-            let mut one = prediction(question, json!(region.name), &parameters, region.said);
+            let mut one = prediction(context, json!(region.name), &parameters, region.prediction);
             one["share"] = json!(region.share);
             one["warnings"] = json!(region.warnings);
             predictions.push(one);
         }
     }
-    let rate = question.file.rate(question.metric);
-    let mut all = json!({ "metric": question.metric, "rate": rate, "predictions": predictions });
-    if let Some(name) = question.options.wish.parameter() {
+    let rate = context.file.rate(context.metric);
+    let mut all = json!({ "metric": context.metric, "rate": rate, "predictions": predictions });
+    if let Some(name) = context.options.best.parameter() {
         all["best"] = best.iter().map(|best| of_best(name, best)).collect();
     }
     all
@@ -48,18 +52,18 @@ fn number(value: f64) -> Value {
 }
 
 fn prediction(
-    question: &Question<'_>,
+    context: &PredictionContext<'_>,
     region: Value,
     parameters: &Value,
-    said: Prediction,
+    predicted: Prediction,
 ) -> Value {
     json!({
         "region": region,
-        "metric": question.metric,
+        "metric": context.metric,
         "parameters": parameters,
-        "value": said.value,
-        "low": said.low,
-        "high": said.high,
+        "value": predicted.value,
+        "low": predicted.low,
+        "high": predicted.high,
     })
 }
 
@@ -69,9 +73,9 @@ fn of_best(name: &str, best: &Best<'_>) -> Value {
         "parameter": name,
         "parameters": parameters(&best.others),
         "best": found.map(|found| number(found.value)),
-        "value": found.map(|found| found.said.value),
-        "low": found.map(|found| found.said.low),
-        "high": found.map(|found| found.said.high),
+        "value": found.map(|found| found.prediction.value),
+        "low": found.map(|found| found.prediction.low),
+        "high": found.map(|found| found.prediction.high),
         "efficiency": found.map(|found| found.efficiency),
         "core_hours": found.and_then(|found| found.core_hours),
         "warnings": found.map(|found| &found.warnings),
@@ -79,13 +83,13 @@ fn of_best(name: &str, best: &Best<'_>) -> Value {
 }
 
 /// CSV row for each point and region; the region of the whole program is empty.
-pub(super) fn as_csv(question: &Question<'_>, rows: &[Row<'_>]) -> String {
+pub(super) fn as_csv(context: &PredictionContext<'_>, rows: &[Row<'_>]) -> String {
     let names: Vec<&str> =
         rows.first().map_or(Vec::new(), |row| row.at.iter().map(|(name, _)| *name).collect());
     let mut text = "region,metric".to_owned();
     names.iter().for_each(|name| text += &format!(",{}", quoted(name)));
     text += ",value,low,high,share\n";
-    let metric = quoted(question.metric);
+    let metric = quoted(context.metric);
     for row in rows {
         let at: String = row.at.iter().map(|(_, value)| format!(",{value}")).collect();
         let mut add = |region: &str, Prediction { value, low, high }, share: Option<f64>| {
@@ -93,7 +97,7 @@ pub(super) fn as_csv(question: &Question<'_>, rows: &[Row<'_>]) -> String {
             text += &format!("{},{metric}{at},{value},{low},{high},{share}\n", quoted(region));
         };
         add("", row.total, Some(1.0));
-        row.regions.iter().for_each(|region| add(&region.name, region.said, region.share));
+        row.regions.iter().for_each(|region| add(&region.name, region.prediction, region.share));
     }
     text
 }

@@ -1,7 +1,7 @@
 //! Prints predictions for people: one point region by region, or many points as rows with a plot beside them.
 
 use super::best::Best;
-use super::{Question, Row, short};
+use super::{PredictionContext, Row, short};
 use crate::fit::wrapped;
 use fitting::Warning;
 
@@ -14,17 +14,17 @@ const N_NAME_MAX: usize = 44;
 
 /// Text of all predictions that were asked for.
 pub(super) fn table(
-    question: &Question<'_>,
+    context: &PredictionContext<'_>,
     rows: &[Row<'_>],
     best: &[Best<'_>],
     n_columns: usize,
 ) -> String {
     let mut text = match rows {
         [] => String::new(),
-        [one] => point(question, one),
-        many => points(question, many),
+        [one] => point(context, one),
+        many => points(context, many),
     };
-    text += &of_best(question, best);
+    text += &of_best(context, best);
     let all: Vec<Warning> = rows.iter().flat_map(|row| row.warnings.clone()).collect();
     let of_best =
         best.iter().filter_map(|best| best.found.as_ref()).flat_map(|found| found.warnings.clone());
@@ -56,22 +56,23 @@ fn percent(rate: f64) -> String {
 }
 
 /// Table of one point, with all its regions.
-fn point(question: &Question<'_>, row: &Row<'_>) -> String {
+fn point(context: &PredictionContext<'_>, row: &Row<'_>) -> String {
     let at: Vec<String> = row.at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let names = row.regions.iter().map(|region| region.name.chars().count().min(N_NAME_MAX));
     let width = names.max().unwrap_or(0).max("the program".len());
-    let interval = format!("INTERVAL ({})", percent(question.file.rate(question.metric)));
+    let interval = format!("INTERVAL ({})", percent(context.file.rate(context.metric)));
     let mut text = format!("at {}\n\n", at.join(", "));
     text += &format!("{:width$}  {:>11}  {interval:>25}  {:>7}\n", "REGION", "PREDICTED", "SHARE");
-    let mut line = |name: &str, said: fitting::Prediction, share: &str| {
-        let [value, low, high] = [said.value, said.low, said.high].map(|it| question.with_unit(it));
+    let mut line = |name: &str, prediction: fitting::Prediction, share: &str| {
+        let [value, low, high] =
+            [prediction.value, prediction.low, prediction.high].map(|it| context.with_unit(it));
         let interval = format!("{low} to {high}");
         let row = format!("{:width$}  {value:>11}  {interval:>25}  {share:>7}", cut(name));
         text += &(row.trim_end().to_owned() + "\n");
     };
     for region in &row.regions {
         let share = region.share.map_or(String::new(), |share| format!("{:.1} %", 100.0 * share));
-        line(&region.name, region.said, &share);
+        line(&region.name, region.prediction, &share);
     }
     line("the program", row.total, "");
     if let Some(role) = &row.role {
@@ -84,7 +85,7 @@ fn point(question: &Question<'_>, row: &Row<'_>) -> String {
 }
 
 fn cut(name: &str) -> String {
-    let name = &*crate::print::line(name);
+    let name = &*crate::print::escape_line(name);
     if name.is_empty() {
         return "(all)".to_owned();
     }
@@ -97,7 +98,7 @@ fn cut(name: &str) -> String {
 }
 
 /// Table of the whole program at many points.
-fn points(question: &Question<'_>, rows: &[Row<'_>]) -> String {
+fn points(context: &PredictionContext<'_>, rows: &[Row<'_>]) -> String {
     let names: Vec<&str> = rows[0].at.iter().map(|(name, _)| *name).collect();
     let cell = |row: &Row<'_>, idx: usize| row.at[idx].1.to_string();
     let width_of = |(idx, name): (usize, &&str)| {
@@ -108,7 +109,7 @@ fn points(question: &Question<'_>, rows: &[Row<'_>]) -> String {
     for (name, width) in names.iter().zip(&widths) {
         text += &format!("{name:>width$}  ");
     }
-    let interval = format!("INTERVAL ({})", percent(question.file.rate(question.metric)));
+    let interval = format!("INTERVAL ({})", percent(context.file.rate(context.metric)));
     text += &format!("{:>11}  {interval:>25}", "PREDICTED");
     if rows[0].core_hours.is_some() {
         text += &format!("  {:>10}", "CORE-HOURS");
@@ -120,7 +121,7 @@ fn points(question: &Question<'_>, rows: &[Row<'_>]) -> String {
             text += &format!("{:>width$}  ", cell(row, idx));
         }
         let [value, low, upper] =
-            [row.total.value, row.total.low, row.total.high].map(|it| question.with_unit(it));
+            [row.total.value, row.total.low, row.total.high].map(|it| context.with_unit(it));
         text += &format!("{value:>11}  {:>25}", format!("{low} to {upper}"));
         if let Some(core_hours) = row.core_hours {
             text += &format!("  {:>10}", short(core_hours));
@@ -150,10 +151,10 @@ fn mark(row: &Row<'_>, high: f64) -> String {
     (0..N_PLOT).map(letter).collect::<String>().trim_end().to_owned()
 }
 
-fn of_best(question: &Question<'_>, best: &[Best<'_>]) -> String {
-    let wish = &question.options.wish;
-    let Some(name) = wish.parameter() else { return String::new() };
-    let mut text = format!("\nBest `{name}`, {}:\n", wish.in_words());
+fn of_best(context: &PredictionContext<'_>, best: &[Best<'_>]) -> String {
+    let options = &context.options.best;
+    let Some(name) = options.parameter() else { return String::new() };
+    let mut text = format!("\nBest `{name}`, {}:\n", options.in_words());
     for Best { others, found } in best {
         let at: Vec<String> =
             others.iter().map(|(name, value)| format!("{name} = {value}")).collect();
@@ -161,8 +162,9 @@ fn of_best(question: &Question<'_>, best: &[Best<'_>]) -> String {
         text += &match found {
             None => format!("  {at}none reaches it\n"),
             Some(found) => {
-                let [value, low, high] = [found.said.value, found.said.low, found.said.high]
-                    .map(|it| question.with_unit(it));
+                let [value, low, high] =
+                    [found.prediction.value, found.prediction.low, found.prediction.high]
+                        .map(|it| context.with_unit(it));
                 let cost = found
                     .core_hours
                     .map_or(String::new(), |it| format!(", {} core-hours", short(it)));

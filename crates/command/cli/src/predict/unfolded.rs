@@ -72,7 +72,7 @@ impl FromStr for Named {
 type Amounts = BTreeMap<(&'static str, String), Prediction>;
 
 /// What is to be predicted, and from what.
-struct Question<'a> {
+struct GraphPrediction<'a> {
     options: &'a GraphOptions,
     graph: Graph,
     file: ModelFile,
@@ -81,7 +81,7 @@ struct Question<'a> {
 }
 
 /// Input of one evaluation.
-struct Asked<'a> {
+struct EvaluationInput<'a> {
     parameters: &'a BTreeMap<String, f64>,
     n_ranks: usize,
     amounts: &'a Amounts,
@@ -113,7 +113,7 @@ impl GraphOptions {
 pub(super) fn predict(options: &PredictOptions) -> anyhow::Result<ExitCode> {
     let names: Vec<&str> = options.set.iter().map(|values| values.name.as_str()).collect();
     let its = &options.graph;
-    let question = Question {
+    let prediction = GraphPrediction {
         options: its,
         graph: crate::graph::of_sources(&its.graph)?,
         file: input::models(&options.models, &names)?,
@@ -121,13 +121,13 @@ pub(super) fn predict(options: &PredictOptions) -> anyhow::Result<ExitCode> {
         ranks: Expression::read(&its.ranks).context(BadOption)?,
     };
     ensure!(
-        question.file.models.iter().any(|model| model.metric == "computation"),
+        prediction.file.models.iter().any(|model| model.metric == "computation"),
         "the models have no metric `computation`, which is composed along the graph: fit all metrics of an experiment"
     );
     let points = values::points(&options.set)?;
     let rows =
-        points.iter().map(|point| question.row(point)).collect::<anyhow::Result<Vec<_>>>()?;
-    let text = if options.shown.json {
+        points.iter().map(|point| prediction.row(point)).collect::<anyhow::Result<Vec<_>>>()?;
+    let text = if options.output.json {
         format!("{:#}\n", as_json(&rows))
     } else {
         rows.iter().map(table).collect()
@@ -136,7 +136,7 @@ pub(super) fn predict(options: &PredictOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-impl Question<'_> {
+impl GraphPrediction<'_> {
     fn row<'b>(&self, point: &Point<'b>) -> anyhow::Result<Row<'b>> {
         let parameters: BTreeMap<String, f64> =
             point.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
@@ -151,20 +151,27 @@ impl Question<'_> {
         let amounts = self.amounts(point)?;
         let seed = self.options.seed;
         let at = |end: fn(&Prediction) -> f64, seed| {
-            self.composed(&Asked { parameters: &parameters, n_ranks, amounts: &amounts, end, seed })
+            self.composed(&EvaluationInput {
+                parameters: &parameters,
+                n_ranks,
+                amounts: &amounts,
+                end,
+                seed,
+            })
         };
-        let (composed, notes) = at(|said| said.value, seed)?;
-        let [low, high] = [at(|said| said.low, seed)?.0, at(|said| said.high, seed)?.0];
+        let (composed, notes) = at(|predicted| predicted.value, seed)?;
+        let [low, high] =
+            [at(|predicted| predicted.low, seed)?.0, at(|predicted| predicted.high, seed)?.0];
         let mut totals_s = vec![composed.total_s];
         for draw in 1..self.options.draws {
             let seed = seed.map(|seed| seed.wrapping_add(draw));
-            totals_s.push(at(|said| said.value, seed)?.0.total_s);
+            totals_s.push(at(|predicted| predicted.value, seed)?.0.total_s);
         }
-        let drawn = Drawn::of(totals_s);
+        let draws = DrawStatistics::of(totals_s);
         // The intervals of the models extend that of the draws at its ends.
-        let low_s = drawn.low_s * (low.total_s / composed.total_s).min(1.0);
-        let high_s = drawn.high_s * (high.total_s / composed.total_s).max(1.0);
-        let total_s = drawn.mean_s;
+        let low_s = draws.low_s * (low.total_s / composed.total_s).min(1.0);
+        let high_s = draws.high_s * (high.total_s / composed.total_s).max(1.0);
+        let total_s = draws.mean_s;
         Ok(Row { at: point.clone(), n_ranks, composed, total_s, low_s, high_s, notes })
     }
 
@@ -179,19 +186,19 @@ impl Question<'_> {
                 _ => continue,
             };
             let parts: Vec<&str> = model.region.splitn(3, "->").take(2).collect();
-            let said = model.value(point)?;
+            let predicted = model.value(point)?;
             let nothing = Prediction { value: 0.0, low: 0.0, high: 0.0 };
             let sum = amounts.entry((metric, parts.join("->"))).or_insert(nothing);
-            sum.value += said.value;
-            sum.low += said.low;
-            sum.high += said.high;
+            sum.value += predicted.value;
+            sum.low += predicted.low;
+            sum.high += predicted.high;
         }
         Ok(amounts)
     }
 
     /// Evaluates the program at a point.
-    fn composed(&self, asked: &Asked<'_>) -> anyhow::Result<(Outcome, Vec<String>)> {
-        let Asked { parameters, n_ranks, amounts, end, seed } = *asked;
+    fn composed(&self, input: &EvaluationInput<'_>) -> anyhow::Result<(Outcome, Vec<String>)> {
+        let EvaluationInput { parameters, n_ranks, amounts, end, seed } = *input;
         let value_of = |name: &str, rank: u32| {
             let Some(named) = self.options.names.iter().find(|named| named.name == name) else {
                 return parameters.get(name).copied();
@@ -205,13 +212,13 @@ impl Question<'_> {
             let metric = if amount == Amount::Computation { "computation" } else { "bytes" };
             let label = node.label()?;
             let region = |role: &str| format!("{role}->{label}");
-            let said = [&role.name, &role.ranks]
+            let predicted = [&role.name, &role.ranks]
                 .into_iter()
                 .find_map(|role| amounts.get(&(metric, region(role))).copied());
-            if said.is_none() && amount == Amount::Computation && is_timed(node) {
+            if predicted.is_none() && amount == Amount::Computation && is_timed(node) {
                 unknown.borrow_mut().insert(region(&role.name));
             }
-            said.map(|said| end(&said).max(0.0))
+            predicted.map(|predicted| end(&predicted).max(0.0))
         };
         let setting = Setting { n_ranks, value_of: &value_of, amount_of: &amount_of, seed };
         let unfolded = unfold(&self.graph, &setting)?;
@@ -226,13 +233,13 @@ impl Question<'_> {
 }
 
 /// Mean and interval of the times of several draws.
-struct Drawn {
+struct DrawStatistics {
     mean_s: f64,
     low_s: f64,
     high_s: f64,
 }
 
-impl Drawn {
+impl DrawStatistics {
     fn of(mut totals_s: Vec<f64>) -> Self {
         totals_s.sort_by(f64::total_cmp);
         let last = totals_s.len() - 1;

@@ -31,7 +31,7 @@ pub(super) fn report(
     };
     if let Some(path) = &options.html {
         let page = report::html::resizes(&lines.resizes, &folder.display().to_string());
-        crate::picture::write(path, &page)?;
+        crate::result_file::write(path, &page)?;
     }
     crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -65,7 +65,7 @@ pub(crate) enum Output {
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    passing_on: Option<PassingOn>,
+    forwarder: Option<SignalForwarder>,
 }
 
 impl Running {
@@ -76,7 +76,7 @@ impl Running {
         output: Output,
     ) -> io::Result<Self> {
         let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
-        let passing_on = PassingOn::prepare().ok();
+        let forwarder = SignalForwarder::prepare().ok();
         let mut command = Command::new(program);
         command.args(arguments).envs(variables.iter().map(|(name, value)| (name, value)));
         if output == Output::Piped {
@@ -88,8 +88,8 @@ impl Running {
         signals::as_found(&mut command);
         let child = command.spawn()?;
         signals::command_runs(Pid::from_child(&child));
-        passing_on.iter().for_each(|passing_on| passing_on.begin(Pid::from_child(&child)));
-        Ok(Self { child, passing_on })
+        forwarder.iter().for_each(|forwarder| forwarder.begin(Pid::from_child(&child)));
+        Ok(Self { child, forwarder })
     }
 
     /// Reading ends of the command's pipes, for `Output::Piped`.
@@ -105,8 +105,8 @@ impl Running {
         }
         let ending = Ending { status: status.ok() };
         signals::command_ended(ending.code());
-        if let Some(passing_on) = self.passing_on {
-            passing_on.end();
+        if let Some(forwarder) = self.forwarder {
+            forwarder.end();
         }
         ending
     }
@@ -114,20 +114,20 @@ impl Running {
 
 /// Thread that passes signals on to the command.
 #[derive(Debug)]
-struct PassingOn {
+struct SignalForwarder {
     signals: Handle,
     to: SyncSender<Pid>,
     thread: JoinHandle<()>,
 }
 
-impl PassingOn {
+impl SignalForwarder {
     /// Catches the signals, once a thread is there to pass them on.
     fn prepare() -> io::Result<Self> {
         let (hand_over, taken) = sync_channel(1);
         let (to, command) = sync_channel(1);
         let thread = Builder::new().name("signals".to_owned()).spawn(move || {
             if let Ok(signals) = taken.recv() {
-                pass_on(signals, &command);
+                forward(signals, &command);
             }
         })?;
         let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
@@ -149,7 +149,7 @@ impl PassingOn {
     }
 }
 
-fn pass_on(mut signals: SignalsInfo<WithOrigin>, command: &Receiver<Pid>) {
+fn forward(mut signals: SignalsInfo<WithOrigin>, command: &Receiver<Pid>) {
     let Ok(pid) = command.recv() else { return };
     for origin in signals.forever().filter(is_for_us_alone) {
         if let Some(signal) = Signal::from_named_raw(origin.signal) {

@@ -6,12 +6,12 @@ mod progress;
 mod table;
 
 use crate::exit::BadOption;
-use crate::picture;
+use crate::result_file;
 use ::balancing_policies::{Domain, Policy};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use described::Described;
-use progress::Shown;
+use progress::ProgressLine;
 use serde_json::{Value, json};
 use simulator::balance::{Outcome, Scenario, central_s, simulate};
 use std::path::PathBuf;
@@ -78,7 +78,7 @@ pub(crate) fn balance(options: &BalanceOptions) -> anyhow::Result<ExitCode> {
     let rows = rows(&scenario, &options.compare, described.domain)?;
     let central_s = central_s(&scenario);
     if let Some(path) = &options.plot {
-        picture::write(path, &plot::picture(&table::heading(&scenario, &rows), &rows))?;
+        result_file::write(path, &plot::picture(&table::heading(&scenario, &rows), &rows))?;
     }
     write(&if options.json {
         as_json(&rows, central_s, !options.compare.is_empty())
@@ -99,7 +99,7 @@ fn rows(
 ) -> anyhow::Result<Vec<Row>> {
     let own = [scenario.policy];
     let policies = if compared.is_empty() { &own[..] } else { compared };
-    let mut shown = Shown::new(policies.len());
+    let mut progress_line = ProgressLine::new(policies.len());
     let row = |policy: &Policy| {
         let mut policy = *policy;
         // `--domain` applies to policies that name none.
@@ -107,8 +107,8 @@ fn rows(
             policy.domain = domain;
         }
         let scenario = Scenario { policy, ..scenario.clone() };
-        let outcome = simulate(&scenario, &mut |progress| shown.show(&policy, progress));
-        shown.next();
+        let outcome = simulate(&scenario, &mut |progress| progress_line.show(&policy, progress));
+        progress_line.next();
         let outcome = outcome.map_err(|error| anyhow!(error).context(BadOption))?;
         Ok(Row { policy, outcome })
     };

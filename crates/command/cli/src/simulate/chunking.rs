@@ -2,7 +2,7 @@
 
 use crate::exit::BadOption;
 use crate::files;
-use crate::picture;
+use crate::result_file;
 use crate::simulate::{plot, table};
 use ::chunking::PolicySpec;
 use anyhow::{Context, ensure};
@@ -147,7 +147,7 @@ pub(crate) fn chunking(options: &ChunkingOptions) -> anyhow::Result<ExitCode> {
     let outcomes: Vec<Outcome> = specs.iter().map(|spec| simulate(&scenario, spec, keep)).collect();
     if let Some(path) = &options.plot {
         let drawn = plot::picture(&table::heading(&scenario), &outcomes, &spans);
-        picture::write(path, &drawn)?;
+        result_file::write(path, &drawn)?;
     }
     let text = if options.json { as_json(&outcomes) } else { table::table(&scenario, &outcomes) };
     crate::print::result(&text)?;

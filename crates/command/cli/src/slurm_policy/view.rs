@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// State of the programs that is kept between decisions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct PolicyState {
     programs: BTreeMap<u64, Program>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Decision {
 
 /// Program's answer to a wish of this policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Answered {
+pub(super) struct ProgramAnswer {
     pub(super) name: String,
     pub(super) program: String,
     pub(super) size: u32,
@@ -54,16 +54,20 @@ pub(super) struct Answered {
 /// Time after which an unanswered wish is forgotten.
 const FORGET_S: f64 = 600.0;
 
-impl Memory {
+impl PolicyState {
     /// Records the answers of programs; returns the new ones.
-    pub(super) fn hear(&mut self, programs: &[JobStatus], now_s: f64) -> Vec<Answered> {
+    pub(super) fn record_answers(
+        &mut self,
+        programs: &[JobStatus],
+        now_s: f64,
+    ) -> Vec<ProgramAnswer> {
         let jobs: Vec<u64> = programs.iter().filter_map(|status| status.slurm_job).collect();
         self.programs.retain(|job, _| jobs.contains(job));
-        let heard = programs.iter().filter_map(|status| self.hear_one(status, now_s));
-        heard.collect()
+        let answers = programs.iter().filter_map(|status| self.record_answer(status, now_s));
+        answers.collect()
     }
 
-    fn hear_one(&mut self, status: &JobStatus, now_s: f64) -> Option<Answered> {
+    fn record_answer(&mut self, status: &JobStatus, now_s: f64) -> Option<ProgramAnswer> {
         let program = self.programs.entry(status.slurm_job?).or_default();
         let wished = program.wished?;
         if FORGET_S < now_s - wished.at_s {
@@ -77,11 +81,11 @@ impl Memory {
         }
         let (name, program) = (status.job.clone(), status.program.clone());
         let (outcome, sentence) = (answer.outcome, answer.sentence.clone());
-        Some(Answered { name, program, size: status.size, outcome, sentence })
+        Some(ProgramAnswer { name, program, size: status.size, outcome, sentence })
     }
 
     /// Records that a program was sent a wish.
-    pub(super) fn note(&mut self, decision: &Decision, id: u64, now_s: f64) {
+    pub(super) fn record_request(&mut self, decision: &Decision, id: u64, now_s: f64) {
         let (job, n_nodes) = (decision.change.job, decision.change.to);
         let program = self.programs.entry(job).or_default();
         program.wished = Some(Wished { id, n_nodes, at_s: now_s });
@@ -127,8 +131,9 @@ impl Memory {
             match (job.state.as_str(), status) {
                 ("RUNNING", Some(status)) => {
                     let program = self.programs.get(&job.job).cloned().unwrap_or_default();
-                    let malleable = program.malleable(job, status, lent(queue, job.job), now_s);
-                    let range = malleable.range.filter(|_| !program.is_at_peace(rules, now_s));
+                    let malleable =
+                        program.malleable(job, status, companion_nodes(queue, job.job), now_s);
+                    let range = malleable.range.filter(|_| !program.is_backing_off(rules, now_s));
                     Some(RunningJob { range, ..malleable })
                 }
                 // Its nodes are about to be free.
@@ -147,15 +152,15 @@ impl Memory {
 }
 
 impl Program {
-    /// `n_lent` is the number of nodes of its companion jobs.
+    /// `n_companion_nodes` is the number of nodes of its companion jobs.
     fn malleable(
         &self,
         job: &QueuedJob,
         status: &JobStatus,
-        n_lent: u32,
+        n_companion_nodes: u32,
         now_s: f64,
     ) -> RunningJob {
-        let n_nodes = job.n_nodes + n_lent;
+        let n_nodes = job.n_nodes + n_companion_nodes;
         // Nodes that its ranks need now: a node that they have left is about to be given back.
         let n_needed = status.size.div_ceil(slots(status)).max(job.n_nodes);
         let n_nodes_soon = match (self.wished, status.state) {
@@ -174,15 +179,15 @@ impl Program {
     }
 
     /// True while the program is left alone, because it refused.
-    fn is_at_peace(&self, rules: &QueueRules, now_s: f64) -> bool {
+    fn is_backing_off(&self, rules: &QueueRules, now_s: f64) -> bool {
         self.refused_s.is_some_and(|at_s| now_s - at_s < rules.calm_s)
     }
 }
 
 /// Number of nodes of the companions of a job.
-fn lent(queue: &Queue, job: u64) -> u32 {
-    let lent = queue.jobs.iter().filter(|other| other.companion_of() == Some(job));
-    lent.filter(|other| other.state == "RUNNING").map(|other| other.n_nodes).sum()
+fn companion_nodes(queue: &Queue, job: u64) -> u32 {
+    let companions = queue.jobs.iter().filter(|other| other.companion_of() == Some(job));
+    companions.filter(|other| other.state == "RUNNING").map(|other| other.n_nodes).sum()
 }
 
 fn rigid(job: &QueuedJob) -> RunningJob {

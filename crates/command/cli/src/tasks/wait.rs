@@ -5,8 +5,8 @@
 //! - If the daemon is restarted meanwhile, it is asked again; the end of each task is printed once.
 
 use crate::exit::NotWritten;
-use crate::node::place::Place;
-use crate::node::talk;
+use crate::node::location::DaemonLocation;
+use crate::node::requests;
 use anyhow::Context;
 use node_daemon::door::{Client, ClientError};
 use signal_hook::consts::SIGINT;
@@ -18,7 +18,7 @@ use task_api::{Answer, EndedTask, Outcome, Request, TaskName, TaskRange};
 
 /// Longest time for a daemon to come back.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(60);
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Time between two lines of progress.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 /// Number of failures that are printed one by one.
@@ -26,7 +26,7 @@ const N_FAILURES_TOLD: u64 = 10;
 
 /// Output about tasks that end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum TaskOutput {
     /// What the tasks wrote.
     Output,
     /// A line of JSON for each task.
@@ -39,8 +39,8 @@ pub(crate) enum Shown {
 #[derive(Debug)]
 pub(crate) struct Wait<'a> {
     pub(crate) tasks: TaskRange,
-    pub(crate) shown: Shown,
-    pub(crate) place: &'a Place,
+    pub(crate) output: TaskOutput,
+    pub(crate) location: &'a DaemonLocation,
 }
 
 impl Wait<'_> {
@@ -52,13 +52,13 @@ impl Wait<'_> {
             match self.hear_all(&mut client, &mut tally)? {
                 None => break,
                 Some(ClientError::Ended(_)) => client = self.connect_again()?,
-                Some(error) => return Err(talk::failure(error, self.place)),
+                Some(error) => return Err(requests::failure(error, self.location)),
             }
         }
         tally.clear_progress();
         let is_worth_it = 1 < self.tasks.n_tasks() || tally.n_ended == 0;
         let is_all_known = tally.n_brief == 0 && tally.n_ended == tally.n_tasks;
-        if is_worth_it && self.shown != Shown::Json || !is_all_known {
+        if is_worth_it && self.output != TaskOutput::Json || !is_all_known {
             eprintln!("sintonia: {}", tally.sentence());
         }
         Ok(tally.code())
@@ -70,7 +70,7 @@ impl Wait<'_> {
         client: &mut Client,
         tally: &mut Tally,
     ) -> anyhow::Result<Option<ClientError>> {
-        let with_output = self.shown != Shown::Nothing;
+        let with_output = self.output != TaskOutput::Nothing;
         let mut request = Request::Wait { tasks: self.tasks.clone(), with_output };
         loop {
             if let Err(error) = client.say(&request) {
@@ -89,7 +89,7 @@ impl Wait<'_> {
                 Ok(Answer::Refused { sentence }) => {
                     return Ok(Some(ClientError::Refused { sentence }));
                 }
-                Ok(other) => return Err(talk::unexpected(&other)),
+                Ok(other) => return Err(requests::unexpected(&other)),
                 Err(error) => return Ok(Some(error)),
             }
             request = Request::More;
@@ -101,21 +101,21 @@ impl Wait<'_> {
             return Ok(());
         }
         let name = TaskName { home: self.tasks.home.clone(), number: task.number };
-        match self.shown {
-            Shown::Nothing => {}
-            Shown::Json => {
+        match self.output {
+            TaskOutput::Nothing => {}
+            TaskOutput::Json => {
                 let mut json = serde_json::to_value(task)?;
                 json["task"] = serde_json::to_value(&name)?;
                 println_to_stdout(&json.to_string())?;
             }
-            Shown::Output => {
+            TaskOutput::Output => {
                 tally.clear_progress();
                 write_output(task)?;
             }
         }
         if tally.n_failed <= N_FAILURES_TOLD
             && !is_plain(task, &self.tasks)
-            && self.shown != Shown::Json
+            && self.output != TaskOutput::Json
         {
             tally.clear_progress();
             match task.is_brief {
@@ -128,7 +128,7 @@ impl Wait<'_> {
 
     /// Makes Ctrl-C end only this program, and print how to go on waiting.
     fn say_how_to_go_on(&self) -> anyhow::Result<()> {
-        let (tasks, words) = (self.tasks.clone(), self.place.words("--node"));
+        let (tasks, words) = (self.tasks.clone(), self.location.words("--node"));
         let (hand_over, taken) = std::sync::mpsc::sync_channel::<Signals>(1);
         let wait = move || {
             let signals = taken.recv();
@@ -149,18 +149,18 @@ impl Wait<'_> {
 
     fn connect_again(&self) -> anyhow::Result<Client> {
         eprintln!("sintonia: the daemon ended; waiting for it to come back");
-        let door = self.place.door()?;
+        let socket = self.location.socket()?;
         let until = Instant::now() + COMES_BACK_WITHIN;
         loop {
-            match Client::connect(&door) {
+            match Client::connect(&socket) {
                 Ok(client) => return Ok(client),
-                Err(_) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
+                Err(_) if Instant::now() < until => std::thread::sleep(POLL_INTERVAL),
                 Err(error) => {
-                    let (tasks, words) = (&self.tasks, self.place.words("--node"));
+                    let (tasks, words) = (&self.tasks, self.location.words("--node"));
                     eprintln!(
                         "sintonia: the tasks are safe; when it runs again, wait with `sintonia tasks {tasks} --wait{words}`"
                     );
-                    return Err(talk::failure(error, self.place));
+                    return Err(requests::failure(error, self.location));
                 }
             }
         }

@@ -12,7 +12,7 @@ const FORWARD: &str = "SINTONIA_FORWARD";
 /// Options of programs compiled with `-fsanitize=address`: their runtime ends a program if another library comes before
 /// it, as a preloaded one does.
 const SANITIZER: &str = "ASAN_OPTIONS";
-const LATER_IS_FINE: &str = "verify_asan_link_order=0";
+const ASAN_ALLOW_PRELOAD: &str = "verify_asan_link_order=0";
 
 /// Settings that ranks need.
 #[derive(Clone, Debug)]
@@ -59,9 +59,9 @@ impl Environment {
             (place::TRACE, if self.trace { "1".into() } else { "0".into() }),
             (place::TUNE, if self.tune { "1".into() } else { "0".into() }),
         ];
-        let preload = joined(self.library.as_os_str(), before(place::PRELOAD));
+        let preload = prepended(self.library.as_os_str(), before(place::PRELOAD));
         variables.push((place::PRELOAD, preload));
-        variables.push((SANITIZER, joined(OsStr::new(LATER_IS_FINE), before(SANITIZER))));
+        variables.push((SANITIZER, prepended(OsStr::new(ASAN_ALLOW_PRELOAD), before(SANITIZER))));
         let names: Vec<_> = variables.iter().map(|(name, _)| *name).chain([FORWARD]).collect();
         variables.push((FORWARD, names.join(";").into()));
         variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
@@ -70,8 +70,8 @@ impl Environment {
 
 /// Variables that a running process is told, one to a line. Secret and collector are not among them, since such a
 /// process starts no collector.
-pub(crate) fn told(variables: &[(String, OsString)]) -> String {
-    const TOLD: [&str; 7] = [
+pub(crate) fn attach_options(variables: &[(String, OsString)]) -> String {
+    const NAMES: [&str; 7] = [
         place::RUN,
         place::SHM_DIR,
         place::RECORDS,
@@ -80,13 +80,13 @@ pub(crate) fn told(variables: &[(String, OsString)]) -> String {
         place::TRACE,
         place::TUNE,
     ];
-    let told = variables.iter().filter(|(name, _)| TOLD.contains(&name.as_str()));
-    told.map(|(name, value)| format!("{name}={}\n", value.to_string_lossy())).collect()
+    let options = variables.iter().filter(|(name, _)| NAMES.contains(&name.as_str()));
+    options.map(|(name, value)| format!("{name}={}\n", value.to_string_lossy())).collect()
 }
 
 /// Puts our value before the user's: the preloaded probe calls the user's preloaded tools, as the chain goes on, and
 /// the last one of several options counts.
-fn joined(ours: &OsStr, before: Option<OsString>) -> OsString {
+fn prepended(ours: &OsStr, before: Option<OsString>) -> OsString {
     let mut list = ours.to_owned();
     if let Some(before) = before.filter(|list| !list.is_empty()) {
         list.push(":");
@@ -196,10 +196,10 @@ mod tests {
 
     #[test]
     fn a_process_that_runs_already_is_told_no_secret() {
-        let told = told(&environment().variables(|_| None));
+        let options = attach_options(&environment().variables(|_| None));
         let expected = "SINTONIA_RUN=00000000000000ff\nSINTONIA_SHM_DIR=/dev/shm\nSINTONIA_RECORDS=64\n\
                         SINTONIA_REGIONS=32\nSINTONIA_THREADS=2\nSINTONIA_TRACE=1\nSINTONIA_TUNE=0\n";
-        assert_eq!(told, expected);
+        assert_eq!(options, expected);
     }
 
     #[track_caller]

@@ -2,7 +2,7 @@
 
 use super::observation::Observation;
 use super::warn;
-use crate::arguments::Shown;
+use crate::arguments::RunOutputOptions;
 use crate::limits::is_ignored;
 use crate::report::{Report, print_json};
 use crate::terminal::Terminal;
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest wait in all, or a tenth of the program's own time if that is more: after that, what is missing costs more
 /// than it is worth.
 const PATIENCE_IN_ALL: Duration = Duration::from_secs(120);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Time after which the user is told what is waited for.
 const SILENCE: Duration = Duration::from_millis(700);
 
@@ -28,16 +28,16 @@ const SILENCE: Duration = Duration::from_millis(700);
 pub(crate) fn finish(
     observation: Observation,
     facts: &RunFacts,
-    shown: &Shown,
+    output: &RunOutputOptions,
     terminal: Terminal,
 ) {
     let Observation { server, mut record, collector, .. } = observation;
     let in_all =
         PATIENCE_IN_ALL.max(Duration::from_secs_f64((facts.wall_s / 10.0).clamp(0.0, 1e6)));
     let measured = fetch(server, in_all);
-    collector.part();
+    collector.shut_down();
     let measured = analyzer::recover::complete(measured, &record, facts);
-    show(&measured, &mut record, facts, (shown, terminal));
+    show(&measured, &mut record, facts, (output, terminal));
 }
 
 fn fetch(server: Server, in_all: Duration) -> Measured {
@@ -59,7 +59,7 @@ fn fetch(server: Server, in_all: Duration) -> Measured {
         if SILENCE < started.elapsed() {
             progress.show(&outstanding);
         }
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
     }
     progress.clear();
     server.close()
@@ -106,17 +106,17 @@ fn show(
     measured: &Measured,
     record: &mut RunRecord,
     facts: &RunFacts,
-    (shown, terminal): (&Shown, Terminal),
+    (output, terminal): (&RunOutputOptions, Terminal),
 ) {
     let mut report = Report::assemble(measured, facts, record);
-    if !shown.no_html {
+    if !output.no_html {
         report.write_html(record);
     }
-    if shown.json {
+    if output.json {
         if let Err(error) = print_json(&report.summary) {
             warn(&format!("the summary could not be printed: {error}"));
         }
-    } else if !shown.quiet {
+    } else if !output.quiet {
         eprint!("{}", report.text(record, terminal.style()));
     }
     report.close(record, measured, facts);

@@ -26,7 +26,7 @@ const DRAW_EVERY: Duration = Duration::from_millis(500);
 const LINE_EVERY: Duration = Duration::from_secs(1);
 /// Longest wait for a key.
 const KEY_PATIENCE: Duration = Duration::from_millis(50);
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Program that is shown while it runs.
 pub(crate) trait Watched {
@@ -111,7 +111,7 @@ impl<'a> Show<'a> {
                 let line = plain_line(&self.moments.next(self.measured()));
                 eprintln!("{line}{}", self.decisions.iteration());
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -17,13 +17,13 @@ const N_STARTS_MAX: u32 = 8;
 /// Time before a killed collector is replaced.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Longest wait for the collector to end after the run.
-const PARTING: Duration = Duration::from_secs(2);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Collector and the thread that restarts it.
 #[derive(Debug)]
 pub(crate) struct LocalCollector {
     run_is_over: Arc<AtomicBool>,
-    looking_after: JoinHandle<()>,
+    supervisor: JoinHandle<()>,
 }
 
 impl LocalCollector {
@@ -37,25 +37,25 @@ impl LocalCollector {
         let (hand_over, first) = sync_channel(1);
         // First, so that no collector is without a supervising thread.
         let thread = Builder::new().name("collector".to_owned());
-        let looking_after = thread.spawn(move || {
+        let supervisor = thread.spawn(move || {
             if let Ok(child) = first.recv() {
-                look_after(child, &of_thread, (starter, &is_over));
+                supervise(child, &of_thread, (starter, &is_over));
             }
         })?;
         // The thread waits for the collector.
         hand_over.send(spawn(variables, starter)?).ok();
-        Ok(Self { run_is_over, looking_after })
+        Ok(Self { run_is_over, supervisor })
     }
 
     /// Waits a short time for the collector's end after the run. A collector that lost its connection stays until its
     /// processes have ended, and is left alone.
-    pub(crate) fn part(self) {
+    pub(crate) fn shut_down(self) {
         self.run_is_over.store(true, Ordering::SeqCst);
-        wait_until(Instant::now() + PARTING, || self.looking_after.is_finished());
+        wait_until(Instant::now() + SHUTDOWN_TIMEOUT, || self.supervisor.is_finished());
     }
 }
 
-fn look_after(
+fn supervise(
     mut child: Child,
     variables: &[(String, OsString)],
     (starter, run_is_over): (&str, &AtomicBool),

@@ -34,16 +34,16 @@ const N_RECORDS_MIN: u32 = 64;
 /// Environment variables.
 pub(crate) type Variables = Vec<(String, OsString)>;
 
-/// Way in which a program comes to be watched.
+/// How a program comes to be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum SubjectOrigin {
     /// `sintonia` starts it.
     Started,
     /// The program runs already.
     Attached,
 }
 
-impl Way {
+impl SubjectOrigin {
     /// Name of the starter, for the collector.
     fn starter(self) -> &'static str {
         match self {
@@ -123,10 +123,11 @@ impl Observation {
         let has_records = options.trace || tuning.is_some();
         let n_records = if has_records { options.ring_records } else { N_RECORDS_MIN };
         // Attached ranks must listen, too: otherwise they could not be told to detach.
-        let tune = tuning.is_some() || subject.way == Way::Attached;
+        let tune = tuning.is_some() || subject.origin == SubjectOrigin::Attached;
         let tuning = tuning.map(|tuning| tuning.for_record(record, options.trace));
-        let server = serve((options, tuning), (run, secret.clone()), record, (facts, subject.way))
-            .context("cannot listen for collectors; choose another address with `--listen`")?;
+        let server =
+            serve((options, tuning), (run, secret.clone()), record, (facts, subject.origin))
+                .context("cannot listen for collectors; choose another address with `--listen`")?;
         let environment = Environment {
             library,
             run: facts.run.clone(),
@@ -144,7 +145,7 @@ impl Observation {
             },
         };
         let variables = environment.variables(|name| std::env::var_os(name));
-        let collector = LocalCollector::start(&variables, subject.way.starter())
+        let collector = LocalCollector::start(&variables, subject.origin.starter())
             .context("cannot start the collector")?;
         let node = place::node_name();
         let deadline = Instant::now() + COLLECTOR_PATIENCE;
@@ -161,7 +162,7 @@ impl Observation {
     /// Ends the observation of a program that was never watched, and leaves nothing behind.
     pub(crate) fn abandon(self) {
         drop(self.server.close());
-        self.collector.part();
+        self.collector.shut_down();
         remove(&self.record);
     }
 }
@@ -176,8 +177,8 @@ fn remove(record: &RunRecord) {
 }
 
 /// Address to listen at; an attached job is watched on this node only.
-fn listen_at(asked: Option<SocketAddr>, facts: &RunFacts, way: Way) -> SocketAddr {
-    let command = if way == Way::Started { facts.command.as_slice() } else { &[] };
+fn listen_at(asked: Option<SocketAddr>, facts: &RunFacts, origin: SubjectOrigin) -> SocketAddr {
+    let command = if origin == SubjectOrigin::Started { facts.command.as_slice() } else { &[] };
     let variables: Vec<_> = std::env::vars_os().map(|(name, _)| name).collect();
     let (home, path) = (std::env::home_dir(), std::env::var_os("PATH"));
     let program = command.first().and_then(|command| listening::program(command, path.as_deref()));
@@ -195,7 +196,7 @@ fn serve(
     (options, tuning): (&WatchOptions, Option<TuningOptions>),
     (run, secret): (u64, Secret),
     record: &RunRecord,
-    (facts, way): (&RunFacts, Way),
+    (facts, origin): (&RunFacts, SubjectOrigin),
 ) -> std::io::Result<Server> {
     let report_every = match () {
         () if options.live => Duration::from_millis(500),
@@ -205,7 +206,7 @@ fn serve(
     Server::start(ServerOptions {
         run,
         secret,
-        listen: listen_at(options.listen, facts, way),
+        listen: listen_at(options.listen, facts, origin),
         report_every,
         snapshot_every: SNAPSHOT_EVERY,
         spool_dir: record.spool_path(""),

@@ -4,7 +4,7 @@ mod description;
 mod libraries;
 mod options;
 
-use crate::arguments::Tuned;
+use crate::arguments::TunerOptions;
 use crate::watch::Programs;
 use analyzer::TuningOptions;
 use analyzer::tuning::Plan;
@@ -34,25 +34,28 @@ pub(crate) struct Tuning {
 
 impl Tuning {
     /// Reads and checks everything; `None` if no tuning was asked for.
-    pub(crate) fn prepare(tuned: &Tuned, programs: &Programs) -> anyhow::Result<Option<Self>> {
-        if tuned.app.is_none() && tuned.probe.is_empty() && !tuned.needs_description() {
+    pub(crate) fn prepare(
+        tuner: &TunerOptions,
+        programs: &Programs,
+    ) -> anyhow::Result<Option<Self>> {
+        if tuner.app.is_none() && tuner.probe.is_empty() && !tuner.needs_description() {
             return Ok(None);
         }
-        let (description, program) = description::choose(tuned, programs)?;
+        let (description, program) = description::choose(tuner, programs)?;
         description.check(&Names::of(&program))?;
         let Description { application: mut described, folder, origin, .. } = description;
         libraries::locate(&mut described, &folder)?;
-        options::add(&mut described, &tuned.tunlet, &folder)?;
-        let resolved = resolve(&described, &tuned.probe, &program);
+        options::add(&mut described, &tuner.tunlet, &folder)?;
+        let resolved = resolve(&described, &tuner.probe, &program);
         let (application, plan) = resolved.map_err(|error| explained(error, &program))?;
-        let tunlets: anyhow::Result<Vec<_>> = tuned
+        let tunlets: anyhow::Result<Vec<_>> = tuner
             .tunlet
             .iter()
             .map(|name| open_tunlet(options::name(name), &application))
             .collect();
         let tunlets = tunlets?;
         check_once(&tunlets)?;
-        let (mode, options) = (mode(tuned), trial_options(tuned));
+        let (mode, options) = (mode(tuner), trial_options(tuner));
         Ok(Some(Self { application, plan, origin, tunlets, mode, options }))
     }
 
@@ -66,18 +69,18 @@ impl Tuning {
     }
 }
 
-fn mode(tuned: &Tuned) -> Mode {
+fn mode(tuner: &TunerOptions) -> Mode {
     match () {
-        () if tuned.observe || tuned.tunlet.is_empty() => Mode::Observe,
-        () if tuned.dry_run => Mode::DryRun,
+        () if tuner.observe || tuner.tunlet.is_empty() => Mode::Observe,
+        () if tuner.dry_run => Mode::DryRun,
         () => Mode::Tune,
     }
 }
 
-fn trial_options(tuned: &Tuned) -> Options {
+fn trial_options(tuner: &TunerOptions) -> Options {
     Options {
-        n_window: usize::from(tuned.trial_iterations),
-        action_timeout_s: tuned.action_timeout,
+        n_window: usize::from(tuner.trial_iterations),
+        action_timeout_s: tuner.action_timeout,
         ..Options::default()
     }
 }

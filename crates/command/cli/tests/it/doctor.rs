@@ -1,20 +1,20 @@
 //! Tests of `sintonia doctor` with the installed launchers.
 
-use crate::sintonia::{Place, Said};
+use crate::sintonia::{CommandOutput, Sandbox};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Outcome of each step with a launcher.
 #[track_caller]
 fn outcomes(launcher: &Path) -> Vec<(String, String)> {
-    let place = Place::new();
-    let said = place.command(&["doctor", "--json", "--"]).arg(launcher).output();
-    let said = Said::from(said.expect("the program starts"));
+    let sandbox = Sandbox::new();
+    let said = sandbox.command(&["doctor", "--json", "--"]).arg(launcher).output();
+    let said = CommandOutput::from(said.expect("the program starts"));
     assert_eq!(said.code, Some(0), "{}", said.errors);
     let checks: Value = serde_json::from_str(&said.output).expect("JSON");
     let tried = checks.as_array().and_then(|checks| checks.last()).expect("checks");
     assert_eq!(tried["name"], "dynamic processes");
-    let left = std::fs::read_dir(place.path("tmp")).expect("a folder").count();
+    let left = std::fs::read_dir(sandbox.path("tmp")).expect("a folder").count();
     assert_eq!(left, 0, "files stay");
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let steps = tried["steps"].as_array().expect("steps");
@@ -42,11 +42,11 @@ fn what_libraries_can_is_tried() {
 
 #[test]
 fn no_launcher_is_told() {
-    let place = Place::new();
-    let said = place.sintonia(&["doctor", "--", "/bin/true"]);
+    let sandbox = Sandbox::new();
+    let said = sandbox.sintonia(&["doctor", "--", "/bin/true"]);
     assert_eq!(said.code, Some(100));
     assert!(said.errors.contains("`/bin/true` is no launcher of Open MPI or MPICH"));
-    let quick = place.sintonia(&["doctor", "--quick"]);
+    let quick = sandbox.sintonia(&["doctor", "--quick"]);
     assert_eq!(quick.code, Some(0), "{}", quick.errors);
     assert!(!quick.output.contains("Processes started"), "{}", quick.output);
 }

@@ -1,15 +1,15 @@
 //! Tests of `sintonia export`.
 
-use crate::sintonia::Place;
+use crate::sintonia::Sandbox;
 
 #[test]
 fn a_run_without_trace_cannot_be_exported() {
-    let place = Place::new();
-    place.sintonia(&["run", "--out", "record", "--quiet", "--", "true"]);
+    let sandbox = Sandbox::new();
+    sandbox.sintonia(&["run", "--out", "record", "--quiet", "--", "true"]);
     for format in ["chrome", "paraver", "simgrid"] {
-        let said = place.sintonia(&["export", "record", "--format", format, "-o", "out"]);
+        let said = sandbox.sintonia(&["export", "record", "--format", format, "-o", "out"]);
         assert_eq!(said.code, Some(100), "{}", said.errors);
         assert!(said.errors.contains("--trace"), "{}", said.errors);
-        assert!(!place.path("out").is_file());
+        assert!(!sandbox.path("out").is_file());
     }
 }

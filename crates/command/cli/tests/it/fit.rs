@@ -1,6 +1,6 @@
 //! Tests of `sintonia fit` and the file that it writes.
 
-use crate::sintonia::{Place, Said};
+use crate::sintonia::{CommandOutput, Sandbox};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -34,13 +34,13 @@ pub(crate) fn table(heading: &str, separator: char) -> String {
     text
 }
 
-pub(crate) fn said(place: &Place, words: &str) -> Said {
-    place.sintonia(&words.split_whitespace().collect::<Vec<_>>())
+pub(crate) fn said(sandbox: &Sandbox, words: &str) -> CommandOutput {
+    sandbox.sintonia(&words.split_whitespace().collect::<Vec<_>>())
 }
 
 #[track_caller]
-fn list(place: &Place, words: &str) -> Vec<Value> {
-    let said = said(place, words);
+fn list(sandbox: &Sandbox, words: &str) -> Vec<Value> {
+    let said = said(sandbox, words);
     assert_eq!(said.code, Some(0), "{}", said.errors);
     serde_json::from_str(&said.output).expect("a list")
 }
@@ -49,9 +49,9 @@ const MODEL: &str = "2e-6 * n^3 / p + 5";
 
 #[track_caller]
 fn check_read(file: &str, text: &str, options: &str, model: &str) {
-    let place = Place::new();
-    std::fs::write(place.path(file), text).expect("written");
-    let list = list(&place, &format!("fit {file} --json{options}"));
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path(file), text).expect("written");
+    let list = list(&sandbox, &format!("fit {file} --json{options}"));
     assert_eq!(list.len(), 1);
     assert_eq!(list[0]["model"], model, "{}", list[0]);
     assert!(list[0]["held_out_error"].as_f64().expect("a number") < 1e-3, "{}", list[0]);
@@ -80,8 +80,8 @@ fn measurements_are_read_in_many_forms() {
 
 #[test]
 fn a_folder_of_an_experiment_is_read() {
-    let place = Place::new();
-    std::fs::create_dir(place.path("out")).expect("a folder");
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("out")).expect("a folder");
     let line = |p: u32, role: &str, value: f64| {
         format!(
             "{{\"params\":{{\"p\":{p}}},\"callpath\":\"{role}\",\"metric\":\"time\",\"value\":{value}}}\n"
@@ -93,24 +93,25 @@ fn a_folder_of_an_experiment_is_read() {
                 + &line(p, "ranks 1-->a.c:2 MPI_Recv", 16.0 / f64::from(p))
         })
         .concat();
-    std::fs::write(place.path("out/measurements.jsonl"), lines).expect("written");
-    std::fs::write(place.path("out/experiment.json"), "{\"program\":\"matmul\"}").expect("written");
-    let list = list(&place, "fit out --json -o models.json");
+    std::fs::write(sandbox.path("out/measurements.jsonl"), lines).expect("written");
+    std::fs::write(sandbox.path("out/experiment.json"), "{\"program\":\"matmul\"}")
+        .expect("written");
+    let list = list(&sandbox, "fit out --json -o models.json");
     assert_eq!(list.len(), 2);
     let file: Value = serde_json::from_str(
-        &std::fs::read_to_string(place.path("models.json")).expect("it works"),
+        &std::fs::read_to_string(sandbox.path("models.json")).expect("it works"),
     )
     .expect("it works");
     assert_eq!(file["format_version"], 1);
     assert_eq!(file["program"], "matmul");
     assert_eq!(file["roles"]["ranks 1-"][0], "ranks 1-->a.c:2 MPI_Recv");
-    let predicted = said(&place, "predict models.json --set p=4 --json");
+    let predicted = said(&sandbox, "predict models.json --set p=4 --json");
     let predicted: Value = serde_json::from_str(&predicted.output).expect("it works");
     assert_eq!(predicted["predictions"][0]["role"], "ranks 1-");
     assert!((predicted["predictions"][0]["value"].as_f64().expect("a number") - 4.0).abs() < 1e-6);
     // Measurements that were kept back are compared with.
-    std::fs::write(place.path("out/holdout.jsonl"), line(32, "total", 2.0)).expect("written");
-    let compared = said(&place, "validate models.json out --json");
+    std::fs::write(sandbox.path("out/holdout.jsonl"), line(32, "total", 2.0)).expect("written");
+    let compared = said(&sandbox, "validate models.json out --json");
     let compared: Value = serde_json::from_str(&compared.output).expect("an object");
     assert_eq!(compared["summary"]["n_points"], 1);
     assert!((compared["points"][0]["predicted"].as_f64().expect("a number") - 3.0).abs() < 1e-6);
@@ -118,8 +119,8 @@ fn a_folder_of_an_experiment_is_read() {
 
 #[test]
 fn standard_input_is_a_file() {
-    let place = Place::new();
-    let mut child = place.start(&["fit", "-", "--json"]);
+    let sandbox = Sandbox::new();
+    let mut child = sandbox.start(&["fit", "-", "--json"]);
     child
         .stdin
         .take()
@@ -133,9 +134,9 @@ fn standard_input_is_a_file() {
 
 #[test]
 fn the_list_says_what_was_left_out() {
-    let place = Place::new();
-    std::fs::write(place.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
-    let all = list(&place, "fit a.txt --json");
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
+    let all = list(&sandbox, "fit a.txt --json");
     let one = &all[0];
     assert_eq!(
         (&one["region"], &one["metric"]),
@@ -147,32 +148,32 @@ fn the_list_says_what_was_left_out() {
     );
     assert_eq!(one["warnings"], serde_json::json!([]));
     assert_eq!(one["measured_between"]["p"], serde_json::json!([1.0, 8.0]));
-    let mean = list(&place, "fit a.txt --json --samples mean");
+    let mean = list(&sandbox, "fit a.txt --json --samples mean");
     assert_eq!(mean[0]["dropped"], 0);
-    let kept = list(&place, "fit a.txt --json --holdout p=8 --holdout n=400,500");
+    let kept = list(&sandbox, "fit a.txt --json --holdout p=8 --holdout n=400,500");
     assert_eq!(kept[0]["unseen"]["n_points"], 2);
     assert!(kept[0]["unseen"]["smape_percent"].as_f64().expect("a number") < 0.1, "{}", kept[0]);
-    let given = list(&place, "fit a.txt --json --method pseudo-inverse --terms 1,n^3/p");
+    let given = list(&sandbox, "fit a.txt --json --method pseudo-inverse --terms 1,n^3/p");
     assert_eq!(given[0]["model"], "5 + 2e-6 * n^3 / p");
 }
 
 #[test]
 fn people_get_a_table_a_picture_and_files() {
-    let place = Place::new();
-    std::fs::write(place.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
-    let said = said(&place, "fit a.txt --plot a.svg --csv a.csv --write-extrap a.json");
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
+    let said = said(&sandbox, "fit a.txt --plot a.svg --csv a.csv --write-extrap a.json");
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     insta::assert_snapshot!("fit-table", said.output);
-    let read = |name: &str| std::fs::read_to_string(place.path(name)).expect("a file");
+    let read = |name: &str| std::fs::read_to_string(sandbox.path(name)).expect("a file");
     assert!(read("a.svg").starts_with("<svg ") && read("a.svg").contains("<polygon"));
     assert!(read("a.csv").starts_with("region,metric,model,held_out_error,"), "{}", read("a.csv"));
-    let again = list(&place, "fit a.json --json");
+    let again = list(&sandbox, "fit a.json --json");
     assert_eq!(again[0]["model"], MODEL);
 }
 
 #[track_caller]
 fn check(words: &str, code: i32, part: &str) {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let files = [
         ("a.txt", extrap_text(["n", "p"], "a")),
         ("bad.txt", "PARAMETER p\nPOINTS 1 2\nREGION a\nDATA x\n".to_owned()),
@@ -182,10 +183,10 @@ fn check(words: &str, code: i32, part: &str) {
         ("one.csv", "p,time\n1,2\n".to_owned()),
     ];
     for (name, text) in files {
-        std::fs::write(place.path(name), text).expect("written");
+        std::fs::write(sandbox.path(name), text).expect("written");
     }
-    std::fs::write(place.path("packed.cubex"), [0x1f, 0x8b, 0x08, 0xff]).expect("written");
-    let said = said(&place, words);
+    std::fs::write(sandbox.path("packed.cubex"), [0x1f, 0x8b, 0x08, 0xff]).expect("written");
+    let said = said(&sandbox, words);
     assert_eq!(said.code, Some(code), "{}{}", said.output, said.errors);
     assert!(said.errors.contains(part), "{}", said.errors);
     assert_eq!(said.output, "");
@@ -219,9 +220,9 @@ fn what_is_wrong_is_said_with_a_code() {
 
 #[test]
 fn a_bad_line_costs_itself_and_is_told() {
-    let place = Place::new();
-    std::fs::write(place.path("a.csv"), table("n,p,time", ',') + "x,1,2\n").expect("written");
-    let said = said(&place, "fit a.csv --json");
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("a.csv"), table("n,p,time", ',') + "x,1,2\n").expect("written");
+    let said = said(&sandbox, "fit a.csv --json");
     assert_eq!(said.code, Some(0));
     assert!(said.errors.contains("`a.csv`: line 22: `x` is not a number"), "{}", said.errors);
 }

@@ -1,6 +1,6 @@
 //! Tests of `sintonia functions` on a program compiled here.
 
-use crate::sintonia::{Place, Said};
+use crate::sintonia::{CommandOutput, Sandbox};
 use std::process::Command;
 
 const SOURCE: &str = "\
@@ -12,20 +12,20 @@ int main(int argc, char **argv) { (void)argv; return exchange(argc, 0.5) + easy(
 
 /// Output about the program, compiled with these flags.
 #[track_caller]
-fn said(flags: &[&str], words: &[&str]) -> Said {
-    let place = Place::new();
-    std::fs::write(place.path("fire.c"), SOURCE).expect("written");
-    let program = place.path("fire");
+fn said(flags: &[&str], words: &[&str]) -> CommandOutput {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("fire.c"), SOURCE).expect("written");
+    let program = sandbox.path("fire");
     let mut gcc = Command::new("gcc");
     gcc.current_dir(program.parent().expect("a folder")).args(flags).args(["fire.c", "-o", "fire"]);
     assert!(gcc.status().expect("gcc").success());
     let program = program.to_str().expect("text");
-    place.sintonia(&[&["functions", program][..], words].concat())
+    sandbox.sintonia(&[&["functions", program][..], words].concat())
 }
 
 /// Checks the line of the table for a function.
 #[track_caller]
-fn check(said: &Said, name: &str, source: &str, probe: &str) {
+fn check(said: &CommandOutput, name: &str, source: &str, probe: &str) {
     let lines = said.output.lines();
     let line = lines.into_iter().find(|line| line.split_whitespace().next() == Some(name));
     let line = line.unwrap_or_else(|| unreachable!("`{name}` is not in {}", said.output));
@@ -70,13 +70,13 @@ fn what_is_not_known_is_said() {
 
 #[test]
 fn what_is_no_program_is_refused() {
-    let place = Place::new();
-    let said = place.sintonia(&["functions", "/absent"]);
+    let sandbox = Sandbox::new();
+    let said = sandbox.sintonia(&["functions", "/absent"]);
     assert_eq!(said.code, Some(100));
     assert!(said.errors.contains("`/absent` cannot be read"), "{}", said.errors);
-    let script = place.path("job.sh");
+    let script = sandbox.path("job.sh");
     std::fs::write(&script, "#!/bin/sh\n").expect("written");
-    let said = place.sintonia(&["functions", script.to_str().expect("text")]);
+    let said = sandbox.sintonia(&["functions", script.to_str().expect("text")]);
     assert_eq!(said.code, Some(100));
     assert!(said.errors.contains("is not a 64-bit ELF file"), "{}", said.errors);
 }

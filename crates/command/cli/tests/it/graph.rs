@@ -1,27 +1,27 @@
 //! Tests of `sintonia graph`: the files of its pictures, and its output.
 
-use crate::sintonia::Place;
+use crate::sintonia::Sandbox;
 use serde_json::Value;
 
 const PROGRAM: &str = "#include <mpi.h>\n#include \"ranks.h\"\nint main(void)\n{\n    int rank;\n    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n    \
     if (rank == MASTER)\n        MPI_Send(a, n, MPI_INT, 1, 0, MPI_COMM_WORLD);\n    else\n        \
     MPI_Recv(a, n, MPI_INT, 0, 0, MPI_COMM_WORLD, &status);\n}\n";
 
-fn place() -> Place {
-    let place = Place::new();
-    std::fs::create_dir(place.path("src")).expect("a folder");
-    std::fs::write(place.path("src/pass.c"), PROGRAM).expect("a file");
-    std::fs::write(place.path("src/ranks.h"), "#define MASTER 0\n").expect("a file");
-    place
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("src")).expect("a folder");
+    std::fs::write(sandbox.path("src/pass.c"), PROGRAM).expect("a file");
+    std::fs::write(sandbox.path("src/ranks.h"), "#define MASTER 0\n").expect("a file");
+    sandbox
 }
 
 #[track_caller]
 fn check_written(words: &[&str], to: &str) {
-    let place = place();
-    let said = place.sintonia(&[&["graph"], words].concat());
+    let sandbox = sandbox();
+    let said = sandbox.sintonia(&[&["graph"], words].concat());
     let expected = format!("sintonia: `{to}` shows master with 1 region, workers with 1 region\n");
     assert_eq!((said.code, said.output.as_str(), said.errors), (Some(0), "", expected));
-    let picture = std::fs::read_to_string(place.path(to)).expect("it was written");
+    let picture = std::fs::read_to_string(sandbox.path(to)).expect("it was written");
     assert!(picture.starts_with("<svg") && picture.contains(">Recv<"), "{picture}");
 }
 
@@ -35,15 +35,15 @@ fn a_picture_is_written_where_it_is_asked_for() {
 
 #[test]
 fn a_picture_goes_to_standard_output() {
-    let said = place().sintonia(&["graph", "src", "-o", "-"]);
+    let said = sandbox().sintonia(&["graph", "src", "-o", "-"]);
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     assert!(said.output.starts_with("<svg"), "{}", said.output);
 }
 
 #[test]
 fn scripts_get_json() {
-    let place = place();
-    let said = place.sintonia(&["graph", "src", "--json"]);
+    let sandbox = sandbox();
+    let said = sandbox.sintonia(&["graph", "src", "--json"]);
     let graph: Value = serde_json::from_str(&said.output).expect("JSON");
     assert_eq!(
         (&graph["format_version"], &graph["roles"][1]["name"]),
@@ -53,12 +53,12 @@ fn scripts_get_json() {
         graph["nodes"].as_array().and_then(|nodes| nodes.iter().find(|it| it["kind"] == "mpi"));
     let send = send.expect("there is one");
     assert_eq!((&send["line"], &send["transfers"][0]["bytes"]), (&8.into(), &"4 * n".into()));
-    assert!(!place.path("pass.svg").exists());
+    assert!(!sandbox.path("pass.svg").exists());
 }
 
 #[track_caller]
 fn check_refused(words: &[&str], code: i32, expected: &str) {
-    let said = place().sintonia(&[&["graph"], words].concat());
+    let said = sandbox().sintonia(&[&["graph"], words].concat());
     assert_eq!((said.code, said.output.as_str()), (Some(code), ""));
     assert!(said.errors.contains(expected), "{}", said.errors);
 }
@@ -75,17 +75,17 @@ fn what_cannot_be_drawn_is_said() {
 
 #[test]
 fn a_run_without_mpi_has_no_graph() {
-    let place = place();
-    place.sintonia(&["run", "--out", "record", "--quiet", "--", "true"]);
-    let said = place.sintonia(&["graph", "record"]);
+    let sandbox = sandbox();
+    sandbox.sintonia(&["run", "--out", "record", "--quiet", "--", "true"]);
+    let said = sandbox.sintonia(&["graph", "record"]);
     assert_eq!(said.code, Some(100));
     assert!(said.errors.contains("`record` has no call of MPI"), "{}", said.errors);
-    let said = place.sintonia(&["graph", "record", "--overlay", "record"]);
+    let said = sandbox.sintonia(&["graph", "record", "--overlay", "record"]);
     assert_eq!(said.code, Some(2), "{}", said.errors);
 }
 
 #[test]
 fn it_explains_itself() {
-    let said = Place::new().sintonia(&["graph", "--help"]);
+    let said = Sandbox::new().sintonia(&["graph", "--help"]);
     insta::assert_snapshot!("graph-help", said.output);
 }

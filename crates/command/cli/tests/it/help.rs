@@ -1,10 +1,10 @@
 //! Tests of the help texts as they are printed.
 
-use crate::sintonia::{Place, Said};
+use crate::sintonia::{CommandOutput, Sandbox};
 
 #[track_caller]
 fn check(name: &str, words: &[&str]) {
-    let said = Place::new().sintonia(words);
+    let said = Sandbox::new().sintonia(words);
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     insta::assert_snapshot!(name, said.output);
 }
@@ -44,7 +44,7 @@ fn every_subcommand_explains_itself() {
 
 #[test]
 fn a_wrong_option_is_named() {
-    let said = Place::new().sintonia(&["run", "--qiet", "--", "true"]);
+    let said = Sandbox::new().sintonia(&["run", "--qiet", "--", "true"]);
     assert_eq!(said.code, Some(2));
     assert!(said.errors.contains("--qiet") && said.errors.contains("--quiet"), "{}", said.errors);
 }
@@ -52,14 +52,14 @@ fn a_wrong_option_is_named() {
 /// A reader that closes the pipe (`| head -1`) is not an error.
 #[test]
 fn nobody_has_to_read_what_is_printed() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let all = ["--help", "--version", "help run", "tunlets", "experiment --example", "nodes"];
     for words in all {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let words: Vec<&str> = words.split(' ').collect();
-        let ended = place.command(&words).stdout(writer).output().expect("it can be started");
-        let said = Said::from(ended);
+        let ended = sandbox.command(&words).stdout(writer).output().expect("it can be started");
+        let said = CommandOutput::from(ended);
         assert_ne!(said.code, Some(110), "{words:?}: {said:?}");
         assert!(!said.errors.contains("mistake"), "{words:?}: {said:?}");
     }

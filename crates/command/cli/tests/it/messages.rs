@@ -1,23 +1,23 @@
 //! Tests of `sintonia messages`: the code that it writes, and headers that it refuses.
 
-use crate::sintonia::Place;
+use crate::sintonia::Sandbox;
 use serde_json::Value;
 
 const GOOD: &str = "struct task { int n; double *weights; /* [n] */ };\n";
 const BAD: &str = "struct task {\n    int n : 3;\n    double *weights;\n};\n";
 
-fn place(header: &str) -> Place {
-    let place = Place::new();
-    std::fs::write(place.path("tasks.h"), header).expect("a file");
-    place
+fn sandbox(header: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("tasks.h"), header).expect("a file");
+    sandbox
 }
 
 #[track_caller]
 fn check_written(words: &[&str], to: &str) {
-    let place = place(GOOD);
-    let said = place.sintonia(&[&["messages"], words].concat());
+    let sandbox = sandbox(GOOD);
+    let said = sandbox.sintonia(&[&["messages"], words].concat());
     assert_eq!((said.code, said.output.as_str(), said.errors.as_str()), (Some(0), "", ""));
-    let code = std::fs::read_to_string(place.path(to)).expect("it was written");
+    let code = std::fs::read_to_string(sandbox.path(to)).expect("it was written");
     assert!(code.contains("#include \"tasks.h\"") && code.contains("mw_unpack_task("), "{code}");
 }
 
@@ -30,8 +30,8 @@ fn the_code_is_written_where_it_is_asked_for() {
 
 #[test]
 fn what_cannot_be_sent_is_shown() {
-    let place = place(BAD);
-    let said = place.sintonia(&["messages", "tasks.h"]);
+    let sandbox = sandbox(BAD);
+    let said = sandbox.sintonia(&["messages", "tasks.h"]);
     let expected = "\
 tasks.h:2:9: member `n` of `struct task` is a bit-field: `int n : 3`
  2 |     int n : 3;
@@ -46,28 +46,28 @@ tasks.h:3:12: member `weights` of `struct task` is a pointer of unknown length: 
 sintonia: 2 problems in `tasks.h`; nothing is written
 ";
     assert_eq!((said.code, said.output.as_str(), said.errors.as_str()), (Some(100), "", expected));
-    assert!(!place.path("tasks_messages.h").exists());
+    assert!(!sandbox.path("tasks_messages.h").exists());
 }
 
 #[test]
 fn scripts_get_json() {
-    let place = place(GOOD);
-    let said = place.sintonia(&["messages", "tasks.h", "--json"]);
+    let sandbox = sandbox(GOOD);
+    let said = sandbox.sintonia(&["messages", "tasks.h", "--json"]);
     let found: Value = serde_json::from_str(&said.output).expect("JSON");
     let task = &found["structs"][0];
     assert_eq!((&task["c_type"], &task["is_flat"]), (&"struct task".into(), &false.into()));
     assert_eq!(task["members"][1]["counts"][0]["member"]["name"], "n");
     assert_eq!(found["problems"].as_array().map(Vec::len), Some(0));
-    assert!(!place.path("tasks_messages.h").exists());
+    assert!(!sandbox.path("tasks_messages.h").exists());
 }
 
 #[test]
 fn files_that_are_not_there_are_named() {
-    let place = place(GOOD);
-    let said = place.sintonia(&["messages", "none.h"]);
+    let sandbox = sandbox(GOOD);
+    let said = sandbox.sintonia(&["messages", "none.h"]);
     assert_eq!(said.code, Some(100));
     assert!(said.errors.starts_with("sintonia: `none.h` cannot be read"), "{}", said.errors);
-    let said = place.sintonia(&["messages", "tasks.h", "--out", "none/sent.h"]);
+    let said = sandbox.sintonia(&["messages", "tasks.h", "--out", "none/sent.h"]);
     assert_eq!(said.code, Some(102));
     assert!(said.errors.contains("`none/sent.h`"), "{}", said.errors);
 }

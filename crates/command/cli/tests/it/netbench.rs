@@ -1,6 +1,6 @@
 //! Tests of `sintonia netbench` with the installed launchers.
 
-use crate::sintonia::{Place, Said};
+use crate::sintonia::{CommandOutput, Sandbox};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
@@ -34,24 +34,29 @@ fn launchers() -> Vec<Launcher> {
 
 /// Runs `sintonia netbench`; `words` are the number of ranks, and what starts each of them if it is not the program
 /// itself.
-fn netbench(place: &Place, options: &[&str], launcher: &Launcher, words: &[&str]) -> Said {
+fn netbench(
+    sandbox: &Sandbox,
+    options: &[&str],
+    launcher: &Launcher,
+    words: &[&str],
+) -> CommandOutput {
     let mut command =
-        place.command(&[&["netbench", "--seconds", "0.1"], options, &["--"]].concat());
+        sandbox.command(&[&["netbench", "--seconds", "0.1"], options, &["--"]].concat());
     command.arg(&launcher.path).args(launcher.words).arg("-n").args(words);
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.env("OMPI_MCA_mpi_yield_when_idle", "1").envs(launcher.variables.iter().copied());
-    Said::from(command.output().expect("the program starts"))
+    CommandOutput::from(command.output().expect("the program starts"))
 }
 
 #[test]
 fn the_times_of_messages_are_shown() {
     for launcher in launchers() {
-        let (place, name) = (Place::new(), launcher.path.display());
-        let said = netbench(&place, &["--plot", "out.svg"], &launcher, &["2"]);
+        let (sandbox, name) = (Sandbox::new(), launcher.path.display());
+        let said = netbench(&sandbox, &["--plot", "out.svg"], &launcher, &["2"]);
         assert_eq!(said.code, Some(0), "{name}: {}", said.errors);
         assert!(said.output.starts_with("ranks 0 and 1\n"), "{name}: {}", said.output);
         assert!(said.output.contains("one way: 8 B "), "{name}: {}", said.output);
-        let picture = std::fs::read_to_string(place.path("out.svg")).expect("a picture");
+        let picture = std::fs::read_to_string(sandbox.path("out.svg")).expect("a picture");
         assert!(picture.starts_with("<svg ") && picture.contains("<polyline"), "{picture}");
     }
 }
@@ -60,7 +65,7 @@ fn the_times_of_messages_are_shown() {
 fn every_rank_is_measured_with_the_first() {
     for launcher in launchers() {
         let name = launcher.path.display();
-        let said = netbench(&Place::new(), &["--json"], &launcher, &["3"]);
+        let said = netbench(&Sandbox::new(), &["--json"], &launcher, &["3"]);
         assert_eq!(said.code, Some(0), "{name}: {}", said.errors);
         let pairs: Vec<Value> = serde_json::from_str(&said.output).expect("JSON");
         let ranks: Vec<_> =
@@ -82,10 +87,10 @@ exec unshare $map --uts sh -c 'hostname "$0"; exec "$@"' "node$((rank / 2))" "$@
 #[test]
 fn messages_inside_a_node_and_between_nodes_are_told_apart() {
     for launcher in launchers() {
-        let (place, name) = (Place::new(), launcher.path.display());
+        let (sandbox, name) = (Sandbox::new(), launcher.path.display());
         let five = |options: &[&str]| {
             let words = ["5", "sh", "-c", ON_NODES, "on-nodes"];
-            let said = netbench(&place, options, &launcher, &words);
+            let said = netbench(&sandbox, options, &launcher, &words);
             assert_eq!(said.code, Some(0), "{name}: {}", said.errors);
             said.output
         };
@@ -116,17 +121,17 @@ fn messages_inside_a_node_and_between_nodes_are_told_apart() {
 #[test]
 fn what_goes_wrong_is_told() {
     for launcher in launchers() {
-        let (place, name) = (Place::new(), launcher.path.display());
-        let said = netbench(&place, &[], &launcher, &["1"]);
+        let (sandbox, name) = (Sandbox::new(), launcher.path.display());
+        let said = netbench(&sandbox, &[], &launcher, &["1"]);
         assert_eq!(said.code, Some(100), "{name}");
         assert!(said.errors.contains("start at least two"), "{name}: {}", said.errors);
-        let said = netbench(&place, &["--plot", "none/out.svg"], &launcher, &["2"]);
+        let said = netbench(&sandbox, &["--plot", "none/out.svg"], &launcher, &["2"]);
         assert_eq!(said.code, Some(102), "{name}: {}", said.errors);
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let wrong = |options: &[&str], words: &[&str]| {
-        Said::from(
-            place
+        CommandOutput::from(
+            sandbox
                 .command(&[&["netbench"], options, &["--"], words].concat())
                 .output()
                 .expect("it starts"),

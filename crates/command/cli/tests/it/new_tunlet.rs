@@ -1,6 +1,6 @@
 //! Tests of projects made by `sintonia new-tunlet`: they build, their tests pass, and runs can host them.
 
-use crate::sintonia::Place;
+use crate::sintonia::Sandbox;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -22,10 +22,10 @@ fn cargo(dir: &Path, words: &[&str]) -> Command {
 }
 
 #[track_caller]
-fn make(place: &Place, name: &str, lang: &str) -> PathBuf {
-    let said = place.sintonia(&["new-tunlet", name, "--lang", lang]);
+fn make(sandbox: &Sandbox, name: &str, lang: &str) -> PathBuf {
+    let said = sandbox.sintonia(&["new-tunlet", name, "--lang", lang]);
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    place.path(name)
+    sandbox.path(name)
 }
 
 /// Checks that the library is a tunlet of this name that works in a process of `sintonia`.
@@ -41,8 +41,8 @@ fn check_hosted(library: &Path, name: &str) {
 
 #[test]
 fn a_project_in_c_builds_and_its_test_runs() {
-    let place = Place::new();
-    let dir = make(&place, "my-tunlet", "c");
+    let sandbox = Sandbox::new();
+    let dir = make(&sandbox, "my-tunlet", "c");
     let strict = "CFLAGS=-O1 -Werror -pedantic";
     let said = run(Command::new("make").arg("-C").arg(&dir).args([strict, "test", "my-tunlet.so"]));
     assert!(said.contains("passed"), "{said}");
@@ -51,8 +51,8 @@ fn a_project_in_c_builds_and_its_test_runs() {
 
 #[test]
 fn a_project_in_rust_builds_and_its_test_runs() {
-    let place = Place::new();
-    let dir = make(&place, "my-tunlet", "rust");
+    let sandbox = Sandbox::new();
+    let dir = make(&sandbox, "my-tunlet", "rust");
     let said = run(&mut cargo(&dir, &["test"]));
     assert!(said.contains("1 passed"), "{said}");
     run(&mut cargo(&dir, &["build", "--release"]));
@@ -61,30 +61,30 @@ fn a_project_in_rust_builds_and_its_test_runs() {
 
 /// Checks the error when no project is made.
 #[track_caller]
-fn check(place: &Place, words: &[&str], code: i32, expected: &str) {
-    let said = place.sintonia(words);
+fn check(sandbox: &Sandbox, words: &[&str], code: i32, expected: &str) {
+    let said = sandbox.sintonia(words);
     assert_eq!((said.code, said.output.as_str()), (Some(code), ""));
     assert!(said.errors.contains(expected), "{}", said.errors);
 }
 
 #[test]
 fn what_cannot_be_made_is_said() {
-    let place = Place::new();
-    check(&place, &["new-tunlet", "a b", "--lang", "c"], 100, "cannot be the name of a tunlet");
-    check(&place, &["new-tunlet", "while", "--lang", "c"], 100, "is a word of the language");
+    let sandbox = Sandbox::new();
+    check(&sandbox, &["new-tunlet", "a b", "--lang", "c"], 100, "cannot be the name of a tunlet");
+    check(&sandbox, &["new-tunlet", "while", "--lang", "c"], 100, "is a word of the language");
     check(
-        &place,
+        &sandbox,
         &["new-tunlet", "mine", "--lang", "c", "--dir", "tmp"],
         100,
         "`tmp` is there already",
     );
-    check(&place, &["new-tunlet", "mine", "--lang", "ada"], 2, "ada");
+    check(&sandbox, &["new-tunlet", "mine", "--lang", "ada"], 2, "ada");
 }
 
 #[test]
 fn the_commands_of_the_walk_through_work() {
     let text = include_str!("../../../../../docs/tunlets-in-libraries.md");
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let blocks = text.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
     let tried = blocks.filter(|block| !block.contains("mpirun")).collect::<Vec<_>>();
     assert!(2 <= tried.len(), "{tried:?}");
@@ -92,7 +92,7 @@ fn the_commands_of_the_walk_through_work() {
     let path = std::env::var("PATH").expect("a path");
     for block in tried {
         let mut shell = Command::new("sh");
-        shell.args(["-euc", block]).current_dir(place.path("."));
+        shell.args(["-euc", block]).current_dir(sandbox.path("."));
         shell.env("PATH", format!("{}:{path}", bin.display()));
         run(shell.env("CARGO_NET_OFFLINE", "true").env_remove("CARGO_TARGET_DIR"));
     }

@@ -1,6 +1,6 @@
 //! Tests of projects made by `sintonia new`: they build, their tests pass, and ranks give the same results as threads.
 
-use crate::sintonia::Place;
+use crate::sintonia::Sandbox;
 use launch::{Job, Library};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,15 +9,15 @@ use std::time::Duration;
 const BUILD: Duration = Duration::from_secs(500);
 
 #[track_caller]
-fn make(place: &Place, name: &str, lang: &str) -> PathBuf {
-    let said = place.sintonia(&["new", name, "--lang", lang]);
+fn make(sandbox: &Sandbox, name: &str, lang: &str) -> PathBuf {
+    let said = sandbox.sintonia(&["new", name, "--lang", lang]);
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""), "{}", said.output);
     assert!(
         said.output.contains(&format!("made `{name}`; try it: cd {name} &&")),
         "{}",
         said.output
     );
-    place.path(name)
+    sandbox.path(name)
 }
 
 /// Runs a command that has to succeed without a warning; returns its output.
@@ -58,8 +58,8 @@ fn check_arguments(program: &Path, dir: &Path) {
 
 #[test]
 fn a_project_in_c_builds_and_runs_as_it_is() {
-    let place = Place::new();
-    let dir = make(&place, "my-program", "c");
+    let sandbox = Sandbox::new();
+    let dir = make(&sandbox, "my-program", "c");
     let strict = "CFLAGS=-O1 -Werror -pedantic";
     let said = run(Job::new("make")
         .args(["--no-print-directory", "check", strict])
@@ -72,8 +72,8 @@ fn a_project_in_c_builds_and_runs_as_it_is() {
 /// Builds the project where the library was built, so that little is compiled again, and runs it as users do.
 #[test]
 fn a_project_in_rust_builds_and_runs_as_it_is() {
-    let place = Place::new();
-    let dir = make(&place, "my-program", "rust");
+    let sandbox = Sandbox::new();
+    let dir = make(&sandbox, "my-program", "rust");
     let target = launch::place::target();
     let cargo = |words: &[&str]| {
         let job = Job::new(env!("CARGO")).args(words).arg("--offline").folder(&dir).within(BUILD);
@@ -82,7 +82,7 @@ fn a_project_in_rust_builds_and_runs_as_it_is() {
     let said = run(cargo(&["test", "--release"]));
     assert!(said.contains("2 passed"), "{said}");
     run(cargo(&["build", "--release"]));
-    let program = place.path("program");
+    let program = sandbox.path("program");
     std::fs::copy(target.join("release/my-program"), &program).expect("it was built");
     check_runs(&program, &dir);
 }

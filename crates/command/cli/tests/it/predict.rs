@@ -1,21 +1,21 @@
 //! Tests of `sintonia predict` and `sintonia validate`.
 
 use crate::fit::{extrap_text, said, table};
-use crate::sintonia::Place;
+use crate::sintonia::Sandbox;
 use serde_json::{Value, json};
 
-/// Place with models of `2e-6 * n^3 / p + 5`.
-fn place() -> Place {
-    let place = Place::new();
-    std::fs::write(place.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
-    let fitted = said(&place, "fit a.txt -o models.json");
+/// Sandbox with models of `2e-6 * n^3 / p + 5`.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
+    let fitted = said(&sandbox, "fit a.txt -o models.json");
     assert_eq!(fitted.code, Some(0), "{}", fitted.errors);
-    place
+    sandbox
 }
 
 #[track_caller]
-fn object(place: &Place, words: &str) -> Value {
-    let said = said(place, words);
+fn object(sandbox: &Sandbox, words: &str) -> Value {
+    let said = said(sandbox, words);
     assert_eq!(said.code, Some(0), "{}", said.errors);
     serde_json::from_str(&said.output).expect("an object")
 }
@@ -26,7 +26,7 @@ fn near(value: &Value, expected: f64) -> bool {
 
 #[track_caller]
 fn check_predicted(words: &str, expected: &[(Value, f64)]) {
-    let all = object(&place(), &format!("predict {words} --json"));
+    let all = object(&sandbox(), &format!("predict {words} --json"));
     let totals: Vec<&Value> = all["predictions"]
         .as_array()
         .expect("a list")
@@ -55,7 +55,7 @@ fn points_and_ranges_are_predicted() {
 
 #[test]
 fn regions_stand_beside_the_program() {
-    let all = object(&place(), "predict models.json --set n=1000 --set p=16 --json");
+    let all = object(&sandbox(), "predict models.json --set n=1000 --set p=16 --json");
     let list = all["predictions"].as_array().expect("a list");
     assert_eq!((&list[0]["region"], &list[1]["region"]), (&Value::Null, &json!("main->solve")));
     assert!(near(&list[1]["share"], 1.0));
@@ -66,11 +66,11 @@ fn regions_stand_beside_the_program() {
 
 #[test]
 fn a_cache_that_is_passed_is_told() {
-    let place = place();
-    let fitted = said(&place, "fit a.txt -o models.json --cache L3:24000000:n:24:2");
+    let sandbox = sandbox();
+    let fitted = said(&sandbox, "fit a.txt -o models.json --cache L3:24000000:n:24:2");
     assert_eq!(fitted.code, Some(0), "{}", fitted.errors);
     let warnings = |n: &str| {
-        let all = object(&place, &format!("predict models.json --set n={n} --set p=4 --json"));
+        let all = object(&sandbox, &format!("predict models.json --set n={n} --set p=4 --json"));
         all["predictions"][0]["warnings"].to_string()
     };
     assert!(!warnings("900").contains("L3"), "{}", warnings("900"));
@@ -80,8 +80,10 @@ fn a_cache_that_is_passed_is_told() {
 #[test]
 fn the_best_number_of_processes_is_found() {
     let best = |words: &str| {
-        let all =
-            object(&place(), &format!("predict models.json --set n=1000 --best p {words} --json"));
+        let all = object(
+            &sandbox(),
+            &format!("predict models.json --set n=1000 --best p {words} --json"),
+        );
         all["best"][0].clone()
     };
     assert_eq!(best("")["best"], 32);
@@ -95,60 +97,60 @@ fn the_best_number_of_processes_is_found() {
 
 #[test]
 fn people_get_tables_and_a_picture() {
-    let place = place();
-    let one = said(&place, "predict models.json --set n=1000 --set p=16 --cost");
+    let sandbox = sandbox();
+    let one = said(&sandbox, "predict models.json --set n=1000 --set p=16 --cost");
     insta::assert_snapshot!("predict-point", one.output);
     let many =
-        said(&place, "predict models.json --set n=1000 --set p=2:32:*2 --plot a.svg --csv a.csv");
+        said(&sandbox, "predict models.json --set n=1000 --set p=2:32:*2 --plot a.svg --csv a.csv");
     insta::assert_snapshot!("predict-points", many.output);
-    let picture = std::fs::read_to_string(place.path("a.svg")).expect("a picture");
+    let picture = std::fs::read_to_string(sandbox.path("a.svg")).expect("a picture");
     assert!(picture.contains("<polyline") && picture.contains(">time in s<"), "{picture}");
-    let rows = std::fs::read_to_string(place.path("a.csv")).expect("a table");
+    let rows = std::fs::read_to_string(sandbox.path("a.csv")).expect("a table");
     assert_eq!(rows.lines().count(), 11, "{rows}");
 }
 
 #[test]
 fn the_list_of_fit_is_a_file_of_models() {
-    let place = place();
-    let list = said(&place, "fit a.txt --json").output;
-    std::fs::write(place.path("list.json"), list).expect("written");
-    let all = object(&place, "predict list.json --set n=1000 --set p=16 --json");
+    let sandbox = sandbox();
+    let list = said(&sandbox, "fit a.txt --json").output;
+    std::fs::write(sandbox.path("list.json"), list).expect("written");
+    let all = object(&sandbox, "predict list.json --set n=1000 --set p=16 --json");
     assert!(near(&all["predictions"][0]["value"], 130.0));
 }
 
 #[test]
 fn new_measurements_are_compared() {
-    let place = place();
+    let sandbox = sandbox();
     let rows = "n,p,time\n1000,16,130\n1000,32,60\n";
-    std::fs::write(place.path("later.csv"), rows).expect("written");
+    std::fs::write(sandbox.path("later.csv"), rows).expect("written");
     std::fs::write(
-        place.path("same.csv"),
+        sandbox.path("same.csv"),
         table("region,n,p,time", ',').replace("\n", "\nmain->solve,"),
     )
     .expect("written");
     // Rows without a region match no region that has a model.
-    let said_of = said(&place, "validate models.json later.csv");
+    let said_of = said(&sandbox, "validate models.json later.csv");
     assert_eq!(said_of.code, Some(100), "{}", said_of.errors);
     let of_region = rows.replace("\n1000", "\nmain->solve,1000").replacen("n,p", "region,n,p", 1);
-    std::fs::write(place.path("later.csv"), of_region).expect("written");
-    let all = object(&place, "validate models.json later.csv --json");
+    std::fs::write(sandbox.path("later.csv"), of_region).expect("written");
+    let all = object(&sandbox, "validate models.json later.csv --json");
     assert_eq!(all["summary"]["n_points"], 2);
     assert_eq!(all["summary"]["n_within"], 1);
     assert!(near(&all["points"][1]["error_percent"], 100.0 * 7.5 / 67.5), "{all}");
     assert!(near(&all["summary"]["smape_percent"], 0.5 * 200.0 * 7.5 / 127.5), "{all}");
     insta::assert_snapshot!(
         "validate-table",
-        said(&place, "validate models.json later.csv").output
+        said(&sandbox, "validate models.json later.csv").output
     );
 }
 
 #[track_caller]
 fn check(words: &str, code: i32, part: &str) {
-    let place = place();
-    let text = std::fs::read_to_string(place.path("models.json")).expect("models");
-    std::fs::write(place.path("cut.json"), &text[..text.len() / 2]).expect("written");
-    std::fs::write(place.path("new.json"), text.replacen(":1,", ":7,", 1)).expect("written");
-    let said = said(&place, words);
+    let sandbox = sandbox();
+    let text = std::fs::read_to_string(sandbox.path("models.json")).expect("models");
+    std::fs::write(sandbox.path("cut.json"), &text[..text.len() / 2]).expect("written");
+    std::fs::write(sandbox.path("new.json"), text.replacen(":1,", ":7,", 1)).expect("written");
+    let said = said(&sandbox, words);
     assert_eq!(said.code, Some(code), "{}{}", said.output, said.errors);
     assert!(said.errors.contains(part), "{}", said.errors);
     assert_eq!(said.output, "");
@@ -176,7 +178,8 @@ fn an_endless_file_is_refused() {
 /// Arguments were printed unescaped, with newlines and escape sequences.
 #[test]
 fn arguments_are_shown_in_their_line() {
-    let said = place().sintonia(&["predict", "no\nsintonia: all is well\u{1b}[2J", "--set", "n=1"]);
+    let said =
+        sandbox().sintonia(&["predict", "no\nsintonia: all is well\u{1b}[2J", "--set", "n=1"]);
     assert_eq!(said.code, Some(105));
     assert!(said.errors.contains("`no\\nsintonia: all is well\\u001b[2J`"), "{}", said.errors);
     assert_eq!(said.errors.lines().count(), 1, "{}", said.errors);

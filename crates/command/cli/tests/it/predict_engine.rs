@@ -1,13 +1,13 @@
 //! Tests of `sintonia predict --engine` on traces that are written here.
 
-use crate::sintonia::{Place, Said};
+use crate::sintonia::{CommandOutput, Sandbox};
 use serde_json::{Value, json};
 use std::fs;
 
-/// Place with a trace: rank 0 computes a second and sends 1000 bytes to rank 1, which then computes half a second.
-fn place() -> Place {
-    let place = Place::new();
-    let dir = place.path("trace");
+/// Sandbox with a trace: rank 0 computes a second and sends 1000 bytes to rank 1, which then computes half a second.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let dir = sandbox.path("trace");
     fs::create_dir(&dir).expect("a folder");
     let ranks = [
         "0 init\n0 compute 1000000000\n0 send 1 0 1000\n0 finalize\n",
@@ -18,17 +18,17 @@ fn place() -> Place {
     }
     fs::write(dir.join("trace.txt"), "rank-0.txt\nrank-1.txt\n").expect("written");
     let slow = "latency_us = 1000\nper_byte_ns = 1000\nspeed = 2\n";
-    fs::write(place.path("slow.toml"), slow).expect("written");
-    place
+    fs::write(sandbox.path("slow.toml"), slow).expect("written");
+    sandbox
 }
 
-fn said(place: &Place, words: &str) -> Said {
-    place.sintonia(&words.split(' ').collect::<Vec<_>>())
+fn said(sandbox: &Sandbox, words: &str) -> CommandOutput {
+    sandbox.sintonia(&words.split(' ').collect::<Vec<_>>())
 }
 
 #[track_caller]
 fn object(words: &str) -> Value {
-    let said = said(&place(), words);
+    let said = said(&sandbox(), words);
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     serde_json::from_str(&said.output).expect("an object")
 }
@@ -46,7 +46,7 @@ fn check_total(words: &str, expected_s: f64) {
 
 #[track_caller]
 fn check_refused(words: &str, code: i32, names: &[&str]) {
-    let said = said(&place(), words);
+    let said = said(&sandbox(), words);
     assert_eq!(said.code, Some(code), "{}", said.errors);
     for name in names {
         assert!(said.errors.contains(name), "`{name}` is not in: {}", said.errors);
@@ -73,7 +73,7 @@ fn regions_ranks_and_the_critical_path_stand_beside_it() {
 
 #[test]
 fn people_get_a_table() {
-    let said = said(&place(), "predict trace --engine composed --machine slow.toml");
+    let said = said(&sandbox(), "predict trace --engine composed --machine slow.toml");
     assert_eq!(said.code, Some(0), "{}", said.errors);
     for names in ["2 ranks, on `slow.toml`", "composed", "compute", "critical path: rank 0 (66"] {
         assert!(said.output.contains(names), "`{names}` is not in: {}", said.output);
@@ -92,28 +92,29 @@ fn wishes_that_make_no_sense_are_refused() {
 
 #[test]
 fn a_trace_that_cannot_end_is_told_with_its_lines() {
-    let place = place();
-    fs::write(place.path("trace/rank-1.txt"), "1 init\n1 recv 0 7 8\n").expect("written");
-    let said = said(&place, "predict trace --engine composed");
+    let sandbox = sandbox();
+    fs::write(sandbox.path("trace/rank-1.txt"), "1 init\n1 recv 0 7 8\n").expect("written");
+    let said = said(&sandbox, "predict trace --engine composed");
     assert_eq!(said.code, Some(100));
     assert!(said.errors.contains("rank 1 in `recv` (site 2) waits"), "{}", said.errors);
 }
 
 #[test]
 fn without_simgrid_its_package_is_named() {
-    let place = place();
-    let mut command = place.command(&["predict", "trace", "--engine", "smpi", "--json"]);
-    let said: Said = command.env("SMPIRUN", "/nowhere/smpirun").output().expect("started").into();
+    let sandbox = sandbox();
+    let mut command = sandbox.command(&["predict", "trace", "--engine", "smpi", "--json"]);
+    let said: CommandOutput =
+        command.env("SMPIRUN", "/nowhere/smpirun").output().expect("started").into();
     assert_eq!((said.code, said.output.as_str()), (Some(100), ""));
     assert!(said.errors.contains("libsimgrid-dev"), "{}", said.errors);
-    place.check_clean();
+    sandbox.check_clean();
 }
 
 #[test]
 fn simgrid_says_the_same_where_it_is_installed() {
-    let place = place();
+    let sandbox = sandbox();
     let words = ["predict", "trace", "--engine", "smpi", "--machine", "slow.toml", "--json"];
-    let said: Said = place.command(&words).output().expect("started").into();
+    let said: CommandOutput = sandbox.command(&words).output().expect("started").into();
     if said.errors.contains("libsimgrid-dev") && std::env::var_os("SMPIRUN").is_none() {
         println!("`smpirun` is not installed: nothing was replayed");
         return;
@@ -125,5 +126,5 @@ fn simgrid_says_the_same_where_it_is_installed() {
     assert!((ours / its - 1.0).abs() < 0.01, "{ours} and {its}");
     assert_eq!(all["predictions"][0]["engine"], "smpi");
     // Nothing is added to the folder of the trace.
-    assert_eq!(fs::read_dir(place.path("trace")).expect("ours").count(), 3);
+    assert_eq!(fs::read_dir(sandbox.path("trace")).expect("ours").count(), 3);
 }

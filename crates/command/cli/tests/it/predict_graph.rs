@@ -1,6 +1,6 @@
 //! Tests of `sintonia predict MODELS --graph`: models of regions along the graph of a program.
 
-use crate::sintonia::{Place, Said};
+use crate::sintonia::{CommandOutput, Sandbox};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
@@ -30,11 +30,11 @@ int main(int argc, char **argv)
 }
 ";
 
-/// Place with measurements: workers compute `1e-3 * n^2 / p`, half of it in a function, the master `1e-4 * n` before it
+/// Sandbox with measurements: workers compute `1e-3 * n^2 / p`, half of it in a function, the master `1e-4 * n` before it
 /// sends.
-fn place() -> Place {
-    let place = Place::new();
-    fs::write(place.path("program.c"), PROGRAM).expect("written");
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("program.c"), PROGRAM).expect("written");
     let mut lines = String::new();
     for n in [100.0, 200.0, 300.0, 400.0, 500.0_f64] {
         for p in [1.0, 2.0, 4.0, 8.0, 16.0] {
@@ -51,13 +51,13 @@ fn place() -> Place {
             }
         }
     }
-    fs::write(place.path("measured.jsonl"), lines).expect("written");
-    place
+    fs::write(sandbox.path("measured.jsonl"), lines).expect("written");
+    sandbox
 }
 
-fn said(words: &str) -> Said {
+fn said(words: &str) -> CommandOutput {
     let words: Vec<&str> = words.split(' ').collect();
-    place().sintonia(&words)
+    sandbox().sintonia(&words)
 }
 
 /// Checks the time of the whole program at each point.
@@ -84,13 +84,13 @@ fn a_program_takes_what_its_graph_makes_of_its_regions() {
 
 #[test]
 fn another_network_makes_another_time() {
-    let place = place();
+    let sandbox = sandbox();
     // Each message takes a second: the master sends four, one after the other, and receives four.
-    fs::write(place.path("slow.toml"), "latency_us = 1e6\nper_byte_ns = 0\neager_bytes = 0\n")
+    fs::write(sandbox.path("slow.toml"), "latency_us = 1e6\nper_byte_ns = 0\neager_bytes = 0\n")
         .expect("written");
     let words = "predict measured.jsonl --graph program.c --json --set n=1000 --set p=4 --ranks p+1 \
                  --machine slow.toml";
-    let said = place.sintonia(&words.split(' ').collect::<Vec<_>>());
+    let said = sandbox.sintonia(&words.split(' ').collect::<Vec<_>>());
     let all: Value = serde_json::from_str(&said.output).expect("an object");
     let value = all["predictions"][0]["value"].as_f64().expect("a time");
     // The last worker ends a second after the one before it, when the master is ready to receive.
@@ -99,17 +99,17 @@ fn another_network_makes_another_time() {
 
 #[test]
 fn draws_have_a_mean_and_an_interval() {
-    let place = place();
+    let sandbox = sandbox();
     let branch = PROGRAM.replace(
         "    MPI_Finalize",
         "    for (int i = 0; i < 100; i++)\n        if (diverges(x))\n            \
          MPI_Barrier(MPI_COMM_WORLD);\n    MPI_Finalize",
     );
-    fs::write(place.path("program.c"), branch).expect("written");
-    fs::write(place.path("slow.toml"), "latency_us = 1e6\nper_byte_ns = 0\n").expect("written");
+    fs::write(sandbox.path("program.c"), branch).expect("written");
+    fs::write(sandbox.path("slow.toml"), "latency_us = 1e6\nper_byte_ns = 0\n").expect("written");
     let words = "predict measured.jsonl --graph program.c --json --set n=100 --set p=2 --seed 7 \
                  --draws 100 --machine slow.toml";
-    let said = place.sintonia(&words.split(' ').collect::<Vec<_>>());
+    let said = sandbox.sintonia(&words.split(' ').collect::<Vec<_>>());
     assert_eq!(said.code, Some(0), "{}", said.errors);
     let all: Value = serde_json::from_str(&said.output).expect("an object");
     let [low, value, high] =

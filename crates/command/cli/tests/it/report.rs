@@ -1,37 +1,37 @@
 //! Tests of `sintonia report` on records made by `sintonia run`.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
-use crate::sintonia::Place;
+use crate::sintonia::Sandbox;
 use run_record::{RunRecord, RunState, Summary};
 use std::path::Path;
 use std::process::Command;
 
-fn place_with_record() -> Place {
-    let place = Place::new();
+fn sandbox_with_record() -> Sandbox {
+    let sandbox = Sandbox::new();
     let words = ["run", "--out", "record", "--quiet", "--no-html", "--", "sh", "-c", "exit 3"];
-    assert_eq!(place.sintonia(&words).code, Some(3));
-    place
+    assert_eq!(sandbox.sintonia(&words).code, Some(3));
+    sandbox
 }
 
 #[test]
 fn a_record_is_shown_again() {
-    let said = place_with_record().sintonia(&["report", "record"]);
+    let said = sandbox_with_record().sintonia(&["report", "record"]);
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     assert!(said.output.contains("finished with exit code 3"), "{}", said.output);
 }
 
 #[test]
 fn a_record_is_shown_as_json_and_as_a_page() {
-    let place = place_with_record();
-    let said = place.sintonia(&["report", "record", "--json", "--html", "page.html"]);
+    let sandbox = sandbox_with_record();
+    let said = sandbox.sintonia(&["report", "record", "--json", "--html", "page.html"]);
     let summary: serde_json::Value = serde_json::from_str(&said.output).unwrap();
     assert_eq!(summary["outcome"]["exit_code"], 3);
-    assert!(std::fs::read_to_string(place.path("page.html")).unwrap().contains("<html"));
+    assert!(std::fs::read_to_string(sandbox.path("page.html")).unwrap().contains("<html"));
 }
 
 #[track_caller]
 fn check_fails(words: &[&str], expected_code: i32, expected: &str) {
-    let said = place_with_record().sintonia(words);
+    let said = sandbox_with_record().sintonia(words);
     assert_eq!(said.code, Some(expected_code));
     assert!(
         said.errors.starts_with("sintonia: ") && said.errors.contains(expected),
@@ -49,16 +49,19 @@ fn what_is_no_record_is_named() {
 
 #[test]
 fn the_record_of_a_run_that_is_cut_off_is_finished() {
-    let place = Place::new();
-    let mut child = place.start(&["run", "--out", "record", "--", "sh", "-c", "touch ready; cat"]);
+    let sandbox = Sandbox::new();
+    let mut child =
+        sandbox.start(&["run", "--out", "record", "--", "sh", "-c", "touch ready; cat"]);
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    assert!(analyzer::server::wait_until(deadline, || place.path("ready").exists()));
+    assert!(analyzer::server::wait_until(deadline, || sandbox.path("ready").exists()));
     child.kill().unwrap();
     child.wait().unwrap();
-    let said = place.sintonia(&["report", "record"]);
+    let said = sandbox.sintonia(&["report", "record"]);
     assert_eq!(said.code, Some(0), "{}", said.errors);
     assert!(said.output.contains("touch ready; cat"), "{}", said.output);
-    assert!(place.path("record/summary.json").is_file() && !place.path("record/spool").exists());
+    assert!(
+        sandbox.path("record/summary.json").is_file() && !sandbox.path("record/spool").exists()
+    );
 }
 
 /// Traced run of two ranks whose launcher was killed, as the first version left it.
@@ -67,11 +70,11 @@ const CUT: &str =
 /// Number of MPI calls in it, and of records of them.
 const N_CALLS: u64 = 84;
 
-/// Place with a copy of it.
-fn place_with_cut_run() -> Place {
-    let place = Place::new();
-    copy(Path::new(CUT), &place.path("record"));
-    place
+/// Sandbox with a copy of it.
+fn sandbox_with_cut_run() -> Sandbox {
+    let sandbox = Sandbox::new();
+    copy(Path::new(CUT), &sandbox.path("record"));
+    sandbox
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -103,19 +106,19 @@ fn check_whole(record: &Path) {
 
 #[test]
 fn what_the_first_version_left_of_a_killed_run_is_finished() {
-    let place = place_with_cut_run();
-    let said = place.sintonia(&["report", "record"]);
+    let sandbox = sandbox_with_cut_run();
+    let said = sandbox.sintonia(&["report", "record"]);
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    check_whole(&place.path("record"));
+    check_whole(&sandbox.path("record"));
 }
 
 /// A full disk had kept the last reports of the processes out of the spool: what was left contained no rank, but its
 /// summary replaced the one of two ranks, and the spool was deleted.
 #[test]
 fn a_report_does_not_replace_a_summary_that_knows_more() {
-    let place = place_with_cut_run();
-    let record = place.path("record");
-    assert_eq!(place.sintonia(&["report", "record"]).code, Some(0));
+    let sandbox = sandbox_with_cut_run();
+    let record = sandbox.path("record");
+    assert_eq!(sandbox.sintonia(&["report", "record"]).code, Some(0));
     let (kept, regions) = (summary_in(&record), std::fs::read(record.join("regions.parquet")));
     std::fs::remove_file(record.join("run.json")).unwrap();
     std::fs::remove_file(record.join("events.parquet")).unwrap();
@@ -126,7 +129,7 @@ fn a_report_does_not_replace_a_summary_that_knows_more() {
             std::fs::remove_file(file.path()).unwrap();
         }
     }
-    let said = place.sintonia(&["report", "record", "--json"]);
+    let said = sandbox.sintonia(&["report", "record", "--json"]);
     assert!(said.code == Some(0) && said.errors.contains("it is not replaced"), "{}", said.errors);
     let shown: Summary = serde_json::from_str(&said.output).unwrap();
     assert_eq!((&shown, &summary_in(&record)), (&kept, &kept));
@@ -152,17 +155,17 @@ for free in 0 1 2 3 4 5 6 8 10 14 20 30; do
     cp -r "$1/record" "$3/$free"
     rm -r "$1/record"
 done"#;
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for name in ["disk", "out"] {
-        std::fs::create_dir(place.path(name)).unwrap();
+        std::fs::create_dir(sandbox.path(name)).unwrap();
     }
     let mut command = Command::new("unshare");
     command.args(["--mount", "--map-root-user", "sh", "-c", STEPS]);
-    command.arg(env!("CARGO_BIN_EXE_sintonia")).arg(place.path("disk")).arg(CUT);
-    command.arg(place.path("out")).env("SINTONIA_SHM_DIR", place.path("shm"));
-    let ended = command.env("TMPDIR", place.path("tmp")).output().unwrap();
+    command.arg(env!("CARGO_BIN_EXE_sintonia")).arg(sandbox.path("disk")).arg(CUT);
+    command.arg(sandbox.path("out")).env("SINTONIA_SHM_DIR", sandbox.path("shm"));
+    let ended = command.env("TMPDIR", sandbox.path("tmp")).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
-    let text = |name: String| std::fs::read_to_string(place.path("out").join(name)).unwrap();
+    let text = |name: String| std::fs::read_to_string(sandbox.path("out").join(name)).unwrap();
     let mut n_full = 0;
     for free in [0, 1, 2, 3, 4, 5, 6, 8, 10, 14, 20, 30] {
         let shown: Summary = serde_json::from_str(&text(format!("{free}.json"))).unwrap();
@@ -172,7 +175,7 @@ done"#;
         n_full += u32::from(is_unfinished);
         assert!(!is_unfinished || errors.contains("sintonia: "), "{free} pages: it says so");
         assert_eq!(text(format!("{free}.again")), "", "{free} pages");
-        check_whole(&place.path("out").join(free.to_string()));
+        check_whole(&sandbox.path("out").join(free.to_string()));
     }
     assert!((2..12).contains(&n_full), "{n_full} of 12 disks were full");
 }
@@ -180,17 +183,17 @@ done"#;
 /// 9 of 36 damaged event files were exported without a message.
 #[test]
 fn a_damaged_event_file_is_not_exported() {
-    let place = place_with_cut_run();
-    assert_eq!(place.sintonia(&["report", "record"]).code, Some(0));
+    let sandbox = sandbox_with_cut_run();
+    assert_eq!(sandbox.sintonia(&["report", "record"]).code, Some(0));
     let words = ["export", "record", "--format", "chrome", "--output", "trace.json"];
-    assert_eq!(place.sintonia(&words).code, Some(0));
-    let path = place.path("record/events.parquet");
+    assert_eq!(sandbox.sintonia(&words).code, Some(0));
+    let path = sandbox.path("record/events.parquet");
     let good = std::fs::read(&path).unwrap();
     for at in [10, good.len() / 3, good.len() / 2] {
         let mut bytes = good.clone();
         bytes[at] ^= 4;
         std::fs::write(&path, bytes).unwrap();
-        let said = place.sintonia(&words);
+        let said = sandbox.sintonia(&words);
         assert_eq!(said.code, Some(101), "{}", said.errors);
         assert!(said.errors.contains("is damaged"), "{}", said.errors);
     }

@@ -1,6 +1,6 @@
 //! Tests of `sintonia resize` with a program that consists of its files only.
 
-use crate::sintonia::{Place, Said};
+use crate::sintonia::{CommandOutput, Sandbox};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Child;
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 /// Control folder with the status of a program whose process is this test.
 struct Folder {
-    place: Place,
+    sandbox: Sandbox,
 }
 
 impl Folder {
     fn new() -> Self {
-        let folder = Self { place: Place::new() };
+        let folder = Self { sandbox: Sandbox::new() };
         std::fs::create_dir(folder.path("")).expect("a folder");
         folder
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.place.path("control").join(name)
+        self.sandbox.path("control").join(name)
     }
 
     fn say(&self, job: &str, status: &Value) {
@@ -29,17 +29,17 @@ impl Folder {
     }
 
     fn words<'a>(&self, words: &[&'a str]) -> Vec<String> {
-        let control = self.place.path("control").display().to_string();
+        let control = self.sandbox.path("control").display().to_string();
         let words: Vec<&'a str> = [&["resize"], words].concat();
         words.into_iter().map(str::to_owned).chain(["--control".to_owned(), control]).collect()
     }
 
-    fn run(&self, words: &[&str]) -> Said {
-        self.place.sintonia(&self.words(words))
+    fn run(&self, words: &[&str]) -> CommandOutput {
+        self.sandbox.sintonia(&self.words(words))
     }
 
     fn start(&self, words: &[&str]) -> Child {
-        self.place.start(&self.words(words))
+        self.sandbox.start(&self.words(words))
     }
 
     /// Takes the next wish for a job as its program would.
@@ -105,7 +105,7 @@ fn a_program_takes_another_size() {
     let mut done = status(8, own());
     done["answered"] = json!({"id": wish["id"], "outcome": "done", "sentence": "4 ranks became 8"});
     folder.say("12", &done);
-    let said = Said::from(child.wait_with_output().expect("it was started"));
+    let said = CommandOutput::from(child.wait_with_output().expect("it was started"));
     assert_eq!(
         (said.code, said.output.as_str()),
         (Some(0), "4 ranks became 8\n"),
@@ -124,7 +124,7 @@ fn a_refusal_is_passed_on() {
     let sentence = "Slurm lent no node in time: job 13 waits (Resources)";
     refused["answered"] = json!({"id": wish["id"], "outcome": "refused", "sentence": sentence});
     folder.say("12", &refused);
-    let said = Said::from(child.wait_with_output().expect("it was started"));
+    let said = CommandOutput::from(child.wait_with_output().expect("it was started"));
     assert_eq!(said.code, Some(106));
     assert!(
         said.errors.contains(&format!("job `12` keeps 4 ranks: {sentence}")),
@@ -140,7 +140,7 @@ fn a_program_that_ends_is_no_success() {
     let child = folder.start(&["12", "8"]);
     folder.take_wish("12");
     std::fs::remove_file(folder.path("12.json")).expect("it is there");
-    let said = Said::from(child.wait_with_output().expect("it was started"));
+    let said = CommandOutput::from(child.wait_with_output().expect("it was started"));
     assert_eq!(said.code, Some(107));
     assert!(said.errors.contains("ended before it took another size"), "{}", said.errors);
 }

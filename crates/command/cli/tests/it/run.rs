@@ -1,20 +1,20 @@
 //! Tests of `sintonia run`: whatever happens to the watching, the command runs and ends as it would.
 
-use crate::sintonia::{Place, Said};
+use crate::sintonia::{CommandOutput, Sandbox};
 use std::process::Command;
 
 /// Runs a shell script under `sintonia run` with these options.
-fn run(place: &Place, options: &[&str], script: &str) -> Said {
+fn run(sandbox: &Sandbox, options: &[&str], script: &str) -> CommandOutput {
     let words = [&["run"], options, &["--", "sh", "-c", script]].concat();
-    place.sintonia(&words)
+    sandbox.sintonia(&words)
 }
 
 #[track_caller]
 fn check_code(script: &str, expected: i32) {
-    let place = Place::new();
-    let said = run(&place, &["--quiet"], script);
+    let sandbox = Sandbox::new();
+    let said = run(&sandbox, &["--quiet"], script);
     assert_eq!((said.code, said.errors.as_str()), (Some(expected), ""), "{script}");
-    place.check_clean();
+    sandbox.check_clean();
 }
 
 #[test]
@@ -28,97 +28,97 @@ fn the_exit_code_is_the_commands() {
 /// With `SIGCHLD` ignored by the parent, the command was taken for one that had not started, and its record was removed.
 #[test]
 fn a_command_ends_as_alone_where_ends_of_children_are_ignored() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // No shell, which would reset the signal; and a code that is no success.
     let tell = "grep SigIgn /proc/self/status /nowhere";
     for before in ["", "$0 run --quiet --out record --", "$0 run --listen 192.0.2.1:9 --"] {
-        let said = place.shell(&format!("exec env --ignore-signal=CHLD {before} {tell}"));
+        let said = sandbox.shell(&format!("exec env --ignore-signal=CHLD {before} {tell}"));
         let ignored = said.output.trim().rsplit('\t').next();
         let ignored = ignored.and_then(|hex| u64::from_str_radix(hex, 16).ok());
         assert_eq!(ignored.map(|set| set >> 16 & 1), Some(1), "{before}: {said:?}");
         assert_eq!(said.code, Some(2), "{before}: {said:?}");
     }
-    assert!(place.path("record/summary.json").is_file());
-    place.check_clean();
+    assert!(sandbox.path("record/summary.json").is_file());
+    sandbox.check_clean();
 }
 
 /// A process out of memory ends by this signal: the exit code was lost, and the command went on alone.
 #[test]
 fn a_command_is_waited_for_by_what_fails_meanwhile() {
     for options in ["", "--live"] {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         // Waits until the signal is handled: the last digit but one of the set that the system shows.
         let handled = "grep -q \"SigCgt.*[2367abef].$\" /proc/$PPID/status";
         let script =
             format!("until {handled}; do :; done; kill -ABRT $PPID; sleep 0.2; echo ran; exit 9");
-        let said = place.shell(&format!("$0 run {options} --out record -- sh -c '{script}'"));
+        let said = sandbox.shell(&format!("$0 run {options} --out record -- sh -c '{script}'"));
         assert_eq!((said.code, said.output.as_str()), (Some(9), "ran\n"), "{said:?}");
         assert!(said.errors.contains("there is no report now"), "{said:?}");
-        assert_eq!(place.sintonia(&["report", "record"]).code, Some(0));
+        assert_eq!(sandbox.sintonia(&["report", "record"]).code, Some(0));
     }
 }
 
 #[test]
 fn input_and_output_are_the_commands() {
-    let place = Place::new();
-    let said = run(&place, &["--quiet"], "cat; echo out; echo err >&2");
+    let sandbox = Sandbox::new();
+    let said = run(&sandbox, &["--quiet"], "cat; echo out; echo err >&2");
     assert_eq!((said.output.as_str(), said.errors.as_str()), ("out\n", "err\n"));
 }
 
 #[test]
 fn a_command_without_mpi_is_told_why_nothing_was_seen() {
-    let place = Place::new();
-    let said = run(&place, &["--out", "record"], "exit 0");
+    let sandbox = Sandbox::new();
+    let said = run(&sandbox, &["--out", "record"], "exit 0");
     assert!(said.errors.contains("No MPI process was seen"), "{}", said.errors);
     assert_eq!(said.output, "");
     for name in ["run.json", "summary.json", "report.html"] {
-        assert!(place.path("record").join(name).is_file(), "{name}");
+        assert!(sandbox.path("record").join(name).is_file(), "{name}");
     }
-    assert!(!place.path("record/spool").exists());
-    place.check_clean();
+    assert!(!sandbox.path("record/spool").exists());
+    sandbox.check_clean();
 }
 
 #[test]
 fn a_program_with_privileges_of_its_file_is_named() {
-    let place = Place::new();
-    let copy = place.path("privileged");
+    let sandbox = Sandbox::new();
+    let copy = sandbox.path("privileged");
     std::fs::copy("/bin/true", &copy).expect("there is a `true`");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
     std::fs::set_permissions(&copy, mode).expect("the file is ours");
     let copy = copy.to_str().expect("text");
-    let said = place.sintonia(&["run", "--out", "record", "--", copy]);
+    let said = sandbox.sintonia(&["run", "--out", "record", "--", copy]);
     assert_eq!(said.code, Some(0));
     assert!(said.errors.contains("is setuid or setgid"), "{}", said.errors);
 }
 
 #[test]
 fn the_summary_follows_the_output_as_json() {
-    let place = Place::new();
-    let said = run(&place, &["--out", "record", "--json", "--no-html"], "echo first; exit 3");
+    let sandbox = Sandbox::new();
+    let said = run(&sandbox, &["--out", "record", "--json", "--no-html"], "echo first; exit 3");
     let (first, json) = said.output.split_once('\n').unwrap();
     let summary: serde_json::Value = serde_json::from_str(json).unwrap();
     assert_eq!((first, said.errors.as_str()), ("first", ""));
     assert_eq!(summary["outcome"]["exit_code"], 3);
     assert_eq!(summary["command"][2], "echo first; exit 3");
-    assert!(!place.path("record/report.html").exists());
+    assert!(!sandbox.path("record/report.html").exists());
 }
 
 #[test]
 fn a_record_never_overwrites_another() {
-    let place = Place::new();
-    std::fs::create_dir(place.path("record")).unwrap();
-    std::fs::write(place.path("record/mine"), "").unwrap();
-    let said = run(&place, &["--out", "record", "--quiet"], "exit 4");
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("record")).unwrap();
+    std::fs::write(sandbox.path("record/mine"), "").unwrap();
+    let said = run(&sandbox, &["--out", "record", "--quiet"], "exit 4");
     assert_eq!(said.code, Some(4));
     assert!(said.errors.contains("record-2"), "{}", said.errors);
-    assert!(place.path("record-2/summary.json").is_file());
+    assert!(sandbox.path("record-2/summary.json").is_file());
 }
 
 #[test]
 fn a_record_has_a_folder_of_its_own_by_default() {
-    let place = Place::new();
-    run(&place, &["--quiet"], "exit 0");
-    let records: Vec<_> = std::fs::read_dir(place.path("sintonia-runs")).unwrap().collect();
+    let sandbox = Sandbox::new();
+    run(&sandbox, &["--quiet"], "exit 0");
+    let records: Vec<_> = std::fs::read_dir(sandbox.path("sintonia-runs")).unwrap().collect();
     assert_eq!(records.len(), 1);
     let name = records[0].as_ref().unwrap().file_name().into_string().unwrap();
     assert!(name.starts_with("sh-2"), "{name}");
@@ -131,15 +131,15 @@ fn check_unwatched(
     options: &[&str],
     expected: &str,
 ) {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let words = [&["run", "--out", "record"], options, &["--", "sh", "-c", "echo ran; exit 6"]];
-    let mut command = place.command(&words.concat());
-    let said = Said::from(change(&mut command).output().expect("it can be started"));
+    let mut command = sandbox.command(&words.concat());
+    let said = CommandOutput::from(change(&mut command).output().expect("it can be started"));
     assert_eq!((said.code, said.output.as_str()), (Some(6), "ran\n"));
     assert!(said.errors.contains("unwatched") && said.errors.contains(expected), "{}", said.errors);
     assert_eq!(said.errors.lines().count(), 1, "{}", said.errors);
-    assert!(!place.path("record").exists());
-    place.check_clean();
+    assert!(!sandbox.path("record").exists());
+    sandbox.check_clean();
 }
 
 #[test]
@@ -151,21 +151,21 @@ fn the_command_runs_without_us() {
 
 #[test]
 fn a_record_that_cannot_be_written_where_it_was_asked_for_is_elsewhere() {
-    let place = Place::new();
-    let said = run(&place, &["--out", "/proc/record", "--quiet"], "exit 2");
+    let sandbox = Sandbox::new();
+    let said = run(&sandbox, &["--out", "/proc/record", "--quiet"], "exit 2");
     assert_eq!(said.code, Some(2));
-    let elsewhere = place.path("tmp").display().to_string();
+    let elsewhere = sandbox.path("tmp").display().to_string();
     assert!(said.errors.contains(&elsewhere), "{}", said.errors);
 }
 
 #[track_caller]
 fn check_not_started(command: &str, expected_code: i32, expected: &str) {
-    let place = Place::new();
-    let said = place.sintonia(&["run", "--out", "record", "--", command]);
+    let sandbox = Sandbox::new();
+    let said = sandbox.sintonia(&["run", "--out", "record", "--", command]);
     assert_eq!(said.code, Some(expected_code));
     assert!(said.errors.contains(expected), "{}", said.errors);
-    assert!(!place.path("record").exists());
-    place.check_clean();
+    assert!(!sandbox.path("record").exists());
+    sandbox.check_clean();
 }
 
 #[test]
@@ -177,19 +177,19 @@ fn a_command_that_cannot_be_started_is_told_as_shells_do() {
 /// Checks that a signal to `sintonia` alone reaches the command, and that the report follows.
 #[track_caller]
 fn check_signal(signal: &str, expected_code: i32) {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let script =
         format!("trap 'exit {expected_code}' {signal}; touch ready; while :; do sleep 0.05; done");
     let words = ["run", "--out", "record", "--", "sh", "-c", &script];
-    let child = place.start(&words);
-    let is_ready = || place.path("ready").exists();
+    let child = sandbox.start(&words);
+    let is_ready = || sandbox.path("ready").exists();
     assert!(analyzer_wait(is_ready), "the command starts");
     let pid = child.id().to_string();
     Command::new("kill").args([&format!("-{signal}"), &pid]).status().expect("sent");
-    let said = Said::from(child.wait_with_output().expect("our child"));
+    let said = CommandOutput::from(child.wait_with_output().expect("our child"));
     assert_eq!(said.code, Some(expected_code));
     assert!(said.errors.contains("No MPI process was seen"), "{}", said.errors);
-    place.check_clean();
+    sandbox.check_clean();
 }
 
 #[test]
@@ -206,8 +206,8 @@ fn analyzer_wait(is_so: impl FnMut() -> bool) -> bool {
 
 #[test]
 fn lines_go_on_in_a_pipe() {
-    let place = Place::new();
-    let said = run(&place, &["--live", "--out", "record"], "echo a; sleep 1.5; echo b");
+    let sandbox = Sandbox::new();
+    let said = run(&sandbox, &["--live", "--out", "record"], "echo a; sleep 1.5; echo b");
     assert_eq!(said.output, "a\nb\n");
     assert!(said.errors.contains("waiting for MPI"), "{}", said.errors);
 }

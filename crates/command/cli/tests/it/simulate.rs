@@ -1,16 +1,16 @@
 //! Tests of `sintonia simulate chunking`.
 
-use crate::sintonia::{Place, Said};
+use crate::sintonia::{CommandOutput, Sandbox};
 use serde_json::{Value, json};
 
-fn said(place: &Place, words: &str) -> Said {
+fn said(sandbox: &Sandbox, words: &str) -> CommandOutput {
     let words: Vec<&str> = ["simulate", "chunking"].into_iter().chain(words.split(' ')).collect();
-    place.sintonia(&words)
+    sandbox.sintonia(&words)
 }
 
 #[track_caller]
 fn list_of(words: &str) -> Vec<Value> {
-    let said = said(&Place::new(), &format!("--json {words}"));
+    let said = said(&Sandbox::new(), &format!("--json {words}"));
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     serde_json::from_str(&said.output).expect("a list")
 }
@@ -36,10 +36,10 @@ fn every_policy_is_in_the_list() {
 
 #[test]
 fn a_trace_is_read_from_a_file() {
-    let place = Place::new();
-    std::fs::write(place.path("times.txt"), "3\n1\n1\n1\n").expect("written");
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("times.txt"), "3\n1\n1\n1\n").expect("written");
     let said =
-        said(&place, "--policy static --tasks-file times.txt --workers 2 --overhead-us 0 --json");
+        said(&sandbox, "--policy static --tasks-file times.txt --workers 2 --overhead-us 0 --json");
     let list: Value = serde_json::from_str(&said.output).expect("a list");
     assert_eq!(list[0]["makespan_s"].as_f64(), Some(0.004), "{}", said.errors);
     assert_eq!(list[0]["ideal_s"].as_f64(), Some(0.003));
@@ -48,13 +48,13 @@ fn a_trace_is_read_from_a_file() {
 
 #[test]
 fn a_report_of_a_program_is_a_trace() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let chunk = |n_tasks: u64, began_s: f64, ended_s: f64| json!({ "rank": 1, "chunk": 1, "n_tasks": n_tasks, "began_s": began_s, "ended_s": ended_s });
     let chunks = [chunk(2, 0.0, 0.006), chunk(1, 0.006, 0.007)];
     let report = json!({ "format_version": 1, "slowest": { "iteration": 3, "chunks": chunks } });
-    std::fs::write(place.path("report.json"), report.to_string()).expect("written");
+    std::fs::write(sandbox.path("report.json"), report.to_string()).expect("written");
     let said =
-        said(&place, "--policy ss --tasks-file report.json --workers 1 --overhead-us 0 --json");
+        said(&sandbox, "--policy ss --tasks-file report.json --workers 1 --overhead-us 0 --json");
     let list: Value = serde_json::from_str(&said.output).expect("a list");
     assert_eq!(list[0]["n_chunks"].as_u64(), Some(3), "{}", said.errors);
     assert!((list[0]["makespan_s"].as_f64().unwrap() - 0.007).abs() < 1e-12, "{}", said.output);
@@ -63,13 +63,13 @@ fn a_report_of_a_program_is_a_trace() {
 /// A report that lists only some of its chunks was simulated as if these were all.
 #[test]
 fn chunks_that_a_report_leaves_out_are_said_and_made_up_for() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let chunk = json!({ "n_tasks": 1, "began_s": 0.0, "ended_s": 0.002 });
     let slowest = json!({ "n_tasks": 20, "chunks": [chunk, chunk], "n_chunks_left_out": 18 });
     let report = json!({ "format_version": 1, "slowest": slowest });
-    std::fs::write(place.path("report.json"), report.to_string()).expect("written");
+    std::fs::write(sandbox.path("report.json"), report.to_string()).expect("written");
     let said =
-        said(&place, "--policy ss --tasks-file report.json --workers 1 --overhead-us 0 --json");
+        said(&sandbox, "--policy ss --tasks-file report.json --workers 1 --overhead-us 0 --json");
     let list: Value = serde_json::from_str(&said.output).expect("a list");
     assert!((list[0]["makespan_s"].as_f64().unwrap() - 0.04).abs() < 1e-12, "{}", said.output);
     let expected = "`report.json`: only 2 of 20 chunks are listed, with 2 of 20 tasks; the others are taken to be like these";
@@ -78,11 +78,11 @@ fn chunks_that_a_report_leaves_out_are_said_and_made_up_for() {
 
 #[test]
 fn people_get_a_table_and_a_picture() {
-    let place = Place::new();
-    let said = said(&place, "--tasks 700 --block 0:0.4:3 --policy gss,static --plot out.svg");
+    let sandbox = Sandbox::new();
+    let said = said(&sandbox, "--tasks 700 --block 0:0.4:3 --policy gss,static --plot out.svg");
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     insta::assert_snapshot!("simulate-table", said.output);
-    let picture = std::fs::read_to_string(place.path("out.svg")).expect("a picture");
+    let picture = std::fs::read_to_string(sandbox.path("out.svg")).expect("a picture");
     assert!(picture.starts_with("<svg ") && picture.contains(">gss<"), "{picture}");
 }
 
@@ -95,7 +95,7 @@ fn what_is_learned_from_iteration_to_iteration_is_shown() {
     // Five rounds of chunks, 50 us each, while no time is known; then one.
     assert!((first_s.unwrap() - 10.25e-3).abs() < 1e-9, "{list:?}");
     assert!((last_s.unwrap() - 10.05e-3).abs() < 1e-9, "{list:?}");
-    let table = said(&Place::new(), words).output;
+    let table = said(&Sandbox::new(), words).output;
     assert!(table.contains("       FIRST         LAST  LOST"), "{table}");
     assert!(table.contains(" 0.0103 s     0.0101 s"), "{table}");
 }
@@ -109,11 +109,11 @@ fn the_same_seed_gives_the_same_times() {
 
 #[track_caller]
 fn check(words: &str, code: i32, part: &str) {
-    let place = Place::new();
-    std::fs::write(place.path("times.txt"), "1\n2\nfast\n").expect("written");
-    std::fs::write(place.path("empty.txt"), "").expect("written");
-    std::fs::write(place.path("other.json"), "{\"slowest\": 3}").expect("written");
-    let said = said(&place, words);
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("times.txt"), "1\n2\nfast\n").expect("written");
+    std::fs::write(sandbox.path("empty.txt"), "").expect("written");
+    std::fs::write(sandbox.path("other.json"), "{\"slowest\": 3}").expect("written");
+    let said = said(&sandbox, words);
     assert_eq!(said.code, Some(code), "{}", said.errors);
     assert!(said.errors.contains(part), "{}", said.errors);
     assert_eq!(said.output, "");

@@ -1,16 +1,16 @@
 //! Tests of `sintonia simulate balance`.
 
-use crate::sintonia::{Place, Said};
+use crate::sintonia::{CommandOutput, Sandbox};
 use serde_json::Value;
 
-fn said(place: &Place, words: &str) -> Said {
+fn said(sandbox: &Sandbox, words: &str) -> CommandOutput {
     let words = ["simulate", "balance"].into_iter().chain(words.split(' '));
-    place.sintonia(&words.filter(|word| !word.is_empty()).collect::<Vec<_>>())
+    sandbox.sintonia(&words.filter(|word| !word.is_empty()).collect::<Vec<_>>())
 }
 
 #[track_caller]
 fn json(words: &str) -> Value {
-    let said = said(&Place::new(), &format!("--json {words}"));
+    let said = said(&Sandbox::new(), &format!("--json {words}"));
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     serde_json::from_str(&said.output).expect("JSON")
 }
@@ -42,30 +42,32 @@ fn compared_policies_are_a_list_and_a_table() {
     let list = json("--compare event,on-demand@random:3,subscription --entry 0,4");
     let names: Vec<_> = list.as_array().expect("a list").iter().map(|row| &row["policy"]).collect();
     assert_eq!(names, ["event", "on-demand@random:3", "subscription"]);
-    let place = Place::new();
-    let said =
-        said(&place, "--compare event,power-of-two,subscription --domain random:3 --plot out.svg");
+    let sandbox = Sandbox::new();
+    let said = said(
+        &sandbox,
+        "--compare event,power-of-two,subscription --domain random:3 --plot out.svg",
+    );
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     insta::assert_snapshot!("simulate-balance-table", said.output);
-    let picture = std::fs::read_to_string(place.path("out.svg")).expect("a picture");
+    let picture = std::fs::read_to_string(sandbox.path("out.svg")).expect("a picture");
     assert!(picture.starts_with("<svg ") && picture.contains(">event@random:3<"), "{picture}");
 }
 
 #[test]
 fn rules_are_listed() {
-    let said = said(&Place::new(), "--policies");
+    let said = said(&Sandbox::new(), "--policies");
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     insta::assert_snapshot!("simulate-balance-policies", said.output);
 }
 
 #[test]
 fn a_scenario_is_read_from_a_file() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let text = "nodes = 4\ncores = [1, 2]\nspeeds = [1, 2.5]\ntasks = 50\npolicy = \"event\"\n\
                 fail = [\"3@10:20\"]\nlatency-ms = 5\n";
-    std::fs::write(place.path("small.toml"), text).expect("written");
+    std::fs::write(sandbox.path("small.toml"), text).expect("written");
     let read = |words: &str| -> Value {
-        let said = said(&place, &format!("--scenario small.toml --json {words}"));
+        let said = said(&sandbox, &format!("--scenario small.toml --json {words}"));
         assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
         serde_json::from_str(&said.output).expect("JSON")
     };
@@ -85,17 +87,17 @@ fn the_same_seed_gives_the_same_numbers() {
 
 #[test]
 fn a_node_that_never_comes_back_is_named() {
-    let said = said(&Place::new(), "--fail 0@50");
+    let said = said(&Sandbox::new(), "--fail 0@50");
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     assert!(said.output.contains("tasks wait at nodes that never come back"), "{}", said.output);
 }
 
 #[track_caller]
 fn check(words: &str, code: i32, part: &str) {
-    let place = Place::new();
-    std::fs::write(place.path("wrong.toml"), "nodes = 3\nnoodles = 2\n").expect("written");
-    std::fs::write(place.path("torn.toml"), "nodes = \n").expect("written");
-    let said = said(&place, words);
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("wrong.toml"), "nodes = 3\nnoodles = 2\n").expect("written");
+    std::fs::write(sandbox.path("torn.toml"), "nodes = \n").expect("written");
+    let said = said(&sandbox, words);
     assert_eq!(said.code, Some(code), "{}", said.errors);
     assert!(said.errors.contains(part), "{}", said.errors);
     assert_eq!(said.output, "");

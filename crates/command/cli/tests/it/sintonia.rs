@@ -7,19 +7,19 @@ use tempfile::TempDir;
 
 /// Folders for records and shared memory.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Sandbox {
     dir: TempDir,
 }
 
 /// Output and exit code of a call of the program.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) output: String,
     pub(crate) errors: String,
 }
 
-impl From<Output> for Said {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         Self {
             code: output.status.code(),
@@ -29,7 +29,7 @@ impl From<Output> for Said {
     }
 }
 
-impl Place {
+impl Sandbox {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         for name in ["shm", "tmp"] {
@@ -42,13 +42,13 @@ impl Place {
         self.dir.path().join(name)
     }
 
-    /// Command of `sintonia` with these words, in this place.
+    /// Command of `sintonia` with these words, in this sandbox.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
         self.command_of(launch::place::built("sintonia").as_ref(), words)
     }
 
-    /// Runs a shell script in this place, in which `$0` is the program.
-    pub(crate) fn shell(&self, script: &str) -> Said {
+    /// Runs a shell script in this sandbox, in which `$0` is the program.
+    pub(crate) fn shell(&self, script: &str) -> CommandOutput {
         let program = launch::place::built("sintonia");
         let words = ["-c".as_ref(), script.as_ref(), program.as_os_str()];
         self.command_of("sh".as_ref(), &words).output().expect("it can be started").into()
@@ -62,7 +62,7 @@ impl Place {
         command
     }
 
-    pub(crate) fn sintonia<S: AsRef<OsStr>>(&self, words: &[S]) -> Said {
+    pub(crate) fn sintonia<S: AsRef<OsStr>>(&self, words: &[S]) -> CommandOutput {
         self.command(words).output().expect("it can be started").into()
     }
 

@@ -1,6 +1,6 @@
 //! Tests of `sintonia slurm-policy` with fake commands of Slurm.
 
-use crate::sintonia::{Place, Said};
+use crate::sintonia::{CommandOutput, Sandbox};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// Queue in files: `jobs` and `nodes` are the output of `squeue` and `sinfo`, as long as there is no file `away`.
 struct Fake {
-    place: Place,
+    sandbox: Sandbox,
 }
 
 const COMMAND: &str = "#!/bin/sh
@@ -19,9 +19,9 @@ cat FOLDER/FILE
 
 impl Fake {
     fn new(jobs: &[&str], nodes: &[&str]) -> Self {
-        let fake = Self { place: Place::new() };
-        let folder = fake.place.path("slurm");
-        for name in [&folder, &fake.place.path("control")] {
+        let fake = Self { sandbox: Sandbox::new() };
+        let folder = fake.sandbox.path("slurm");
+        for name in [&folder, &fake.sandbox.path("control")] {
             std::fs::create_dir(name).expect("a folder");
         }
         for (command, file, lines) in [("squeue", "jobs", jobs), ("sinfo", "nodes", nodes)] {
@@ -35,7 +35,7 @@ impl Fake {
     }
 
     fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.place.path("slurm").join(name), text).expect("the folder is ours");
+        std::fs::write(self.sandbox.path("slurm").join(name), text).expect("the folder is ours");
     }
 
     /// Writes the status of job 12, whose process is this test: two ranks on each node, eight at most.
@@ -46,26 +46,26 @@ impl Fake {
             "state": "idle", "sizes": {"min": 2, "max": 8, "preferred": null}, "iteration": 5, "n_iterations": null,
             "seconds_per_iteration": 0.25, "slots_per_node": 2, "slurm_job": 12, "answered": null, "last": null,
         });
-        let path = self.place.path("control").join("12.json");
+        let path = self.sandbox.path("control").join("12.json");
         std::fs::write(path, status.to_string()).expect("the folder is ours");
     }
 
     fn command(&self, words: &[&str]) -> Command {
-        let control = self.place.path("control").display().to_string();
+        let control = self.sandbox.path("control").display().to_string();
         let mut all = vec!["slurm-policy", "--control", &control];
         all.extend(words);
-        let mut command = self.place.command(&all);
+        let mut command = self.sandbox.command(&all);
         let path = std::env::var("PATH").unwrap_or_default();
-        command.env("PATH", format!("{}:{path}", self.place.path("slurm").display()));
+        command.env("PATH", format!("{}:{path}", self.sandbox.path("slurm").display()));
         command
     }
 
-    fn run(&self, words: &[&str]) -> Said {
+    fn run(&self, words: &[&str]) -> CommandOutput {
         self.command(words).output().expect("it can be started").into()
     }
 
     fn wish(&self) -> Option<Value> {
-        let bytes = std::fs::read(self.place.path("control").join("12.wish")).ok()?;
+        let bytes = std::fs::read(self.sandbox.path("control").join("12.wish")).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 }
@@ -114,7 +114,7 @@ fn it_goes_on_when_slurm_comes_back_and_ends_when_it_shall() {
     fake.say(4);
     fake.write("away", "");
     let mut command = fake.command(&["--interval", "0.05"]);
-    let errors = fake.place.path("errors");
+    let errors = fake.sandbox.path("errors");
     let file = std::fs::File::create(&errors).expect("the folder is ours");
     let mut child =
         command.stderr(file).stdout(std::process::Stdio::null()).spawn().expect("a child");
@@ -127,7 +127,7 @@ fn it_goes_on_when_slurm_comes_back_and_ends_when_it_shall() {
     };
     let said = || std::fs::read_to_string(&errors).unwrap_or_default();
     wait("it says that Slurm is away", &|| said().contains("nothing is decided until it does"));
-    std::fs::remove_file(fake.place.path("slurm").join("away")).expect("it is there");
+    std::fs::remove_file(fake.sandbox.path("slurm").join("away")).expect("it is there");
     wait("there is a wish", &|| fake.wish().is_some());
     let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
     kill_process(pid, Signal::INT).expect("it runs");

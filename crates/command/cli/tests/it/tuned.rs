@@ -1,6 +1,6 @@
 //! Tests of `sintonia run --app`: errors are shown before the command starts.
 
-use crate::sintonia::Place;
+use crate::sintonia::Sandbox;
 
 const BAD_DESCRIPTION: i32 = 103;
 const GOOD: &str = "format = 1\nprogram = \"sh\"\n[actors]\nmaster = \"0\"\n";
@@ -9,15 +9,15 @@ const GOOD: &str = "format = 1\nprogram = \"sh\"\n[actors]\nmaster = \"0\"\n";
 /// of the error.
 #[track_caller]
 fn check(description: &str, options: &[&str], expected: &str) {
-    let place = Place::new();
-    std::fs::write(place.path("app.toml"), description).expect("a folder of ours");
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("app.toml"), description).expect("a folder of ours");
     let command = ["--", "sh", "-c", "touch started"];
     let words = [&["run", "--quiet", "--app", "app.toml"], options, &command].concat();
-    let said = place.sintonia(&words);
+    let said = sandbox.sintonia(&words);
     assert_eq!(said.code, Some(BAD_DESCRIPTION), "{}", said.errors);
     assert!(said.errors.contains(expected), "{}", said.errors);
-    assert!(!place.path("started").exists());
-    place.check_clean();
+    assert!(!sandbox.path("started").exists());
+    sandbox.check_clean();
 }
 
 #[test]
@@ -50,10 +50,10 @@ fn a_pattern_that_nothing_matches_in_a_stripped_program_starts_nothing() {
 
 #[test]
 fn a_good_description_changes_nothing_about_the_command() {
-    let place = Place::new();
-    std::fs::write(place.path("app.toml"), GOOD).unwrap();
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("app.toml"), GOOD).unwrap();
     let command = ["--", "sh", "-c", "echo $SINTONIA_TUNE; exit 7"];
     let words = [&["run", "--quiet", "--app", "app.toml"][..], &command].concat();
-    let said = place.sintonia(&words);
+    let said = sandbox.sintonia(&words);
     assert_eq!((said.code, said.output.as_str()), (Some(7), "1\n"), "{}", said.errors);
 }

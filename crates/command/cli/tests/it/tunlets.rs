@@ -1,10 +1,10 @@
 //! Tests of `sintonia tunlets`: what is printed about the built-in tunlets.
 
-use crate::sintonia::Place;
+use crate::sintonia::Sandbox;
 
 #[track_caller]
 fn printed(words: &[&str]) -> String {
-    let said = Place::new().sintonia(&[&["tunlets"][..], words].concat());
+    let said = Sandbox::new().sintonia(&[&["tunlets"][..], words].concat());
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     assert!(said.output.lines().all(|line| line.len() <= 100), "{}", said.output);
     said.output
@@ -19,9 +19,9 @@ fn all_are_listed_and_each_is_explained() {
 
 #[test]
 fn the_json_has_everything() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let json = |words: &[&str]| -> serde_json::Value {
-        serde_json::from_str(&place.sintonia(words).output).expect("JSON")
+        serde_json::from_str(&sandbox.sintonia(words).output).expect("JSON")
     };
     let all = json(&["tunlets", "--json"]);
     let names = all.as_array().expect("a list").iter().map(|it| it["name"].clone());
@@ -36,7 +36,7 @@ fn the_json_has_everything() {
 
 #[test]
 fn another_name_is_refused_with_those_that_are_there() {
-    let said = Place::new().sintonia(&["tunlets", "factor"]);
+    let said = Sandbox::new().sintonia(&["tunlets", "factor"]);
     assert_eq!((said.code, said.output.as_str()), (Some(100), ""));
     assert!(said.errors.contains("there are factoring, worker-count"), "{}", said.errors);
 }

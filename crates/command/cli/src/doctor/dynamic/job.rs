@@ -27,12 +27,12 @@ const PRINTED_MAX: usize = 1 << 16;
 
 /// Result of waiting for a line of a job.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum LineEvent {
     Line(String),
     /// The job closed its output.
     End,
     /// No line came in time.
-    Silence,
+    Timeout,
 }
 
 /// A running job.
@@ -71,20 +71,20 @@ impl Job {
         let pipes = (child.stdout.take(), child.stderr.take());
         // From here on, dropping `job` ends the child.
         let job = Self { child, lines, errors, mark, _folder: folder, before };
-        if let (Some(output), Some(said)) = pipes {
+        if let (Some(output), Some(errors)) = pipes {
             let listener = || Builder::new().name("listener".to_owned());
             listener().spawn(move || listen(output, &tell_line))?;
-            listener().spawn(move || listen(said, &tell_error))?;
+            listener().spawn(move || listen(errors, &tell_error))?;
         }
         Ok(job)
     }
 
     /// Waits for the next line, at most this long.
-    pub(super) fn hear(&self, within: Duration) -> Heard {
+    pub(super) fn next_line(&self, within: Duration) -> LineEvent {
         match self.lines.recv_timeout(within) {
-            Ok(line) => Heard::Line(line),
-            Err(RecvTimeoutError::Disconnected) => Heard::End,
-            Err(RecvTimeoutError::Timeout) => Heard::Silence,
+            Ok(line) => LineEvent::Line(line),
+            Err(RecvTimeoutError::Disconnected) => LineEvent::End,
+            Err(RecvTimeoutError::Timeout) => LineEvent::Timeout,
         }
     }
 
@@ -202,8 +202,8 @@ mod tests {
     #[test]
     fn lines_are_heard_until_the_end() {
         let mut job = shell("echo $WORD; echo bad >&2; exit 3");
-        assert_eq!(job.hear(LONG), Heard::Line("said".to_owned()));
-        assert_eq!(job.hear(LONG), Heard::End);
+        assert_eq!(job.next_line(LONG), LineEvent::Line("said".to_owned()));
+        assert_eq!(job.next_line(LONG), LineEvent::End);
         assert_eq!(job.ended().and_then(|status| status.code()), Some(3));
         while job.errors.recv().is_ok_and(|line| line != "bad") {}
     }
@@ -214,8 +214,8 @@ mod tests {
         let script =
             "trap '' TERM HUP; setsid sleep 1000 & touch $TMPDIR/file; echo up; sleep 1000";
         let job = shell(script);
-        assert_eq!(job.hear(LONG), Heard::Line("up".to_owned()));
-        assert_eq!(job.hear(Duration::from_millis(1)), Heard::Silence);
+        assert_eq!(job.next_line(LONG), LineEvent::Line("up".to_owned()));
+        assert_eq!(job.next_line(Duration::from_millis(1)), LineEvent::Timeout);
         let (mark, folder) = (job.mark.clone(), job._folder.path().to_owned());
         assert!(!processes(&mark).is_empty());
         assert!(folder.join("file").exists());

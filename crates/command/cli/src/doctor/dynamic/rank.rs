@@ -158,7 +158,7 @@ fn attempt(step: Step, world: &Comm, began: Instant) -> anyhow::Result<String> {
         Step::Threads => anyhow::bail!("the library takes calls of one thread at a time"),
         Step::Merge => part::merge(world).map(|n| format!("{n} ranks, {}", took())),
         Step::Window => part::window(world).map(|()| took()),
-        Step::AnySource | Step::Split => part::hear(world, step).map(|()| took()),
+        Step::AnySource | Step::Split => part::receive(world, step).map(|()| took()),
         _ if world.rank() != 0 => Ok(String::new()),
         Step::SpawnOne => part::start_and_leave(&Comm::own_self(mpi)?, 1).map(|_| took()),
         Step::Release => {

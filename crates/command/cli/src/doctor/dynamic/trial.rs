@@ -3,7 +3,7 @@
 //! The ranks print which step they begin, and its outcome. A step without an outcome hangs, or has ended the job; a
 //! further job tries the steps that follow.
 
-use super::job::{Heard, Job};
+use super::job::{Job, LineEvent};
 use super::rank::{MARK, Step};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -83,13 +83,13 @@ fn attempt(start: &Start, left: &[Step], limits: Limits, done: &mut Vec<(Step, O
     let mut open = left.next();
     let mut limit = limits.start;
     while let Some(step) = open {
-        let outcome = match job.hear(limit) {
-            Heard::Line(line) => match line.split_once(MARK).map(|(_, said)| said) {
+        let outcome = match job.next_line(limit) {
+            LineEvent::Line(line) => match line.split_once(MARK).map(|(_, answer)| answer) {
                 None => continue,
-                Some(said) => match answer(said, step) {
+                Some(answer) => match parse_outcome(answer, step) {
                     Some(outcome) => outcome,
                     None => {
-                        if let Some(port) = said.strip_prefix("port ") {
+                        if let Some(port) = answer.strip_prefix("port ") {
                             // If it does not start, the step that waits for it reaches its deadline.
                             guest = start.job("1", ["--connect", port]).ok();
                         }
@@ -97,8 +97,8 @@ fn attempt(start: &Start, left: &[Step], limits: Limits, done: &mut Vec<(Step, O
                     }
                 },
             },
-            Heard::Silence => return done.push((step, Outcome::Hangs)),
-            Heard::End => return done.push((step, ending(&mut job))),
+            LineEvent::Timeout => return done.push((step, Outcome::Hangs)),
+            LineEvent::End => return done.push((step, ending(&mut job))),
         };
         done.push((step, outcome));
         limit = limits.step;
@@ -108,8 +108,8 @@ fn attempt(start: &Start, left: &[Step], limits: Limits, done: &mut Vec<(Step, O
 }
 
 /// Parses the outcome of a step from a line: `ok NAME ...` or `failed NAME ...`.
-fn answer(said: &str, step: Step) -> Option<Outcome> {
-    let mut words = said.splitn(3, ' ');
+fn parse_outcome(answer: &str, step: Step) -> Option<Outcome> {
+    let mut words = answer.splitn(3, ' ');
     let (verdict, name, rest) = (words.next()?, words.next()?, words.next().unwrap_or_default());
     match (verdict, name == step.name()) {
         ("ok", true) => Some(Outcome::Works(rest.to_owned())),
@@ -121,9 +121,9 @@ fn answer(said: &str, step: Step) -> Option<Outcome> {
 /// Reason why a job ended early.
 fn ending(job: &mut Job) -> Outcome {
     let Some(status) = job.ended() else { return Outcome::Hangs };
-    let said = job.complaints();
-    let is_said = |line: &&str| line.chars().any(char::is_alphabetic);
-    let first = said.lines().map(str::trim).find(is_said).unwrap_or_default();
+    let complaints = job.complaints();
+    let has_words = |line: &&str| line.chars().any(char::is_alphabetic);
+    let first = complaints.lines().map(str::trim).find(has_words).unwrap_or_default();
     Outcome::Dies(if first.is_empty() { status.to_string() } else { format!("{status}: {first}") })
 }
 

@@ -1,6 +1,6 @@
 //! Writes the results for people.
 
-use super::{Answer, Engine};
+use super::{Engine, EngineResult};
 use crate::predict::short;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,44 +11,44 @@ const N_RANKS_SHOWN: usize = 4;
 const SHARE_MIN: f64 = 0.005;
 
 /// Text with both predictions beside the measured time, and where the time goes.
-pub(super) fn text(answer: &Answer<'_>) -> String {
+pub(super) fn text(result: &EngineResult<'_>) -> String {
     let mut text = String::new();
     add(
         &mut text,
         format_args!(
             "{}: {} ranks, on `{}`\n",
-            answer.run.display(),
-            answer.input.program.n_ranks(),
-            answer.machine_name
+            result.run.display(),
+            result.input.program.n_ranks(),
+            result.machine_name
         ),
     );
-    if let Some(measured_s) = answer.input.measured_s {
+    if let Some(measured_s) = result.input.measured_s {
         add(&mut text, format_args!("measured   {:>10} s", short(measured_s)));
     }
-    let composed_s = answer.composed.total_s;
-    let interval = answer.limits_s.map(|[low_s, high_s]| {
+    let composed_s = result.composed.total_s;
+    let interval = result.limits_s.map(|[low_s, high_s]| {
         format!("   {} to {} s by the network's intervals", short(low_s), short(high_s))
     });
-    let error = answer.error(composed_s);
+    let error = result.error(composed_s);
     let interval = interval.unwrap_or_default();
     add(&mut text, format_args!("composed   {:>10} s{error}{interval}", short(composed_s)));
-    if let Some(replay) = &answer.replay {
-        let (total_s, error) = (replay.total_s, answer.error(replay.total_s));
+    if let Some(replay) = &result.replay {
+        let (total_s, error) = (replay.total_s, result.error(replay.total_s));
         let took = short(replay.took_s);
         add(
             &mut text,
             format_args!("SMPI       {:>10} s{error}   replayed in {took} s", short(total_s)),
         );
     }
-    regions(&mut text, answer);
-    path(&mut text, answer);
-    for note in &answer.input.notes {
+    regions(&mut text, result);
+    path(&mut text, result);
+    for note in &result.input.notes {
         add(&mut text, format_args!("! {note}"));
     }
     text
 }
 
-impl Answer<'_> {
+impl EngineResult<'_> {
     /// Total by the chosen engine.
     pub(super) fn total_s(&self) -> f64 {
         let replay = self.replay.as_ref().filter(|_| self.engine == Engine::Smpi);
@@ -61,8 +61,8 @@ impl Answer<'_> {
     }
 }
 
-fn regions(text: &mut String, answer: &Answer<'_>) {
-    let composed = &answer.composed;
+fn regions(text: &mut String, result: &EngineResult<'_>) {
+    let composed = &result.composed;
     let title = ["region", "mean", "longest", "waiting", "share", "critical path"];
     let [region, mean, longest, waiting, share, on_path] = title;
     add(
@@ -95,8 +95,8 @@ fn regions(text: &mut String, answer: &Answer<'_>) {
 }
 
 /// Adds the ranks that are longest on the critical path.
-fn path(text: &mut String, answer: &Answer<'_>) {
-    let composed = &answer.composed;
+fn path(text: &mut String, result: &EngineResult<'_>) {
+    let composed = &result.composed;
     let mut stays: BTreeMap<u32, f64> = BTreeMap::new();
     for leg in &composed.path {
         *stays.entry(leg.rank).or_default() += leg.to_s - leg.from_s;

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 /// Time between two updates of the line.
 const SHOWN_EVERY: Duration = Duration::from_millis(200);
 
-pub(super) struct Shown {
+pub(super) struct ProgressLine {
     is_terminal: bool,
     n_policies: usize,
     n_done: usize,
     last: Option<Instant>,
 }
 
-impl Shown {
+impl ProgressLine {
     pub(super) fn new(n_policies: usize) -> Self {
         let is_terminal = std::io::stderr().is_terminal();
         Self { is_terminal, n_policies, n_done: 0, last: None }
@@ -54,8 +54,8 @@ mod tests {
     #[test]
     fn the_line_says_which_policy_and_how_far() {
         let progress = Progress { n_ended: 3, n_tasks: 9, now_s: 12.4, n_events: 65_536 };
-        let shown = Shown::new(2);
-        let line = shown.line(&Policy::DEFAULT, progress);
+        let progress_line = ProgressLine::new(2);
+        let line = progress_line.line(&Policy::DEFAULT, progress);
         assert_eq!(line, "1 of 2, subscription: 3 of 9 tasks, 12 s, 65536 events");
     }
 }

@@ -29,14 +29,14 @@ fn queue(n_idle: usize, jobs: &[&str]) -> Queue {
 const OWN: &str = "1|RUNNING|1|None|9|rod.sh";
 const LENT: &str = "2|RUNNING|1|None|9|sintonia-1";
 
-fn decide(memory: &Memory, queue: &Queue, status: &JobStatus, now_s: f64) -> Vec<(u32, u32)> {
-    let decisions = memory.decide(queue, std::slice::from_ref(status), &RULES, now_s);
+fn decide(state: &PolicyState, queue: &Queue, status: &JobStatus, now_s: f64) -> Vec<(u32, u32)> {
+    let decisions = state.decide(queue, std::slice::from_ref(status), &RULES, now_s);
     decisions.iter().map(|decision| (decision.change.to, decision.size)).collect()
 }
 
 #[track_caller]
 fn check(n_idle: usize, jobs: &[&str], status: &JobStatus, expected: &[(u32, u32)]) {
-    assert_eq!(decide(&Memory::default(), &queue(n_idle, jobs), status, 0.0), expected);
+    assert_eq!(decide(&PolicyState::default(), &queue(n_idle, jobs), status, 0.0), expected);
 }
 
 #[test]
@@ -73,47 +73,47 @@ fn answered(status: &JobStatus, id: u64, outcome: Outcome) -> JobStatus {
     JobStatus { answered: Some(answer), ..status.clone() }
 }
 
-/// Memory after one wish at 100 s and an answer with this outcome at 110 s.
+/// State after one wish at 100 s and an answer with this outcome at 110 s.
 #[track_caller]
-fn after(outcome: Outcome) -> Memory {
-    let (mut memory, status) = (Memory::default(), program(2, (1, 4)));
+fn after(outcome: Outcome) -> PolicyState {
+    let (mut state, status) = (PolicyState::default(), program(2, (1, 4)));
     let idle = queue(1, &[OWN]);
-    let decisions = memory.decide(&idle, std::slice::from_ref(&status), &RULES, 100.0);
-    assert_eq!(memory.hear(std::slice::from_ref(&status), 100.0), []);
-    memory.note(&decisions[0], 7, 100.0);
-    assert_eq!(decide(&memory, &idle, &status, 105.0), []);
-    let heard = memory.hear(&[answered(&status, 7, outcome)], 110.0);
-    assert_eq!((heard.len(), heard[0].outcome), (1, outcome));
-    memory
+    let decisions = state.decide(&idle, std::slice::from_ref(&status), &RULES, 100.0);
+    assert_eq!(state.record_answers(std::slice::from_ref(&status), 100.0), []);
+    state.record_request(&decisions[0], 7, 100.0);
+    assert_eq!(decide(&state, &idle, &status, 105.0), []);
+    let answers = state.record_answers(&[answered(&status, 7, outcome)], 110.0);
+    assert_eq!((answers.len(), answers[0].outcome), (1, outcome));
+    state
 }
 
 #[test]
 fn after_a_refusal_there_is_peace() {
-    let memory = after(Outcome::Refused);
+    let state = after(Outcome::Refused);
     let (idle, status) = (queue(1, &[OWN]), program(2, (1, 4)));
-    assert_eq!(decide(&memory, &idle, &status, 120.0), []);
-    assert_eq!(decide(&memory, &idle, &status, 141.0), [(2, 4)]);
+    assert_eq!(decide(&state, &idle, &status, 120.0), []);
+    assert_eq!(decide(&state, &idle, &status, 141.0), [(2, 4)]);
 }
 
 #[test]
 fn after_growth_comes_calm_but_room_is_made() {
-    let memory = after(Outcome::Done);
+    let state = after(Outcome::Done);
     let grown = program(4, (1, 8));
-    assert_eq!(decide(&memory, &queue(1, &[OWN, LENT]), &grown, 120.0), []);
-    assert_eq!(decide(&memory, &queue(1, &[OWN, LENT]), &grown, 141.0), [(3, 6)]);
+    assert_eq!(decide(&state, &queue(1, &[OWN, LENT]), &grown, 120.0), []);
+    assert_eq!(decide(&state, &queue(1, &[OWN, LENT]), &grown, 141.0), [(3, 6)]);
     let waits = queue(0, &[OWN, LENT, "3|PENDING|1|Resources|5|a"]);
-    assert_eq!(decide(&memory, &waits, &grown, 120.0), [(1, 2)]);
+    assert_eq!(decide(&state, &waits, &grown, 120.0), [(1, 2)]);
 }
 
 #[test]
 fn a_wish_that_nobody_answers_is_forgotten() {
-    let (mut memory, status) = (Memory::default(), program(2, (1, 4)));
+    let (mut state, status) = (PolicyState::default(), program(2, (1, 4)));
     let idle = queue(1, &[OWN]);
-    let decisions = memory.decide(&idle, std::slice::from_ref(&status), &RULES, 0.0);
-    memory.note(&decisions[0], 7, 0.0);
-    memory.hear(std::slice::from_ref(&status), 599.0);
-    assert_eq!(decide(&memory, &idle, &status, 599.0), []);
-    memory.hear(std::slice::from_ref(&status), 601.0);
-    assert_eq!(decide(&memory, &idle, &status, 602.0), []);
-    assert_eq!(decide(&memory, &idle, &status, 640.0), [(2, 4)]);
+    let decisions = state.decide(&idle, std::slice::from_ref(&status), &RULES, 0.0);
+    state.record_request(&decisions[0], 7, 0.0);
+    state.record_answers(std::slice::from_ref(&status), 599.0);
+    assert_eq!(decide(&state, &idle, &status, 599.0), []);
+    state.record_answers(std::slice::from_ref(&status), 601.0);
+    assert_eq!(decide(&state, &idle, &status, 602.0), []);
+    assert_eq!(decide(&state, &idle, &status, 640.0), [(2, 4)]);
 }

@@ -36,7 +36,7 @@ impl Stream {
 
 /// Destination of the output.
 #[derive(Debug)]
-enum Way {
+enum Destination {
     /// The file.
     Kept(SpoolWriter),
     /// The file takes no more: readers wait until the view ends.
@@ -47,7 +47,7 @@ enum Way {
 
 #[derive(Debug)]
 struct Shared {
-    way: Mutex<Way>,
+    destination: Mutex<Destination>,
     changed: Condvar,
     lines: Mutex<VecDeque<String>>,
 }
@@ -69,9 +69,13 @@ impl Capture {
     /// # Errors
     /// If no thread can be started.
     pub(crate) fn start(path: &Path) -> io::Result<Self> {
-        let way = SpoolWriter::create(path).map_or(Way::Full, Way::Kept);
+        let destination = SpoolWriter::create(path).map_or(Destination::Full, Destination::Kept);
         let lines = Mutex::default();
-        let shared = Arc::new(Shared { way: Mutex::new(way), changed: Condvar::new(), lines });
+        let shared = Arc::new(Shared {
+            destination: Mutex::new(destination),
+            changed: Condvar::new(),
+            lines,
+        });
         let (to_output, output) = sync_channel(1);
         let (to_errors, errors) = sync_channel(1);
         let readers = vec![
@@ -90,7 +94,7 @@ impl Capture {
 
     /// Returns whether the file takes no more.
     pub(crate) fn is_full(&self) -> bool {
-        matches!(*self.shared.way(), Way::Full)
+        matches!(*self.shared.destination(), Destination::Full)
     }
 
     /// Lines since the last call, the oldest first.
@@ -100,10 +104,10 @@ impl Capture {
 
     /// Writes what was kept to the terminal, which is free now; later output goes there, too.
     pub(crate) fn pass_on(&mut self) {
-        let mut way = self.shared.way();
-        if !matches!(*way, Way::PassedOn) {
+        let mut destination = self.shared.destination();
+        if !matches!(*destination, Destination::PassedOn) {
             replay(&self.path);
-            *way = Way::PassedOn;
+            *destination = Destination::PassedOn;
             self.shared.changed.notify_all();
         }
     }
@@ -144,8 +148,8 @@ fn replay(path: &Path) {
 }
 
 impl Shared {
-    fn way(&self) -> MutexGuard<'_, Way> {
-        self.way.lock().unwrap_or_else(PoisonError::into_inner)
+    fn destination(&self) -> MutexGuard<'_, Destination> {
+        self.destination.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lines(&self) -> MutexGuard<'_, VecDeque<String>> {
@@ -165,16 +169,16 @@ impl Shared {
     }
 
     fn take(&self, bytes: &[u8], stream: Stream) {
-        let mut way = self.way();
-        if let Way::Kept(file) = &mut *way {
+        let mut destination = self.destination();
+        if let Destination::Kept(file) = &mut *destination {
             let number = [u8::from(stream == Stream::Errors)];
             if file.append(&[&number, bytes]).is_ok() {
                 return;
             }
-            *way = Way::Full;
+            *destination = Destination::Full;
         }
-        while matches!(*way, Way::Full) {
-            way = self.changed.wait(way).unwrap_or_else(PoisonError::into_inner);
+        while matches!(*destination, Destination::Full) {
+            destination = self.changed.wait(destination).unwrap_or_else(PoisonError::into_inner);
         }
         stream.write(bytes);
     }

@@ -1,7 +1,7 @@
 //! Chooses the program of a run and its description: the file that was named, or one that a program carries in its own
 //! file.
 
-use crate::arguments::Tuned;
+use crate::arguments::TunerOptions;
 use crate::watch::Programs;
 use anyhow::{Context, anyhow, bail};
 use app_description::{Application, Level, Problem};
@@ -24,13 +24,16 @@ pub(super) struct Description {
 ///
 /// # Errors
 /// If there is none, it has errors, or its program is not there.
-pub(super) fn choose(tuned: &Tuned, programs: &Programs) -> anyhow::Result<(Description, Program)> {
-    if let Some(path) = &tuned.app {
+pub(super) fn choose(
+    tuner: &TunerOptions,
+    programs: &Programs,
+) -> anyhow::Result<(Description, Program)> {
+    if let Some(path) = &tuner.app {
         let description = Description::read(path)?;
         let program = programs.open(&described(&description, path, programs)?)?;
         return Ok((description.of_program(&program), program));
     }
-    if !tuned.needs_description() {
+    if !tuner.needs_description() {
         let path = programs
             .observed
             .as_deref()

@@ -1,17 +1,17 @@
 //! Tests of submitting, listing, canceling and explaining tasks on one node.
 
-use super::daemon::Scene;
+use super::daemon::TestCluster;
 
 #[test]
 fn a_command_is_handed_over_and_looked_at() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     let script = "echo out $X; echo err >&2; pwd; exit 3";
     let name = node.said(&["submit", "--env", "X=7", "--name", "first", "--", "sh", "-c", script]);
     assert_eq!(name, "alpha.1\n");
     let waited = node.run(&["tasks", "alpha.1", "--wait"]);
     assert_eq!(waited.code, Some(3), "{}", waited.errors);
-    let here = scene.path("").canonicalize().unwrap().display().to_string();
+    let here = cluster.path("").canonicalize().unwrap().display().to_string();
     assert_eq!(waited.output, format!("out 7\n{}\n", here.trim_end_matches('/')));
     assert_eq!(waited.errors, "err\n");
     let task = node.json(&["tasks", "alpha.1", "--json"]);
@@ -38,8 +38,8 @@ fn a_command_is_handed_over_and_looked_at() {
 
 #[test]
 fn an_array_has_an_index_for_each_task_and_one_code() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     let script = "echo $SINTONIA_ARRAY_INDEX; test $SINTONIA_ARRAY_INDEX != 13";
     let words = ["submit", "--wait", "--array", "10-15", "--", "sh", "-c", script];
     let said = node.run(&words);
@@ -63,21 +63,21 @@ fn an_array_has_an_index_for_each_task_and_one_code() {
 
 #[test]
 fn whole_output_goes_into_a_folder() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     let script = "seq 100000; echo $SINTONIA_TASK >&2";
     let words = ["submit", "--wait", "--output", "out/put", "--", "sh", "-c", script];
     let said = node.run(&words);
     assert_eq!((said.code, said.output.as_str()), (Some(0), ""), "{}", said.errors);
-    let read = |name: &str| std::fs::read_to_string(scene.path(name)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(cluster.path(name)).unwrap();
     assert_eq!(read("out/put/alpha.1.out").lines().count(), 100_000);
     assert_eq!(read("out/put/alpha.1.err"), "alpha.1\n");
 }
 
 #[test]
 fn what_is_too_much_is_dropped_and_said() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     let said = node.run(&["submit", "--wait", "--output-max", "10", "--", "seq", "1000"]);
     let kept = "1\n2\n3\n[sintonia: 3883 bytes were not kept]\n1000\n";
     assert_eq!((said.code, said.output.as_str()), (Some(0), kept), "{}", said.errors);
@@ -86,8 +86,8 @@ fn what_is_too_much_is_dropped_and_said() {
 
 #[test]
 fn other_variables_only_where_they_are_wanted() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     let submit = |words: &[&str]| {
         let words = [&["submit", "--wait"], words, &["--", "env"]].concat();
         let output = node.command(&words).env("OWN", "here").output().unwrap();
@@ -101,8 +101,8 @@ fn other_variables_only_where_they_are_wanted() {
 
 #[test]
 fn tasks_are_canceled_by_name_by_number_and_all() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     node.said(&["submit", "--name", "a", "--array", "1-4", "--", "sleep", "1000"]);
     node.said(&["submit", "--name", "b", "--array", "1-4", "--", "sleep", "1000"]);
     node.said(&["submit", "--name", "c", "--", "sleep", "1000"]);
@@ -124,8 +124,8 @@ fn tasks_are_canceled_by_name_by_number_and_all() {
 
 #[test]
 fn a_long_task_behind_short_ones_has_its_core_for_itself() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     // A third task beside two long ones finds no core.
     let script = "test $SINTONIA_ARRAY_INDEX -le 60 && exit; \
         mkdir a && core=a || { mkdir b && core=b; } || exit 7; sleep 0.3; rmdir $core";
@@ -136,8 +136,8 @@ fn a_long_task_behind_short_ones_has_its_core_for_itself() {
 
 #[test]
 fn a_task_may_submit_further_ones() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     let program = launch::place::built("sintonia");
     let program = program.display();
     let script =
@@ -153,8 +153,8 @@ fn a_task_may_submit_further_ones() {
 
 #[test]
 fn nodes_are_a_table_and_json() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &["--policy", "event", "--domain", "random:3"]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &["--policy", "event", "--domain", "random:3"]);
     let table = node.said(&["nodes"]);
     assert!(table.contains("1 node up with 2 cores"), "{table}");
     let nodes = node.json(&["nodes", "--json"]);
@@ -166,8 +166,8 @@ fn nodes_are_a_table_and_json() {
 
 #[track_caller]
 fn check(words: &[&str], code: i32, sentence: &str) {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     let said = node.run(words);
     assert_eq!(said.code, Some(code), "{}", said.errors);
     assert!(said.errors.contains(sentence), "{}", said.errors);
@@ -213,11 +213,11 @@ fn what_cannot_be_is_said_with_a_remedy() {
 
 #[test]
 fn without_a_daemon_it_is_said_how_to_start_one() {
-    let scene = Scene::new();
+    let cluster = TestCluster::new();
     for words in
         [&["nodes"][..], &["submit", "--", "true"], &["node", "stop"], &["nodes", "--live"]]
     {
-        let said = scene.run(words);
+        let said = cluster.run(words);
         assert_eq!(said.code, Some(108), "{words:?}: {}", said.errors);
         assert!(
             said.errors.contains("start one with `sintonia node start --background"),

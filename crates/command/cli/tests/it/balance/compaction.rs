@@ -1,6 +1,6 @@
 //! Tests that a journal is compacted while tasks run, and that a daemon killed afterwards loses nothing.
 
-use super::daemon::{Daemon, Scene};
+use super::daemon::{Daemon, TestCluster};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -76,16 +76,16 @@ fn n_with_output(ended: &[Value], text: &str) -> usize {
 
 #[test]
 fn what_a_killed_daemon_wrote_anew_is_what_it_knew() {
-    let scene = Scene::new();
+    let cluster = TestCluster::new();
     let text = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW\n";
     let text = text.repeat(WRITTEN_BYTES / text.len());
-    fs::write(scene.path("text"), &text).unwrap();
-    let mut node = scene.start("alpha", &[]);
+    fs::write(cluster.path("text"), &text).unwrap();
+    let mut node = cluster.start("alpha", &[]);
     let array = format!("1-{}", N_WRITING + N_WAITING);
     let submit = ["submit", "--output-max", OUTPUT_MAX, "--array", &array, "--", "sh", "-c"];
     node.said(&[&submit[..], &[&script()]].concat());
     let mut journal = Journal::default();
-    let arrived = || fs::read_to_string(scene.path("arrived")).unwrap_or_default();
+    let arrived = || fs::read_to_string(cluster.path("arrived")).unwrap_or_default();
     node.wait("some are at the gate", |node| {
         journal.look(node);
         2 <= arrived().lines().count()
@@ -105,7 +105,7 @@ fn what_a_killed_daemon_wrote_anew_is_what_it_knew() {
     let after = ends(&node, 1, N_WRITING);
     assert!(after == before, "of tasks that have ended the same is known");
 
-    fs::write(scene.path("gate"), "").unwrap();
+    fs::write(cluster.path("gate"), "").unwrap();
     let waited = ends(&node, N_WRITING + 1, N_WRITING + N_WAITING);
     assert_eq!(waited.len(), N_WAITING);
     for end in &waited {

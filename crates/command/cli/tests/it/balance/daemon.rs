@@ -1,6 +1,6 @@
 //! Daemons for tests: each has a folder of its own and ends with the value.
 
-use crate::sintonia::Said;
+use crate::sintonia::CommandOutput;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Folder for the daemons of one cluster, and the user who runs them.
 #[derive(Debug)]
-pub(super) struct Scene {
+pub(super) struct TestCluster {
     folder: TempDir,
     program: PathBuf,
     /// Words before each command that run it as another user.
@@ -22,31 +22,31 @@ pub(super) struct Scene {
 /// Daemon under test.
 #[derive(Debug)]
 pub(super) struct Daemon<'a> {
-    scene: &'a Scene,
+    cluster: &'a TestCluster,
     name: String,
     child: Option<Child>,
 }
 
-impl Scene {
-    /// Makes a scene of this user.
+impl TestCluster {
+    /// Makes a cluster of this user.
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let program = launch::place::built("sintonia");
         Self { folder, program, before: Vec::new() }
     }
 
-    /// Makes a scene of another user, who gets the folder and a copy of the program; `None` if this user is not root.
+    /// Makes a cluster of another user, who gets the folder and a copy of the program; `None` if this user is not root.
     pub(super) fn of_user(uid: u32) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             return None;
         }
-        let mut scene = Self::new();
-        let program = scene.path("sintonia");
-        fs::copy(&scene.program, &program).expect("there is room");
-        std::os::unix::fs::chown(scene.path(""), Some(uid), Some(uid)).expect("we are root");
-        scene.program = program;
-        scene.before = setpriv(uid);
-        Some(scene)
+        let mut cluster = Self::new();
+        let program = cluster.path("sintonia");
+        fs::copy(&cluster.program, &program).expect("there is room");
+        std::os::unix::fs::chown(cluster.path(""), Some(uid), Some(uid)).expect("we are root");
+        cluster.program = program;
+        cluster.before = setpriv(uid);
+        Some(cluster)
     }
 
     /// Path of a file in the folder.
@@ -54,7 +54,7 @@ impl Scene {
         self.folder.path().join(name)
     }
 
-    /// Command of `sintonia` with these words, as the user of this scene.
+    /// Command of `sintonia` with these words, as the user of this cluster.
     pub(super) fn command(&self, words: &[&str]) -> Command {
         self.command_of(&self.before, words)
     }
@@ -73,14 +73,14 @@ impl Scene {
         command
     }
 
-    pub(super) fn run(&self, words: &[&str]) -> Said {
+    pub(super) fn run(&self, words: &[&str]) -> CommandOutput {
         self.command(words).output().expect("it can be started").into()
     }
 
     /// Starts a daemon and waits until it answers.
     #[track_caller]
     pub(super) fn start(&self, name: &str, words: &[&str]) -> Daemon<'_> {
-        let mut daemon = Daemon { scene: self, name: name.to_owned(), child: None };
+        let mut daemon = Daemon { cluster: self, name: name.to_owned(), child: None };
         daemon.start(words);
         daemon
     }
@@ -94,19 +94,19 @@ impl Daemon<'_> {
         let fixed = ["node", "start", "--state", &state, "--name", &self.name];
         let usual = ["--cores", "2", "--speed", "1"];
         let log = File::options().create(true).append(true).open(self.log()).expect("a file");
-        let mut command = self.scene.command(&[&fixed[..], &usual, words].concat());
+        let mut command = self.cluster.command(&[&fixed[..], &usual, words].concat());
         self.child = Some(command.stdout(Stdio::null()).stderr(log).spawn().expect("it starts"));
         self.wait("it answers", |daemon| daemon.run(&["nodes"]).code == Some(0));
     }
 
     /// Command that asks this daemon.
     pub(super) fn command(&self, words: &[&str]) -> Command {
-        let mut command = self.scene.command(words);
+        let mut command = self.cluster.command(words);
         command.env("SINTONIA_NODE", self.state());
         command
     }
 
-    pub(super) fn run(&self, words: &[&str]) -> Said {
+    pub(super) fn run(&self, words: &[&str]) -> CommandOutput {
         self.command(words).output().expect("it can be started").into()
     }
 
@@ -169,7 +169,7 @@ impl Daemon<'_> {
 
     /// Folder of the daemon's state.
     pub(super) fn state(&self) -> PathBuf {
-        self.scene.path(&format!("state-{}", self.name))
+        self.cluster.path(&format!("state-{}", self.name))
     }
 
     /// Log of the daemon.
@@ -178,7 +178,7 @@ impl Daemon<'_> {
     }
 
     fn log(&self) -> PathBuf {
-        self.scene.path(&format!("{}.log", self.name))
+        self.cluster.path(&format!("{}.log", self.name))
     }
 }
 

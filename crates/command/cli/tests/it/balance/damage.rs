@@ -1,13 +1,13 @@
 //! Tests that losses are shown where users look.
 
-use super::daemon::Scene;
+use super::daemon::TestCluster;
 use std::fs;
 
 /// Fault: a damaged journal was only mentioned in a log, and names were given out twice.
 #[test]
 fn a_damaged_journal_is_said_until_the_damaged_file_is_removed() {
-    let scene = Scene::new();
-    let mut node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let mut node = cluster.start("alpha", &[]);
     node.said(&["submit", "--wait", "--array", "1-3", "--", "true"]);
     node.kill();
     let path = node.state().join("journal");
@@ -17,7 +17,7 @@ fn a_damaged_journal_is_said_until_the_damaged_file_is_removed() {
     fs::write(&path, journal).unwrap();
     let state = node.state().display().to_string();
     let start = ["node", "start", "--background", "--state", &state, "--name", "alpha"];
-    let said = scene.run(&start);
+    let said = cluster.run(&start);
     assert_eq!(said.code, Some(0), "{}", said.errors);
     assert!(said.errors.contains("the journal was damaged ("), "{}", said.errors);
     let nodes = node.said(&["nodes"]);
@@ -34,15 +34,15 @@ fn a_damaged_journal_is_said_until_the_damaged_file_is_removed() {
         let troubles = node.json(&["nodes", "--json"])[0]["troubles"].to_string();
         !troubles.contains("journal.damaged")
     });
-    scene.run(&["node", "stop", "--now", "--state", &state]);
+    cluster.run(&["node", "stop", "--now", "--state", &state]);
     node.wait("it has left", |node| node.run(&["nodes"]).code != Some(0));
 }
 
 /// Fault: nothing was known of tasks beyond a bound, and nothing mentioned that.
 #[test]
 fn what_is_no_longer_kept_of_tasks_is_said() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &["--keep-tasks", "2"]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &["--keep-tasks", "2"]);
     node.said(&["submit", "--wait", "--array", "1-6", "--", "true"]);
     node.wait("four are kept in brief", |node| {
         node.json(&["nodes", "--json"])[0]["kept"]["n_brief"] == 4

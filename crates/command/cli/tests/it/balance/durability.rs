@@ -3,7 +3,7 @@
 //! Only the daemon is killed: the system goes on and keeps what was written, so that `--fsync never` loses nothing
 //! either. A loss of the machine's power is not tested.
 
-use super::daemon::{Daemon, Scene};
+use super::daemon::{Daemon, TestCluster};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,9 +47,9 @@ fn promised(node: &mut Daemon<'_>) -> Vec<String> {
 }
 
 /// Number of times that each task ran.
-fn runs(scene: &Scene) -> BTreeMap<String, usize> {
+fn runs(cluster: &TestCluster) -> BTreeMap<String, usize> {
     let mut runs = BTreeMap::new();
-    for task in fs::read_to_string(scene.path("ran")).unwrap().lines() {
+    for task in fs::read_to_string(cluster.path("ran")).unwrap().lines() {
         *runs.entry(task.to_owned()).or_default() += 1;
     }
     runs
@@ -57,9 +57,9 @@ fn runs(scene: &Scene) -> BTreeMap<String, usize> {
 
 #[track_caller]
 fn check(fsync: &str) {
-    let scene = Scene::new();
+    let cluster = TestCluster::new();
     let words = ["--fsync", fsync];
-    let mut node = scene.start("alpha", &words);
+    let mut node = cluster.start("alpha", &words);
     let mut arrays = Vec::new();
     for _ in 0..N_ROUNDS {
         arrays.extend(promised(&mut node));
@@ -70,7 +70,7 @@ fn check(fsync: &str) {
         ended.extend(node.lines(&["tasks", "--wait", "--json", array]));
     }
     assert_eq!(ended.len(), arrays.len() * N_TASKS, "{arrays:?}");
-    let runs = runs(&scene);
+    let runs = runs(&cluster);
     for end in &ended {
         assert_eq!(end["outcome"]["exit"], 0, "{end}");
         let task = end["task"].as_str().unwrap();

@@ -1,6 +1,6 @@
 //! Tests of how daemons begin and end: in the background, by signals, by force.
 
-use super::daemon::Scene;
+use super::daemon::TestCluster;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -9,9 +9,9 @@ fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
 }
 
-/// Names and words of the processes of this scene: the daemon, its keeper and its guard.
-fn processes(scene: &Scene) -> Vec<(String, String)> {
-    let folder = scene.path("");
+/// Names and words of the processes of this cluster: the daemon, its keeper and its guard.
+fn processes(cluster: &TestCluster) -> Vec<(String, String)> {
+    let folder = cluster.path("");
     let process = |entry: std::fs::DirEntry| {
         let words = std::fs::read(entry.path().join("cmdline")).ok()?;
         let words = String::from_utf8_lossy(&words).replace('\0', " ");
@@ -26,13 +26,13 @@ fn processes(scene: &Scene) -> Vec<(String, String)> {
 
 /// These processes were called `exe` in the list of processes, so that they could not be recognized.
 #[track_caller]
-fn check_names(scene: &Scene) {
+fn check_names(cluster: &TestCluster) {
     let deadline = Instant::now() + Duration::from_secs(30);
     let is_named = |(name, words): &(String, String)| {
         name == "sintonia" && words.starts_with("sintonia node ")
     };
     loop {
-        let processes = processes(scene);
+        let processes = processes(cluster);
         if processes.len() == 3 && processes.iter().all(is_named) {
             return;
         }
@@ -43,37 +43,37 @@ fn check_names(scene: &Scene) {
 
 #[test]
 fn in_the_background_it_answers_when_the_command_returns() {
-    let scene = Scene::new();
-    let said = scene.run(&["node", "start", "--background", "--name", "alpha", "--speed", "1"]);
+    let cluster = TestCluster::new();
+    let said = cluster.run(&["node", "start", "--background", "--name", "alpha", "--speed", "1"]);
     assert_eq!(said.code, Some(0), "{}", said.errors);
     assert!(said.errors.contains("node `alpha` is up"), "{}", said.errors);
-    assert_eq!(scene.run(&["submit", "--wait", "--", "true"]).code, Some(0));
-    check_names(&scene);
-    let again = scene.run(&["node", "start", "--background"]);
+    assert_eq!(cluster.run(&["submit", "--wait", "--", "true"]).code, Some(0));
+    check_names(&cluster);
+    let again = cluster.run(&["node", "start", "--background"]);
     assert_eq!(again.code, Some(108));
     assert!(again.errors.contains("node `alpha` already serves"), "{}", again.errors);
-    let in_front = scene.run(&["node", "start"]);
+    let in_front = cluster.run(&["node", "start"]);
     assert_eq!(in_front.code, Some(108));
     assert!(in_front.errors.contains("node `alpha` already serves"), "{}", in_front.errors);
-    assert_eq!(scene.run(&["node", "stop"]).code, Some(0));
-    assert_eq!(scene.run(&["nodes"]).code, Some(108));
+    assert_eq!(cluster.run(&["node", "stop"]).code, Some(0));
+    assert_eq!(cluster.run(&["nodes"]).code, Some(108));
 }
 
 #[test]
 fn in_the_background_it_says_why_it_does_not_start() {
-    let scene = Scene::new();
+    let cluster = TestCluster::new();
     let words =
         ["node", "start", "--background", "--speed", "1", "--seed", "x", "--key", "missing"];
-    let said = scene.run(&words);
+    let said = cluster.run(&words);
     assert_eq!(said.code, Some(108), "{}", said.errors);
     assert!(said.errors.contains("cannot read the key `missing`"), "{}", said.errors);
 }
 
 #[test]
 fn it_leaves_when_what_runs_has_ended_and_runs_the_rest_later() {
-    let scene = Scene::new();
-    let mut node = scene.start("alpha", &[]);
-    let gate = scene.path("gate");
+    let cluster = TestCluster::new();
+    let mut node = cluster.start("alpha", &[]);
+    let gate = cluster.path("gate");
     let script = format!("while [ ! -e {} ]; do sleep 0.02; done", gate.display());
     node.said(&["submit", "--array", "1-4", "--", "sh", "-c", &script]);
     node.wait("two run", |node| node.lines(&["tasks", "--state", "running", "--json"]).len() == 2);
@@ -87,9 +87,9 @@ fn it_leaves_when_what_runs_has_ended_and_runs_the_rest_later() {
 
 #[test]
 fn the_second_signal_ends_what_runs_which_runs_again_later() {
-    let scene = Scene::new();
-    let mut node = scene.start("alpha", &[]);
-    let gate = scene.path("gate");
+    let cluster = TestCluster::new();
+    let mut node = cluster.start("alpha", &[]);
+    let gate = cluster.path("gate");
     let script = format!("while [ ! -e {} ]; do sleep 0.02; done", gate.display());
     node.said(&["submit", "--", "sh", "-c", &script]);
     node.wait("it runs", |node| node.lines(&["tasks", "--state", "running", "--json"]).len() == 1);
@@ -104,9 +104,9 @@ fn the_second_signal_ends_what_runs_which_runs_again_later() {
 
 #[test]
 fn who_waits_hears_of_tasks_that_ended_while_the_daemon_was_dead() {
-    let scene = Scene::new();
-    let mut node = scene.start("alpha", &[]);
-    let (gate, done) = (scene.path("gate"), scene.path("done"));
+    let cluster = TestCluster::new();
+    let mut node = cluster.start("alpha", &[]);
+    let (gate, done) = (cluster.path("gate"), cluster.path("done"));
     let script = format!(
         "while [ ! -e {} ]; do sleep 0.02; done; echo x; echo >> {}; exit 5",
         gate.display(),
@@ -121,7 +121,7 @@ fn who_waits_hears_of_tasks_that_ended_while_the_daemon_was_dead() {
     std::fs::write(&gate, "").unwrap();
     node.wait("it ended without daemon", |_| done.exists());
     node.start(&[]);
-    let said = crate::sintonia::Said::from(wait.wait_with_output().unwrap());
+    let said = crate::sintonia::CommandOutput::from(wait.wait_with_output().unwrap());
     assert_eq!((said.code, said.output.as_str()), (Some(5), "x\n"), "{}", said.errors);
     assert!(said.errors.contains("waiting for it to come back"), "{}", said.errors);
     assert_eq!(std::fs::read_to_string(done).unwrap(), "\n", "it ran once");
@@ -129,8 +129,8 @@ fn who_waits_hears_of_tasks_that_ended_while_the_daemon_was_dead() {
 
 #[test]
 fn who_stops_to_wait_leaves_the_tasks_and_hears_how_to_go_on() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     let mut wait = node.command(&["submit", "--wait", "--", "sleep", "1000"]);
     let wait = wait.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     node.wait("it runs", |node| node.lines(&["tasks", "--state", "running", "--json"]).len() == 1);
@@ -147,14 +147,14 @@ fn who_stops_to_wait_leaves_the_tasks_and_hears_how_to_go_on() {
 
 #[test]
 fn a_key_is_made_once() {
-    let scene = Scene::new();
-    let said = scene.run(&["node", "key", "cluster.key"]);
+    let cluster = TestCluster::new();
+    let said = cluster.run(&["node", "key", "cluster.key"]);
     assert_eq!((said.code, said.output.as_str()), (Some(0), "cluster.key\n"), "{}", said.errors);
-    let key = std::fs::read_to_string(scene.path("cluster.key")).unwrap();
-    let again = scene.run(&["node", "key", "cluster.key"]);
+    let key = std::fs::read_to_string(cluster.path("cluster.key")).unwrap();
+    let again = cluster.run(&["node", "key", "cluster.key"]);
     assert_eq!(again.code, Some(102), "{}", again.errors);
     assert!(again.errors.contains("a key that is there is never replaced"), "{}", again.errors);
-    assert_eq!(std::fs::read_to_string(scene.path("cluster.key")).unwrap(), key);
-    let usual = scene.run(&["node", "key"]);
+    assert_eq!(std::fs::read_to_string(cluster.path("cluster.key")).unwrap(), key);
+    let usual = cluster.run(&["node", "key"]);
     assert!(usual.output.ends_with(".config/sintonia/node.key\n"), "{}", usual.output);
 }

@@ -1,19 +1,19 @@
 //! Tests of three daemons that share out tasks.
 
-use super::daemon::{Daemon, Scene};
+use super::daemon::{Daemon, TestCluster};
 use std::collections::BTreeSet;
 
 const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
 
 /// Starts three daemons that have found each other.
 #[track_caller]
-fn three<'a>(scene: &'a Scene, words: &[&str]) -> Vec<Daemon<'a>> {
-    std::fs::create_dir(scene.path("meet")).unwrap();
-    if !scene.path("cluster.key").exists() {
-        assert_eq!(scene.run(&["node", "key", "cluster.key"]).code, Some(0));
+fn three<'a>(cluster: &'a TestCluster, words: &[&str]) -> Vec<Daemon<'a>> {
+    std::fs::create_dir(cluster.path("meet")).unwrap();
+    if !cluster.path("cluster.key").exists() {
+        assert_eq!(cluster.run(&["node", "key", "cluster.key"]).code, Some(0));
     }
-    let cluster = ["--bind", "127.0.0.1", "--meet", "meet", "--key", "cluster.key"];
-    let start = |name: &&str| scene.start(name, &[&cluster, words].concat());
+    let meeting = ["--bind", "127.0.0.1", "--meet", "meet", "--key", "cluster.key"];
+    let start = |name: &&str| cluster.start(name, &[&meeting, words].concat());
     let nodes: Vec<_> = NAMES.iter().map(start).collect();
     for node in &nodes {
         node.wait("all are up", |node| {
@@ -27,8 +27,8 @@ fn three<'a>(scene: &'a Scene, words: &[&str]) -> Vec<Daemon<'a>> {
 
 #[test]
 fn tasks_of_one_node_run_on_all() {
-    let scene = Scene::new();
-    let nodes = three(&scene, &[]);
+    let cluster = TestCluster::new();
+    let nodes = three(&cluster, &[]);
     let script = "sleep 0.3; echo $SINTONIA_ARRAY_INDEX";
     let words = ["submit", "--wait", "--json", "--array", "1-30", "--", "sh", "-c", script];
     let ended = nodes[0].lines(&words);
@@ -46,8 +46,8 @@ fn tasks_of_one_node_run_on_all() {
 
 #[test]
 fn any_node_answers_for_all() {
-    let scene = Scene::new();
-    let nodes = three(&scene, &["--policy", "event", "--domain", "overlapping:2:1"]);
+    let cluster = TestCluster::new();
+    let nodes = three(&cluster, &["--policy", "event", "--domain", "overlapping:2:1"]);
     assert_eq!(
         nodes[0].said(&["submit", "--name", "far", "--", "sh", "-c", "echo hello"]),
         "alpha.1\n"
@@ -62,8 +62,8 @@ fn any_node_answers_for_all() {
 
 #[test]
 fn a_task_is_canceled_wherever_it_runs() {
-    let scene = Scene::new();
-    let nodes = three(&scene, &[]);
+    let cluster = TestCluster::new();
+    let nodes = three(&cluster, &[]);
     nodes[0].said(&["submit", "--array", "1-6", "--", "sleep", "1000"]);
     nodes[0].wait("all run", |node| {
         let nodes = node.json(&["nodes", "--json"]);
@@ -78,8 +78,8 @@ fn a_task_is_canceled_wherever_it_runs() {
 
 #[test]
 fn a_node_that_was_killed_is_silent_and_its_tasks_run_elsewhere() {
-    let scene = Scene::new();
-    let mut nodes = three(&scene, &["--lease", "2"]);
+    let cluster = TestCluster::new();
+    let mut nodes = three(&cluster, &["--lease", "2"]);
     nodes[0].said(&["submit", "--array", "1-6", "--", "sleep", "1000"]);
     nodes[0].wait("gamma has some", |node| {
         let nodes = node.json(&["nodes", "--json"]);
@@ -96,9 +96,9 @@ fn a_node_that_was_killed_is_silent_and_its_tasks_run_elsewhere() {
 
 #[test]
 fn a_name_is_given_once() {
-    let scene = Scene::new();
-    let nodes = three(&scene, &[]);
-    let state = scene.path("twin").display().to_string();
+    let cluster = TestCluster::new();
+    let nodes = three(&cluster, &[]);
+    let state = cluster.path("twin").display().to_string();
     let words = [
         "node",
         "start",
@@ -115,7 +115,7 @@ fn a_name_is_given_once() {
         "--key",
         "cluster.key",
     ];
-    let said = scene.run(&words);
+    let said = cluster.run(&words);
     assert_eq!(said.code, Some(108), "{}", said.errors);
     assert!(said.errors.contains("`beta`"), "{}", said.errors);
     assert!(nodes[1].said(&["nodes"]).contains("3 nodes up"));
@@ -123,11 +123,11 @@ fn a_name_is_given_once() {
 
 #[test]
 fn who_has_another_key_is_no_member() {
-    let scene = Scene::new();
-    let nodes = three(&scene, &[]);
-    assert_eq!(scene.run(&["node", "key", "other.key"]).code, Some(0));
+    let cluster = TestCluster::new();
+    let nodes = three(&cluster, &[]);
+    assert_eq!(cluster.run(&["node", "key", "other.key"]).code, Some(0));
     let stranger =
-        scene.start("delta", &["--bind", "127.0.0.1", "--meet", "meet", "--key", "other.key"]);
+        cluster.start("delta", &["--bind", "127.0.0.1", "--meet", "meet", "--key", "other.key"]);
     stranger.wait("it says so", |node| node.logged().contains("key"));
     assert!(stranger.said(&["nodes"]).contains("1 node up"));
     assert!(!nodes[0].said(&["nodes"]).contains("delta"));

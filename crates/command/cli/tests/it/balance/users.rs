@@ -1,6 +1,6 @@
 //! Tests of ordinary users and their rights. They need root, which runs commands as two users.
 
-use super::daemon::{Scene, setpriv};
+use super::daemon::{TestCluster, setpriv};
 use std::os::unix::fs::MetadataExt;
 
 const OWNER: u32 = 65_534;
@@ -8,8 +8,8 @@ const OTHER: u32 = 65_533;
 
 #[test]
 fn an_ordinary_user_needs_nothing_else() {
-    let Some(scene) = Scene::of_user(OWNER) else { return };
-    let node = scene.start("alpha", &["--web", "0"]);
+    let Some(cluster) = TestCluster::of_user(OWNER) else { return };
+    let node = cluster.start("alpha", &["--web", "0"]);
     let said = node.run(&["submit", "--wait", "--", "id", "-u"]);
     assert_eq!((said.code, said.output.as_str()), (Some(0), "65534\n"), "{}", said.errors);
     assert_eq!(std::fs::metadata(node.state()).unwrap().mode() & 0o777, 0o700);
@@ -17,14 +17,14 @@ fn an_ordinary_user_needs_nothing_else() {
 
 #[test]
 fn other_users_can_neither_submit_nor_read_nor_stop() {
-    let Some(scene) = Scene::of_user(OWNER) else { return };
-    let node = scene.start("alpha", &["--web", "0"]);
+    let Some(cluster) = TestCluster::of_user(OWNER) else { return };
+    let node = cluster.start("alpha", &["--web", "0"]);
     node.said(&["submit", "--name", "secret", "--", "sleep", "1000"]);
     let state = node.state().display().to_string();
     let check = |words: &[&str]| {
         let before = setpriv(OTHER);
-        let output = scene.command_of(&before, words).output().unwrap();
-        let said = crate::sintonia::Said::from(output);
+        let output = cluster.command_of(&before, words).output().unwrap();
+        let said = crate::sintonia::CommandOutput::from(output);
         assert_eq!(said.code, Some(108), "{words:?}: {}", said.errors);
         assert!(said.errors.contains("belongs to another user"), "{}", said.errors);
         assert!(!said.output.contains("secret"), "{}", said.output);
@@ -44,11 +44,12 @@ fn other_users_can_neither_submit_nor_read_nor_stop() {
 #[test]
 fn a_key_that_others_can_read_is_refused() {
     use std::os::unix::fs::PermissionsExt;
-    let scene = Scene::new();
-    assert_eq!(scene.run(&["node", "key", "cluster.key"]).code, Some(0));
-    let path = scene.path("cluster.key");
+    let cluster = TestCluster::new();
+    assert_eq!(cluster.run(&["node", "key", "cluster.key"]).code, Some(0));
+    let path = cluster.path("cluster.key");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-    let said = scene.run(&["node", "start", "--port", "0", "--key", "cluster.key", "--speed", "1"]);
+    let said =
+        cluster.run(&["node", "start", "--port", "0", "--key", "cluster.key", "--speed", "1"]);
     assert_eq!(said.code, Some(108), "{}", said.errors);
     assert!(said.errors.contains("run `chmod 600 cluster.key`"), "{}", said.errors);
 }

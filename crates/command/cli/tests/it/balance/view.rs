@@ -1,6 +1,6 @@
 //! Tests of what a terminal made by `script` shows: the live view, and progress.
 
-use super::daemon::{Daemon, Scene};
+use super::daemon::{Daemon, TestCluster};
 use std::io::Write;
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -51,8 +51,8 @@ fn shown(mut child: Child, sign: &str) -> (Option<i32>, String) {
 
 #[test]
 fn the_live_view_shows_nodes_and_gives_the_terminal_back() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     node.said(&["submit", "--", "sleep", "1000"]);
     node.wait("it runs", |node| node.lines(&["tasks", "--state", "running", "--json"]).len() == 1);
     for (variables, has_color) in [(&[][..], true), (&[("NO_COLOR", "1")], false)] {
@@ -67,8 +67,8 @@ fn the_live_view_shows_nodes_and_gives_the_terminal_back() {
 
 #[test]
 fn in_a_pipe_the_live_view_is_lines() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     let mut command = node.command(&["nodes", "--live"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
@@ -82,8 +82,8 @@ fn in_a_pipe_the_live_view_is_lines() {
 
 #[test]
 fn progress_is_shown_on_a_terminal_only() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &[]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
     let words = ["submit", "--wait", "--quiet", "--array", "1-400", "--", "true"];
     let (code, text) = shown(on_terminal(&node, &words, &[]), "\u{0}");
     assert_eq!(code, Some(0), "{text}");

@@ -1,6 +1,6 @@
 //! Tests of a daemon's page, in a browser and by hand.
 
-use super::daemon::Scene;
+use super::daemon::TestCluster;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
@@ -46,13 +46,13 @@ fn document(address: &str, profile: &std::path::Path) -> String {
 
 #[test]
 fn a_browser_follows_what_happens() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &["--web"]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &["--web"]);
     let evil = "<img src=x onerror=document.documentElement.dataset.errors='owned'>";
     node.said(&["submit", "--array", "1-5", "--name", evil, "--", "sleep", "1000"]);
     let address = node.said(&["nodes", "--web"]);
     node.wait("it was looked at", |_| get(&address).contains("\"n_running\":2"));
-    let document = document(address.trim(), &scene.path("profile"));
+    let document = document(address.trim(), &cluster.path("profile"));
     let updates = document.split("data-updates=\"").nth(1).and_then(|rest| rest.split('"').next());
     let updates: u32 = updates.unwrap_or_default().parse().unwrap_or(0);
     assert!(2 <= updates, "it asked for news: {updates}\n{document}");
@@ -64,8 +64,8 @@ fn a_browser_follows_what_happens() {
 
 #[test]
 fn pages_are_for_who_has_the_key() {
-    let scene = Scene::new();
-    let node = scene.start("alpha", &["--web", "127.0.0.1:0"]);
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &["--web", "127.0.0.1:0"]);
     let address = node.said(&["nodes", "--web"]);
     let (base, key) = address.trim().split_once("?").unwrap();
     assert!(!node.logged().contains(key), "a log may be read by others");
@@ -90,10 +90,10 @@ fn pages_are_for_who_has_the_key() {
 
 #[test]
 fn a_page_that_cannot_be_served_is_no_daemon() {
-    let scene = Scene::new();
+    let cluster = TestCluster::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let said = scene.run(&["node", "start", "--speed", "1", "--web", &port]);
+    let said = cluster.run(&["node", "start", "--speed", "1", "--web", &port]);
     assert_eq!(said.code, Some(108), "{}", said.errors);
     assert!(
         said.errors.contains(&format!("`--web 127.0.0.1:{port}` cannot be listened on")),

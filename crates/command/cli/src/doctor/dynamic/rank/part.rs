@@ -82,7 +82,7 @@ fn fetch(mpi: &Arc<Mpi>, parent: &Intercomm) -> anyhow::Result<()> {
 }
 
 /// Starts processes and receives from any source: among all ranks, or within each half.
-pub(super) fn hear(world: &Comm, step: Step) -> anyhow::Result<()> {
+pub(super) fn receive(world: &Comm, step: Step) -> anyhow::Result<()> {
     let started = start(world, step, N_STARTED)?;
     hear_each_other(&started, false, step)?;
     started.disconnect()?;

@@ -30,34 +30,34 @@ pub(crate) struct StateOption {
     state: Option<PathBuf>,
 }
 
-/// Place of a daemon.
+/// Location of a daemon.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct DaemonLocation {
     /// Path that an option or a variable names.
     path: Option<PathBuf>,
 }
 
 impl NodeOption {
-    /// Place of the daemon that is asked.
-    pub(crate) fn place(&self) -> Place {
-        let said = || variable(VARIABLE).or_else(|| variable(OF_TASK));
-        Place { path: self.node.clone().or_else(said) }
+    /// Location of the daemon that is asked.
+    pub(crate) fn location(&self) -> DaemonLocation {
+        let from_variables = || variable(VARIABLE).or_else(|| variable(OF_TASK));
+        DaemonLocation { path: self.node.clone().or_else(from_variables) }
     }
 }
 
 impl StateOption {
-    /// Place of a daemon that is started.
-    pub(crate) fn place(&self) -> Place {
-        Place { path: self.state.clone() }
+    /// Location of a daemon that is started.
+    pub(crate) fn location(&self) -> DaemonLocation {
+        DaemonLocation { path: self.state.clone() }
     }
 
-    /// Place of a daemon that runs.
-    pub(crate) fn running(&self) -> Place {
-        Place { path: self.state.clone().or_else(|| variable(VARIABLE)) }
+    /// Location of a daemon that runs.
+    pub(crate) fn running(&self) -> DaemonLocation {
+        DaemonLocation { path: self.state.clone().or_else(|| variable(VARIABLE)) }
     }
 }
 
-impl Place {
+impl DaemonLocation {
     /// Folder of the daemon's state.
     pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
         let Some(path) = &self.path else {
@@ -72,18 +72,18 @@ impl Place {
     }
 
     /// Socket at which the daemon accepts clients.
-    pub(crate) fn door(&self) -> anyhow::Result<PathBuf> {
+    pub(crate) fn socket(&self) -> anyhow::Result<PathBuf> {
         Ok(self.folder()?.join(SOCKET))
     }
 
     /// Option behind a command that names the same daemon, to be shown to users.
     pub(crate) fn words(&self, option: &str) -> String {
         let path = self.path.as_deref();
-        path.map_or_else(String::new, |path| format!(" {option} {}", shown(path)))
+        path.map_or_else(String::new, |path| format!(" {option} {}", shell_quoted(path)))
     }
 }
 
-fn shown(path: &Path) -> String {
+fn shell_quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte));
     if is_plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_path_is_shown_as_a_shell_reads_it() {
-        assert_eq!(shown(Path::new("/tmp/a-b_c.d")), "/tmp/a-b_c.d");
-        assert_eq!(shown(Path::new("/tmp/it's")), r"'/tmp/it'\''s'");
+        assert_eq!(shell_quoted(Path::new("/tmp/a-b_c.d")), "/tmp/a-b_c.d");
+        assert_eq!(shell_quoted(Path::new("/tmp/it's")), r"'/tmp/it'\''s'");
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
     };
     if let Some(path) = &options.html {
         let page = report::html::dealt(&dealt, &options.run.display().to_string());
-        crate::picture::write(path, &page)?;
+        crate::result_file::write(path, &page)?;
     }
     crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -21,7 +21,7 @@ const LAST: &str = " MPI_Finalize";
 
 /// Measurements of one run.
 #[derive(Debug)]
-pub(super) struct Observed {
+pub(super) struct RunMeasurements {
     pub(super) elapsed_s: f64,
     /// Version of the MPI library in its own words.
     pub(super) mpi: String,
@@ -29,7 +29,10 @@ pub(super) struct Observed {
 }
 
 /// Reads the record; an incomplete run is an error.
-pub(super) fn observed(record: &Path, with_functions: bool) -> anyhow::Result<Observed> {
+pub(super) fn read_measurements(
+    record: &Path,
+    with_functions: bool,
+) -> anyhow::Result<RunMeasurements> {
     let record = RunRecord::open(record)?;
     let summary = record.read_summary()?;
     check(&summary, with_functions)?;
@@ -39,7 +42,7 @@ pub(super) fn observed(record: &Path, with_functions: bool) -> anyhow::Result<Ob
         functions::take(&mut parts, &record, &places)?;
     }
     parts.sort_by_key(|part| (part.rank, order(&part.place)));
-    Ok(Observed {
+    Ok(RunMeasurements {
         elapsed_s: summary.elapsed_s,
         mpi: summary.mpi.clone(),
         measurements: measurements(&parts, summary.elapsed_s),

@@ -2,13 +2,13 @@
 //!
 //! A panic otherwise ends a program with 101, which here means "there is no such record".
 
-use crate::exit::MISTAKE;
+use crate::exit::INTERNAL_ERROR;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::process::ExitCode;
 
-/// Does the work; after a panic in this thread the exit code is [`MISTAKE`].
-pub(crate) fn or(work: impl FnOnce() -> ExitCode) -> ExitCode {
+/// Does the work; after a panic in this thread the exit code is [`INTERNAL_ERROR`].
+pub(crate) fn catch(work: impl FnOnce() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         if run_record::is_panic_caught() {
             return;
@@ -19,7 +19,7 @@ pub(crate) fn or(work: impl FnOnce() -> ExitCode) -> ExitCode {
             eprintln!("{trace}");
         }
     }));
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or(ExitCode::from(MISTAKE))
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(ExitCode::from(INTERNAL_ERROR))
 }
 
 fn sentence(panic: &PanicHookInfo<'_>) -> String {
@@ -38,7 +38,7 @@ mod tests {
     /// A panic ended with the exit code for a missing record.
     #[test]
     fn a_mistake_has_its_own_exit_code() {
-        let code = or(|| panic!("on purpose"));
+        let code = catch(|| panic!("on purpose"));
         assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::from(110)));
     }
 }

@@ -1,7 +1,7 @@
 //! Sends requests of commands to the daemon, and turns failures into sentences for users.
 
-use super::place::Place;
-use crate::exit::{NoDaemon, NotTaken};
+use super::location::DaemonLocation;
+use crate::exit::{NoDaemon, Refused};
 use node_daemon::door::{Client, ClientError};
 use std::io::ErrorKind;
 use task_api::{Answer, Past, Request, TaskFilter, TaskStatus};
@@ -10,23 +10,27 @@ use task_api::{Answer, Past, Request, TaskFilter, TaskStatus};
 const N_AT_ONCE: u32 = 1000;
 
 /// Connects to the daemon of this node.
-pub(crate) fn connect(place: &Place) -> anyhow::Result<Client> {
-    Client::connect(&place.door()?).map_err(|error| failure(error, place))
+pub(crate) fn connect(location: &DaemonLocation) -> anyhow::Result<Client> {
+    Client::connect(&location.socket()?).map_err(|error| failure(error, location))
 }
 
 /// Sends a request and returns the answer.
-pub(crate) fn ask(client: &mut Client, request: &Request, place: &Place) -> anyhow::Result<Answer> {
+pub(crate) fn ask(
+    client: &mut Client,
+    request: &Request,
+    location: &DaemonLocation,
+) -> anyhow::Result<Answer> {
     match client.ask(request) {
-        Ok(Answer::Refused { sentence }) => Err(NotTaken::because(sentence).into()),
+        Ok(Answer::Refused { sentence }) => Err(Refused::because(sentence).into()),
         Ok(answer) => Ok(answer),
-        Err(error) => Err(failure(error, place)),
+        Err(error) => Err(failure(error, location)),
     }
 }
 
 /// Passes all tasks that a filter selects to `each`, in parts, until it returns that it has enough. Returns what is
 /// kept of tasks that ended long ago.
 pub(crate) fn tasks(
-    (client, place): (&mut Client, &Place),
+    (client, location): (&mut Client, &DaemonLocation),
     filter: &TaskFilter,
     mut each: impl FnMut(Vec<TaskStatus>) -> anyhow::Result<bool>,
 ) -> anyhow::Result<Option<Past>> {
@@ -34,7 +38,7 @@ pub(crate) fn tasks(
     let mut all_past = None;
     loop {
         let request = Request::Tasks { filter: filter.clone(), after, n_max: N_AT_ONCE };
-        match ask(client, &request, place)? {
+        match ask(client, &request, location)? {
             Answer::Tasks { tasks, next, past } => {
                 all_past = all_past.or(past);
                 if !each(tasks)? || next.is_none() {
@@ -58,10 +62,10 @@ pub(crate) fn unexpected(answer: &Answer) -> anyhow::Error {
 }
 
 /// Error that says why there is no answer, and what to do.
-pub(crate) fn failure(error: ClientError, place: &Place) -> anyhow::Error {
-    let words = place.words("--state");
+pub(crate) fn failure(error: ClientError, location: &DaemonLocation) -> anyhow::Error {
+    let words = location.words("--state");
     let why = match error {
-        ClientError::Refused { sentence } => return NotTaken::because(sentence).into(),
+        ClientError::Refused { sentence } => return Refused::because(sentence).into(),
         ClientError::NoDaemon { socket, source }
             if source.kind() == ErrorKind::PermissionDenied =>
         {

@@ -7,7 +7,7 @@ use std::path::Path;
 /// Reason why a part of a run is in the spool and nowhere else. Of several, the last one is to be removed first, since
 /// it may be the cause of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Hindrance {
+pub(super) enum IncompleteReason {
     /// The record already holds more.
     WouldLoseInformation,
     /// A file cannot be written, though there is room.
@@ -16,7 +16,7 @@ pub(super) enum Hindrance {
     DiskFull,
 }
 
-impl Hindrance {
+impl IncompleteReason {
     pub(super) fn of_table(error: &AssembleError) -> Self {
         match error.table() {
             TableError::HoldsMore { .. } => Self::WouldLoseInformation,

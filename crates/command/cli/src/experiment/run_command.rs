@@ -14,19 +14,19 @@ use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Time for a command to end in order after it was asked to.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A run of an experiment; started by `sintonia experiment`
 #[derive(Args, Debug)]
-pub(crate) struct RunOfExperiment {
+pub(crate) struct ExperimentRunOptions {
     #[command(flatten)]
     run: RunOptions,
 }
 
 /// Runs and watches a command, and ends it when the experiment is killed.
-pub(crate) fn be_run(options: &RunOfExperiment, terminal: Terminal) -> ExitCode {
+pub(crate) fn be_run(options: &ExperimentRunOptions, terminal: Terminal) -> ExitCode {
     // If this fails, the command of a killed experiment goes on and harms only the next run.
     set_parent_process_death_signal(Some(Signal::TERM)).ok();
     crate::run::run(&options.run, terminal)
@@ -34,7 +34,7 @@ pub(crate) fn be_run(options: &RunOfExperiment, terminal: Terminal) -> ExitCode 
 
 /// Run that is to be started.
 #[derive(Debug)]
-pub(super) struct OneRun {
+pub(super) struct RunCommand {
     pub(super) words: Vec<String>,
     pub(super) variables: Vec<(String, String)>,
     /// Folder in which the command runs.
@@ -58,7 +58,7 @@ pub(super) enum Ended {
     Interrupted,
 }
 
-impl OneRun {
+impl RunCommand {
     /// Runs the command; `signal` holds the signal that this process received, or 0.
     pub(super) fn run(&self, signal: &AtomicUsize) -> io::Result<Ended> {
         let mut child = self.start()?;
@@ -81,7 +81,7 @@ impl OneRun {
                 }
                 _ => {}
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 

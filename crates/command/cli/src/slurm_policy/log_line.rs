@@ -1,6 +1,6 @@
 //! Formats a decision, and the answer to a wish, as a line.
 
-use super::view::{Answered, Decision};
+use super::view::{Decision, ProgramAnswer};
 use resize_api::Outcome;
 use resize_plan::queue::ResizeReason;
 use serde_json::{Value, json};
@@ -24,8 +24,8 @@ pub(super) fn decision(decision: &Decision) -> (String, Value) {
 }
 
 /// Line about a program's answer to a wish.
-pub(super) fn answered(answered: &Answered) -> (String, Value) {
-    let Answered { name, program, size, outcome, sentence } = answered;
+pub(super) fn answered(answered: &ProgramAnswer) -> (String, Value) {
+    let ProgramAnswer { name, program, size, outcome, sentence } = answered;
     let verb = if *outcome == Outcome::Done { "has" } else { "keeps" };
     let text = format!("job {name} ({program}) {verb} {size} ranks: {sentence}");
     let value = json!({
