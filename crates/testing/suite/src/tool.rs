@@ -34,25 +34,25 @@ pub fn watch(job: &Job) -> Watched {
 /// As [`watch`], with options of `sintonia run`.
 #[track_caller]
 pub fn watch_with(job: &Job, options: &[&str]) -> Watched {
-    let scene = Scene::new();
-    let ended = scene.job(job, options).run();
-    scene.finish(ended)
+    let folders = WatchFolders::new();
+    let ended = folders.job(job, options).run();
+    folders.finish(ended)
 }
 
 /// Folders for the shared memory and the record of a watched job, for tests that act while it runs.
 #[derive(Debug)]
-pub struct Scene {
+pub struct WatchFolders {
     folder: TempDir,
     shared_memory: TempDir,
 }
 
-impl Default for Scene {
+impl Default for WatchFolders {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Scene {
+impl WatchFolders {
     /// Makes the folders.
     pub fn new() -> Self {
         let shared_memory =

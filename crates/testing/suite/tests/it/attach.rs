@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use suite::library::Library;
 use suite::library::Library::{Mpich4, OpenMpi4};
-use suite::tool::{Scene, sintonia};
+use suite::tool::{WatchFolders, sintonia};
 use suite::{Ended, Job, Program, Running};
 
 const N_RANKS: usize = 2;
@@ -19,20 +19,20 @@ const NOT_ATTACHED: i32 = 104;
 /// Ranks of `joined` that run until they are told to end.
 struct Joined {
     running: Running,
-    scene: Scene,
+    folders: WatchFolders,
     pids: Vec<u32>,
 }
 
 impl Joined {
     fn start(library: Library, program: &Program) -> Self {
-        let scene = Scene::new();
-        let job = launch(library, program).arg(scene.folder().join("end"));
+        let folders = WatchFolders::new();
+        let job = launch(library, program).arg(folders.folder().join("end"));
         let mut running = job.start();
         running.wait_for_line("ready");
         let is_rank = |words: &[String]| words.first().is_some_and(|word| word.contains("/joined"));
         let pids = running.processes(is_rank);
         assert_eq!(pids.len(), N_RANKS);
-        Self { running, scene, pids }
+        Self { running, folders, pids }
     }
 
     fn states(&self) -> Vec<State> {
@@ -47,34 +47,34 @@ impl Joined {
     /// Attaches to the process, and waits until all ranks are watched.
     fn start_attach(&self, pid: u32) -> Running {
         let errors_only = ["sh", "-c", "exec \"$@\" 2>&1 >/dev/null", "sh"].map(Into::into);
-        let mut attach = self.scene.attach(pid, &[]).after(errors_only.to_vec()).start();
+        let mut attach = self.folders.attach(pid, &[]).after(errors_only.to_vec()).start();
         attach.wait_for_line_that("attached", |line| line.starts_with("sintonia: attached in "));
         attach
     }
 
     /// Attaches to the launcher; checks that all ranks are reported, and are as before.
     #[track_caller]
-    fn attach(&self, options: &[&str]) -> (Summary, Scene) {
-        let (before, scene) = (self.states(), Scene::new());
-        let ended = scene.attach(self.running.pid(), options).run();
+    fn attach(&self, options: &[&str]) -> (Summary, WatchFolders) {
+        let (before, folders) = (self.states(), WatchFolders::new());
+        let ended = folders.attach(self.running.pid(), options).run();
         assert_eq!(ended.code, 0, "{}", ended.stderr);
         assert!(self.states() == before, "the ranks are not as they were");
         let said = "attaching to ranks 0-1 of `joined";
         assert!(ended.stderr.contains(said), "{}", ended.stderr);
-        assert!(!scene.has_shared_memory());
-        let text = std::fs::read_to_string(scene.record().join("summary.json"));
+        assert!(!folders.has_shared_memory());
+        let text = std::fs::read_to_string(folders.record().join("summary.json"));
         let summary: Summary = serde_json::from_str(&text.expect("a record")).expect("a summary");
         assert!(summary.outcome.complete && summary.outcome.goes_on);
         assert!(summary.command[0].contains("/joined"), "{:?}", summary.command);
         assert!(summary.ranks.iter().all(|rank| rank.end == "detached"), "{:?}", summary.ranks);
         assert_eq!(summary.n_ranks, N_RANKS);
-        (summary, scene)
+        (summary, folders)
     }
 
     /// Lets the program end, and returns what it printed.
     #[track_caller]
     fn end(self) -> String {
-        std::fs::write(self.scene.folder().join("end"), "").expect("the folder is ours");
+        std::fs::write(self.folders.folder().join("end"), "").expect("the folder is ours");
         let ended = self.running.finish();
         assert_eq!(ended.code, 0, "{}", ended.stderr);
         ended.stdout
@@ -171,11 +171,11 @@ at = "begin"
 fn a_variable_is_changed_and_stays() {
     for library in Library::SYSTEM {
         let joined = Joined::start(library, &c());
-        let app = joined.scene.folder().join("app.toml");
+        let app = joined.folders.folder().join("app.toml");
         std::fs::write(&app, APP).expect("the folder is ours");
         let app = app.to_str().expect("a plain path");
-        let (_, scene) = joined.attach(&["--for", "1.5", "--app", app, "--tunlet", "search"]);
-        let lines = std::fs::read_to_string(scene.record().join("tuning.jsonl"));
+        let (_, folders) = joined.attach(&["--for", "1.5", "--app", app, "--tunlet", "search"]);
+        let lines = std::fs::read_to_string(folders.record().join("tuning.jsonl"));
         let lines = lines.expect("the record tells of changes");
         let lines = lines.lines().filter_map(|it| serde_json::from_str(it).ok());
         let applied = lines.filter(|line: &serde_json::Value| line["kind"] == "applied");
@@ -195,10 +195,10 @@ fn a_program_may_end_meanwhile() {
     for library in Library::SYSTEM {
         let joined = Joined::start(library, &c());
         let attach = joined.start_attach(joined.pids[0]);
-        std::fs::write(joined.scene.folder().join("end"), "").expect("the folder is ours");
+        std::fs::write(joined.folders.folder().join("end"), "").expect("the folder is ours");
         let ended = joined.running.finish();
         assert_eq!((ended.code, ended.stdout), (0, plain(library, &c())), "{}", ended.stderr);
-        let watched = joined.scene.finish(attach.finish());
+        let watched = joined.folders.finish(attach.finish());
         assert_eq!(watched.ended.code, 0, "{}", watched.ended.stderr);
         assert!(!watched.summary.outcome.goes_on);
         assert!(watched.summary.ranks.iter().all(|rank| rank.end == "finalized"));
@@ -210,8 +210,8 @@ fn a_program_may_end_meanwhile() {
 #[track_caller]
 fn check_ended(library: Library, end: impl FnOnce(&Running)) {
     let joined = Joined::start(library, &c());
-    let (before, scene) = (joined.states(), Scene::new());
-    let attach = scene.attach(joined.running.pid(), &["--quiet", "--probe", "step"]).start();
+    let (before, folders) = (joined.states(), WatchFolders::new());
+    let attach = folders.attach(joined.running.pid(), &["--quiet", "--probe", "step"]).start();
     attach.wait_until("the ranks are watched", |_| joined.is_watched());
     end(&attach);
     attach.wait_until("the ranks are left", |_| joined.states() == before);
@@ -242,9 +242,9 @@ fn a_killed_entrance_leaves_the_rank() {
         let before = joined.states();
         for stage in [Stage::Started, Stage::Traced, Stage::Mapped, Stage::Loading] {
             let is_killed = (0..N_TRIES).any(|_| {
-                let scene = Scene::new();
+                let folders = WatchFolders::new();
                 let options = ["--quiet", "--for", "0.1"];
-                let attach = scene.attach(joined.pids[0], &options).start();
+                let attach = folders.attach(joined.pids[0], &options).start();
                 let is_killed = rank::kill_entrance(&attach, joined.pids[0], stage);
                 attach.finish();
                 joined.running.wait_until("the ranks are left", |_| joined.states() == before);
@@ -266,11 +266,13 @@ fn all_ranks_are_attached_to_or_none() {
     let pid = i32::try_from(joined.pids[1]).ok().and_then(Pid::from_raw);
     let limit = Rlimit { current: Some(1000), maximum: None };
     prlimit(pid, Resource::Fsize, limit).expect("the rank is ours");
-    let (before, scene) = (joined.states(), Scene::new());
-    let ended = scene.attach(joined.running.pid(), &[]).run();
+    let (before, folders) = (joined.states(), WatchFolders::new());
+    let ended = folders.attach(joined.running.pid(), &[]).run();
     assert_eq!(ended.code, NOT_ATTACHED, "{}", ended.stderr);
     assert!(ended.stderr.contains(&format!("process {}", joined.pids[1])), "{}", ended.stderr);
-    assert!(joined.states() == before && !scene.has_shared_memory() && !scene.record().exists());
+    assert!(
+        joined.states() == before && !folders.has_shared_memory() && !folders.record().exists()
+    );
     assert_eq!(joined.end(), plain(OpenMpi4, &c()));
 }
 
@@ -278,7 +280,7 @@ fn all_ranks_are_attached_to_or_none() {
 fn a_program_is_watched_by_one_at_a_time() {
     let joined = Joined::start(Mpich4, &c());
     let first = joined.start_attach(joined.running.pid());
-    let second = Scene::new().attach(joined.running.pid(), &[]).run();
+    let second = WatchFolders::new().attach(joined.running.pid(), &[]).run();
     assert_eq!(second.code, NOT_ATTACHED, "{}", second.stderr);
     assert!(second.stderr.contains("watched already"), "{}", second.stderr);
     first.terminate(first.pid());

@@ -5,7 +5,7 @@
 
 mod daemons;
 
-use daemons::{Daemons, N_NODES, Seen, eventually};
+use daemons::{Daemons, N_NODES, TaskLog, eventually};
 use std::time::{Duration, Instant};
 
 /// Nodes that tasks are submitted to, with the number of tasks: enough of them that tasks move to other nodes.
@@ -21,7 +21,7 @@ const SCRIPT: &str = "exec 9> locks/$SINTONIA_TASK; \
 
 /// Failure on a node, which is repaired later.
 #[derive(Clone, Copy, Debug)]
-enum Blow {
+enum NodeFailure {
     Daemon,
     Keeper,
     Both,
@@ -31,24 +31,30 @@ enum Blow {
     Link,
 }
 
-const BLOWS: [Blow; 5] = [Blow::Daemon, Blow::Keeper, Blow::Both, Blow::Away, Blow::Link];
+const NODE_FAILURES: [NodeFailure; 5] = [
+    NodeFailure::Daemon,
+    NodeFailure::Keeper,
+    NodeFailure::Both,
+    NodeFailure::Away,
+    NodeFailure::Link,
+];
 
-fn strike(daemons: &mut Daemons, blow: Blow, node: usize) {
-    if matches!(blow, Blow::Daemon | Blow::Both | Blow::Away) {
+fn inject(daemons: &mut Daemons, failure: NodeFailure, node: usize) {
+    if matches!(failure, NodeFailure::Daemon | NodeFailure::Both | NodeFailure::Away) {
         daemons.kill(node);
     }
-    if matches!(blow, Blow::Keeper | Blow::Both) {
+    if matches!(failure, NodeFailure::Keeper | NodeFailure::Both) {
         daemons.kill_keeper(node);
     }
     let other = node % N_NODES + 1;
-    match blow {
-        Blow::Daemon | Blow::Both => daemons.start(node),
-        Blow::Keeper => {}
-        Blow::Away => {
+    match failure {
+        NodeFailure::Daemon | NodeFailure::Both => daemons.start(node),
+        NodeFailure::Keeper => {}
+        NodeFailure::Away => {
             eventually("a silence", || daemons.n_up(other) < N_NODES);
             daemons.start(node);
         }
-        Blow::Link => {
+        NodeFailure::Link => {
             daemons.cluster.plug(node, false);
             eventually("a silence", || daemons.n_up(other) < N_NODES);
             // Leases run out on one side, then on the other.
@@ -79,27 +85,27 @@ fn no_task_is_lost_or_runs_twice_at_once_on_nodes_that_fail() {
     for (node, n_tasks) in HOMES {
         daemons.submit(node, n_tasks, &command);
     }
-    for (number, blow) in BLOWS.into_iter().enumerate() {
-        let n_ends = number * N_TASKS / (BLOWS.len() + 1);
-        eventually("some ends", || n_ends <= daemons.seen().n("ends"));
+    for (number, failure) in NODE_FAILURES.into_iter().enumerate() {
+        let n_ends = number * N_TASKS / (NODE_FAILURES.len() + 1);
+        eventually("some ends", || n_ends <= daemons.task_log().n("ends"));
         let node = node_of(seed, number);
-        println!("{:3} ended: {blow:?} of node {node}", daemons.seen().n("ends"));
-        strike(&mut daemons, blow, node);
+        println!("{:3} ended: {failure:?} of node {node}", daemons.task_log().n("ends"));
+        inject(&mut daemons, failure, node);
     }
     let outcomes: Vec<_> = HOMES.iter().map(|(node, n)| daemons.outcomes(*node, *n)).collect();
-    check(&daemons.seen(), &outcomes);
-    println!("{N_TASKS} tasks in {} attempts", daemons.seen().n("begins"));
+    check(&daemons.task_log(), &outcomes);
+    println!("{N_TASKS} tasks in {} attempts", daemons.task_log().n("begins"));
     for node in 1..=N_NODES {
         eventually("a cluster that is whole again", || daemons.n_up(node) == N_NODES);
     }
 }
 
 #[track_caller]
-fn check(seen: &Seen, outcomes: &[Vec<(String, String)>]) {
-    assert_eq!(seen.n("twice"), 0, "{seen:?}");
+fn check(log: &TaskLog, outcomes: &[Vec<(String, String)>]) {
+    assert_eq!(log.n("twice"), 0, "{log:?}");
     for (task, outcome) in outcomes.iter().flatten() {
         assert_eq!(outcome, r#"{"exit":0}"#, "{task}");
-        assert!(seen.has("ends", task), "{task} is said to have ended: {seen:?}");
+        assert!(log.has("ends", task), "{task} is said to have ended: {log:?}");
     }
     let n_tasks = outcomes.iter().flatten().count();
     assert_eq!(n_tasks, N_TASKS);

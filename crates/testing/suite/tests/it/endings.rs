@@ -2,7 +2,7 @@
 
 use run_record::Summary;
 use suite::library::Library;
-use suite::tool::Scene;
+use suite::tool::WatchFolders;
 use suite::{Ended, Job, Program, Running, watch};
 
 pub(crate) const N_RANKS: usize = 3;
@@ -128,9 +128,9 @@ fn terminate_launcher(mut running: Running, launcher: impl Fn(&Running) -> u32) 
 
 #[track_caller]
 fn check_launcher_terminated(library: Library, how: &str) -> Ended {
-    let scene = Scene::new();
-    let ended = terminate_launcher(scene.start(&job(library, &[how]), &[]), launcher_of);
-    let watched = scene.finish(ended);
+    let folders = WatchFolders::new();
+    let ended = terminate_launcher(folders.start(&job(library, &[how]), &[]), launcher_of);
+    let watched = folders.finish(ended);
     let seen = watched.summary.operations.get("MPI_Allreduce").map_or(0, |totals| totals.calls);
     assert!(N_REDUCTIONS <= seen, "{library:?}: {seen} reductions seen");
     watched.ended

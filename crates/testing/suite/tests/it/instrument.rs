@@ -10,7 +10,7 @@ use memory::{fixed_memory, memory};
 use ranks::{Ranks, Recorded, Symbols, program};
 use std::path::PathBuf;
 use suite::library::Library;
-use suite::tool::Scene;
+use suite::tool::WatchFolders;
 use suite::{Ended, Job, Program};
 use wire::control::{Attribute, Change, Location, Module, Point, Replacement, Site, Source};
 use wire::{Answer, Order};
@@ -190,8 +190,8 @@ fn a_variable_changes_before_the_call_that_is_asked_for() {
 #[test]
 fn what_repeats_is_carried_out_until_it_is_withdrawn() {
     let tuned = Tuned::new(Library::Mpich4);
-    let scene = Scene::new();
-    let file = scene.folder().join("end");
+    let folders = WatchFolders::new();
+    let file = folders.folder().join("end");
     let ranks = Ranks::start(&tuned.job(&["until"]).arg(&file), N_RANKS);
     check_installed(&ranks.ask(&tuned.install()));
     let change =
@@ -284,8 +284,8 @@ fn what_cannot_be_is_refused_and_the_program_goes_on() {
 #[track_caller]
 fn check_live(library: Library, mode: &str) {
     let tuned = Tuned::new(library);
-    let scene = Scene::new();
-    let file = scene.folder().join("end");
+    let folders = WatchFolders::new();
+    let file = folders.folder().join("end");
     let mut ranks = Ranks::start(&tuned.job(&[mode]).arg(&file), N_RANKS);
     ranks.tell(&Order::Go);
     ranks.running().wait_for_line("ready");
@@ -360,8 +360,8 @@ fn threads_that_never_call_mpi_have_events_and_children_of_a_fork_have_none() {
 fn a_running_program_is_joined_and_left() {
     for library in Library::SYSTEM {
         let tuned = Tuned::new(library);
-        let (scene, shared_memory) = (Scene::new(), ranks::shared_memory());
-        let (file, options) = (scene.folder().join("end"), scene.folder().join("options"));
+        let (folders, shared_memory) = (WatchFolders::new(), ranks::shared_memory());
+        let (file, options) = (folders.folder().join("end"), folders.folder().join("options"));
         let job = tuned.job(&["attach"]).arg(&file).arg(ranks::library()).arg(&options);
         let mut running = job.start();
         running.wait_for_line("ready");

@@ -2,7 +2,7 @@
 //! with and without `sintonia run`, watched or not.
 
 use suite::library::Library;
-use suite::tool::{Scene, sintonia};
+use suite::tool::{WatchFolders, sintonia};
 use suite::{Ended, Job, Program, watch_with};
 
 /// Command that prints its soft and hard limits and the signals it ignores and blocks, and ends with a code of its own.
@@ -30,8 +30,8 @@ fn limited(limit: &str, before: &[String], command: &str) -> Job {
     Job::new("bash").args(["-c", &script, "bash"]).args(words)
 }
 
-fn watching(scene: &Scene) -> Vec<String> {
-    let record = scene.record().display().to_string();
+fn watching(folders: &WatchFolders) -> Vec<String> {
+    let record = folders.record().display().to_string();
     let program = sintonia().display().to_string();
     [program.as_str(), "run", "--quiet", "--out", &record, "--"].map(str::to_owned).to_vec()
 }
@@ -46,15 +46,15 @@ fn is_loaded(limit: &str) -> bool {
 
 #[track_caller]
 fn check(limit: &str) {
-    let scene = Scene::new();
+    let folders = WatchFolders::new();
     let alone = limited(limit, &[], COMMAND).run();
-    let watched = limited(limit, &watching(&scene), COMMAND).run();
+    let watched = limited(limit, &watching(&folders), COMMAND).run();
     let outcome = |ended: &Ended| (ended.code, ended.stdout.clone());
     if outcome(&watched) != outcome(&alone) {
         // A shell may be small enough for a limit under which `sintonia` is not.
         assert!(!is_loaded(limit), "`{limit}`: {watched:?}, alone {alone:?}");
     }
-    assert!(!scene.has_shared_memory(), "`{limit}`");
+    assert!(!folders.has_shared_memory(), "`{limit}`");
 }
 
 /// A limit on the size of files ended `sintonia` by SIGXFSZ before the command was started; under other limits, it
@@ -82,12 +82,12 @@ fn a_command_ends_at_its_limit_as_alone() {
         ("trap '' HUP INT; ulimit -c 0", "kill -HUP $$; kill -INT $$; echo alive"),
         ("ulimit -t 1", computes),
     ] {
-        let (scene, folder) = (Scene::new(), tempfile::tempdir().expect("a folder"));
+        let (folders, folder) = (WatchFolders::new(), tempfile::tempdir().expect("a folder"));
         let run = |before: &[String]| {
             let ended = limited(limit, before, command).folder(folder.path()).run();
             (ended.code, ended.stdout)
         };
-        assert_eq!(run(&watching(&scene)), run(&[]), "{limit}: {command}");
+        assert_eq!(run(&watching(&folders)), run(&[]), "{limit}: {command}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use suite::library::Library::{self, Mpich4, OpenMpi4};
 use suite::library::on_path;
-use suite::tool::{Scene, sintonia};
+use suite::tool::{WatchFolders, sintonia};
 use suite::{Job, Program, Running};
 
 fn is_collector(words: &[String]) -> bool {
@@ -36,15 +36,15 @@ fn kill_collectors(running: &Running) {
 
 #[track_caller]
 fn check_killed_collector(library: Library, options: &[&str]) {
-    let scene = Scene::new();
-    let file = scene.folder().join("go");
-    let mut running = scene.start(&until(library, &file), options);
+    let folders = WatchFolders::new();
+    let file = folders.folder().join("go");
+    let mut running = folders.start(&until(library, &file), options);
     running.wait_for_line("ready");
     kill_collectors(&running);
     std::fs::write(&file, "").expect("the folder is ours");
     let ended = running.finish();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    let watched = scene.finish(ended);
+    let watched = folders.finish(ended);
     check_seen(&watched.summary);
     assert!(
         watched.summary.ranks.iter().all(|rank| rank.end == "finalized"),
@@ -62,17 +62,17 @@ fn a_killed_collector() {
 /// Kills `sintonia run`, which is the analyzer; the command it started goes on to its end.
 #[track_caller]
 fn check_killed_analyzer(library: Library, options: &[&str]) {
-    let scene = Scene::new();
-    let file = scene.folder().join("go");
-    let mut running = scene.start(&until(library, &file), options);
+    let folders = WatchFolders::new();
+    let file = folders.folder().join("go");
+    let mut running = folders.start(&until(library, &file), options);
     running.wait_for_line("ready");
     running.kill(running.pid());
     std::fs::write(&file, "").expect("the folder is ours");
     // The end of the job means that all its processes have ended by themselves.
     assert_eq!(running.finish().code, 128 + 9);
-    let report = Job::new(sintonia()).arg("report").arg(scene.record()).run();
+    let report = Job::new(sintonia()).arg("report").arg(folders.record()).run();
     assert_eq!(report.code, 0, "{}", report.stderr);
-    let watched = scene.finish(report);
+    let watched = folders.finish(report);
     check_seen(&watched.summary);
     assert!(!watched.summary.outcome.complete, "how the command ended is not known");
 }
@@ -104,11 +104,12 @@ fn ring(library: Library) -> (Job, String) {
 fn full_shared_memory() {
     for library in Library::SYSTEM {
         let (bare, printed) = ring(library);
-        let (scene, full) = (Scene::new(), tempfile::tempdir().expect("a place to mount at"));
-        let job = scene.job(&bare, &["--trace"]).variable("SINTONIA_SHM_DIR", full.path());
+        let (folders, full) =
+            (WatchFolders::new(), tempfile::tempdir().expect("a place to mount at"));
+        let job = folders.job(&bare, &["--trace"]).variable("SINTONIA_SHM_DIR", full.path());
         let ended = with_small_disk(job, full.path(), "64k", "true").run();
         assert_eq!((ended.code, &ended.stdout), (0, &printed), "{}", ended.stderr);
-        let watched = scene.finish(ended);
+        let watched = folders.finish(ended);
         assert!(
             !watched.summary.tool.warnings.is_empty(),
             "the report says what could not be observed"
@@ -122,16 +123,16 @@ fn full_shared_memory() {
 fn full_disk() {
     for library in Library::SYSTEM {
         let (bare, printed) = ring(library);
-        let scene = Scene::new();
-        let disk = scene.folder().join("disk");
+        let folders = WatchFolders::new();
+        let disk = folders.folder().join("disk");
         std::fs::create_dir(&disk).expect("the folder is ours");
-        let job = scene.job(&bare, &["--trace", "--no-html", "--json"]);
-        let job = job.replaced(&scene.record(), &disk.join("record"));
+        let job = folders.job(&bare, &["--trace", "--no-html", "--json"]);
+        let job = job.replaced(&folders.record(), &disk.join("record"));
         // The disk disappears with its namespace, so it is read from inside.
         let keep = format!(
             "cp \"$0/record/summary.json\" '{folder}'; '{sintonia}' report \"$0/record\" > '{folder}/said'; \
              cp \"$0/record/summary.json\" '{folder}/again.json'",
-            folder = scene.folder().display(),
+            folder = folders.folder().display(),
             sintonia = sintonia().display()
         );
         let ended = with_small_disk(job, &disk, "384k", &keep).run();
@@ -144,7 +145,7 @@ fn full_disk() {
         assert_eq!(summary.operations["MPI_Send"].calls, 2 * 2000, "{:?}", summary.tool.warnings);
         assert!(!summary.tool.warnings.is_empty(), "the summary says what is missing");
         for name in ["summary.json", "again.json"] {
-            let kept = std::fs::read_to_string(scene.folder().join(name));
+            let kept = std::fs::read_to_string(folders.folder().join(name));
             let kept: Summary =
                 serde_json::from_str(&kept.expect("the record has a summary")).expect("one");
             assert_eq!((kept.n_ranks, kept.operations["MPI_Send"].calls), (2, 2 * 2000), "{name}");
@@ -156,12 +157,12 @@ fn full_disk() {
 #[test]
 fn no_disk() {
     let (bare, printed) = ring(Mpich4);
-    let scene = Scene::new();
-    let disk = scene.folder().join("disk");
+    let folders = WatchFolders::new();
+    let disk = folders.folder().join("disk");
     std::fs::create_dir(&disk).expect("the folder is ours");
-    let job = scene.job(&bare, &[]).replaced(&scene.record(), &disk.join("record"));
+    let job = folders.job(&bare, &[]).replaced(&folders.record(), &disk.join("record"));
     // The record goes there instead.
-    let job = job.variable("TMPDIR", scene.folder());
+    let job = job.variable("TMPDIR", folders.folder());
     let fill = "dd if=/dev/zero of=\"$0/full\" bs=4k 2>/dev/null";
     let job = job.after(vec![
         "sh".into(),
@@ -171,7 +172,7 @@ fn no_disk() {
     ]);
     let ended = with_small_disk(job, &disk, "64k", "true").run();
     assert_eq!((ended.code, &ended.stdout), (0, &printed), "{}", ended.stderr);
-    let elsewhere = format!("the record goes to `{}/", scene.folder().display());
+    let elsewhere = format!("the record goes to `{}/", folders.folder().display());
     assert!(ended.stderr.contains(&elsewhere), "{}", ended.stderr);
 }
 

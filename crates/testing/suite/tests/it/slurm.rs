@@ -1,7 +1,7 @@
 //! Tests of ranks that Slurm starts on two nodes.
 
 use suite::library::Library;
-use suite::tool::Scene;
+use suite::tool::WatchFolders;
 use suite::{Job, Program, Slurm, Watched, watch};
 
 /// Times, in ms, that the ranks of both nodes are useful in an iteration.
@@ -39,13 +39,13 @@ fn srun_starts_mpich_by_pmi2() {
 /// Runs `sintonia run` in a batch script, on the first node of the job.
 #[track_caller]
 fn check_batch(slurm: &Slurm, step: &Job) {
-    let scene = Scene::new();
-    let script = scene.job(step, &["--quiet"]).script();
-    let output = scene.folder().join("output");
+    let folders = WatchFolders::new();
+    let script = folders.job(step, &["--quiet"]).script();
+    let output = folders.folder().join("output");
     let ended = slurm.sbatch(2, &script, &output).run();
     let printed = std::fs::read_to_string(&output).expect("Slurm wrote the job's output");
     assert_eq!(ended.code, 0, "{printed}");
-    check_ranks(&scene.finish(ended));
+    check_ranks(&folders.finish(ended));
     assert_eq!(printed.lines().count(), 4, "{printed}");
 }
 

@@ -4,7 +4,7 @@ use run_record::RunRecord;
 use run_record::tuning::{Outcome, TuningEvent, TuningValue};
 use std::path::{Path, PathBuf};
 use suite::library::Library;
-use suite::tool::{Scene, Watched};
+use suite::tool::{WatchFolders, Watched};
 use suite::{Job, Program};
 
 const N_RANKS: usize = 2;
@@ -60,16 +60,16 @@ fn script() -> String {
 /// Runs a job with a description and the tunlet.
 #[track_caller]
 fn tune(job: &Job, description: &str, options: &[&str]) -> Watched {
-    let scene = Scene::new();
+    let folders = WatchFolders::new();
     let library = Program::shared("replacement").built_without_mpi();
-    std::fs::copy(library, scene.folder().join("replacement.so")).expect("it was just built");
-    let path = scene.folder().join("app.toml");
+    std::fs::copy(library, folders.folder().join("replacement.so")).expect("it was just built");
+    let path = folders.folder().join("app.toml");
     std::fs::write(&path, description).expect("the folder is ours");
     let (path, script) = (path.display().to_string(), script());
     let own = ["--quiet", "--no-html", "--app", &path, "--tunlet", &script];
-    let ended = scene.job(job, &[own.as_slice(), options].concat()).run();
+    let ended = folders.job(job, &[own.as_slice(), options].concat()).run();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    scene.finish(ended)
+    folders.finish(ended)
 }
 
 fn actions(library: Library, n_iterations: u32) -> Job {

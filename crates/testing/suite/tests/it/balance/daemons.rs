@@ -32,9 +32,9 @@ pub(super) struct Daemons {
 
 /// Diary that tasks have written.
 #[derive(Debug)]
-pub(super) struct Seen(String);
+pub(super) struct TaskLog(String);
 
-impl Seen {
+impl TaskLog {
     /// Number of entries of this kind.
     pub(super) fn n(&self, what: &str) -> usize {
         self.0.lines().filter(|line| line.split(' ').next() == Some(what)).count()
@@ -132,8 +132,8 @@ impl Daemons {
     }
 
     /// Diary of the tasks so far.
-    pub(super) fn seen(&self) -> Seen {
-        Seen(fs::read_to_string(self.folder.path().join("diary")).unwrap_or_default())
+    pub(super) fn task_log(&self) -> TaskLog {
+        TaskLog(fs::read_to_string(self.folder.path().join("diary")).unwrap_or_default())
     }
 
     /// Output of a command that asks a node's daemon; `None` if it fails.

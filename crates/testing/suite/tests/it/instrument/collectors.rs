@@ -8,7 +8,7 @@ use super::{
 use events::Value;
 use std::time::{Duration, Instant};
 use suite::library::Library;
-use suite::tool::Scene;
+use suite::tool::WatchFolders;
 use wire::Order;
 
 /// A new collector repeats what the killed one had said.
@@ -35,8 +35,8 @@ fn orders_that_come_twice_are_carried_out_once() {
 #[test]
 fn orders_of_actions_that_are_over_change_nothing() {
     let tuned = Tuned::new(Library::OpenMpi4);
-    let scene = Scene::new();
-    let file = scene.folder().join("end");
+    let folders = WatchFolders::new();
+    let file = folders.folder().join("end");
     let ranks = Ranks::start(&tuned.job(&["until"]).arg(&file), N_RANKS);
     check_installed(&ranks.ask(&tuned.install()));
     ranks.tell(&Order::Go);

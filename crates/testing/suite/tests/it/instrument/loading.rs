@@ -7,7 +7,7 @@ use super::{
 };
 use std::path::Path;
 use suite::library::Library;
-use suite::tool::Scene;
+use suite::tool::WatchFolders;
 use suite::{Job, Program};
 use wire::Order;
 use wire::control::{Change, Replacement};
@@ -32,8 +32,8 @@ fn a_function_of_a_loaded_library_takes_the_place_of_another() {
         let flags = ["-shared", "-fPIC"];
         let loaded = Program::c("better_step").flags(&flags).built(library);
         let tuned = Tuned::new(library);
-        let scene = Scene::new();
-        let file = scene.folder().join("end");
+        let folders = WatchFolders::new();
+        let file = folders.folder().join("end");
         let job: Job = tuned.job(&["until"]).arg(&file);
         let mut ranks = Ranks::start(&job, N_RANKS);
         check_installed(&ranks.ask(&tuned.install()));
@@ -68,8 +68,8 @@ fn a_library_is_loaded_only_when_all_ranks_can() {
     let library = Library::Mpich4;
     let replacement = Program::c("better_step").flags(&["-shared", "-fPIC"]).built(library);
     let tuned = Tuned::new(library);
-    let scene = Scene::new();
-    let (file, text) = (scene.folder().join("end"), scene.folder().join("text.so"));
+    let folders = WatchFolders::new();
+    let (file, text) = (folders.folder().join("end"), folders.folder().join("text.so"));
     std::fs::write(&text, "no library").expect("the folder is ours");
     let ranks = Ranks::start(&tuned.job(&["until"]).arg(&file), N_RANKS);
     check_installed(&ranks.ask(&tuned.install()));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use suite::library::Library;
 use suite::program::source_folder;
-use suite::tool::{Scene, sintonia};
+use suite::tool::{WatchFolders, sintonia};
 use suite::{Ended, Job, Program, Running};
 
 pub(crate) const N_RANKS: u32 = 3;
@@ -86,18 +86,18 @@ impl Case {
     /// Runs the case and checks everything; returns false if the victim had ended before it was killed.
     #[track_caller]
     pub(crate) fn run(&self) -> bool {
-        let scene = Scene::new();
+        let folders = WatchFolders::new();
         let description = source_folder().join("killed.toml");
         let (description, tunlet) = (description.display(), tunlet(&[]));
         let (description, tunlet) = (description.to_string(), tunlet.display().to_string());
         let options = ["--trace", "--quiet", "--no-html", "--app", &description];
         let options = [options.as_slice(), &["--tunlet", &tunlet]].concat();
-        let running = scene.start(&self.job(scene.folder()), &options);
-        let moment = self.act(&running, scene.folder());
+        let running = folders.start(&self.job(folders.folder()), &options);
+        let moment = self.act(&running, folders.folder());
         // Processes that a killed analyzer leaves behind go on to their own end, too.
         running.wait_until("all has ended", |running| running.processes(|_| true).is_empty());
         let ended = running.finish();
-        moment.is_some_and(|was_ready| self.check(scene, &ended, was_ready))
+        moment.is_some_and(|was_ready| self.check(folders, &ended, was_ready))
     }
 
     /// Job that prints the launcher's exit code after the output of the program, since the analyzer may be gone.
@@ -140,8 +140,8 @@ impl Case {
 
     /// Checks the run; returns false if it turns out that the victim had ended before.
     #[track_caller]
-    fn check(&self, scene: Scene, ended: &Ended, was_ready: bool) -> bool {
-        let counts = Counts::of_all(scene.folder());
+    fn check(&self, folders: WatchFolders, ended: &Ended, was_ready: bool) -> bool {
+        let counts = Counts::of_all(folders.folder());
         let (last, printed) = split_last_line(&ended.stdout);
         let never_began = ended.stdout.is_empty();
         let may_not_begin = match self.victim {
@@ -160,10 +160,10 @@ impl Case {
         assert!(self.victim == Victim::Rank || is_well, "the program did not end well: {ended:?}");
         let is_passed_on = last == format!("code {}", ended.code);
         assert!(self.victim.is_analyzer() || is_passed_on, "{last:?}: {ended:?}");
-        let report = Job::new(sintonia()).arg("report").arg(scene.record()).run();
+        let report = Job::new(sintonia()).arg("report").arg(folders.record()).run();
         assert_eq!(report.code, 0, "{}", report.stderr);
         let stderr = format!("{}{}", ended.stderr, report.stderr);
-        let evidence = Evidence::read(scene.finish(Ended { stderr, ..report }));
+        let evidence = Evidence::read(folders.finish(Ended { stderr, ..report }));
         evidence.check(&counts, was_ready);
         // A tunlet that is killed as the run ends has not ended before it.
         if self.victim == Victim::Tunlet && !self.is_ended_first() {

@@ -5,7 +5,7 @@ use launch::Running;
 use launch::place::example;
 use run_record::Summary;
 use suite::library::Library;
-use suite::tool::Scene;
+use suite::tool::WatchFolders;
 
 /// More frames than the test lasts.
 const N_FRAMES: &str = "1000000";
@@ -34,11 +34,11 @@ fn check(library: Library) {
 /// Attaches for some seconds; returns the number of decisions that were carried out.
 #[track_caller]
 fn n_applied(running: &Running) -> usize {
-    let scene = Scene::new();
-    let ended = scene.attach(running.pid(), &["--tunlet", "factoring", "--for", "3"]).run();
+    let folders = WatchFolders::new();
+    let ended = folders.attach(running.pid(), &["--tunlet", "factoring", "--for", "3"]).run();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(ended.stderr.contains("sintonia: description of `master-worker` in `"));
-    let text = std::fs::read_to_string(scene.record().join("summary.json")).expect("a record");
+    let text = std::fs::read_to_string(folders.record().join("summary.json")).expect("a record");
     let summary: Summary = serde_json::from_str(&text).expect("a summary");
     let dealt = summary.dealt.expect("the program told what became of its work");
     assert!(0 < dealt.sums.n_iterations && dealt.policy == "static", "{dealt:?}");

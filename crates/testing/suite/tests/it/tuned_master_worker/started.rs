@@ -3,7 +3,7 @@
 
 use launch::place::example;
 use suite::library::Library;
-use suite::tool::Scene;
+use suite::tool::WatchFolders;
 
 /// Arguments with which the program grows from 1 worker to 3 and shrinks again.
 const SCRIPT: [&str; 6] = ["20", "200", "set=2:3", "set=7:1", "--max-workers", "4"];
@@ -14,14 +14,14 @@ fn digest(said: &str) -> Option<&str> {
 
 #[track_caller]
 fn check(library: Library, tunlet: &str) {
-    let scene = Scene::new();
+    let folders = WatchFolders::new();
     let job = library.launch(2, &example("elastic")).args(SCRIPT);
     let bare = job.run();
-    let ended = scene.job(&job, &["--tunlet", tunlet]).run();
+    let ended = folders.job(&job, &["--tunlet", tunlet]).run();
     assert_eq!((bare.code, ended.code), (0, 0), "{}", ended.text());
     assert!(digest(&bare.stdout).is_some());
     assert_eq!(digest(&bare.stdout), digest(&ended.stdout), "{}", ended.text());
-    let watched = scene.finish(ended);
+    let watched = folders.finish(ended);
     let tuning = watched.summary.tuning.expect("it was tuned");
     assert_eq!((tuning.iterations.len(), tuning.warnings), (20, Vec::new()));
 }

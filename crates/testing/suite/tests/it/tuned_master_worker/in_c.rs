@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use suite::Job;
 use suite::library::Library;
-use suite::tool::Scene;
+use suite::tool::WatchFolders;
 
 const FACTORS: [&str; 3] = ["F0", "F1", "F2"];
 
@@ -25,24 +25,24 @@ fn built(compiler: &[&str], words: &[&str], folder: &Path) -> PathBuf {
 
 #[test]
 fn the_library_is_in_the_program() {
-    let scene = Scene::new();
+    let folders = WatchFolders::new();
     let library = library_file("libmaster_worker.a");
     let words = ["-ffunction-sections", "-Wl,--gc-sections", library.to_str().expect("text")];
-    let program = built(&["gcc"], &words, scene.folder());
+    let program = built(&["gcc"], &words, folders.folder());
     let job = |picture: &Path| drawing(Library::Mpich4, &program, picture);
-    check_applied(&watched(scene, job, &["factoring"], ("master-worker", &program)), &FACTORS);
+    check_applied(&watched(folders, job, &["factoring"], ("master-worker", &program)), &FACTORS);
 }
 
 /// Checks a program that finds the library by itself (`rpath`), or where the launcher says.
 #[track_caller]
 fn check_shared(compiler: &[&str], rpath: bool, job: impl Fn(&Path, &Path) -> Job) {
-    let scene = Scene::new();
+    let folders = WatchFolders::new();
     let library = library_file("libmaster_worker.so");
     let folder = library.parent().and_then(Path::to_str).expect("text");
     let rpath = if rpath { format!("-Wl,-rpath,{folder}") } else { "-O2".to_owned() };
-    let program = built(compiler, &[&rpath, "-L", folder, "-lmaster_worker"], scene.folder());
+    let program = built(compiler, &[&rpath, "-L", folder, "-lmaster_worker"], folders.folder());
     let job = |picture: &Path| job(&program, picture);
-    check_applied(&watched(scene, job, &["factoring"], ("master-worker", &library)), &FACTORS);
+    check_applied(&watched(folders, job, &["factoring"], ("master-worker", &library)), &FACTORS);
 }
 
 #[test]
@@ -64,13 +64,13 @@ fn the_library_is_where_the_launcher_says() {
 
 #[test]
 fn a_library_that_is_not_found_is_named() {
-    let scene = Scene::new();
+    let folders = WatchFolders::new();
     let folder = programs();
     let words = ["-L", folder.to_str().expect("text"), "-lmaster_worker"];
-    let program = built(&["gcc"], &words, scene.folder());
+    let program = built(&["gcc"], &words, folders.folder());
     let job = Library::Mpich4.launch(2, &program);
     // The test runner's own setting would lead to the library, too.
-    let job = scene.job(&job, &["--tunlet", "factoring"]).without("LD_LIBRARY_PATH");
+    let job = folders.job(&job, &["--tunlet", "factoring"]).without("LD_LIBRARY_PATH");
     let ended = job.run();
     let said = "and `libmaster_worker.so` is not found here (set `LD_LIBRARY_PATH`)";
     assert!(ended.code == 103 && ended.stderr.contains(said), "{}", ended.text());

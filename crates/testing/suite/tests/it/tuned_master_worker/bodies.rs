@@ -5,19 +5,19 @@ use launch::place::built;
 use run_record::tuning::DecisionSummary;
 use std::path::Path;
 use suite::library::Library;
-use suite::tool::{Scene, Watched};
+use suite::tool::{WatchFolders, Watched};
 
 const SMALL: [&str; 2] = ["240", "60"];
 
 #[track_caller]
 fn bodies(library: Library, [n_bodies, n_steps]: [&str; 2], tunlets: &[&str]) -> Watched {
-    let scene = Scene::new();
-    let program = stripped(&built("nbody"), scene.folder());
+    let folders = WatchFolders::new();
+    let program = stripped(&built("nbody"), folders.folder());
     let job = |frames: &Path| {
         let job = library.launch(4, &program).args(["--bodies", n_bodies, "--steps", n_steps]);
         job.args(["--policy", "static", "--output"]).arg(frames)
     };
-    let watched = watched(scene, job, tunlets, ("master-worker", &program));
+    let watched = watched(folders, job, tunlets, ("master-worker", &program));
     let tuning = summary(&watched);
     assert_eq!(tuning.warnings, Vec::<String>::new());
     assert_eq!(tuning.iterations.len().to_string(), n_steps);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use suite::Job;
 use suite::library::Library;
-use suite::tool::{Scene, Watched};
+use suite::tool::{WatchFolders, Watched};
 
 const N_RANKS: usize = 4;
 const N_FRAMES: &str = "40";
@@ -37,30 +37,31 @@ fn stripped(program: &Path, folder: &Path) -> PathBuf {
 /// `carrier` has the description.
 #[track_caller]
 fn watched(
-    scene: Scene,
+    folders: WatchFolders,
     job: impl Fn(&Path) -> Job,
     tunlets: &[&str],
     (program, carrier): (&str, &Path),
 ) -> Watched {
-    let (alone, watched) = (scene.folder().join("alone.xyz"), scene.folder().join("watched.xyz"));
+    let (alone, watched) =
+        (folders.folder().join("alone.xyz"), folders.folder().join("watched.xyz"));
     let ended = job(&alone).run();
     assert_eq!(ended.code, 0, "{}", ended.text());
     let named: Vec<&str> = tunlets.iter().flat_map(|name| ["--tunlet", name]).collect();
-    let ended = scene.job(&job(&watched), &named).run();
+    let ended = folders.job(&job(&watched), &named).run();
     assert_eq!(ended.code, 0, "{}", ended.text());
     let origin = format!("sintonia: description of `{program}` in `{}`\n", carrier.display());
     assert!(ended.stderr.contains(&origin), "{}", ended.stderr);
     let [alone, watched] = [alone, watched].map(|path| std::fs::read(path).expect("written"));
     assert!(alone == watched, "the results differ");
-    scene.finish(ended)
+    folders.finish(ended)
 }
 
 #[track_caller]
 fn tuned(library: Library, tunlets: &[&str]) -> Watched {
-    let scene = Scene::new();
-    let program = stripped(&example("mandelbrot"), scene.folder());
+    let folders = WatchFolders::new();
+    let program = stripped(&example("mandelbrot"), folders.folder());
     let job = |picture: &Path| drawing(library, &program, picture);
-    watched(scene, job, tunlets, ("master-worker", &program))
+    watched(folders, job, tunlets, ("master-worker", &program))
 }
 
 fn summary(watched: &Watched) -> &TuningSummary {
@@ -102,9 +103,9 @@ fn iterations_are_seen_by_all_that_tune_them() {
 
 #[test]
 fn a_program_without_a_description_is_told_what_to_do() {
-    let scene = Scene::new();
+    let folders = WatchFolders::new();
     let job = Library::Mpich4.launch(2, Path::new("/bin/true"));
-    let ended = scene.job(&job, &["--tunlet", "factoring"]).run();
+    let ended = folders.job(&job, &["--tunlet", "factoring"]).run();
     let said = "carries no description of itself, as programs of the master-worker library do";
     assert!(ended.code == 103 && ended.stderr.contains(said), "{}", ended.text());
 }
