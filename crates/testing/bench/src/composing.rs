@@ -3,8 +3,8 @@
 //! # Not here
 //! The evaluations: `program_graph::compose`, and `predict/engine` of the command line.
 
+use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
-use crate::place::Place;
 use crate::sample;
 use crate::statistics::median;
 use crate::{Report, table};
@@ -43,21 +43,21 @@ const CASES: [Case; 4] = [
 
 /// Result of one evaluation.
 #[derive(Clone, Copy, Debug, Default)]
-struct Said {
+struct Evaluation {
     took_s: f64,
     total_s: f64,
 }
 
 /// Evaluates and replays every case.
-pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
+pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, BenchError> {
     let text = "Composing: seconds to evaluate a run, 20 iterations, its trace read included\n";
     let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
-    let missing = || BenchError::NotBuilt(place.probe.with_file_name("sintonia"));
-    let sintonia = place.sintonia.clone().ok_or_else(missing)?;
+    let missing = || BenchError::NotBuilt(paths.probe.with_file_name("sintonia"));
+    let sintonia = paths.sintonia.clone().ok_or_else(missing)?;
     let mut rows = Vec::new();
     let mut notes = String::new();
     for case in &CASES {
-        let dir = written(place, case)?;
+        let dir = written(paths, case)?;
         let ours = composed(&sintonia, &dir, n_turns)?;
         let peer = match case.is_replayed.then(|| replayed(&sintonia, &dir)).transpose() {
             Ok(peer) => peer,
@@ -84,8 +84,8 @@ pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchErro
     Ok(report)
 }
 
-fn row(case: &Case, ours: Said, peer: Option<Said>) -> Vec<String> {
-    let of_peer = |text: &dyn Fn(Said) -> String| peer.map_or_else(String::new, text);
+fn row(case: &Case, ours: Evaluation, peer: Option<Evaluation>) -> Vec<String> {
+    let of_peer = |text: &dyn Fn(Evaluation) -> String| peer.map_or_else(String::new, text);
     let verdict = if ours.took_s <= BAR_S { "met" } else { "missed" };
     let bar = if case.n_ranks() == 1024 { format!("{BAR_S} s {verdict}") } else { String::new() };
     vec![
@@ -102,7 +102,7 @@ fn row(case: &Case, ours: Said, peer: Option<Said>) -> Vec<String> {
 }
 
 /// Median of the turns.
-fn composed(sintonia: &Path, dir: &Path, n_turns: usize) -> Result<Said, BenchError> {
+fn composed(sintonia: &Path, dir: &Path, n_turns: usize) -> Result<Evaluation, BenchError> {
     let mut times_s = Vec::new();
     let mut total_s = 0.0;
     for _ in 0..n_turns {
@@ -110,15 +110,15 @@ fn composed(sintonia: &Path, dir: &Path, n_turns: usize) -> Result<Said, BenchEr
         times_s.push(said.took_s);
         total_s = said.total_s;
     }
-    Ok(Said { took_s: median(times_s), total_s })
+    Ok(Evaluation { took_s: median(times_s), total_s })
 }
 
 /// Result of a single replay: its time differs so much from ours that one is enough.
-fn replayed(sintonia: &Path, dir: &Path) -> Result<Said, BenchError> {
+fn replayed(sintonia: &Path, dir: &Path) -> Result<Evaluation, BenchError> {
     said(sintonia, dir, "smpi")
 }
 
-fn said(sintonia: &Path, dir: &Path, engine: &str) -> Result<Said, BenchError> {
+fn said(sintonia: &Path, dir: &Path, engine: &str) -> Result<Evaluation, BenchError> {
     let mut command = Command::new(sintonia);
     command.arg("predict").arg(dir).args(["--engine", engine, "--json", "--at-most", AT_MOST_S]);
     command.arg("--machine").arg(dir.join("machine.toml"));
@@ -132,15 +132,15 @@ fn said(sintonia: &Path, dir: &Path, engine: &str) -> Result<Said, BenchError> {
         command: name.clone(),
         output: sample::last_lines(&sample.output),
     };
-    Ok(Said {
+    Ok(Evaluation {
         took_s: number("replay_s").unwrap_or(sample.elapsed_s),
         total_s: number("value").ok_or_else(no_figure)?,
     })
 }
 
 /// Writes the trace of all ranks, and the machine; returns their folder.
-fn written(place: &Place, case: &Case) -> Result<PathBuf, BenchError> {
-    let dir = place.scratch().join(format!("{}-{}", case.name, case.n_ranks()));
+fn written(paths: &BuildPaths, case: &Case) -> Result<PathBuf, BenchError> {
+    let dir = paths.scratch().join(format!("{}-{}", case.name, case.n_ranks()));
     let write = |name: &str, text: &str| {
         let path = dir.join(name);
         fs::write(&path, text).map_err(|source| BenchError::File { path, source })

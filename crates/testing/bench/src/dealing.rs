@@ -1,8 +1,8 @@
 //! Measures how many empty chunks a master deals to two workers per second, beside raw MPI calls and `mpi4py.futures`.
 
+use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
 use crate::library::Library;
-use crate::place::Place;
 use crate::sample;
 use crate::statistics::median;
 use crate::{Report, table};
@@ -40,7 +40,7 @@ struct Figure {
 
 /// Runs all programs under all libraries.
 pub(crate) fn measure(
-    place: &Place,
+    paths: &BuildPaths,
     libraries: &[Library],
     n_turns: usize,
 ) -> Result<Report, BenchError> {
@@ -48,7 +48,7 @@ pub(crate) fn measure(
     let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
     let mut rows = Vec::new();
     for library in libraries {
-        let figures = turns(library, &dealers(place, library)?, n_turns)?;
+        let figures = turns(library, &dealers(paths, library)?, n_turns)?;
         for figure in &figures {
             let per_s = median(figure.per_s.iter().copied());
             let bar = (figure.name == OURS).then(|| BARS[figure.n_in_flight - 1]);
@@ -122,10 +122,10 @@ fn figure_in(output: &str) -> Option<f64> {
     })
 }
 
-fn dealers(place: &Place, library: &Library) -> Result<Vec<Dealer>, BenchError> {
-    let raw = library.compile(place, "dealing.c", "dealing")?;
+fn dealers(paths: &BuildPaths, library: &Library) -> Result<Vec<Dealer>, BenchError> {
+    let raw = library.compile(paths, "dealing.c", "dealing")?;
     let example = |name: &str| {
-        let path = place.probe.with_file_name("examples").join(name);
+        let path = paths.probe.with_file_name("examples").join(name);
         if path.exists() { Ok(path) } else { Err(BenchError::NotBuilt(path)) }
     };
     let mut dealers = vec![
@@ -133,7 +133,7 @@ fn dealers(place: &Place, library: &Library) -> Result<Vec<Dealer>, BenchError> 
         dealer("comm", &example("comm_dealing")?, [&[N_CHUNKS, "1"], &[N_CHUNKS, "2"]]),
         dealer(OURS, &example("dealing")?, [&[N_CHUNKS, "one"], &[N_CHUNKS, "two"]]),
     ];
-    dealers.extend(futures(place, library));
+    dealers.extend(futures(paths, library));
     Ok(dealers)
 }
 
@@ -146,10 +146,10 @@ fn dealer(name: &'static str, program: &Path, ways: [&[&str]; 2]) -> Dealer {
 }
 
 /// Program of `mpi4py.futures`, if `scripts/setup.sh test` has installed it; it keeps one task in flight.
-fn futures(place: &Place, library: &Library) -> Option<Dealer> {
-    let environment = place.root.join("target/venv-mpi4py");
+fn futures(paths: &BuildPaths, library: &Library) -> Option<Dealer> {
+    let environment = paths.root.join("target/venv-mpi4py");
     let python = environment.join("bin/python");
-    let script = place.source("futures.py").into_os_string();
+    let script = paths.source("futures.py").into_os_string();
     let module: [OsString; 3] = ["-m".into(), "mpi4py.futures".into(), script];
     let words = [python.clone().into_os_string()].into_iter().chain(module);
     let words = words.chain([N_TASKS_PYTHON.into()]).collect();

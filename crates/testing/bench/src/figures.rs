@@ -1,8 +1,8 @@
 //! Reads the figures of programs that print `case fastest median` lines, under each tool in turn.
 
+use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
 use crate::library::Library;
-use crate::place::Place;
 use crate::sample;
 use crate::statistics::median;
 use crate::tool::{self, Role, Tool};
@@ -33,33 +33,33 @@ pub(crate) struct Program<'a> {
 impl Figures {
     /// Runs the program under all tools, `n_turns` times.
     pub(crate) fn take(
-        place: &Place,
+        paths: &BuildPaths,
         library: &Library,
         program: &Program<'_>,
         n_turns: usize,
     ) -> Result<Self, BenchError> {
         let name = program.source.trim_end_matches(".c");
         let launcher = library.launch(program.n_ranks);
-        let mut words = vec![library.compile(place, program.source, name)?.into_os_string()];
+        let mut words = vec![library.compile(paths, program.source, name)?.into_os_string()];
         words.extend(program.arguments.iter().map(OsString::from));
-        let tools = tool::all(place, library)?;
+        let tools = tool::all(paths, library)?;
         let mut figures = Self { tools, cases: Vec::new(), ns: BTreeMap::new() };
         for _ in 0..n_turns {
-            figures.turn(place, &launcher, &words)?;
+            figures.turn(paths, &launcher, &words)?;
         }
-        tool::clean_up(place);
+        tool::clean_up(paths);
         Ok(figures)
     }
 
     fn turn(
         &mut self,
-        place: &Place,
+        paths: &BuildPaths,
         launcher: &[OsString],
         program: &[OsString],
     ) -> Result<(), BenchError> {
         let mut failed = Vec::new();
         for tool in &self.tools {
-            match run(tool.command(place, launcher, program)) {
+            match run(tool.command(paths, launcher, program)) {
                 Ok(figures) => {
                     for Figure { case, ns: [fastest_ns, _] } in figures {
                         if !self.cases.contains(&case) {

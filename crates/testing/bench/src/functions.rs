@@ -5,10 +5,10 @@
 
 mod children;
 
+use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
-use crate::place::Place;
 use crate::{Report, table};
-use children::Turns;
+use children::FunctionFigures;
 use serde_json::{Value, json};
 
 /// Most time for a change of one site while threads run, in ns.
@@ -55,28 +55,28 @@ const ROWS: [Row; 16] = [
 ];
 
 /// Runs all programs in turns.
-pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
-    let turns = Turns::take(place, n_turns)?;
+pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, BenchError> {
+    let figures = FunctionFigures::take(paths, n_turns)?;
     let mut report = Report { text: String::new(), json: json!([]), bars_met: true };
     report.text += "Function probes: nanoseconds per call of a function of 4 instructions\n";
-    report.bars_met &= add_passages(&mut report.text, &turns);
+    report.bars_met &= add_passages(&mut report.text, &figures);
     report.text += "\nFunction probes: microseconds to change the code of a running process\n";
-    report.bars_met &= add_changes(&mut report.text, &turns);
-    for reason in turns.reasons() {
+    report.bars_met &= add_changes(&mut report.text, &figures);
+    for reason in figures.reasons() {
         report.text += &format!("not measured: {reason}\n");
     }
-    report.json = json(&turns);
+    report.json = json(&figures);
     Ok(report)
 }
 
 /// Adds the costs of passages; returns whether all bars are met.
-fn add_passages(text: &mut String, turns: &Turns) -> bool {
+fn add_passages(text: &mut String, figures: &FunctionFigures) -> bool {
     let (mut rows, mut all_met) = (Vec::new(), true);
     for row in &ROWS {
-        let (Some(ns), Some(added_ns)) = (turns.ns(row.case), turns.added_ns(row.case)) else {
+        let (Some(ns), Some(added_ns)) = (figures.ns(row.case), figures.added_ns(row.case)) else {
             continue;
         };
-        let ratio = turns.ratio(row.case, PAIR).filter(|_| row.case != "plain");
+        let ratio = figures.ratio(row.case, PAIR).filter(|_| row.case != "plain");
         let is_met = row.ns_max.map(|ns_max| added_ns <= ns_max);
         all_met &= is_met != Some(false);
         rows.push(vec![
@@ -95,11 +95,11 @@ fn add_passages(text: &mut String, turns: &Turns) -> bool {
 }
 
 /// Adds the costs of changes; returns whether the bar is met.
-fn add_changes(text: &mut String, turns: &Turns) -> bool {
+fn add_changes(text: &mut String, figures: &FunctionFigures) -> bool {
     let (mut rows, mut all_met) = (Vec::new(), true);
     let beside = [("insert-0", "remove-0"), ("insert-1", "remove-1"), ("insert-2", "remove-2")];
     for (n_threads, (insert, remove)) in beside.into_iter().enumerate() {
-        let Some(insert_ns) = turns.ns(insert) else { continue };
+        let Some(insert_ns) = figures.ns(insert) else { continue };
         let is_met = insert_ns <= INSERTION_NS_MAX;
         all_met &= is_met;
         let us = |ns: Option<f64>| ns.map_or_else(String::new, |ns| format!("{:.0}", ns / 1e3));
@@ -107,16 +107,16 @@ fn add_changes(text: &mut String, turns: &Turns) -> bool {
             "1 site".to_owned(),
             n_threads.to_string(),
             us(Some(insert_ns)),
-            us(turns.second_ns(insert)),
-            us(turns.ns(remove)),
-            us(turns.second_ns(remove)),
+            us(figures.second_ns(insert)),
+            us(figures.ns(remove)),
+            us(figures.second_ns(remove)),
             us(Some(INSERTION_NS_MAX)),
             verdict(Some(is_met)).to_owned(),
         ]);
     }
     let header = ["what", "busy threads", "in", "99 of 100", "out", "99 of 100", "bar (in)", ""];
     *text += &table::render(&header.map(str::to_owned), &rows);
-    if let (Some(in_ns), Some(out_ns)) = (turns.ns("insert-many"), turns.ns("remove-many")) {
+    if let (Some(in_ns), Some(out_ns)) = (figures.ns("insert-many"), figures.ns("remove-many")) {
         *text += &format!(
             "{N_MANY} sites at once: in {:.1} ms ({:.1} us per site), out {:.1} ms\n",
             in_ns / 1e6,
@@ -135,12 +135,12 @@ fn verdict(is_met: Option<bool>) -> &'static str {
     }
 }
 
-fn json(turns: &Turns) -> Value {
+fn json(figures: &FunctionFigures) -> Value {
     let case = |case: &str| {
         json!({
-            "case": case, "ns": turns.ns(case), "second_ns": turns.second_ns(case),
-            "added_ns": turns.added_ns(case), "ns_by_turn": turns.all_ns(case),
+            "case": case, "ns": figures.ns(case), "second_ns": figures.second_ns(case),
+            "added_ns": figures.added_ns(case), "ns_by_turn": figures.all_ns(case),
         })
     };
-    Value::Array(turns.cases().map(case).collect())
+    Value::Array(figures.cases().map(case).collect())
 }

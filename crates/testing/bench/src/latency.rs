@@ -1,9 +1,9 @@
 //! Measures the latency of 8 bytes between two ranks on cores of their own.
 
+use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
 use crate::figures::{Figures, Program};
 use crate::library::Library;
-use crate::place::Place;
 use crate::tool::Role;
 use crate::{Report, table};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ const PROGRAM: Program<'_> =
 
 /// Runs the ping-pong under every tool.
 pub(crate) fn measure(
-    place: &Place,
+    paths: &BuildPaths,
     libraries: &[Library],
     n_turns: usize,
 ) -> Result<Report, BenchError> {
@@ -25,7 +25,7 @@ pub(crate) fn measure(
     let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
     let mut rows = Vec::new();
     for library in libraries {
-        let figures = Figures::take(place, library, &PROGRAM, n_turns)?;
+        let figures = Figures::take(paths, library, &PROGRAM, n_turns)?;
         for tool in &figures.tools {
             let Some(ratio) = figures.ratio(tool.name, "pingpong") else { continue };
             let added_ns = figures.added_ns(tool.name, "pingpong").unwrap_or_default();

@@ -1,7 +1,7 @@
 //! MPI libraries of this machine, and the commands that start ranks under each.
 
+use crate::build_paths::{BuildPaths, in_path, make_folder};
 use crate::error::BenchError;
-use crate::place::{Place, in_path, make_folder};
 use crate::sample;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub(crate) fn installed() -> Vec<Library> {
 }
 
 /// Libraries installed by `scripts/setup.sh bench`, under which a running program can start processes.
-pub(crate) fn dynamic(place: &Place) -> Vec<Library> {
+pub(crate) fn dynamic(paths: &BuildPaths) -> Vec<Library> {
     let giving_way: &[&str] = &["--oversubscribe", "--bind-to", "none"];
     // Without these variables Open MPI sleeps at its start, and may hang in collectives of merged groups.
     let open_mpi: &[_] = &[
@@ -63,7 +63,7 @@ pub(crate) fn dynamic(place: &Place) -> Vec<Library> {
         ("MPICH 5", "mpich5", &[], mpich),
     ];
     let installed = libraries.into_iter().map(|(name, key, options, settings)| {
-        let folder = place.root.join("target").join(format!("venv-{key}")).join("bin");
+        let folder = paths.root.join("target").join(format!("venv-{key}")).join("bin");
         let (mpicc, mpirun) = (folder.join("mpicc"), folder.join("mpiexec"));
         let (alone_on_cores, sharing_cores) = (options, options);
         Library { name, key, mpicc, mpirun, alone_on_cores, sharing_cores, settings }
@@ -92,11 +92,11 @@ impl Library {
     /// Compiles a program of this crate; a name that ends in `.so` makes a library to preload.
     pub(crate) fn compile(
         &self,
-        place: &Place,
+        paths: &BuildPaths,
         source: &str,
         name: &str,
     ) -> Result<PathBuf, BenchError> {
-        let folder = place.results.join(self.key);
+        let folder = paths.results.join(self.key);
         make_folder(&folder)?;
         let program = folder.join(name);
         let mut compiler = Command::new(&self.mpicc);
@@ -104,7 +104,7 @@ impl Library {
         if Path::new(name).extension().is_some_and(|extension| extension == "so") {
             compiler.args(["-shared", "-fPIC"]);
         }
-        compiler.arg(place.source(source));
+        compiler.arg(paths.source(source));
         sample::output_of(compiler)?;
         Ok(program)
     }

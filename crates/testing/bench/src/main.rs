@@ -9,6 +9,7 @@
 //! Reading the tables: `docs/benchmarks.md`. Tests: no test is timed.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose result is printed")]
 
+mod build_paths;
 mod composing;
 mod dealing;
 mod error;
@@ -19,7 +20,6 @@ mod library;
 mod machine;
 mod models;
 mod overhead;
-mod place;
 mod price;
 mod resizing;
 mod sample;
@@ -28,8 +28,8 @@ mod table;
 mod tasks;
 mod tool;
 
+use build_paths::BuildPaths;
 use error::BenchError;
-use place::Place;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [dealing] [models] [composing] [resizing] [tasks] [--turns N]";
@@ -80,24 +80,24 @@ fn main() -> ExitCode {
 
 /// Measures the parts; returns whether all bars are met.
 fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
-    let place = Place::find()?;
+    let paths = BuildPaths::find()?;
     let libraries = library::installed();
     println!("{}\n", machine::describe());
     let mut all_met = true;
     for part in parts {
         let (title, report) = match part {
-            Part::Price => ("price", price::measure(&place, &libraries, n_turns)?),
-            Part::Functions => ("functions", functions::measure(&place, n_turns)?),
-            Part::Latency => ("latency", latency::measure(&place, &libraries, n_turns)?),
-            Part::Overhead => ("overhead", overhead::measure(&place, n_turns)?),
-            Part::Dealing => ("dealing", dealing::measure(&place, &libraries, n_turns)?),
-            Part::Models => ("models", models::measure(&place, n_turns)?),
-            Part::Composing => ("composing", composing::measure(&place, n_turns)?),
-            Part::Resizing => ("resizing", resizing::measure(&place, n_turns)?),
-            Part::Tasks => ("tasks", tasks::measure(&place, n_turns)?),
+            Part::Price => ("price", price::measure(&paths, &libraries, n_turns)?),
+            Part::Functions => ("functions", functions::measure(&paths, n_turns)?),
+            Part::Latency => ("latency", latency::measure(&paths, &libraries, n_turns)?),
+            Part::Overhead => ("overhead", overhead::measure(&paths, n_turns)?),
+            Part::Dealing => ("dealing", dealing::measure(&paths, &libraries, n_turns)?),
+            Part::Models => ("models", models::measure(&paths, n_turns)?),
+            Part::Composing => ("composing", composing::measure(&paths, n_turns)?),
+            Part::Resizing => ("resizing", resizing::measure(&paths, n_turns)?),
+            Part::Tasks => ("tasks", tasks::measure(&paths, n_turns)?),
         };
         println!("{}", report.text);
-        place.write_json(title, &report.json)?;
+        paths.write_json(title, &report.json)?;
         all_met &= report.bars_met;
     }
     Ok(all_met)

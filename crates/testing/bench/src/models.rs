@@ -3,8 +3,8 @@
 //! Both predict times for more processes than were measured. Extra-P is measured if `scripts/setup.sh bench` could
 //! install it.
 
+use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
-use crate::place::Place;
 use crate::sample;
 use crate::statistics::median;
 use crate::{Report, table};
@@ -56,11 +56,11 @@ struct Prediction {
 }
 
 /// Fits the set by both tools.
-pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
-    let folder = place.scratch().join("models");
-    crate::place::make_folder(&folder)?;
-    let made_up = place.probe.with_file_name("examples").join("made_up");
-    let sintonia = place.sintonia.clone().unwrap_or_else(|| place.probe.with_file_name("sintonia"));
+pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, BenchError> {
+    let folder = paths.scratch().join("models");
+    crate::build_paths::make_folder(&folder)?;
+    let made_up = paths.probe.with_file_name("examples").join("made_up");
+    let sintonia = paths.sintonia.clone().unwrap_or_else(|| paths.probe.with_file_name("sintonia"));
     for program in [&made_up, &sintonia] {
         if !program.exists() {
             return Err(BenchError::NotBuilt(program.clone()));
@@ -68,7 +68,7 @@ pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchErro
     }
     sample::output_of(command(&made_up, [folder.as_os_str()]))?;
     let mut all = vec![ours(&sintonia, &folder, n_turns)?];
-    let extrap = extrap(place, &folder, n_turns);
+    let extrap = extrap(paths, &folder, n_turns);
     let note = match extrap {
         Ok(fitted) if fitted.is_empty() => {
             "Extra-P is not there: `scripts/setup.sh bench` installs it from PyPI where that can be reached.\n".to_owned()
@@ -204,12 +204,12 @@ fn start_ms(command: impl Fn() -> Command) -> Result<f64, BenchError> {
 }
 
 /// Results of both settings of Extra-P; empty if it is not installed.
-fn extrap(place: &Place, folder: &Path, n_turns: usize) -> Result<Vec<Fitted>, BenchError> {
-    let python: PathBuf = place.root.join("target/venv-extrap/bin/python");
+fn extrap(paths: &BuildPaths, folder: &Path, n_turns: usize) -> Result<Vec<Fitted>, BenchError> {
+    let python: PathBuf = paths.root.join("target/venv-extrap/bin/python");
     if !python.exists() {
         return Ok(Vec::new());
     }
-    let script = place.root.join("experiments/common/extrap_errors.py");
+    let script = paths.root.join("experiments/common/extrap_errors.py");
     let mut by_name: BTreeMap<String, Vec<Fitted>> = BTreeMap::new();
     // Extra-P is slow, and gives the same results each time.
     for _ in 0..n_turns.min(2) {

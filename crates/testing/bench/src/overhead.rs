@@ -1,7 +1,7 @@
 //! Measures how much longer whole programs take when they are watched, by pairs of runs.
 
+use crate::build_paths::{BuildPaths, in_path};
 use crate::error::BenchError;
-use crate::place::{Place, in_path};
 use crate::sample::{self, Sample};
 use crate::statistics::median;
 use crate::tool::{Role, Tool};
@@ -33,12 +33,12 @@ struct Outcome {
 }
 
 /// Runs every program that is installed, `n_turns` times bare and watched, in alternating order.
-pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
+pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, BenchError> {
     let text = "Overhead: whole programs, median of the ratios of paired runs (watched / bare)\n";
     let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
     let (mut rows, mut all) = (Vec::new(), Vec::new());
-    for workload in workloads(place)? {
-        let outcome = pairs(place, &workload, n_turns)?;
+    for workload in workloads(paths)? {
+        let outcome = pairs(paths, &workload, n_turns)?;
         report.bars_met &= !workload.has_bar || outcome.ratio(elapsed_s) <= RATIO_MAX;
         rows.push(workload.row(&outcome));
         all.push(workload.json(&outcome));
@@ -112,12 +112,12 @@ fn cpu_s(sample: &Sample) -> f64 {
     sample.cpu_s
 }
 
-fn pairs(place: &Place, workload: &Workload, n_turns: usize) -> Result<Outcome, BenchError> {
+fn pairs(paths: &BuildPaths, workload: &Workload, n_turns: usize) -> Result<Outcome, BenchError> {
     let watched = &workload.watched;
     let n_ranks = workload.n_ranks.to_string();
     let launcher = ["mpirun.openmpi", "-np", &n_ranks].map(OsString::from);
     let run = |tool: &Tool| {
-        let mut command = tool.command(place, &launcher, &workload.words);
+        let mut command = tool.command(paths, &launcher, &workload.words);
         // Ranks that wait yield their core: other programs run on the machine, too.
         command.env("OMPI_MCA_mpi_yield_when_idle", "1").env("OMP_NUM_THREADS", "1");
         sample::take(command)
@@ -137,55 +137,55 @@ fn pairs(place: &Place, workload: &Workload, n_turns: usize) -> Result<Outcome, 
     let pairs = (0..n_turns).map(pair).collect::<Result<_, _>>()?;
     // One more run for its record, since the bare run of a pair may have removed the last one.
     run(watched)?;
-    let share = share_of_time(place);
-    tool::clean_up(place);
+    let share = share_of_time(paths);
+    tool::clean_up(paths);
     Ok(Outcome { pairs, share })
 }
 
 /// Share in the record of the last watched run: calls times cost of a call, over the ranks' time.
-fn share_of_time(place: &Place) -> Option<f64> {
-    let text = std::fs::read_to_string(place.scratch().join("record/summary.json")).ok()?;
+fn share_of_time(paths: &BuildPaths) -> Option<f64> {
+    let text = std::fs::read_to_string(paths.scratch().join("record/summary.json")).ok()?;
     let summary: serde_json::Value = serde_json::from_str(&text).ok()?;
     summary["tool"]["share_of_time"].as_f64()
 }
 
-fn workloads(place: &Place) -> Result<Vec<Workload>, BenchError> {
-    let Some(plain) = Tool::sintonia(place, Role::Statistics) else { return Ok(Vec::new()) };
-    let mut workloads = xfire(place, &plain);
+fn workloads(paths: &BuildPaths) -> Result<Vec<Workload>, BenchError> {
+    let Some(plain) = Tool::sintonia(paths, Role::Statistics) else { return Ok(Vec::new()) };
+    let mut workloads = xfire(paths, &plain);
     let mut add = |name, words: Vec<OsString>| {
         let watched = plain.clone();
         workloads.push(Workload { name, n_ranks: 2, words, watched, has_bar: true });
     };
     if let Some(lmp) = in_path("lmp") {
         let mut words: Vec<OsString> = vec![lmp.into(), "-in".into()];
-        words.push(place.input("in.melt").into_os_string());
+        words.push(paths.input("in.melt").into_os_string());
         words.extend(["-log", "none", "-var", "steps", "2000"].map(OsString::from));
         add("lammps", words);
     }
     if let (Some(pw), Some(ld1)) = (in_path("pw.x"), in_path("ld1.x")) {
-        make_pseudopotential(place, ld1.into_os_string())?;
-        let input = place.input("si.pw.in").into_os_string();
+        make_pseudopotential(paths, ld1.into_os_string())?;
+        let input = paths.input("si.pw.in").into_os_string();
         add("quantum-espresso", vec![pw.into_os_string(), "-in".into(), input]);
     }
     Ok(workloads)
 }
 
 /// Workloads of the only program here whose functions have names: Debian's packages are stripped.
-fn xfire(place: &Place, plain: &Tool) -> Vec<Workload> {
-    let xfire = place.root.join("target/xfire-openmpi/xfire");
+fn xfire(paths: &BuildPaths, plain: &Tool) -> Vec<Workload> {
+    let xfire = paths.root.join("target/xfire-openmpi/xfire");
     if !xfire.exists() {
         return Vec::new();
     }
-    let input = place.root.join("apps/xfire/data/demo.conf");
+    let input = paths.root.join("apps/xfire/data/demo.conf");
     let words = |options: &[&str]| {
         let mut words: Vec<OsString> = vec![xfire.clone().into(), "--out".into(), "fire".into()];
         words.extend(options.iter().map(OsString::from));
         words.push(input.clone().into_os_string());
         words
     };
-    let description = place.root.join("apps/xfire/xfire.toml");
+    let description = paths.root.join("apps/xfire/xfire.toml");
     let observe = ["--app", &description.to_string_lossy(), "--observe"];
-    let with = |name, options: &[&str]| Tool::sintonia_with(place, name, options);
+    let with = |name, options: &[&str]| Tool::sintonia_with(paths, name, options);
     let all: [(Option<Tool>, &[&str], bool); 3] = [
         (Some(plain.clone()), &[], true),
         (with("sintonia --app --observe", &observe), &[], true),
@@ -205,11 +205,11 @@ fn xfire(place: &Place, plain: &Tool) -> Vec<Workload> {
 }
 
 /// Makes a pseudopotential of silicon by the package's own program, since Debian ships none.
-fn make_pseudopotential(place: &Place, ld1: OsString) -> Result<(), BenchError> {
-    if place.scratch().join("Si.UPF").exists() {
+fn make_pseudopotential(paths: &BuildPaths, ld1: OsString) -> Result<(), BenchError> {
+    if paths.scratch().join("Si.UPF").exists() {
         return Ok(());
     }
     let mut command = Command::new(ld1);
-    command.arg("-in").arg(place.input("si.ld1.in")).current_dir(place.scratch());
+    command.arg("-in").arg(paths.input("si.ld1.in")).current_dir(paths.scratch());
     sample::output_of(command).map(drop)
 }

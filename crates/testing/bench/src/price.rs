@@ -1,9 +1,9 @@
 //! Measures the time added to an MPI call on a single rank.
 
+use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
 use crate::figures::{Figures, Program};
 use crate::library::Library;
-use crate::place::Place;
 use crate::tool::Role;
 use crate::{Report, table};
 use serde_json::{Value, json};
@@ -17,13 +17,13 @@ const PROGRAM: Program<'_> = Program { source: "calls.c", arguments: &["15", "30
 
 /// Runs the loops of calls under every tool.
 pub(crate) fn measure(
-    place: &Place,
+    paths: &BuildPaths,
     libraries: &[Library],
     n_turns: usize,
 ) -> Result<Report, BenchError> {
     let mut report = Report { text: String::new(), json: json!([]), bars_met: true };
     for library in libraries {
-        let figures = Figures::take(place, library, &PROGRAM, n_turns)?;
+        let figures = Figures::take(paths, library, &PROGRAM, n_turns)?;
         report.text += &format!("Price: nanoseconds added per MPI call, {}\n", library.name);
         report.text += &text(&figures);
         report.bars_met &= misses(&figures).is_empty();

@@ -8,9 +8,9 @@
 //! # Not here
 //! Times of the parts of a resize: the record of the program (`resizes.jsonl`).
 
+use crate::build_paths::{BuildPaths, make_folder};
 use crate::error::BenchError;
 use crate::library::{self, Library};
-use crate::place::{Place, make_folder};
 use crate::sample;
 use crate::statistics::median;
 use crate::{Report, table};
@@ -46,7 +46,7 @@ const GRACE_S: f64 = 0.05;
 
 /// Times that MPI needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Bare {
+struct MpiBaseline {
     spawn_s: f64,
     /// Time of the first exchange, in which connections are made.
     first_s: f64,
@@ -64,22 +64,22 @@ struct Resized {
 /// All turns of one change under one library.
 #[derive(Debug)]
 struct Turns {
-    bare: Vec<Bare>,
+    baseline: Vec<MpiBaseline>,
     ours: Vec<Resized>,
 }
 
 /// Runs the program and the peer under all libraries that can start processes.
-pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
+pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, BenchError> {
     let text = "Resizing: milliseconds that a program stands still, beside bare MPI\n";
     let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
     let mut rows = Vec::new();
-    let libraries = library::dynamic(place);
+    let libraries = library::dynamic(paths);
     if libraries.is_empty() {
         report.text += NOTHING;
         return Ok(report);
     }
     for library in libraries {
-        for (change, turns) in CHANGES.into_iter().zip(take_turns(place, &library, n_turns)?) {
+        for (change, turns) in CHANGES.into_iter().zip(take_turns(paths, &library, n_turns)?) {
             let bar_s = turns.bar_s(&library, change);
             let is_met = turns.ours.is_empty() || turns.wait_s() <= bar_s;
             report.bars_met &= is_met;
@@ -96,28 +96,32 @@ pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchErro
 }
 
 /// Takes the turns of each change.
-fn take_turns(place: &Place, library: &Library, n_turns: usize) -> Result<[Turns; 2], BenchError> {
-    let raw = library.compile(place, "resizing.c", "resizing")?;
-    let program = place.probe.with_file_name("cg");
-    let mut turns = CHANGES.map(|_| Turns { bare: Vec::new(), ours: Vec::new() });
+fn take_turns(
+    paths: &BuildPaths,
+    library: &Library,
+    n_turns: usize,
+) -> Result<[Turns; 2], BenchError> {
+    let raw = library.compile(paths, "resizing.c", "resizing")?;
+    let program = paths.probe.with_file_name("cg");
+    let mut turns = CHANGES.map(|_| Turns { baseline: Vec::new(), ours: Vec::new() });
     for _ in 0..n_turns {
-        let ours = if program.exists() { resized(place, library, &program)? } else { Vec::new() };
-        for (place, (change, turns)) in CHANGES.into_iter().zip(&mut turns).enumerate() {
-            turns.ours.extend(ours.get(place));
+        let ours = if program.exists() { resized(paths, library, &program)? } else { Vec::new() };
+        for (paths, (change, turns)) in CHANGES.into_iter().zip(&mut turns).enumerate() {
+            turns.ours.extend(ours.get(paths));
             // Half of the data moves when the number of ranks is doubled or halved.
             let n_bytes = turns.ours.last().map_or(BYTES, |ours| 2 * ours.n_bytes);
-            turns.bare.push(bare(library, &raw, change, n_bytes)?);
+            turns.baseline.push(baseline(library, &raw, change, n_bytes)?);
         }
     }
     Ok(turns)
 }
 
-fn bare(
+fn baseline(
     library: &Library,
     raw: &Path,
     (from, to): (u32, u32),
     n_bytes: u64,
-) -> Result<Bare, BenchError> {
+) -> Result<MpiBaseline, BenchError> {
     let words = [from.to_string(), to.to_string(), n_bytes.to_string(), N_TIMES.to_owned()];
     let mut command = on_ranks(library, from);
     command.arg(raw).args(words);
@@ -128,17 +132,21 @@ fn bare(
 }
 
 /// Parses `resizing SPAWN FIRST EXCHANGE BYTES`.
-fn figures_in(output: &str) -> Option<Bare> {
+fn figures_in(output: &str) -> Option<MpiBaseline> {
     let words = output.lines().find_map(|line| line.strip_prefix("resizing "))?;
     let mut words = words.split(' ');
     let mut second = || words.next()?.parse().ok();
     let (spawn_s, first_s, exchange_s) = (second()?, second()?, second()?);
-    Some(Bare { spawn_s, first_s, exchange_s, n_bytes: words.next()?.parse().ok()? })
+    Some(MpiBaseline { spawn_s, first_s, exchange_s, n_bytes: words.next()?.parse().ok()? })
 }
 
 /// Runs the program once, with all changes.
-fn resized(place: &Place, library: &Library, program: &Path) -> Result<Vec<Resized>, BenchError> {
-    let record = place.scratch().join("resizing");
+fn resized(
+    paths: &BuildPaths,
+    library: &Library,
+    program: &Path,
+) -> Result<Vec<Resized>, BenchError> {
+    let record = paths.scratch().join("resizing");
     if record.exists() {
         let removed = std::fs::remove_dir_all(&record);
         removed.map_err(|source| BenchError::File { path: record.clone(), source })?;
@@ -177,14 +185,15 @@ impl Turns {
         median(self.ours.iter().map(|ours| ours.wait_s))
     }
 
-    fn of_bare(&self, figure: impl Fn(&Bare) -> f64) -> f64 {
-        median(self.bare.iter().map(figure))
+    fn of_baseline(&self, figure: impl Fn(&MpiBaseline) -> f64) -> f64 {
+        median(self.baseline.iter().map(figure))
     }
 
     fn bar_s(&self, library: &Library, (from, to): (u32, u32)) -> f64 {
         let is_hidden = library.key == "openmpi5" || to < from;
-        let start_s = if is_hidden { GRACE_S } else { self.of_bare(|bare| bare.spawn_s) };
-        start_s + 1.25 * self.of_bare(|bare| bare.first_s)
+        let start_s =
+            if is_hidden { GRACE_S } else { self.of_baseline(|baseline| baseline.spawn_s) };
+        start_s + 1.25 * self.of_baseline(|baseline| baseline.first_s)
     }
 
     fn row(&self, library: &Library, (from, to): (u32, u32), bar_s: f64) -> Vec<String> {
@@ -197,34 +206,35 @@ impl Turns {
         vec![
             library.name.to_owned(),
             format!("{from} to {to}"),
-            format!("{:.1}", self.of_bare(|bare| bare.n_bytes as f64) / 1e6),
-            ms(self.of_bare(|bare| bare.spawn_s)),
-            ms(self.of_bare(|bare| bare.first_s)),
-            ms(self.of_bare(|bare| bare.exchange_s)),
+            format!("{:.1}", self.of_baseline(|baseline| baseline.n_bytes as f64) / 1e6),
+            ms(self.of_baseline(|baseline| baseline.spawn_s)),
+            ms(self.of_baseline(|baseline| baseline.first_s)),
+            ms(self.of_baseline(|baseline| baseline.exchange_s)),
             ours,
             format!("{} {verdict}", ms(bar_s)),
         ]
     }
 
     fn json(&self, library: &Library, (from, to): (u32, u32), bar_s: f64) -> Value {
-        let bare = self.bare.iter().map(|bare| {
-            json!({ "spawn_s": bare.spawn_s, "first_exchange_s": bare.first_s,
-                "exchange_s": bare.exchange_s, "n_bytes": bare.n_bytes })
+        let baseline = self.baseline.iter().map(|baseline| {
+            json!({ "spawn_s": baseline.spawn_s, "first_exchange_s": baseline.first_s,
+                "exchange_s": baseline.exchange_s, "n_bytes": baseline.n_bytes })
         });
         let ours =
             self.ours.iter().map(|ours| json!({ "wait_s": ours.wait_s, "n_bytes": ours.n_bytes }));
         json!({ "library": library.name, "from": from, "to": to, "bar_s": bar_s,
-            "bare": bare.collect::<Vec<_>>(), "ours": ours.collect::<Vec<_>>() })
+            "bare": baseline.collect::<Vec<_>>(), "ours": ours.collect::<Vec<_>>() })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Bare, Resized, figures_in, resize_in};
+    use super::{MpiBaseline, Resized, figures_in, resize_in};
 
     #[test]
     fn bare_mpi_says_its_figures() {
-        let expected = Bare { spawn_s: 0.5, first_s: 0.25, exchange_s: 0.125, n_bytes: 50_000 };
+        let expected =
+            MpiBaseline { spawn_s: 0.5, first_s: 0.25, exchange_s: 0.125, n_bytes: 50_000 };
         let output = "a warning\nresizing 0.500000 0.250000 0.125000 50000\n";
         assert_eq!(figures_in(output), Some(expected));
         assert_eq!(figures_in("resizing 0.5 0.25\n"), None);

@@ -3,8 +3,8 @@
 
 mod daemon;
 
+use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
-use crate::place::Place;
 use crate::statistics::median;
 use crate::{Report, sample, table};
 use daemon::{Cpu, Daemon};
@@ -25,7 +25,7 @@ const OURS: &str = "sintonia submit";
 
 /// Tasks per second in one way, a figure for each turn.
 #[derive(Debug)]
-struct Way {
+struct Method {
     name: &'static str,
     per_s: Vec<f64>,
 }
@@ -41,40 +41,41 @@ struct Costs {
 }
 
 /// Runs the same tasks in every way, one way after another.
-pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
-    let daemon = Daemon::start(place)?;
-    let hyperqueue = hyperqueue(place);
+pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, BenchError> {
+    let daemon = Daemon::start(paths)?;
+    let hyperqueue = hyperqueue(paths);
     let mut names = vec![OURS, "xargs -P2 -n1", "one at a time"];
     names.extend(hyperqueue.iter().map(|_| "HyperQueue"));
-    let mut ways: Vec<Way> =
-        names.into_iter().map(|name| Way { name, per_s: Vec::new() }).collect();
+    let mut methods: Vec<Method> =
+        names.into_iter().map(|name| Method { name, per_s: Vec::new() }).collect();
     let mut costs = Costs::default();
     // Warms the caches.
     daemon.run(N_TASKS / 10)?;
     for _ in 0..n_turns {
-        costs.deciding_us.push(deciding_us(place)?);
-        for way in &mut ways {
-            way.per_s.push(match way.name {
+        costs.deciding_us.push(deciding_us(paths)?);
+        for method in &mut methods {
+            method.per_s.push(match method.name {
                 OURS => ours(&daemon, &mut costs)?,
                 "xargs -P2 -n1" => xargs()?,
                 "one at a time" => one_at_a_time()?,
-                _ => hyperqueue.as_ref().map_or(Ok(0.0), |python| peer(place, python))?,
+                _ => hyperqueue.as_ref().map_or(Ok(0.0), |python| peer(paths, python))?,
             });
         }
     }
-    Ok(report(&ways, &costs))
+    Ok(report(&methods, &costs))
 }
 
-fn report(ways: &[Way], costs: &Costs) -> Report {
-    let medians: Vec<f64> = ways.iter().map(|way| median(way.per_s.iter().copied())).collect();
+fn report(methods: &[Method], costs: &Costs) -> Report {
+    let medians: Vec<f64> =
+        methods.iter().map(|method| median(method.per_s.iter().copied())).collect();
     let ours = medians.first().copied().unwrap_or(0.0);
     let verdict = |is_met| if is_met { "met" } else { "missed" };
-    let rows = ways.iter().zip(&medians).map(|(way, per_s)| {
-        let is_ours = way.name == OURS;
+    let rows = methods.iter().zip(&medians).map(|(method, per_s)| {
+        let is_ours = method.name == OURS;
         let bar = format!("{PER_S_MIN:.0} {}", verdict(PER_S_MIN <= *per_s));
         let bar = if is_ours { bar } else { String::new() };
         let ratio = format!("{:.2}", ours / per_s);
-        vec![way.name.to_owned(), String::new(), format!("{per_s:.0}"), ratio, bar]
+        vec![method.name.to_owned(), String::new(), format!("{per_s:.0}"), ratio, bar]
     });
     let header = ["way", "", "tasks/s", "sintonia's ratio to it", "bar"].map(str::to_owned);
     let mut text = format!("Tasks: `true` {N_TASKS} times on one node, from end to end\n");
@@ -88,8 +89,10 @@ fn report(ways: &[Way], costs: &Costs) -> Report {
          deciding alone takes {deciding_us:.1} us (bar {DECIDING_US_MAX} us {}).\n",
         verdict(is_cheap)
     );
-    let figures: Vec<_> =
-        ways.iter().map(|way| json!({ "way": way.name, "tasks_per_s": way.per_s })).collect();
+    let figures: Vec<_> = methods
+        .iter()
+        .map(|method| json!({ "way": method.name, "tasks_per_s": method.per_s }))
+        .collect();
     let json = json!({ "n_tasks": N_TASKS, "ways": figures,
         "daemon_us_per_task": costs.daemon_us, "thread_us_per_task": costs.thread_us,
         "deciding_us_per_task": costs.deciding_us });
@@ -106,8 +109,8 @@ fn ours(daemon: &Daemon, costs: &mut Costs) -> Result<f64, BenchError> {
 }
 
 /// Time that a single node needs to decide about a task from its submission to its end, without processes and files.
-fn deciding_us(place: &Place) -> Result<f64, BenchError> {
-    let think = place.probe.with_file_name("examples/think");
+fn deciding_us(paths: &BuildPaths) -> Result<f64, BenchError> {
+    let think = paths.probe.with_file_name("examples/think");
     if !think.exists() {
         return Err(BenchError::NotBuilt(think));
     }
@@ -143,14 +146,14 @@ fn one_at_a_time() -> Result<f64, BenchError> {
 }
 
 /// Python interpreter for which `scripts/setup.sh bench` has installed HyperQueue.
-fn hyperqueue(place: &Place) -> Option<PathBuf> {
-    Some(place.root.join("target/venv-hyperqueue/bin/python")).filter(|path| path.exists())
+fn hyperqueue(paths: &BuildPaths) -> Option<PathBuf> {
+    Some(paths.root.join("target/venv-hyperqueue/bin/python")).filter(|path| path.exists())
 }
 
-fn peer(place: &Place, python: &PathBuf) -> Result<f64, BenchError> {
+fn peer(paths: &BuildPaths, python: &PathBuf) -> Result<f64, BenchError> {
     let n_cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let mut command = Command::new(python);
-    command.arg(place.source("hyperqueue_tasks.py"));
+    command.arg(paths.source("hyperqueue_tasks.py"));
     command.args([N_TASKS.to_string(), n_cores.to_string()]);
     let name = sample::name_of(&command);
     let output = sample::output_of(command)?;
@@ -165,7 +168,7 @@ fn figure_in(output: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Costs, OURS, Way, figure_in, nanoseconds_in, report};
+    use super::{Costs, Method, OURS, figure_in, nanoseconds_in, report};
 
     #[test]
     fn a_figure_stands_in_a_line_of_its_own() {
@@ -180,10 +183,10 @@ mod tests {
 
     #[track_caller]
     fn check(per_s: f64, deciding_us: f64, expected: bool) {
-        let ways = [OURS, "HyperQueue"].map(|name| Way { name, per_s: vec![per_s] });
+        let methods = [OURS, "HyperQueue"].map(|name| Method { name, per_s: vec![per_s] });
         let costs =
             Costs { daemon_us: vec![90.0], thread_us: vec![40.0], deciding_us: vec![deciding_us] };
-        assert_eq!(report(&ways, &costs).bars_met, expected);
+        assert_eq!(report(&methods, &costs).bars_met, expected);
     }
 
     #[test]

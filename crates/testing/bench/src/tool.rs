@@ -1,8 +1,8 @@
 //! Tools that are compared, and the command that runs a program under each.
 
+use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
 use crate::library::Library;
-use crate::place::Place;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,27 +49,27 @@ impl Tool {
     }
 
     /// Probe without launcher and collector, for its cost alone.
-    fn probe(place: &Place) -> Self {
-        let mut tool = Self::preloaded("probe", Role::Statistics, &place.probe);
+    fn probe(paths: &BuildPaths) -> Self {
+        let mut tool = Self::preloaded("probe", Role::Statistics, &paths.probe);
         tool.environment.push(("SINTONIA_RUN", RUN.into()));
         tool
     }
 
     /// All of Sintonia; `None` if it is not built.
-    pub(crate) fn sintonia(place: &Place, role: Role) -> Option<Self> {
+    pub(crate) fn sintonia(paths: &BuildPaths, role: Role) -> Option<Self> {
         let options: &[&str] = if role == Role::Trace { &["--trace"] } else { &[] };
         let name = if role == Role::Trace { "sintonia --trace" } else { "sintonia" };
-        Some(Self { role, ..Self::sintonia_with(place, name, options)? })
+        Some(Self { role, ..Self::sintonia_with(paths, name, options)? })
     }
 
     /// All of Sintonia with these options, under a name of its own.
     pub(crate) fn sintonia_with(
-        place: &Place,
+        paths: &BuildPaths,
         name: &'static str,
         options: &[&str],
     ) -> Option<Self> {
-        let record = place.scratch().join("record");
-        let mut before = vec![place.sintonia.clone()?.into_os_string(), "run".into()];
+        let record = paths.scratch().join("record");
+        let mut before = vec![paths.sintonia.clone()?.into_os_string(), "run".into()];
         before.extend(options.iter().map(OsString::from));
         before.extend(["--out".into(), record.into_os_string(), "--".into()]);
         Some(Self { name, role: Role::Statistics, environment: Vec::new(), before })
@@ -80,11 +80,11 @@ impl Tool {
     /// Only the ranks get the environment: some peers cannot be loaded into a launcher.
     pub(crate) fn command(
         &self,
-        place: &Place,
+        paths: &BuildPaths,
         launcher: &[OsString],
         program: &[OsString],
     ) -> Command {
-        clean_up(place);
+        clean_up(paths);
         let settings = self.environment.iter().map(|(name, value)| {
             let mut setting = OsString::from(format!("{name}="));
             setting.push(value);
@@ -99,18 +99,18 @@ impl Tool {
         words.extend_from_slice(program);
         let mut words = words.into_iter();
         let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).current_dir(place.scratch());
+        command.args(words).current_dir(paths.scratch());
         command
     }
 }
 
 /// All tools on this machine for programs of this MPI library.
-pub(crate) fn all(place: &Place, library: &Library) -> Result<Vec<Tool>, BenchError> {
-    let shim = library.compile(place, "shim.c", "shim.so")?;
+pub(crate) fn all(paths: &BuildPaths, library: &Library) -> Result<Vec<Tool>, BenchError> {
+    let shim = library.compile(paths, "shim.c", "shim.so")?;
     let mut tools =
-        vec![Tool::bare(), Tool::preloaded("rdtsc shim", Role::Bound, &shim), Tool::probe(place)];
-    tools.extend(Tool::sintonia(place, Role::Statistics));
-    tools.extend(Tool::sintonia(place, Role::Trace));
+        vec![Tool::bare(), Tool::preloaded("rdtsc shim", Role::Bound, &shim), Tool::probe(paths)];
+    tools.extend(Tool::sintonia(paths, Role::Statistics));
+    tools.extend(Tool::sintonia(paths, Role::Trace));
     tools.extend(talp(library));
     if let Some(found) = mpip(library) {
         let mut plain = Tool::preloaded("mpiP", Role::Peer, &found);
@@ -146,8 +146,8 @@ fn installation(variable: &str, library: &Library, file: &str) -> Option<PathBuf
 }
 
 /// Removes the files of runs: the record, and the shared memory of the probe alone.
-pub(crate) fn clean_up(place: &Place) {
-    let _record = std::fs::remove_dir_all(place.scratch().join("record"));
+pub(crate) fn clean_up(paths: &BuildPaths) {
+    let _record = std::fs::remove_dir_all(paths.scratch().join("record"));
     let folders = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
     for folder in folders.map(|entry| entry.path()) {
         if folder.to_string_lossy().ends_with(&format!("-{RUN}")) {

@@ -1,8 +1,8 @@
 //! Runs the programs that time calls of functions, and reads their figures.
 
+use crate::build_paths::{BuildPaths, in_path, make_folder};
 use crate::error::BenchError;
 use crate::figures::{Figure, figures_in};
-use crate::place::{Place, in_path, make_folder};
 use crate::sample;
 use crate::statistics::median;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ struct Child {
     words: Vec<OsString>,
 }
 
-/// Figures of a case in a turn.
+/// FunctionFigures of a case in a turn.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     figure: [f64; 2],
@@ -27,35 +27,35 @@ struct Measured {
     plain_ns: f64,
 }
 
-/// Figures of each case, turn by turn.
+/// FunctionFigures of each case, turn by turn.
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
+pub(crate) struct FunctionFigures {
     measured: BTreeMap<String, Vec<Measured>>,
     reasons: BTreeSet<String>,
 }
 
-impl Turns {
+impl FunctionFigures {
     /// Runs all programs one after another, `n_turns` times.
-    pub(crate) fn take(place: &Place, n_turns: usize) -> Result<Self, BenchError> {
-        let own = Child { name: "price", words: vec![place.price()?.into_os_string()] };
-        let mut turns = Self::default();
-        let peers = turns.peers(place)?;
+    pub(crate) fn take(paths: &BuildPaths, n_turns: usize) -> Result<Self, BenchError> {
+        let own = Child { name: "price", words: vec![paths.price()?.into_os_string()] };
+        let mut figures = Self::default();
+        let peers = figures.peers(paths)?;
         for _ in 0..n_turns {
-            turns.add(&own, &sample::output_of(own.command())?);
+            figures.add(&own, &sample::output_of(own.command())?);
             for peer in &peers {
                 match sample::output_of(peer.command()) {
-                    Ok(output) => turns.add(peer, &output),
+                    Ok(output) => figures.add(peer, &output),
                     // A peer that does not run here is left out instead of stopping all.
-                    Err(error) => turns.miss(peer, &error.to_string()),
+                    Err(error) => figures.miss(peer, &error.to_string()),
                 }
             }
         }
-        Ok(turns)
+        Ok(figures)
     }
 
-    fn peers(&mut self, place: &Place) -> Result<Vec<Child>, BenchError> {
-        let compiled = compile(place, "compiled.c", &["-finstrument-functions"])?;
-        let probed = compile(place, "peers.c", &[])?;
+    fn peers(&mut self, paths: &BuildPaths) -> Result<Vec<Child>, BenchError> {
+        let compiled = compile(paths, "compiled.c", &["-finstrument-functions"])?;
+        let probed = compile(paths, "peers.c", &[])?;
         let compiled = [compiled.into_os_string(), "31".into(), "20000".into()];
         let uprobe = ["uprobe", "15", "2000"].map(OsString::from);
         let mut peers = vec![
@@ -132,8 +132,8 @@ impl Turns {
     }
 
     fn middle(&self, case: &str, of: impl Fn(&Measured) -> f64) -> Option<f64> {
-        let turns = self.turns(case);
-        (!turns.is_empty()).then(|| median(turns.iter().map(of)))
+        let figures = self.turns(case);
+        (!figures.is_empty()).then(|| median(figures.iter().map(of)))
     }
 
     fn turns(&self, case: &str) -> &[Measured] {
@@ -155,13 +155,13 @@ impl Child {
     }
 }
 
-fn compile(place: &Place, source: &str, options: &[&str]) -> Result<PathBuf, BenchError> {
-    let folder = place.results.join("functions");
+fn compile(paths: &BuildPaths, source: &str, options: &[&str]) -> Result<PathBuf, BenchError> {
+    let folder = paths.results.join("functions");
     make_folder(&folder)?;
     let program = folder.join(source.trim_end_matches(".c"));
     let mut compiler = Command::new("cc");
     compiler.args(["-std=c11", "-O2", "-Wall", "-Wextra"]).args(options);
-    compiler.arg("-o").arg(&program).arg(place.source(source));
+    compiler.arg("-o").arg(&program).arg(paths.source(source));
     sample::output_of(compiler)?;
     Ok(program)
 }

@@ -1,7 +1,7 @@
 //! Daemon of a single node, with a journal on disk, and the processor time of its threads.
 
+use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
-use crate::place::Place;
 use crate::sample;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -34,11 +34,11 @@ impl Cpu {
 }
 
 impl Daemon {
-    pub(super) fn start(place: &Place) -> Result<Self, BenchError> {
-        let sintonia = place.sintonia.clone();
+    pub(super) fn start(paths: &BuildPaths) -> Result<Self, BenchError> {
+        let sintonia = paths.sintonia.clone();
         let sintonia =
-            sintonia.ok_or_else(|| BenchError::NotBuilt(place.probe.with_file_name("sintonia")))?;
-        let state = place.scratch().join("node");
+            sintonia.ok_or_else(|| BenchError::NotBuilt(paths.probe.with_file_name("sintonia")))?;
+        let state = paths.scratch().join("node");
         // An earlier run may have left a folder; mostly there is none.
         let _state = std::fs::remove_dir_all(&state);
         let mut command = Command::new(&sintonia);

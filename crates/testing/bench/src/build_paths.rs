@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Folders and programs of this build.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct BuildPaths {
     /// Root of the repository.
     pub(crate) root: PathBuf,
     /// Folder `target/bench`: results, compiled programs, scratch.
@@ -16,7 +16,7 @@ pub(crate) struct Place {
     pub(crate) sintonia: Option<PathBuf>,
 }
 
-impl Place {
+impl BuildPaths {
     /// Finds everything beside this program.
     pub(crate) fn find() -> Result<Self, BenchError> {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..");
