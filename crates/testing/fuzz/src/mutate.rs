@@ -9,7 +9,7 @@ pub struct Mutations<'a> {
 }
 
 /// Values at which counts and lengths tend to go wrong.
-const TELLING: [u64; 8] = [0, 1, 0x7f, 0x80, 0xff, 0x7fff_ffff, 0xffff_ffff, u64::MAX];
+const BOUNDARY_VALUES: [u64; 8] = [0, 1, 0x7f, 0x80, 0xff, 0x7fff_ffff, 0xffff_ffff, u64::MAX];
 
 impl<'a> Mutations<'a> {
     /// Makes mutations of `seeds`, none longer than `bytes_max`; another `number` gives other mutations.
@@ -53,7 +53,7 @@ impl<'a> Mutations<'a> {
     }
 
     fn overwrite(&mut self, input: &mut [u8], at: usize) {
-        let value = TELLING[self.below(TELLING.len())].to_le_bytes();
+        let value = BOUNDARY_VALUES[self.below(BOUNDARY_VALUES.len())].to_le_bytes();
         let n = 1 << self.below(4);
         for (byte, value) in input.iter_mut().skip(at).zip(&value[..n]) {
             *byte = *value;

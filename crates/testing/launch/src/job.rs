@@ -3,7 +3,7 @@
 //! All processes of a job have a variable in their environment by which they are found, whatever process groups and
 //! sessions launchers put them in.
 
-use crate::traces::{Mark, signal, words_of};
+use crate::cleanup::{JobMark, signal, words_of};
 use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
@@ -59,7 +59,7 @@ impl Ended {
 #[derive(Debug)]
 pub struct Running {
     pid: u32,
-    mark: Mark,
+    mark: JobMark,
     command: String,
     deadline: Instant,
     lines: Receiver<String>,
@@ -154,7 +154,7 @@ impl Job {
     /// Starts the command.
     #[track_caller]
     pub fn start(&self) -> Running {
-        let mark = Mark::new();
+        let mark = JobMark::new();
         let mut command = Command::new(&self.words[0]);
         match library_path() {
             Some(folders) => command.env(LIBRARY_PATH, folders),
@@ -179,7 +179,7 @@ impl Job {
 }
 
 impl Running {
-    fn new(mut child: Child, mark: Mark, job: &Job) -> Self {
+    fn new(mut child: Child, mark: JobMark, job: &Job) -> Self {
         let stdout = child.stdout.take().expect("it is piped");
         let mut stderr = child.stderr.take().expect("it is piped");
         let words = std::thread::spawn(move || {

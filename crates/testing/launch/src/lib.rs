@@ -25,10 +25,10 @@
 #![expect(clippy::panic, reason = "a harness of tests fails by panicking")]
 #![expect(clippy::missing_panics_doc, reason = "as above")]
 
+mod cleanup;
 pub mod job;
 pub mod library;
 pub mod place;
-mod traces;
 
 pub use job::{Ended, Job, Running};
 pub use library::Library;

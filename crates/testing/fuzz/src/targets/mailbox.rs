@@ -43,13 +43,13 @@ fn step_by_step(bytes: &[u8], segment: &SegmentWriter) {
             3 => up.take(collector.answers().and_then(|mut mailbox| mailbox.pop())),
             // After this, a message overwritten in between could arrive twice: the new collector starts from what it
             // finds.
-            4 if down.is_true && up.is_true => collector = open(),
+            4 if down.is_intact && up.is_intact => collector = open(),
             _ => {
                 let [part, at, n_bytes, value @ ..] = rest else { return };
                 let n_bytes = usize::from(*n_bytes).min(value.len());
                 let start = start_of(*part) + u64::from(*at);
                 file.write_all_at(&value[..n_bytes], start).expect("inside");
-                (down.is_true, up.is_true) = (false, false);
+                (down.is_intact, up.is_intact) = (false, false);
                 rest = &value[n_bytes..];
             }
         }
@@ -74,12 +74,12 @@ struct Sent {
     waiting: VecDeque<Vec<u8>>,
     n: u64,
     /// True while nothing was overwritten.
-    is_true: bool,
+    is_intact: bool,
 }
 
 impl Default for Sent {
     fn default() -> Self {
-        Self { waiting: VecDeque::new(), n: 0, is_true: true }
+        Self { waiting: VecDeque::new(), n: 0, is_intact: true }
     }
 }
 
@@ -95,12 +95,12 @@ impl Sent {
     /// Checks that each message is received as it was sent, once and in order.
     fn take(&mut self, heard: Option<Vec<u8>>) {
         let Some(heard) = heard else {
-            assert!(!self.is_true || self.waiting.is_empty(), "what was sent is heard");
+            assert!(!self.is_intact || self.waiting.is_empty(), "what was sent is heard");
             return;
         };
         let at = self.waiting.iter().position(|sent| *sent == heard);
         let at = at.expect("what is heard was sent, and was not heard before");
-        assert!(at == 0 || !self.is_true, "in order");
+        assert!(at == 0 || !self.is_intact, "in order");
         self.waiting.drain(..=at);
     }
 

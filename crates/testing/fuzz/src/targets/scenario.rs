@@ -12,7 +12,7 @@ const TIME_S_MAX: f64 = 50.0;
 /// Reads the lines and simulates what they describe.
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let (mut scenario, mut tasks) = (Scenario::default(), Dealt::default());
+    let (mut scenario, mut tasks) = (Scenario::default(), ChunkingScenario::default());
     for line in text.lines() {
         let Some((key, value)) = line.split_once('=') else { continue };
         let (key, value) = (key.trim(), value.trim());
@@ -80,18 +80,18 @@ fn is_short(scenario: &Scenario) -> bool {
 }
 
 /// Tasks that a master deals.
-struct Dealt {
+struct ChunkingScenario {
     machine: Machine,
     workload: Option<Workload>,
 }
 
-impl Default for Dealt {
+impl Default for ChunkingScenario {
     fn default() -> Self {
         Self { machine: Machine::new(2, 1e-3), workload: None }
     }
 }
 
-impl Dealt {
+impl ChunkingScenario {
     fn describe(&mut self, key: &str, value: &str) -> Option<()> {
         match key {
             "workers" => self.machine.n_workers = value.parse().ok()?,

@@ -18,13 +18,13 @@ const LAST_GRACE: Duration = Duration::from_secs(2);
 
 /// Mark that distinguishes the processes of one job from all others.
 #[derive(Clone, Debug)]
-pub(crate) struct Mark {
+pub(crate) struct JobMark {
     value: String,
     /// Files and folders of MPI libraries that were there before the job.
     before: HashSet<PathBuf>,
 }
 
-impl Mark {
+impl JobMark {
     /// Makes a mark that no other job has.
     pub(crate) fn new() -> Self {
         static N_MARKS: AtomicU32 = AtomicU32::new(0);
@@ -186,7 +186,7 @@ mod tests {
         }
 
         #[track_caller]
-        fn check_removed(&mut self, mark: &Mark, expected: bool) {
+        fn check_removed(&mut self, mark: &JobMark, expected: bool) {
             mark.remove_library_files();
             assert_eq!(!self.0.exists(), expected, "{}", self.0.display());
         }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_session_of_a_dead_launcher_is_removed() {
-        let mark = Mark::new();
+        let mark = JobMark::new();
         let folder = |pid: u32| std::env::temp_dir().join(format!("ompi.{pid}"));
         // No process has a process ID above the largest that Linux gives.
         let (dead, alive) = (folder(1 << 23), folder(std::process::id()));
@@ -217,7 +217,7 @@ mod tests {
     fn files_that_a_job_made_and_nobody_uses_are_removed() {
         let mut before = Made::new("before");
         before.1 = None;
-        let mark = Mark::new();
+        let mark = JobMark::new();
         let mut made = Made::new("made");
         made.check_removed(&mark, false);
         made.1 = None;
