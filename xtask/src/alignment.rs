@@ -13,9 +13,9 @@
 //! Data on the heap and behind pointers that are passed in: nothing is known of their addresses.
 
 mod flow;
-mod frame;
 mod functions;
 mod operand;
+mod registers;
 mod residue;
 
 use iced_x86::Instruction;
@@ -119,10 +119,10 @@ fn first_fault(code: &[u8], address: u64, entry: Entry) -> Option<Fault> {
     if !instructions.iter().any(|instruction| operand::wanted(instruction).is_some()) {
         return None;
     }
-    let frames = flow::frames(&instructions, entry);
-    let faults = instructions.iter().zip(frames).filter_map(|(instruction, frame)| {
-        let (frame, wanted) = (frame?, operand::wanted(instruction)?);
-        let off_by = frame.operand(instruction).off_by(wanted);
+    let states = flow::states(&instructions, entry);
+    let faults = instructions.iter().zip(states).filter_map(|(instruction, state)| {
+        let (state, wanted) = (state?, operand::wanted(instruction)?);
+        let off_by = state.operand(instruction).off_by(wanted);
         (off_by != 0).then_some(Fault { instruction: *instruction, off_by, wanted })
     });
     faults.into_iter().next()

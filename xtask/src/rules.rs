@@ -10,7 +10,7 @@ use crate::{Problem, code};
 pub const N_LINES_MAX: usize = 400;
 
 /// Modules of the standard library that give access to the outside world.
-const WORLD_MODULES: [&str; 5] = ["env", "fs", "net", "process", "thread"];
+const IMPURE_MODULES: [&str; 5] = ["env", "fs", "net", "process", "thread"];
 
 /// Clocks, by whatever path they are named.
 const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
@@ -61,7 +61,7 @@ pub fn length(path: &str, text: &str) -> Vec<Problem> {
 pub fn purity(path: &str, text: &str) -> Vec<Problem> {
     let code = code::code_only(code::before_tests(text));
     let tokens = tokens(&code);
-    let named = (0..tokens.len()).filter_map(|at| world_at(&tokens, at));
+    let named = (0..tokens.len()).filter_map(|at| impurity_at(&tokens, at));
     named
         .map(|(line, name)| {
             Problem::of_line(path, line, format!("a pure crate names `{name}`: take an argument"))
@@ -166,7 +166,7 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
 }
 
 /// Clock, or module of `std` alone or in a group, that is named at a token; with its line.
-fn world_at(tokens: &[Token<'_>], at: usize) -> Option<(usize, String)> {
+fn impurity_at(tokens: &[Token<'_>], at: usize) -> Option<(usize, String)> {
     let Token { word, line } = tokens[at];
     if CLOCKS.contains(&word) {
         return Some((line, word.to_owned()));
@@ -182,7 +182,7 @@ fn world_at(tokens: &[Token<'_>], at: usize) -> Option<(usize, String)> {
         [a, b, name, ..] if a.word == ":" && b.word == ":" => vec![*name],
         _ => return None,
     };
-    let found = names.into_iter().find(|name| WORLD_MODULES.contains(&name.word))?;
+    let found = names.into_iter().find(|name| IMPURE_MODULES.contains(&name.word))?;
     Some((found.line, format!("std::{}", found.word)))
 }
 

@@ -1,7 +1,7 @@
 //! Follows all paths through a function.
 
 use super::Entry;
-use super::frame::Frame;
+use super::registers::RegisterState;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory};
 
 /// Decodes the instructions of a function, in the order of their addresses.
@@ -10,29 +10,29 @@ pub(super) fn decode(code: &[u8], address: u64) -> Vec<Instruction> {
 }
 
 /// State of the registers before each instruction; `None` if no path leads there.
-pub(super) fn frames(instructions: &[Instruction], entry: Entry) -> Vec<Option<Frame>> {
+pub(super) fn states(instructions: &[Instruction], entry: Entry) -> Vec<Option<RegisterState>> {
     let mut flow = Flow {
         instructions,
-        frames: vec![None; instructions.len()],
+        states: vec![None; instructions.len()],
         open: Vec::new(),
-        hidden: Vec::new(),
-        elsewhere: None,
+        unreached: Vec::new(),
+        fallback: None,
         info: InstructionInfoFactory::new(),
     };
-    flow.reach(0, Frame::at(entry));
+    flow.reach(0, RegisterState::at(entry));
     flow.run();
-    flow.frames
+    flow.states
 }
 
 struct Flow<'a> {
     instructions: &'a [Instruction],
-    frames: Vec<Option<Frame>>,
+    states: Vec<Option<RegisterState>>,
     /// Instructions from which paths are still to be followed.
     open: Vec<usize>,
     /// Instructions to which no visible path leads: cases of a `match`, or landing pads after a panic.
-    hidden: Vec<usize>,
+    unreached: Vec<usize>,
     /// State that holds at these: joined from all jumps to computed addresses and all calls.
-    elsewhere: Option<Frame>,
+    fallback: Option<RegisterState>,
     info: InstructionInfoFactory,
 }
 
@@ -40,11 +40,11 @@ impl Flow<'_> {
     fn run(&mut self) {
         self.exhaust();
         for at in 0..self.instructions.len() {
-            if self.frames[at].is_none()
-                && let Some(frame) = self.elsewhere
+            if self.states[at].is_none()
+                && let Some(state) = self.fallback
             {
-                self.hidden.push(at);
-                self.reach(at, frame);
+                self.unreached.push(at);
+                self.reach(at, state);
                 self.exhaust();
             }
         }
@@ -57,9 +57,9 @@ impl Flow<'_> {
     }
 
     fn follow(&mut self, at: usize) {
-        let Some(frame) = self.frames[at] else { return };
+        let Some(state) = self.states[at] else { return };
         let instruction = &self.instructions[at];
-        let after = frame.step(instruction, &mut self.info);
+        let after = state.step(instruction, &mut self.info);
         match instruction.flow_control() {
             FlowControl::Next | FlowControl::Interrupt | FlowControl::XbeginXabortXend => {
                 self.reach(at + 1, after);
@@ -78,27 +78,27 @@ impl Flow<'_> {
         }
     }
 
-    fn jump(&mut self, target: u64, frame: Frame) {
+    fn jump(&mut self, target: u64, state: RegisterState) {
         let found = self.instructions.binary_search_by_key(&target, Instruction::ip);
         if let Ok(at) = found {
-            self.reach(at, frame);
+            self.reach(at, state);
         }
     }
 
-    fn reach(&mut self, at: usize, frame: Frame) {
-        let Some(known) = self.frames.get_mut(at) else { return };
-        let joined = known.map_or(frame, |known| known.join(frame));
+    fn reach(&mut self, at: usize, state: RegisterState) {
+        let Some(known) = self.states.get_mut(at) else { return };
+        let joined = known.map_or(state, |known| known.join(state));
         if *known != Some(joined) {
             *known = Some(joined);
             self.open.push(at);
         }
     }
 
-    fn leave(&mut self, frame: Frame) {
-        let joined = self.elsewhere.map_or(frame, |known| known.join(frame));
-        if self.elsewhere != Some(joined) {
-            self.elsewhere = Some(joined);
-            for at in self.hidden.clone() {
+    fn leave(&mut self, state: RegisterState) {
+        let joined = self.fallback.map_or(state, |known| known.join(state));
+        if self.fallback != Some(joined) {
+            self.fallback = Some(joined);
+            for at in self.unreached.clone() {
                 self.reach(at, joined);
             }
         }

@@ -21,20 +21,20 @@ const CLOBBERED: [Register; 9] = [
 
 /// What is known of the general registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(super) struct RegisterState {
     registers: [Residue; 16],
 }
 
-impl Frame {
+impl RegisterState {
     /// State at the first instruction of a function.
     pub(super) fn at(entry: Entry) -> Self {
-        let mut frame = Self { registers: [Residue::UNKNOWN; 16] };
+        let mut state = Self { registers: [Residue::UNKNOWN; 16] };
         let rsp = match entry {
             Entry::Called => Residue::of(8, 16),
             Entry::Program => Residue::of(0, 16),
         };
-        frame.set(Register::RSP, rsp);
-        frame
+        state.set(Register::RSP, rsp);
+        state
     }
 
     /// State that holds on both paths to an instruction.
