@@ -38,8 +38,8 @@ Examples:
   sintonia experiment plan.toml -o measured
   sintonia fit measured
 
-A plan says the command, such as `mpirun -n {p + 1} ./program {n}` or `srun -n {p} ./program {n}`, and the values of
-n and p. Ctrl-C ends the run that goes on; the same command does those that are left.
+A plan has the command, such as `mpirun -n {p + 1} ./program {size}`, and the values of `size` and
+`p`. Ctrl-C ends the current run; the same command then does the remaining ones.
 
 The folder gets `measurements.jsonl` and `holdout.jsonl` (JSON Lines as Extra-P reads them: a line for each run,
 region and metric) and `experiment.json` (the plan, the machine, its noise, the runs).
@@ -61,7 +61,7 @@ pub(crate) struct ExperimentOptions {
     /// Folder for the measurements; by default `PLAN-measured`
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Discard the experiment that the folder holds, and begin anew
+    /// Discard the experiment that the folder holds, and start over
     #[arg(long)]
     fresh: bool,
     /// List the runs and the time they will take; start nothing
