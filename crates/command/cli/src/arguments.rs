@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Watches MPI programs while they run and says where their time goes.
+/// Watches MPI programs while they run and shows where their time goes.
 #[derive(Debug, Parser)]
 #[command(name = "sintonia", version, after_help = crate::exit::HELP, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -28,12 +28,12 @@ pub(crate) fn read() -> Result<Arguments, ExitCode> {
         error.exit();
     }
     let exit_code = error.exit_code();
-    let said = escaped(error, std::env::args_os()).render();
+    let message = escaped(error, std::env::args_os()).render();
     let is_colored = crate::terminal::Terminal::new(Color::Auto).style().color;
     if is_colored {
-        eprint!("{}", said.ansi());
+        eprint!("{}", message.ansi());
     } else {
-        eprint!("{said}");
+        eprint!("{message}");
     }
     Err(ExitCode::from(u8::try_from(exit_code).unwrap_or(1)))
 }
@@ -173,7 +173,7 @@ pub(crate) struct TunerOptions {
     /// Change nothing: record events, and let tunlets only observe
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) observe: bool,
-    /// Change nothing, but say what would be changed
+    /// Change nothing, but report what would be changed
     #[arg(long, requires = "tunlet")]
     pub(crate) dry_run: bool,
     /// Iterations before and after a change that are compared, without the first one after it
@@ -243,7 +243,7 @@ Examples:
   sintonia doctor --quick                                 what can be seen without starting a job
   sintonia doctor -- /opt/openmpi-5/bin/mpirun --host a:2,b:2";
 
-/// Say what this machine offers, what is missing, and what that costs
+/// Check what this machine offers, what is missing, and what that costs
 ///
 /// Checks MPI libraries, the clock, permissions, limits, Slurm and tools; changes nothing. With each MPI launcher, a
 /// tiny job tries to start, join and release processes while a program runs; a job that hangs is ended.

@@ -17,7 +17,7 @@ Examples:
 
 Tasks that wait are never started; those that run are asked to end (SIGTERM), with all processes of their
 group, and killed 2 s later. Exit codes: 0 done, also when a task was over before; 108 no daemon answers;
-109 it refuses, such as a task that there is not.";
+109 it refuses, such as for a task that does not exist.";
 
 /// End tasks, whether they wait or run
 #[derive(Args, Debug)]
@@ -96,7 +96,6 @@ fn of_name(
     if is_known {
         return Ok(ranges);
     }
-    let sentence =
-        format!("there is no task called `{name}`: `sintonia tasks` lists those that there are");
+    let sentence = format!("there is no task called `{name}`; `sintonia tasks` lists all tasks");
     Err(Refused::because(sentence).into())
 }

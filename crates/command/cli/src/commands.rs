@@ -8,7 +8,11 @@ use std::time::{Duration, Instant};
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Returns what a command prints on standard output, or a sentence that says why there is nothing.
-pub(crate) fn answer(program: &str, arguments: &[&str], limit: Duration) -> Result<String, String> {
+pub(crate) fn output_of(
+    program: &str,
+    arguments: &[&str],
+    limit: Duration,
+) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // This program may be watched itself; the command should not be.
@@ -19,7 +23,7 @@ pub(crate) fn answer(program: &str, arguments: &[&str], limit: Duration) -> Resu
         Err(error) => {
             end(&mut child);
             return Err(format!(
-                "no thread can read what `{program}` says: {error}; see `ulimit -u`"
+                "cannot start a thread to read the output of `{program}`: {error}; see `ulimit -u`"
             ));
         }
     };
@@ -38,8 +42,8 @@ pub(crate) fn answer(program: &str, arguments: &[&str], limit: Duration) -> Resu
     if status.success() {
         return Ok(text(output));
     }
-    let said = text(errors);
-    Err(said.trim().lines().next_back().unwrap_or("no word").to_owned())
+    let error_output = text(errors);
+    Err(error_output.trim().lines().next_back().unwrap_or("no word").to_owned())
 }
 
 /// A thread that reads a pipe to its end.

@@ -83,18 +83,22 @@ impl Control {
     pub(crate) fn wish(&self, name: &str, wish: &ResizeRequest) -> anyhow::Result<()> {
         let path = self.file(name, "wish");
         let partial = self.file(name, &format!("wish.{}", wish.id));
-        let said = || format!("no wish can be written into `{}`", self.folder.display());
+        let context = || format!("cannot write a request to `{}`", self.folder.display());
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(&self.folder)
-            .with_context(said)?;
-        let found = fs::metadata(&self.folder).with_context(said)?;
+            .with_context(context)?;
+        let found = fs::metadata(&self.folder).with_context(context)?;
         // In a folder of another user, links could redirect what is written here to files of this user.
         let is_ours = private_folder::is_ours_alone(&found);
-        anyhow::ensure!(is_ours, "`{}` is not ours alone; name another", self.folder.display());
-        fs::write(&partial, serde_json::to_vec(wish)?).with_context(said)?;
-        fs::rename(&partial, &path).with_context(said)
+        anyhow::ensure!(
+            is_ours,
+            "other users can write to `{}`; name another folder with `--control`",
+            self.folder.display()
+        );
+        fs::write(&partial, serde_json::to_vec(wish)?).with_context(context)?;
+        fs::rename(&partial, &path).with_context(context)
     }
 
     fn file(&self, name: &str, ending: &str) -> PathBuf {

@@ -53,7 +53,7 @@ fn try_launchers(options: &DoctorOptions) -> anyhow::Result<Vec<dynamic::Launche
         path.to_owned()
     };
     let launcher = mpi::Launcher::at(&path)
-        .with_context(|| format!("`{}` is no launcher of Open MPI or MPICH", path.display()))?;
+        .with_context(|| format!("`{}` is not a launcher of Open MPI or MPICH", path.display()))?;
     Ok(vec![dynamic::attempt(launcher, words)?])
 }
 

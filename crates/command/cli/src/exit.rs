@@ -55,7 +55,7 @@ Exit codes:
              of `submit --wait` and `tasks --wait`: the task's own code, 128 + N when signal N ended
              it, 127 when it could not be started, 130 when it was canceled; of an array 0 when all
              ended with 0, else 1
-  110        a mistake in Sintonia itself; the message says where";
+  110        internal error; the message says where";
 
 /// Marks a result that could not be written to its place.
 #[derive(Debug)]

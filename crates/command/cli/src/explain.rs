@@ -13,11 +13,11 @@ Examples:
   sintonia explain alpha.17
   sintonia explain alpha.17 --json | jq -r '.because[]'
 
-Says what a task waits for, or why it runs where it runs, how its node stands, and what happened to it:
+Shows what a task waits for, or why it runs where it runs, how its node stands, and what happened to it:
 who was asked to take it, who did not and why, where it was started. Exit codes: 0 done; 108 no daemon
-answers; 109 it refuses, such as a task that there is not.";
+answers; 109 it refuses, such as for a task that does not exist.";
 
-/// Say why a task waits, or why it is where it is
+/// Explain why a task waits, or why it runs where it runs
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainOptions {

@@ -50,7 +50,7 @@ pub(crate) fn read(path: &Path, n_bytes_max: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// If it cannot be read, is longer, or is no text.
 pub(crate) fn read_text(path: &Path, n_bytes_max: u64) -> io::Result<String> {
-    let no_text = || io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8");
+    let no_text = || io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8");
     text(&read(path, n_bytes_max)?).ok_or_else(no_text)
 }
 

@@ -36,7 +36,7 @@ Examples:
   sintonia fit measured/ -o models.json              the folder of `sintonia experiment`
   sintonia fit extrap.txt --json
   sintonia fit times.csv --parameter n,p --value seconds --plot models.svg
-  sintonia fit measured/ --holdout p=16,32           how well would these have been foretold?
+  sintonia fit measured/ --holdout p=16,32           how well are these predicted?
   sintonia fit times.csv --method pseudo-inverse --terms '1,n,n^2'
 
 INPUT is a folder of `sintonia experiment`, a file, or `-`: Extra-P's text, JSON or JSON Lines, the lines of \

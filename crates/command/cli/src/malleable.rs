@@ -25,10 +25,10 @@ What is set, unless it is set already:
   MPICH     under Slurm HYDRA_LAUNCHER=ssh, and HYDRA_LAUNCHER_EXEC by which ranks get to further
             nodes: a script of ours that calls `srun`";
 
-/// Start a program that may be resized, with the settings that its MPI library needs for that
+/// Start a malleable program, with the settings that its MPI library needs for that
 ///
-/// The command replaces this program. Outside of Slurm the settings matter little; under Slurm, a program that was
-/// started without them keeps its nodes.
+/// The command replaces this program. Outside of Slurm the settings make little difference; under Slurm, a
+/// program that was started without them cannot get further nodes.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MalleableOptions {
@@ -70,7 +70,7 @@ pub(crate) fn malleable(options: &MalleableOptions) -> anyhow::Result<ExitCode> 
     let network = is_slurm.then(network::of_this_job).flatten();
     if is_slurm && network.is_none() && !is_set(LISTENING) {
         eprintln!(
-            "sintonia: no network is known by name in which all nodes of the job are, and Open MPI 5 does not grow without it; set \
+            "sintonia: no network that all nodes of the job share was found, and Open MPI 5 cannot grow without one; set \
              `{LISTENING}`, as in `{LISTENING}=10.1.0.0/16`"
         );
     }
@@ -116,12 +116,12 @@ fn write_agent() -> anyhow::Result<PathBuf> {
     let folder = control.folder().parent().unwrap_or(control.folder()).to_owned();
     let (path, partial) =
         (folder.join(AGENT_NAME), folder.join(format!("agent.{}", std::process::id())));
-    let said = || format!("`{}` cannot be written", path.display());
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).with_context(said)?;
+    let context = || format!("`{}` cannot be written", path.display());
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).with_context(context)?;
     let file =
         fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o700).open(&partial);
     let written = file.and_then(|mut file| std::io::Write::write_all(&mut file, AGENT.as_bytes()));
-    written.and_then(|()| fs::rename(&partial, &path)).with_context(said)?;
+    written.and_then(|()| fs::rename(&partial, &path)).with_context(context)?;
     Ok(path)
 }
 

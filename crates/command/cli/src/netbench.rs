@@ -105,7 +105,8 @@ fn run(options: &NetbenchOptions) -> anyhow::Result<String> {
             return Err(error).context("no thread can be started; see `ulimit -u`");
         }
     };
-    let at_most = Duration::try_from_secs_f64(options.at_most).context("`--at-most` is no time")?;
+    let at_most =
+        Duration::try_from_secs_f64(options.at_most).context("`--at-most` is out of range")?;
     let Ok(output) = output.recv_timeout(at_most) else {
         // On `SIGTERM` a launcher ends its ranks.
         end(&mut child)?;

@@ -19,7 +19,7 @@ Examples:
   sintonia nodes --json | jq -r '.[] | select(.presence != \"up\") | .node'
   sintonia nodes --web                                     the address of the page, with its key
 
-A node that is `silent` was not heard for 3 s; its tasks are run elsewhere when it stays so. A `receiver`
+A node that is `silent` sent nothing for 3 s; its tasks are run elsewhere when it stays so. A `receiver`
 takes tasks of others, a `neutral` node its own only, a `sender` seeks others that take some of its tasks.
 Exit codes: 0 done; 108 no daemon answers.";
 

@@ -23,12 +23,10 @@ pub(crate) fn catch(work: impl FnOnce() -> ExitCode) -> ExitCode {
 }
 
 fn sentence(panic: &PanicHookInfo<'_>) -> String {
-    let what = panic.payload_as_str().unwrap_or("it does not say which");
+    let what = panic.payload_as_str().unwrap_or("no reason is given");
     let at =
         panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
-    format!(
-        "sintonia: this is a mistake in Sintonia itself{at}: {what}; please report it with the command that you gave"
-    )
+    format!("sintonia: internal error{at}: {what}; please report it with your command")
 }
 
 #[cfg(test)]

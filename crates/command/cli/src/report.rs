@@ -84,9 +84,8 @@ impl Report {
 
     /// Makes a report of the summary in the record, which holds more than one made now.
     fn kept(summary: Summary, what: &str) -> Self {
-        let problem = format!(
-            "the summary in the record is kept as it is: what is left of the run knows less ({what})"
-        );
+        let problem =
+            format!("the existing summary is kept: what is left of the run has less data ({what})");
         let reason = Some(IncompleteReason::WouldLoseInformation);
         Self { problems: vec![problem], reason, ..Self::of(summary) }
     }
@@ -125,10 +124,10 @@ impl Report {
     pub(crate) fn close(&mut self, record: &mut RunRecord, measured: &Measured, facts: &RunFacts) {
         if let Some(reason) = self.reason {
             self.problems.push(match recover::keep(measured, facts, record) {
-                Ok(()) => format!("the record is not whole; {}", reason.remedy(record.dir())),
-                Err(error) => format!(
-                    "the record is not whole, and may lack what would make it so later: {error}"
-                ),
+                Ok(()) => format!("the record is incomplete; {}", reason.remedy(record.dir())),
+                Err(error) => {
+                    format!("the record is incomplete, and may not be completable later: {error}")
+                }
             });
             return;
         }
@@ -182,7 +181,7 @@ mod tests {
         let record = create("better").unwrap();
         record.write_summary(&Summary { n_ranks: 2, ..Summary::default() }).unwrap();
         let said = remedy_of(record);
-        assert!(said.contains("bring it back") && !said.contains("room"), "{said}");
+        assert!(said.contains("restore any missing files") && !said.contains("room"), "{said}");
 
         let record = create("unwritable").unwrap();
         std::fs::create_dir(record.dir().join("regions.parquet")).unwrap();

@@ -22,12 +22,12 @@ Examples:
   sintonia resize --json | jq -r '.[] | select(.size < .sizes.max) | .job'
 
 JOB is the number of the Slurm job, or HOST-PID without Slurm; the list shows it. Exit codes:
-0 the program has the new size; 2 it does not agree to this size; 106 it keeps its size, and the
+0 the program has the new size; 2 its `--sizes` exclude this size; 106 the resize failed, and the
 message says why; 107 there is no such job, or it has ended.";
 
-/// List the programs that may be resized, or give one another size
+/// List malleable programs, or resize one
 ///
-/// A malleable program takes the wish at its next resize point, gets or gives back nodes, and goes on with its next
+/// A malleable program takes the request at its next resize point, gets or gives back nodes, and goes on with its next
 /// iteration. This command waits until that is done and shows where the time went.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -93,9 +93,8 @@ fn change(
     let sizes = found.status.sizes;
     if !(sizes.min..=sizes.max).contains(&size) {
         let (min, max) = (sizes.min, sizes.max);
-        let why = format!(
-            "job `{name}` runs with {min} to {max} ranks, not {size}; its `--sizes` says so"
-        );
+        let why =
+            format!("job `{name}` runs with {min} to {max} ranks, not {size}, by its `--sizes`");
         return Err(anyhow::anyhow!(why).context(BadOption));
     }
     let wish = ResizeRequest { id: wish_id(), size, from: "person".to_owned(), hosts: Vec::new() };
@@ -118,7 +117,7 @@ fn unknown(control: &Control, name: &str) -> NoJob {
     let folder = control.folder().display();
     NoJob::because(match names.as_slice() {
         [] => format!(
-            "there is no job `{name}`: no malleable program says so in `{folder}`; `--control DIR` names another folder"
+            "there is no job `{name}`: no status of a malleable program is in `{folder}`; `--control DIR` names another folder"
         ),
         names => format!("there is no job `{name}`; there are {}", names.join(", ")),
     })

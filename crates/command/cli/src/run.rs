@@ -102,7 +102,7 @@ fn start_and_wait(command: &[OsString], variables: &[(String, OsString)]) -> io:
 
 /// Turns a panic into an error, so that a bug does not lose the command or its exit code.
 fn catch_panic<T>(act: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
-    let panicked = |_| Err(anyhow::anyhow!("a part of Sintonia failed, as said above"));
+    let panicked = |_| Err(anyhow::anyhow!("a part of Sintonia failed, as reported above"));
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(panicked)
 }
 
@@ -156,7 +156,7 @@ fn not_started(command: &[OsString], error: &io::Error) -> ExitCode {
         Errno::from_io_error(error).is_some_and(|errno| WANT_OF_ROOM.contains(&errno));
     match command.split_first().filter(|_| is_for_want_of_room) {
         Some((program, arguments)) => {
-            warn(&format!("the command runs unwatched, in our place: {error}"));
+            warn(&format!("the command runs unwatched and replaces `sintonia`: {error}"));
             let mut in_our_place = Command::new(program);
             signals::as_found(in_our_place.args(arguments));
             failed_to_start(command, &in_our_place.exec())

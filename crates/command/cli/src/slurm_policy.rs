@@ -76,7 +76,7 @@ pub(crate) struct SlurmPolicyOptions {
 
 fn seconds(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| value.is_finite() && 0.0 <= *value);
-    value.ok_or_else(|| "a number of seconds is wanted".to_owned())
+    value.ok_or_else(|| "write a number of seconds, 0 or more".to_owned())
 }
 
 /// Decides until a signal ends it.

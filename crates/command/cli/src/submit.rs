@@ -28,7 +28,7 @@ signal N ended it, 127 when it could not be started, 130 when it was canceled; o
 tasks ended with 0, else 1. Without `--wait`: 0 when the tasks are on disk. 108: no daemon answers;
 109: it refuses, and the message says why.";
 
-/// Submit a command, which runs on a node that has room
+/// Submit a command to run on a node with a free core
 ///
 /// Returns when the task is safe on disk, whatever is killed afterwards; with `--wait`, when it has ended.
 #[derive(Args, Debug)]
@@ -155,7 +155,7 @@ fn environment(options: &SubmitOptions) -> Vec<(String, String)> {
         })
         .partition(|(_, pair)| pair.is_some());
     for (name, _) in other.iter().filter(|(name, _)| is_wanted(name)) {
-        eprintln!("sintonia: the variable `{name}` is not handed over: it is no UTF-8");
+        eprintln!("sintonia: the variable `{name}` is not passed on: it is not UTF-8");
     }
     let pairs = text.into_iter().filter_map(|(_, pair)| pair).filter(|(name, _)| is_wanted(name));
     pairs.chain(options.env.iter().cloned()).collect()
@@ -164,7 +164,7 @@ fn environment(options: &SubmitOptions) -> Vec<(String, String)> {
 fn text(words: OsString, what: &str) -> anyhow::Result<String> {
     words.into_string().map_err(|words| {
         anyhow!(
-            "the {what} `{}` is no UTF-8: give it another name, or call it from a script",
+            "the {what} `{}` is not UTF-8: give it another name, or call it from a script",
             words.display()
         )
     })

@@ -28,7 +28,7 @@ Examples:
 States: `queued` and `offered` wait, `running` runs where it was submitted, `leased` is held by the node
 that is named, `ended` is over. JSON is one line for each task; of tasks that ended long ago, one with `is_brief` for
 each range that ended alike (`node start --keep-tasks`). Exit codes of `--wait` are those of
-`submit --wait`; 108: no daemon answers; 109: it refuses, such as a task that there is not.";
+`submit --wait`; 108: no daemon answers; 109: it refuses, such as for a task that does not exist.";
 
 /// List tasks, show one with its output, or wait for some
 #[derive(Args, Debug)]
@@ -136,7 +136,7 @@ fn list(
     }
     if let Some(past) = &past {
         eprintln!(
-            "sintonia: of {} tasks that ended before, only how they ended is kept: {}; `sintonia node start \
+            "sintonia: for {} earlier tasks only the outcome is kept: {}; `sintonia node start \
              --keep-tasks N` keeps more",
             past.n_tasks,
             past.sentence()
@@ -189,7 +189,7 @@ fn show_brief(
 ) -> anyhow::Result<ExitCode> {
     let Some(EndedTask { outcome, .. }) = result else {
         let sentence = format!(
-            "there is no task `{name}`, or nothing is known of it any more: `sintonia tasks` lists those that there are"
+            "unknown task `{name}`: it may have ended long ago; `sintonia tasks` lists the known tasks"
         );
         return Err(crate::exit::Refused::because(sentence).into());
     };
@@ -200,7 +200,7 @@ fn show_brief(
             format!("{json}\n")
         }
         false => format!(
-            "{name}  {outcome}; it ended so long ago that no more is kept of it (`sintonia node start --keep-tasks N` keeps more)\n"
+            "{name}  {outcome}; it ended long ago; only its outcome is kept (`sintonia node start --keep-tasks N` keeps more)\n"
         ),
     })?;
     Ok(ExitCode::SUCCESS)

@@ -76,7 +76,7 @@ fn list(all: &[(TunletSpec, Guide)]) -> String {
         row(&spec.name, width, &texts[0]) + &rest
     };
     let all: Vec<String> = all.iter().map(one).collect();
-    format!("{}\n`sintonia tunlets NAME` says all about one.\n", all.join("\n"))
+    format!("{}\n`sintonia tunlets NAME` describes one in full.\n", all.join("\n"))
 }
 
 /// Names of the events and tuning points that have to be described.

@@ -39,13 +39,13 @@ pub(super) fn enter(pid: i32, library: &Path, options: &str) -> anyhow::Result<i
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("enter").arg(pid.to_string()).arg(library).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().context("this program cannot be started once more")?;
+    let mut child = command.spawn().context("cannot start another process of `sintonia`")?;
     if let Some(mut input) = child.stdin.take() {
         input.write_all(options.as_bytes())?;
     }
     let output = child.wait_with_output()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    said.trim().parse().map_err(|_| {
+    let printed = String::from_utf8_lossy(&output.stdout);
+    printed.trim().parse().map_err(|_| {
         let reason = String::from_utf8_lossy(&output.stderr).into_owned();
         let reason = reason.trim().trim_start_matches("sintonia: ");
         anyhow!("{}", reason.trim_start_matches(&format!("{NotAttached}: ")).to_owned())

@@ -173,12 +173,12 @@ impl Rank {
         }
         if returned == Errno::ALREADY.raw_os_error() {
             bail!(
-                "{} is watched already, or came to its end; end that `sintonia run` or `sintonia attach` first",
+                "{} is already watched, or has ended; stop the other `sintonia run` or `sintonia attach` first",
                 self.name
             );
         }
         Err(std::io::Error::from_raw_os_error(returned))
-            .with_context(|| format!("{} could make no thread for us", self.name))
+            .with_context(|| format!("{} could not start the probe's thread", self.name))
     }
 
     fn has_ended(&self) -> bool {

@@ -107,7 +107,7 @@ fn stranger(pid: i32) -> anyhow::Error {
         return error.into();
     }
     anyhow::anyhow!(
-        "process {pid} is no rank of an MPI program that runs, and has none below it; name the launcher (`pgrep \
+        "process {pid} is not a rank of a running MPI program, and has none below it; name the launcher (`pgrep \
          mpirun`) or a rank"
     )
 }

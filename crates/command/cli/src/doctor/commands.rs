@@ -15,7 +15,7 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 }
 
 /// Returns what a command prints on both streams; `None` if it does not start or does not end in time.
-pub(crate) fn say(program: &str, arguments: &[&str]) -> Option<String> {
+pub(crate) fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // This program may be watched itself; the command should not be.

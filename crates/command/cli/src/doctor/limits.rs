@@ -75,7 +75,7 @@ fn core_files(limit: Option<u64>) -> Check {
             "core files",
             "switched off",
             [
-                "of a rank that crashes one learns its last MPI call from the report, not its stack",
+                "for a rank that crashes, the report shows its last MPI call, but there is no stack",
                 "`ulimit -c unlimited` before the run",
             ],
         ),

@@ -29,14 +29,17 @@ pub(crate) struct Launcher {
 impl Launcher {
     /// Launcher at this path; `None` if its make is unknown.
     pub(crate) fn at(path: &Path) -> Option<Self> {
-        Self::that_says(&commands::say(&path.to_string_lossy(), &["--version"])?, path)
+        Self::from_version_text(
+            &commands::output_of(&path.to_string_lossy(), &["--version"])?,
+            path,
+        )
     }
 
-    fn that_says(said: &str, path: &Path) -> Option<Self> {
+    fn from_version_text(text: &str, path: &Path) -> Option<Self> {
         let is_open_mpi =
-            said.contains("Open MPI") || said.contains("OpenRTE") || said.contains("PRRTE");
-        let is_mpich = said.contains("HYDRA") || said.contains("MPICH");
-        let (text, version) = version(said).filter(|_| is_open_mpi || is_mpich)?;
+            text.contains("Open MPI") || text.contains("OpenRTE") || text.contains("PRRTE");
+        let is_mpich = text.contains("HYDRA") || text.contains("MPICH");
+        let (text, version) = version(text).filter(|_| is_open_mpi || is_mpich)?;
         Some(Self { path: path.to_owned(), is_open_mpi, version, text })
     }
 
@@ -61,8 +64,10 @@ pub(crate) fn launchers() -> Vec<Launcher> {
 pub(crate) fn libraries() -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
     for path in distinct() {
-        let Some(said) = commands::say(&path.to_string_lossy(), &["--version"]) else { continue };
-        let check = judge(&said, &path);
+        let Some(text) = commands::output_of(&path.to_string_lossy(), &["--version"]) else {
+            continue;
+        };
+        let check = judge(&text, &path);
         if !checks.iter().any(|known| same_library(known, &check)) {
             checks.push(check);
         }
@@ -100,10 +105,10 @@ const SPAWN_WITH: &str =
     "for programs that start processes while they run, use MPICH 5 or Open MPI 5";
 
 /// Judges what a launcher prints about itself; the defects of versions were met with programs that spawn.
-fn judge(said: &str, path: &Path) -> Check {
-    let Some(launcher) = Launcher::that_says(said, path) else {
+fn judge(text: &str, path: &Path) -> Check {
+    let Some(launcher) = Launcher::from_version_text(text, path) else {
         let advice = [
-            "it works if it is made of Open MPI or MPICH; nobody knows",
+            "works only if it is derived from Open MPI or MPICH",
             "try `sintonia run` with it and look at the line `mpi` of the report",
         ];
         let found = format!("a launcher of unknown make, {}", path.display());
@@ -124,14 +129,14 @@ fn judge(said: &str, path: &Path) -> Check {
 }
 
 /// First word that looks like a version: as it is written, and its major and minor number.
-fn version(said: &str) -> Option<(String, (u32, u32))> {
+fn version(text: &str) -> Option<(String, (u32, u32))> {
     let parse = |word: &str| {
         let mut parts = word.split('.');
         let (major, minor) = (parts.next()?.parse().ok()?, parts.next()?);
         let digits = minor.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(minor.len());
         Some((word.to_owned(), (major, minor[..digits].parse().ok()?)))
     };
-    said.split_whitespace().find_map(parse)
+    text.split_whitespace().find_map(parse)
 }
 
 #[cfg(test)]

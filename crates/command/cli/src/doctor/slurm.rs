@@ -11,9 +11,9 @@ pub(crate) fn checks() -> Vec<Check> {
         ];
         return vec![Check::missing("slurm", "no `srun` in PATH", advice)];
     }
-    let version = commands::say("srun", &["--version"]).unwrap_or_default();
-    let list = commands::say("srun", &["--mpi=list"]).unwrap_or_default();
-    let state = commands::say("sinfo", &["--noheader", "--format=%D"]).unwrap_or_default();
+    let version = commands::output_of("srun", &["--version"]).unwrap_or_default();
+    let list = commands::output_of("srun", &["--mpi=list"]).unwrap_or_default();
+    let state = commands::output_of("sinfo", &["--noheader", "--format=%D"]).unwrap_or_default();
     // Without a controller, `srun` says why there is none instead of its version.
     let version =
         version.lines().find(|line| line.starts_with("slurm")).unwrap_or("`srun` is there");

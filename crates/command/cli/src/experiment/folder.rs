@@ -149,10 +149,10 @@ impl Folder {
         let n_bytes = self.journal.valid_bytes.get(name).copied().unwrap_or(0);
         match OpenOptions::new().read(true).write(true).open(self.dir.join(name)) {
             Ok(file) if file.metadata()?.len() < n_bytes => Err(io::Error::other(format!(
-                "`{name}` is shorter than it was; begin anew with `--fresh`"
+                "`{name}` is shorter than it was; start over with `--fresh`"
             ))),
             Ok(file) if !ends_line(&file, n_bytes)? => Err(io::Error::other(format!(
-                "`{JOURNAL}` is damaged: what it says of `{name}` ends within a line, and nothing is cut off; begin anew with `--fresh`"
+                "`{JOURNAL}` is damaged: its length for `{name}` ends within a line, so the file is left unchanged; start over with `--fresh`"
             ))),
             Ok(file) => file.set_len(n_bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound && n_bytes == 0 => Ok(()),
@@ -194,7 +194,7 @@ fn check_ours(dir: &Path) -> anyhow::Result<()> {
     let mut foreign = entries.filter(|entry| entry.file_name() != LOCK);
     if foreign.next().is_some() && !dir.join(JOURNAL).exists() {
         bail!(
-            "`{}` holds something that is no experiment; name another folder with `-o`",
+            "`{}` is not empty and holds no experiment; name another folder with `-o`",
             dir.display()
         );
     }

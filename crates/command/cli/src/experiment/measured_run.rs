@@ -60,7 +60,7 @@ fn check(summary: &Summary, with_functions: bool) -> anyhow::Result<()> {
     }
     let tool = &summary.tool;
     if 0 < tool.calls_without_region + tool.threads_refused {
-        bail!("the program calls MPI at more places, or from more threads, than are kept");
+        bail!("the program has more call sites or threads than are recorded");
     }
     if with_functions && 0 < tool.records_dropped {
         bail!(

@@ -37,7 +37,7 @@ pub(super) fn dry_run(
     }
     let time = match estimate_s {
         Some(time_s) => format!("about {}", duration(time_s)),
-        None => "unknown until runs are done; `expected_s` in the plan says it before".to_owned(),
+        None => "unknown until runs are done, unless the plan has `expected_s`".to_owned(),
     };
     let n_points = points.len();
     writeln!(
@@ -91,13 +91,13 @@ pub(super) fn result(
         let [median, most] = [noise.median_above, noise.most_above].map(|share| 100.0 * share);
         writeln!(
             text,
-            "noise: the same work took {median:.1} % longer than at best in half of the cases, {most:.1} % in one of ten"
+            "noise: the same work took {median:.1} % longer than the best time in the median, {most:.1} % at the 90th percentile"
         )?;
     }
     warning.iter().try_for_each(|warning| writeln!(text, "warning: {warning}"))?;
     let dir = folder.dir.display();
     if 0 < n_left {
-        writeln!(text, "the same command does the {n_left} that are left")?;
+        writeln!(text, "the same command does the remaining {n_left}")?;
     } else {
         writeln!(text, "next: sintonia fit {dir} -o models.json")?;
     }

@@ -137,7 +137,7 @@ fn tries(
                 let shown = if number < tries { first_line(&text) } else { &text };
                 let at = point.in_words();
                 progress.warn(&format!(
-                    "the run at {at} does not count (try {number} of {tries}): {shown}"
+                    "the run at {at} is discarded (try {number} of {tries}): {shown}"
                 ));
                 why = text;
                 folder.put_away(Some(&name));
@@ -156,7 +156,7 @@ fn give_up(folder: &mut Folder, point: &Point, run: Run, why: &str) -> anyhow::R
     folder.save()?;
     let (n_done, n_failed) = (folder.journal.runs.len(), folder.journal.failed.len());
     if n_done == 0 && N_FAILED_FIRST <= n_failed {
-        bail!("the first {n_failed} runs failed, so that it must be the command: {why}");
+        bail!("the first {n_failed} runs failed; check the command: {why}");
     }
     Ok(())
 }

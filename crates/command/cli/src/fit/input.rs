@@ -139,7 +139,7 @@ fn text_of(name: &str, bytes: &[u8]) -> anyhow::Result<String> {
             "it is an archive, perhaps an experiment that Extra-P saved: export it from there as JSON"
         }
         _ => {
-            "it is no text in UTF-8: give measurements as text, JSON, JSON Lines or CSV, and convert CUBE files as `sintonia fit --help` says"
+            "it is not text in UTF-8: give measurements as text, JSON, JSON Lines or CSV, and convert CUBE files as `sintonia fit --help` says"
         }
     };
     let text = files::text(bytes).filter(|text| !text.contains('\0'));
@@ -182,7 +182,7 @@ impl Text {
         } else {
             ensure!(
                 columns == Columns::default(),
-                anyhow!("{} is no CSV, and only that has columns to name", self.name)
+                anyhow!("{} is not CSV, and only that has columns to name", self.name)
                     .context(BadOption)
             );
             format.read(&self.text)

@@ -72,11 +72,14 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
             at.insert(x_idx, x);
             Some((x, model.value_at(&at).ok()?))
         });
-        let said: Vec<_> = steps.collect();
+        let predictions: Vec<_> = steps.collect();
         Line {
             name: name(model, x_idx, combination),
-            line: said.iter().map(|(x, said)| [*x, said.value]).collect(),
-            band: said.iter().map(|(x, said)| [*x, said.low, said.high]).collect(),
+            line: predictions.iter().map(|(x, prediction)| [*x, prediction.value]).collect(),
+            band: predictions
+                .iter()
+                .map(|(x, prediction)| [*x, prediction.low, prediction.high])
+                .collect(),
             points: of(&seen),
             hollow: of(&unseen),
         }

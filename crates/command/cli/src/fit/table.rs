@@ -83,7 +83,7 @@ fn unseen(all: &[Fitted]) -> String {
     for one in all {
         let Some(unseen) = &one.unseen else { continue };
         if text.is_empty() {
-            text += "\nPoints kept back by --holdout, and how they are foretold:\n";
+            text += "\nPoints kept back by --holdout, and how well they are predicted:\n";
         }
         text += &format!(
             "  {}: SMAPE {:.2} %, at most {:.2} % off, {} of {} within their intervals\n",

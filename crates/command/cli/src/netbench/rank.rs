@@ -27,7 +27,7 @@ pub(crate) fn be_rank(options: &NetbenchRankOptions) -> anyhow::Result<ExitCode>
     let at_most = Duration::try_from_secs_f64(options.seconds)?;
     let plan = Plan { at_most, n_rounds: u32::MAX - 1, ..Plan::default() };
     let mut end = MpiTransport::init()?;
-    anyhow::ensure!(1 < end.n_ranks(), "one rank has nobody to talk to; start at least two");
+    anyhow::ensure!(1 < end.n_ranks(), "one rank is not enough; start at least two");
     // A pair may exceed its time by the slowest of its rounds.
     let patience = Duration::from_mins(1) + at_most * end.n_ranks().saturating_mul(2);
     let nodes = nodes(&mut end, patience)?;

@@ -34,10 +34,7 @@ pub(super) fn start(folder: &Path) -> anyhow::Result<ExitCode> {
     let child = spawn(&log)?;
     let mut client = wait(child, folder, (log, begins))?;
     let node = client.node().to_owned();
-    eprintln!(
-        "sintonia: node `{node}` is up; it says what happens in `{}`",
-        folder.join(LOG).display()
-    );
+    eprintln!("sintonia: node `{node}` is up; its log is `{}`", folder.join(LOG).display());
     say_troubles(&mut client);
     Ok(ExitCode::SUCCESS)
 }
@@ -70,7 +67,7 @@ fn wait(mut child: Child, folder: &Path, log: (File, u64)) -> anyhow::Result<Cli
         let has_ended = child.try_wait()?.is_some();
         if has_ended || until < Instant::now() {
             let how = if has_ended { "did not start" } else { "does not answer" };
-            let why = format!("the daemon {how}; it said: {}", said(log));
+            let why = format!("the daemon {how}; its last messages: {}", log_tail(log));
             return Err(NoDaemon::because(why).into());
         }
         std::thread::sleep(POLL_INTERVAL);
@@ -78,7 +75,7 @@ fn wait(mut child: Child, folder: &Path, log: (File, u64)) -> anyhow::Result<Cli
 }
 
 /// Text that the daemon has written since it was started, in one sentence.
-fn said((mut log, begins): (File, u64)) -> String {
+fn log_tail((mut log, begins): (File, u64)) -> String {
     let mut text = String::new();
     let read = log.seek(SeekFrom::Start(begins)).and_then(|_| log.read_to_string(&mut text));
     let text = read.map_or("nothing", |_| text.trim());

@@ -66,7 +66,9 @@ impl DaemonLocation {
                 env::var_os(name)
             })?);
         };
-        let path = std::path::absolute(path).context("the daemon's folder is named by nothing")?;
+        let path = std::path::absolute(path).context(
+            "the path of the daemon's folder is empty or cannot be resolved; name the folder",
+        )?;
         let is_socket = fs::metadata(&path).is_ok_and(|metadata| metadata.file_type().is_socket());
         Ok(if is_socket { path.with_file_name("") } else { path })
     }

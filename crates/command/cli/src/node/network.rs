@@ -106,8 +106,10 @@ impl NetworkOptions {
 /// Address of a seed, with its port.
 fn with_port(seed: &str) -> anyhow::Result<String> {
     peer_address(seed, PORT).ok_or_else(|| {
-        anyhow!("`--seed {seed}` is no address: write HOST:PORT, an address of IPv6 in brackets")
-            .context(BadOption)
+        anyhow!(
+            "`--seed {seed}` is not an address: write HOST:PORT, an address of IPv6 in brackets"
+        )
+        .context(BadOption)
     })
 }
 

@@ -17,7 +17,7 @@ Examples:
   sintonia node start --web 8080                               with a page and figures for Prometheus
 
 All nodes of a cluster have the same key, which others cannot read: `sintonia node key` makes it, and in
-a home that the nodes share it is found by all. What nodes say is encrypted with it. Only the user
+a home that the nodes share it is found by all. Their messages are encrypted with it. Only the user
 who started a daemon can submit to it, ask it or stop it.
 Ctrl-C or SIGTERM: it takes no further tasks and leaves when those that run have ended; the second time
 it ends them. Tasks that wait are in the journal and run when the daemon is started again with the
@@ -65,7 +65,7 @@ pub(super) struct RuleOptions {
     /// Nodes that balance with each other: global, overlapping:SIZE[:OVERLAP] or random:SIZE
     #[arg(long, value_name = "DOMAIN", default_value = "global", value_parser = |text: &str| text.parse::<Domain>())]
     pub(super) domain: Domain,
-    /// Time for which another node may go on with a task when its home no longer answers; after that, the task is run
+    /// Lease: time for which another node may run a task after its home stopped answering; after that, the task is run
     /// elsewhere
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = lease)]
     pub(super) lease: f64,

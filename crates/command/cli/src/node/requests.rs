@@ -56,7 +56,7 @@ pub(crate) fn unexpected(answer: &Answer) -> anyhow::Error {
     let name = serde_json::to_value(answer).ok();
     let name = name.as_ref().and_then(|json| json["answer"].as_str()).unwrap_or("nonsense");
     let why = format!(
-        "the daemon answered `{name}`, which was not asked: it may be of another version; restart it with this `sintonia`"
+        "unexpected answer `{name}` from the daemon, which may be of another version: restart it with this `sintonia`"
     );
     NoDaemon::because(why).into()
 }

@@ -140,7 +140,7 @@ fn say((name, address): (&str, &str), folder: &Path, page: Option<&str>, options
     if !address.is_empty() {
         warn(&format!("other nodes reach node `{name}` at {address}"));
     }
-    warn(&format!("node `{name}` hears clients at `{}`", folder.join(SOCKET).display()));
+    warn(&format!("node `{name}` accepts clients at `{}`", folder.join(SOCKET).display()));
     if let Some(page) = page {
         let words = options.state.location().words("--node");
         warn(&format!(

@@ -143,7 +143,7 @@ impl GraphPrediction<'_> {
         let ranks = self.ranks.value(&parameters).context(BadOption)?;
         ensure!(
             (1.0..=1e6).contains(&ranks),
-            anyhow!("`--ranks {}` is {ranks}: that is no number of ranks", self.options.ranks)
+            anyhow!("`--ranks {}` is {ranks}, which is not a number of ranks", self.options.ranks)
                 .context(BadOption)
         );
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
@@ -224,7 +224,9 @@ impl GraphPrediction<'_> {
         let unfolded = unfold(&self.graph, &setting)?;
         let mut notes = unfolded.notes;
         for region in unknown.borrow().iter() {
-            notes.push(format!("no model says what `{region}` computes: nothing is assumed"));
+            notes.push(format!(
+                "`{region}` has no model of its computation; its time is taken as 0"
+            ));
         }
         let composed =
             evaluate(&unfolded.program, &self.machine).context("the graph cannot be composed")?;

@@ -38,13 +38,15 @@ impl IncompleteReason {
         let record = record.display();
         match self {
             Self::WouldLoseInformation => format!(
-                "what the run left is in `{record}/spool`: if some of it is missing there, bring it back, then `sintonia report {record}` makes it so"
+                "the remaining data is in `{record}/spool`: restore any missing files, then complete the record with `sintonia report {record}`"
             ),
             Self::Unwritable => format!(
-                "when the files named above can be written, `sintonia report {record}` makes it so"
+                "when the files named above can be written, complete the record with `sintonia report {record}`"
             ),
             Self::DiskFull => {
-                format!("free room on its disk, then `sintonia report {record}` makes it so")
+                format!(
+                    "free room on its disk, then complete the record with `sintonia report {record}`"
+                )
             }
         }
     }

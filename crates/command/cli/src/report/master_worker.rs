@@ -18,13 +18,13 @@ pub(super) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
     );
     // All fields have defaults: any other JSON object would be read as an empty report.
     let is_report = |dealt: &DealingReport| !dealt.policy.is_empty();
-    let dealt = serde_json::from_slice(&text).context("it is no JSON of that kind");
+    let dealt = serde_json::from_slice(&text).context("it is not JSON of that kind");
     let dealt = dealt.and_then(|dealt: DealingReport| {
         if is_report(&dealt) { Ok(dealt) } else { Err(anyhow!("it names no policy")) }
     });
     let dealt = dealt.with_context(|| {
         let path = path.display();
-        format!("`{path}` is no report of a program; give that, or the folder of a run record")
+        format!("`{path}` is not the report of a program; give that, or the folder of a run record")
     })?;
     let text = if options.json {
         format!("{}\n", serde_json::to_string_pretty(&dealt)?)

@@ -7,7 +7,7 @@ use std::path::Path;
 pub(super) fn table(jobs: &[JobStatus], folder: &Path) -> String {
     if jobs.is_empty() {
         let folder = folder.display();
-        return format!("no malleable program runs (none says so in `{folder}`)\n");
+        return format!("no malleable program is running (no status in `{folder}`)\n");
     }
     let head = ["JOB", "PROGRAM", "RANKS", "MAY HAVE", "ITERATION", "EACH", "STATE"];
     let rows = jobs.iter().map(|job| {
@@ -67,7 +67,7 @@ fn seconds(time_s: f64) -> String {
 pub(super) fn words(state: State) -> &'static str {
     match state {
         State::Idle => "computes",
-        State::Wished => "heard the wish",
+        State::Wished => "got the request",
         State::Deciding => "decides and asks for nodes",
         State::Spawning => "starts processes",
         State::Connecting => "joins processes",
@@ -107,7 +107,7 @@ mod tests {
         );
         assert_eq!(
             table(&[], Path::new("/jobs")),
-            "no malleable program runs (none says so in `/jobs`)\n"
+            "no malleable program is running (no status in `/jobs`)\n"
         );
     }
 

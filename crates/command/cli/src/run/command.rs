@@ -101,7 +101,7 @@ impl Running {
     pub(crate) fn wait(mut self) -> Ending {
         let status = self.child.wait();
         if let Err(error) = &status {
-            warn(&format!("how the command ended is not known: {error}"));
+            warn(&format!("the command's exit status is unknown: {error}"));
         }
         let ending = Ending { status: status.ok() };
         signals::command_ended(ending.code());

@@ -31,7 +31,7 @@ What stands on the command line counts more.
 
 Without options: 8 nodes of one core, a task of 19.8 s each second at node 0, 160 in all. `ratio` is the ideal time, all \
 work shared by all cores without a gap, over the actual one; `efficiency` is accepted / (messages * tasks) * ratio. Messages \
-are counted until the last task has begun: those that tell or ask about states, or ask for tasks where there is \
+are counted until the last task has begun: those that report or request states, or ask for tasks where there is \
 room; `messages_all` counts answers too. Nodes of clusters that only look what runs every so often, as those of the published \
 tables, have `--detection measured`.";
 

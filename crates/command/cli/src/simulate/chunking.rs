@@ -219,7 +219,7 @@ fn measured(text: &str, name: &str) -> anyhow::Result<Workload> {
         "it was changed after it was written; run the program again, or remove its `checksum` to read it as it is"
     );
     let report: Report = serde_json::from_str(text)
-        .context("this is no report that a master/worker program wrote with `--report FILE`")?;
+        .context("this is not a report that a master/worker program wrote with `--report FILE`")?;
     let slowest = report.slowest.context("it has no iteration whose chunks are listed")?;
     let chunks = slowest.chunks.iter().map(|chunk| (chunk.n_tasks, chunk.ended_s - chunk.began_s));
     let workload = Workload::of_chunks(&chunks.collect::<Vec<_>>(), slowest.n_tasks)?;

@@ -1,6 +1,6 @@
 //! Reads the jobs and nodes of a partition from the output of Slurm's commands.
 
-use crate::commands::answer;
+use crate::commands::output_of;
 use std::time::Duration;
 
 /// Time after which a controller that has not answered counts as unreachable.
@@ -41,14 +41,14 @@ impl QueuedJob {
 
 /// Asks Slurm for the queue.
 pub(super) fn ask(partition: Option<&str>) -> Result<Queue, String> {
-    let nodes = answer("sinfo", &["--noheader", "--Node", "--format=%P|%N|%T"], LIMIT)?;
+    let nodes = output_of("sinfo", &["--noheader", "--Node", "--format=%P|%N|%T"], LIMIT)?;
     let partition = match partition {
         Some(name) => name.to_owned(),
         None => default_partition(&nodes)
             .ok_or("no partition is the default; name one by `--partition`")?,
     };
     let only = format!("--partition={partition}");
-    let jobs = answer("squeue", &["--noheader", &only, "--format=%A|%T|%D|%r|%Q|%j"], LIMIT)?;
+    let jobs = output_of("squeue", &["--noheader", &only, "--format=%A|%T|%D|%r|%Q|%j"], LIMIT)?;
     Ok(read(&partition, &nodes, &jobs))
 }
 

@@ -265,15 +265,15 @@ impl Tally {
         let brief = match self.n_brief {
             0 => String::new(),
             n => format!(
-                "; of {n} that ended long ago only how is kept, and not what they wrote (`sintonia node start \
+                "; for {n} that ended long ago only the outcome is kept, not the output (`sintonia node start \
                  --keep-tasks N` keeps more)"
             ),
         };
         let forgotten = match n_tasks - n_ended {
             0 => String::new(),
             n => format!(
-                "; of {n} nothing is known any more: they ended long ago, or were lost with a damaged journal \
-                 (`sintonia nodes` says so)"
+                "; nothing is known about {n}: they ended long ago, or were lost with a damaged journal \
+                 (see `sintonia nodes`)"
             ),
         };
         format!("{n_ended} of {n_tasks} tasks ended in {seconds:.1} s, {failed}{brief}{forgotten}")
@@ -341,8 +341,8 @@ mod tests {
         tally.is_new(&EndedTask { is_brief: true, ..ended(7, Outcome::Exit(0)) });
         tally.is_new(&ended(8, Outcome::Exit(0)));
         let said = tally.sentence();
-        assert!(said.contains("of 1 that ended long ago only how is kept"), "{said}");
-        assert!(said.contains("of 1 nothing is known any more"), "{said}");
+        assert!(said.contains("for 1 that ended long ago only the outcome is kept"), "{said}");
+        assert!(said.contains("nothing is known about 1:"), "{said}");
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl Progress {
     fn show(&mut self, outstanding: &Outstanding) {
         let (n_nodes, n_processes) = (outstanding.nodes.len(), outstanding.n_processes);
         let line = format!(
-            "sintonia: waiting for the last numbers (processes: {n_processes}, nodes: {n_nodes})"
+            "sintonia: waiting for the last data (processes: {n_processes}, nodes: {n_nodes})"
         );
         if line != self.shown && std::io::stderr().is_terminal() {
             eprint!("\r\x1b[K{line}");

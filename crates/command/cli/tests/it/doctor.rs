@@ -45,7 +45,7 @@ fn no_launcher_is_told() {
     let sandbox = Sandbox::new();
     let said = sandbox.sintonia(&["doctor", "--", "/bin/true"]);
     assert_eq!(said.code, Some(100));
-    assert!(said.errors.contains("`/bin/true` is no launcher of Open MPI or MPICH"));
+    assert!(said.errors.contains("`/bin/true` is not a launcher of Open MPI or MPICH"));
     let quick = sandbox.sintonia(&["doctor", "--quick"]);
     assert_eq!(quick.code, Some(0), "{}", quick.errors);
     assert!(!quick.output.contains("Processes started"), "{}", quick.output);

@@ -61,11 +61,7 @@ fn wrong_plans_are_refused() {
 #[test]
 fn a_command_that_cannot_succeed_is_started_no_more() {
     let sandbox = with_plan(PLAN);
-    check(
-        &said(&sandbox, &["plan.toml"]),
-        100,
-        "the first 3 runs failed, so that it must be the command",
-    );
+    check(&said(&sandbox, &["plan.toml"]), 100, "the first 3 runs failed; check the command");
     let errors = said(&sandbox, &["plan.toml"]).errors;
     assert!(errors.contains("(try 3 of 3): no MPI process was seen"), "{errors}");
     let sandbox = with_plan("command = './nothing {n}'\nparameters = { n = [1] }");
@@ -78,7 +74,7 @@ fn folders_with_something_else_are_left_alone() {
     fs::create_dir(sandbox.path("out")).expect("the folder is ours");
     fs::write(sandbox.path("out/mine"), "words").expect("the folder is ours");
     let words = ["plan.toml", "-o", "out", "--fresh"];
-    check(&said(&sandbox, &words), 100, "holds something that is no experiment");
+    check(&said(&sandbox, &words), 100, "is not empty and holds no experiment");
     assert!(sandbox.path("out/mine").exists());
 }
 
@@ -92,7 +88,7 @@ fn another_plan_needs_another_folder() {
         "the plan changed since this experiment began, in `parameters`; name another folder";
     check(&said(&sandbox, &["plan.toml", "-o", "out"]), 100, refused);
     check(&said(&sandbox, &["plan.toml", "-o", "out", "--dry-run"]), 100, refused);
-    check(&said(&sandbox, &["plan.toml", "-o", "out", "--fresh"]), 100, "must be the command");
+    check(&said(&sandbox, &["plan.toml", "-o", "out", "--fresh"]), 100, "check the command");
 }
 
 #[test]

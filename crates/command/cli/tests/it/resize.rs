@@ -80,7 +80,7 @@ fn own() -> u32 {
 #[test]
 fn programs_are_listed_and_those_that_were_killed_forgotten() {
     let folder = Folder::new();
-    assert!(folder.run(&[]).output.contains("no malleable program runs"));
+    assert!(folder.run(&[]).output.contains("no malleable program is running"));
     folder.say("12", &status(4, own()));
     folder.say("13", &json!({"nonsense": 1}));
     folder.say("14", &killed());

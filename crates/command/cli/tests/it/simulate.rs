@@ -123,7 +123,11 @@ fn check(words: &str, code: i32, part: &str) {
 fn what_is_wrong_is_said_with_a_code() {
     check("--tasks-file none.txt", 100, "`none.txt`");
     check("--tasks-file times.txt", 100, "`times.txt`: line 3 is `fast`: write the time");
-    check("--tasks-file other.json", 100, "`other.json`: this is no report that a master/worker");
+    check(
+        "--tasks-file other.json",
+        100,
+        "`other.json`: this is not a report that a master/worker",
+    );
     check("--tasks-file /dev/zero", 100, "it is longer than 256 MiB, the most that is read");
     check("--tasks-file empty.txt", 100, "`empty.txt`: there is no task");
     check("--policy gsss", 2, "gss");

@@ -187,7 +187,7 @@ fn wait_until_gone(pids: &[u32]) -> anyhow::Result<()> {
         // A zombie has released all its resources.
         stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
     };
-    anyhow::ensure!(!pids.is_empty(), "nobody said who he was");
+    anyhow::ensure!(!pids.is_empty(), "no started process reported its process ID");
     while pids.iter().any(is_there) {
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -50,11 +50,11 @@ pub(super) fn replay(input: &Input, machine: &Machine, at_most_s: f64) -> anyhow
     let began = Instant::now();
     let output = run(input, machine, Duration::from_secs_f64(at_most_s))?;
     let took_s = began.elapsed().as_secs_f64();
-    let said = output
+    let time_s = output
         .rsplit_once("Simulation time ")
         .and_then(|(_, rest)| rest.split_whitespace().next()?.parse().ok());
-    let total_s = said.with_context(|| {
-        format!("`smpirun` said no time; its last lines:{}", last_lines(&output))
+    let total_s = time_s.with_context(|| {
+        format!("`smpirun` printed no time; its last lines:{}", last_lines(&output))
     })?;
     Ok(Replay { total_s, took_s })
 }

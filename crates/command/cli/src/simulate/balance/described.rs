@@ -166,8 +166,8 @@ fn read(text: &str) -> Result<Described, String> {
         words.extend(options(key, value)?);
     }
     let matches = command.try_get_matches_from(words).map_err(|error| {
-        let said = error.to_string();
-        let line = said.lines().next().unwrap_or_default();
+        let message = error.to_string();
+        let line = message.lines().next().unwrap_or_default();
         line.trim_start_matches("error: ").to_owned()
     })?;
     let file = File::from_arg_matches(&matches).map_err(|error| error.to_string())?;

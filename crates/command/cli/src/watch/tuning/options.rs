@@ -44,7 +44,7 @@ pub(super) fn add(
         let its = application.tunlet_options.entry(name.to_owned()).or_default();
         for option in options.split(',') {
             let (key, value) = option.split_once('=').with_context(|| {
-                format!("`--tunlet {written}`: `{option}` is no option; write OPTION=VALUE")
+                format!("`--tunlet {written}`: `{option}` is not an option; write OPTION=VALUE")
             })?;
             let value = if key == MODEL { read(Path::new(value))? } else { value.to_owned() };
             its.insert(key.to_owned(), value);
@@ -94,7 +94,7 @@ mod tests {
         check("worker-count:model=M.json", Ok(&[("model", "models")]));
         check("./a:b.so", Ok(&[]));
         check("worker-count:model=none.json", Err("cannot read the models in `none.json`"));
-        check("worker-count:gain=5,x", Err("`x` is no option"));
+        check("worker-count:gain=5,x", Err("`x` is not an option"));
         check("lib.so:gain=5", Err("built-in tunlets only"));
     }
 

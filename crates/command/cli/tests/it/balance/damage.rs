@@ -48,7 +48,7 @@ fn what_is_no_longer_kept_of_tasks_is_said() {
         node.json(&["nodes", "--json"])[0]["kept"]["n_brief"] == 4
     });
     let listed = node.run(&["tasks"]);
-    assert!(listed.errors.contains("only how they ended is kept: 4 exit 0"), "{}", listed.errors);
+    assert!(listed.errors.contains("only the outcome is kept: 4 exit 0"), "{}", listed.errors);
     let lines = node.lines(&["tasks", "--json"]);
     let brief = lines.iter().filter(|line| line["is_brief"] == true);
     assert_eq!(brief.map(|line| line["n_tasks"].as_u64().unwrap()).sum::<u64>(), 4, "{lines:?}");
