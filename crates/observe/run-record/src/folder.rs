@@ -31,7 +31,7 @@ const REGIONS: &str = "regions.parquet";
 const EVENTS: &str = "events.parquet";
 const FUNCTIONS: &str = "function-events.parquet";
 const TUNING: &str = "tuning.jsonl";
-/// Written by the program itself (`master-worker/src/written.rs`).
+/// Written by the program itself (`master-worker/src/report_file.rs`).
 const DEALT: &str = "dealt.json";
 const SPOOL: &str = "spool";
 const PAGE: &str = "report.html";

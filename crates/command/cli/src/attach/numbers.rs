@@ -2,7 +2,7 @@
 //! record once it knows the folder.
 //!
 //! # Not here
-//! Writing the numbers into the folder (`master-worker/src/written.rs`).
+//! Writing the numbers into the folder (`master-worker/src/report_file.rs`).
 
 use std::fs::{self, OpenOptions};
 use std::io;

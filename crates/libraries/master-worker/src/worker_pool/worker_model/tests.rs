@@ -183,7 +183,7 @@ fn the_number_follows_from_the_network_that_was_measured() {
     let with_it = "calculated with latency 250.0 us and 0.000 ns per byte, ";
     check_network(measured(quarter, Messages), 20, &format!("{with_it}from messages of this run"));
     check_network(measured(quarter, File), 20, &format!("{with_it}from the network file"));
-    check_network(measured(quarter, Both), 20, &format!("{with_it}the first from messages"));
+    check_network(measured(quarter, Both), 20, &format!("{with_it}latency from messages"));
 }
 
 #[test]
