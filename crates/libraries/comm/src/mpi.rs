@@ -8,7 +8,7 @@
 //! Ranks that are threads: [`threads`](crate::threads()).
 
 mod buffers;
-#[expect(unsafe_code, reason = "lines are given up, of which the library asks for a promise")]
+#[expect(unsafe_code, reason = "connections are given up, of which the library asks for a promise")]
 mod connections;
 mod group_number;
 mod inbox;
@@ -40,7 +40,7 @@ enum Consumer {
 }
 
 impl Consumer {
-    /// Returns the lane of messages with this tag.
+    /// Returns the consumer of messages with this tag.
     fn of(tag: u16) -> Self {
         if tag < FIRST_INTERNAL_TAG { Self::User } else { Self::Transport }
     }
@@ -65,7 +65,7 @@ pub struct MpiTransport {
     mpi: Arc<Mpi>,
     peers: Peers,
     buffers: Buffers,
-    /// Inboxes by lane.
+    /// Inboxes by consumer.
     inboxes: [Inbox; 2],
     outbox: Outbox,
     /// Connections with this rank itself, one for each thread that adds ranks; created when needed.
@@ -199,9 +199,9 @@ impl MpiTransport {
         }
         while let Some(found) = self.find()? {
             let sender = self.peers.number(found.from);
-            let found_lane = Consumer::of(found.tag);
-            let is_wanted = found_lane == consumer && wanted(sender, found.tag);
-            let inbox = &mut self.inboxes[found_lane as usize];
+            let found_consumer = Consumer::of(found.tag);
+            let is_wanted = found_consumer == consumer && wanted(sender, found.tag);
+            let inbox = &mut self.inboxes[found_consumer as usize];
             if is_wanted && found.n_bytes <= SHORT_BYTES_MAX && !inbox.has_of(sender) {
                 let received = self.mpi.receive_now(into, found);
                 self.peers.check(found.from.comm, received)?;

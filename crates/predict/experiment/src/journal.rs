@@ -182,7 +182,11 @@ mod tests {
     #[test]
     fn another_plan_is_refused() {
         check("repetitions = 7", 1, Ok(()));
-        check("seed = 7\nwhere = 'n < 2'", 1, Err("in `where`, `seed`; name another folder with"));
+        check(
+            "seed = 7\nwhere = 'n < 2'",
+            1,
+            Err("in `where`, `seed`; choose another folder with"),
+        );
         check("", 2, Err("in format 2"));
     }
 }

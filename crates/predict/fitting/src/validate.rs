@@ -117,8 +117,8 @@ mod tests {
     /// A damaged file of models was evaluated as if it were intact: indices out of range gave NaN, other damage wrong numbers.
     #[test]
     fn a_model_whose_parts_do_not_fit_together_is_refused() {
-        check(|model| model.ranges.truncate(1), "not as many ranges as parameters");
-        check(|model| model.ranges[0].high = -1.0, "the end of a range lies below");
+        check(|model| model.ranges.truncate(1), "the numbers of ranges and parameters differ");
+        check(|model| model.ranges[0].high = -1.0, "a range ends below its start");
         check(|model| model.parameters[1] = "n".into(), "two of its parameters have the same name");
         check(|model| model.rate = 1.5, "not between 0 and 1");
         check(|model| model.smallest = Some(-1.0), "its smallest value is not positive");
@@ -132,8 +132,14 @@ mod tests {
             "the ranges of its formulas are missing",
         );
         check(|model| model.pieces[0].noise = -1.0, "its noise is negative");
-        check(|model| model.pieces[0].draws[0].coefficients.clear(), "a draw has not as many");
-        check(|model| model.pieces[0].draws[0].alternative_idx = 99, "a draw has not as many");
+        check(
+            |model| model.pieces[0].draws[0].coefficients.clear(),
+            "coefficients and terms of a draw differ",
+        );
+        check(
+            |model| model.pieces[0].draws[0].alternative_idx = 99,
+            "coefficients and terms of a draw differ",
+        );
         let far = |model: &mut FittedModel| {
             let terms = &mut model.pieces[0].formula.terms;
             let term = terms.iter_mut().find(|part| !part.term.factors.is_empty()).unwrap();

@@ -1,4 +1,4 @@
-//! Selects which group of a program a process takes part in (its turn).
+//! Selects which group of a program a process takes part in (its group number).
 //!
 //! A program may join several groups, one after the other, and every rank does so equally often. A process that
 //! was added runs the program from its start: it counts its calls, and takes part only in the group whose rank 0
@@ -13,10 +13,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static N_GROUPS: AtomicU32 = AtomicU32::new(0);
 /// True if this process was added by another rank.
 static WAS_ADDED: AtomicBool = AtomicBool::new(false);
-/// Transport of an added process, and the turn that it is for.
+/// Transport of an added process, and the number of the group that it is for.
 static WAITING: Mutex<Option<(u32, MpiTransport)>> = Mutex::new(None);
 
-/// Returns the next turn, counted from 1.
+/// Returns the next group number, counted from 1.
 pub(super) fn next() -> u32 {
     N_GROUPS.fetch_add(1, Ordering::Relaxed) + 1
 }
@@ -31,7 +31,7 @@ pub(super) fn of_added(group_number: u32) -> Option<Result<MpiTransport, CommErr
     Some(end.map(|(_, end)| end).ok_or(CommError::OtherGroup))
 }
 
-/// Returns the transport of a newly added process in its turn `wanted`, or keeps it until then.
+/// Returns the transport of a newly added process if its group number is `wanted`, or keeps it until then.
 pub(super) fn added(
     end: MpiTransport,
     wanted: u32,

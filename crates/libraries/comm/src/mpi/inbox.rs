@@ -9,7 +9,7 @@ const N_MAX: usize = 1 << 16;
 /// Limit on their bytes; a single message may exceed it.
 const BYTES_MAX: usize = 1 << 30;
 
-/// Arriving messages of one lane (the user's or the transport's own), in the order in which they were
+/// Arriving messages of one consumer (the user's or the transport's own), in the order in which they were
 /// found.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {

@@ -36,7 +36,7 @@ enum State {
 }
 
 impl Link {
-    /// Returns whether the rank is connected by this line; a library may reuse the handle of a rank that left.
+    /// Returns whether the rank is connected over this communicator; a library may reuse the handle of a rank that left.
     fn is_over(&self, comm: CommHandle) -> bool {
         self.state == State::Present && self.comm == comm
     }

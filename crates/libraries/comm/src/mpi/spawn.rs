@@ -134,7 +134,7 @@ impl MpiTransport {
         if support.is_trusted { Ok(()) } else { refuse(support.why) }
     }
 
-    /// Receives this rank's number from rank 0; returns the turn that it was added for.
+    /// Receives this rank's number from rank 0; returns the group number that it was added for.
     pub(super) fn be_welcomed(&mut self) -> Result<u32, CommError> {
         let deadline = Deadline::after(WELCOME_WITHIN);
         let mut bytes = Vec::new();

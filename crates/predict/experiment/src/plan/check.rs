@@ -184,7 +184,7 @@ mod tests {
         check(&plan("exclude = [{ p = 2 }]"), "`exclude` names `p`, which is not among");
         check(&plan("holdout = [{ p = [2] }]"), "`holdout` names `p`, which is not among");
         check(&plan("expected_s = 'n +'"), "cannot parse `n +`");
-        check(&plan("script = 'x'"), "needs `{script}` in its command");
+        check(&plan("script = 'x'"), "`{script}` in the command must be used together");
         check(&plan("repetitions = 1000000"), "more than 1000000 runs");
         check("command = '{script}'\nparameters = { n = [1] }", "needs `{script}`");
         check("command = ' '\nparameters = { n = [1] }", "`command` is empty");

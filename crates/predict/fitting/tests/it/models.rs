@@ -204,6 +204,6 @@ fn the_parameter_is_named_that_has_no_value() {
     assert_eq!(model.text, "5 * n^2 + 3 + 1 * log2(p)");
     for n in [-1.0, 0.0, 2.0] {
         let error = model.value_at(&[n, 0.0]).unwrap_err().to_string();
-        assert!(error.starts_with("`p` = 0 lies outside"), "{n}: {error}");
+        assert!(error.starts_with("`p` = 0 is outside"), "{n}: {error}");
     }
 }
