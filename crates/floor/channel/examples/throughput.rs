@@ -4,7 +4,7 @@
 //! `cargo run --release -p channel --example throughput`
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a program whose result is printed")]
 
-use channel::{KEY_BYTES, Opener, Sealer, Shake};
+use channel::{Handshake, KEY_BYTES, Opener, Sealer};
 
 const N_BYTES: usize = 128 << 20;
 
@@ -48,7 +48,7 @@ fn cpu_s() -> f64 {
 
 fn connect() -> (Sealer, Opener) {
     let key = [7; KEY_BYTES];
-    let (mut near, mut far) = (Shake::dialing(b"", &key), Shake::answering(b"", &key));
+    let (mut near, mut far) = (Handshake::dialing(b"", &key), Handshake::answering(b"", &key));
     let mut wire = Vec::new();
     near.seal(b"hello", &mut wire).expect("short");
     far.open(&wire[2..]).expect("the same key");

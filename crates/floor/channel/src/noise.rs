@@ -26,11 +26,11 @@ pub enum ChannelError {
 
 /// Handshake: the first records of a connection, with which both sides prove the key.
 #[derive(Debug)]
-pub struct Shake {
+pub struct Handshake {
     noise: HandshakeState,
 }
 
-impl Shake {
+impl Handshake {
     /// Handshake of the side that connects; it speaks first. Both sides have to give the same `prologue`.
     #[must_use]
     pub fn dialing(prologue: &[u8], key: &[u8; KEY_BYTES]) -> Self {
@@ -180,7 +180,8 @@ mod tests {
 
     /// A connection after the handshake: both directions of the dialing side and of the answering side.
     fn connected() -> ((Sealer, Opener), (Sealer, Opener)) {
-        let (mut near, mut far) = (Shake::dialing(b"x", &KEY), Shake::answering(b"x", &KEY));
+        let (mut near, mut far) =
+            (Handshake::dialing(b"x", &KEY), Handshake::answering(b"x", &KEY));
         let mut wire = Vec::new();
         near.seal(b"hello", &mut wire).unwrap();
         assert_eq!(far.open(first_record(&wire).unwrap()).unwrap(), b"hello");
@@ -235,9 +236,9 @@ mod tests {
     fn another_key_or_purpose_proves_nothing() {
         for (prologue, key) in [(b"x", [8; KEY_BYTES]), (b"y", KEY)] {
             let mut wire = Vec::new();
-            Shake::dialing(prologue, &key).seal(b"hello", &mut wire).unwrap();
+            Handshake::dialing(prologue, &key).seal(b"hello", &mut wire).unwrap();
             let record = first_record(&wire).unwrap();
-            let opened = Shake::answering(b"x", &KEY).open(record);
+            let opened = Handshake::answering(b"x", &KEY).open(record);
             assert_eq!(opened, Err(ChannelError::Unproved));
         }
     }

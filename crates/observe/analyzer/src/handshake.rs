@@ -9,7 +9,7 @@
 //! The run's number is part of the proof, so a collector of another run is a stranger as well.
 
 use crate::place::RunEnvironment;
-use channel::{ChannelError, Opener, Patient, Sealer, Seat, Shake};
+use channel::{ChannelError, Opener, DeadlineStream, Sealer, AdmissionSlot, Handshake};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -127,20 +127,20 @@ pub(crate) fn as_collector(
 ) -> Result<AuthenticatedConnection, HandshakeError> {
     // Small messages are answered one by one; waiting to fill packets would cost 40 ms each.
     stream.set_nodelay(true)?;
-    let mut patient = Patient::new(&stream, PATIENCE);
-    let mut shake = Shake::dialing(&prologue(environment.run), environment.secret.bytes());
+    let mut deadline_stream = DeadlineStream::new(&stream, PATIENCE);
+    let mut handshake = Handshake::dialing(&prologue(environment.run), environment.secret.bytes());
     let mut wire = MAGIC.to_vec();
-    shake.seal(&versioned(&Hello { node: node.to_owned() })?, &mut wire)?;
-    patient.write_all(&wire)?;
-    let record = channel::read_record(&mut patient)?;
-    let report_every_ms = match unversioned(&shake.open(&record)?)? {
+    handshake.seal(&versioned(&Hello { node: node.to_owned() })?, &mut wire)?;
+    deadline_stream.write_all(&wire)?;
+    let record = channel::read_record(&mut deadline_stream)?;
+    let report_every_ms = match unversioned(&handshake.open(&record)?)? {
         Verdict::Welcome { report_every_ms } => report_every_ms,
         Verdict::Refused { reason } => return Err(HandshakeError::Refused { reason }),
     };
-    let (mut sealer, opener) = shake.finish()?;
+    let (mut sealer, opener) = handshake.finish()?;
     wire.clear();
     sealer.seal(&[], &mut wire)?;
-    patient.write_all(&wire)?;
+    deadline_stream.write_all(&wire)?;
     let reader = MessageReader::new(opener);
     let node = node.to_owned();
     Ok(AuthenticatedConnection { stream: Arc::new(stream), sealer, reader, node, report_every_ms })
@@ -149,16 +149,16 @@ pub(crate) fn as_collector(
 /// Performs the handshake as the analyzer with the collector at the other end of `stream`.
 pub(crate) fn as_analyzer(
     stream: Arc<TcpStream>,
-    seat: Seat,
+    slot: AdmissionSlot,
     run: &RunSecret,
 ) -> Result<AuthenticatedConnection, HandshakeError> {
     stream.set_nodelay(true)?;
-    let mut patient = Patient::new(&stream, PATIENCE);
-    read_magic(&mut patient)?;
-    seat.has_spoken();
-    let record = channel::read_record(&mut patient)?;
-    let mut shake = Shake::answering(&prologue(run.run), run.secret.bytes());
-    let plain = shake.open(&record)?;
+    let mut deadline_stream = DeadlineStream::new(&stream, PATIENCE);
+    read_magic(&mut deadline_stream)?;
+    slot.mark_plausible();
+    let record = channel::read_record(&mut deadline_stream)?;
+    let mut handshake = Handshake::answering(&prologue(run.run), run.secret.bytes());
+    let plain = handshake.open(&record)?;
     let hello = unversioned::<Hello>(&plain).map_err(HandshakeError::from);
     let judged = hello.and_then(|hello| match refusal(&hello) {
         Some(reason) => Err(HandshakeError::Refused { reason }),
@@ -171,20 +171,20 @@ pub(crate) fn as_analyzer(
         Err(error) => Verdict::Refused { reason: error.to_string() },
     };
     let mut wire = Vec::new();
-    shake.seal(&versioned(&verdict)?, &mut wire)?;
-    patient.write_all(&wire)?;
+    handshake.seal(&versioned(&verdict)?, &mut wire)?;
+    deadline_stream.write_all(&wire)?;
     let node = match judged {
         Ok(hello) => hello.node,
         Err(error) => {
             // A refused collector sends nothing more, but it does know the secret.
-            seat.prove();
+            slot.mark_authenticated();
             return Err(error);
         }
     };
-    let (sealer, mut opener) = shake.finish()?;
-    let record = channel::read_record(&mut patient)?;
+    let (sealer, mut opener) = handshake.finish()?;
+    let record = channel::read_record(&mut deadline_stream)?;
     opener.open(&record, &mut Vec::new())?;
-    seat.prove();
+    slot.mark_authenticated();
     Ok(AuthenticatedConnection {
         stream,
         sealer,

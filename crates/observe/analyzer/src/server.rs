@@ -23,7 +23,7 @@ use crate::measured::{Measured, RunFacts, Spool};
 use crate::place::node_name;
 use crate::snapshot::{self, ANALYZER, Entry};
 use crate::tuning::{Collectors, Inbox, Runtime, TuningInput, TuningOptions};
-use channel::{Reception, Strangers};
+use channel::{Acceptor, Unauthenticated};
 use connection::ConnectionWriter;
 use events::ProcessKey;
 use intake::Intake;
@@ -66,7 +66,7 @@ pub struct ServerOptions {
 pub struct Server {
     shared: Arc<Shared>,
     address: SocketAddr,
-    reception: Option<Reception>,
+    reception: Option<Acceptor>,
     keeping: Option<JoinHandle<()>>,
     tuning: Option<JoinHandle<Vec<String>>>,
 }
@@ -100,7 +100,7 @@ struct Shared {
     /// Last reports still to be saved to disk.
     pending_saves: Mutex<Vec<PendingSave>>,
     saves_pending: Condvar,
-    strangers: Arc<Strangers>,
+    strangers: Arc<Unauthenticated>,
     n_connections: AtomicUsize,
     finishing: AtomicBool,
     /// True if processes are to be restored to their state before the attach.
@@ -139,7 +139,7 @@ impl Server {
             replayed: Mutex::default(),
             pending_saves: Mutex::default(),
             saves_pending: Condvar::new(),
-            strangers: Arc::new(Strangers::new(reception::STRANGERS)),
+            strangers: Arc::new(Unauthenticated::new(reception::STRANGERS)),
             n_connections: AtomicUsize::new(0),
             finishing: AtomicBool::new(false),
             detaching: AtomicBool::new(false),

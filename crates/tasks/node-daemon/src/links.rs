@@ -14,14 +14,14 @@
 //! # Not here
 //! The messages between nodes (`core::words`), and membership of the cluster (`members`).
 
-mod channel;
 mod dialing;
 mod error;
+mod handshake;
 mod hello;
 mod key;
 mod link;
 mod listening;
-mod shaking;
+mod message_stream;
 mod table;
 
 use std::{
@@ -30,7 +30,7 @@ use std::{
     time::Duration,
 };
 
-use ::channel::Reception;
+use channel::Acceptor;
 
 pub use error::{LinkError, Refusal, SendError};
 pub use hello::Hello;
@@ -46,7 +46,7 @@ pub struct LinkOptions {
     /// Longest message in bytes.
     pub message_bytes_max: usize,
     /// Longest time for dialing and proving the key.
-    pub shakes_within: Duration,
+    pub handshake_timeout: Duration,
     /// Time after which an idle link sends an empty message.
     pub heartbeat: Duration,
     /// Time after which a peer that sends nothing is disconnected.
@@ -62,9 +62,9 @@ pub struct LinkOptions {
     /// Most bytes in the queue of a link.
     pub queued_bytes_max: usize,
     /// Most connections that are proving the key at the same time; beyond that the oldest silent one is dropped.
-    pub n_shaking_max: usize,
+    pub n_handshakes_max: usize,
     /// Most of these from one address.
-    pub n_shaking_per_address_max: usize,
+    pub n_handshakes_per_address_max: usize,
 }
 
 impl Default for LinkOptions {
@@ -72,7 +72,7 @@ impl Default for LinkOptions {
         Self {
             version: PEER_VERSION,
             message_bytes_max: FRAME_BYTES_MAX + 1,
-            shakes_within: Duration::from_secs(3),
+            handshake_timeout: Duration::from_secs(3),
             heartbeat: Duration::from_secs(1),
             silent_after: Duration::from_secs(3),
             reads_within: Duration::from_secs(10),
@@ -80,8 +80,8 @@ impl Default for LinkOptions {
             pause_max: Duration::from_secs(5),
             n_queued_max: 1024,
             queued_bytes_max: 16 << 20,
-            n_shaking_max: 128,
-            n_shaking_per_address_max: 96,
+            n_handshakes_max: 128,
+            n_handshakes_per_address_max: 96,
         }
     }
 }
@@ -120,7 +120,7 @@ pub type OnEvent = Arc<dyn Fn(LinkEvent) + Send + Sync>;
 /// All links of a node. Dropping it ends them.
 pub struct Links {
     common: Arc<table::Common>,
-    reception: Reception,
+    acceptor: Acceptor,
 }
 
 impl Links {
@@ -136,7 +136,7 @@ impl Links {
         on_event: OnEvent,
     ) -> Result<Self, LinkError> {
         let taken = |source| LinkError::Listen { address: listen, source };
-        let listener = ::channel::listen(listen).map_err(taken)?;
+        let listener = channel::listen(listen).map_err(taken)?;
         Self::take(listener, me, key, options, on_event).map_err(taken)
     }
 
@@ -152,8 +152,8 @@ impl Links {
         on_event: OnEvent,
     ) -> std::io::Result<Self> {
         let common = Arc::new(table::Common::new(me, key, options, on_event));
-        let reception = listening::start(listener, Arc::clone(&common))?;
-        Ok(Self { common, reception })
+        let acceptor = listening::start(listener, Arc::clone(&common))?;
+        Ok(Self { common, acceptor })
     }
 
     /// Address of the listener; the system chose the port when zero was asked for.
@@ -161,7 +161,7 @@ impl Links {
     /// # Errors
     /// When the system does not tell it.
     pub fn listens_on(&self) -> std::io::Result<SocketAddr> {
-        self.reception.address()
+        self.acceptor.address()
     }
 
     /// Keeps a link to the peer at `host:port`, until [`Self::forget`]. Does nothing when that address is dialed
@@ -191,7 +191,7 @@ impl Links {
     /// Ends all links, and accepts no more.
     pub fn close(&self) {
         self.common.close();
-        self.reception.close();
+        self.acceptor.close();
     }
 }
 

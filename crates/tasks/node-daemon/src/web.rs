@@ -26,7 +26,7 @@ use std::{
     time::Duration,
 };
 
-use channel::{Guest, Limits, Patient, Reception, Strangers};
+use channel::{AcceptedConnection, Acceptor, DeadlineStream, Limits, Unauthenticated};
 pub use key::{WebKey, WebKeyError};
 pub use request::{Failure, Request};
 
@@ -83,12 +83,12 @@ pub fn serve(address: SocketAddr, key: WebKey, site: Arc<Site>) -> Result<Socket
     let listener = channel::listen(address).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     let n_answered = Arc::new(AtomicUsize::new(0));
-    let strangers = Arc::new(Strangers::new(STRANGERS));
-    let receive = move |guest| {
+    let unauthenticated = Arc::new(Unauthenticated::new(STRANGERS));
+    let receive = move |accepted| {
         // A client that has gone away needs no answer.
-        answer(guest, &key, &*site, &n_answered).ok();
+        answer(accepted, &key, &*site, &n_answered).ok();
     };
-    Reception::open(listener, strangers, "web", receive).map_err(failed)?;
+    Acceptor::open(listener, unauthenticated, "web", receive).map_err(failed)?;
     Ok(bound)
 }
 
@@ -111,27 +111,27 @@ impl Drop for Answered {
 }
 
 fn answer(
-    guest: Guest,
+    accepted: AcceptedConnection,
     key: &WebKey,
     site: &Site,
     n_answered: &Arc<AtomicUsize>,
 ) -> io::Result<()> {
-    let Guest { stream, seat, .. } = guest;
-    let request = match Request::read(&mut Patient::new(&stream, PATIENCE))? {
+    let AcceptedConnection { stream, slot, .. } = accepted;
+    let request = match Request::read(&mut DeadlineStream::new(&stream, PATIENCE))? {
         Ok(request) => request,
         Err(Failure { status, sentence }) => {
             refuse(&stream, status, sentence);
             return Ok(());
         }
     };
-    seat.has_spoken();
+    slot.mark_plausible();
     if !request.keys().any(|given| key.is(given)) {
         let sentence =
             "this page needs the node's key: `sintonia nodes --web` prints the whole address";
         refuse(&stream, "401 Unauthorized", sentence);
         return Ok(());
     }
-    seat.prove();
+    slot.mark_authenticated();
     let Some(_answered) = Answered::one_more(n_answered) else {
         refuse(&stream, "503 Service Unavailable", "too many connections: try again");
         return Ok(());

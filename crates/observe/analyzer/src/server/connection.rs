@@ -6,7 +6,7 @@ use super::node_sums::{BatchOutcome, NodeSums};
 use super::reception::Served;
 use crate::handshake::{AuthenticatedConnection, HandshakeError, MessageReader, as_analyzer};
 use crate::tuning::TuningInput;
-use channel::{Guest, Sealer};
+use channel::{AcceptedConnection, Sealer};
 use events::ProcessKey;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -71,8 +71,8 @@ impl ConnectionWriter {
 }
 
 /// Serves the collector at the other end of a connection until the collector or the server ends.
-pub(super) fn serve(guest: Guest, shared: &Shared) -> Result<(), HandshakeError> {
-    let authenticated = as_analyzer(guest.stream, guest.seat, &shared.run)?;
+pub(super) fn serve(guest: AcceptedConnection, shared: &Shared) -> Result<(), HandshakeError> {
+    let authenticated = as_analyzer(guest.stream, guest.slot, &shared.run)?;
     let AuthenticatedConnection { stream, sealer, reader, node, .. } = authenticated;
     // Collectors beyond the limit reconnect later.
     let Some(_served) = Served::one_more(shared) else { return Ok(()) };

@@ -2,7 +2,7 @@
 
 use super::{Shared, connection};
 use crate::handshake::HandshakeError;
-use channel::{Guest, Limits, Reception};
+use channel::{AcceptedConnection, Acceptor, Limits};
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ const N_CONNECTIONS_MAX: usize = 4096;
 pub(super) const STRANGERS: Limits = Limits { n_max: 128, n_per_address_max: 96 };
 
 /// Starts to accept connections.
-pub(super) fn open(listener: TcpListener, shared: &Arc<Shared>) -> io::Result<Reception> {
+pub(super) fn open(listener: TcpListener, shared: &Arc<Shared>) -> io::Result<Acceptor> {
     let (strangers, shared) = (Arc::clone(&shared.strangers), Arc::clone(shared));
-    Reception::open(listener, strangers, "collectors", move |guest| receive(guest, &shared))
+    Acceptor::open(listener, strangers, "collectors", move |accepted| receive(accepted, &shared))
 }
 
-fn receive(guest: Guest, shared: &Shared) {
+fn receive(accepted: AcceptedConnection, shared: &Shared) {
     // Keeps the connection open until the outcome is recorded, before the rejected peer notices its end.
-    let _open = Arc::clone(&guest.stream);
-    let outcome = connection::serve(guest, shared);
+    let _open = Arc::clone(&accepted.stream);
+    let outcome = connection::serve(accepted, shared);
     shared.with_intake(|intake| match outcome {
         Err(HandshakeError::Earlier { version }) => intake.earlier = Some(version),
         Err(error) if error.is_news() => intake.warn(error.to_string()),

@@ -3,7 +3,7 @@
 use crate::network::Network;
 use crate::stage::{DEADLINE, RUN, Rank, Stage, eventually, n_records_of, report_of};
 use analyzer::Server;
-use channel::Shake;
+use channel::Handshake;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
@@ -68,12 +68,12 @@ fn another_version_is_one_sentence_on_both_sides() {
     let (_stage, server) = Stage::new();
     let mut stream = TcpStream::connect(server.address()).expect("it listens");
     let prologue = [b"sintorun".as_slice(), &RUN.to_le_bytes()].concat();
-    let mut shake = Shake::dialing(&prologue, &[7; 32]);
+    let mut handshake = Handshake::dialing(&prologue, &[7; 32]);
     let mut said = b"sintorun".to_vec();
     let hello = wire::to_bytes(&(wire::PROTOCOL + 1, "what comes later")).expect("short");
-    shake.seal(&hello, &mut said).expect("short");
+    handshake.seal(&hello, &mut said).expect("short");
     stream.write_all(&said).expect("it listens");
-    let verdict = shake.open(&channel::read_record(&mut stream).expect("it answers"));
+    let verdict = handshake.open(&channel::read_record(&mut stream).expect("it answers"));
     let verdict = wire::hello::unversioned(&verdict.expect("it has the secret"));
     let sentence = format!(
         "the other side uses protocol version {}, this side version {}; use one version of Sintonia on all nodes",

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{LinkError, Refusal, link, shaking::Shaker, table::Common};
+use super::{LinkError, Refusal, handshake::HandshakeSide, link, table::Common};
 use crate::core::words::NodeId;
 
 pub(super) fn start(common: &Arc<Common>, address: &str) {
@@ -53,17 +53,18 @@ impl Dialer {
     fn dial(&self, met: &mut Option<NodeId>) -> Result<(), LinkError> {
         let common = &self.common;
         let unreachable = |source| LinkError::Unreachable { peer: self.address.clone(), source };
-        let stream = connect(&self.address, common.options.shakes_within).map_err(unreachable)?;
+        let stream =
+            connect(&self.address, common.options.handshake_timeout).map_err(unreachable)?;
         let stream = Arc::new(stream);
-        let shaker = Shaker {
+        let side = HandshakeSide {
             me: &common.me,
             key: &common.key,
             options: &common.options,
             peer: &self.address,
         };
-        let shaken = shaker.dial(&stream)?;
-        *met = Some(shaken.hello.id());
-        link::run(common, &stream, shaken, true)
+        let result = side.dial(&stream)?;
+        *met = Some(result.hello.id());
+        link::run(common, &stream, result, true)
     }
 }
 

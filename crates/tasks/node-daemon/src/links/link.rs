@@ -13,8 +13,8 @@ use std::{
 
 use super::{
     LinkError, LinkEvent, Refusal,
-    channel::{ChannelError, Incoming, Outgoing},
-    shaking::{Shaken, ended},
+    handshake::{HandshakeResult, ended},
+    message_stream::{Incoming, MessageStreamError, Outgoing},
     table::Common,
 };
 
@@ -25,10 +25,10 @@ use super::{
 pub(super) fn run(
     common: &Arc<Common>,
     stream: &Arc<TcpStream>,
-    shaken: Shaken,
+    result: HandshakeResult,
     dialed: bool,
 ) -> Result<(), LinkError> {
-    let Shaken { hello, mut incoming, outgoing } = shaken;
+    let HandshakeResult { hello, mut incoming, outgoing } = result;
     let prepared = prepare(stream, &common.options);
     prepared.map_err(|source| ended(&hello.name, Duration::ZERO, source))?;
     let not_taken = |refusal: Refusal| LinkError::NotTaken { peer: hello.name.clone(), refusal };
@@ -61,8 +61,10 @@ fn read(common: &Common, incoming: &mut Incoming, hello: &super::Hello) -> LinkE
         match incoming.read() {
             Ok(bytes) if bytes.is_empty() => {}
             Ok(bytes) => common.tell(LinkEvent::Message { from: hello.id(), bytes }),
-            Err(ChannelError::Damaged) => return LinkError::Damaged { peer: hello.name.clone() },
-            Err(ChannelError::Io(source)) => {
+            Err(MessageStreamError::Damaged) => {
+                return LinkError::Damaged { peer: hello.name.clone() };
+            }
+            Err(MessageStreamError::Io(source)) => {
                 return ended(&hello.name, common.options.silent_after, source);
             }
         }

@@ -6,19 +6,19 @@ use std::{
     sync::Arc,
 };
 
-use channel::{Guest, Limits, Reception, Strangers};
+use channel::{AcceptedConnection, Acceptor, Limits, Unauthenticated};
 
-use super::{LinkError, Refusal, link, shaking::Shaker, table::Common};
+use super::{LinkError, Refusal, handshake::HandshakeSide, link, table::Common};
 
-pub(super) fn start(listener: TcpListener, common: Arc<Common>) -> io::Result<Reception> {
+pub(super) fn start(listener: TcpListener, common: Arc<Common>) -> io::Result<Acceptor> {
     let limits = Limits {
-        n_max: common.options.n_shaking_max,
-        n_per_address_max: common.options.n_shaking_per_address_max,
+        n_max: common.options.n_handshakes_max,
+        n_per_address_max: common.options.n_handshakes_per_address_max,
     };
-    let strangers = Arc::new(Strangers::new(limits));
-    Reception::open(listener, strangers, "from another node", move |guest| {
-        let peer = name(guest.from);
-        if let Err(error) = answer(&common, guest, &peer) {
+    let unauthenticated = Arc::new(Unauthenticated::new(limits));
+    Acceptor::open(listener, unauthenticated, "from another node", move |accepted| {
+        let peer = name(accepted.from);
+        if let Err(error) = answer(&common, accepted, &peer) {
             common.tell_stranger(error);
         }
     })
@@ -29,10 +29,10 @@ fn name(address: IpAddr) -> String {
     address.to_canonical().to_string()
 }
 
-fn answer(common: &Arc<Common>, guest: Guest, peer: &str) -> Result<(), LinkError> {
-    let shaker = Shaker { me: &common.me, key: &common.key, options: &common.options, peer };
-    let shaken = shaker.answer(&guest.stream, guest.seat, |hello| common.judge(hello, false));
-    match shaken.and_then(|shaken| link::run(common, &guest.stream, shaken, false)) {
+fn answer(common: &Arc<Common>, accepted: AcceptedConnection, peer: &str) -> Result<(), LinkError> {
+    let side = HandshakeSide { me: &common.me, key: &common.key, options: &common.options, peer };
+    let result = side.answer(&accepted.stream, accepted.slot, |hello| common.judge(hello, false));
+    match result.and_then(|result| link::run(common, &accepted.stream, result, false)) {
         // Usual when both nodes dial.
         Err(LinkError::NotTaken { refusal: Refusal::Linked | Refusal::Itself, .. }) => Ok(()),
         outcome => outcome,

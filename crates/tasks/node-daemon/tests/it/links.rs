@@ -27,7 +27,7 @@ struct Node {
 
 fn options() -> LinkOptions {
     LinkOptions {
-        shakes_within: Duration::from_millis(800),
+        handshake_timeout: Duration::from_millis(800),
         heartbeat: Duration::from_millis(100),
         silent_after: Duration::from_millis(800),
         reads_within: Duration::from_millis(800),

@@ -1,7 +1,7 @@
 //! Target: the first bytes of a connection from anyone: to the analyzer, to a collector, and from a peer that lies.
 
 use ::wire::hello::{Hello, Verdict, earlier_version, unversioned, versioned};
-use channel::{ChannelError, KEY_BYTES, Shake, read_record};
+use channel::{ChannelError, Handshake, KEY_BYTES, read_record};
 
 const KEY: [u8; KEY_BYTES] = [7; KEY_BYTES];
 
@@ -13,7 +13,7 @@ pub(crate) fn run(bytes: &[u8]) {
         "an earlier version is earlier"
     );
     if let Ok(record) = read_record(&mut &*bytes) {
-        let opened = Shake::answering(b"fuzz", &KEY).open(&record);
+        let opened = Handshake::answering(b"fuzz", &KEY).open(&record);
         assert_eq!(opened.err(), Some(ChannelError::Unproved), "nobody guesses a key");
     }
     if let Ok(hello) = unversioned::<Hello>(bytes) {
@@ -27,7 +27,8 @@ pub(crate) fn run(bytes: &[u8]) {
 /// Reads the bytes after a good handshake, in pieces whose length is the first byte.
 fn follow(bytes: &[u8]) {
     let Some((piece, stream)) = bytes.split_first() else { return };
-    let (mut near, mut far) = (Shake::dialing(b"fuzz", &KEY), Shake::answering(b"fuzz", &KEY));
+    let (mut near, mut far) =
+        (Handshake::dialing(b"fuzz", &KEY), Handshake::answering(b"fuzz", &KEY));
     let mut wire = Vec::new();
     near.seal(b"", &mut wire).expect("short");
     far.open(&wire[2..]).expect("the same key");

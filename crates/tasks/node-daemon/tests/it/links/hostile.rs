@@ -100,7 +100,7 @@ fn who_says_nothing_is_not_waited_for() {
 /// Fault: eighty silent connections kept new nodes out of a cluster.
 #[test]
 fn strangers_that_say_nothing_keep_no_node_out() {
-    let narrow = LinkOptions { n_shaking_max: 4, shakes_within: 10 * DEADLINE, ..options() };
+    let narrow = LinkOptions { n_handshakes_max: 4, handshake_timeout: 10 * DEADLINE, ..options() };
     let a = node_with("a", Key::of([7; 32]), narrow);
     let strangers: Vec<_> = (0..80).map(|_| TcpStream::connect(&a.address).unwrap()).collect();
     let b = node("b");
@@ -113,7 +113,7 @@ fn strangers_that_say_nothing_keep_no_node_out() {
 #[test]
 fn many_nodes_of_one_machine_are_linked_at_once() {
     const N_NODES: usize = 24;
-    let narrow = LinkOptions { n_shaking_max: 8, n_shaking_per_address_max: 6, ..options() };
+    let narrow = LinkOptions { n_handshakes_max: 8, n_handshakes_per_address_max: 6, ..options() };
     let a = node_with("a", Key::of([7; 32]), narrow);
     let others: Vec<_> = (0..N_NODES).map(|number| node(&format!("n{number}"))).collect();
     others.iter().for_each(|other| other.links.dial(&a.address));

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 /// Stream that reads and writes until its deadline.
 #[derive(Debug)]
-pub struct Patient<'a> {
+pub struct DeadlineStream<'a> {
     stream: &'a TcpStream,
     deadline: Instant,
 }
 
-impl<'a> Patient<'a> {
+impl<'a> DeadlineStream<'a> {
     /// Wraps `stream`, to be read and written for at most `patience` from now on.
     #[must_use]
     pub fn new(stream: &'a TcpStream, patience: Duration) -> Self {
@@ -24,14 +24,14 @@ impl<'a> Patient<'a> {
     }
 }
 
-impl Read for Patient<'_> {
+impl Read for DeadlineStream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(self.left()?)?;
         self.stream.read(buffer)
     }
 }
 
-impl Write for Patient<'_> {
+impl Write for DeadlineStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(self.left()?)?;
         self.stream.write(bytes)

@@ -13,25 +13,25 @@ use std::{
     time::Duration,
 };
 
-use channel::{Patient, Seat, Shake, read_record};
+use channel::{AdmissionSlot, DeadlineStream, Handshake, read_record};
 
 use super::{
     Hello, Key, LinkError, LinkOptions, Refusal,
-    channel::{Incoming, Outgoing, ends},
     hello::{Verdict, split_version, versioned},
+    message_stream::{Incoming, Outgoing, ends},
 };
 
 const MAGIC: &[u8; 8] = b"sintonia";
 
 /// Connection that may become a link.
-pub(super) struct Shaken {
+pub(super) struct HandshakeResult {
     pub(super) hello: Hello,
     pub(super) incoming: Incoming,
     pub(super) outgoing: Outgoing,
 }
 
 /// This node's side of a handshake.
-pub(super) struct Shaker<'a> {
+pub(super) struct HandshakeSide<'a> {
     pub(super) me: &'a Hello,
     pub(super) key: &'a Key,
     pub(super) options: &'a LinkOptions,
@@ -39,15 +39,15 @@ pub(super) struct Shaker<'a> {
     pub(super) peer: &'a str,
 }
 
-impl Shaker<'_> {
+impl HandshakeSide<'_> {
     /// Runs the dialing node's part.
-    pub(super) fn dial(&self, stream: &Arc<TcpStream>) -> Result<Shaken, LinkError> {
-        let mut patient = Patient::new(stream, self.options.shakes_within);
-        let mut noise = Shake::dialing(MAGIC, self.key.bytes());
+    pub(super) fn dial(&self, stream: &Arc<TcpStream>) -> Result<HandshakeResult, LinkError> {
+        let mut deadline_stream = DeadlineStream::new(stream, self.options.handshake_timeout);
+        let mut noise = Handshake::dialing(MAGIC, self.key.bytes());
         let mut wire = MAGIC.to_vec();
         self.append(&mut noise, self.me, &mut wire)?;
-        patient.write_all(&wire).map_err(|source| self.ended(source))?;
-        let record = read_record(&mut patient).map_err(|source| match source.kind() {
+        deadline_stream.write_all(&wire).map_err(|source| self.ended(source))?;
+        let record = read_record(&mut deadline_stream).map_err(|source| match source.kind() {
             ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
                 LinkError::HungUp { peer: self.peer.to_owned() }
             }
@@ -61,28 +61,28 @@ impl Shaker<'_> {
             }
             Err(None) => return Err(self.damaged()),
         };
-        let mut shaken = self.shaken(stream, noise, hello)?;
-        shaken.outgoing.write(&[]).map_err(|source| self.ended(source))?;
-        Ok(shaken)
+        let mut result = self.result(stream, noise, hello)?;
+        result.outgoing.write(&[]).map_err(|source| self.ended(source))?;
+        Ok(result)
     }
 
-    /// Runs the dialed node's part; `judge` decides whether the other node is welcome. The other node has a seat
+    /// Runs the dialed node's part; `judge` decides whether the other node is welcome. The other node has a slot
     /// among strangers until it has proved the key.
     pub(super) fn answer(
         &self,
         stream: &Arc<TcpStream>,
-        seat: Seat,
+        slot: AdmissionSlot,
         judge: impl Fn(&Hello) -> Result<(), Refusal>,
-    ) -> Result<Shaken, LinkError> {
-        let mut patient = Patient::new(stream, self.options.shakes_within);
+    ) -> Result<HandshakeResult, LinkError> {
+        let mut deadline_stream = DeadlineStream::new(stream, self.options.handshake_timeout);
         let mut magic = [0; MAGIC.len()];
-        patient.read_exact(&mut magic).map_err(|source| self.stranger(source))?;
+        deadline_stream.read_exact(&mut magic).map_err(|source| self.stranger(source))?;
         if &magic != MAGIC {
             return Err(LinkError::Stranger { peer: self.peer.to_owned() });
         }
-        seat.has_spoken();
-        let record = read_record(&mut patient).map_err(|source| self.stranger(source))?;
-        let mut noise = Shake::answering(MAGIC, self.key.bytes());
+        slot.mark_plausible();
+        let record = read_record(&mut deadline_stream).map_err(|source| self.stranger(source))?;
+        let mut noise = Handshake::answering(MAGIC, self.key.bytes());
         let judged = match self.take(&mut noise, &record)? {
             Ok(rest) => {
                 let hello = postcard::from_bytes::<Hello>(&rest).map_err(|_| self.damaged())?;
@@ -97,22 +97,22 @@ impl Shaker<'_> {
         };
         let mut wire = Vec::new();
         self.append(&mut noise, &verdict, &mut wire)?;
-        patient.write_all(&wire).map_err(|source| self.ended(source))?;
+        deadline_stream.write_all(&wire).map_err(|source| self.ended(source))?;
         let hello = judged
             .map_err(|refusal| LinkError::NotTaken { peer: self.peer.to_owned(), refusal })?;
-        let mut shaken = self.shaken(stream, noise, hello)?;
-        let record = read_record(&mut patient).map_err(|source| self.ended(source))?;
-        if !shaken.incoming.is_empty_message(&record) {
+        let mut result = self.result(stream, noise, hello)?;
+        let record = read_record(&mut deadline_stream).map_err(|source| self.ended(source))?;
+        if !result.incoming.is_empty_message(&record) {
             return Err(self.damaged());
         }
-        seat.prove();
-        Ok(shaken)
+        slot.mark_authenticated();
+        Ok(result)
     }
 
     /// Appends the version and a message as the next record of the handshake.
     fn append<M: serde::Serialize>(
         &self,
-        noise: &mut Shake,
+        noise: &mut Handshake,
         message: &M,
         wire: &mut Vec<u8>,
     ) -> Result<(), LinkError> {
@@ -124,7 +124,7 @@ impl Shaker<'_> {
     /// none.
     fn take(
         &self,
-        noise: &mut Shake,
+        noise: &mut Handshake,
         record: &[u8],
     ) -> Result<Result<Vec<u8>, Option<Refusal>>, LinkError> {
         let plain =
@@ -137,15 +137,15 @@ impl Shaker<'_> {
         Ok(Ok(rest.to_vec()))
     }
 
-    fn shaken(
+    fn result(
         &self,
         stream: &Arc<TcpStream>,
-        noise: Shake,
+        noise: Handshake,
         hello: Hello,
-    ) -> Result<Shaken, LinkError> {
+    ) -> Result<HandshakeResult, LinkError> {
         let directions = noise.finish().map_err(|_| self.damaged())?;
         let (incoming, outgoing) = ends(stream, directions, self.options.message_bytes_max);
-        Ok(Shaken { hello, incoming, outgoing })
+        Ok(HandshakeResult { hello, incoming, outgoing })
     }
 
     fn damaged(&self) -> LinkError {
@@ -160,7 +160,7 @@ impl Shaker<'_> {
     }
 
     fn ended(&self, source: io::Error) -> LinkError {
-        ended(self.peer, self.options.shakes_within, source)
+        ended(self.peer, self.options.handshake_timeout, source)
     }
 }
 

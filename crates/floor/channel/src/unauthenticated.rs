@@ -42,22 +42,23 @@ impl Limits {
 
 /// Connections of a listener that have not proved the key.
 #[derive(Debug)]
-pub struct Strangers {
+pub struct Unauthenticated {
     limits: Limits,
     table: Mutex<Table<Arc<TcpStream>>>,
     /// Notified when a stranger has left.
     left: Condvar,
 }
 
-/// Place of one stranger; when it is dropped without [`Seat::prove`], the connection counts as unproved.
+/// Place of one stranger; when it is dropped without [`AdmissionSlot::mark_authenticated`], the connection counts as
+/// unproved.
 #[derive(Debug)]
-pub struct Seat {
-    strangers: Arc<Strangers>,
+pub struct AdmissionSlot {
+    unauthenticated: Arc<Unauthenticated>,
     number: u64,
-    is_proved: bool,
+    is_authenticated: bool,
 }
 
-impl Strangers {
+impl Unauthenticated {
     /// An empty set, with lower limits than given where this process may open few files.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
@@ -70,7 +71,11 @@ impl Strangers {
 
     /// Admits a connection; `None` when there is no room. May end another connection, and waits for up to
     /// [`SETTLED`].
-    pub(crate) fn admit(self: &Arc<Self>, from: IpAddr, stream: &Arc<TcpStream>) -> Option<Seat> {
+    pub(crate) fn admit(
+        self: &Arc<Self>,
+        from: IpAddr,
+        stream: &Arc<TcpStream>,
+    ) -> Option<AdmissionSlot> {
         let (from, deadline) = (origin(from), Instant::now() + SETTLED);
         let mut table = self.table();
         loop {
@@ -89,7 +94,7 @@ impl Strangers {
         }
         let number = table.enter(from, Instant::now(), Arc::clone(stream));
         table.drop_driven_out(end);
-        Some(Seat { strangers: Arc::clone(self), number, is_proved: false })
+        Some(AdmissionSlot { unauthenticated: Arc::clone(self), number, is_authenticated: false })
     }
 
     /// Ends the connection to be dropped first, except `kept`; returns whether there was one.
@@ -121,26 +126,26 @@ impl Strangers {
     }
 }
 
-impl Seat {
+impl AdmissionSlot {
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
     /// Records that the peer has begun to speak as one with the key would.
-    pub fn has_spoken(&self) {
-        self.strangers.table().has_spoken(self.number);
+    pub fn mark_plausible(&self) {
+        self.unauthenticated.table().mark_plausible(self.number);
     }
 
     /// Records that the peer has proved the key, so that it is no stranger any more.
-    pub fn prove(mut self) {
-        self.is_proved = true;
+    pub fn mark_authenticated(mut self) {
+        self.is_authenticated = true;
     }
 }
 
-impl Drop for Seat {
+impl Drop for AdmissionSlot {
     fn drop(&mut self) {
-        self.strangers.table().leave(self.number, self.is_proved);
-        self.strangers.left.notify_all();
+        self.unauthenticated.table().leave(self.number, self.is_authenticated);
+        self.unauthenticated.left.notify_all();
     }
 }
 
@@ -175,7 +180,7 @@ struct Row<S> {
     number: u64,
     from: IpAddr,
     since: Instant,
-    has_spoken: bool,
+    is_plausible: bool,
     stream: S,
 }
 
@@ -187,7 +192,7 @@ struct Table<S> {
     n_unproved: u64,
     /// Dropped connections whose streams are still to be shut down.
     driven_out: Vec<Row<S>>,
-    /// Number of dropped connections whose seats are not yet given back: their threads are about to end.
+    /// Number of dropped connections whose slots are not yet given back: their threads are about to end.
     n_ending: usize,
 }
 
@@ -222,7 +227,7 @@ impl<S> Table<S> {
 
     fn enter(&mut self, from: IpAddr, now: Instant, stream: S) -> u64 {
         self.n_ever += 1;
-        let row = Row { number: self.n_ever, from, since: now, has_spoken: false, stream };
+        let row = Row { number: self.n_ever, from, since: now, is_plausible: false, stream };
         self.rows.push(row);
         self.n_ever
     }
@@ -230,7 +235,7 @@ impl<S> Table<S> {
     /// Position of the connection to be dropped first: silent ones before others, old ones before new ones.
     fn least(&self, may_go: impl Fn(&Row<S>) -> bool) -> Option<usize> {
         let rows = || self.rows.iter().enumerate().filter(|(_, row)| may_go(row));
-        let silent = rows().find(|(_, row)| !row.has_spoken);
+        let silent = rows().find(|(_, row)| !row.is_plausible);
         silent.or_else(|| rows().next()).map(|(at, _)| at)
     }
 
@@ -245,17 +250,17 @@ impl<S> Table<S> {
         self.driven_out.drain(..).for_each(|row| end(row.stream));
     }
 
-    fn has_spoken(&mut self, number: u64) {
+    fn mark_plausible(&mut self, number: u64) {
         if let Some(row) = self.rows.iter_mut().find(|row| row.number == number) {
-            row.has_spoken = true;
+            row.is_plausible = true;
         }
     }
 
-    fn leave(&mut self, number: u64, is_proved: bool) {
+    fn leave(&mut self, number: u64, is_authenticated: bool) {
         match self.rows.iter().position(|row| row.number == number) {
             Some(at) => {
                 self.rows.remove(at);
-                self.n_unproved += u64::from(!is_proved);
+                self.n_unproved += u64::from(!is_authenticated);
             }
             None => self.n_ending -= 1,
         }
@@ -280,7 +285,7 @@ mod tests {
             assert_eq!(table.make_room(from, now, LIMITS), Room::Free);
             let number = table.enter(from, now, ());
             if *host < 0 {
-                table.has_spoken(number);
+                table.mark_plausible(number);
             }
             // The threads of the dropped connections end.
             let ending: Vec<_> = table.driven_out.iter().map(|row| row.number).collect();

@@ -14,14 +14,14 @@ const LENGTH_BYTES: usize = 4;
 
 /// Reasons why a message could not be read.
 #[derive(Debug)]
-pub(super) enum ChannelError {
+pub(super) enum MessageStreamError {
     /// The connection ended or was silent.
     Io(io::Error),
     /// The message is too long, or was changed on the way.
     Damaged,
 }
 
-impl From<io::Error> for ChannelError {
+impl From<io::Error> for MessageStreamError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
@@ -55,32 +55,32 @@ pub(super) fn ends(
 
 impl Incoming {
     /// Reads the next message; empty ones say only that the peer is alive.
-    pub(super) fn read(&mut self) -> Result<Vec<u8>, ChannelError> {
+    pub(super) fn read(&mut self) -> Result<Vec<u8>, MessageStreamError> {
         let mut message = Vec::new();
         self.read_record(&mut message)?;
         let (length, _) =
-            message.split_first_chunk::<LENGTH_BYTES>().ok_or(ChannelError::Damaged)?;
+            message.split_first_chunk::<LENGTH_BYTES>().ok_or(MessageStreamError::Damaged)?;
         let n_bytes = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
         if self.message_bytes_max < n_bytes {
-            return Err(ChannelError::Damaged);
+            return Err(MessageStreamError::Damaged);
         }
         while message.len() < LENGTH_BYTES + n_bytes {
             let n_before = message.len();
             self.read_record(&mut message)?;
             if message.len() == n_before {
-                return Err(ChannelError::Damaged);
+                return Err(MessageStreamError::Damaged);
             }
         }
         if LENGTH_BYTES + n_bytes < message.len() {
-            return Err(ChannelError::Damaged);
+            return Err(MessageStreamError::Damaged);
         }
         message.drain(..LENGTH_BYTES);
         Ok(message)
     }
 
-    fn read_record(&mut self, plain: &mut Vec<u8>) -> Result<(), ChannelError> {
+    fn read_record(&mut self, plain: &mut Vec<u8>) -> Result<(), MessageStreamError> {
         let record = read_record(&mut &*self.stream)?;
-        self.opener.open(&record, plain).map_err(|_| ChannelError::Damaged)
+        self.opener.open(&record, plain).map_err(|_| MessageStreamError::Damaged)
     }
 
     /// Returns whether this record is an empty message.

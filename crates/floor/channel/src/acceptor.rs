@@ -4,7 +4,7 @@
 //! When the system refuses a resource (files, memory, threads), the accepting thread drops a stranger, which
 //! frees what it holds, and tries again.
 
-use crate::strangers::{Seat, Strangers};
+use crate::unauthenticated::{AdmissionSlot, Unauthenticated};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -20,26 +20,26 @@ const N_ATTEMPTS: usize = 3;
 
 /// Accepted connection.
 #[derive(Debug)]
-pub struct Guest {
+pub struct AcceptedConnection {
     /// The connection; it may be shut down at any time while it is a stranger's.
     pub stream: Arc<TcpStream>,
     /// Address of the other side.
     pub from: IpAddr,
     /// Its place among the strangers.
-    pub seat: Seat,
+    pub slot: AdmissionSlot,
 }
 
-/// Listener and the connections that it accepted; it accepts until [`Reception::close`].
+/// Listener and the connections that it accepted; it accepts until [`Acceptor::close`].
 #[derive(Debug)]
-pub struct Reception {
+pub struct Acceptor {
     shared: Arc<Shared>,
-    taking: JoinHandle<()>,
+    accepting: JoinHandle<()>,
 }
 
 #[derive(Debug)]
 struct Shared {
     listener: TcpListener,
-    strangers: Arc<Strangers>,
+    unauthenticated: Arc<Unauthenticated>,
     is_closed: AtomicBool,
 }
 
@@ -75,26 +75,27 @@ fn listen_to_both(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-type Receive = Arc<dyn Fn(Guest) + Send + Sync>;
+type Receive = Arc<dyn Fn(AcceptedConnection) + Send + Sync>;
 
-impl Reception {
+impl Acceptor {
     /// Accepts connections from now on; `receive` is called with each in a thread of its own called `name`.
     ///
     /// # Errors
     /// When no thread can be started.
     pub fn open(
         listener: TcpListener,
-        strangers: Arc<Strangers>,
+        unauthenticated: Arc<Unauthenticated>,
         name: &str,
-        receive: impl Fn(Guest) + Send + Sync + 'static,
+        receive: impl Fn(AcceptedConnection) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         listener.set_nonblocking(false)?;
-        let shared = Arc::new(Shared { listener, strangers, is_closed: AtomicBool::new(false) });
+        let shared =
+            Arc::new(Shared { listener, unauthenticated, is_closed: AtomicBool::new(false) });
         let (own, receive): (_, Receive) = (Arc::clone(&shared), Arc::new(receive));
-        let guest_name = name.to_owned();
-        let take = move || own.take_all(&guest_name, &receive);
-        let taking = Builder::new().name(name.to_owned()).spawn(take)?;
-        Ok(Self { shared, taking })
+        let thread_name = name.to_owned();
+        let take = move || own.take_all(&thread_name, &receive);
+        let accepting = Builder::new().name(name.to_owned()).spawn(take)?;
+        Ok(Self { shared, accepting })
     }
 
     /// Address of the listener.
@@ -110,13 +111,13 @@ impl Reception {
         self.shared.is_closed.store(true, Ordering::SeqCst);
         // Wakes the thread that waits for connections.
         rustix::net::shutdown(&self.shared.listener, rustix::net::Shutdown::Both).ok();
-        while self.shared.strangers.drop_one(None) {}
+        while self.shared.unauthenticated.drop_one(None) {}
     }
 
-    /// Waits until the accepting thread has ended, after [`Reception::close`].
+    /// Waits until the accepting thread has ended, after [`Acceptor::close`].
     pub fn wait(self) {
         // The panic hook has already printed any panic of that thread.
-        self.taking.join().ok();
+        self.accepting.join().ok();
     }
 }
 
@@ -125,7 +126,7 @@ impl Shared {
         let accept = || self.listener.accept();
         self.take_each(
             accept,
-            || self.strangers.wait_for_leaver(PAUSE),
+            || self.unauthenticated.wait_for_leaver(PAUSE),
             |stream, from| {
                 self.take(stream, from, name, receive);
             },
@@ -150,7 +151,7 @@ impl Shared {
                     ) => {}
                 Err(_) if self.is_closed.load(Ordering::SeqCst) => return,
                 Err(_) => {
-                    self.strangers.drop_one(None);
+                    self.unauthenticated.drop_one(None);
                     wait();
                 }
             }
@@ -159,21 +160,21 @@ impl Shared {
 
     fn take(&self, stream: TcpStream, from: IpAddr, name: &str, receive: &Receive) {
         let stream = Arc::new(stream);
-        let Some(seat) = self.strangers.admit(from, &stream) else { return };
-        let number = seat.number();
-        // The guest stays here, since a closure whose thread cannot be started would drop it.
-        let waiting = Arc::new(Mutex::new(Some(Guest { stream, from, seat })));
+        let Some(slot) = self.unauthenticated.admit(from, &stream) else { return };
+        let number = slot.number();
+        // The connection stays here, since a closure whose thread cannot be started would drop it.
+        let waiting = Arc::new(Mutex::new(Some(AcceptedConnection { stream, from, slot })));
         for _ in 0..N_ATTEMPTS {
             let (waiting, receive) = (Arc::clone(&waiting), Arc::clone(receive));
             let serve = move || {
-                let guest = waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
-                guest.into_iter().for_each(|guest| receive(guest));
+                let accepted = waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+                accepted.into_iter().for_each(|connection| receive(connection));
             };
             if Builder::new().name(name.to_owned()).spawn(serve).is_ok() {
                 return;
             }
-            self.strangers.drop_one(Some(number));
-            self.strangers.wait_for_leaver(PAUSE);
+            self.unauthenticated.drop_one(Some(number));
+            self.unauthenticated.wait_for_leaver(PAUSE);
         }
     }
 }
@@ -192,20 +193,21 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(30);
 
     /// Accepts connections that say `k`, and answers `!`.
-    fn open(limits: Limits) -> (Reception, SocketAddr, Arc<Strangers>) {
+    fn open(limits: Limits) -> (Acceptor, SocketAddr, Arc<Unauthenticated>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let receive = |guest: Guest| {
-            let mut stream = &*guest.stream;
+        let receive = |accepted: AcceptedConnection| {
+            let mut stream = &*accepted.stream;
             let mut said = [0; 1];
             if stream.read_exact(&mut said).is_ok() && said == *b"k" {
-                guest.seat.prove();
+                accepted.slot.mark_authenticated();
                 stream.write_all(b"!").ok();
             }
         };
-        let strangers = Arc::new(Strangers::new(limits));
-        let reception = Reception::open(listener, Arc::clone(&strangers), "test", receive).unwrap();
-        let address = reception.address().unwrap();
-        (reception, address, strangers)
+        let unauthenticated = Arc::new(Unauthenticated::new(limits));
+        let acceptor =
+            Acceptor::open(listener, Arc::clone(&unauthenticated), "test", receive).unwrap();
+        let address = acceptor.address().unwrap();
+        (acceptor, address, unauthenticated)
     }
 
     fn is_answered(address: SocketAddr) -> bool {
@@ -226,31 +228,32 @@ mod tests {
     /// Without a bound that drops the oldest, silent connections kept all others out until they ended.
     #[test]
     fn silent_connections_keep_nobody_out() {
-        let (reception, address, strangers) = open(Limits { n_max: 4, n_per_address_max: 4 });
+        let (acceptor, address, unauthenticated) = open(Limits { n_max: 4, n_per_address_max: 4 });
         let silent: Vec<_> = (0..40).map(|_| TcpStream::connect(address).unwrap()).collect();
         until_answered(address);
         let deadline = Instant::now() + PATIENCE;
-        while strangers.n_unproved() < 36 {
-            assert!(Instant::now() < deadline, "{} were let go", strangers.n_unproved());
+        while unauthenticated.n_unproved() < 36 {
+            assert!(Instant::now() < deadline, "{} were let go", unauthenticated.n_unproved());
             until_answered(address);
         }
         drop(silent);
-        reception.close();
-        reception.wait();
+        acceptor.close();
+        acceptor.wait();
     }
 
     /// Without a pause this kept a core busy for as long as no file could be opened.
     #[test]
     fn what_the_system_refuses_is_waited_for() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let strangers = Arc::new(Strangers::new(Limits { n_max: 4, n_per_address_max: 4 }));
+        let unauthenticated =
+            Arc::new(Unauthenticated::new(Limits { n_max: 4, n_per_address_max: 4 }));
         let shared = Shared {
             listener,
-            strangers: Arc::clone(&strangers),
+            unauthenticated: Arc::clone(&unauthenticated),
             is_closed: AtomicBool::new(false),
         };
         let stream = Arc::new(TcpStream::connect(shared.listener.local_addr().unwrap()).unwrap());
-        let seat = strangers.admit(IpAddr::from([10, 0, 0, 1]), &stream).unwrap();
+        let slot = unauthenticated.admit(IpAddr::from([10, 0, 0, 1]), &stream).unwrap();
         let (n_asked, n_waited) = (Cell::new(0), Cell::new(0));
         // The first of these means that the other side has disconnected: there is nothing to wait for.
         let refusals =
@@ -264,8 +267,8 @@ mod tests {
         shared.take_each(accept, || n_waited.set(n_waited.get() + 1), |_, _| ());
         // The last one came after the reception was closed.
         assert_eq!((n_asked.get(), n_waited.get()), (5, 3));
-        drop(seat);
-        assert_eq!(strangers.n_unproved(), 1, "a stranger gave back a file");
+        drop(slot);
+        assert_eq!(unauthenticated.n_unproved(), 1, "a stranger gave back a file");
     }
 
     /// Runs this test again in a process with small limits: accepts connections until its input ends.
@@ -285,7 +288,7 @@ mod tests {
     #[track_caller]
     fn check_flood(limit: &str) {
         let script =
-            format!("{limit} && exec \"$0\" --exact reception::tests::role --ignored --nocapture");
+            format!("{limit} && exec \"$0\" --exact acceptor::tests::role --ignored --nocapture");
         let mut command = Command::new("sh");
         command.arg("-c").arg(script).arg(std::env::current_exe().unwrap());
         command.env(ROLE, "1").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -323,7 +326,7 @@ mod tests {
     fn all_addresses_are_of_both_kinds_whatever_the_machine_says() {
         // A network namespace for the test, with settings of its own.
         let script = "echo 1 > /proc/sys/net/ipv6/bindv6only && ip link set lo up && exec \"$0\" \
-                      --exact reception::tests::both_kinds --ignored --nocapture";
+                      --exact acceptor::tests::both_kinds --ignored --nocapture";
         let mut command = Command::new("unshare");
         command.args(["--user", "--map-root-user", "--net", "sh", "-c", script]);
         command.arg(std::env::current_exe().unwrap()).env(ROLE, "1");
