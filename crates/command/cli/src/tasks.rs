@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 use task_api::{
-    Answer, EndedRun, EndedTask, Past, Request, TaskFilter, TaskName, TaskRange, TaskState,
-    TaskStatus,
+    Answer, EndedTask, OutcomeRange, OutcomeSummary, Request, TaskFilter, TaskName, TaskRange,
+    TaskState, TaskStatus,
 };
 
 const EXAMPLES: &str = "\
@@ -232,9 +232,9 @@ fn result(
 }
 
 /// Prints a line for each range of tasks that ended alike, and one for those of which only counts are kept.
-fn write_past(past: &Past, home: &str) -> anyhow::Result<()> {
+fn write_past(past: &OutcomeSummary, home: &str) -> anyhow::Result<()> {
     let mut n_tasks = past.n_tasks;
-    for EndedRun { first, last, outcome } in &past.runs {
+    for OutcomeRange { first, last, outcome } in &past.runs {
         let tasks = TaskRange { home: home.to_owned(), first: *first, last: *last };
         n_tasks = n_tasks.saturating_sub(tasks.n_tasks());
         let json = serde_json::json!({

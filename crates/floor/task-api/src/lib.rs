@@ -11,20 +11,20 @@
 //! # Not here
 //! Rules of balancing (`balancing-policies`); messages between nodes, and sockets (`node-daemon`).
 
+mod archive;
+mod history;
 mod name;
 mod node;
 mod output;
-mod past;
-mod story;
+mod protocol;
 mod submission;
-mod talk;
 mod task;
 
+pub use archive::{OutcomeCount, OutcomeRange, OutcomeSummary, Retention};
+pub use history::{Explanation, Step, TaskEvent};
 pub use name::{NameError, TaskName, TaskRange, check_node_name};
-pub use node::{Counts, LoadWord, NodeStatus, Presence};
+pub use node::{Counts, NodeLoadState, NodeStatus, Presence};
 pub use output::{Output, Text};
-pub use past::{EndedRun, Kept, OutcomeCount, Past};
-pub use story::{Explanation, Step, What};
+pub use protocol::{Answer, PROTOCOL_VERSION, Request, TaskFilter};
 pub use submission::{ArrayRange, Limits, OUTPUT_BYTES_MAX, Submission, SubmissionError};
-pub use talk::{Answer, Request, TALK_VERSION, TaskFilter};
 pub use task::{EndedTask, Outcome, TaskState, TaskStatus};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Kept;
+use crate::Retention;
 
 /// Reachability of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub enum Presence {
 /// Load state of a node, as the rules of balancing judge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum LoadWord {
+pub enum NodeLoadState {
     /// Takes tasks of other nodes.
     Receiver,
     /// Takes its own tasks only.
@@ -69,7 +69,7 @@ pub struct NodeStatus {
     pub speed: f64,
     /// Load state; this and all following fields are known only of nodes that are up.
     #[serde(default)]
-    pub load: Option<LoadWord>,
+    pub load: Option<NodeLoadState>,
     /// Load index: relative speed times cores, per task.
     #[serde(default)]
     pub index: Option<f64>,
@@ -96,7 +96,7 @@ pub struct NodeStatus {
     pub troubles: Vec<String>,
     /// Ended tasks that the node keeps, and what it has dropped.
     #[serde(default)]
-    pub kept: Kept,
+    pub kept: Retention,
 }
 
 impl std::fmt::Display for Presence {
@@ -110,7 +110,7 @@ impl std::fmt::Display for Presence {
     }
 }
 
-impl std::fmt::Display for LoadWord {
+impl std::fmt::Display for NodeLoadState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Receiver => "receiver",

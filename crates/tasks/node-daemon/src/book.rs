@@ -13,9 +13,9 @@
 //! # Not here
 //! Bytes and files (`journal`), and the decisions (`core`).
 
+mod archive;
 mod changes;
 mod doubt;
-mod past;
 mod queue;
 mod record;
 mod shared;
@@ -24,16 +24,16 @@ mod task;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use task_api::{Kept, Output, TaskState};
+use task_api::{Output, Retention, TaskState};
 
 use crate::core::words::{Attempt, Ended, Moment, NodeId};
+pub use archive::{ArchivedRange, OutcomeArchive, OutcomeKind};
 pub use doubt::Damages;
 use doubt::MayBeCertain;
-pub use past::{Brief, Past, PastRun};
 use queue::Queue;
 pub use record::{EndRecord, Reason, Record};
 use shared::Shared;
-pub use task::{Note, Noted, Task};
+pub use task::{Note, NotedEvent, Task};
 
 /// Most tasks of one submission: a record with more is damaged.
 const N_TASKS_MAX: u64 = 10_000_000;
@@ -91,7 +91,7 @@ pub struct Book {
     n_doubted: u64,
     may_be_certain: MayBeCertain,
     damages: Damages,
-    past: Past,
+    archive: OutcomeArchive,
 }
 
 impl Book {
@@ -113,7 +113,7 @@ impl Book {
             n_doubted: 0,
             may_be_certain: MayBeCertain::default(),
             damages: Damages::default(),
-            past: Past::default(),
+            archive: OutcomeArchive::default(),
         }
     }
 
@@ -171,10 +171,10 @@ impl Book {
             Record::Damaged { at_ms, n_bytes, n_missing } => {
                 self.damages.add(*at_ms, *n_bytes, *n_missing);
             }
-            Record::Past { runs } => runs.iter().for_each(|run| self.past.add(*run)),
+            Record::Past { runs } => runs.iter().for_each(|run| self.archive.add(*run)),
             Record::PastCounts { counts, n_outputs, n_bytes } => {
-                counts.iter().for_each(|(brief, n_tasks)| self.past.count(*brief, *n_tasks));
-                self.past.drop_outputs(*n_outputs, *n_bytes);
+                counts.iter().for_each(|(brief, n_tasks)| self.archive.count(*brief, *n_tasks));
+                self.archive.drop_outputs(*n_outputs, *n_bytes);
             }
             Record::Doubted { first, last } => self.doubt(*first, *last),
             Record::Settled { first, last } => self.settle(*first, *last),
@@ -235,18 +235,18 @@ impl Book {
 
     /// Summary of tasks that ended long ago.
     #[must_use]
-    pub fn past(&self) -> &Past {
-        &self.past
+    pub fn archive(&self) -> &OutcomeArchive {
+        &self.archive
     }
 
     /// Amounts of what is kept of ended tasks, and of what was dropped.
     #[must_use]
-    pub fn kept(&self) -> Kept {
-        let (n_outputs_dropped, output_bytes_dropped) = self.past.dropped();
-        Kept {
+    pub fn kept(&self) -> Retention {
+        let (n_outputs_dropped, output_bytes_dropped) = self.archive.dropped();
+        Retention {
             n_tasks: self.ended.len() as u64,
             n_tasks_max: self.limits.n_ended_max as u64,
-            n_brief: self.past.n_tasks(),
+            n_brief: self.archive.n_tasks(),
             output_bytes: self.n_output_bytes as u64,
             output_bytes_max: self.limits.output_bytes_max as u64,
             n_outputs_dropped,
@@ -274,7 +274,7 @@ impl Book {
             && first
         {
             task.place(TaskState::Leased, lease.to, lease.instance);
-            task.note(at_ms, Noted::Moved(lease.to));
+            task.note(at_ms, NotedEvent::Moved(lease.to));
         }
     }
 
@@ -296,7 +296,7 @@ impl Book {
             return;
         };
         if let Some(task) = self.tasks.get_mut(&number) {
-            task.note(at_ms, Noted::Started(lease.to));
+            task.note(at_ms, NotedEvent::Started(lease.to));
         }
     }
 
@@ -321,10 +321,10 @@ impl Book {
             let Some(task) = self.tasks.remove(&number) else { continue };
             let n_bytes = task.n_output_bytes();
             self.n_output_bytes -= n_bytes;
-            self.past.drop_outputs(u64::from(0 < n_bytes), n_bytes as u64);
+            self.archive.drop_outputs(u64::from(0 < n_bytes), n_bytes as u64);
             if let Some(outcome) = task.outcome() {
-                let brief = Brief::of(outcome);
-                self.past.add(PastRun { first: number, last: number, brief });
+                let brief = OutcomeKind::of(outcome);
+                self.archive.add(ArchivedRange { first: number, last: number, brief });
             }
         }
     }

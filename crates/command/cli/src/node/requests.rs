@@ -4,7 +4,7 @@ use super::location::DaemonLocation;
 use crate::exit::{NoDaemon, Refused};
 use node_daemon::door::{Client, ClientError};
 use std::io::ErrorKind;
-use task_api::{Answer, Past, Request, TaskFilter, TaskStatus};
+use task_api::{Answer, OutcomeSummary, Request, TaskFilter, TaskStatus};
 
 /// Number of tasks that are asked for at once.
 const N_AT_ONCE: u32 = 1000;
@@ -33,7 +33,7 @@ pub(crate) fn tasks(
     (client, location): (&mut Client, &DaemonLocation),
     filter: &TaskFilter,
     mut each: impl FnMut(Vec<TaskStatus>) -> anyhow::Result<bool>,
-) -> anyhow::Result<Option<Past>> {
+) -> anyhow::Result<Option<OutcomeSummary>> {
     let mut after = None;
     let mut all_past = None;
     loop {

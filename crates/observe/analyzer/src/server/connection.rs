@@ -71,8 +71,8 @@ impl ConnectionWriter {
 }
 
 /// Serves the collector at the other end of a connection until the collector or the server ends.
-pub(super) fn serve(guest: AcceptedConnection, shared: &Shared) -> Result<(), HandshakeError> {
-    let authenticated = as_analyzer(guest.stream, guest.slot, &shared.run)?;
+pub(super) fn serve(accepted: AcceptedConnection, shared: &Shared) -> Result<(), HandshakeError> {
+    let authenticated = as_analyzer(accepted.stream, accepted.slot, &shared.run)?;
     let AuthenticatedConnection { stream, sealer, reader, node, .. } = authenticated;
     // Collectors beyond the limit reconnect later.
     let Some(_served) = Served::one_more(shared) else { return Ok(()) };

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
-use task_api::{LoadWord, NodeStatus, Presence};
+use task_api::{NodeLoadState, NodeStatus, Presence};
 
 /// Maximum number of samples kept for a small cluster.
 const N_SAMPLES_MAX: usize = 600;
@@ -42,7 +42,7 @@ pub struct Point {
     /// Number of waiting tasks.
     pub n_queued: u64,
     /// Load state announced to the other nodes.
-    pub load: Option<LoadWord>,
+    pub load: Option<NodeLoadState>,
 }
 
 /// Tasks that a node took or gave between two samples.

@@ -7,7 +7,7 @@
 //! - Names, units and label values follow <https://prometheus.io/docs/instrumenting/exposition_formats>.
 
 use std::fmt::Write;
-use task_api::{LoadWord, NodeStatus, Presence};
+use task_api::{NodeLoadState, NodeStatus, Presence};
 
 /// Returns the metrics of `node`, which sees `all` nodes, including itself.
 #[must_use]
@@ -59,7 +59,7 @@ impl Text {
                 "gauge",
                 "1 for the node's current load state, 0 for the others.",
             );
-            for word in [LoadWord::Receiver, LoadWord::Neutral, LoadWord::Sender] {
+            for word in [NodeLoadState::Receiver, NodeLoadState::Neutral, NodeLoadState::Sender] {
                 let value = if word == load { 1.0 } else { 0.0 };
                 self.labeled("load_state", ("state", &word.to_string()), value);
             }

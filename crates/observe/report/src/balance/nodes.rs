@@ -6,7 +6,7 @@ use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Cell, Column, Table};
 use crate::text::harmless;
 use crate::units::{count, plural};
-use task_api::{LoadWord, NodeStatus, Presence};
+use task_api::{NodeLoadState, NodeStatus, Presence};
 
 /// Columns by importance: the last ones are left out if there is no room.
 const COLUMNS: [Column; 12] = [
@@ -95,10 +95,10 @@ fn presence_tone(presence: Presence) -> Tone {
     }
 }
 
-fn load_tone(load: LoadWord) -> Tone {
+fn load_tone(load: NodeLoadState) -> Tone {
     match load {
-        LoadWord::Receiver => Tone::Good,
-        LoadWord::Neutral => Tone::Plain,
-        LoadWord::Sender => Tone::Fair,
+        NodeLoadState::Receiver => Tone::Good,
+        NodeLoadState::Neutral => Tone::Plain,
+        NodeLoadState::Sender => Tone::Fair,
     }
 }

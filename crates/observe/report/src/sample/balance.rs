@@ -1,8 +1,8 @@
 //! Sample cluster of four nodes: one got too many tasks, one is silent.
 
 use task_api::{
-    Counts, Explanation, LoadWord, NodeStatus, Outcome, Presence, Step, TaskName, TaskState,
-    TaskStatus, What,
+    Counts, Explanation, NodeLoadState, NodeStatus, Outcome, Presence, Step, TaskEvent, TaskName,
+    TaskState, TaskStatus,
 };
 
 /// 2026-01-02 03:04:05 UTC.
@@ -36,13 +36,13 @@ pub fn nodes() -> (u64, Vec<NodeStatus>) {
         counts,
         uptime_ms: 725_000,
         troubles: Vec::new(),
-        kept: task_api::Kept::default(),
+        kept: task_api::Retention::default(),
     };
-    let mut alpha = node("alpha", LoadWord::Sender, 4, 12_345, counts(0, 45));
+    let mut alpha = node("alpha", NodeLoadState::Sender, 4, 12_345, counts(0, 45));
     alpha.n_leased = 9;
-    let beta = node("beta", LoadWord::Neutral, 4, 1, counts(25, 0));
-    let gamma = node("gamma", LoadWord::Receiver, 2, 0, counts(20, 0));
-    let mut delta = node("delta", LoadWord::Receiver, 0, 0, Counts::default());
+    let beta = node("beta", NodeLoadState::Neutral, 4, 1, counts(25, 0));
+    let gamma = node("gamma", NodeLoadState::Receiver, 2, 0, counts(20, 0));
+    let mut delta = node("delta", NodeLoadState::Receiver, 0, 0, Counts::default());
     delta.presence = Presence::Silent;
     (delta.load, delta.index, delta.policy, delta.speed) = (None, None, None, 0.5);
     (NOW_MS, vec![alpha, beta, delta, gamma])
@@ -98,9 +98,9 @@ pub fn explanation() -> (u64, Explanation) {
     let explanation = Explanation {
         status: tasks[7].clone(),
         steps: vec![
-            step(0, What::Submitted),
-            step(12, What::Offered { to: "beta".to_owned() }),
-            step(15, What::NotTaken { by: "beta".to_owned(), because: busy }),
+            step(0, TaskEvent::Submitted),
+            step(12, TaskEvent::Offered { to: "beta".to_owned() }),
+            step(15, TaskEvent::NotTaken { by: "beta".to_owned(), because: busy }),
         ],
         n_dropped_steps: 0,
         because: vec![

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use task_api::{Outcome, TaskState};
 
-use super::{Book, EndRecord, Lease, N_TASKS_MAX, Noted, Reason, Task};
+use super::{Book, EndRecord, Lease, N_TASKS_MAX, NotedEvent, Reason, Task};
 use crate::core::words::Work;
 
 impl Book {
@@ -39,7 +39,7 @@ impl Book {
             self.queue.left();
         }
         task.place(TaskState::Running, self.me, instance);
-        task.note(at_ms, Noted::Started(self.me));
+        task.note(at_ms, NotedEvent::Started(self.me));
         self.leases.remove(&number);
         self.is_certain(number);
     }
@@ -53,7 +53,7 @@ impl Book {
             self.queue.left();
         }
         task.place(TaskState::Leased, lease.to, lease.instance);
-        task.note(at_ms, Noted::Offered(lease.to));
+        task.note(at_ms, NotedEvent::Offered(lease.to));
         self.leases.insert(number, lease);
         self.is_certain(number);
     }
@@ -65,7 +65,7 @@ impl Book {
             return;
         }
         self.leases.remove(&number);
-        task.note(at_ms, Noted::Back(reason.clone()));
+        task.note(at_ms, NotedEvent::Back(reason.clone()));
         task.place(TaskState::Queued, self.me, instance);
         let lost_too_often = reason.is_loss() && task.count_loss();
         if task.is_queued() {
@@ -103,7 +103,7 @@ impl Book {
             if let Some(task) = self.tasks.get_mut(&number) {
                 let n_bytes = task.n_output_bytes();
                 self.n_output_bytes -= n_bytes;
-                self.past.drop_outputs(1, n_bytes as u64);
+                self.archive.drop_outputs(1, n_bytes as u64);
                 task.drop_output();
             }
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use task_api::{Outcome, Output};
 
-use super::{Brief, Note, PastRun};
+use super::{ArchivedRange, Note, OutcomeKind};
 use crate::core::words::{Attempt, Ended, NodeId, SharedWork, Surroundings};
 
 /// Event that is written down.
@@ -130,12 +130,12 @@ pub enum Record {
     /// Outcomes of tasks that are no longer kept one by one.
     Past {
         /// Ranges of tasks.
-        runs: Vec<PastRun>,
+        runs: Vec<ArchivedRange>,
     },
     /// Counts of what is not even kept in ranges.
     PastCounts {
         /// Number of tasks by outcome.
-        counts: Vec<(Brief, u64)>,
+        counts: Vec<(OutcomeKind, u64)>,
         /// Tasks whose output was dropped.
         n_outputs: u64,
         /// Bytes of that output.

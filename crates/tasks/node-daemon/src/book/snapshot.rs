@@ -62,7 +62,7 @@ impl Book {
             if let Some(end) = end_of(*number, task) {
                 write(&Record::Ended(end));
             }
-            write_story(*number, task, &mut write);
+            write_history(*number, task, &mut write);
         }
         for ended in self.foreign.values() {
             write(&Record::ForeignEnded(ended.clone()));
@@ -70,7 +70,7 @@ impl Book {
         for (first, last) in self.doubted() {
             write(&Record::Doubted { first, last });
         }
-        self.past.records().iter().for_each(&mut write);
+        self.archive.records().iter().for_each(&mut write);
         self.damages.record().iter().for_each(&mut write);
         write(&Record::Next { number: self.next });
         // Surroundings that many submissions depend on are there twice: one damaged spot does not take both.
@@ -95,7 +95,7 @@ impl Book {
         if task.is_cancel_wished() {
             write(&Record::CancelWished { number, at_ms });
         }
-        write_story(number, task, write);
+        write_history(number, task, write);
     }
 }
 
@@ -111,7 +111,7 @@ fn twice_if_many(submitted: &Record, between: &Record, mut write: impl FnMut(&Re
 }
 
 /// Writes the notes of a task. This comes behind all other records of the task, which add notes of their own.
-fn write_story(number: u64, task: &Task, write: &mut impl FnMut(&Record)) {
+fn write_history(number: u64, task: &Task, write: &mut impl FnMut(&Record)) {
     let (notes, n_dropped) = task.notes();
     if !notes.is_empty() {
         write(&Record::Story { number, n_dropped, notes: notes.to_vec() });

@@ -50,12 +50,12 @@ pub struct Note {
     /// Time in ms since 1970.
     pub at_ms: u64,
     /// The event.
-    pub what: Noted,
+    pub what: NotedEvent,
 }
 
 /// Event in the life of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Noted {
+pub enum NotedEvent {
     /// The task was offered to a node.
     Offered(NodeId),
     /// The node took the task.
@@ -157,7 +157,7 @@ impl Task {
         if let Some(end) = &more.end {
             return end.started_ms;
         }
-        let start = |note: &Note| matches!(note.what, Noted::Started(_)).then_some(note.at_ms);
+        let start = |note: &Note| matches!(note.what, NotedEvent::Started(_)).then_some(note.at_ms);
         let runs = matches!(self.state, TaskState::Running | TaskState::Leased);
         runs.then(|| more.notes.iter().rev().find_map(start)).flatten()
     }
@@ -200,7 +200,7 @@ impl Task {
         self.instance = self.instance.max(instance);
     }
 
-    pub(super) fn note(&mut self, at_ms: u64, what: Noted) {
+    pub(super) fn note(&mut self, at_ms: u64, what: NotedEvent) {
         let more = self.more.get_or_insert_default();
         if more.notes.len() == N_NOTES_MAX {
             more.notes.remove(0);
@@ -239,7 +239,7 @@ impl Task {
     pub(super) fn wish_cancel(&mut self, at_ms: u64) {
         if !self.cancel_wished {
             self.cancel_wished = true;
-            self.note(at_ms, Noted::CancelWished);
+            self.note(at_ms, NotedEvent::CancelWished);
         }
     }
 

@@ -119,9 +119,9 @@ fn a_book_that_is_written_anew_keeps_a_bounded_story() {
     let notes = book.task(1).unwrap().notes();
     assert_eq!((notes.0.len(), notes.1), (24, 36));
     let last = notes.0.last().unwrap();
-    assert_eq!(last, &Note { at_ms: 3, what: Noted::Back(Reason::Leaving) });
+    assert_eq!(last, &Note { at_ms: 3, what: NotedEvent::Back(Reason::Leaving) });
     let again = written_anew(&mut book);
-    assert_eq!(stories(&again), stories(&book));
+    assert_eq!(histories(&again), histories(&book));
     assert_eq!(again.task(2).unwrap().started_ms(), Some(3));
 }
 
@@ -166,13 +166,13 @@ fn of_all_that_ended_it_is_known_how() {
     book.prune(|_| false);
     let again = written_anew(&mut book);
     for book in [book, again] {
-        let past = book.past().brief(1, u64::MAX, 9);
+        let past = book.archive().summary(1, u64::MAX, 9);
         assert_eq!(
             (past.n_tasks, past.runs.len(), past.sentence()),
             (5, 3, "4 exit 0, 1 exit 7".to_owned())
         );
-        assert_eq!(book.past().outcome(4), Some(Outcome::Exit(7)));
-        assert_eq!(book.past().outcome(6), None, "that is kept as a whole");
+        assert_eq!(book.archive().outcome(4), Some(Outcome::Exit(7)));
+        assert_eq!(book.archive().outcome(6), None, "that is kept as a whole");
         let kept = book.kept();
         assert_eq!((kept.n_tasks, kept.n_brief), (3, 5));
         // 10 bytes are kept: three of each of the last three tasks.
@@ -242,7 +242,7 @@ fn record() -> impl Strategy<Value = Record> {
             Reason::NodeLost
         )),
         (number.clone(), 0..9_u32, 1..30_u64).prop_map(|(number, n_dropped, n_notes)| {
-            let note = |at_ms| Note { at_ms, what: Noted::Moved(OTHER) };
+            let note = |at_ms| Note { at_ms, what: NotedEvent::Moved(OTHER) };
             Record::Story { number, n_dropped, notes: (0..n_notes).map(note).collect() }
         }),
         (number.clone(), instance.clone()).prop_map(|(n, instance)| ended(n, instance, "123")),
@@ -272,7 +272,7 @@ fn written_anew(book: &mut Book) -> Book {
     again
 }
 
-fn stories(book: &Book) -> Vec<(u64, (&[Note], u32))> {
+fn histories(book: &Book) -> Vec<(u64, (&[Note], u32))> {
     book.tasks_from(0).map(|(number, task)| (number, task.notes())).collect()
 }
 
@@ -310,6 +310,6 @@ proptest! {
 
         let again = written_anew(&mut book);
         prop_assert_eq!(facts(&again), facts(&book));
-        prop_assert_eq!(stories(&again), stories(&book));
+        prop_assert_eq!(histories(&again), histories(&book));
     }
 }

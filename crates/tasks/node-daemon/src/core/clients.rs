@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use task_api::{Answer, Request, TALK_VERSION, TaskFilter, TaskRange, TaskState, TaskStatus};
+use task_api::{Answer, PROTOCOL_VERSION, Request, TaskFilter, TaskRange, TaskState, TaskStatus};
 
 use super::gather::Gathering;
 use super::relay::Relaying;
@@ -89,11 +89,11 @@ impl Core {
 
     fn on_request(&mut self, asker: Asker, request: Request, at: &mut At<'_>) {
         let answer = match request {
-            Request::Hello { version: TALK_VERSION } => {
-                Ok(Answer::Hello { version: TALK_VERSION, node: self.options.name.clone() })
+            Request::Hello { version: PROTOCOL_VERSION } => {
+                Ok(Answer::Hello { version: PROTOCOL_VERSION, node: self.options.name.clone() })
             }
             Request::Hello { version } => Err(format!(
-                "the daemon speaks version {TALK_VERSION}, and not {version}: use the same Sintonia"
+                "the daemon speaks version {PROTOCOL_VERSION}, and not {version}: use the same Sintonia"
             )),
             Request::Submit { submission } => self.take_submission(&submission, at),
             Request::Wait { tasks, with_output } => match self.known(&tasks) {
@@ -169,7 +169,8 @@ impl Core {
         let mut tasks = Vec::<TaskStatus>::new();
         let is_all =
             matches!(filter.state, None | Some(TaskState::Ended)) && filter.title.is_none();
-        let past = (after == 0 && is_all).then(|| self.book.past().brief(first, last, N_TASKS_MAX));
+        let past =
+            (after == 0 && is_all).then(|| self.book.archive().summary(first, last, N_TASKS_MAX));
         let past = past.filter(|past| 0 < past.n_tasks);
         let mut looked_at = None;
         for (n_looked_at, (number, task)) in self.book.tasks_from(first).enumerate() {

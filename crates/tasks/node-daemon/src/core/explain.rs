@@ -1,11 +1,11 @@
 //! Explanations of a task's state.
 
 use balancing_policies::Standing;
-use task_api::{Answer, Explanation, Outcome, Presence, Step, TaskState, What};
+use task_api::{Answer, Explanation, Outcome, Presence, Step, TaskEvent, TaskState};
 
 use super::Core;
 use super::words::Now;
-use crate::book::{Note, Noted, Task};
+use crate::book::{Note, NotedEvent, Task};
 
 /// Most tasks that are examined to count those that wait before another one.
 const N_COUNTED_MAX: usize = 100_000;
@@ -14,7 +14,7 @@ impl Core {
     pub(super) fn explain(&self, number: u64, now: Now) -> Result<Answer, String> {
         let Some(task) = self.book.task(number) else {
             let home = &self.options.name;
-            return Err(match self.book.past().outcome(number) {
+            return Err(match self.book.archive().outcome(number) {
                 Some(outcome) => format!(
                     "`{home}.{number}` ended long ago ({outcome}), and no more is kept of it"
                 ),
@@ -22,12 +22,12 @@ impl Core {
             });
         };
         let (notes, n_dropped_steps) = task.notes();
-        let mut steps = vec![Step { at_ms: task.submitted_ms(), what: What::Submitted }];
+        let mut steps = vec![Step { at_ms: task.submitted_ms(), what: TaskEvent::Submitted }];
         steps.extend(notes.iter().map(|note| self.step(note)));
         if let (Some(at_ms), Some(outcome), Some(node)) =
             (task.ended_ms(), task.outcome(), task.node())
         {
-            let what = What::Ended { on: self.name_of(node), outcome: outcome.to_string() };
+            let what = TaskEvent::Ended { on: self.name_of(node), outcome: outcome.to_string() };
             steps.push(Step { at_ms, what });
         }
         let explanation = Box::new(Explanation {
@@ -42,13 +42,13 @@ impl Core {
 
     fn step(&self, note: &Note) -> Step {
         let what = match &note.what {
-            Noted::Offered(to) => What::Offered { to: self.name_of(*to) },
-            Noted::Moved(to) => What::Moved { to: self.name_of(*to) },
-            Noted::Started(on) => What::Started { on: self.name_of(*on) },
-            Noted::CancelWished => What::CancelWished,
-            Noted::Back(reason) => {
+            NotedEvent::Offered(to) => TaskEvent::Offered { to: self.name_of(*to) },
+            NotedEvent::Moved(to) => TaskEvent::Moved { to: self.name_of(*to) },
+            NotedEvent::Started(on) => TaskEvent::Started { on: self.name_of(*on) },
+            NotedEvent::CancelWished => TaskEvent::CancelWished,
+            NotedEvent::Back(reason) => {
                 let node = reason.node().map(|node| self.name_of(node));
-                What::Back { because: reason.sentence(node.as_deref().unwrap_or("")) }
+                TaskEvent::Back { because: reason.sentence(node.as_deref().unwrap_or("")) }
             }
         };
         Step { at_ms: note.at_ms, what }

@@ -1,7 +1,7 @@
 //! Status of tasks and nodes, as users see it.
 
 use balancing_policies::LoadState;
-use task_api::{Counts, EndedTask, LoadWord, NodeStatus, Presence, TaskName, TaskStatus};
+use task_api::{Counts, EndedTask, NodeLoadState, NodeStatus, Presence, TaskName, TaskStatus};
 
 use super::Core;
 use super::words::{Member, Now};
@@ -50,7 +50,7 @@ impl Core {
             instance: 0,
             started_ms: None,
             ended_ms: 0,
-            outcome: self.book.past().outcome(number)?,
+            outcome: self.book.archive().outcome(number)?,
             output: None,
             is_brief: true,
         })
@@ -67,9 +67,9 @@ impl Core {
             n_cores: self.options.measurement.n_cores,
             speed: self.options.measurement.speed,
             load: Some(match standing.state {
-                LoadState::Receiver => LoadWord::Receiver,
-                LoadState::Neutral => LoadWord::Neutral,
-                LoadState::Sender => LoadWord::Sender,
+                LoadState::Receiver => NodeLoadState::Receiver,
+                LoadState::Neutral => NodeLoadState::Neutral,
+                LoadState::Sender => NodeLoadState::Sender,
             }),
             index: standing.index,
             policy: Some(standing.policy),
@@ -106,6 +106,6 @@ pub(super) fn of_member(member: &Member) -> NodeStatus {
         counts: Counts::default(),
         uptime_ms: 0,
         troubles: Vec::new(),
-        kept: task_api::Kept::default(),
+        kept: task_api::Retention::default(),
     }
 }

@@ -127,7 +127,7 @@ impl Core {
                 n_open += 1;
             }
         }
-        let past = self.book.past().runs(first, last).map(|run| (run.first, run.last));
+        let past = self.book.archive().runs(first, last).map(|run| (run.first, run.last));
         let past = past.collect::<VecDeque<_>>();
         let n_of = |(first, last): &(u64, u64)| (last - first).saturating_add(1);
         let n_past = past.iter().map(n_of).fold(0, u64::saturating_add);

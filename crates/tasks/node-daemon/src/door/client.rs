@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use task_api::{Answer, Request, TALK_VERSION};
+use task_api::{Answer, PROTOCOL_VERSION, Request};
 
 use super::{
     ANSWER_BYTES_MAX, ClientError, REQUEST_BYTES_MAX, SOCKET,
@@ -30,8 +30,8 @@ impl Client {
         let stream = UnixStream::connect(&socket)
             .map_err(|source| ClientError::NoDaemon { socket, source })?;
         let mut client = Self { stream, node: String::new() };
-        match client.ask(&Request::Hello { version: TALK_VERSION })? {
-            Answer::Hello { version: TALK_VERSION, node } => Ok(Self { node, ..client }),
+        match client.ask(&Request::Hello { version: PROTOCOL_VERSION })? {
+            Answer::Hello { version: PROTOCOL_VERSION, node } => Ok(Self { node, ..client }),
             Answer::Refused { sentence } => Err(ClientError::Refused { sentence }),
             _ => Err(ClientError::Version),
         }

@@ -11,7 +11,7 @@ use std::{
 use node_daemon::door::{
     Client, ClientError, Door, DoorError, DoorEvent, DoorOptions, REQUEST_BYTES_MAX,
 };
-use task_api::{Answer, Request, TALK_VERSION};
+use task_api::{Answer, PROTOCOL_VERSION, Request};
 
 /// Longest wait; nothing here takes as long.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -34,7 +34,7 @@ fn daemon(state: &Path, options: DoorOptions) -> Result<Daemon, DoorError> {
             match event {
                 DoorEvent::Asked { client, request: Request::Hello { .. } } => {
                     let node = "alpha".to_owned();
-                    door.answer(client, Answer::Hello { version: TALK_VERSION, node });
+                    door.answer(client, Answer::Hello { version: PROTOCOL_VERSION, node });
                 }
                 DoorEvent::Asked { client, .. } => {
                     door.answer(client, Answer::Nodes { nodes: Vec::new() });

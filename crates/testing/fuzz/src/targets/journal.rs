@@ -42,7 +42,7 @@ fn check(entries: Vec<Entry>) {
     });
     assert!(contents.is_ok_and(|contents| contents.tail.is_none()), "all of it is read");
     let facts = |book: &Book| {
-        (book.next_number(), book.n_open(), book.n_queued(), book.n_doubted(), book.past().clone())
+        (book.next_number(), book.n_open(), book.n_queued(), book.n_doubted(), book.archive().clone())
     };
     assert_eq!(facts(&again), facts(&book));
 }

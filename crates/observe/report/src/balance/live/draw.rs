@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
-use task_api::{LoadWord, NodeStatus, Presence, TaskState, TaskStatus};
+use task_api::{NodeLoadState, NodeStatus, Presence, TaskState, TaskStatus};
 
 /// Minimum size of the terminal, in columns and lines.
 const MINIMUM: (u16, u16) = (60, 12);
@@ -147,8 +147,8 @@ fn state_color(node: &NodeStatus) -> Color {
     match (node.presence, node.load) {
         (Presence::Silent, _) => Color::Red,
         (Presence::Stopping | Presence::Left, _) => Color::Magenta,
-        (Presence::Up, Some(LoadWord::Receiver)) => Color::Green,
-        (Presence::Up, Some(LoadWord::Sender)) => Color::Yellow,
+        (Presence::Up, Some(NodeLoadState::Receiver)) => Color::Green,
+        (Presence::Up, Some(NodeLoadState::Sender)) => Color::Yellow,
         (Presence::Up, _) => Color::Blue,
     }
 }

@@ -4,7 +4,7 @@ use proptest::{collection::vec, prelude::*};
 use task_api::{Outcome, Output, Text};
 
 use super::*;
-use crate::book::{EndRecord, Note, Noted, Reason};
+use crate::book::{EndRecord, Note, NotedEvent, Reason};
 use crate::core::words::{NodeId, SharedWork};
 
 fn record() -> impl Strategy<Value = Record> {
@@ -34,7 +34,7 @@ fn record() -> impl Strategy<Value = Record> {
         (any::<u64>(), any::<u32>(), any::<u64>())
             .prop_map(|(number, instance, at_ms)| { Record::Started { number, instance, at_ms } }),
         (any::<u64>(), vec(any::<u64>(), 0..9)).prop_map(|(number, times)| {
-            let note = |at_ms| Note { at_ms, what: Noted::Started(NodeId(9)) };
+            let note = |at_ms| Note { at_ms, what: NotedEvent::Started(NodeId(9)) };
             Record::Story { number, n_dropped: 2, notes: times.into_iter().map(note).collect() }
         }),
     ]

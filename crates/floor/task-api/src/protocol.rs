@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    EndedTask, Explanation, NodeStatus, Past, Submission, TaskName, TaskRange, TaskState,
+    EndedTask, Explanation, NodeStatus, OutcomeSummary, Submission, TaskName, TaskRange, TaskState,
     TaskStatus,
 };
 
 /// Version of these messages; a daemon refuses clients of another version.
-pub const TALK_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 1;
 
 /// Request of a client. The client waits for the last [`Answer`] before it sends its next request, except for
 /// [`Request::More`].
@@ -17,7 +17,7 @@ pub const TALK_VERSION: u32 = 1;
 pub enum Request {
     /// Opens the connection. Answered by [`Answer::Hello`].
     Hello {
-        /// [`TALK_VERSION`] of the client.
+        /// [`PROTOCOL_VERSION`] of the client.
         version: u32,
     },
     /// Submits tasks. Answered by [`Answer::Submitted`] when they are on disk.
@@ -94,7 +94,7 @@ pub struct TaskFilter {
 pub enum Answer {
     /// Answer to [`Request::Hello`].
     Hello {
-        /// [`TALK_VERSION`] of the daemon.
+        /// [`PROTOCOL_VERSION`] of the daemon.
         version: u32,
         /// The node's name.
         node: String,
@@ -120,7 +120,7 @@ pub enum Answer {
         /// In the first answer: tasks of which only the outcome is kept, where the request asked for a whole
         /// range or all tasks, in any state or ended.
         #[serde(default)]
-        past: Option<Past>,
+        past: Option<OutcomeSummary>,
     },
     /// Status of the nodes, by name.
     Nodes {

@@ -7,7 +7,7 @@ use crate::{NodeStatus, TaskStatus};
 /// Event in the life of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
-pub enum What {
+pub enum TaskEvent {
     /// The task was submitted and is on disk.
     Submitted,
     /// The task was offered to a node.
@@ -55,7 +55,7 @@ pub struct Step {
     pub at_ms: u64,
     /// The event.
     #[serde(flatten)]
-    pub what: What,
+    pub what: TaskEvent,
 }
 
 /// Explanation of a task's present state.
@@ -73,7 +73,7 @@ pub struct Explanation {
     pub home: NodeStatus,
 }
 
-impl std::fmt::Display for What {
+impl std::fmt::Display for TaskEvent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Submitted => f.write_str("submitted"),
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_step_is_one_flat_object() {
-        let step = Step { at_ms: 7, what: What::Moved { to: "beta".to_owned() } };
+        let step = Step { at_ms: 7, what: TaskEvent::Moved { to: "beta".to_owned() } };
         let json = r#"{"at_ms":7,"what":"moved","to":"beta"}"#;
         assert_eq!(serde_json::to_string(&step).unwrap(), json);
         assert_eq!(serde_json::from_str::<Step>(json).unwrap(), step);

@@ -6,7 +6,7 @@ use crate::Outcome;
 
 /// Tasks with consecutive numbers and the same outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EndedRun {
+pub struct OutcomeRange {
     /// Number of the first task.
     pub first: u64,
     /// Number of the last task.
@@ -26,18 +26,18 @@ pub struct OutcomeCount {
 
 /// Tasks that ended so long ago that only their outcome is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Past {
+pub struct OutcomeSummary {
     /// Number of these tasks.
     pub n_tasks: u64,
     /// Number of these tasks by outcome.
     pub outcomes: Vec<OutcomeCount>,
     /// The tasks themselves, as far as they are kept and fit into an answer: the latest ones.
-    pub runs: Vec<EndedRun>,
+    pub runs: Vec<OutcomeRange>,
 }
 
 /// Ended tasks that a node keeps, and what it has dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct Retention {
     /// Ended tasks that are kept one by one.
     pub n_tasks: u64,
     /// Most ended tasks that are kept one by one.
@@ -54,7 +54,7 @@ pub struct Kept {
     pub output_bytes_dropped: u64,
 }
 
-impl Past {
+impl OutcomeSummary {
     /// Describes for users how many tasks had which outcome.
     #[must_use]
     pub fn sentence(&self) -> String {
@@ -66,7 +66,7 @@ impl Past {
     }
 }
 
-impl Kept {
+impl Retention {
     /// Describes for users what was dropped and which option keeps more; `None` where nothing was dropped.
     #[must_use]
     pub fn sentence(&self, node: &str) -> Option<String> {
@@ -96,9 +96,9 @@ mod tests {
 
     #[test]
     fn what_was_dropped_is_said_with_where_to_set_it() {
-        let kept = Kept { n_tasks_max: 5, output_bytes_max: 99, ..Kept::default() };
+        let kept = Retention { n_tasks_max: 5, output_bytes_max: 99, ..Retention::default() };
         assert_eq!(kept.sentence("alpha"), None);
-        let kept = Kept { n_brief: 7, n_outputs_dropped: 2, output_bytes_dropped: 30, ..kept };
+        let kept = Retention { n_brief: 7, n_outputs_dropped: 2, output_bytes_dropped: 30, ..kept };
         let said = kept.sentence("alpha").unwrap();
         assert!(said.starts_with("`alpha`: of 7 ended tasks it keeps only how"), "{said}");
         assert!(said.contains("--keep-tasks`, now 5") && said.contains("2 tasks wrote, 30 bytes"));
@@ -107,9 +107,9 @@ mod tests {
     #[test]
     fn the_past_is_a_list_of_counts() {
         let count = |outcome, n_tasks| OutcomeCount { outcome, n_tasks };
-        let why = Outcome::NotStarted("why is no longer kept".to_owned());
+        let why = Outcome::NotStarted("the reason is no longer kept".to_owned());
         let outcomes = vec![count(Outcome::Exit(0), 9), count(Outcome::Canceled, 2), count(why, 1)];
-        let past = Past { n_tasks: 12, outcomes, runs: Vec::new() };
+        let past = OutcomeSummary { n_tasks: 12, outcomes, runs: Vec::new() };
         assert_eq!(past.sentence(), "9 exit 0, 2 canceled, 1 not started");
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use task_api::{EndedRun, Outcome, OutcomeCount};
+use task_api::{Outcome, OutcomeCount, OutcomeRange};
 
 use super::Record;
 
@@ -15,7 +15,7 @@ const N_RUNS_AT_ONCE: usize = 500;
 
 /// Outcome without its sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Brief {
+pub enum OutcomeKind {
     /// Exited by itself, with this code.
     Exit(i32),
     /// Killed by this signal, which the daemon did not send.
@@ -30,27 +30,27 @@ pub enum Brief {
 
 /// Tasks with consecutive numbers and the same outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PastRun {
+pub struct ArchivedRange {
     /// Number of the first task.
     pub first: u64,
     /// Number of the last task.
     pub last: u64,
     /// Outcome of all of them.
-    pub brief: Brief,
+    pub brief: OutcomeKind,
 }
 
 /// Summary of tasks that ended long ago.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Past {
+pub struct OutcomeArchive {
     /// Ranges by their first numbers: last number, and outcome.
-    runs: BTreeMap<u64, (u64, Brief)>,
+    runs: BTreeMap<u64, (u64, OutcomeKind)>,
     /// Counts of tasks that are in no range.
-    counts: BTreeMap<Brief, u64>,
+    counts: BTreeMap<OutcomeKind, u64>,
     n_outputs_dropped: u64,
     output_bytes_dropped: u64,
 }
 
-impl Brief {
+impl OutcomeKind {
     /// Shortens an outcome.
     #[must_use]
     pub fn of(outcome: &Outcome) -> Self {
@@ -70,19 +70,19 @@ impl Brief {
             Self::Exit(code) => Outcome::Exit(code),
             Self::Signal(signal) => Outcome::Signal(signal),
             Self::Canceled => Outcome::Canceled,
-            Self::NotStarted => Outcome::NotStarted("why is no longer kept".to_owned()),
+            Self::NotStarted => Outcome::NotStarted("the reason is no longer kept".to_owned()),
             Self::Lost => Outcome::Lost,
         }
     }
 }
 
-impl PastRun {
+impl ArchivedRange {
     fn n_tasks(self) -> u64 {
         (self.last - self.first).saturating_add(1)
     }
 }
 
-impl Past {
+impl OutcomeArchive {
     /// Outcome of a task, if it is known.
     #[must_use]
     pub fn outcome(&self, number: u64) -> Option<Outcome> {
@@ -91,11 +91,11 @@ impl Past {
     }
 
     /// Ranges of tasks with the same outcome, cut to these numbers.
-    pub fn runs(&self, first: u64, last: u64) -> impl DoubleEndedIterator<Item = PastRun> {
+    pub fn runs(&self, first: u64, last: u64) -> impl DoubleEndedIterator<Item = ArchivedRange> {
         let before = self.runs.range(..first).next_back().filter(|(_, (end, _))| first <= *end);
         let begin = before.map_or(first, |(begin, _)| *begin);
         let runs = self.runs.range(begin..=last.max(begin));
-        runs.map(move |(begin, (end, brief))| PastRun {
+        runs.map(move |(begin, (end, brief))| ArchivedRange {
             first: first.max(*begin),
             last: last.min(*end),
             brief: *brief,
@@ -106,7 +106,7 @@ impl Past {
     /// Number of these tasks by outcome, with the last `n_runs_max` ranges of them. Tasks of which only counts are
     /// kept are included only where all tasks are asked for.
     #[must_use]
-    pub fn brief(&self, first: u64, last: u64, n_runs_max: usize) -> task_api::Past {
+    pub fn summary(&self, first: u64, last: u64, n_runs_max: usize) -> task_api::OutcomeSummary {
         let is_all = first <= 1 && last == u64::MAX;
         let mut counts = if is_all { self.counts.clone() } else { BTreeMap::new() };
         for run in self.runs(first, last) {
@@ -114,13 +114,15 @@ impl Past {
         }
         let mut runs = self.runs(first, last).rev().take(n_runs_max).collect::<Vec<_>>();
         runs.reverse();
-        let run = |run: PastRun| {
-            let PastRun { first, last, brief } = run;
-            EndedRun { first, last, outcome: brief.outcome() }
+        let run = |run: ArchivedRange| {
+            let ArchivedRange { first, last, brief } = run;
+            OutcomeRange { first, last, outcome: brief.outcome() }
         };
-        let count =
-            |(brief, n_tasks): (Brief, u64)| OutcomeCount { outcome: brief.outcome(), n_tasks };
-        task_api::Past {
+        let count = |(brief, n_tasks): (OutcomeKind, u64)| OutcomeCount {
+            outcome: brief.outcome(),
+            n_tasks,
+        };
+        task_api::OutcomeSummary {
             n_tasks: counts.values().sum(),
             outcomes: counts.into_iter().map(count).collect(),
             runs: runs.into_iter().map(run).collect(),
@@ -130,7 +132,10 @@ impl Past {
     /// Number of tasks in the summary.
     #[must_use]
     pub fn n_tasks(&self) -> u64 {
-        self.runs(0, u64::MAX).map(PastRun::n_tasks).chain(self.counts.values().copied()).sum()
+        self.runs(0, u64::MAX)
+            .map(ArchivedRange::n_tasks)
+            .chain(self.counts.values().copied())
+            .sum()
     }
 
     /// Number of tasks whose output was dropped, and its bytes.
@@ -145,8 +150,8 @@ impl Past {
     }
 
     /// Adds a range and joins it with neighbors of the same outcome; a range that overlaps a known one is ignored.
-    pub(super) fn add(&mut self, run: PastRun) {
-        let PastRun { mut first, mut last, brief } = run;
+    pub(super) fn add(&mut self, run: ArchivedRange) {
+        let ArchivedRange { mut first, mut last, brief } = run;
         if last < first || self.runs(first, last).next().is_some() {
             return;
         }
@@ -167,11 +172,11 @@ impl Past {
         while N_RUNS_MAX < self.runs.len()
             && let Some((first, (last, brief))) = self.runs.pop_first()
         {
-            self.count(brief, PastRun { first, last, brief }.n_tasks());
+            self.count(brief, ArchivedRange { first, last, brief }.n_tasks());
         }
     }
 
-    pub(super) fn count(&mut self, brief: Brief, n_tasks: u64) {
+    pub(super) fn count(&mut self, brief: OutcomeKind, n_tasks: u64) {
         let count = self.counts.entry(brief).or_default();
         *count = count.saturating_add(n_tasks);
     }
@@ -192,10 +197,10 @@ impl Past {
 mod tests {
     use super::*;
 
-    fn past(runs: &[(u64, u64, i32)]) -> Past {
-        let mut past = Past::default();
+    fn past(runs: &[(u64, u64, i32)]) -> OutcomeArchive {
+        let mut past = OutcomeArchive::default();
         for &(first, last, code) in runs {
-            past.add(PastRun { first, last, brief: Brief::Exit(code) });
+            past.add(ArchivedRange { first, last, brief: OutcomeKind::Exit(code) });
         }
         past
     }
@@ -204,7 +209,7 @@ mod tests {
     fn check(runs: &[(u64, u64, i32)], expected: &[(u64, u64, i32)]) {
         let past = past(runs);
         let found = past.runs(0, u64::MAX).map(|run| (run.first, run.last, run.brief));
-        let expected = expected.iter().map(|it| (it.0, it.1, Brief::Exit(it.2)));
+        let expected = expected.iter().map(|it| (it.0, it.1, OutcomeKind::Exit(it.2)));
         assert!(found.eq(expected), "{past:?}");
     }
 
@@ -223,7 +228,7 @@ mod tests {
         assert_eq!(found, [(4, 5), (6, 9), (20, 21)]);
         assert_eq!(past.runs(10, 19).count(), 0);
         assert_eq!((past.outcome(7), past.outcome(10)), (Some(Outcome::Exit(2)), None));
-        let brief = past.brief(1, 25, 1);
+        let brief = past.summary(1, 25, 1);
         assert_eq!((brief.n_tasks, brief.outcomes.len(), brief.runs.len()), (15, 2, 1));
         assert_eq!(past.n_tasks(), 19);
     }
@@ -231,12 +236,12 @@ mod tests {
     /// Fault: the kept outcomes had a bound, and beyond it nothing was known of tasks.
     #[test]
     fn where_all_end_differently_they_are_still_counted() {
-        let mut past = Past::default();
+        let mut past = OutcomeArchive::default();
         for number in 1..=N_RUNS_MAX as u64 + 1000 {
-            let brief = if number % 2 == 0 { Brief::Exit(0) } else { Brief::Canceled };
-            past.add(PastRun { first: number, last: number, brief });
+            let brief = if number % 2 == 0 { OutcomeKind::Exit(0) } else { OutcomeKind::Canceled };
+            past.add(ArchivedRange { first: number, last: number, brief });
         }
         assert_eq!((past.runs.len(), past.n_tasks()), (N_RUNS_MAX, N_RUNS_MAX as u64 + 1000));
-        assert_eq!(past.counts[&Brief::Canceled], 500);
+        assert_eq!(past.counts[&OutcomeKind::Canceled], 500);
     }
 }
