@@ -5,10 +5,10 @@
 //! messages.
 
 use crate::LoadState;
-use crate::asking::SenderRule;
+use crate::call_context::CallContext;
 use crate::period::Period;
 use crate::rule::{Initiative, Parameters, RuleSpec};
-use crate::turn::Turn;
+use crate::sender_initiated::SenderRule;
 
 pub(crate) static SPEC: RuleSpec = RuleSpec {
     name: "adaptive",
@@ -30,31 +30,31 @@ struct Adaptive {
 }
 
 impl SenderRule for Adaptive {
-    fn begin(&mut self, turn: &mut Turn<'_>) {
-        self.period.begin(turn, self.min_ms);
+    fn begin(&mut self, call: &mut CallContext<'_>) {
+        self.period.begin(call, self.min_ms);
     }
 
     /// Schedules an early announcement.
-    fn on_change(&mut self, turn: &mut Turn<'_>) {
-        let (new, old) = (turn.node.state, turn.node.previous);
+    fn on_change(&mut self, call: &mut CallContext<'_>) {
+        let (new, old) = (call.node.state, call.node.previous);
         if (new == LoadState::Receiver) == (old == LoadState::Receiver) {
             return;
         }
         self.period.ms = self.min_ms;
-        let soon = self.period.told.plus_ms(self.min_ms.into()).max(turn.now);
+        let soon = self.period.told.plus_ms(self.min_ms.into()).max(call.now);
         if !self.period.is_due_before(soon) {
-            self.period.set(turn, soon);
+            self.period.set(call, soon);
         }
     }
 
-    fn on_period(&mut self, turn: &mut Turn<'_>, number: u32) {
+    fn on_period(&mut self, call: &mut CallContext<'_>, number: u32) {
         if !self.period.is_now(number) {
             return;
         }
-        self.period.tell(turn);
+        self.period.tell(call);
         let wait_ms = self.period.ms;
         self.period.ms = wait_ms.saturating_mul(2).min(self.max_ms);
-        self.period.set(turn, turn.now.plus_ms(wait_ms.into()));
+        self.period.set(call, call.now.plus_ms(wait_ms.into()));
     }
 
     fn is_eager(&self) -> bool {

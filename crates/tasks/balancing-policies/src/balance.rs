@@ -1,12 +1,12 @@
 //! State machine of one node: takes measurements, messages and timers, and returns actions.
 
-use crate::asking::{Asking, Request};
-use crate::domain::Circle;
+use crate::call_context::{CallContext, Node};
+use crate::domain::DomainMembers;
 use crate::operation::Accepted;
-use crate::pulling::{Grant, Pulling};
-use crate::turn::{Node, Turn};
+use crate::receiver_initiated::{Grant, ReceiverInitiated};
+use crate::sender_initiated::{Request, SenderInitiated};
 use crate::{Action, Counts, LoadState, Members, Message, Moment, NodeId, NodeLoad, Policy, Timer};
-use crate::{rule::Initiative, standing::Standing};
+use crate::{rule::Initiative, snapshot::BalanceSnapshot};
 use std::sync::Arc;
 
 /// Balancing of one node.
@@ -16,32 +16,36 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Balance {
     node: Node,
-    side: Side,
+    exchange: Exchange,
 }
 
 /// Side that begins an exchange: the node with tasks or the node with room.
 #[derive(Debug)]
-enum Side {
-    Asking(Asking),
-    Pulling(Pulling),
+enum Exchange {
+    SenderInitiated(SenderInitiated),
+    ReceiverInitiated(ReceiverInitiated),
 }
 
 impl Balance {
     /// A node that knows no other yet. Nodes may share a seed: their ids make them draw different numbers.
     pub fn new(me: NodeId, policy: Policy, seed: u64) -> Self {
         let numbers = policy.rule.numbers();
-        let side = match policy.rule.initiative() {
-            Initiative::Sender(make) => Side::Asking(Asking::new(make(numbers))),
-            Initiative::Receiver(make) => Side::Pulling(Pulling::new(make(numbers))),
+        let exchange = match policy.rule.initiative() {
+            Initiative::Sender(make) => {
+                Exchange::SenderInitiated(SenderInitiated::new(make(numbers)))
+            }
+            Initiative::Receiver(make) => {
+                Exchange::ReceiverInitiated(ReceiverInitiated::new(make(numbers)))
+            }
         };
-        Self { node: Node::new(me, policy, seed), side }
+        Self { node: Node::new(me, policy, seed), exchange }
     }
 
     /// Sets the members of the cluster, this node among them; called again when they change.
     ///
     /// A node whose incarnation has grown is treated as new. A node that is not among its members does nothing.
     pub fn on_peers(&mut self, now: Moment, members: &Arc<Members>, out: &mut Vec<Action>) {
-        let before = self.node.circle.members();
+        let before = self.node.domain_members.members();
         let is_anew = |peer: &&crate::Peer| {
             before.peer(peer.id).is_some_and(|old| old.incarnation != peer.incarnation)
         };
@@ -50,12 +54,13 @@ impl Balance {
         for peer in &anew {
             self.on_lost(*peer);
         }
-        let circle = Circle::new(self.node.policy.domain, self.node.me, Arc::clone(members));
-        let before = std::mem::replace(&mut self.node.circle, circle);
-        let turn = &mut Turn { node: &mut self.node, now, out };
-        match &mut self.side {
-            Side::Asking(asking) => asking.on_peers(turn, &before),
-            Side::Pulling(pulling) => pulling.on_peers(turn),
+        let domain_members =
+            DomainMembers::new(self.node.policy.domain, self.node.me, Arc::clone(members));
+        let before = std::mem::replace(&mut self.node.domain_members, domain_members);
+        let call = &mut CallContext { node: &mut self.node, now, out };
+        match &mut self.exchange {
+            Exchange::SenderInitiated(rule) => rule.on_peers(call, &before),
+            Exchange::ReceiverInitiated(rule) => rule.on_peers(call),
         }
         for peer in anew {
             self.on_reached(now, peer, out);
@@ -66,10 +71,10 @@ impl Balance {
     ///
     /// A driver first starts tasks, up to [`Self::n_slots`], and then measures: what is still queued waits.
     pub fn on_measurement(&mut self, now: Moment, load: NodeLoad, out: &mut Vec<Action>) {
-        let turn = &mut Turn { node: &mut self.node, now, out };
-        match &mut self.side {
-            Side::Asking(asking) => asking.on_measurement(turn, load),
-            Side::Pulling(pulling) => pulling.on_measurement(turn, load),
+        let call = &mut CallContext { node: &mut self.node, now, out };
+        match &mut self.exchange {
+            Exchange::SenderInitiated(rule) => rule.on_measurement(call, load),
+            Exchange::ReceiverInitiated(rule) => rule.on_measurement(call, load),
         }
     }
 
@@ -81,30 +86,34 @@ impl Balance {
         message: Message,
         out: &mut Vec<Action>,
     ) {
-        let is_member = self.node.circle.members().position(from).is_some();
+        let is_member = self.node.domain_members.members().position(from).is_some();
         if !is_member || from == self.node.me {
             return;
         }
-        let turn = &mut Turn { node: &mut self.node, now, out };
+        let call = &mut CallContext { node: &mut self.node, now, out };
         match message {
             Message::AskState { operation } => {
-                let state = turn.node.state;
-                turn.send(from, Message::StateIs { operation, state });
+                let state = call.node.state;
+                call.send(from, Message::StateIs { operation, state });
             }
-            Message::Release { operation } => turn.node.promises.release(from, operation),
-            _ => match &mut self.side {
-                Side::Asking(asking) => tell_asking(asking, turn, from, message),
-                Side::Pulling(pulling) => tell_pulling(pulling, turn, from, message),
+            Message::Release { operation } => call.node.promises.release(from, operation),
+            _ => match &mut self.exchange {
+                Exchange::SenderInitiated(rule) => {
+                    pass_to_sender_initiated(rule, call, from, message);
+                }
+                Exchange::ReceiverInitiated(rule) => {
+                    pass_to_receiver_initiated(rule, call, from, message);
+                }
             },
         }
     }
 
     /// Handles a timer whose moment has come.
     pub fn on_timer(&mut self, now: Moment, timer: Timer, out: &mut Vec<Action>) {
-        let turn = &mut Turn { node: &mut self.node, now, out };
-        match &mut self.side {
-            Side::Asking(asking) => asking.on_timer(turn, timer.kind, timer.number),
-            Side::Pulling(pulling) => pulling.on_timer(turn, timer.kind, timer.number),
+        let call = &mut CallContext { node: &mut self.node, now, out };
+        match &mut self.exchange {
+            Exchange::SenderInitiated(rule) => rule.on_timer(call, timer.kind, timer.number),
+            Exchange::ReceiverInitiated(rule) => rule.on_timer(call, timer.kind, timer.number),
         }
     }
 
@@ -122,36 +131,36 @@ impl Balance {
         if n_back == 0 {
             return;
         }
-        let turn = &mut Turn { node: &mut self.node, now, out };
-        match &mut self.side {
-            Side::Asking(asking) => asking.on_lost(to),
-            Side::Pulling(pulling) => pulling.on_came_back(turn, to),
+        let call = &mut CallContext { node: &mut self.node, now, out };
+        match &mut self.exchange {
+            Exchange::SenderInitiated(rule) => rule.on_lost(to),
+            Exchange::ReceiverInitiated(rule) => rule.on_came_back(call, to),
         }
     }
 
     /// Notes that tasks of another node have arrived. A measurement follows.
     pub fn on_received(&mut self, from: NodeId) {
         let was_promised = self.node.promises.keep(from);
-        if let (false, Side::Pulling(pulling)) = (was_promised, &mut self.side) {
-            pulling.on_early(from);
+        if let (false, Exchange::ReceiverInitiated(rule)) = (was_promised, &mut self.exchange) {
+            rule.on_early(from);
         }
     }
 
     /// Notes that a node cannot be reached at present: nothing is expected of it.
     pub fn on_lost(&mut self, peer: NodeId) {
         self.node.promises.forget(peer);
-        match &mut self.side {
-            Side::Asking(asking) => asking.on_lost(peer),
-            Side::Pulling(pulling) => pulling.on_lost(peer),
+        match &mut self.exchange {
+            Exchange::SenderInitiated(rule) => rule.on_lost(peer),
+            Exchange::ReceiverInitiated(rule) => rule.on_lost(peer),
         }
     }
 
     /// Notes that a node can be reached, for the first time or again, and tells it what it may have missed.
     pub fn on_reached(&mut self, now: Moment, peer: NodeId, out: &mut Vec<Action>) {
-        let turn = &mut Turn { node: &mut self.node, now, out };
-        match &mut self.side {
-            Side::Asking(asking) => asking.on_reached(turn, peer),
-            Side::Pulling(pulling) => pulling.on_reached(turn, peer),
+        let call = &mut CallContext { node: &mut self.node, now, out };
+        match &mut self.exchange {
+            Exchange::SenderInitiated(rule) => rule.on_reached(call, peer),
+            Exchange::ReceiverInitiated(rule) => rule.on_reached(call, peer),
         }
     }
 
@@ -164,9 +173,9 @@ impl Balance {
     /// for tasks regularly, end them sooner. The driver may ask again at any time, and must do so after some
     /// seconds.
     pub fn n_kept(&self, now: Moment) -> u32 {
-        match &self.side {
-            Side::Asking(_) => 0,
-            Side::Pulling(pulling) => pulling.n_kept(&self.node, now),
+        match &self.exchange {
+            Exchange::SenderInitiated(_) => 0,
+            Exchange::ReceiverInitiated(rule) => rule.n_kept(&self.node, now),
         }
     }
 
@@ -186,13 +195,13 @@ impl Balance {
     }
 
     /// Snapshot of the node's state, for explanations to users.
-    pub fn standing(&self, now: Moment) -> Standing {
-        let ((known, n_known), (offers, n_offers), operation) = match &self.side {
-            Side::Asking(asking) => (asking.known(), (Vec::new(), 0), asking.under_way()),
-            Side::Pulling(pulling) => (pulling.known(), pulling.offers(), pulling.under_way()),
+    pub fn snapshot(&self, now: Moment) -> BalanceSnapshot {
+        let ((known, n_known), (offers, n_offers), operation) = match &self.exchange {
+            Exchange::SenderInitiated(rule) => (rule.known(), (Vec::new(), 0), rule.under_way()),
+            Exchange::ReceiverInitiated(rule) => (rule.known(), rule.offers(), rule.under_way()),
         };
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Standing {
+        BalanceSnapshot {
             policy: self.node.policy.to_string(),
             state: self.node.state,
             index: Some(self.node.index()).filter(|index| index.is_finite()),
@@ -210,36 +219,46 @@ impl Balance {
     }
 }
 
-fn tell_asking(asking: &mut Asking, turn: &mut Turn<'_>, from: NodeId, message: Message) {
+fn pass_to_sender_initiated(
+    rule: &mut SenderInitiated,
+    call: &mut CallContext<'_>,
+    from: NodeId,
+    message: Message,
+) {
     match message {
-        Message::State { new, old } => asking.on_state(turn, from, (new, old)),
-        Message::StateIs { operation, state } => asking.on_state_is(turn, from, (operation, state)),
+        Message::State { new, old } => rule.on_state(call, from, (new, old)),
+        Message::StateIs { operation, state } => rule.on_state_is(call, from, (operation, state)),
         Message::Request { operation, n_tasks, origin, n_hops } => {
-            asking.on_request(turn, from, Request { operation, n_tasks, origin, n_hops });
+            rule.on_request(call, from, Request { operation, n_tasks, origin, n_hops });
         }
         Message::Accept { operation, n_tasks_max, load_permille } => {
             let n_tasks_max = n_tasks_max.into();
-            asking.on_accept(turn, operation, Accepted { node: from, n_tasks_max, load_permille });
+            rule.on_accept(call, operation, Accepted { node: from, n_tasks_max, load_permille });
         }
-        Message::Reject { operation } => asking.on_reject(turn, operation),
-        Message::Pull { operation, .. } => turn.send(from, Message::Nothing { operation }),
+        Message::Reject { operation } => rule.on_reject(call, operation),
+        Message::Pull { operation, .. } => call.send(from, Message::Nothing { operation }),
         _ => {}
     }
 }
 
-fn tell_pulling(pulling: &mut Pulling, turn: &mut Turn<'_>, from: NodeId, message: Message) {
+fn pass_to_receiver_initiated(
+    rule: &mut ReceiverInitiated,
+    call: &mut CallContext<'_>,
+    from: NodeId,
+    message: Message,
+) {
     match message {
-        Message::Subscribe { n_queued } => pulling.on_subscribe(turn, from, n_queued),
-        Message::Probe => pulling.on_probe(turn, from),
+        Message::Subscribe { n_queued } => rule.on_subscribe(call, from, n_queued),
+        Message::Probe => rule.on_probe(call, from),
         Message::Pull { operation, n_tasks_max } => {
-            pulling.on_pull(turn, from, (operation, n_tasks_max));
+            rule.on_pull(call, from, (operation, n_tasks_max));
         }
         Message::Grant { operation, n_tasks, n_left } => {
-            pulling.on_grant(turn, from, Grant { operation, n_tasks, n_left });
+            rule.on_grant(call, from, Grant { operation, n_tasks, n_left });
         }
-        Message::Nothing { operation } => pulling.on_nothing(turn, from, operation),
+        Message::Nothing { operation } => rule.on_nothing(call, from, operation),
         Message::Request { operation, origin, .. } => {
-            turn.send(origin, Message::Reject { operation });
+            call.send(origin, Message::Reject { operation });
         }
         _ => {}
     }

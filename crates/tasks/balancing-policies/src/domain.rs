@@ -93,26 +93,26 @@ impl fmt::Display for Domain {
 
 /// Other nodes in a node's domain.
 #[derive(Clone, Debug)]
-pub(crate) struct Circle {
+pub(crate) struct DomainMembers {
     domain: Domain,
     members: Arc<Members>,
-    /// Position of the node itself; `None` where it is no member, and then the circle is empty.
+    /// Position of the node itself; `None` where it is no member, and then the set is empty.
     position: Option<usize>,
     /// Neighbors in overlapping domains; they are always the same.
     neighbors: Vec<NodeId>,
 }
 
-impl Circle {
+impl DomainMembers {
     pub(crate) fn new(domain: Domain, me: NodeId, members: Arc<Members>) -> Self {
         let position = members.position(me);
-        let mut circle = Self { domain, members, position, neighbors: Vec::new() };
+        let mut domain_members = Self { domain, members, position, neighbors: Vec::new() };
         if let (Domain::Overlapping { size, overlap }, Some(position)) = (domain, position) {
             let positions =
-                neighbors(size as usize, overlap as usize, position, circle.members.len());
-            circle.neighbors =
-                positions.into_iter().map(|at| circle.members.peers()[at].id).collect();
+                neighbors(size as usize, overlap as usize, position, domain_members.members.len());
+            domain_members.neighbors =
+                positions.into_iter().map(|at| domain_members.members.peers()[at].id).collect();
         }
-        circle
+        domain_members
     }
 
     pub(crate) fn members(&self) -> &Members {
@@ -146,7 +146,7 @@ impl Circle {
         }
     }
 
-    /// Returns whether messages may go to `id`: a member that is in the circle.
+    /// Returns whether messages may go to `id`: a member of the domain.
     pub(crate) fn reaches(&self, id: NodeId) -> bool {
         match (self.domain, self.position) {
             (_, None) => false,
@@ -209,25 +209,29 @@ mod tests {
     use super::*;
     use crate::Peer;
 
-    fn circle(domain: &str, me: u32, n: u32) -> Circle {
+    fn domain_members(domain: &str, me: u32, n: u32) -> DomainMembers {
         let peer = |id| Peer { id: NodeId(id), incarnation: 0, n_cores: 1, speed: 1.0 };
-        Circle::new(domain.parse().unwrap(), NodeId(me), Arc::new(Members::new((0..n).map(peer))))
+        DomainMembers::new(
+            domain.parse().unwrap(),
+            NodeId(me),
+            Arc::new(Members::new((0..n).map(peer))),
+        )
     }
 
-    fn told(circle: &Circle, seed: u64) -> Vec<u32> {
+    fn told(domain_members: &DomainMembers, seed: u64) -> Vec<u32> {
         let mut told = Vec::new();
-        circle.each(&mut Random::stream(seed, 0), |id| told.push(id.0));
+        domain_members.each(&mut Random::stream(seed, 0), |id| told.push(id.0));
         told.sort_unstable();
         told
     }
 
     #[track_caller]
     fn check(domain: &str, me: u32, n: u32, expected: &[u32]) {
-        let circle = circle(domain, me, n);
-        assert_eq!(told(&circle, 1), expected);
-        assert_eq!(circle.len(), expected.len());
-        assert!(expected.iter().all(|id| circle.reaches(NodeId(*id))));
-        assert!(!circle.reaches(NodeId(me)));
+        let domain_members = domain_members(domain, me, n);
+        assert_eq!(told(&domain_members, 1), expected);
+        assert_eq!(domain_members.len(), expected.len());
+        assert!(expected.iter().all(|id| domain_members.reaches(NodeId(*id))));
+        assert!(!domain_members.reaches(NodeId(me)));
     }
 
     #[test]
@@ -271,8 +275,8 @@ mod tests {
     #[test]
     fn random_domains_have_their_size_and_change() {
         for (size, n) in [(3_usize, 8_u32), (7, 8), (9, 8), (40, 100)] {
-            let circle = circle(&format!("random:{size}"), 2, n);
-            let draws: Vec<_> = (0..50).map(|seed| told(&circle, seed)).collect();
+            let domain_members = domain_members(&format!("random:{size}"), 2, n);
+            let draws: Vec<_> = (0..50).map(|seed| told(&domain_members, seed)).collect();
             for draw in &draws {
                 assert_eq!(draw.len(), size.min(n as usize - 1));
                 assert!(draw.windows(2).all(|pair| pair[0] < pair[1]));

@@ -1,8 +1,8 @@
 //! `event`: a node announces when it becomes or ceases to be a receiver (J. thesis 2012, 4.4.2.3 and table 3.2).
 
-use crate::asking::SenderRule;
+use crate::call_context::CallContext;
 use crate::rule::{Initiative, Parameters, RuleSpec};
-use crate::turn::Turn;
+use crate::sender_initiated::SenderRule;
 use crate::{LoadState, Message};
 
 pub(crate) static SPEC: RuleSpec = RuleSpec {
@@ -19,8 +19,8 @@ pub(crate) static SPEC: RuleSpec = RuleSpec {
 struct Event;
 
 impl SenderRule for Event {
-    fn on_change(&mut self, turn: &mut Turn<'_>) {
-        announce_change(turn);
+    fn on_change(&mut self, call: &mut CallContext<'_>) {
+        announce_change(call);
     }
 
     fn announces_changes_only(&self) -> bool {
@@ -29,9 +29,9 @@ impl SenderRule for Event {
 }
 
 /// Tells the nodes of the domain that this one has become or ceased to be a receiver, if it has.
-pub(crate) fn announce_change(turn: &mut Turn<'_>) {
-    let (new, old) = (turn.node.state, turn.node.previous);
+pub(crate) fn announce_change(call: &mut CallContext<'_>) {
+    let (new, old) = (call.node.state, call.node.previous);
     if (new == LoadState::Receiver) != (old == LoadState::Receiver) {
-        turn.tell_all(Message::State { new, old });
+        call.broadcast(Message::State { new, old });
     }
 }

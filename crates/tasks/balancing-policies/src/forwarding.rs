@@ -4,11 +4,11 @@
 //! busy. Here a busy neighbor passes the request on to a receiver that it knows, or to any other neighbor, up to
 //! HOPS times; the node that takes tasks answers the origin of the request, and tasks go there directly.
 
-use crate::asking::{Request, SenderRule};
+use crate::call_context::CallContext;
 use crate::event;
 use crate::receivers::{N_CANDIDATES_MAX, Receivers};
 use crate::rule::{Initiative, Parameters, RuleSpec};
-use crate::turn::Turn;
+use crate::sender_initiated::{Request, SenderRule};
 use crate::{Message, NodeId};
 
 pub(crate) static SPEC: RuleSpec = RuleSpec {
@@ -29,8 +29,8 @@ struct Forwarding {
 }
 
 impl SenderRule for Forwarding {
-    fn on_change(&mut self, turn: &mut Turn<'_>) {
-        event::announce_change(turn);
+    fn on_change(&mut self, call: &mut CallContext<'_>) {
+        event::announce_change(call);
     }
 
     fn announces_changes_only(&self) -> bool {
@@ -50,39 +50,39 @@ impl SenderRule for Forwarding {
 const N_DRAWS: u32 = 8;
 
 /// Asks random nodes of the domain, of which nothing is known; returns how many.
-pub(crate) fn ask_strangers(turn: &mut Turn<'_>, message: Message) -> u32 {
+pub(crate) fn ask_strangers(call: &mut CallContext<'_>, message: Message) -> u32 {
     let mut asked = [None; N_CANDIDATES_MAX];
     let mut n_asked = 0;
     for _ in 0..N_DRAWS {
-        let drawn = turn.node.circle.pick(&mut turn.node.random);
+        let drawn = call.node.domain_members.pick(&mut call.node.random);
         if n_asked < N_CANDIDATES_MAX && drawn.is_some() && !asked.contains(&drawn) {
             asked[n_asked] = drawn;
             n_asked += 1;
         }
     }
-    asked.iter().flatten().for_each(|stranger| turn.send(*stranger, message));
+    asked.iter().flatten().for_each(|stranger| call.send(*stranger, message));
     u32::try_from(n_asked).unwrap_or(u32::MAX)
 }
 
 /// Passes the request on; returns whether a node for it was found.
 pub(crate) fn pass_on(
     receivers: &Receivers,
-    turn: &mut Turn<'_>,
+    call: &mut CallContext<'_>,
     from: NodeId,
     request: Request,
 ) -> bool {
     let Request { operation, n_tasks, origin, n_hops } = request;
     let known = receivers.known();
     for draw in 0..N_DRAWS {
-        let random = &mut turn.node.random;
+        let random = &mut call.node.random;
         let next = if draw < N_DRAWS / 2 && !known.is_empty() {
             Some(known[random.below(known.len())])
         } else {
-            turn.node.circle.pick(random)
+            call.node.domain_members.pick(random)
         };
         if let Some(next) = next.filter(|next| *next != from && *next != origin) {
             let n_hops = n_hops - 1;
-            turn.send(next, Message::Request { operation, n_tasks, origin, n_hops });
+            call.send(next, Message::Request { operation, n_tasks, origin, n_hops });
             return true;
         }
     }

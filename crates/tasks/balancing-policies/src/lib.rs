@@ -46,9 +46,9 @@ mod members;
 mod message;
 mod policy;
 pub mod rule;
-mod standing;
+mod snapshot;
 mod state;
-mod words;
+mod types;
 
 mod adaptive;
 mod event;
@@ -59,16 +59,16 @@ mod power_of_two;
 mod stealing;
 mod subscription;
 
-mod asking;
+mod call_context;
 mod offers;
 mod operation;
 mod period;
 mod promises;
-mod pulling;
+mod receiver_initiated;
 mod receivers;
-mod regulars;
+mod repeat_visitors;
+mod sender_initiated;
 mod subscribers;
-mod turn;
 
 pub use action::{Action, Timer};
 pub use balance::Balance;
@@ -78,6 +78,8 @@ pub use members::{Members, Peer};
 pub use message::{Message, MessageError};
 pub use policy::{Policy, PolicyError};
 pub use rule::{Rule, RuleError, RuleSpec};
-pub use standing::{Ended, N_NAMED_MAX, Standing, UnderWay, Why};
+pub use snapshot::{
+    BalanceSnapshot, N_NAMED_MAX, OngoingOperation, OperationEnd, OperationOutcome,
+};
 pub use state::LoadState;
-pub use words::{Moment, NodeId, NodeLoad, Speed};
+pub use types::{Moment, NodeId, NodeLoad, Speed};

@@ -3,7 +3,7 @@
 //! # Invariants
 //! - At most [`N_OFFERS_MAX`]: the oldest is dropped, and its node is told so.
 
-use crate::turn::Turn;
+use crate::call_context::CallContext;
 use crate::{Message, NodeId};
 use random::Random;
 use std::collections::VecDeque;
@@ -84,10 +84,10 @@ impl Offers {
 }
 
 /// Tells the node of a dropped offer so, by a pull of no tasks.
-pub(crate) fn give_up(turn: &mut Turn<'_>, gone: Option<NodeId>) {
+pub(crate) fn give_up(call: &mut CallContext<'_>, gone: Option<NodeId>) {
     if let Some(gone) = gone {
-        turn.node.counts.dropped += 1;
-        turn.send(gone, Message::Pull { operation: 0, n_tasks_max: 0 });
+        call.node.counts.dropped += 1;
+        call.send(gone, Message::Pull { operation: 0, n_tasks_max: 0 });
     }
 }
 

@@ -1,9 +1,9 @@
 //! `on-demand`: a node that begins an operation asks all others, and builds a fresh list (J. thesis 2012, 4.4.2.2).
 
-use crate::asking::SenderRule;
+use crate::call_context::CallContext;
 use crate::receivers::Receivers;
 use crate::rule::{Initiative, Parameters, RuleSpec};
-use crate::turn::Turn;
+use crate::sender_initiated::SenderRule;
 use crate::{LoadState, Message};
 
 pub(crate) static SPEC: RuleSpec = RuleSpec {
@@ -31,7 +31,7 @@ impl SenderRule for OnDemand {
 }
 
 /// Forgets the list and asks; returns how many nodes were asked.
-pub(crate) fn ask(receivers: &mut Receivers, turn: &mut Turn<'_>, operation: u32) -> u32 {
+pub(crate) fn ask(receivers: &mut Receivers, call: &mut CallContext<'_>, operation: u32) -> u32 {
     receivers.clear();
-    turn.tell_all(Message::AskState { operation })
+    call.broadcast(Message::AskState { operation })
 }

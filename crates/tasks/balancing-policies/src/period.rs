@@ -4,7 +4,7 @@
 //! - Only one timer is valid at a time, the newest.
 
 use crate::action::TimerKind;
-use crate::turn::Turn;
+use crate::call_context::CallContext;
 use crate::{Message, Moment};
 
 #[derive(Clone, Debug, Default)]
@@ -18,11 +18,11 @@ pub(crate) struct Period {
 
 impl Period {
     /// Begins at a random moment of the first period, so that nodes that start together do not announce together.
-    pub(crate) fn begin(&mut self, turn: &mut Turn<'_>, period_ms: u32) {
+    pub(crate) fn begin(&mut self, call: &mut CallContext<'_>, period_ms: u32) {
         if self.due.is_none() {
             self.ms = period_ms;
-            let phase_ms = turn.node.random.below(period_ms as usize) as u64;
-            self.set(turn, turn.now.plus_ms(phase_ms));
+            let phase_ms = call.node.random.below(period_ms as usize) as u64;
+            self.set(call, call.now.plus_ms(phase_ms));
         }
     }
 
@@ -34,16 +34,16 @@ impl Period {
         self.due.is_some_and(|due| due <= at)
     }
 
-    pub(crate) fn set(&mut self, turn: &mut Turn<'_>, at: Moment) {
+    pub(crate) fn set(&mut self, call: &mut CallContext<'_>, at: Moment) {
         self.number = self.number.wrapping_add(1);
         self.due = Some(at);
-        turn.timer(TimerKind::Period, self.number, at);
+        call.timer(TimerKind::Period, self.number, at);
     }
 
     /// Announces the state, and the one before it.
-    pub(crate) fn tell(&mut self, turn: &mut Turn<'_>) {
-        let (new, old) = (turn.node.state, turn.node.previous);
-        self.told = turn.now;
-        turn.tell_all(Message::State { new, old });
+    pub(crate) fn tell(&mut self, call: &mut CallContext<'_>) {
+        let (new, old) = (call.node.state, call.node.previous);
+        self.told = call.now;
+        call.broadcast(Message::State { new, old });
     }
 }

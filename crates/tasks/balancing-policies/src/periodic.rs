@@ -5,10 +5,10 @@
 //! domains of 3 with a period of 1 s could not have reached 0.882.
 
 use crate::LoadState;
-use crate::asking::SenderRule;
+use crate::call_context::CallContext;
 use crate::period::Period;
 use crate::rule::{Initiative, Parameters, RuleSpec};
-use crate::turn::Turn;
+use crate::sender_initiated::SenderRule;
 
 pub(crate) static SPEC: RuleSpec = RuleSpec {
     name: "periodic",
@@ -29,14 +29,14 @@ struct Periodic {
 }
 
 impl SenderRule for Periodic {
-    fn begin(&mut self, turn: &mut Turn<'_>) {
-        self.period.begin(turn, self.period_ms);
+    fn begin(&mut self, call: &mut CallContext<'_>) {
+        self.period.begin(call, self.period_ms);
     }
 
-    fn on_period(&mut self, turn: &mut Turn<'_>, number: u32) {
+    fn on_period(&mut self, call: &mut CallContext<'_>, number: u32) {
         if self.period.is_now(number) {
-            self.period.tell(turn);
-            self.period.set(turn, turn.now.plus_ms(self.period_ms.into()));
+            self.period.tell(call);
+            self.period.set(call, call.now.plus_ms(self.period_ms.into()));
         }
     }
 

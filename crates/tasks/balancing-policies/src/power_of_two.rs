@@ -5,11 +5,11 @@
 //! Stoica 2013). Unlike there, the node that has the task competes for it too.
 
 use crate::action::TimerKind;
+use crate::call_context::CallContext;
 use crate::offers::{Offers, give_up};
-use crate::pulling::{ReceiverRule, Visit};
+use crate::receiver_initiated::{ReceiverRule, Visit};
 use crate::rule::{Initiative, Parameters, RuleSpec};
-use crate::standing::N_NAMED_MAX;
-use crate::turn::Turn;
+use crate::snapshot::N_NAMED_MAX;
 use crate::{LoadState, Members, Message, NodeId};
 
 pub(crate) static SPEC: RuleSpec = RuleSpec {
@@ -45,20 +45,20 @@ impl ReceiverRule for PowerOfTwo {
         self.offers.retain(|node| members.position(node).is_some());
     }
 
-    fn on_wave(&mut self, turn: &mut Turn<'_>, number: u32) {
+    fn on_wave(&mut self, call: &mut CallContext<'_>, number: u32) {
         if self.wave == number {
             (self.n_out, self.n_times) = (0, self.n_times + 1);
-            self.announce(turn);
+            self.announce(call);
         }
     }
 
-    fn on_probe(&mut self, turn: &mut Turn<'_>, from: NodeId) -> bool {
-        give_up(turn, self.offers.push(from, 1));
+    fn on_probe(&mut self, call: &mut CallContext<'_>, from: NodeId) -> bool {
+        give_up(call, self.offers.push(from, 1));
         true
     }
 
     /// Notes that a probed node has come, whether it found a task or not.
-    fn on_visit(&mut self, _turn: &mut Turn<'_>, _node: NodeId, _visit: Visit) {
+    fn on_visit(&mut self, _turn: &mut CallContext<'_>, _node: NodeId, _visit: Visit) {
         self.n_out = self.n_out.saturating_sub(1);
         self.n_times = 0;
     }
@@ -72,27 +72,27 @@ impl ReceiverRule for PowerOfTwo {
     }
 
     /// Sends probes for the waiting tasks that have none yet.
-    fn announce(&mut self, turn: &mut Turn<'_>) {
-        let n_queued = turn.node.load.n_queued;
-        if turn.node.state != LoadState::Sender || turn.node.circle.len() == 0 {
+    fn announce(&mut self, call: &mut CallContext<'_>) {
+        let n_queued = call.node.load.n_queued;
+        if call.node.state != LoadState::Sender || call.node.domain_members.len() == 0 {
             return;
         }
         let n_wanted = n_queued.saturating_mul(self.n_probes).saturating_sub(self.n_out);
         let n_sent = n_wanted.min(N_PROBES_MAX);
         for _ in 0..n_sent {
-            if let Some(node) = turn.node.circle.pick(&mut turn.node.random) {
-                turn.send(node, Message::Probe);
+            if let Some(node) = call.node.domain_members.pick(&mut call.node.random) {
+                call.send(node, Message::Probe);
             }
         }
         if 0 < n_sent {
             self.n_out += n_sent;
             self.wave = self.wave.wrapping_add(1);
             let wait_ms = PATIENCE_MS << self.n_times.min(N_DOUBLINGS_MAX);
-            turn.timer(TimerKind::Wave, self.wave, turn.now.plus_ms(wait_ms));
+            call.timer(TimerKind::Wave, self.wave, call.now.plus_ms(wait_ms));
         }
     }
 
-    fn source(&mut self, _turn: &mut Turn<'_>) -> Option<NodeId> {
+    fn source(&mut self, _turn: &mut CallContext<'_>) -> Option<NodeId> {
         self.offers.pop()
     }
 

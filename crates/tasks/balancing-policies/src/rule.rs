@@ -11,8 +11,8 @@
 //! | `power-of-two[:D]` | receivers | D nodes for each task that waits | after Ousterhout et al. 2013 |
 //! | `stealing` | receivers | none: a node with room asks | after Blumofe and Leiserson 1999 |
 
-use crate::asking::SenderRule;
-use crate::pulling::ReceiverRule;
+use crate::receiver_initiated::ReceiverRule;
+use crate::sender_initiated::SenderRule;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
@@ -87,7 +87,7 @@ impl Rule {
     pub const DEFAULT: Self = Self { spec: &crate::subscription::SPEC, numbers: [0; 2] };
 
     /// Returns whether nodes with room fetch tasks; otherwise nodes with tasks look for room.
-    pub const fn is_pulling(self) -> bool {
+    pub const fn is_receiver_initiated(self) -> bool {
         matches!(self.spec.initiative, Initiative::Receiver(_))
     }
 

@@ -4,9 +4,9 @@
 //! Nothing is announced; an idle node asks less and less often, from every 50 ms to every 2 s, until it finds
 //! tasks.
 
-use crate::pulling::{Granted, ReceiverRule};
+use crate::call_context::CallContext;
+use crate::receiver_initiated::{Granted, ReceiverRule};
 use crate::rule::{Initiative, Parameters, RuleSpec};
-use crate::turn::Turn;
 use crate::{Moment, NodeId};
 
 pub(crate) static SPEC: RuleSpec = RuleSpec {
@@ -46,17 +46,17 @@ impl ReceiverRule for Stealing {
         n_queued.div_ceil(2).min(n_asked)
     }
 
-    fn on_granted(&mut self, _turn: &mut Turn<'_>, from: NodeId, granted: Granted) {
+    fn on_granted(&mut self, _turn: &mut CallContext<'_>, from: NodeId, granted: Granted) {
         self.on_room();
         self.rich = (0 < granted.n_left).then_some(from);
     }
 
-    fn source(&mut self, turn: &mut Turn<'_>) -> Option<NodeId> {
-        if turn.now < self.until {
+    fn source(&mut self, call: &mut CallContext<'_>) -> Option<NodeId> {
+        if call.now < self.until {
             return None;
         }
-        let rich = self.rich.filter(|node| turn.node.circle.reaches(*node));
-        rich.or_else(|| turn.node.circle.pick(&mut turn.node.random))
+        let rich = self.rich.filter(|node| call.node.domain_members.reaches(*node));
+        rich.or_else(|| call.node.domain_members.pick(&mut call.node.random))
     }
 
     fn rest(&mut self, now: Moment) -> Option<Moment> {

@@ -14,13 +14,13 @@
 //! - No node of a domain remains untold forever while tasks wait.
 //! - Messages that are lost, doubled or late cost time, never a task.
 
+use crate::call_context::CallContext;
 use crate::offers::{Offers, give_up};
-use crate::pulling::{Granted, ReceiverRule, Visit};
-use crate::regulars::Regulars;
+use crate::receiver_initiated::{Granted, ReceiverRule, Visit};
+use crate::repeat_visitors::RepeatVisitors;
 use crate::rule::{Initiative, Parameters, RuleSpec};
-use crate::standing::N_NAMED_MAX;
+use crate::snapshot::N_NAMED_MAX;
 use crate::subscribers::Subscribers;
-use crate::turn::Turn;
 use crate::{Members, Moment, NodeId};
 
 pub(crate) static SPEC: RuleSpec = RuleSpec {
@@ -36,7 +36,7 @@ pub(crate) static SPEC: RuleSpec = RuleSpec {
 #[derive(Debug, Default)]
 struct Subscription {
     subscribers: Subscribers,
-    regulars: Regulars,
+    repeat_visitors: RepeatVisitors,
     offers: Offers,
 }
 
@@ -47,16 +47,16 @@ impl ReceiverRule for Subscription {
     }
 
     fn on_queued(&mut self, now: Moment) {
-        self.regulars.queued(now);
+        self.repeat_visitors.queued(now);
         self.subscribers.release();
     }
 
-    fn on_wave(&mut self, turn: &mut Turn<'_>, number: u32) {
-        self.subscribers.on_wave(turn, number);
+    fn on_wave(&mut self, call: &mut CallContext<'_>, number: u32) {
+        self.subscribers.on_wave(call, number);
     }
 
-    fn on_subscribe(&mut self, turn: &mut Turn<'_>, from: NodeId, n_queued: u32) -> bool {
-        give_up(turn, self.offers.set(from, n_queued));
+    fn on_subscribe(&mut self, call: &mut CallContext<'_>, from: NodeId, n_queued: u32) -> bool {
+        give_up(call, self.offers.set(from, n_queued));
         true
     }
 
@@ -65,29 +65,29 @@ impl ReceiverRule for Subscription {
     }
 
     fn n_kept_from(&self, now: Moment, speed: f64, members: &Members) -> u32 {
-        self.regulars.n_kept_from(now, speed, members)
+        self.repeat_visitors.n_kept_from(now, speed, members)
     }
 
-    fn on_visit(&mut self, turn: &mut Turn<'_>, node: NodeId, visit: Visit) {
+    fn on_visit(&mut self, call: &mut CallContext<'_>, node: NodeId, visit: Visit) {
         if visit.n_asked <= visit.n_given {
-            self.regulars.came(turn.now, node, turn.node.circle.members());
-            self.subscribers.has_come(turn.now, node);
+            self.repeat_visitors.came(call.now, node, call.node.domain_members.members());
+            self.subscribers.has_come(call.now, node);
             return;
         }
-        self.regulars.forget(node);
+        self.repeat_visitors.forget(node);
         if visit.n_given < visit.n_queued {
-            self.subscribers.hold(turn.now, node);
-            self.subscribers.tell(turn);
+            self.subscribers.hold(call.now, node);
+            self.subscribers.notify(call);
         } else {
             self.subscribers.forget(node);
         }
     }
 
-    fn on_granted(&mut self, turn: &mut Turn<'_>, from: NodeId, granted: Granted) {
+    fn on_granted(&mut self, call: &mut CallContext<'_>, from: NodeId, granted: Granted) {
         if granted.n_tasks < granted.n_asked {
             self.offers.remove(from);
         } else {
-            give_up(turn, self.offers.set(from, granted.n_left));
+            give_up(call, self.offers.set(from, granted.n_left));
         }
     }
 
@@ -101,7 +101,7 @@ impl ReceiverRule for Subscription {
 
     fn on_lost(&mut self, peer: NodeId) {
         self.subscribers.forget(peer);
-        self.regulars.forget(peer);
+        self.repeat_visitors.forget(peer);
         self.offers.remove(peer);
     }
 
@@ -109,12 +109,12 @@ impl ReceiverRule for Subscription {
         self.subscribers.forget(peer);
     }
 
-    fn announce(&mut self, turn: &mut Turn<'_>) {
-        self.subscribers.tell(turn);
+    fn announce(&mut self, call: &mut CallContext<'_>) {
+        self.subscribers.notify(call);
     }
 
-    fn source(&mut self, turn: &mut Turn<'_>) -> Option<NodeId> {
-        self.offers.best(&mut turn.node.random)
+    fn source(&mut self, call: &mut CallContext<'_>) -> Option<NodeId> {
+        self.offers.best(&mut call.node.random)
     }
 
     fn known(&self) -> (Vec<NodeId>, usize) {

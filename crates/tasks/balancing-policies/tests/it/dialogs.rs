@@ -3,7 +3,7 @@
 mod meetings;
 
 use balancing_policies::{
-    Action, Balance, Members, Message, Moment, NodeId, NodeLoad, Peer, Timer, Why,
+    Action, Balance, Members, Message, Moment, NodeId, NodeLoad, OperationOutcome, Peer, Timer,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -91,8 +91,8 @@ impl Cluster {
         self.now = until;
     }
 
-    fn why(&self, at: usize) -> Option<Why> {
-        self.nodes[at].0.standing(self.now).last.map(|last| last.why)
+    fn why(&self, at: usize) -> Option<OperationOutcome> {
+        self.nodes[at].0.snapshot(self.now).last.map(|last| last.why)
     }
 
     #[track_caller]
@@ -132,10 +132,10 @@ fn event_tells_when_a_node_becomes_or_ceases_to_be_a_receiver() {
     cluster.said(&["0>1 neutral"]);
     cluster.load(0, 2, 1);
     cluster.said(&["0>1 request 0", "1>0 accept 1", "0>1 1 tasks", "1>0 neutral"]);
-    assert_eq!(cluster.why(0), Some(Why::Moved { n_tasks: 1 }));
+    assert_eq!(cluster.why(0), Some(OperationOutcome::Moved { n_tasks: 1 }));
     cluster.load(0, 2, 1);
     cluster.said(&[]);
-    assert_eq!(cluster.why(0), Some(Why::NobodyKnown));
+    assert_eq!(cluster.why(0), Some(OperationOutcome::NobodyKnown));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn without_news_a_node_asks_once_a_second_however_often_it_is_measured() {
     let mut cluster = Cluster::new("on-demand", 2);
     cluster.load(1, 1, 0);
     cluster.load(0, 2, 3);
-    assert_eq!(cluster.why(0), Some(Why::NobodyKnown));
+    assert_eq!(cluster.why(0), Some(OperationOutcome::NobodyKnown));
     asks_again(&mut cluster, 1, 1_000, 1);
     asks_again(&mut cluster, 9, 100, 0);
     asks_again(&mut cluster, 40, 250, 10);
@@ -268,7 +268,7 @@ fn a_subscriber_is_told_once_and_comes_until_there_is_nothing() {
     cluster.load(0, 1, 0);
     cluster.load(1, 0, 0);
     cluster.said(&["1>0 pull 1", "0>1 nothing"]);
-    assert_eq!(cluster.why(1), Some(Why::NothingThere));
+    assert_eq!(cluster.why(1), Some(OperationOutcome::NothingThere));
     cluster.load(0, 1, 1);
     cluster.said(&["0>1 subscribe 1", "1>0 pull 1", "0>1 grant 1 of 1", "0>1 1 tasks"]);
 }
@@ -291,11 +291,11 @@ fn a_pull_without_an_answer_is_tried_again_and_given_up() {
     let message = Message::Subscribe { n_queued: 5 };
     cluster.nodes[1].0.on_message(cluster.now, NodeId(0), message, &mut out);
     cluster.act(1, out);
-    assert_eq!(cluster.nodes[1].0.standing(cluster.now).n_offers, 1);
+    assert_eq!(cluster.nodes[1].0.snapshot(cluster.now).n_offers, 1);
     cluster.wait(6_000);
-    let standing = cluster.nodes[1].0.standing(cluster.now);
-    assert_eq!((standing.n_offers, standing.operation), (0, None));
-    assert_eq!(standing.counts.not_accepted, 5);
+    let snapshot = cluster.nodes[1].0.snapshot(cluster.now);
+    assert_eq!((snapshot.n_offers, snapshot.operation), (0, None));
+    assert_eq!(snapshot.counts.not_accepted, 5);
 }
 
 #[test]

@@ -140,7 +140,7 @@ impl World {
                 }
             }
         }
-        prop_assert_eq!(self.balance.standing(self.now).n_queued, self.load.n_queued);
+        prop_assert_eq!(self.balance.snapshot(self.now).n_queued, self.load.n_queued);
         Ok(())
     }
 
@@ -179,7 +179,7 @@ proptest! {
             world.happen(&full);
             world.check()?;
             for _ in 0..6 {
-                let Some(since) = world.balance.standing(world.now).operation.map(|it| it.since)
+                let Some(since) = world.balance.snapshot(world.now).operation.map(|it| it.since)
                 else { break };
                 world.now = world.now.max(since.plus_ms(1_001));
                 let due = |(_, at): &(Timer, Moment)| *at <= world.now;
@@ -191,7 +191,7 @@ proptest! {
                 }
                 world.check()?;
             }
-            prop_assert_eq!(world.balance.standing(world.now).operation, None, "{}", policy);
+            prop_assert_eq!(world.balance.snapshot(world.now).operation, None, "{}", policy);
         }
     }
 

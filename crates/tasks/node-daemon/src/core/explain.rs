@@ -1,6 +1,6 @@
 //! Explanations of a task's state.
 
-use balancing_policies::Standing;
+use balancing_policies::BalanceSnapshot;
 use task_api::{Answer, Explanation, Outcome, Presence, Step, TaskEvent, TaskState};
 
 use super::Core;
@@ -78,7 +78,7 @@ impl Core {
 
     fn why_it_waits(&self, number: u64, now: Now) -> Vec<String> {
         let name = &self.options.name;
-        let standing = self.balance.standing(now.moment);
+        let snapshot = self.balance.snapshot(now.moment);
         let mut sentences = Vec::new();
         if self.book.task(number).is_some_and(Task::is_doubted) {
             let lease_ms = self.options.lease_ms + self.options.slack_ms;
@@ -93,7 +93,7 @@ impl Core {
         if self.is_stopping() {
             sentences.push(format!("`{name}` is being stopped: it waits until `{name}` is back"));
         }
-        let (n_running, n_slots) = (self.running.len(), standing.n_slots);
+        let (n_running, n_slots) = (self.running.len(), snapshot.n_slots);
         sentences.push(format!("`{name}` runs {n_running} tasks, and {n_slots} at once"));
         let n_kept = self.balance.n_kept(now.moment);
         if 0 < n_kept {
@@ -105,30 +105,30 @@ impl Core {
         let before = self.book.tasks_from(0).take_while(|(other, _)| *other < number);
         let n_before = before.take(N_COUNTED_MAX).filter(|(_, task)| task.waits()).count();
         sentences.push(format!("at least {n_before} tasks with smaller numbers wait there too"));
-        sentences.extend(self.why_nobody_takes_it(&standing));
+        sentences.extend(self.why_nobody_takes_it(&snapshot));
         sentences
     }
 
-    fn why_nobody_takes_it(&self, standing: &Standing) -> Vec<String> {
+    fn why_nobody_takes_it(&self, snapshot: &BalanceSnapshot) -> Vec<String> {
         let n_up = self.peers.iter().filter(|member| member.presence == Presence::Up).count();
         if n_up == 0 {
             return vec!["no other node is up".to_owned()];
         }
-        let known = standing.known.iter().map(|node| format!("`{}`", self.name_of(*node)));
+        let known = snapshot.known.iter().map(|node| format!("`{}`", self.name_of(*node)));
         let known = known.collect::<Vec<_>>().join(", ");
         let mut sentences = vec![format!(
             "by `{}`, `{}` is a {} and knows {} of {n_up} nodes that may take tasks: {}",
-            standing.policy,
+            snapshot.policy,
             self.options.name,
-            standing.state,
-            standing.n_known,
+            snapshot.state,
+            snapshot.n_known,
             if known.is_empty() { "none" } else { &known },
         )];
-        if let Some(operation) = standing.operation {
+        if let Some(operation) = snapshot.operation {
             let (n_asked, n_open) = (operation.n_asked, operation.n_open);
             sentences.push(format!("{n_asked} nodes are asked now, {n_open} have not answered"));
         }
-        sentences.extend(standing.last.map(|last| format!("the last time, {}", last.why)));
+        sentences.extend(snapshot.last.map(|last| format!("the last time, {}", last.why)));
         sentences
     }
 

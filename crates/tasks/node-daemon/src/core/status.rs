@@ -58,7 +58,7 @@ impl Core {
 
     /// Status of this node.
     pub(super) fn status(&self, now: Now) -> NodeStatus {
-        let standing = self.balance.standing(now.moment);
+        let snapshot = self.balance.snapshot(now.moment);
         let presence = if self.is_stopping() { Presence::Stopping } else { Presence::Up };
         NodeStatus {
             node: self.options.name.clone(),
@@ -66,20 +66,20 @@ impl Core {
             presence,
             n_cores: self.options.measurement.n_cores,
             speed: self.options.measurement.speed,
-            load: Some(match standing.state {
+            load: Some(match snapshot.state {
                 LoadState::Receiver => NodeLoadState::Receiver,
                 LoadState::Neutral => NodeLoadState::Neutral,
                 LoadState::Sender => NodeLoadState::Sender,
             }),
-            index: standing.index,
-            policy: Some(standing.policy),
+            index: snapshot.index,
+            policy: Some(snapshot.policy),
             n_running: super::rules::count(self.running.len()),
             n_queued: self.book.n_waiting() + self.holding.n_queued(),
             n_leased: self.book.leases().len() as u64,
             counts: Counts {
-                n_messages: standing.counts.messages,
-                n_accepted: standing.counts.accepted,
-                n_not_accepted: standing.counts.not_accepted,
+                n_messages: snapshot.counts.messages,
+                n_accepted: snapshot.counts.accepted,
+                n_not_accepted: snapshot.counts.not_accepted,
                 ..self.counts
             },
             uptime_ms: now.moment.ms_since(self.began.moment),

@@ -56,23 +56,23 @@ fn what_was_told_to_a_node_that_did_not_know_the_teller_is_asked_for() {
     cluster.load(1, 1, 0);
     cluster.load(1, 0, 0);
     cluster.nodes[0].0.on_peers(cluster.now, &Arc::new(both), &mut out);
-    assert_eq!((out.len(), cluster.nodes[0].0.standing(cluster.now).known), (0, vec![]));
+    assert_eq!((out.len(), cluster.nodes[0].0.snapshot(cluster.now).known), (0, vec![]));
     cluster.nodes[0].0.on_reached(cluster.now, NodeId(1), &mut out);
     cluster.act(0, out);
-    assert_eq!(cluster.nodes[0].0.standing(cluster.now).known, [NodeId(1)]);
+    assert_eq!(cluster.nodes[0].0.snapshot(cluster.now).known, [NodeId(1)]);
 }
 
 #[test]
 fn a_node_that_is_begun_anew_is_a_stranger() {
     let mut cluster = Cluster::new("event", 2);
     cluster.load(0, 2, 0);
-    assert_eq!(cluster.nodes[0].0.standing(cluster.now).known, [NodeId(1)]);
+    assert_eq!(cluster.nodes[0].0.snapshot(cluster.now).known, [NodeId(1)]);
     let peer = |id, incarnation| Peer { id: NodeId(id), incarnation, n_cores: 1, speed: 1.0 };
     let members = Arc::new(Members::new([peer(0, 0), peer(1, 1)]));
     let mut out = Vec::new();
     cluster.said.clear();
     cluster.nodes[0].0.on_peers(cluster.now, &members, &mut out);
-    assert_eq!(cluster.nodes[0].0.standing(cluster.now).known, []);
+    assert_eq!(cluster.nodes[0].0.snapshot(cluster.now).known, []);
     cluster.act(0, out);
     cluster.said(&["0>1 sender", "0>1 ask", "1>0 is receiver"]);
 }
@@ -83,7 +83,7 @@ fn who_is_no_neighbor_any_more_is_forgotten_and_a_new_one_is_told() {
     // In a ring of these three all are neighbors, and in one of all six none of them are.
     meet(&mut cluster, &[0, 2, 4]);
     let known = |cluster: &Cluster, at: usize| {
-        let mut known = cluster.nodes[at].0.standing(cluster.now).known;
+        let mut known = cluster.nodes[at].0.snapshot(cluster.now).known;
         known.sort_unstable();
         known
     };

@@ -3,12 +3,12 @@
 use crate::{Counts, LoadState, Moment, NodeId};
 use serde::{Deserialize, Serialize};
 
-/// Most nodes that a standing names; their total number is given separately.
+/// Most nodes that a snapshot names; their total number is given separately.
 pub const N_NAMED_MAX: usize = 16;
 
 /// Knowledge and activity of a node at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct BalanceSnapshot {
     /// Policy as users write it.
     pub policy: String,
     /// State of the node as other nodes see it.
@@ -30,16 +30,16 @@ pub struct Standing {
     /// Number of all such nodes.
     pub n_offers: u32,
     /// Operation under way.
-    pub operation: Option<UnderWay>,
+    pub operation: Option<OngoingOperation>,
     /// End of the last operation.
-    pub last: Option<Ended>,
+    pub last: Option<OperationEnd>,
     /// Counters since the node began.
     pub counts: Counts,
 }
 
 /// Operation under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnderWay {
+pub struct OngoingOperation {
     /// Moment at which it began.
     pub since: Moment,
     /// Nodes that were asked.
@@ -50,17 +50,17 @@ pub struct UnderWay {
 
 /// End of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct OperationEnd {
     /// Moment of the end.
     pub at: Moment,
     /// Reason of the end.
-    pub why: Why,
+    pub why: OperationOutcome,
 }
 
 /// Reason why an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Why {
+pub enum OperationOutcome {
     /// Tasks were given to other nodes, or pulled from them.
     Moved {
         /// Number of tasks.
@@ -84,7 +84,7 @@ pub enum Why {
     NothingThere,
 }
 
-impl std::fmt::Display for Why {
+impl std::fmt::Display for OperationOutcome {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Moved { n_tasks: 1 } => to.write_str("1 task moved"),

@@ -22,7 +22,7 @@ const FASTER_MIN: f64 = 1.25;
 
 /// Nodes that come for tasks, with the times of their visits.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Regulars {
+pub(crate) struct RepeatVisitors {
     visits: Vec<Visit>,
     /// Moment at which the last task was queued.
     queued_at: Moment,
@@ -45,7 +45,7 @@ impl Visit {
     }
 }
 
-impl Regulars {
+impl RepeatVisitors {
     pub(crate) fn queued(&mut self, now: Moment) {
         self.queued_at = now;
     }
@@ -108,11 +108,11 @@ mod tests {
 
     #[track_caller]
     fn keeps(speeds: &[f64], visits: &[(u32, u64)], now: u64, from: f64, expected: u32) {
-        let (members, mut regulars) = (members(speeds), Regulars::default());
+        let (members, mut repeat_visitors) = (members(speeds), RepeatVisitors::default());
         for (node, at) in visits {
-            regulars.came(second(*at), NodeId(*node), &members);
+            repeat_visitors.came(second(*at), NodeId(*node), &members);
         }
-        assert_eq!(regulars.n_kept_from(second(now), from, &members), expected);
+        assert_eq!(repeat_visitors.n_kept_from(second(now), from, &members), expected);
     }
 
     #[test]
@@ -135,20 +135,20 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_while_tasks_come() {
-        let (members, mut regulars) = (members(&[1.0, 4.0]), Regulars::default());
-        regulars.came(second(10), NodeId(1), &members);
-        regulars.came(second(15), NodeId(1), &members);
-        regulars.queued(second(14));
-        assert_eq!(regulars.n_kept_from(second(18), 1.0, &members), 0);
-        assert_eq!(regulars.n_kept_from(second(19), 1.0, &members), 6);
-        regulars.forget(NodeId(1));
-        assert_eq!(regulars.n_kept_from(second(19), 1.0, &members), 0);
+        let (members, mut repeat_visitors) = (members(&[1.0, 4.0]), RepeatVisitors::default());
+        repeat_visitors.came(second(10), NodeId(1), &members);
+        repeat_visitors.came(second(15), NodeId(1), &members);
+        repeat_visitors.queued(second(14));
+        assert_eq!(repeat_visitors.n_kept_from(second(18), 1.0, &members), 0);
+        assert_eq!(repeat_visitors.n_kept_from(second(19), 1.0, &members), 6);
+        repeat_visitors.forget(NodeId(1));
+        assert_eq!(repeat_visitors.n_kept_from(second(19), 1.0, &members), 0);
     }
 
     #[test]
     fn about_equal_nodes_are_not_even_remembered() {
-        let (members, mut regulars) = (members(&[1.0, 1.1, 1.2]), Regulars::default());
-        regulars.came(second(1), NodeId(2), &members);
-        assert!(regulars.visits.is_empty());
+        let (members, mut repeat_visitors) = (members(&[1.0, 1.1, 1.2]), RepeatVisitors::default());
+        repeat_visitors.came(second(1), NodeId(2), &members);
+        assert!(repeat_visitors.visits.is_empty());
     }
 }

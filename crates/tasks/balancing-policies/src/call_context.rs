@@ -5,9 +5,9 @@
 //! - No more tasks are given than wait.
 
 use crate::action::TimerKind;
-use crate::domain::Circle;
+use crate::domain::DomainMembers;
 use crate::promises::Promises;
-use crate::standing::{Ended, Why};
+use crate::snapshot::{OperationEnd, OperationOutcome};
 use crate::state::Measured;
 use crate::{Action, Counts, LoadState, Message, Moment, NodeId, NodeLoad, Policy, Timer};
 use random::Random;
@@ -17,7 +17,7 @@ use random::Random;
 pub(crate) struct Node {
     pub(crate) me: NodeId,
     pub(crate) policy: Policy,
-    pub(crate) circle: Circle,
+    pub(crate) domain_members: DomainMembers,
     pub(crate) random: Random,
     /// Last measured load, less the tasks given away since.
     pub(crate) load: NodeLoad,
@@ -26,7 +26,7 @@ pub(crate) struct Node {
     pub(crate) previous: LoadState,
     pub(crate) promises: Promises,
     pub(crate) counts: Counts,
-    pub(crate) last: Option<Ended>,
+    pub(crate) last: Option<OperationEnd>,
     n_operations: u32,
 }
 
@@ -35,7 +35,7 @@ impl Node {
         Self {
             me,
             policy,
-            circle: Circle::new(policy.domain, me, std::sync::Arc::default()),
+            domain_members: DomainMembers::new(policy.domain, me, std::sync::Arc::default()),
             random: Random::stream(seed, me.0),
             load: NodeLoad::idle(0, 1.0),
             state: LoadState::default(),
@@ -48,7 +48,7 @@ impl Node {
     }
 
     fn measured(&self) -> Measured {
-        Measured::new(self.load, self.circle.members().mean_speed())
+        Measured::new(self.load, self.domain_members.members().mean_speed())
     }
 
     pub(crate) fn index(&self) -> f64 {
@@ -67,7 +67,7 @@ impl Node {
     /// The source starts tasks until the node is a sender, so that tasks share cores. Under the pulling rules each
     /// task has a core.
     pub(crate) fn n_slots(&self) -> u32 {
-        if self.policy.rule.is_pulling() {
+        if self.policy.rule.is_receiver_initiated() {
             self.load.n_cores.max(1)
         } else {
             self.measured().n_slots()
@@ -79,7 +79,7 @@ impl Node {
         if self.state != LoadState::Receiver || self.promises.is_full() {
             return 0;
         }
-        let n_max = if self.policy.rule.is_pulling() {
+        let n_max = if self.policy.rule.is_receiver_initiated() {
             self.load.n_cores.saturating_sub(self.load.n_running)
         } else {
             self.measured().n_tasks_max()
@@ -90,7 +90,7 @@ impl Node {
     /// Records a measurement; returns whether the node's state has changed.
     pub(crate) fn measure(&mut self, load: NodeLoad) -> bool {
         self.load = load;
-        let state = if self.policy.rule.is_pulling() {
+        let state = if self.policy.rule.is_receiver_initiated() {
             if load.n_running.saturating_add(load.n_queued) < load.n_cores {
                 LoadState::Receiver
             } else if 0 < load.n_queued {
@@ -115,17 +115,17 @@ impl Node {
 }
 
 /// Call of the driver.
-pub(crate) struct Turn<'a> {
+pub(crate) struct CallContext<'a> {
     pub(crate) node: &'a mut Node,
     pub(crate) now: Moment,
     pub(crate) out: &'a mut Vec<Action>,
 }
 
-impl Turn<'_> {
+impl CallContext<'_> {
     /// Sends a message, unless its receiver is the node itself or no member.
     pub(crate) fn send(&mut self, to: NodeId, message: Message) {
         let me = self.node.me;
-        if to != me && self.node.circle.members().position(to).is_some() {
+        if to != me && self.node.domain_members.members().position(to).is_some() {
             self.node.counts.all += 1;
             self.node.counts.messages += u64::from(message.is_information(me));
             self.out.push(Action::Send { to, message });
@@ -133,10 +133,10 @@ impl Turn<'_> {
     }
 
     /// Sends a message to all nodes of the domain, newly drawn if it is random; returns how many.
-    pub(crate) fn tell_all(&mut self, message: Message) -> u32 {
+    pub(crate) fn broadcast(&mut self, message: Message) -> u32 {
         let mut n_told = 0;
-        let Node { circle, random, .. } = self.node;
-        circle.each(random, |to| {
+        let Node { domain_members, random, .. } = self.node;
+        domain_members.each(random, |to| {
             self.out.push(Action::Send { to, message });
             n_told += 1;
         });
@@ -160,7 +160,7 @@ impl Turn<'_> {
         n_tasks
     }
 
-    pub(crate) fn ended(&mut self, why: Why) {
-        self.node.last = Some(Ended { at: self.now, why });
+    pub(crate) fn ended(&mut self, why: OperationOutcome) {
+        self.node.last = Some(OperationEnd { at: self.now, why });
     }
 }

@@ -8,9 +8,9 @@
 //! - At most one pull is open at a time, and it ends at its time limit at the latest.
 
 use crate::action::TimerKind;
+use crate::call_context::{CallContext, Node};
 use crate::operation::OPERATION_MS;
-use crate::standing::{UnderWay, Why};
-use crate::turn::{Node, Turn};
+use crate::snapshot::{OngoingOperation, OperationOutcome};
 use crate::{LoadState, Members, Message, Moment, NodeId, NodeLoad};
 use std::fmt;
 
@@ -26,15 +26,15 @@ pub(crate) trait ReceiverRule: fmt::Debug + Send + Sync {
     fn on_room(&mut self) {}
 
     /// A timer of the rule has expired.
-    fn on_wave(&mut self, _turn: &mut Turn<'_>, _number: u32) {}
+    fn on_wave(&mut self, _turn: &mut CallContext<'_>, _number: u32) {}
 
     /// Takes an announcement of waiting tasks; returns whether it is of use.
-    fn on_subscribe(&mut self, _turn: &mut Turn<'_>, _from: NodeId, _n_queued: u32) -> bool {
+    fn on_subscribe(&mut self, _turn: &mut CallContext<'_>, _from: NodeId, _n_queued: u32) -> bool {
         false
     }
 
     /// Takes a probe; returns whether it is of use.
-    fn on_probe(&mut self, _turn: &mut Turn<'_>, _from: NodeId) -> bool {
+    fn on_probe(&mut self, _turn: &mut CallContext<'_>, _from: NodeId) -> bool {
         false
     }
 
@@ -52,10 +52,10 @@ pub(crate) trait ReceiverRule: fmt::Debug + Send + Sync {
     }
 
     /// A node has come for tasks.
-    fn on_visit(&mut self, _turn: &mut Turn<'_>, _node: NodeId, _visit: Visit) {}
+    fn on_visit(&mut self, _turn: &mut CallContext<'_>, _node: NodeId, _visit: Visit) {}
 
     /// Tasks were granted to this node.
-    fn on_granted(&mut self, _turn: &mut Turn<'_>, _from: NodeId, _granted: Granted) {}
+    fn on_granted(&mut self, _turn: &mut CallContext<'_>, _from: NodeId, _granted: Granted) {}
 
     /// No tasks were granted to this node.
     fn on_nothing(&mut self, _from: NodeId) {}
@@ -70,10 +70,10 @@ pub(crate) trait ReceiverRule: fmt::Debug + Send + Sync {
     fn on_missed(&mut self, _peer: NodeId) {}
 
     /// Announces waiting tasks, if there are any.
-    fn announce(&mut self, _turn: &mut Turn<'_>) {}
+    fn announce(&mut self, _turn: &mut CallContext<'_>) {}
 
     /// Returns the node to pull from, if there is one.
-    fn source(&mut self, turn: &mut Turn<'_>) -> Option<NodeId>;
+    fn source(&mut self, call: &mut CallContext<'_>) -> Option<NodeId>;
 
     /// Number of tasks to pull when there is room for `n_room`.
     fn n_wanted(&self, n_room: u32) -> u16 {
@@ -114,7 +114,7 @@ pub(crate) struct Granted {
 
 /// State of a node that fetches tasks and lets other nodes fetch its own.
 #[derive(Debug)]
-pub(crate) struct Pulling {
+pub(crate) struct ReceiverInitiated {
     rule: Box<dyn ReceiverRule>,
     open: Option<Pull>,
     /// Number of the timer that ends a pause.
@@ -140,93 +140,93 @@ pub(crate) struct Grant {
     pub(crate) n_left: u32,
 }
 
-impl Pulling {
+impl ReceiverInitiated {
     pub(crate) fn new(rule: Box<dyn ReceiverRule>) -> Self {
         Self { rule, open: None, resume: 0, resumes_at: Moment::default() }
     }
 
-    pub(crate) fn on_peers(&mut self, turn: &mut Turn<'_>) {
-        self.rule.on_peers(turn.node.circle.members());
-        self.go_on(turn);
+    pub(crate) fn on_peers(&mut self, call: &mut CallContext<'_>) {
+        self.rule.on_peers(call.node.domain_members.members());
+        self.go_on(call);
     }
 
-    pub(crate) fn on_measurement(&mut self, turn: &mut Turn<'_>, load: NodeLoad) {
-        if turn.node.load.n_queued < load.n_queued {
-            self.rule.on_queued(turn.now);
+    pub(crate) fn on_measurement(&mut self, call: &mut CallContext<'_>, load: NodeLoad) {
+        if call.node.load.n_queued < load.n_queued {
+            self.rule.on_queued(call.now);
         }
-        if turn.node.measure(load) && turn.node.state == LoadState::Receiver {
+        if call.node.measure(load) && call.node.state == LoadState::Receiver {
             self.rule.on_room();
         }
-        self.go_on(turn);
+        self.go_on(call);
     }
 
-    pub(crate) fn on_timer(&mut self, turn: &mut Turn<'_>, kind: TimerKind, number: u32) {
+    pub(crate) fn on_timer(&mut self, call: &mut CallContext<'_>, kind: TimerKind, number: u32) {
         match (kind, self.open) {
-            (TimerKind::Wave, _) => self.rule.on_wave(turn, number),
+            (TimerKind::Wave, _) => self.rule.on_wave(call, number),
             (TimerKind::Pull, Some(pull)) if pull.number == number => {
-                self.end_unanswered(turn, pull);
+                self.end_unanswered(call, pull);
             }
-            (TimerKind::Pull, None) if self.resume == number => self.pull(turn),
+            (TimerKind::Pull, None) if self.resume == number => self.pull(call),
             _ => {}
         }
     }
 
-    pub(crate) fn on_subscribe(&mut self, turn: &mut Turn<'_>, from: NodeId, n_queued: u32) {
-        if self.rule.on_subscribe(turn, from, n_queued) {
-            self.pull(turn);
+    pub(crate) fn on_subscribe(&mut self, call: &mut CallContext<'_>, from: NodeId, n_queued: u32) {
+        if self.rule.on_subscribe(call, from, n_queued) {
+            self.pull(call);
         }
     }
 
-    pub(crate) fn on_probe(&mut self, turn: &mut Turn<'_>, from: NodeId) {
-        if self.rule.on_probe(turn, from) {
-            self.pull(turn);
+    pub(crate) fn on_probe(&mut self, call: &mut CallContext<'_>, from: NodeId) {
+        if self.rule.on_probe(call, from) {
+            self.pull(call);
         }
     }
 
     /// Grants waiting tasks, or answers that there are none.
-    pub(crate) fn on_pull(&mut self, turn: &mut Turn<'_>, from: NodeId, pull: (u32, u16)) {
+    pub(crate) fn on_pull(&mut self, call: &mut CallContext<'_>, from: NodeId, pull: (u32, u16)) {
         let (operation, n_tasks_max) = pull;
         if n_tasks_max == 0 {
-            return self.rule.on_leave(turn.now, from);
+            return self.rule.on_leave(call.now, from);
         }
-        let n_queued = turn.node.load.n_queued;
+        let n_queued = call.node.load.n_queued;
         let n_asked = self.rule.n_given_max(n_queued, n_tasks_max.into());
-        let n_kept = self.n_kept_from(turn, from);
+        let n_kept = self.n_kept_from(call, from);
         let n_given = n_queued.saturating_sub(n_kept).min(n_asked);
         if let (1.., Ok(n_tasks)) = (n_given, u16::try_from(n_given)) {
-            turn.send(from, Message::Grant { operation, n_tasks, n_left: n_queued - n_given });
-            turn.give(from, n_given);
-            turn.ended(Why::Moved { n_tasks: n_given });
+            call.send(from, Message::Grant { operation, n_tasks, n_left: n_queued - n_given });
+            call.give(from, n_given);
+            call.ended(OperationOutcome::Moved { n_tasks: n_given });
         } else {
-            turn.send(from, Message::Nothing { operation });
+            call.send(from, Message::Nothing { operation });
         }
-        self.rule.on_visit(turn, from, Visit { n_queued, n_asked, n_given });
+        self.rule.on_visit(call, from, Visit { n_queued, n_asked, n_given });
     }
 
     /// Number of waiting tasks that `node` must leave to faster nodes.
-    fn n_kept_from(&self, turn: &Turn<'_>, node: NodeId) -> u32 {
-        let members = turn.node.circle.members();
+    fn n_kept_from(&self, call: &CallContext<'_>, node: NodeId) -> u32 {
+        let members = call.node.domain_members.members();
         let speed = members.peer(node).map_or(1.0, |peer| peer.speed);
-        self.rule.n_kept_from(turn.now, speed, members)
+        self.rule.n_kept_from(call.now, speed, members)
     }
 
     /// Number of waiting tasks that the node itself must leave to faster nodes.
     pub(crate) fn n_kept(&self, node: &Node, now: Moment) -> u32 {
-        self.rule.n_kept_from(now, node.load.speed, node.circle.members())
+        self.rule.n_kept_from(now, node.load.speed, node.domain_members.members())
     }
 
-    pub(crate) fn on_grant(&mut self, turn: &mut Turn<'_>, from: NodeId, grant: Grant) {
+    pub(crate) fn on_grant(&mut self, call: &mut CallContext<'_>, from: NodeId, grant: Grant) {
         let Grant { operation, n_tasks, n_left } = grant;
         let pull = self.take(from, operation);
         if pull.is_none_or(|pull| !pull.is_here) {
-            turn.node.promises.promise(turn.now, from, operation, n_tasks.into());
+            call.node.promises.promise(call.now, from, operation, n_tasks.into());
         }
         let Some(pull) = pull else { return };
-        turn.node.counts.accepted += 1;
-        turn.ended(Why::Moved { n_tasks: n_tasks.into() });
+        call.node.counts.accepted += 1;
+        call.ended(OperationOutcome::Moved { n_tasks: n_tasks.into() });
         let n_asked = pull.n_tasks_max;
-        self.rule.on_granted(turn, from, Granted { n_asked, n_tasks, n_left });
-        self.pull(turn);
+        self.rule.on_granted(call, from, Granted { n_asked, n_tasks, n_left });
+        self.pull(call);
     }
 
     /// Notes tasks that arrived before their grant.
@@ -236,12 +236,12 @@ impl Pulling {
         }
     }
 
-    pub(crate) fn on_nothing(&mut self, turn: &mut Turn<'_>, from: NodeId, operation: u32) {
+    pub(crate) fn on_nothing(&mut self, call: &mut CallContext<'_>, from: NodeId, operation: u32) {
         if self.take(from, operation).is_some() {
-            turn.node.counts.not_accepted += 1;
-            turn.ended(Why::NothingThere);
+            call.node.counts.not_accepted += 1;
+            call.ended(OperationOutcome::NothingThere);
             self.rule.on_nothing(from);
-            self.rest(turn);
+            self.rest(call);
         }
     }
 
@@ -250,16 +250,16 @@ impl Pulling {
     }
 
     /// Announces waiting tasks again, since a node that was silent may have missed the announcement.
-    pub(crate) fn on_reached(&mut self, turn: &mut Turn<'_>, peer: NodeId) {
+    pub(crate) fn on_reached(&mut self, call: &mut CallContext<'_>, peer: NodeId) {
         self.rule.on_missed(peer);
-        self.go_on(turn);
+        self.go_on(call);
     }
 
     /// Announces tasks that did not arrive at `from` again: a node that did not take them fetches them when it has
     /// room.
-    pub(crate) fn on_came_back(&mut self, turn: &mut Turn<'_>, from: NodeId) {
+    pub(crate) fn on_came_back(&mut self, call: &mut CallContext<'_>, from: NodeId) {
         self.rule.on_missed(from);
-        self.go_on(turn);
+        self.go_on(call);
     }
 
     pub(crate) fn known(&self) -> (Vec<NodeId>, usize) {
@@ -270,34 +270,34 @@ impl Pulling {
         self.rule.offers()
     }
 
-    pub(crate) fn under_way(&self) -> Option<UnderWay> {
-        self.open.map(|pull| UnderWay { since: pull.began, n_asked: 1, n_open: 1 })
+    pub(crate) fn under_way(&self) -> Option<OngoingOperation> {
+        self.open.map(|pull| OngoingOperation { since: pull.began, n_asked: 1, n_open: 1 })
     }
 
-    pub(crate) fn go_on(&mut self, turn: &mut Turn<'_>) {
-        self.rule.announce(turn);
-        self.pull(turn);
+    pub(crate) fn go_on(&mut self, call: &mut CallContext<'_>) {
+        self.rule.announce(call);
+        self.pull(call);
     }
 
-    fn pull(&mut self, turn: &mut Turn<'_>) {
+    fn pull(&mut self, call: &mut CallContext<'_>) {
         if self.open.is_some() {
             return;
         }
-        let n_room = turn.node.n_room(turn.now);
+        let n_room = call.node.n_room(call.now);
         if n_room == 0 {
             // Promised tasks may fail to come: then there is room without any further event, so a timer is needed.
             if let (LoadState::Receiver, Some(at)) =
-                (turn.node.state, turn.node.promises.next_end())
+                (call.node.state, call.node.promises.next_end())
             {
-                self.resume_at(turn, at);
+                self.resume_at(call, at);
             }
             return;
         }
-        let Some(from) = self.rule.source(turn) else { return };
+        let Some(from) = self.rule.source(call) else { return };
         let n_tasks_max = self.rule.n_wanted(n_room);
-        let (number, began) = (turn.node.next_operation(), turn.now);
-        turn.send(from, Message::Pull { operation: number, n_tasks_max });
-        turn.timer(TimerKind::Pull, number, began.plus_ms(OPERATION_MS));
+        let (number, began) = (call.node.next_operation(), call.now);
+        call.send(from, Message::Pull { operation: number, n_tasks_max });
+        call.timer(TimerKind::Pull, number, began.plus_ms(OPERATION_MS));
         self.open = Some(Pull { number, from, n_tasks_max, began, is_here: false });
     }
 
@@ -305,25 +305,25 @@ impl Pulling {
         self.open.take_if(|pull| pull.from == from && pull.number == operation)
     }
 
-    fn end_unanswered(&mut self, turn: &mut Turn<'_>, pull: Pull) {
+    fn end_unanswered(&mut self, call: &mut CallContext<'_>, pull: Pull) {
         self.open = None;
-        turn.node.counts.not_accepted += 1;
-        turn.ended(Why::NoAnswer { n_asked: 1 });
+        call.node.counts.not_accepted += 1;
+        call.ended(OperationOutcome::NoAnswer { n_asked: 1 });
         self.rule.on_silence(pull.from);
-        self.rest(turn);
+        self.rest(call);
     }
 
-    fn rest(&mut self, turn: &mut Turn<'_>) {
-        match self.rule.rest(turn.now) {
-            Some(at) => self.resume_at(turn, at),
-            None => self.pull(turn),
+    fn rest(&mut self, call: &mut CallContext<'_>) {
+        match self.rule.rest(call.now) {
+            Some(at) => self.resume_at(call, at),
+            None => self.pull(call),
         }
     }
 
-    fn resume_at(&mut self, turn: &mut Turn<'_>, at: Moment) {
-        if self.resumes_at <= turn.now || at < self.resumes_at {
-            (self.resume, self.resumes_at) = (turn.node.next_operation(), at);
-            turn.timer(TimerKind::Pull, self.resume, at);
+    fn resume_at(&mut self, call: &mut CallContext<'_>, at: Moment) {
+        if self.resumes_at <= call.now || at < self.resumes_at {
+            (self.resume, self.resumes_at) = (call.node.next_operation(), at);
+            call.timer(TimerKind::Pull, self.resume, at);
         }
     }
 }

@@ -10,11 +10,11 @@
 //! second, however often the driver measures: the source's nodes measure once a second.
 
 use crate::action::TimerKind;
-use crate::domain::Circle;
+use crate::call_context::CallContext;
+use crate::domain::DomainMembers;
 use crate::operation::{Accepted, OPERATION_MS, Operation, Phase};
 use crate::receivers::Receivers;
-use crate::standing::{N_NAMED_MAX, UnderWay, Why};
-use crate::turn::Turn;
+use crate::snapshot::{N_NAMED_MAX, OngoingOperation, OperationOutcome};
 use crate::{LoadState, Message, Moment, NodeId, NodeLoad, forwarding, on_demand};
 use std::fmt;
 
@@ -29,13 +29,13 @@ const NO_OPERATION: u32 = 0;
 /// Sender-initiated rule: how a node learns which nodes have room.
 pub(crate) trait SenderRule: fmt::Debug + Send + Sync {
     /// Begins when the first members are known; called again whenever they change.
-    fn begin(&mut self, _turn: &mut Turn<'_>) {}
+    fn begin(&mut self, _turn: &mut CallContext<'_>) {}
 
     /// Announces a change of the node's own state.
-    fn on_change(&mut self, _turn: &mut Turn<'_>) {}
+    fn on_change(&mut self, _turn: &mut CallContext<'_>) {}
 
     /// A timer of the rule has expired.
-    fn on_period(&mut self, _turn: &mut Turn<'_>, _number: u32) {}
+    fn on_period(&mut self, _turn: &mut CallContext<'_>, _number: u32) {}
 
     /// Whether a node that announces these states joins (`true`) or leaves (`false`) the list of receivers.
     fn listing(&self, new: LoadState, _old: LoadState) -> Option<bool> {
@@ -66,7 +66,7 @@ pub(crate) trait SenderRule: fmt::Debug + Send + Sync {
 
 /// State of a node that asks other nodes to take its tasks.
 #[derive(Debug)]
-pub(crate) struct Asking {
+pub(crate) struct SenderInitiated {
     rule: Box<dyn SenderRule>,
     receivers: Receivers,
     operation: Option<Operation>,
@@ -87,7 +87,7 @@ pub(crate) struct Request {
     pub(crate) n_hops: u8,
 }
 
-impl Asking {
+impl SenderInitiated {
     pub(crate) fn new(rule: Box<dyn SenderRule>) -> Self {
         Self {
             rule,
@@ -101,34 +101,34 @@ impl Asking {
 
     /// Applies a change of members. Overlapping domains shift when a node comes or leaves: a node that is no longer
     /// a neighbor no longer announces its state, and is forgotten.
-    pub(crate) fn on_peers(&mut self, turn: &mut Turn<'_>, before: &Circle) {
-        self.receivers.retain(|id| turn.node.circle.reaches(id));
+    pub(crate) fn on_peers(&mut self, call: &mut CallContext<'_>, before: &DomainMembers) {
+        self.receivers.retain(|id| call.node.domain_members.reaches(id));
         let is_new_neighbor =
             |id: NodeId| before.members().position(id).is_some() && !before.reaches(id);
-        for k in 0..turn.node.circle.n_neighbors() {
-            let id = turn.node.circle.nth(k);
+        for k in 0..call.node.domain_members.n_neighbors() {
+            let id = call.node.domain_members.nth(k);
             if is_new_neighbor(id) {
-                self.on_reached(turn, id);
+                self.on_reached(call, id);
             }
         }
-        self.rule.begin(turn);
+        self.rule.begin(call);
     }
 
-    pub(crate) fn on_measurement(&mut self, turn: &mut Turn<'_>, load: NodeLoad) {
+    pub(crate) fn on_measurement(&mut self, call: &mut CallContext<'_>, load: NodeLoad) {
         // The measured load excludes tasks that were given away, so tasks that came back count as more.
-        let has_more = turn.node.load.n_queued < load.n_queued;
-        let has_changed = turn.node.measure(load);
+        let has_more = call.node.load.n_queued < load.n_queued;
+        let has_changed = call.node.measure(load);
         self.has_news |= has_more || has_changed;
         if has_changed {
-            self.rule.on_change(turn);
+            self.rule.on_change(call);
         }
-        self.begin(turn);
+        self.begin(call);
     }
 
-    pub(crate) fn on_timer(&mut self, turn: &mut Turn<'_>, kind: TimerKind, number: u32) {
+    pub(crate) fn on_timer(&mut self, call: &mut CallContext<'_>, kind: TimerKind, number: u32) {
         match kind {
-            TimerKind::Operation if self.is_under_way(number) => self.end_phase(turn),
-            TimerKind::Period => self.rule.on_period(turn, number),
+            TimerKind::Operation if self.is_under_way(number) => self.end_phase(call),
+            TimerKind::Period => self.rule.on_period(call, number),
             _ => {}
         }
     }
@@ -136,46 +136,46 @@ impl Asking {
     /// Handles the announced state of a member.
     pub(crate) fn on_state(
         &mut self,
-        turn: &mut Turn<'_>,
+        call: &mut CallContext<'_>,
         from: NodeId,
         states: (LoadState, LoadState),
     ) {
-        if !turn.node.circle.reaches(from) {
+        if !call.node.domain_members.reaches(from) {
             return;
         }
         match self.rule.listing(states.0, states.1) {
             Some(true) => {
                 self.has_news |= !self.receivers.known().contains(&from);
-                self.add(turn, from);
-                self.hear_of_room(turn);
+                self.add(call, from);
+                self.hear_of_room(call);
             }
             Some(false) => self.receivers.remove(from),
             None => {}
         }
     }
 
-    fn hear_of_room(&mut self, turn: &mut Turn<'_>) {
+    fn hear_of_room(&mut self, call: &mut CallContext<'_>) {
         if self.rule.is_eager() {
-            (self.not_before, self.has_news) = (turn.now, true);
-            self.begin(turn);
+            (self.not_before, self.has_news) = (call.now, true);
+            self.begin(call);
         }
     }
 
-    fn add(&mut self, turn: &mut Turn<'_>, receiver: NodeId) {
-        if self.receivers.add(receiver, &mut turn.node.random) {
-            turn.node.counts.dropped += 1;
+    fn add(&mut self, call: &mut CallContext<'_>, receiver: NodeId) {
+        if self.receivers.add(receiver, &mut call.node.random) {
+            call.node.counts.dropped += 1;
         }
     }
 
     /// Handles a member's answer about its state.
     pub(crate) fn on_state_is(
         &mut self,
-        turn: &mut Turn<'_>,
+        call: &mut CallContext<'_>,
         from: NodeId,
         answer: (u32, LoadState),
     ) {
         if answer.0 == NO_OPERATION {
-            return self.on_state(turn, from, (answer.1, answer.1));
+            return self.on_state(call, from, (answer.1, answer.1));
         }
         let Some(operation) = self.operation.as_mut() else { return };
         if !operation.awaits(answer.0, Phase::States) {
@@ -184,49 +184,59 @@ impl Asking {
         operation.n_open = operation.n_open.saturating_sub(1);
         let is_complete = operation.n_open == 0;
         if answer.1 == LoadState::Receiver {
-            self.add(turn, from);
+            self.add(call, from);
         }
         if is_complete {
-            self.end_phase(turn);
+            self.end_phase(call);
         }
     }
 
     /// Accepts tasks, passes the request on, or rejects it.
-    pub(crate) fn on_request(&mut self, turn: &mut Turn<'_>, from: NodeId, request: Request) {
+    pub(crate) fn on_request(
+        &mut self,
+        call: &mut CallContext<'_>,
+        from: NodeId,
+        request: Request,
+    ) {
         let Request { operation, n_tasks, origin, n_hops } = request;
         let n_hops = if 0 < self.rule.n_hops() { n_hops } else { 0 };
-        let n_room = turn.node.n_room(turn.now).min(n_tasks.into());
-        if origin == turn.node.me {
+        let n_room = call.node.n_room(call.now).min(n_tasks.into());
+        if origin == call.node.me {
             return;
         }
         if 0 < n_room {
-            turn.node.promises.promise(turn.now, origin, operation, n_room);
+            call.node.promises.promise(call.now, origin, operation, n_room);
             let n_tasks_max = u16::try_from(n_room).unwrap_or(n_tasks);
-            let load_permille = turn.node.load_permille();
-            turn.send(origin, Message::Accept { operation, n_tasks_max, load_permille });
-        } else if n_hops == 0 || !forwarding::pass_on(&self.receivers, turn, from, request) {
-            turn.send(origin, Message::Reject { operation });
+            let load_permille = call.node.load_permille();
+            call.send(origin, Message::Accept { operation, n_tasks_max, load_permille });
+        } else if n_hops == 0 || !forwarding::pass_on(&self.receivers, call, from, request) {
+            call.send(origin, Message::Reject { operation });
         }
     }
 
-    pub(crate) fn on_accept(&mut self, turn: &mut Turn<'_>, number: u32, accepted: Accepted) {
+    pub(crate) fn on_accept(
+        &mut self,
+        call: &mut CallContext<'_>,
+        number: u32,
+        accepted: Accepted,
+    ) {
         match self.operation.as_mut() {
             Some(operation) if operation.awaits(number, Phase::Requests) => {
                 operation.accept(accepted);
                 if operation.n_open == 0 {
-                    self.end_phase(turn);
+                    self.end_phase(call);
                 }
             }
-            _ => turn.send(accepted.node, Message::Release { operation: number }),
+            _ => call.send(accepted.node, Message::Release { operation: number }),
         }
     }
 
-    pub(crate) fn on_reject(&mut self, turn: &mut Turn<'_>, number: u32) {
+    pub(crate) fn on_reject(&mut self, call: &mut CallContext<'_>, number: u32) {
         let Some(operation) = self.operation.as_mut() else { return };
         if operation.awaits(number, Phase::Requests) {
             operation.reject();
             if operation.n_open == 0 {
-                self.end_phase(turn);
+                self.end_phase(call);
             }
         }
     }
@@ -236,12 +246,12 @@ impl Asking {
     }
 
     /// Exchanges states with a node that was silent, since both sides may have missed changes.
-    pub(crate) fn on_reached(&mut self, turn: &mut Turn<'_>, peer: NodeId) {
-        if self.rule.announces_changes_only() && turn.node.circle.reaches(peer) {
-            let (new, old) = (turn.node.state, turn.node.previous);
-            turn.send(peer, Message::State { new, old });
+    pub(crate) fn on_reached(&mut self, call: &mut CallContext<'_>, peer: NodeId) {
+        if self.rule.announces_changes_only() && call.node.domain_members.reaches(peer) {
+            let (new, old) = (call.node.state, call.node.previous);
+            call.send(peer, Message::State { new, old });
             // Its announcements before this node knew it were ignored, and it announces changes only.
-            turn.send(peer, Message::AskState { operation: NO_OPERATION });
+            call.send(peer, Message::AskState { operation: NO_OPERATION });
         }
     }
 
@@ -250,8 +260,8 @@ impl Asking {
         (known.iter().take(N_NAMED_MAX).copied().collect(), known.len())
     }
 
-    pub(crate) fn under_way(&self) -> Option<UnderWay> {
-        let under_way = |operation: &Operation| UnderWay {
+    pub(crate) fn under_way(&self) -> Option<OngoingOperation> {
+        let under_way = |operation: &Operation| OngoingOperation {
             since: operation.began,
             n_asked: operation.n_asked,
             n_open: operation.n_open,
@@ -263,83 +273,83 @@ impl Asking {
         self.operation.as_ref().is_some_and(|operation| operation.number == number)
     }
 
-    fn begin(&mut self, turn: &mut Turn<'_>) {
-        let is_wanted = turn.node.state == LoadState::Sender && 0 < turn.node.load.n_queued;
-        if !is_wanted || self.operation.is_some() || turn.now < self.not_before {
+    fn begin(&mut self, call: &mut CallContext<'_>) {
+        let is_wanted = call.node.state == LoadState::Sender && 0 < call.node.load.n_queued;
+        if !is_wanted || self.operation.is_some() || call.now < self.not_before {
             return;
         }
         if !std::mem::take(&mut self.has_news) {
-            if turn.now < self.repeats_at {
+            if call.now < self.repeats_at {
                 return;
             }
-            self.repeats_at = turn.now.plus_ms(REPEAT_MS);
+            self.repeats_at = call.now.plus_ms(REPEAT_MS);
         }
         if self.rule.asks_for_states() {
-            let number = turn.node.next_operation();
-            let n_asked = on_demand::ask(&mut self.receivers, turn, number);
-            self.open(turn, Operation::new(number, turn.now, Phase::States, n_asked));
+            let number = call.node.next_operation();
+            let n_asked = on_demand::ask(&mut self.receivers, call, number);
+            self.open(call, Operation::new(number, call.now, Phase::States, n_asked));
         } else {
-            self.request(turn);
+            self.request(call);
         }
     }
 
-    fn open(&mut self, turn: &mut Turn<'_>, operation: Operation) {
+    fn open(&mut self, call: &mut CallContext<'_>, operation: Operation) {
         if operation.n_asked == 0 {
-            turn.ended(Why::NobodyKnown);
-            self.not_before = turn.now.plus_ms(PAUSE_MS);
+            call.ended(OperationOutcome::NobodyKnown);
+            self.not_before = call.now.plus_ms(PAUSE_MS);
             return;
         }
-        turn.timer(TimerKind::Operation, operation.number, turn.now.plus_ms(OPERATION_MS));
+        call.timer(TimerKind::Operation, operation.number, call.now.plus_ms(OPERATION_MS));
         self.operation = Some(operation);
     }
 
-    fn end_phase(&mut self, turn: &mut Turn<'_>) {
+    fn end_phase(&mut self, call: &mut CallContext<'_>) {
         let Some(operation) = self.operation.take() else { return };
         match operation.phase {
-            Phase::States => self.request(turn),
-            Phase::Requests => self.deal(turn, operation),
+            Phase::States => self.request(call),
+            Phase::Requests => self.deal(call, operation),
         }
     }
 
-    fn request(&mut self, turn: &mut Turn<'_>) {
-        let number = turn.node.next_operation();
-        let origin = turn.node.me;
-        let n_tasks = u16::try_from(turn.node.load.n_queued).unwrap_or(u16::MAX);
+    fn request(&mut self, call: &mut CallContext<'_>) {
+        let number = call.node.next_operation();
+        let origin = call.node.me;
+        let n_tasks = u16::try_from(call.node.load.n_queued).unwrap_or(u16::MAX);
         let n_hops = self.rule.n_hops();
         let message = Message::Request { operation: number, n_tasks, origin, n_hops };
-        let candidates = self.receivers.candidates(&mut turn.node.random);
-        candidates.iter().for_each(|candidate| turn.send(*candidate, message));
+        let candidates = self.receivers.candidates(&mut call.node.random);
+        candidates.iter().for_each(|candidate| call.send(*candidate, message));
         let mut n_asked = u32::try_from(candidates.len()).unwrap_or(u32::MAX);
         if n_asked == 0 && 0 < n_hops {
-            n_asked = forwarding::ask_strangers(turn, message);
+            n_asked = forwarding::ask_strangers(call, message);
         }
-        self.open(turn, Operation::new(number, turn.now, Phase::Requests, n_asked));
+        self.open(call, Operation::new(number, call.now, Phase::Requests, n_asked));
     }
 
     /// Gives the least loaded node what it accepts, then the next.
-    fn deal(&mut self, turn: &mut Turn<'_>, operation: Operation) {
+    fn deal(&mut self, call: &mut CallContext<'_>, operation: Operation) {
         let (number, n_asked, n_open) = (operation.number, operation.n_asked, operation.n_open);
-        turn.node.counts.not_accepted += u64::from(operation.n_rejected) + u64::from(n_open);
+        call.node.counts.not_accepted += u64::from(operation.n_rejected) + u64::from(n_open);
         let accepted = operation.into_accepted();
         let mut n_moved = 0;
         for Accepted { node, n_tasks_max, .. } in &accepted {
-            let n_given = turn.give(*node, *n_tasks_max);
+            let n_given = call.give(*node, *n_tasks_max);
             n_moved += n_given;
             if 0 < n_given {
-                turn.node.counts.accepted += 1;
+                call.node.counts.accepted += 1;
             } else {
-                turn.node.counts.unused += 1;
-                turn.send(*node, Message::Release { operation: number });
+                call.node.counts.unused += 1;
+                call.send(*node, Message::Release { operation: number });
             }
         }
-        turn.ended(match n_moved {
-            0 if !accepted.is_empty() => Why::NothingLeft,
-            0 if 0 < n_open => Why::NoAnswer { n_asked },
-            0 => Why::AllRejected { n_asked },
-            n_tasks => Why::Moved { n_tasks },
+        call.ended(match n_moved {
+            0 if !accepted.is_empty() => OperationOutcome::NothingLeft,
+            0 if 0 < n_open => OperationOutcome::NoAnswer { n_asked },
+            0 => OperationOutcome::AllRejected { n_asked },
+            n_tasks => OperationOutcome::Moved { n_tasks },
         });
         if n_moved == 0 {
-            self.not_before = turn.now.plus_ms(PAUSE_MS);
+            self.not_before = call.now.plus_ms(PAUSE_MS);
         } else {
             self.has_news = true;
         }
