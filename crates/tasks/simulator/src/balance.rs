@@ -14,9 +14,9 @@
 
 mod central;
 mod failing;
-mod machine;
 mod node;
 mod outcome;
+mod processor_sharing;
 mod queue;
 mod run;
 mod scenario;

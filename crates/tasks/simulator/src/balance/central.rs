@@ -16,9 +16,9 @@ pub fn central_s(scenario: &Scenario) -> f64 {
         free.extend((0..scenario.n_cores(node)).map(|_| scenario.speed(node).to_bits()));
     }
     let (mut now_ns, mut last_ns) = (0, 0);
-    while let Some((came_ns, task)) = tasks.next(scenario) {
+    while let Some((arrival_ns, task)) = tasks.next(scenario) {
         // Tasks start in the order of their arrival.
-        now_ns = came_ns.max(now_ns);
+        now_ns = arrival_ns.max(now_ns);
         while let Some(Reverse((end_ns, speed))) = busy.peek().copied() {
             if now_ns < end_ns && !free.is_empty() {
                 break;

@@ -48,7 +48,7 @@ impl Simulation<'_> {
         it.come_back(self.scenario, back);
         let after = (it.n_free_cores(), n_queued);
         self.tally.changed(self.now_ns, (0, n_queued), after);
-        self.meet(back);
+        self.start_node(back);
         for node in (0..self.scenario.n_nodes).filter(|node| *node != back) {
             let it = &mut self.nodes[node as usize];
             if it.is_up {

@@ -11,13 +11,13 @@ pub(super) struct Task {
     /// Time on a core of speed 1, in s.
     pub(super) work_s: f64,
     /// Time of its arrival, in ns.
-    pub(super) came_ns: u64,
+    pub(super) arrival_ns: u64,
     /// Node that it arrived at.
     pub(super) home: u32,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Machine {
+pub(super) struct ProcessorSharingNode {
     pub(super) n_cores: u32,
     pub(super) speed: f64,
     pub(super) queue: VecDeque<Task>,
@@ -35,7 +35,7 @@ struct Running {
     ends_s: f64,
 }
 
-impl Machine {
+impl ProcessorSharingNode {
     pub(super) fn new(n_cores: u32, speed: f64) -> Self {
         let (queue, running) = (VecDeque::new(), Vec::new());
         Self { n_cores, speed, queue, running, clock_s: 0.0, updated_ns: 0, version: 0 }
@@ -110,12 +110,12 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn task(work_s: f64) -> Task {
-        Task { work_s, came_ns: 0, home: 0 }
+        Task { work_s, arrival_ns: 0, home: 0 }
     }
 
     #[test]
     fn two_tasks_share_a_core() {
-        let mut machine = Machine::new(1, 1.0);
+        let mut machine = ProcessorSharingNode::new(1, 1.0);
         machine.start(0, task(10.0));
         assert_eq!(machine.next_end_ns(), Some(10 * SECOND));
         machine.start(4 * SECOND, task(10.0));
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn each_task_has_a_core_where_there_are_enough() {
-        let mut machine = Machine::new(2, 2.0);
+        let mut machine = ProcessorSharingNode::new(2, 2.0);
         machine.start(0, task(10.0));
         machine.start(SECOND, task(4.0));
         assert_eq!(machine.next_end_ns(), Some(3 * SECOND));

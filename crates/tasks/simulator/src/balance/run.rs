@@ -1,9 +1,9 @@
 //! Simulates one scenario, event by event.
 
 use super::central::nanoseconds;
-use super::machine::Task;
 use super::node::{Node, members};
 use super::outcome::{Outcome, Progress};
+use super::processor_sharing::Task;
 use super::queue::Queue;
 use super::scenario::{Detection, Scenario, ScenarioError};
 use super::tally::Tally;
@@ -29,7 +29,7 @@ pub(super) enum Event {
         message: Message,
     },
     /// The receiver has time for the message.
-    Heard {
+    Delivered {
         from: u32,
         to: u32,
         message: Message,
@@ -39,7 +39,7 @@ pub(super) enum Event {
         incarnation: u32,
         timer: Timer,
     },
-    Look {
+    Observe {
         node: u32,
         incarnation: u32,
     },
@@ -68,7 +68,7 @@ pub(super) struct Simulation<'a> {
     pub(super) now_ns: u64,
     latency_ns: u64,
     service_ns: u64,
-    look_ns: u64,
+    observation_period_ns: u64,
     pub(super) out: Vec<Action>,
 }
 
@@ -87,7 +87,7 @@ pub fn simulate(
         let Some((at_ns, event)) = simulation.queue.pop() else { break };
         simulation.now_ns = at_ns;
         simulation.tally.n_events += 1;
-        simulation.happen(event);
+        simulation.dispatch(event);
         if simulation.tally.n_events.is_multiple_of(N_EVENTS_REPORT) {
             report(simulation.progress());
             if simulation.is_stuck() {
@@ -111,7 +111,7 @@ impl<'a> Simulation<'a> {
             now_ns: 0,
             latency_ns: nanoseconds(scenario.network.latency_s),
             service_ns: nanoseconds(scenario.network.service_s),
-            look_ns: nanoseconds(scenario.measure_s),
+            observation_period_ns: nanoseconds(scenario.measure_s),
             out: Vec::new(),
         }
     }
@@ -120,7 +120,7 @@ impl<'a> Simulation<'a> {
         for node in 0..self.scenario.n_nodes {
             let n_free = self.nodes[node as usize].n_free_cores();
             self.tally.changed(0, (0, 0), (n_free, 0));
-            self.meet(node);
+            self.start_node(node);
         }
         for failure in &self.scenario.failures {
             self.queue.push(nanoseconds(failure.at_s), Event::Fail(failure.node));
@@ -131,17 +131,17 @@ impl<'a> Simulation<'a> {
         self.await_task();
     }
 
-    fn happen(&mut self, event: Event) {
+    fn dispatch(&mut self, event: Event) {
         match event {
             Event::Task(task) => {
-                self.tally.came(task.work_s);
+                self.tally.arrived(task.work_s);
                 self.await_task();
                 self.add(task.home, task);
             }
             Event::Home(task) => self.add(task.home, task),
             Event::End { node, version } => self.end(node, version),
             Event::Message { from, to, message } => self.arrive(from, to, message),
-            Event::Heard { from, to, message } => self.hear(from, to, message),
+            Event::Delivered { from, to, message } => self.deliver(from, to, message),
             Event::Timer { node, incarnation, timer } => {
                 if self.is_live(node, incarnation) {
                     let now = Moment(self.now_ns);
@@ -149,10 +149,10 @@ impl<'a> Simulation<'a> {
                     self.act(node);
                 }
             }
-            Event::Look { node, incarnation } => {
+            Event::Observe { node, incarnation } => {
                 if self.is_live(node, incarnation) {
-                    self.nodes[node as usize].will_look = false;
-                    self.look(node);
+                    self.nodes[node as usize].is_observation_scheduled = false;
+                    self.observe(node);
                 }
             }
             Event::Moved { from, to, task, is_last } => self.receive(from, to, task, is_last),
@@ -168,7 +168,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Starts a node: it learns the members, and measures its load.
-    pub(super) fn meet(&mut self, node: u32) {
+    pub(super) fn start_node(&mut self, node: u32) {
         let now = Moment(self.now_ns);
         let it = &mut self.nodes[node as usize];
         it.balance.on_peers(now, &self.members, &mut self.out);
@@ -176,12 +176,12 @@ impl<'a> Simulation<'a> {
         self.act(node);
         // Nodes do not measure at the same time.
         let first_ns = self.now_ns + nanoseconds(self.random.share() * self.scenario.measure_s);
-        self.nodes[node as usize].first_look_ns = first_ns;
+        self.nodes[node as usize].first_observation_ns = first_ns;
         if self.sees_ends_at_once() {
             return self.start_and_measure(node);
         }
-        self.queue.push(first_ns, Event::Look { node, incarnation });
-        self.nodes[node as usize].will_look = true;
+        self.queue.push(first_ns, Event::Observe { node, incarnation });
+        self.nodes[node as usize].is_observation_scheduled = true;
     }
 
     fn await_task(&mut self) {
@@ -209,15 +209,15 @@ impl<'a> Simulation<'a> {
         let before = (it.n_free_cores(), it.machine.n_queued().into());
         let Some(task) = it.machine.end(self.now_ns) else { return };
         let after = (it.n_free_cores(), before.1);
-        self.tally.ended(self.now_ns, task.came_ns);
+        self.tally.ended(self.now_ns, task.arrival_ns);
         self.tally.changed(self.now_ns, before, after);
-        self.foretell(node);
+        self.schedule_end(node);
         if self.sees_ends_at_once() {
-            self.look(node);
+            self.observe(node);
         }
     }
 
-    fn foretell(&mut self, node: u32) {
+    fn schedule_end(&mut self, node: u32) {
         let machine = &self.nodes[node as usize].machine;
         if let Some(at_ns) = machine.next_end_ns() {
             self.queue.push(at_ns, Event::End { node, version: machine.version });
@@ -228,12 +228,12 @@ impl<'a> Simulation<'a> {
         self.scenario.detection == Detection::AtOnce
     }
 
-    fn look(&mut self, node: u32) {
+    fn observe(&mut self, node: u32) {
         let stray = self.scenario.stray;
         let n_stray = u32::from(0.0 < stray && self.random.share() < stray);
         let it = &mut self.nodes[node as usize];
-        it.n_seen = it.machine.n_running() + n_stray;
-        it.n_looked = it.n_seen;
+        it.n_running_known = it.machine.n_running() + n_stray;
+        it.n_running_measured = it.n_running_known;
         while let Some(from) = it.came_from.pop() {
             it.balance.on_received(from);
         }
@@ -242,14 +242,14 @@ impl<'a> Simulation<'a> {
 
     /// Schedules the next measurement where it matters: a node that sees all ends at once only repeats requests for
     /// waiting tasks.
-    fn look_again(&mut self, node: u32) {
+    fn schedule_observation(&mut self, node: u32) {
         let is_wanted =
             !self.sees_ends_at_once() || !self.nodes[node as usize].machine.queue.is_empty();
         let it = &mut self.nodes[node as usize];
-        if is_wanted && !it.will_look {
-            it.will_look = true;
-            let event = Event::Look { node, incarnation: it.incarnation };
-            let at_ns = it.next_look_ns(self.now_ns, self.look_ns);
+        if is_wanted && !it.is_observation_scheduled {
+            it.is_observation_scheduled = true;
+            let event = Event::Observe { node, incarnation: it.incarnation };
+            let at_ns = it.next_observation_ns(self.now_ns, self.observation_period_ns);
             self.queue.push(at_ns, event);
         }
     }
@@ -260,23 +260,23 @@ impl<'a> Simulation<'a> {
         let n_slots = it.balance.n_slots().max(it.machine.n_cores);
         let mut has_started = false;
         let n_kept = it.balance.n_kept(Moment(self.now_ns));
-        while it.n_seen < n_slots
+        while it.n_running_known < n_slots
             && let Some(task) = it.machine.pop_queued(node, n_kept)
         {
             it.machine.start(self.now_ns, task);
-            it.n_seen += 1;
+            it.n_running_known += 1;
             self.tally.started(self.now_ns);
             has_started = true;
         }
         self.tally.changed(self.now_ns, before, (it.n_free_cores(), it.machine.n_queued().into()));
         if self.scenario.detection == Detection::AtOnce {
-            it.n_looked = it.n_seen;
+            it.n_running_measured = it.n_running_known;
         }
         if has_started {
-            self.foretell(node);
+            self.schedule_end(node);
         }
         self.measure(node);
-        self.look_again(node);
+        self.schedule_observation(node);
     }
 
     fn measure(&mut self, node: u32) {
@@ -334,14 +334,14 @@ impl<'a> Simulation<'a> {
 
     fn arrive(&mut self, from: u32, to: u32, message: Message) {
         if self.service_ns == 0 {
-            return self.hear(from, to, message);
+            return self.deliver(from, to, message);
         }
         let it = &mut self.nodes[to as usize];
         it.busy_until_ns = it.busy_until_ns.max(self.now_ns) + self.service_ns;
-        self.queue.push(it.busy_until_ns, Event::Heard { from, to, message });
+        self.queue.push(it.busy_until_ns, Event::Delivered { from, to, message });
     }
 
-    fn hear(&mut self, from: u32, to: u32, message: Message) {
+    fn deliver(&mut self, from: u32, to: u32, message: Message) {
         let it = &mut self.nodes[to as usize];
         if it.is_up {
             let now = Moment(self.now_ns);

@@ -35,14 +35,14 @@ impl Tally {
         self.dealt = (self.messages, self.messages_all);
     }
 
-    pub(super) fn came(&mut self, work_s: f64) {
+    pub(super) fn arrived(&mut self, work_s: f64) {
         self.work_s += work_s;
     }
 
-    pub(super) fn ended(&mut self, now_ns: u64, came_ns: u64) {
+    pub(super) fn ended(&mut self, now_ns: u64, arrival_ns: u64) {
         self.n_ended += 1;
         self.last_end_ns = now_ns;
-        self.response_s += (now_ns - came_ns) as f64 * 1e-9;
+        self.response_s += (now_ns - arrival_ns) as f64 * 1e-9;
     }
 
     /// Records a node's numbers of free cores and waiting tasks before and after an event.

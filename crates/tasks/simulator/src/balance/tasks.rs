@@ -1,7 +1,7 @@
 //! Tasks of a scenario, in the order of their arrival.
 
 use super::central::nanoseconds;
-use super::machine::Task;
+use super::processor_sharing::Task;
 use super::scenario::{Arrivals, Durations, Scenario};
 use random::Random;
 
@@ -9,29 +9,29 @@ use random::Random;
 #[derive(Debug)]
 pub(super) struct Tasks {
     random: Random,
-    n_come: u64,
+    n_arrived: u64,
     next_s: f64,
 }
 
 impl Tasks {
     pub(super) fn new(scenario: &Scenario) -> Self {
-        Self { random: Random::new(scenario.seed), n_come: 0, next_s: 0.0 }
+        Self { random: Random::new(scenario.seed), n_arrived: 0, next_s: 0.0 }
     }
 
     /// Returns the next task, with the time of its arrival in ns.
     pub(super) fn next(&mut self, scenario: &Scenario) -> Option<(u64, Task)> {
-        if self.n_come == scenario.n_tasks {
+        if self.n_arrived == scenario.n_tasks {
             return None;
         }
-        let came_ns = nanoseconds(self.next_s);
-        let home = scenario.entry(self.n_come);
-        let task = Task { work_s: self.work_s(scenario.durations), came_ns, home };
-        self.n_come += 1;
+        let arrival_ns = nanoseconds(self.next_s);
+        let home = scenario.entry(self.n_arrived);
+        let task = Task { work_s: self.work_s(scenario.durations), arrival_ns, home };
+        self.n_arrived += 1;
         self.next_s = match scenario.arrivals {
-            Arrivals::Every { gap_s } => self.n_come as f64 * gap_s,
+            Arrivals::Every { gap_s } => self.n_arrived as f64 * gap_s,
             Arrivals::Random { gap_s } => self.next_s + gap_s * self.random.exponential(),
         };
-        Some((came_ns, task))
+        Some((arrival_ns, task))
     }
 
     fn work_s(&mut self, durations: Durations) -> f64 {
