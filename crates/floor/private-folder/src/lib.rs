@@ -20,21 +20,21 @@ const OTHERS_WRITE: u32 = 0o002;
 ///
 /// # Errors
 /// When the folder cannot be made, is no folder, belongs to another user, or others may write in it.
-pub fn take(path: &Path) -> io::Result<()> {
+pub fn claim(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-        _ => check(path),
+        _ => verify(path),
     }
 }
 
 /// Checks that the folder `path` is ours alone.
 ///
 /// # Errors
-/// As [`take`].
-pub fn check(path: &Path) -> io::Result<()> {
+/// As [`claim`].
+pub fn verify(path: &Path) -> io::Result<()> {
     let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     let folder = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     check_owner(&folder)
@@ -104,11 +104,11 @@ mod tests {
     use std::process::Command;
 
     #[track_caller]
-    fn check_take(prepare: impl FnOnce(&Path), expected: bool) {
+    fn check_claim(prepare: impl FnOnce(&Path), expected: bool) {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("run");
         prepare(&path);
-        assert_eq!(take(&path).is_ok(), expected);
+        assert_eq!(claim(&path).is_ok(), expected);
     }
 
     /// A folder that another user had made under the name of a run was accepted, with the links in it.
@@ -120,14 +120,14 @@ mod tests {
                 fs::set_permissions(path, Permissions::from_mode(mode)).expect("our folder");
             }
         };
-        check_take(|_| (), true);
-        check_take(open_to(0o700), true);
-        check_take(open_to(0o755), true);
-        check_take(open_to(0o777), false);
-        check_take(open_to(0o770), false);
-        check_take(|path| fs::write(path, "").expect("a file"), false);
-        check_take(|path| symlink("/tmp", path).expect("a link"), false);
-        check_take(|path| symlink("nowhere", path).expect("a link"), false);
+        check_claim(|_| (), true);
+        check_claim(open_to(0o700), true);
+        check_claim(open_to(0o755), true);
+        check_claim(open_to(0o777), false);
+        check_claim(open_to(0o770), false);
+        check_claim(|path| fs::write(path, "").expect("a file"), false);
+        check_claim(|path| symlink("/tmp", path).expect("a link"), false);
+        check_claim(|path| symlink("nowhere", path).expect("a link"), false);
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
     const SHARED: u32 = 54_322;
     /// Variable that names the parent of the folders of [`a_group_of_ones_own_is_nobody_else`].
     const ROLE: &str = "OWN_FOLDER_TEST_ROLE";
-    /// Owner, group and mode of a folder, and whether `USER` may take it.
+    /// Owner, group and mode of a folder, and whether `USER` may claim it.
     const FOLDERS: [(u32, u32, u32, bool); 8] = [
         (USER, USER, 0o700, true),
         // As with `umask` 002.
@@ -162,7 +162,7 @@ mod tests {
         let Some(dir) = std::env::var_os(ROLE).map(std::path::PathBuf::from) else { return };
         assert_eq!(own_user(), USER);
         for (number, folder) in FOLDERS.iter().enumerate() {
-            assert_eq!(check(&dir.join(number.to_string())).is_ok(), folder.3, "{folder:?}");
+            assert_eq!(verify(&dir.join(number.to_string())).is_ok(), folder.3, "{folder:?}");
         }
     }
 

@@ -196,7 +196,7 @@ impl Recovery {
 
     fn take_shared_memory(&mut self, run_dir: &Path, record: &RunRecord) {
         // A folder with the run's name that another user made is not part of the run.
-        let own = private_folder::check(run_dir).and_then(|()| std::fs::read_dir(run_dir));
+        let own = private_folder::verify(run_dir).and_then(|()| std::fs::read_dir(run_dir));
         let Ok(nodes) = own else { return };
         for dir in nodes.filter_map(|entry| Some(entry.ok()?.path())) {
             let node = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();

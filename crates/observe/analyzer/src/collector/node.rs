@@ -22,8 +22,8 @@ impl NodeFolder {
     pub(crate) fn take(environment: &RunEnvironment, node: &str) -> io::Result<Option<Self>> {
         let run_dir = environment.run_dir();
         let dir = run_dir.join(node);
-        private_folder::take(&run_dir)?;
-        private_folder::take(&dir)?;
+        private_folder::claim(&run_dir)?;
+        private_folder::claim(&dir)?;
         let Some(lock) = lock(&dir.join(LOCK), &environment.started_by)? else { return Ok(None) };
         if let Some(out) = &environment.out {
             // Only cleaning up after a killed collector reads this file.
@@ -127,9 +127,9 @@ mod tests {
         let shm = tempfile::tempdir().unwrap();
         let (environment, theirs) = (environment(shm.path()), shm.path().join("file"));
         fs::write(&theirs, "kept").unwrap();
-        private_folder::take(&environment.run_dir()).unwrap();
+        private_folder::claim(&environment.run_dir()).unwrap();
         let node = environment.run_dir().join("node");
-        private_folder::take(&node).unwrap();
+        private_folder::claim(&node).unwrap();
         symlink(&theirs, node.join(RECORD)).unwrap();
         assert!(NodeFolder::take(&environment, "node").unwrap().is_some());
         symlink(&theirs, environment.run_dir().join("lock")).unwrap();

@@ -80,8 +80,8 @@ fn start_of(part: u8) -> usize {
 fn recover(segment: &[u8]) {
     let folder = Folder::new("segment");
     let node = place::run_dir(folder.path(), RUN).join("node");
-    private_folder::take(&place::run_dir(folder.path(), RUN)).expect("a folder of ours");
-    private_folder::take(&node).expect("a folder of ours");
+    private_folder::claim(&place::run_dir(folder.path(), RUN)).expect("a folder of ours");
+    private_folder::claim(&node).expect("a folder of ours");
     let file = node.join("1-2.segment");
     let mut made = private_folder::make_file(&file).expect("a folder of ours");
     std::io::Write::write_all(&mut made, segment).expect("room for it");
