@@ -4,7 +4,7 @@ use crate::exit::Refused;
 use crate::node::location::{DaemonLocation, NodeOption};
 use crate::node::requests;
 use clap::Args;
-use node_daemon::door::Client;
+use node_daemon::client_socket::Client;
 use std::process::ExitCode;
 use task_api::{Answer, Request, TaskFilter, TaskRange, TaskState};
 

@@ -6,7 +6,7 @@ use crate::node::location::{DaemonLocation, NodeOption};
 use crate::node::requests;
 use crate::terminal::Terminal;
 use clap::{Args, ValueEnum};
-use node_daemon::door::Client;
+use node_daemon::client_socket::Client;
 use report::balance;
 use std::collections::VecDeque;
 use std::process::ExitCode;

@@ -13,7 +13,7 @@ use std::{
 };
 
 use node_daemon::{
-    core::words::{Attempt, Job, KeeperOrder, KeeperSays, NodeId, Surroundings, TaskKey, Work},
+    core::interface::{Attempt, ExecContext, Job, KeeperEvent, KeeperOrder, NodeId, TaskKey, Work},
     keeper::{self, Keeper, KeeperOptions},
 };
 use task_api::Submission;
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn connect(state: &Path) -> Result<(Keeper, mpsc::Receiver<KeeperSays>), Box<dyn Error>> {
+fn connect(state: &Path) -> Result<(Keeper, mpsc::Receiver<KeeperEvent>), Box<dyn Error>> {
     let (tell, says) = mpsc::channel();
     let command = ["/proc/self/exe".into(), "serve".into(), state.into(), "1000".into()];
     let keeper = Keeper::connect_or_start(state, &command, move |said| {
@@ -59,7 +59,7 @@ fn start(number: u64, command: &[&str]) -> KeeperOrder {
         environment: std::env::vars().collect(),
         ..Submission::default()
     };
-    let around = Arc::new(Surroundings::of(&submission));
+    let around = Arc::new(ExecContext::of(&submission));
     KeeperOrder::Start(Box::new(Job {
         attempt: Attempt { task: TaskKey { home: NodeId(1), number }, instance: 1 },
         name: format!("example.{number}"),
@@ -73,7 +73,7 @@ fn start(number: u64, command: &[&str]) -> KeeperOrder {
 fn daemon(state: &Path, script: &str) -> Result<(), Box<dyn Error>> {
     let (keeper, says) = connect(state)?;
     keeper.send(&[start(1, &["sh", "-c", script])])?;
-    says.iter().find(|said| matches!(said, KeeperSays::Ended(_))).ok_or("the keeper has gone")?;
+    says.iter().find(|said| matches!(said, KeeperEvent::Ended(_))).ok_or("the keeper has gone")?;
     Ok(())
 }
 
@@ -86,7 +86,7 @@ fn speed(n_tasks: u64) -> Result<(), Box<dyn Error>> {
     keeper.send(&first)?;
     let (mut n_started, mut n_ended) = (N_AT_ONCE, 0);
     while n_ended < n_tasks {
-        let KeeperSays::Ended(ended) = says.recv()? else { continue };
+        let KeeperEvent::Ended(ended) = says.recv()? else { continue };
         let mut orders = vec![KeeperOrder::Forget(ended.iter().map(|end| end.attempt).collect())];
         for _ in &ended {
             n_ended += 1;
@@ -103,7 +103,7 @@ fn speed(n_tasks: u64) -> Result<(), Box<dyn Error>> {
     let each = |us: f64| us / n_tasks as f64;
     println!("of CPU for each: keeper {:.0} us, task {:.0} us", each(own_us), each(tasks_us));
     keeper.send(&[KeeperOrder::Leave])?;
-    while !matches!(says.recv(), Ok(KeeperSays::Gone) | Err(_)) {}
+    while !matches!(says.recv(), Ok(KeeperEvent::Gone) | Err(_)) {}
     std::fs::remove_dir_all(state)?;
     Ok(())
 }

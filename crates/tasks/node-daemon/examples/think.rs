@@ -7,9 +7,9 @@
 use std::error::Error;
 use std::time::Instant;
 
-use node_daemon::book::{BookLimits, Record};
-use node_daemon::core::words::{
-    AttemptEnd, ClientId, CoreTimer, Ended, Event, Job, KeeperOrder, KeeperSays, Moment, NodeId,
+use node_daemon::book::{BookLimits, JournalRecord};
+use node_daemon::core::interface::{
+    AttemptEnd, ClientId, CoreTimer, Ended, Event, Job, KeeperEvent, KeeperOrder, Moment, NodeId,
     Now, Out, PeerMessage,
 };
 use node_daemon::core::{Core, CoreOptions};
@@ -59,7 +59,7 @@ impl Out for Sink {
 
     fn presence(&mut self, _presence: Presence) {}
 
-    fn append(&mut self, record: &Record) {
+    fn append(&mut self, record: &JournalRecord) {
         self.bytes.clear();
         if self.encoder.encode(record, &mut self.bytes).is_ok() {
             self.n_bytes += self.bytes.len();
@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn core(sink: &mut Sink) -> Core {
     let book = Core::book_for("n", BookLimits::default());
     let mut core = Core::new(CoreOptions::new("n"), Now::default(), book, sink);
-    let inventory = KeeperSays::Inventory { running: Vec::new(), ended: Vec::new() };
+    let inventory = KeeperEvent::Inventory { running: Vec::new(), ended: Vec::new() };
     core.on(Now::default(), Event::Keeper(inventory), sink);
     core
 }
@@ -118,7 +118,7 @@ fn think(n_tasks: u64) -> Result<(), Box<dyn Error>> {
             ended_ms: n_ended,
             output: Output::default(),
         };
-        core.on(now(n_ended), Event::Keeper(KeeperSays::Ended(vec![ended])), &mut sink);
+        core.on(now(n_ended), Event::Keeper(KeeperEvent::Ended(vec![ended])), &mut sink);
         if std::mem::take(&mut sink.more) {
             core.on(now(n_ended), Event::FromClient { client, request: Request::More }, &mut sink);
         }

@@ -25,7 +25,7 @@ pub(crate) const HEAD_BYTES: usize = 24;
 
 /// Item that reading a file finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found<'a> {
+pub(crate) enum BlockItem<'a> {
     /// A whole block.
     Block { sequence: u64, payload: &'a [u8] },
     /// Bytes that are no block, or blocks that are missing.
@@ -139,11 +139,11 @@ impl<'a> Blocks<'a> {
 }
 
 impl<'a> Iterator for Blocks<'a> {
-    type Item = Found<'a>;
+    type Item = BlockItem<'a>;
 
-    fn next(&mut self) -> Option<Found<'a>> {
+    fn next(&mut self) -> Option<BlockItem<'a>> {
         if let Some((sequence, payload)) = self.pending.take() {
-            return Some(Found::Block { sequence, payload });
+            return Some(BlockItem::Block { sequence, payload });
         }
         let begin = self.at;
         let mut at = begin;
@@ -154,17 +154,17 @@ impl<'a> Iterator for Blocks<'a> {
                     let hole = Hole { n_bytes: (candidate - begin) as u64, n_blocks };
                     (self.at, self.next) = (end, sequence.checked_add(1));
                     if hole == Hole::default() {
-                        return Some(Found::Block { sequence, payload });
+                        return Some(BlockItem::Block { sequence, payload });
                     }
                     self.pending = Some((sequence, payload));
-                    return Some(Found::Hole(hole));
+                    return Some(BlockItem::Hole(hole));
                 }
                 Some((None, end)) => at = end,
                 None => at = candidate + 1,
             }
         }
         self.at = self.bytes.len();
-        (begin < self.bytes.len()).then_some(Found::Tail { at: begin })
+        (begin < self.bytes.len()).then_some(BlockItem::Tail { at: begin })
     }
 }
 

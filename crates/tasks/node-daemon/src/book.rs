@@ -1,6 +1,6 @@
 //! Book of a node: the tasks submitted to it, and the results of those that it ran for other nodes.
 //!
-//! The book is the result of its [`Record`]s, applied in order: the disk holds the list of records, and a restarted
+//! The book is the result of its [`JournalRecord`]s, applied in order: the disk holds the list of records, and a restarted
 //! daemon reads them all. One fact is not recorded, and safely forgotten: whether the node that a task was given to
 //! has been told that it may start. A task that the records show running here may have ended: the keeper knows.
 //!
@@ -15,25 +15,25 @@
 
 mod archive;
 mod changes;
-mod doubt;
 mod queue;
 mod record;
 mod shared;
 mod snapshot;
 mod task;
+mod uncertain;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use task_api::{Output, Retention, TaskState};
 
-use crate::core::words::{Attempt, Ended, Moment, NodeId};
+use crate::core::interface::{Attempt, Ended, Moment, NodeId};
 pub use archive::{ArchivedRange, OutcomeArchive, OutcomeKind};
-pub use doubt::Damages;
-use doubt::MayBeCertain;
 use queue::Queue;
-pub use record::{EndRecord, Reason, Record};
+pub use record::{EndRecord, JournalRecord, Reason};
 use shared::Shared;
 pub use task::{Note, NotedEvent, Task};
+pub use uncertain::DamageTotals;
+use uncertain::ResolvedSinceLast;
 
 /// Most tasks of one submission: a record with more is damaged.
 const N_TASKS_MAX: u64 = 10_000_000;
@@ -87,10 +87,10 @@ pub struct Book {
     /// Numbers of ended tasks whose output is kept.
     with_output: VecDeque<u64>,
     n_output_bytes: usize,
-    /// Number of doubted tasks.
-    n_doubted: u64,
-    may_be_certain: MayBeCertain,
-    damages: Damages,
+    /// Number of uncertain tasks.
+    n_uncertain: u64,
+    resolved_since_last: ResolvedSinceLast,
+    damages: DamageTotals,
     archive: OutcomeArchive,
 }
 
@@ -110,25 +110,25 @@ impl Book {
             ended: VecDeque::new(),
             with_output: VecDeque::new(),
             n_output_bytes: 0,
-            n_doubted: 0,
-            may_be_certain: MayBeCertain::default(),
-            damages: Damages::default(),
+            n_uncertain: 0,
+            resolved_since_last: ResolvedSinceLast::default(),
+            damages: DamageTotals::default(),
             archive: OutcomeArchive::default(),
         }
     }
 
     /// Applies a record.
-    pub fn apply(&mut self, record: &Record) {
+    pub fn apply(&mut self, record: &JournalRecord) {
         match record {
-            Record::Around { idx, around } => self.shared.learn(*idx, around),
-            Record::Submitted { first, n_tasks, at_ms, work, array_first } => {
+            JournalRecord::Around { idx, around } => self.shared.learn(*idx, around),
+            JournalRecord::Submitted { first, n_tasks, at_ms, work, array_first } => {
                 let mut begins = [Some(*first), *array_first].into_iter().flatten();
                 let can_be = begins.all(|begin| begin.checked_add(*n_tasks).is_some());
                 if let Some(work) = self.shared.work(work).filter(|_| can_be) {
                     self.submitted((*first, *n_tasks), *at_ms, &work, *array_first);
                 }
             }
-            Record::Given { number, instance, to, incarnation, at_ms } => {
+            JournalRecord::Given { number, instance, to, incarnation, at_ms } => {
                 let lease = Lease {
                     to: *to,
                     incarnation: *incarnation,
@@ -138,46 +138,48 @@ impl Book {
                 };
                 self.given(*number, lease, *at_ms);
             }
-            Record::Back { number, instance, reason, at_ms } => {
+            JournalRecord::Back { number, instance, reason, at_ms } => {
                 self.back(*number, *instance, reason, *at_ms);
             }
-            Record::Ended(end) => self.end(end),
-            Record::Canceled { first, last, at_ms } => self.canceled(*first, *last, *at_ms),
-            Record::CancelWished { number, at_ms } => {
+            JournalRecord::Ended(end) => self.end(end),
+            JournalRecord::Canceled { first, last, at_ms } => self.canceled(*first, *last, *at_ms),
+            JournalRecord::CancelWished { number, at_ms } => {
                 if let Some(task) = self.tasks.get_mut(number).filter(|task| !task.is_over()) {
-                    task.wish_cancel(*at_ms);
+                    task.request_cancel(*at_ms);
                 }
             }
-            Record::Tried { number, instance, n_lost } => {
+            JournalRecord::Tried { number, instance, n_lost } => {
                 if let Some(task) = self.tasks.get_mut(number) {
                     task.tried(*instance, *n_lost);
                 }
             }
-            Record::ForeignEnded(ended) => {
+            JournalRecord::ForeignEnded(ended) => {
                 self.foreign.insert(ended.attempt, ended.clone());
             }
-            Record::Acknowledged { attempts } => {
+            JournalRecord::Acknowledged { attempts } => {
                 for attempt in attempts {
                     self.foreign.remove(attempt);
                 }
             }
-            Record::Next { number } => self.next = self.next.max(*number),
-            Record::Started { number, instance, at_ms } => self.start(*number, *instance, *at_ms),
-            Record::Story { number, n_dropped, notes } => {
+            JournalRecord::Next { number } => self.next = self.next.max(*number),
+            JournalRecord::Started { number, instance, at_ms } => {
+                self.start(*number, *instance, *at_ms)
+            }
+            JournalRecord::Story { number, n_dropped, notes } => {
                 if let Some(task) = self.tasks.get_mut(number) {
                     task.tell(notes, *n_dropped);
                 }
             }
-            Record::Damaged { at_ms, n_bytes, n_missing } => {
+            JournalRecord::Damaged { at_ms, n_bytes, n_missing } => {
                 self.damages.add(*at_ms, *n_bytes, *n_missing);
             }
-            Record::Past { runs } => runs.iter().for_each(|run| self.archive.add(*run)),
-            Record::PastCounts { counts, n_outputs, n_bytes } => {
+            JournalRecord::Past { runs } => runs.iter().for_each(|run| self.archive.add(*run)),
+            JournalRecord::PastCounts { counts, n_outputs, n_bytes } => {
                 counts.iter().for_each(|(brief, n_tasks)| self.archive.count(*brief, *n_tasks));
                 self.archive.drop_outputs(*n_outputs, *n_bytes);
             }
-            Record::Doubted { first, last } => self.doubt(*first, *last),
-            Record::Settled { first, last } => self.settle(*first, *last),
+            JournalRecord::Doubted { first, last } => self.mark_uncertain(*first, *last),
+            JournalRecord::Settled { first, last } => self.settle(*first, *last),
         }
     }
 

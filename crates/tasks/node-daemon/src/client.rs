@@ -4,7 +4,7 @@
 
 use task_api::{Answer, EndedTask, Request, Submission, TaskRange};
 
-pub use crate::door::{Client, ClientError};
+pub use crate::client_socket::{Client, ClientError};
 
 impl Client {
     /// Submits tasks; they are on the node's disk when this returns.

@@ -13,21 +13,21 @@
 //! # Not here
 //! The rules by which tasks move: `balancing-policies`. The tasks: [`crate::book`].
 
-pub mod words;
+pub mod interface;
 
 mod clients;
-mod doubts;
 mod explain;
 mod gather;
-mod haste;
 mod holding;
 mod home;
 mod lending;
 mod peers;
 mod relay;
 mod rules;
+mod short_tasks;
 mod status;
 mod stopping;
+mod uncertain;
 mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,17 +35,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use balancing_policies::{Balance, NodeLoad, Policy};
 use task_api::Counts;
 
-use crate::book::{Book, BookLimits, Record};
+use crate::book::{Book, BookLimits, JournalRecord};
 use clients::Clients;
-use haste::Haste;
 use holding::Holding;
-use lending::Lending;
-use peers::Peers;
-use stopping::Stopping;
-use words::{
-    Attempt, CoreTimer, Event, KeeperOrder, KeeperSays, Killed, Measurement, Moment, NodeId, Now,
+use interface::{
+    Attempt, CoreTimer, Event, KeeperEvent, KeeperOrder, Killed, Measurement, Moment, NodeId, Now,
     Out, PeerMessage, node_id,
 };
+use lending::Lending;
+use peers::Peers;
+use short_tasks::ShortTaskDetector;
+use stopping::Stopping;
 
 /// Time between two checks of leases, offers and questions, in ms.
 const SWEEP_MS: u64 = 250;
@@ -101,7 +101,7 @@ pub struct Core {
     running: BTreeMap<Attempt, Option<Killed>>,
     /// True when the keeper has reported what it runs.
     ready: bool,
-    haste: Haste,
+    short_tasks: ShortTaskDetector,
     /// Moment before which nothing is started, since the system had no room for another process.
     full_until: Moment,
     holding: Holding,
@@ -112,8 +112,8 @@ pub struct Core {
     clients: Clients,
     stopping: Option<Stopping>,
     counts: Counts,
-    /// Sentences about troubles of the node, for users.
-    troubles: Vec<String>,
+    /// Sentences about damage on the node, for users.
+    warnings: Vec<String>,
 }
 
 /// Time of an event, and the receiver of the core's output.
@@ -135,7 +135,7 @@ impl Core {
             book,
             running: BTreeMap::new(),
             ready: false,
-            haste: Haste::default(),
+            short_tasks: ShortTaskDetector::default(),
             full_until: Moment(0),
             holding: Holding::new(options.incarnation),
             lending: Lending::default(),
@@ -145,7 +145,7 @@ impl Core {
             clients: Clients::default(),
             stopping: None,
             counts: Counts::default(),
-            troubles: Vec::new(),
+            warnings: Vec::new(),
             options,
         }
     }
@@ -237,12 +237,12 @@ impl Core {
 
     fn n_orders(&mut self, n_slots: usize) -> usize {
         let next = self.book.next_queued().and_then(|number| self.book.task(number));
-        self.haste.n_orders(next.map(crate::book::Task::work), n_slots)
+        self.short_tasks.n_orders(next.map(crate::book::Task::work), n_slots)
     }
 
     fn sweep(&mut self, at: &mut At<'_>) {
         at.out.timer(CoreTimer::Sweep, at.now.moment.plus_ms(SWEEP_MS));
-        self.sweep_doubts(at);
+        self.sweep_uncertain(at);
         self.sweep_lending(at);
         self.sweep_holding(at);
         self.sweep_clients(at);
@@ -284,9 +284,9 @@ impl Core {
         }
     }
 
-    fn on_keeper(&mut self, said: KeeperSays, at: &mut At<'_>) {
+    fn on_keeper(&mut self, said: KeeperEvent, at: &mut At<'_>) {
         match said {
-            KeeperSays::Inventory { running, ended } => {
+            KeeperEvent::Inventory { running, ended } => {
                 self.ready = true;
                 for run in running {
                     self.running.insert(run.attempt, None);
@@ -302,12 +302,12 @@ impl Core {
                 self.own_unknown(at);
                 self.renew_with_all(at);
             }
-            KeeperSays::Ended(ends) => {
+            KeeperEvent::Ended(ends) => {
                 for end in ends {
                     self.attempt_ended(end, at);
                 }
             }
-            KeeperSays::Gone => {
+            KeeperEvent::Gone => {
                 self.ready = false;
                 for attempt in std::mem::take(&mut self.running).into_keys() {
                     if attempt.task.home == self.me {
@@ -320,7 +320,7 @@ impl Core {
         }
     }
 
-    fn attempt_ended(&mut self, ended: words::Ended, at: &mut At<'_>) {
+    fn attempt_ended(&mut self, ended: interface::Ended, at: &mut At<'_>) {
         self.running.remove(&ended.attempt);
         self.counts.n_ended += u64::from(ended.end.outcome().is_some());
         let attempt = ended.attempt;
@@ -343,13 +343,13 @@ impl Core {
     }
 
     /// Applies a record, and appends it to the journal.
-    fn record(&mut self, record: &Record, at: &mut At<'_>) {
+    fn record(&mut self, record: &JournalRecord, at: &mut At<'_>) {
         at.out.append(record);
         self.book.apply(record);
         match record {
-            Record::Ended(end) => self.clients.waits.ended(end.number),
+            JournalRecord::Ended(end) => self.clients.waits.ended(end.number),
             // A task that was lost too often, or is to be canceled, does not wait again.
-            Record::Back { number, .. } if self.is_over(*number) => {
+            JournalRecord::Back { number, .. } if self.is_over(*number) => {
                 self.clients.waits.ended(*number);
             }
             _ => {}

@@ -2,7 +2,7 @@
 //!
 //! The core thread takes the events that have arrived, passes each to the [`Core`], and then hands out the results:
 //! records to the journal, orders to the keeper, messages to clients and nodes, some of them only when the records
-//! that they depend on are on disk ([`desk`]).
+//! that they depend on are on disk ([`outbox`]).
 //!
 //! # Invariants
 //! - The core thread waits for nothing but its next event; where an edge is full, the message is dropped and
@@ -12,12 +12,12 @@
 //! # Not here
 //! Arguments, signals and the names of folders: `cli`.
 
-mod desk;
+mod core_loop;
 mod error;
+mod file_warnings;
 mod network;
 mod orders;
-mod thinking;
-mod troubles;
+mod outbox;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,18 +28,18 @@ use balancing_policies::Policy;
 use task_api::check_node_name;
 
 use crate::book::BookLimits;
-use crate::core::words::{Event, Measurement, Now, node_id};
+use crate::client_socket::{ClientEvent, ClientSocket, ClientSocketOptions};
+use crate::core::interface::{Event, Measurement, Now, node_id};
 use crate::core::{Core, CoreOptions};
-use crate::door::{Door, DoorEvent, DoorOptions};
 use crate::journal::{self, Durability, Writer, WriterNews};
 use crate::keeper::{Keeper, KeeperClientError, boot_now};
-use desk::{Desk, Edges};
+use core_loop::CoreLoop;
 pub use error::DaemonError;
+use file_warnings::FileWarnings;
 use network::Start;
 pub use network::{Network, Warn};
 use orders::Orders;
-use thinking::Thinking;
-use troubles::Troubles;
+use outbox::{Edges, Outbox};
 
 /// Most events that wait for the core thread; beyond that the sender waits.
 const N_EVENTS_MAX: usize = 4096;
@@ -65,8 +65,8 @@ pub struct Options {
     pub limits: BookLimits,
     /// Program and arguments of the keeper of this state folder.
     pub keeper: Vec<OsString>,
-    /// Options of the door.
-    pub door: DoorOptions,
+    /// Options of the client socket.
+    pub client_socket: ClientSocketOptions,
     /// Network of the cluster; `None` where the node stays alone.
     pub network: Option<Network>,
     /// Receiver of warnings for the user while the daemon runs.
@@ -90,9 +90,9 @@ enum Wake {
     Stop { now: bool },
 }
 
-/// Daemon that is ready to run: it has locked its folder, read its journal and opened its door.
+/// Daemon that is ready to run: it has locked its folder, read its journal and opened its client socket.
 pub struct Daemon {
-    thinking: Thinking,
+    core_loop: CoreLoop,
     wakes: SyncSender<Wake>,
     incoming: Receiver<Wake>,
     address: String,
@@ -118,7 +118,7 @@ impl Options {
             slack_ms: 5_000,
             limits: BookLimits::default(),
             keeper,
-            door: DoorOptions::default(),
+            client_socket: ClientSocketOptions::default(),
             network: None,
             warn: Warn::nobody(),
         }
@@ -143,36 +143,39 @@ pub fn run(options: Options) -> Result<(), DaemonError> {
 }
 
 impl Daemon {
-    /// Reads the journal, finds or starts the keeper, joins the cluster, and opens the door.
+    /// Reads the journal, finds or starts the keeper, joins the cluster, and opens the client socket.
     ///
     /// # Errors
     /// When the folder or the address cannot be used or is in use.
     pub fn open(options: Options) -> Result<Self, DaemonError> {
         check_node_name(&options.name)?;
-        let state = crate::door::open_state(&options.state)?;
+        let state = crate::client_socket::open_state(&options.state)?;
         let (wakes, incoming) = sync_channel(N_EVENTS_MAX);
         let mut book = Core::book_for(&options.name, options.limits);
         let now = now();
         let opened = journal::open(&state, &options.name, now.unix_ms, &mut book)?;
         let written = (opened.encoder(), opened.n_bytes);
-        let orders = Orders::new(node_id(&options.name), opened.numbers_below());
-        let trouble = opened.trouble(book.damages());
+        let orders = Orders::new(node_id(&options.name), opened.assigned_below());
+        let file_warning = opened.file_warning(book.damages());
         let tell = wakes.clone();
         let tell = move |news| tell.send(Wake::Journal(news)).unwrap_or(());
         let writer = Writer::start(opened, options.durability, tell)?;
         let start = network::start(&options, &state, now.unix_ms, &wakes)?;
         let heard = wakes.clone();
-        let on_event = Arc::new(move |event| heard.send(Wake::Event(of_door(event))).unwrap_or(()));
-        let door = Door::open(&state, &options.name, options.door.clone(), on_event)?;
+        let on_event =
+            Arc::new(move |event| heard.send(Wake::Event(of_client(event))).unwrap_or(()));
+        let client_socket =
+            ClientSocket::open(&state, &options.name, options.client_socket.clone(), on_event)?;
         let core = core_options(&options, &start, now);
-        let files = trouble.into_iter().chain([crate::keeper::trouble(&state)]).collect();
-        let troubles = Troubles::new(files, options.warn.clone());
+        let files = file_warning.into_iter().chain([crate::keeper::file_warning(&state)]).collect();
+        let file_warnings = FileWarnings::new(files, options.warn.clone());
         let Start { address, cluster, .. } = start;
-        let edges = Edges { writer, door, cluster, durability: options.durability };
-        let desk = Desk::new((edges, orders), written, book.next_number());
+        let edges = Edges { writer, client_socket, cluster, durability: options.durability };
+        let outbox = Outbox::new((edges, orders), written, book.next_number());
         let core = (core, book, now);
-        let thinking = Thinking::new(state, options.keeper, core, (desk, troubles), &wakes)?;
-        Ok(Self { thinking, wakes, incoming, address })
+        let core_loop =
+            CoreLoop::new(state, options.keeper, core, (outbox, file_warnings), &wakes)?;
+        Ok(Self { core_loop, wakes, incoming, address })
     }
 
     /// Address at which other nodes reach it: `host:port`; empty for a node without a cluster.
@@ -192,7 +195,7 @@ impl Daemon {
     /// # Errors
     /// When the journal can no longer be written, or no keeper can be started.
     pub fn run(self) -> Result<(), DaemonError> {
-        self.thinking.run(&self.incoming)
+        self.core_loop.run(&self.incoming)
     }
 }
 
@@ -204,10 +207,10 @@ fn now() -> Now {
     Now { moment: boot_now(), unix_ms: seconds * 1000 + ms }
 }
 
-fn of_door(event: DoorEvent) -> Event {
+fn of_client(event: ClientEvent) -> Event {
     match event {
-        DoorEvent::Asked { client, request } => Event::FromClient { client, request },
-        DoorEvent::Gone { client } => Event::ClientGone { client },
+        ClientEvent::Asked { client, request } => Event::FromClient { client, request },
+        ClientEvent::Gone { client } => Event::ClientGone { client },
     }
 }
 

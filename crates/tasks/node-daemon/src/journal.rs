@@ -2,7 +2,7 @@
 //!
 //! A file is a header, a block that names the node, and then one block for each record in `postcard`'s encoding
 //! (`blocks`): where bytes are damaged, reading goes on behind them. Tasks that missing records may concern are
-//! *doubted*: they wait until no other node can run them ([`crate::book::Book::n_doubted`]). The file as it was
+//! *uncertain*: they wait until no other node can run them ([`crate::book::Book::n_uncertain`]). The file as it was
 //! found is kept as `journal.damaged`, and the journal is written anew from what could be read.
 //!
 //! A second file, `journal.mark`, holds the last sequence number of the journal, so that a missing end is noticed,
@@ -30,9 +30,9 @@ mod writer;
 use std::io;
 use std::path::PathBuf;
 
-pub use file::{Damage, Opened, open};
-pub use format::{Contents, Encoder, Entry, FormatError, NotRead, RECORD_BYTES_MAX, read};
-pub use writer::{Durability, Reach, Writer, WriterNews};
+pub use file::{FileDamage, OpenJournal, open};
+pub use format::{Encoder, Entry, FormatError, JournalSummary, NotRead, RECORD_BYTES_MAX, read};
+pub use writer::{Durability, JournalPosition, Writer, WriterNews};
 
 /// Reasons why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +74,7 @@ pub enum JournalError {
         path: PathBuf,
     },
     /// The writing thread could not be started.
-    #[error("no thread could be started that writes the journal: raise the limit of processes")]
+    #[error("cannot start the thread that writes the journal; raise the limit of processes")]
     Thread {
         /// Error of the system.
         source: io::Error,

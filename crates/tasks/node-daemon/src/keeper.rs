@@ -15,31 +15,31 @@
 //! The decision which task runs where and when: see the daemon's core. A process that leaves its group *and* clears
 //! its environment is not found again.
 
-mod ahead;
 mod captured;
 mod client;
+mod connection;
 mod guard;
 mod held;
 mod leftovers;
+mod pending_starts;
 mod place;
+mod protocol;
 mod reap;
 mod serving;
 mod starting;
-mod talk;
 mod tasks;
 #[cfg(test)]
 mod testing;
-mod words;
 
 use std::{ffi::OsString, io, path::PathBuf, time::Duration};
 
 pub use client::{Keeper, KeeperClientError};
 pub use guard::guard;
-pub(crate) use held::trouble;
+pub(crate) use held::file_warning;
+pub use protocol::ProtocolError;
 pub use serving::serve;
-pub use words::WordsError;
 
-use crate::core::words::Moment;
+use crate::core::interface::Moment;
 
 /// Name of the keeper's socket in the state folder.
 pub const SOCKET: &str = "keeper.sock";

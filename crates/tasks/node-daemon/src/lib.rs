@@ -1,8 +1,8 @@
 //! Daemon of a node that shares its tasks with the other nodes of a cluster.
 //!
-//! One thread, the [`core`], makes all decisions: it takes [`core::words::Event`]s, one after the other, and acts
-//! through [`core::words::Out`]. All other parts are edges that turn outside activity into events and carry out
-//! actions: clients (`door`), processes (`keeper`), other nodes (`links`, `members`), the disk (`journal`).
+//! One thread, the [`core`], makes all decisions: it takes [`core::interface::Event`]s, one after the other, and acts
+//! through [`core::interface::Out`]. All other parts are edges that turn outside activity into events and carry out
+//! actions: clients (`client_socket`), processes (`keeper`), other nodes (`links`, `members`), the disk (`journal`).
 //!
 //! # Invariants
 //! - A task whose name was given to a client is on disk, and is run until it has ended, whichever process is
@@ -13,18 +13,18 @@
 //! # Not here
 //! The rules by which tasks move (`balancing-policies`); what clients see (`task-api`); arguments (`cli`).
 
-mod aside;
 mod blocks;
 pub mod book;
 pub mod client;
+pub mod client_socket;
 pub mod core;
 pub mod daemon;
-pub mod door;
 pub mod journal;
 pub mod keeper;
 pub mod links;
 mod locking;
 pub mod measure;
 pub mod members;
+mod quarantine;
 mod secrets;
 pub mod web;

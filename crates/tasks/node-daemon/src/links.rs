@@ -12,7 +12,7 @@
 //! - Whatever arrives from any peer leads at worst to one [`LinkError`].
 //!
 //! # Not here
-//! The messages between nodes (`core::words`), and membership of the cluster (`members`).
+//! The messages between nodes (`core::interface`), and membership of the cluster (`members`).
 
 mod dialing;
 mod error;
@@ -36,7 +36,7 @@ pub use error::{LinkError, Refusal, SendError};
 pub use hello::Hello;
 pub use key::{Key, KeyError};
 
-use crate::core::words::{FRAME_BYTES_MAX, NodeId, PEER_VERSION};
+use crate::core::interface::{FRAME_BYTES_MAX, NodeId, PEER_VERSION};
 
 /// Options of links.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! Membership of the cluster: nodes that join, leave, fall silent and come back, and the links to them.
 //!
 //! A node begins with some addresses: a file of peers, Slurm's list of nodes, one seed, or a folder where nodes
-//! meet. Two nodes with a link tell each other of all others that they know, and link to them ([`Roll`]).
+//! meet. Two nodes with a link tell each other of all others that they know, and link to them ([`MembershipTable`]).
 //!
 //! # Invariants
 //! - Only a node itself changes its record: the newest one that it has sent counts everywhere.
@@ -13,9 +13,9 @@
 
 mod incarnation;
 mod meeting;
+mod membership_table;
+mod membership_thread;
 mod peers_file;
-mod roll;
-mod tending;
 
 use std::{
     net::SocketAddr,
@@ -32,23 +32,23 @@ use std::{
 use task_api::Presence;
 
 pub use incarnation::{IncarnationError, next_incarnation};
+pub use membership_table::{MembershipTable, NodeRecord, Participation};
 pub use peers_file::{PeerProblem, PeersFileError, peer_address, read_peers};
-pub use roll::{Record, Roll, Standing};
 
 use crate::{
-    core::words::{Measurement, Member, NodeId, PeerMessage},
+    core::interface::{Measurement, Member, NodeId, PeerMessage},
     links::{Hello, Key, LinkError, LinkEvent, LinkOptions, Links, SendError},
 };
-use tending::{Heard, Tending};
+use membership_thread::{MembershipEvent, MembershipThread};
 
 /// Default port that nodes listen on.
 pub const PORT: u16 = 7411;
 
 /// Most messages that wait for the members thread.
-const N_HEARD_MAX: usize = 1024;
+const N_EVENTS_MAX: usize = 1024;
 /// First byte of a message between nodes: below, the two kinds.
 const GOSSIP: u8 = 0;
-const TALK: u8 = 1;
+const CORE_MESSAGE: u8 = 1;
 /// Longest time for the last messages of a node that leaves.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -101,19 +101,19 @@ pub type OnEvent = Arc<dyn Fn(ClusterEvent) + Send + Sync>;
 pub struct Cluster {
     links: Arc<Links>,
     shared: Arc<Shared>,
-    heard: SyncSender<Heard>,
+    events: SyncSender<MembershipEvent>,
     address: String,
 }
 
 /// Values that the node announces of itself, taken up by the members thread.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Wish {
+struct Announced {
     presence: Presence,
     measurement: Measurement,
 }
 
 struct Shared {
-    wish: Mutex<Wish>,
+    announced: Mutex<Announced>,
     n_dropped: AtomicU64,
     n_damaged: AtomicU64,
 }
@@ -127,7 +127,7 @@ impl Cluster {
         let taken = |source| LinkError::Listen { address: options.listen, source };
         let measurement = options.measurement;
         let shared = Arc::new(Shared {
-            wish: Mutex::new(Wish { presence: Presence::Up, measurement }),
+            announced: Mutex::new(Announced { presence: Presence::Up, measurement }),
             n_dropped: AtomicU64::new(0),
             n_damaged: AtomicU64::new(0),
         });
@@ -139,20 +139,21 @@ impl Cluster {
             address: advertised(&options.host, port),
             incarnation: options.incarnation,
         };
-        let (heard, hearing) = sync_channel(N_HEARD_MAX);
-        let sorting = sort(heard.clone(), Arc::clone(&shared), Arc::clone(&on_event));
+        let (events, incoming) = sync_channel(N_EVENTS_MAX);
+        let sorting = sort(events.clone(), Arc::clone(&shared), Arc::clone(&on_event));
         let link_options = options.links.clone();
         let links =
             Links::take(listener, me.clone(), options.key.clone(), link_options, Arc::new(sorting));
         let links = Arc::new(links.map_err(taken)?);
         let address = me.address.clone();
-        let tending = Tending::new(me, options, Arc::clone(&links), Arc::clone(&shared), on_event);
+        let thread =
+            MembershipThread::new(me, options, Arc::clone(&links), Arc::clone(&shared), on_event);
         let failed = |source| LinkError::Unreachable { peer: address.clone(), source };
         thread::Builder::new()
             .name("members".to_owned())
-            .spawn(move || tending.run(&hearing))
+            .spawn(move || thread.run(&incoming))
             .map_err(failed)?;
-        Ok(Self { links, shared, heard, address })
+        Ok(Self { links, shared, events, address })
     }
 
     /// Address at which others dial this node: `host:port`.
@@ -166,7 +167,7 @@ impl Cluster {
     /// When it is too long, there is no link, or its queue is full; the last is counted.
     pub fn send(&self, to: NodeId, message: &PeerMessage) -> Result<(), SendError> {
         let bytes = message.encode().map_err(|_| SendError::TooLong)?;
-        let sent = self.links.send(to, [&[TALK], bytes.as_slice()].concat());
+        let sent = self.links.send(to, [&[CORE_MESSAGE], bytes.as_slice()].concat());
         if sent == Err(SendError::Full) {
             self.shared.n_dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -185,15 +186,15 @@ impl Cluster {
 
     /// Announces this node's presence to all others.
     pub fn presence(&self, presence: Presence) {
-        self.shared.wish().presence = presence;
+        self.shared.announced().presence = presence;
         // A thread with a full queue looks soon anyway.
-        self.heard.try_send(Heard::Look).ok();
+        self.events.try_send(MembershipEvent::Look).ok();
     }
 
     /// Announces this node's cores and speed to all others.
     pub fn measured(&self, measurement: Measurement) {
-        self.shared.wish().measurement = measurement;
-        self.heard.try_send(Heard::Look).ok();
+        self.shared.announced().measurement = measurement;
+        self.events.try_send(MembershipEvent::Look).ok();
     }
 }
 
@@ -201,7 +202,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         // This ends the thread, after it has sent the last messages.
         let (done, ended) = sync_channel(1);
-        if self.heard.send(Heard::End(done)).is_ok() {
+        if self.events.send(MembershipEvent::End(done)).is_ok() {
             // If it takes too long, others find out that this node is silent.
             ended.recv_timeout(FAREWELL).ok();
         }
@@ -211,8 +212,8 @@ impl Drop for Cluster {
 }
 
 impl Shared {
-    fn wish(&self) -> MutexGuard<'_, Wish> {
-        self.wish.lock().unwrap_or_else(PoisonError::into_inner)
+    fn announced(&self) -> MutexGuard<'_, Announced> {
+        self.announced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -227,15 +228,15 @@ fn advertised(host: &str, port: u16) -> String {
     }
 }
 
-/// Passes messages of the core straight on, and everything that concerns the roll to its thread.
+/// Passes messages of the core straight on, and everything that concerns membership to its thread.
 fn sort(
-    heard: SyncSender<Heard>,
+    events: SyncSender<MembershipEvent>,
     shared: Arc<Shared>,
     on_event: OnEvent,
 ) -> impl Fn(LinkEvent) + Send + Sync {
     move |event| match event {
         LinkEvent::Message { from, bytes } => match bytes.split_first() {
-            Some((&TALK, talk)) => match PeerMessage::decode(talk) {
+            Some((&CORE_MESSAGE, bytes)) => match PeerMessage::decode(bytes) {
                 Ok(message) => on_event(ClusterEvent::FromPeer { from, message }),
                 Err(error) => {
                     if shared.n_damaged.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -245,12 +246,12 @@ fn sort(
             },
             Some((&GOSSIP, gossip)) => match postcard::from_bytes(gossip) {
                 // When the thread has ended, gossip no longer matters.
-                Ok(records) => heard.send(Heard::Gossip { from, records }).unwrap_or(()),
+                Ok(records) => events.send(MembershipEvent::Gossip { from, records }).unwrap_or(()),
                 Err(_) => drop(shared.n_damaged.fetch_add(1, Ordering::Relaxed)),
             },
             _ => drop(shared.n_damaged.fetch_add(1, Ordering::Relaxed)),
         },
-        event => heard.send(Heard::Link(event)).unwrap_or(()),
+        event => events.send(MembershipEvent::Link(event)).unwrap_or(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::exit::NoDaemon;
 use anyhow::Context;
-use node_daemon::door::Client;
+use node_daemon::client_socket::Client;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use clap::Args;
-use node_daemon::door::{SOCKET, default_state};
+use node_daemon::client_socket::{SOCKET, default_state};
 use std::env;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;

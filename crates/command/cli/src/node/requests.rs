@@ -2,7 +2,7 @@
 
 use super::location::DaemonLocation;
 use crate::exit::{NoDaemon, Refused};
-use node_daemon::door::{Client, ClientError};
+use node_daemon::client_socket::{Client, ClientError};
 use std::io::ErrorKind;
 use task_api::{Answer, OutcomeSummary, Request, TaskFilter, TaskStatus};
 

@@ -3,7 +3,7 @@
 use super::location::StateOption;
 use super::requests;
 use clap::Args;
-use node_daemon::door::Client;
+use node_daemon::client_socket::Client;
 use std::process::ExitCode;
 use task_api::{Answer, Request};
 

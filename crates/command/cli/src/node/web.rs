@@ -5,7 +5,7 @@
 
 use crate::nodes::queues;
 use crate::tasks::now_ms;
-use node_daemon::door::{Client, ClientError};
+use node_daemon::client_socket::{Client, ClientError};
 use node_daemon::web::{self, Page, WebKey};
 use report::balance::{self, History, PageState, Queues};
 use std::fs::{self, OpenOptions};

@@ -4,7 +4,7 @@ use crate::node::location::DaemonLocation;
 use crate::node::requests;
 use crate::tasks::now_ms;
 use crate::terminal::Terminal;
-use node_daemon::door::{Client, ClientError};
+use node_daemon::client_socket::{Client, ClientError};
 use report::balance::Queues;
 use report::balance::live::{ClusterView, draw, plain_line};
 use report::live::LiveScreen;

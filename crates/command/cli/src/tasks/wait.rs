@@ -8,7 +8,7 @@ use crate::exit::NotWritten;
 use crate::node::location::DaemonLocation;
 use crate::node::requests;
 use anyhow::Context;
-use node_daemon::door::{Client, ClientError};
+use node_daemon::client_socket::{Client, ClientError};
 use signal_hook::consts::SIGINT;
 use signal_hook::iterator::Signals;
 use std::io::{IsTerminal, Write};

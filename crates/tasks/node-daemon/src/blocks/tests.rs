@@ -22,12 +22,12 @@ fn read(bytes: &[u8], next: Option<u64>) -> (Vec<Vec<u8>>, u64, bool) {
     let (mut payloads, mut n_missing, mut is_damaged) = (Vec::new(), 0, false);
     for found in Blocks::new(KIND, 7, bytes, next) {
         match found {
-            Found::Block { payload, .. } => payloads.push(payload.to_vec()),
-            Found::Hole(hole) => {
+            BlockItem::Block { payload, .. } => payloads.push(payload.to_vec()),
+            BlockItem::Hole(hole) => {
                 n_missing += hole.n_blocks;
                 is_damaged = true;
             }
-            Found::Tail { .. } => is_damaged = true,
+            BlockItem::Tail { .. } => is_damaged = true,
         }
     }
     (payloads, n_missing, is_damaged)
@@ -96,5 +96,5 @@ fn a_copy_of_older_blocks_in_a_damaged_block_is_not_read() {
 #[test]
 fn blocks_of_another_file_are_none_of_this_one() {
     let (bytes, _) = write(&[b"mine".to_vec()], 1);
-    assert_eq!(Blocks::new(KIND, 8, &bytes, None).next(), Some(Found::Tail { at: 0 }));
+    assert_eq!(Blocks::new(KIND, 8, &bytes, None).next(), Some(BlockItem::Tail { at: 0 }));
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use task_api::{Outcome, OutcomeCount, OutcomeRange};
 
-use super::Record;
+use super::JournalRecord;
 
 /// Most ranges that are kept; an array whose tasks all end alike takes one.
 const N_RUNS_MAX: usize = 200_000;
@@ -182,13 +182,14 @@ impl OutcomeArchive {
     }
 
     /// Records that hold all of it.
-    pub(super) fn records(&self) -> Vec<Record> {
+    pub(super) fn records(&self) -> Vec<JournalRecord> {
         let runs = self.runs(0, u64::MAX).collect::<Vec<_>>();
-        let runs = runs.chunks(N_RUNS_AT_ONCE).map(|runs| Record::Past { runs: runs.to_vec() });
+        let runs =
+            runs.chunks(N_RUNS_AT_ONCE).map(|runs| JournalRecord::Past { runs: runs.to_vec() });
         let counts = self.counts.iter().map(|(brief, n_tasks)| (*brief, *n_tasks)).collect();
         let (n_outputs, n_bytes) = self.dropped();
         let is_plain = self.counts.is_empty() && (n_outputs, n_bytes) == (0, 0);
-        let counts = Record::PastCounts { counts, n_outputs, n_bytes };
+        let counts = JournalRecord::PastCounts { counts, n_outputs, n_bytes };
         runs.chain((!is_plain).then_some(counts)).collect()
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use task_api::{Outcome, TaskState};
 
 use super::{Book, EndRecord, Lease, N_TASKS_MAX, NotedEvent, Reason, Task};
-use crate::core::words::Work;
+use crate::core::interface::Work;
 
 impl Book {
     pub(super) fn submitted(
@@ -32,7 +32,7 @@ impl Book {
     pub(super) fn start(&mut self, number: u64, instance: u32, at_ms: u64) {
         let Some(task) = self.tasks.get_mut(&number).filter(|task| !task.is_over()) else { return };
         let is_known = task.is_queued();
-        if !(is_known || task.is_doubted()) || instance < task.instance() {
+        if !(is_known || task.is_uncertain()) || instance < task.instance() {
             return;
         }
         if is_known {
@@ -41,12 +41,12 @@ impl Book {
         task.place(TaskState::Running, self.me, instance);
         task.note(at_ms, NotedEvent::Started(self.me));
         self.leases.remove(&number);
-        self.is_certain(number);
+        self.resolve(number);
     }
 
     pub(super) fn given(&mut self, number: u64, lease: Lease, at_ms: u64) {
         let Some(task) = self.tasks.get_mut(&number).filter(|task| !task.is_over()) else { return };
-        if self.leases.contains_key(&number) && !task.is_doubted() {
+        if self.leases.contains_key(&number) && !task.is_uncertain() {
             return;
         }
         if task.is_queued() {
@@ -55,13 +55,13 @@ impl Book {
         task.place(TaskState::Leased, lease.to, lease.instance);
         task.note(at_ms, NotedEvent::Offered(lease.to));
         self.leases.insert(number, lease);
-        self.is_certain(number);
+        self.resolve(number);
     }
 
     pub(super) fn back(&mut self, number: u64, instance: u32, reason: &Reason, at_ms: u64) {
         let Some(task) = self.tasks.get_mut(&number).filter(|task| !task.is_over()) else { return };
         let is_known = !task.waits() && task.instance() == instance;
-        if !(is_known || task.is_doubted() && task.instance() <= instance) {
+        if !(is_known || task.is_uncertain() && task.instance() <= instance) {
             return;
         }
         self.leases.remove(&number);
@@ -71,7 +71,7 @@ impl Book {
         if task.is_queued() {
             self.queue.push_front(number);
         }
-        if lost_too_often || task.is_cancel_wished() {
+        if lost_too_often || task.is_cancel_requested() {
             let outcome = if lost_too_often { Outcome::Lost } else { Outcome::Canceled };
             self.end(&EndRecord::without_run(number, instance, self.me, outcome, at_ms));
         }
@@ -88,7 +88,7 @@ impl Book {
         task.end(end);
         let n_bytes = task.n_output_bytes();
         self.ended.push_back(end.number);
-        self.is_certain(end.number);
+        self.resolve(end.number);
         if 0 < n_bytes {
             self.n_output_bytes += n_bytes;
             self.with_output.push_back(end.number);
@@ -117,7 +117,7 @@ impl Book {
         let open = self
             .tasks
             .range(first..=last)
-            .filter(|(_, task)| task.waits() || task.is_doubted() && !task.is_over());
+            .filter(|(_, task)| task.waits() || task.is_uncertain() && !task.is_over());
         let over = open.map(|(number, task)| (*number, task.instance())).collect::<Vec<_>>();
         for (number, instance) in over {
             let me = self.me;

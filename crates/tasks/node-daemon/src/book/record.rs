@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 use task_api::{Outcome, Output};
 
 use super::{ArchivedRange, Note, OutcomeKind};
-use crate::core::words::{Attempt, Ended, NodeId, SharedWork, Surroundings};
+use crate::core::interface::{Attempt, Ended, ExecContext, NodeId, SharedWork};
 
 /// Event that is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Record {
-    /// Defines surroundings that later works refer to.
+pub enum JournalRecord {
+    /// Defines an execution context that later works refer to.
     Around {
         /// Number that refers to them.
         idx: u32,
-        /// The surroundings.
-        around: Surroundings,
+        /// The execution context.
+        around: ExecContext,
     },
     /// Tasks were submitted.
     Submitted {
@@ -141,7 +141,7 @@ pub enum Record {
         /// Bytes of that output.
         n_bytes: u64,
     },
-    /// The doubt about these tasks ends: no node runs them, except where a record since has placed them.
+    /// The uncertainty of these tasks ends: no node runs them, except where a record since has placed them.
     Settled {
         /// Number of the first task.
         first: u64,
@@ -150,7 +150,7 @@ pub enum Record {
     },
 }
 
-impl Record {
+impl JournalRecord {
     /// Greatest number of an own task that the record names; 0 where it names none.
     #[must_use]
     pub fn number_max(&self) -> u64 {
@@ -276,10 +276,10 @@ impl Reason {
             Self::NotTaken(_, because) => format!("`{node}` did not take it: {because}"),
             Self::Unanswered(_) => format!("`{node}` did not answer the offer in time"),
             Self::Silent(_) => {
-                format!("`{node}`, which held it, was not heard until its lease ran out")
+                format!("`{node}`, which held it, sent nothing until its lease expired")
             }
             Self::Restarted(_) => {
-                format!("the daemon of `{node}` was started anew and had lost it")
+                format!("the daemon of `{node}` restarted and lost it")
             }
             Self::Returned(_, because) => format!("`{node}` gave it back: {because}"),
             Self::KeeperLost => "the process that had started it died, and it was ended".to_owned(),
@@ -287,7 +287,7 @@ impl Reason {
             Self::NodeLost => "its node went down, and it was ended".to_owned(),
             Self::NoRoom(because) => format!("it could not be started yet: {because}"),
             Self::NoTurn => {
-                "it stood next behind short tasks, but one took longer, and it had not begun"
+                "it was queued ahead behind short tasks, one of which took longer; it had not started"
                     .to_owned()
             }
         }

@@ -3,20 +3,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::core::words::{SharedWork, Surroundings, Work};
+use crate::core::interface::{ExecContext, SharedWork, Work};
 
 /// Surroundings by number, and numbers by surroundings.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    by_idx: HashMap<u32, Arc<Surroundings>>,
-    idx_of: HashMap<Arc<Surroundings>, u32>,
+    by_idx: HashMap<u32, Arc<ExecContext>>,
+    idx_of: HashMap<Arc<ExecContext>, u32>,
     next: u32,
 }
 
 impl Shared {
     /// Defines `idx` as these surroundings. Works that used the number for others keep those, under another number:
     /// the journal of a damaged disk may define a number twice.
-    pub(super) fn learn(&mut self, idx: u32, around: &Surroundings) {
+    pub(super) fn learn(&mut self, idx: u32, around: &ExecContext) {
         if self.by_idx.get(&idx).is_some_and(|known| **known == *around) {
             return;
         }
@@ -47,7 +47,7 @@ impl Shared {
     }
 
     /// Number of these surroundings, if they have one; else, as the error, the number that they are to get.
-    pub(super) fn number(&self, around: &Surroundings) -> Result<u32, u32> {
+    pub(super) fn number(&self, around: &ExecContext) -> Result<u32, u32> {
         self.idx_of.get(around).copied().ok_or(self.next)
     }
 
@@ -59,7 +59,7 @@ impl Shared {
     }
 
     /// Forgets surroundings that no task uses any more, and returns the others with their numbers.
-    pub(super) fn forget_unused(&mut self) -> Vec<(u32, Arc<Surroundings>)> {
+    pub(super) fn forget_unused(&mut self) -> Vec<(u32, Arc<ExecContext>)> {
         let idx_of = &self.idx_of;
         self.by_idx.retain(|idx, around| idx_of.get(around) == Some(idx));
         // Each of the two tables holds one reference.

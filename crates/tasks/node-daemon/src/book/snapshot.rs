@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use task_api::{Outcome, Submission, TaskState};
 
-use super::{Book, EndRecord, Record, Task};
-use crate::core::words::{SharedWork, Surroundings, Work};
+use super::{Book, EndRecord, JournalRecord, Task};
+use crate::core::interface::{ExecContext, SharedWork, Work};
 
 impl Book {
     /// Records that turn a submission into tasks: its surroundings and the submission; records that many tasks
     /// depend on are there twice.
     #[must_use]
-    pub fn records_of(&self, submission: &Submission, at_ms: u64) -> Vec<Record> {
-        let around = Surroundings::of(submission);
+    pub fn records_of(&self, submission: &Submission, at_ms: u64) -> Vec<JournalRecord> {
+        let around = ExecContext::of(submission);
         let (idx, is_new) = match self.shared.number(&around) {
             Ok(idx) => (idx, false),
             Err(idx) => (idx, true),
         };
-        let around = Record::Around { idx, around };
-        let submitted = Record::Submitted {
+        let around = JournalRecord::Around { idx, around };
+        let submitted = JournalRecord::Submitted {
             first: self.next,
             n_tasks: submission.n_tasks(),
             at_ms,
@@ -41,11 +41,11 @@ impl Book {
     }
 
     /// Writes records that make this book again, with as much of its tasks' events as it keeps.
-    pub fn snapshot(&mut self, mut write: impl FnMut(&Record)) {
+    pub fn snapshot(&mut self, mut write: impl FnMut(&JournalRecord)) {
         let arounds = self.shared.forget_unused();
         let arounds = arounds
             .into_iter()
-            .map(|(idx, around)| Record::Around { idx, around: (*around).clone() })
+            .map(|(idx, around)| JournalRecord::Around { idx, around: (*around).clone() })
             .collect::<Vec<_>>();
         arounds.iter().for_each(&mut write);
         let mut run = Run::default();
@@ -60,40 +60,40 @@ impl Book {
         for number in &self.ended {
             let Some(task) = self.tasks.get(number) else { continue };
             if let Some(end) = end_of(*number, task) {
-                write(&Record::Ended(end));
+                write(&JournalRecord::Ended(end));
             }
             write_history(*number, task, &mut write);
         }
         for ended in self.foreign.values() {
-            write(&Record::ForeignEnded(ended.clone()));
+            write(&JournalRecord::ForeignEnded(ended.clone()));
         }
-        for (first, last) in self.doubted() {
-            write(&Record::Doubted { first, last });
+        for (first, last) in self.uncertain() {
+            write(&JournalRecord::Doubted { first, last });
         }
         self.archive.records().iter().for_each(&mut write);
         self.damages.record().iter().for_each(&mut write);
-        write(&Record::Next { number: self.next });
+        write(&JournalRecord::Next { number: self.next });
         // Surroundings that many submissions depend on are there twice: one damaged spot does not take both.
         arounds.iter().for_each(&mut write);
     }
 
-    fn write_standing(&self, number: u64, task: &Task, write: &mut impl FnMut(&Record)) {
+    fn write_state(&self, number: u64, task: &Task, write: &mut impl FnMut(&JournalRecord)) {
         if task.is_over() {
             return;
         }
         let (instance, n_lost, at_ms) = (task.instance(), task.n_lost(), task.submitted_ms());
         if 0 < instance {
-            write(&Record::Tried { number, instance, n_lost });
+            write(&JournalRecord::Tried { number, instance, n_lost });
         }
         if let Some(lease) = self.leases.get(&number) {
             let (instance, to, incarnation) = (lease.instance, lease.to, lease.incarnation);
-            write(&Record::Given { number, instance, to, incarnation, at_ms });
+            write(&JournalRecord::Given { number, instance, to, incarnation, at_ms });
         }
         if task.state() == TaskState::Running {
-            write(&Record::Started { number, instance, at_ms });
+            write(&JournalRecord::Started { number, instance, at_ms });
         }
-        if task.is_cancel_wished() {
-            write(&Record::CancelWished { number, at_ms });
+        if task.is_cancel_requested() {
+            write(&JournalRecord::CancelWished { number, at_ms });
         }
         write_history(number, task, write);
     }
@@ -102,19 +102,23 @@ impl Book {
 /// Writes the record of an array twice, with another record between, so that one damaged spot does not lose it. The
 /// record between is one that others depend on too, such as the surroundings. Reading either of them again changes
 /// nothing.
-fn twice_if_many(submitted: &Record, between: &Record, mut write: impl FnMut(&Record)) {
+fn twice_if_many(
+    submitted: &JournalRecord,
+    between: &JournalRecord,
+    mut write: impl FnMut(&JournalRecord),
+) {
     write(submitted);
-    if matches!(submitted, Record::Submitted { n_tasks: 2.., .. }) {
+    if matches!(submitted, JournalRecord::Submitted { n_tasks: 2.., .. }) {
         write(between);
         write(submitted);
     }
 }
 
 /// Writes the notes of a task. This comes behind all other records of the task, which add notes of their own.
-fn write_history(number: u64, task: &Task, write: &mut impl FnMut(&Record)) {
+fn write_history(number: u64, task: &Task, write: &mut impl FnMut(&JournalRecord)) {
     let (notes, n_dropped) = task.notes();
     if !notes.is_empty() {
-        write(&Record::Story { number, n_dropped, notes: notes.to_vec() });
+        write(&JournalRecord::Story { number, n_dropped, notes: notes.to_vec() });
     }
 }
 
@@ -148,10 +152,10 @@ impl Run {
         fits
     }
 
-    fn flush(&self, book: &Book, write: &mut impl FnMut(&Record)) {
+    fn flush(&self, book: &Book, write: &mut impl FnMut(&JournalRecord)) {
         let Some(work) = &self.work else { return };
         let Ok(around_idx) = book.shared.number(&work.around) else { return };
-        let submitted = Record::Submitted {
+        let submitted = JournalRecord::Submitted {
             first: self.first,
             n_tasks: self.n_tasks,
             at_ms: self.at_ms,
@@ -165,13 +169,13 @@ impl Run {
         let tasks = || book.tasks.range(self.first..self.first + self.n_tasks);
         // There may be as many ended arrays as ended tasks, and surroundings are long.
         let between = if tasks().all(|(_, task)| task.is_over()) {
-            Record::Next { number: self.first }
+            JournalRecord::Next { number: self.first }
         } else {
-            Record::Around { idx: around_idx, around: (*work.around).clone() }
+            JournalRecord::Around { idx: around_idx, around: (*work.around).clone() }
         };
         twice_if_many(&submitted, &between, &mut *write);
         for (&number, task) in tasks() {
-            book.write_standing(number, task, write);
+            book.write_state(number, task, write);
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use task_api::{Outcome, Output, TaskState};
 
 use super::{EndRecord, Reason, some_output};
-use crate::core::words::{NodeId, Work};
+use crate::core::interface::{NodeId, Work};
 
 /// Most notes that are kept of a task.
 const N_NOTES_MAX: usize = 24;
@@ -23,8 +23,8 @@ pub struct Task {
     node: NodeId,
     n_lost: u16,
     state: TaskState,
-    cancel_wished: bool,
-    doubted: bool,
+    cancel_requested: bool,
+    is_uncertain: bool,
     more: Option<Box<More>>,
 }
 
@@ -78,8 +78,8 @@ impl Task {
             node: NodeId(0),
             n_lost: 0,
             state: TaskState::Queued,
-            cancel_wished: false,
-            doubted: false,
+            cancel_requested: false,
+            is_uncertain: false,
             more: None,
         }
     }
@@ -123,7 +123,7 @@ impl Task {
     /// Returns whether the task waits here, and may be run.
     #[must_use]
     pub fn is_queued(&self) -> bool {
-        self.waits() && !self.doubted
+        self.waits() && !self.is_uncertain
     }
 
     /// Returns whether the task waits here, as far as is known.
@@ -134,8 +134,8 @@ impl Task {
 
     /// Returns whether records of the task may be missing, so that it may run elsewhere.
     #[must_use]
-    pub fn is_doubted(&self) -> bool {
-        self.doubted
+    pub fn is_uncertain(&self) -> bool {
+        self.is_uncertain
     }
 
     /// Returns whether the task has ended.
@@ -146,8 +146,8 @@ impl Task {
 
     /// Returns whether a user asked to cancel the task.
     #[must_use]
-    pub fn is_cancel_wished(&self) -> bool {
-        self.cancel_wished
+    pub fn is_cancel_requested(&self) -> bool {
+        self.cancel_requested
     }
 
     /// Time of the last start, in ms since 1970.
@@ -186,8 +186,8 @@ impl Task {
         self.more.as_ref().map_or((&[], 0), |more| (&more.notes, more.n_dropped_notes))
     }
 
-    pub(super) fn doubt(&mut self, doubted: bool) {
-        self.doubted = doubted;
+    pub(super) fn set_uncertain(&mut self, is_uncertain: bool) {
+        self.is_uncertain = is_uncertain;
     }
 
     pub(super) fn n_output_bytes(&self) -> usize {
@@ -236,9 +236,9 @@ impl Task {
         self.work.around.limits.n_starts_max <= u32::from(self.n_lost)
     }
 
-    pub(super) fn wish_cancel(&mut self, at_ms: u64) {
-        if !self.cancel_wished {
-            self.cancel_wished = true;
+    pub(super) fn request_cancel(&mut self, at_ms: u64) {
+        if !self.cancel_requested {
+            self.cancel_requested = true;
             self.note(at_ms, NotedEvent::CancelWished);
         }
     }

@@ -4,7 +4,7 @@ use proptest::{collection::vec, prelude::*};
 use task_api::{ArrayRange, Limits, Outcome, Submission, Text};
 
 use super::*;
-use crate::core::words::{SharedWork, Surroundings, TaskKey};
+use crate::core::interface::{ExecContext, SharedWork, TaskKey};
 
 const ME: NodeId = NodeId(1);
 const OTHER: NodeId = NodeId(2);
@@ -28,22 +28,25 @@ fn book(n_tasks: u64) -> Book {
     book
 }
 
-fn given(number: u64, instance: u32) -> Record {
-    Record::Given { number, instance, to: OTHER, incarnation: 3, at_ms: 2 }
+fn given(number: u64, instance: u32) -> JournalRecord {
+    JournalRecord::Given { number, instance, to: OTHER, incarnation: 3, at_ms: 2 }
 }
 
-fn started(number: u64, instance: u32) -> Record {
-    Record::Started { number, instance, at_ms: 3 }
+fn started(number: u64, instance: u32) -> JournalRecord {
+    JournalRecord::Started { number, instance, at_ms: 3 }
 }
 
-fn back(number: u64, instance: u32, reason: Reason) -> Record {
-    Record::Back { number, instance, reason, at_ms: 3 }
+fn back(number: u64, instance: u32, reason: Reason) -> JournalRecord {
+    JournalRecord::Back { number, instance, reason, at_ms: 3 }
 }
 
-fn ended(number: u64, instance: u32, text: &str) -> Record {
+fn ended(number: u64, instance: u32, text: &str) -> JournalRecord {
     let output = Output { stdout: Text(text.as_bytes().to_vec()), ..Output::default() };
     let outcome = Outcome::Exit(0);
-    Record::Ended(EndRecord { output, ..EndRecord::without_run(number, instance, ME, outcome, 4) })
+    JournalRecord::Ended(EndRecord {
+        output,
+        ..EndRecord::without_run(number, instance, ME, outcome, 4)
+    })
 }
 
 #[test]
@@ -78,8 +81,8 @@ fn a_cancel_counts_where_the_return_of_its_task_is_missing() {
     let mut book = book(2);
     book.apply(&given(1, 1));
     book.apply(&given(2, 1));
-    book.apply(&Record::Doubted { first: 1, last: 1 });
-    book.apply(&Record::Canceled { first: 1, last: 2, at_ms: 3 });
+    book.apply(&JournalRecord::Doubted { first: 1, last: 1 });
+    book.apply(&JournalRecord::Canceled { first: 1, last: 2, at_ms: 3 });
     assert_eq!(book.n_open(), 1, "the second one is known to be elsewhere");
     assert!(book.task(1).is_none_or(|task| task.is_over()));
 }
@@ -129,8 +132,8 @@ fn a_book_that_is_written_anew_keeps_a_bounded_story() {
 fn what_waits_is_canceled_at_once_and_what_runs_when_it_is_back() {
     let mut book = book(3);
     book.apply(&given(2, 1));
-    book.apply(&Record::Canceled { first: 1, last: 3, at_ms: 3 });
-    book.apply(&Record::CancelWished { number: 2, at_ms: 3 });
+    book.apply(&JournalRecord::Canceled { first: 1, last: 3, at_ms: 3 });
+    book.apply(&JournalRecord::CancelWished { number: 2, at_ms: 3 });
     let over = |book: &Book| (1..4).map(|n| book.task(n).unwrap().is_over()).collect::<Vec<_>>();
     assert_eq!(over(&book), [true, false, true]);
     book.apply(&back(2, 1, Reason::Silent(OTHER)));
@@ -161,7 +164,7 @@ fn of_all_that_ended_it_is_known_how() {
         let outcome = if number == 4 { Outcome::Exit(7) } else { Outcome::Exit(0) };
         let end = EndRecord::without_run(number, 1, ME, outcome, 4);
         let output = Output { stdout: Text(b"123".to_vec()), ..Output::default() };
-        book.apply(&Record::Ended(EndRecord { output, ..end }));
+        book.apply(&JournalRecord::Ended(EndRecord { output, ..end }));
     }
     book.prune(|_| false);
     let again = written_anew(&mut book);
@@ -201,7 +204,9 @@ fn what_ended_does_not_make_a_snapshot_long() {
             }
         }
         let mut n_arounds = 0;
-        book.snapshot(|record| n_arounds += u64::from(matches!(record, Record::Around { .. })));
+        book.snapshot(|record| {
+            n_arounds += u64::from(matches!(record, JournalRecord::Around { .. }))
+        });
         n_arounds
     };
     assert_eq!(
@@ -217,18 +222,18 @@ fn around_idx() -> impl Strategy<Value = u32> {
     prop_oneof![Just(0), Just(1), Just(u32::MAX)]
 }
 
-fn record() -> impl Strategy<Value = Record> {
+fn record() -> impl Strategy<Value = JournalRecord> {
     let number = 1..12_u64;
     let instance = 1..4_u32;
     prop_oneof![
         (1..20_u64, 1..5_u64, around_idx()).prop_map(|(first, n_tasks, around_idx)| {
             let work = SharedWork { title: None, words: "true".to_owned(), around_idx };
-            Record::Submitted { first, n_tasks, at_ms: 1, work, array_first: None }
+            JournalRecord::Submitted { first, n_tasks, at_ms: 1, work, array_first: None }
         }),
         // A number may be redefined later, and two numbers may mean the same.
         (around_idx(), "[ab]").prop_map(|(idx, folder)| {
-            let around = Surroundings::of(&Submission { folder, ..submission(1) });
-            Record::Around { idx, around }
+            let around = ExecContext::of(&Submission { folder, ..submission(1) });
+            JournalRecord::Around { idx, around }
         }),
         (number.clone(), instance.clone()).prop_map(|(number, instance)| given(number, instance)),
         (number.clone(), instance.clone(), any::<bool>()).prop_map(|(number, instance, lost)| {
@@ -243,21 +248,22 @@ fn record() -> impl Strategy<Value = Record> {
         )),
         (number.clone(), 0..9_u32, 1..30_u64).prop_map(|(number, n_dropped, n_notes)| {
             let note = |at_ms| Note { at_ms, what: NotedEvent::Moved(OTHER) };
-            Record::Story { number, n_dropped, notes: (0..n_notes).map(note).collect() }
+            JournalRecord::Story { number, n_dropped, notes: (0..n_notes).map(note).collect() }
         }),
         (number.clone(), instance.clone()).prop_map(|(n, instance)| ended(n, instance, "123")),
+        (number.clone(), 0..5_u64).prop_map(|(first, n)| {
+            JournalRecord::Canceled { first, last: first + n, at_ms: 2 }
+        }),
+        number.clone().prop_map(|number| JournalRecord::CancelWished { number, at_ms: 2 }),
         (number.clone(), 0..5_u64)
-            .prop_map(|(first, n)| { Record::Canceled { first, last: first + n, at_ms: 2 } }),
-        number.clone().prop_map(|number| Record::CancelWished { number, at_ms: 2 }),
-        (number.clone(), 0..5_u64)
-            .prop_map(|(first, n)| Record::Doubted { first, last: first + n }),
-        Just(Record::Doubted { first: 1, last: u64::MAX }),
+            .prop_map(|(first, n)| JournalRecord::Doubted { first, last: first + n }),
+        Just(JournalRecord::Doubted { first: 1, last: u64::MAX }),
         (number.clone(), 0..9_u64)
-            .prop_map(|(first, n)| Record::Settled { first, last: first + n }),
-        Just(Record::Damaged { at_ms: 5, n_bytes: 6, n_missing: 7 }),
+            .prop_map(|(first, n)| JournalRecord::Settled { first, last: first + n }),
+        Just(JournalRecord::Damaged { at_ms: 5, n_bytes: 6, n_missing: 7 }),
         (number, instance).prop_map(|(number, instance)| {
             let attempt = Attempt { task: TaskKey { home: OTHER, number }, instance };
-            Record::Acknowledged { attempts: vec![attempt] }
+            JournalRecord::Acknowledged { attempts: vec![attempt] }
         }),
     ]
 }
@@ -280,8 +286,8 @@ fn histories(book: &Book) -> Vec<(u64, (&[Note], u32))> {
 fn facts(book: &Book) -> String {
     let task = |(number, task): (u64, &Task)| {
         let n_lost = if task.is_over() { 0 } else { task.n_lost() };
-        let state = (task.state(), task.node(), task.instance(), n_lost, task.is_doubted());
-        let wished = task.is_cancel_wished() && !task.is_over();
+        let state = (task.state(), task.node(), task.instance(), n_lost, task.is_uncertain());
+        let wished = task.is_cancel_requested() && !task.is_over();
         let end = (wished, task.outcome().cloned(), task.output().cloned());
         let folder = &task.work().around.folder;
         format!("{number} {state:?} {end:?} {:?} {folder}\n", task.array_index())
@@ -296,8 +302,8 @@ proptest! {
         let mut book = book(4);
         for record in &records {
             book.apply(record);
-            if matches!(record, Record::Doubted { first: 1, last: u64::MAX }) {
-                prop_assert_eq!(book.n_doubted(), book.n_open());
+            if matches!(record, JournalRecord::Doubted { first: 1, last: u64::MAX }) {
+                prop_assert_eq!(book.n_uncertain(), book.n_open());
             }
         }
         let n_queued = book.tasks_from(0).filter(|(_, task)| task.is_queued()).count() as u64;
@@ -305,8 +311,8 @@ proptest! {
         let n_open = book.tasks_from(0).filter(|(_, task)| !task.is_over()).count() as u64;
         prop_assert_eq!(book.n_open(), n_open);
         prop_assert_eq!(book.next_queued().is_some(), 0 < n_queued);
-        let n_doubted = book.tasks_from(0).filter(|(_, task)| task.is_doubted()).count() as u64;
-        prop_assert_eq!(book.n_doubted(), n_doubted);
+        let n_uncertain = book.tasks_from(0).filter(|(_, task)| task.is_uncertain()).count() as u64;
+        prop_assert_eq!(book.n_uncertain(), n_uncertain);
 
         let again = written_anew(&mut book);
         prop_assert_eq!(facts(&again), facts(&book));

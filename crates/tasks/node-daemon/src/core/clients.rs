@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use task_api::{Answer, PROTOCOL_VERSION, Request, TaskFilter, TaskRange, TaskState, TaskStatus};
 
 use super::gather::Gathering;
+use super::interface::{ClientId, NodeId, PeerMessage};
 use super::relay::Relaying;
 use super::waits::Waits;
-use super::words::{ClientId, NodeId, PeerMessage};
 use super::{At, Core};
 
 /// Most tasks in one answer.
@@ -144,7 +144,7 @@ impl Core {
         }
         if !self.book.has_room(submission.n_tasks()) {
             let n_open = self.book.n_open();
-            return Err(format!("{n_open} tasks are not over yet: wait until some are"));
+            return Err(format!("{n_open} tasks are still unfinished; wait until some have ended"));
         }
         Ok(Answer::Submitted { tasks: self.submit(submission, at) })
     }
@@ -153,7 +153,9 @@ impl Core {
     fn known(&self, tasks: &TaskRange) -> Result<(), String> {
         let home = &self.options.name;
         if *home != tasks.home {
-            return Err(format!("`{tasks}` was not submitted to `{home}`: ask its own node"));
+            return Err(format!(
+                "`{tasks}` was not submitted to `{home}`; ask the node it was submitted to"
+            ));
         }
         if tasks.first == 0 || self.book.next_number() <= tasks.last {
             return Err(format!("`{tasks}` was not submitted: `sintonia tasks` lists what was"));

@@ -4,7 +4,7 @@ use balancing_policies::BalanceSnapshot;
 use task_api::{Answer, Explanation, Outcome, Presence, Step, TaskEvent, TaskState};
 
 use super::Core;
-use super::words::Now;
+use super::interface::Now;
 use crate::book::{Note, NotedEvent, Task};
 
 /// Most tasks that are examined to count those that wait before another one.
@@ -64,13 +64,13 @@ impl Core {
             TaskState::Ended if task.outcome() == Some(&Outcome::Lost) => {
                 let n_lost = task.work().around.limits.n_starts_max;
                 vec![format!(
-                    "it was given up: {n_lost} of its starts were lost with the processes or the \
-                     node that kept them; submit it again, with more `--retries`"
+                    "it was given up after {n_lost} of its starts were lost with the processes or \
+                     the node that kept them; submit it again with a higher `--retries`"
                 )]
             }
             TaskState::Ended => vec![format!("it ended on `{node}`")],
         };
-        let canceled = task.is_cancel_wished() && !task.is_over();
+        let canceled = task.is_cancel_requested() && !task.is_over();
         let wish =
             canceled.then_some("it is to be canceled, and ends as soon as its node hears of it");
         sentences.into_iter().chain(wish.map(str::to_owned)).collect()
@@ -80,31 +80,33 @@ impl Core {
         let name = &self.options.name;
         let snapshot = self.balance.snapshot(now.moment);
         let mut sentences = Vec::new();
-        if self.book.task(number).is_some_and(Task::is_doubted) {
+        if self.book.task(number).is_some_and(Task::is_uncertain) {
             let lease_ms = self.options.lease_ms + self.options.slack_ms;
             sentences.push(format!(
-                "the damaged journal may have lost where it runs: it waits for {lease_ms} ms after the start of the \
-                 daemon, and for what other nodes say that they hold"
+                "the damaged journal may have lost which node runs it: it waits {lease_ms} ms from the start of the \
+                 daemon, and for the reports of the other nodes"
             ));
         }
         if !self.ready {
-            sentences.push(format!("the daemon of `{name}` waits to hear what runs already"));
+            sentences.push(format!(
+                "the daemon of `{name}` is waiting for its keeper's list of running tasks"
+            ));
         }
         if self.is_stopping() {
             sentences.push(format!("`{name}` is being stopped: it waits until `{name}` is back"));
         }
         let (n_running, n_slots) = (self.running.len(), snapshot.n_slots);
-        sentences.push(format!("`{name}` runs {n_running} tasks, and {n_slots} at once"));
+        sentences.push(format!("`{name}` runs {n_running} of at most {n_slots} tasks"));
         let n_kept = self.balance.n_kept(now.moment);
         if 0 < n_kept {
             sentences.push(format!(
-                "its last {n_kept} waiting tasks are left to faster nodes, which come for them again and again and \
-                 would end them sooner"
+                "its last {n_kept} waiting tasks are reserved for faster nodes, which fetch tasks regularly and \
+                 would finish them sooner"
             ));
         }
         let before = self.book.tasks_from(0).take_while(|(other, _)| *other < number);
         let n_before = before.take(N_COUNTED_MAX).filter(|(_, task)| task.waits()).count();
-        sentences.push(format!("at least {n_before} tasks with smaller numbers wait there too"));
+        sentences.push(format!("at least {n_before} tasks with lower numbers wait there too"));
         sentences.extend(self.why_nobody_takes_it(&snapshot));
         sentences
     }
@@ -117,7 +119,7 @@ impl Core {
         let known = snapshot.known.iter().map(|node| format!("`{}`", self.name_of(*node)));
         let known = known.collect::<Vec<_>>().join(", ");
         let mut sentences = vec![format!(
-            "by `{}`, `{}` is a {} and knows {} of {n_up} nodes that may take tasks: {}",
+            "under policy `{}`, `{}` is a {} and knows {} of {n_up} nodes that may accept tasks: {}",
             snapshot.policy,
             self.options.name,
             snapshot.state,
@@ -134,13 +136,13 @@ impl Core {
 
     fn why_it_is_away(&self, number: u64, task: &Task, node: &str, now: Now) -> Vec<String> {
         let runs = task.started_ms().is_some();
-        let what = if runs { "runs it" } else { "holds it and has not said that it started" };
-        let mut sentences = vec![format!("`{node}` had room sooner and {what}")];
+        let what = if runs { "runs it" } else { "holds it, but has not reported its start" };
+        let mut sentences = vec![format!("`{node}` had room first and {what}")];
         if let Some(lease) = self.book.leases().get(&number) {
             let ms = now.moment.ms_since(lease.heard);
             let limit_ms = self.options.lease_ms + self.options.slack_ms;
             sentences.push(format!(
-                "`{node}` asked for it {ms} ms ago; after {limit_ms} ms it is given to another node"
+                "`{node}` renewed its lease {ms} ms ago; without renewal, another node gets the task after {limit_ms} ms"
             ));
         }
         sentences

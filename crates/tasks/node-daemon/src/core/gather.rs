@@ -7,7 +7,7 @@ use balancing_policies::Moment;
 use task_api::{Answer, NodeStatus};
 
 use super::clients::{Asker, ByNumber};
-use super::words::{ClientId, NodeId, PeerMessage};
+use super::interface::{ClientId, NodeId, PeerMessage};
 use super::{At, Core, Nodes};
 
 /// Time for which answers are awaited, in ms.

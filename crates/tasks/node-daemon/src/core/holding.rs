@@ -14,11 +14,11 @@ use balancing_policies::Moment;
 use task_api::Output;
 
 use super::home::N_SHARES_MAX;
-use super::words::{
-    Attempt, AttemptEnd, Ended, Job, Killed, NodeId, OfferedTask, PeerMessage, Running, Share,
-    SharedEnd, SharedWork, Surroundings, TaskKey, Work,
+use super::interface::{
+    Attempt, AttemptEnd, Ended, ExecContext, InstanceId, Job, Killed, NodeId, OfferedTask,
+    PeerMessage, Running, SharedEnd, SharedWork, TaskKey, Work,
 };
-use super::{At, Core, KeeperOrder, Nodes, Record};
+use super::{At, Core, JournalRecord, KeeperOrder, Nodes};
 
 /// Time between two renewals of leases, and between two repetitions of results, in ms.
 const RENEW_MS: u64 = 1_000;
@@ -56,7 +56,7 @@ struct Held {
 struct Request {
     number: u64,
     sent: Moment,
-    shares: Vec<Share>,
+    shares: Vec<InstanceId>,
 }
 
 /// Tasks that another node offers.
@@ -64,7 +64,7 @@ struct Request {
 pub(super) struct Offered {
     pub(super) offer: u64,
     pub(super) incarnation: u64,
-    pub(super) arounds: Vec<Surroundings>,
+    pub(super) arounds: Vec<ExecContext>,
     pub(super) works: Vec<SharedWork>,
     pub(super) tasks: Vec<OfferedTask>,
 }
@@ -116,10 +116,10 @@ impl Holding {
     }
 
     /// Shares of a home: its tasks that wait or run here.
-    fn shares_of(&self, home: NodeId) -> impl Iterator<Item = (Share, &Held)> {
+    fn shares_of(&self, home: NodeId) -> impl Iterator<Item = (InstanceId, &Held)> {
         let key = |number| TaskKey { home, number };
         let held = self.held.range(key(0)..=key(u64::MAX));
-        held.map(|(task, held)| (Share { number: task.number, instance: held.instance }, held))
+        held.map(|(task, held)| (InstanceId { number: task.number, instance: held.instance }, held))
     }
 
     fn homes(&self) -> Nodes {
@@ -147,7 +147,7 @@ impl Core {
     /// Reason why nothing of the offer is taken.
     fn refusal(&self, offered: &Offered) -> Option<String> {
         let because = if offered.incarnation != self.options.incarnation || !self.ready {
-            "its daemon was started anew"
+            "its daemon has restarted"
         } else if self.stopping.is_some() {
             "it is being stopped"
         } else if N_RESULTS_MAX <= self.book.foreign().len() {
@@ -164,7 +164,7 @@ impl Core {
         from: NodeId,
         offered: Offered,
         at: &mut At<'_>,
-    ) -> (Vec<Share>, Option<String>) {
+    ) -> (Vec<InstanceId>, Option<String>) {
         let arounds = offered.arounds.into_iter().map(Arc::new).collect::<Vec<_>>();
         let works = offered.works.into_iter().map(|work| {
             let around = arounds.get(work.around_idx as usize)?.clone();
@@ -183,7 +183,7 @@ impl Core {
                 return (shares, Some("an earlier attempt has not ended there".to_owned()));
             }
             let Some(Some(work)) = works.get(work_idx as usize) else {
-                return (shares, Some("the offer makes no sense".to_owned()));
+                return (shares, Some("the offer is malformed".to_owned()));
             };
             self.holding.hold(attempt, (work.clone(), array_index), at.now.moment);
             shares.push(share);
@@ -217,7 +217,7 @@ impl Core {
             let job = Job { attempt, name, work, array_index, lease_until, n_at_once: None };
             self.running.insert(attempt, None);
             at.out.keeper(KeeperOrder::Start(Box::new(job)));
-            let shares = vec![(Share { number, instance }, at.now.unix_ms)];
+            let shares = vec![(InstanceId { number, instance }, at.now.unix_ms)];
             at.out.send(home, PeerMessage::Started { shares });
             return true;
         }
@@ -233,7 +233,7 @@ impl Core {
     }
 
     /// Cancels tasks at the request of their home.
-    pub(super) fn on_cancel(&mut self, from: NodeId, shares: &[Share], at: &mut At<'_>) {
+    pub(super) fn on_cancel(&mut self, from: NodeId, shares: &[InstanceId], at: &mut At<'_>) {
         for share in shares {
             let attempt = attempt_of(from, *share);
             if self.holding.waits(attempt) {
@@ -292,7 +292,7 @@ impl Core {
     /// Returns up to `n_tasks` waiting tasks to their homes, with the wish that they go on to `to`; returns how
     /// many.
     pub(super) fn return_held(&mut self, to: NodeId, n_tasks: u32, at: &mut At<'_>) -> u32 {
-        let mut by_home = BTreeMap::<NodeId, Vec<Share>>::new();
+        let mut by_home = BTreeMap::<NodeId, Vec<InstanceId>>::new();
         let mut n_returned = 0;
         while n_returned < n_tasks
             && let Some(attempt) = self.holding.waiting.pop_front()
@@ -316,10 +316,10 @@ impl Core {
     }
 }
 
-fn attempt_of(home: NodeId, share: Share) -> Attempt {
+fn attempt_of(home: NodeId, share: InstanceId) -> Attempt {
     Attempt { task: TaskKey { home, number: share.number }, instance: share.instance }
 }
 
-fn share_of(attempt: Attempt) -> Share {
-    Share { number: attempt.task.number, instance: attempt.instance }
+fn share_of(attempt: Attempt) -> InstanceId {
+    InstanceId { number: attempt.task.number, instance: attempt.instance }
 }

@@ -2,9 +2,11 @@
 
 use task_api::{Outcome, Submission, TaskRange, TaskState};
 
-use super::words::{Attempt, AttemptEnd, Ended, Job, Killed, PeerMessage, Running, Share, TaskKey};
+use super::interface::{
+    Attempt, AttemptEnd, Ended, InstanceId, Job, Killed, PeerMessage, Running, TaskKey,
+};
 use super::{At, Core, KeeperOrder, NodeId};
-use crate::book::{EndRecord, Reason, Record, Task};
+use crate::book::{EndRecord, JournalRecord, Reason, Task};
 
 use std::collections::BTreeMap;
 
@@ -28,7 +30,7 @@ impl Core {
     pub(super) fn start_own(&mut self, n_at_once: Option<u32>, at: &mut At<'_>) -> bool {
         let Some(number) = self.book.next_queued() else { return false };
         let Some(task) = self.book.task(number) else { return false };
-        if task.is_cancel_wished() {
+        if task.is_cancel_requested() {
             // It ran before the daemon restarted, and runs no more.
             self.end_unrun(number, Outcome::Canceled, at);
             return true;
@@ -54,7 +56,7 @@ impl Core {
         self.used_up(number, at);
         let is_behind = |task: &Task| {
             let runs = task.state() == TaskState::Running && task.instance() == instance;
-            task.waits() || task.is_doubted() && task.instance() <= instance && !runs
+            task.waits() || task.is_uncertain() && task.instance() <= instance && !runs
         };
         if self.book.task(number).is_some_and(is_behind) {
             // The record of its start was not on disk yet, or is lost.
@@ -62,19 +64,19 @@ impl Core {
         }
         let wanted = |task: &Task| {
             let runs = task.state() == TaskState::Running && task.instance() == instance;
-            runs && !task.is_cancel_wished()
+            runs && !task.is_cancel_requested()
         };
         if !self.book.task(number).is_some_and(wanted) {
             self.kill(run.attempt, Killed::Canceled, at);
-        } else if self.book.task(number).is_some_and(Task::is_doubted) {
-            self.record(&Record::Settled { first: number, last: number }, at);
+        } else if self.book.task(number).is_some_and(Task::is_uncertain) {
+            self.record(&JournalRecord::Settled { first: number, last: number }, at);
         }
     }
 
     /// Marks a number that the keeper knows as used, whatever the journal has lost.
     fn used_up(&mut self, number: u64, at: &mut At<'_>) {
         if self.book.next_number() <= number {
-            self.record(&Record::Next { number: number.saturating_add(1) }, at);
+            self.record(&JournalRecord::Next { number: number.saturating_add(1) }, at);
         }
     }
 
@@ -91,7 +93,7 @@ impl Core {
     /// Records a start without waiting for the disk: otherwise short tasks would take as long as a write.
     fn started(&mut self, attempt: Attempt, at_ms: u64, at: &mut At<'_>) {
         let Attempt { task: TaskKey { number, .. }, instance } = attempt;
-        self.record(&Record::Started { number, instance, at_ms }, at);
+        self.record(&JournalRecord::Started { number, instance, at_ms }, at);
     }
 
     /// Handles the end of an attempt at an own task.
@@ -101,13 +103,14 @@ impl Core {
         let Some(task) = self.book.task(number) else { return };
         let runs = task.state() == TaskState::Running && task.instance() == instance;
         // A task that ended while no daemon ran is queued in the book of the next one.
-        let waits = (task.waits() || task.is_doubted()) && task.instance() <= instance;
+        let waits = (task.waits() || task.is_uncertain()) && task.instance() <= instance;
         if !runs && !waits {
             return;
         }
         match ended.end.outcome() {
             Some(outcome) => {
-                self.haste.ended(task.work(), ended.ended_ms.saturating_sub(ended.started_ms));
+                self.short_tasks
+                    .ended(task.work(), ended.ended_ms.saturating_sub(ended.started_ms));
                 let end = EndRecord {
                     number,
                     instance,
@@ -117,7 +120,7 @@ impl Core {
                     ended_ms: ended.ended_ms,
                     output: ended.output,
                 };
-                self.record(&Record::Ended(end), at);
+                self.record(&JournalRecord::Ended(end), at);
             }
             None => {
                 let reason = self.why_back(ended.end, at);
@@ -133,7 +136,7 @@ impl Core {
                 Reason::NoRoom(because.into())
             }
             AttemptEnd::NoTurn => {
-                self.haste.waited();
+                self.short_tasks.waited();
                 Reason::NoTurn
             }
             _ => Reason::Leaving,
@@ -157,7 +160,7 @@ impl Core {
         let open = open.map(|(number, task)| (number, task.state(), task.instance(), task.node()));
         let open = open.collect::<Vec<_>>();
         let mut spans = Vec::<(u64, u64)>::new();
-        let mut leased = BTreeMap::<NodeId, Vec<Share>>::new();
+        let mut leased = BTreeMap::<NodeId, Vec<InstanceId>>::new();
         for &(number, state, instance, node) in &open {
             if state == TaskState::Queued {
                 match spans.last_mut() {
@@ -166,16 +169,16 @@ impl Core {
                 }
                 continue;
             }
-            self.record(&Record::CancelWished { number, at_ms: at.now.unix_ms }, at);
+            self.record(&JournalRecord::CancelWished { number, at_ms: at.now.unix_ms }, at);
             match node {
                 Some(node) if node != self.me => {
-                    leased.entry(node).or_default().push(Share { number, instance });
+                    leased.entry(node).or_default().push(InstanceId { number, instance });
                 }
                 _ => self.kill(self.attempt(number, instance), Killed::Canceled, at),
             }
         }
         for (first, last) in spans {
-            self.record(&Record::Canceled { first, last, at_ms: at.now.unix_ms }, at);
+            self.record(&JournalRecord::Canceled { first, last, at_ms: at.now.unix_ms }, at);
             (first..=last).for_each(|number| self.clients.waits.ended(number));
         }
         for (node, shares) in leased {
@@ -188,13 +191,13 @@ impl Core {
 
     pub(super) fn back(&mut self, number: u64, instance: u32, reason: Reason, at: &mut At<'_>) {
         self.counts.n_lost += u64::from(reason.is_loss());
-        self.record(&Record::Back { number, instance, reason, at_ms: at.now.unix_ms }, at);
+        self.record(&JournalRecord::Back { number, instance, reason, at_ms: at.now.unix_ms }, at);
     }
 
     pub(super) fn end_unrun(&mut self, number: u64, outcome: Outcome, at: &mut At<'_>) {
         let instance = self.book.task(number).map_or(0, Task::instance);
         let end = EndRecord::without_run(number, instance, self.me, outcome, at.now.unix_ms);
-        self.record(&Record::Ended(end), at);
+        self.record(&JournalRecord::Ended(end), at);
     }
 
     pub(super) fn attempt(&self, number: u64, instance: u32) -> Attempt {

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use balancing_policies::Moment;
 
 use super::home::N_SHARES_MAX;
-use super::words::{NodeId, PeerMessage, Share, SharedEnd};
+use super::interface::{InstanceId, NodeId, PeerMessage, SharedEnd};
 use super::{At, Core};
-use crate::book::{EndRecord, Lease, Reason, Record, Task};
+use crate::book::{EndRecord, JournalRecord, Lease, Reason, Task};
 use packing::Packing;
 
 /// Time for which an offer is open, in ms.
@@ -33,7 +33,7 @@ pub(super) struct Lending {
 #[derive(Debug)]
 struct Offer {
     to: NodeId,
-    shares: Vec<Share>,
+    shares: Vec<InstanceId>,
     sent: Moment,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Renewal {
     pub(super) number: u64,
     pub(super) incarnation: u64,
     pub(super) whole: bool,
-    pub(super) shares: Vec<Share>,
+    pub(super) shares: Vec<InstanceId>,
 }
 
 impl Core {
@@ -70,15 +70,15 @@ impl Core {
             && let Some(task) = self.book.task(number)
         {
             let instance = task.instance() + 1;
-            if !task.is_cancel_wished() && !packing.add(Share { number, instance }, task) {
+            if !task.is_cancel_requested() && !packing.add(InstanceId { number, instance }, task) {
                 break;
             }
-            if task.is_cancel_wished() {
+            if task.is_cancel_requested() {
                 self.end_unrun(number, task_api::Outcome::Canceled, at);
                 continue;
             }
             let at_ms = at.now.unix_ms;
-            self.record(&Record::Given { number, instance, to, incarnation, at_ms }, at);
+            self.record(&JournalRecord::Given { number, instance, to, incarnation, at_ms }, at);
             self.book.unconfirm(number, at.now.moment);
         }
         let n_tasks = packing.n_tasks();
@@ -131,7 +131,7 @@ impl Core {
             let is_first = !lease.confirmed;
             self.counts.n_moved_out += u64::from(is_first);
             self.book.confirm(share.number, at.now.unix_ms);
-            if self.book.task(share.number).is_some_and(Task::is_cancel_wished) {
+            if self.book.task(share.number).is_some_and(Task::is_cancel_requested) {
                 canceled.push(share);
             }
         }
@@ -145,7 +145,7 @@ impl Core {
     pub(super) fn on_returned(
         &mut self,
         from: NodeId,
-        shares: &[Share],
+        shares: &[InstanceId],
         (wish, because): (Option<NodeId>, String),
         at: &mut At<'_>,
     ) {
@@ -164,7 +164,7 @@ impl Core {
     }
 
     /// Notes that another node has started tasks of this one.
-    pub(super) fn on_started(&mut self, from: NodeId, shares: &[(Share, u64)]) {
+    pub(super) fn on_started(&mut self, from: NodeId, shares: &[(InstanceId, u64)]) {
         for &(share, at_ms) in shares {
             if self.lease_of(from, share).is_some() {
                 self.book.started_elsewhere(share.number, share.instance, at_ms);
@@ -176,7 +176,7 @@ impl Core {
     pub(super) fn on_ended(&mut self, from: NodeId, ends: Vec<SharedEnd>, at: &mut At<'_>) {
         let shares = ends.iter().map(|end| end.share).collect();
         for end in ends {
-            let SharedEnd { share: Share { number, instance }, .. } = end;
+            let SharedEnd { share: InstanceId { number, instance }, .. } = end;
             let waits = self.book.task(number).is_some_and(Task::waits);
             // A task that was taken back and waits has been run after all.
             if self.lease_of(from, end.share).is_none() && !waits && !self.may_hold(end.share) {
@@ -191,7 +191,7 @@ impl Core {
                 ended_ms: end.ended_ms,
                 output: end.output,
             };
-            self.record(&Record::Ended(end), at);
+            self.record(&JournalRecord::Ended(end), at);
         }
         at.out.send(from, PeerMessage::Acknowledged { shares });
     }
@@ -225,12 +225,12 @@ impl Core {
         &mut self,
         from: NodeId,
         incarnation: u64,
-        held: &[Share],
+        held: &[InstanceId],
         at: &mut At<'_>,
     ) {
         let held = held.iter().copied().collect::<std::collections::BTreeSet<_>>();
         let is_lost = |(number, lease): &(&u64, &Lease)| {
-            let share = Share { number: **number, instance: lease.instance };
+            let share = InstanceId { number: **number, instance: lease.instance };
             lease.to == from && lease.incarnation < incarnation && !held.contains(&share)
         };
         let lost = self.book.leases().iter().filter(is_lost);
@@ -259,7 +259,7 @@ impl Core {
     }
 
     /// Lease of this share, if the node has it.
-    fn lease_of(&mut self, node: NodeId, share: Share) -> Option<&mut Lease> {
+    fn lease_of(&mut self, node: NodeId, share: InstanceId) -> Option<&mut Lease> {
         let lease = self.book.lease_mut(share.number)?;
         (lease.to == node && lease.instance == share.instance).then_some(lease)
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use task_api::Presence;
 
-use super::words::{Member, NodeId};
+use super::interface::{Member, NodeId};
 use super::{At, Core, Nodes};
 
 /// Other nodes that are known.

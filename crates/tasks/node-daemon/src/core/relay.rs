@@ -14,7 +14,7 @@ use balancing_policies::Moment;
 use task_api::{Answer, Presence, Request};
 
 use super::clients::{Asker, ByNumber, NOTHING_IS_WAITED_FOR};
-use super::words::{ClientId, NodeId, PeerMessage};
+use super::interface::{ClientId, NodeId, PeerMessage};
 use super::{At, Core};
 use waiting::Waiting;
 
@@ -144,7 +144,7 @@ impl Core {
                 _ => lost.push(ask),
             }
         }
-        self.end_relays(lost, "is not heard any more", at);
+        self.end_relays(lost, "is no longer reachable", at);
     }
 
     pub(super) fn sweep_relaying(&mut self, at: &mut At<'_>) {
@@ -162,13 +162,13 @@ impl Core {
             }
         }
         self.end_relays(late, "did not answer in time", at);
-        self.end_relays(lost, "is not heard any more", at);
+        self.end_relays(lost, "is no longer reachable", at);
     }
 
     fn end_relays(&mut self, asks: Vec<u64>, why: &str, at: &mut At<'_>) {
         for ask in asks {
             if let Some(relay) = self.clients.relaying.open.remove(&ask) {
-                let sentence = format!("`{}` {why}: ask again", self.name_of(relay.to));
+                let sentence = format!("`{}` {why}; try again", self.name_of(relay.to));
                 self.refuse(Asker::Client(relay.client), sentence, at);
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use balancing_policies::{Action, Members, Message, NodeLoad, Peer, Timer};
 use task_api::Presence;
 
-use super::words::{CoreTimer, Moment, NodeId, PeerMessage};
+use super::interface::{CoreTimer, Moment, NodeId, PeerMessage};
 use super::{At, Core};
 
 /// Most rounds of moves for one event: each move changes the load, which may lead to the next.

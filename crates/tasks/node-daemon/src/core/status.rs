@@ -4,7 +4,7 @@ use balancing_policies::LoadState;
 use task_api::{Counts, EndedTask, NodeLoadState, NodeStatus, Presence, TaskName, TaskStatus};
 
 use super::Core;
-use super::words::{Member, Now};
+use super::interface::{Member, Now};
 use crate::book::Task;
 
 impl Core {
@@ -83,7 +83,7 @@ impl Core {
                 ..self.counts
             },
             uptime_ms: now.moment.ms_since(self.began.moment),
-            troubles: self.troubles(),
+            troubles: self.warnings(),
             kept: self.book.kept(),
         }
     }

@@ -3,7 +3,7 @@
 use balancing_policies::Moment;
 use task_api::Presence;
 
-use super::words::{Killed, Now, Out};
+use super::interface::{Killed, Now, Out};
 use super::{At, Core, KeeperOrder};
 
 /// Time for which results are still sent to homes that do not acknowledge them, in ms.

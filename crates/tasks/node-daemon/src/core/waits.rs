@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use task_api::{Answer, TaskRange};
 
 use super::clients::Asker;
-use super::words::NodeId;
+use super::interface::NodeId;
 use super::{At, Core};
 
 /// Most tasks of one answer.

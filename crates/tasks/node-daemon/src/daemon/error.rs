@@ -1,6 +1,6 @@
 //! Errors of a daemon.
 
-use crate::door::DoorError;
+use crate::client_socket::ClientSocketError;
 use crate::journal::{FormatError, JournalError};
 use crate::keeper::KeeperClientError;
 
@@ -10,7 +10,7 @@ use crate::keeper::KeeperClientError;
 pub enum DaemonError {
     /// Error of the state folder or the door.
     #[error(transparent)]
-    Door(#[from] DoorError),
+    ClientSocket(#[from] ClientSocketError),
     /// Error of the journal.
     #[error(transparent)]
     Journal(#[from] JournalError),

@@ -9,7 +9,7 @@ use std::{
 
 use super::{DaemonError, Options, Wake};
 use crate::{
-    core::words::Event,
+    core::interface::Event,
     links::{Key, LinkOptions},
     members::{Cluster, ClusterEvent, ClusterOptions, next_incarnation},
 };

@@ -5,20 +5,20 @@
 //!   mark, or the journal itself, holds the number. It need not be on disk: the operating system has it.
 //! - Orders stay in their order.
 
-use crate::core::words::{KeeperOrder, NodeId};
+use crate::core::interface::{KeeperOrder, NodeId};
 
 /// Waiting orders.
 #[derive(Debug)]
 pub(super) struct Orders {
     me: NodeId,
     /// Numbers below this one are not given out again.
-    numbers_below: u64,
+    assigned_below: u64,
     waiting: Vec<KeeperOrder>,
 }
 
 impl Orders {
-    pub(super) fn new(me: NodeId, numbers_below: u64) -> Self {
-        Self { me, numbers_below, waiting: Vec::new() }
+    pub(super) fn new(me: NodeId, assigned_below: u64) -> Self {
+        Self { me, assigned_below, waiting: Vec::new() }
     }
 
     pub(super) fn push(&mut self, order: KeeperOrder) {
@@ -26,8 +26,8 @@ impl Orders {
     }
 
     /// Raises the bound below which numbers are not given out again.
-    pub(super) fn reserved(&mut self, numbers_below: u64) {
-        self.numbers_below = self.numbers_below.max(numbers_below);
+    pub(super) fn reserved(&mut self, assigned_below: u64) {
+        self.assigned_below = self.assigned_below.max(assigned_below);
     }
 
     /// Drops all orders, since the keeper has gone.
@@ -45,7 +45,7 @@ impl Orders {
     fn must_wait(&self, order: &KeeperOrder) -> bool {
         let KeeperOrder::Start(job) = order else { return false };
         let task = job.attempt.task;
-        task.home == self.me && self.numbers_below <= task.number
+        task.home == self.me && self.assigned_below <= task.number
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::core::words::{Attempt, Job, Killed, TaskKey, Work};
+    use crate::core::interface::{Attempt, Job, Killed, TaskKey, Work};
 
     fn attempt(home: u32, number: u64) -> Attempt {
         Attempt { task: TaskKey { home: NodeId(home), number }, instance: 1 }

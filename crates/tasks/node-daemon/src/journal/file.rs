@@ -6,12 +6,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::JournalError;
-use super::format::{Contents, Encoder, Entry, NotRead, encode_header, read};
-use super::mark::{self, FoundMark, Mark, MarkFile, N_AHEAD, N_RESERVED};
-use crate::aside::{Trouble, keep_aside};
+use super::format::{Encoder, Entry, JournalSummary, NotRead, encode_header, read};
+use super::mark::{self, Mark, MarkFile, MarkState, N_AHEAD, N_RESERVED};
 use crate::blocks::seed_of;
-use crate::book::{Book, Damages, Record};
+use crate::book::{Book, DamageTotals, JournalRecord};
 use crate::locking::lock_soon;
+use crate::quarantine::{FileWarning, quarantine};
 
 const FILE: &str = "journal";
 const DAMAGED: &str = "journal.damaged";
@@ -21,7 +21,7 @@ const N_PASSED_OVER: u64 = 1_000_000_000;
 
 /// Journal that is open for appending.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenJournal {
     /// Path of the file.
     pub path: PathBuf,
     /// The file, positioned behind its last record.
@@ -29,7 +29,7 @@ pub struct Opened {
     /// Length in bytes.
     pub n_bytes: u64,
     /// Damage that was found.
-    pub damage: Option<Damage>,
+    pub damage: Option<FileDamage>,
     pub(super) mark: MarkFile,
     /// Lock that keeps other daemons from opening the journal.
     #[expect(dead_code, reason = "the system lets go of the lock when the file is closed")]
@@ -43,7 +43,7 @@ pub struct Opened {
 
 /// Damage of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damage {
+pub struct FileDamage {
     /// Path of the file as it was found.
     pub path: PathBuf,
     /// Number of unreadable bytes.
@@ -52,18 +52,18 @@ pub struct Damage {
     pub n_missing: u64,
 }
 
-impl Opened {
-    /// Trouble to report to users until they remove the damaged file, whether it was damaged now or before.
+impl OpenJournal {
+    /// Warning to report to users until they remove the damaged file, whether it was damaged now or before.
     #[must_use]
-    pub(crate) fn trouble(&self, damages: Damages) -> Option<Trouble> {
+    pub(crate) fn file_warning(&self, damages: DamageTotals) -> Option<FileWarning> {
         let path = self.path.with_file_name(DAMAGED);
         let sentence = (0 < damages.n_times).then(|| sentence(damages, &path))?;
-        Some(Trouble { path, sentence })
+        Some(FileWarning { path, sentence })
     }
 
     /// Bound on the task numbers that may be given out: whatever happens, none below it is given out again.
     #[must_use]
-    pub fn numbers_below(&self) -> u64 {
+    pub fn assigned_below(&self) -> u64 {
         self.mark.mark().next
     }
 
@@ -74,8 +74,8 @@ impl Opened {
     }
 }
 
-fn sentence(damages: Damages, aside: &Path) -> String {
-    let Damages { n_bytes, n_missing, .. } = damages;
+fn sentence(damages: DamageTotals, aside: &Path) -> String {
+    let DamageTotals { n_bytes, n_missing, .. } = damages;
     let missing = match n_missing {
         0 => "it is not known how many records are missing".to_owned(),
         1 => "1 record is missing".to_owned(),
@@ -83,14 +83,14 @@ fn sentence(damages: Damages, aside: &Path) -> String {
     };
     let aside = aside.display();
     format!(
-        "the journal was damaged ({n_bytes} bytes make no sense, {missing}): tasks may be missing, or run again \
-         although they had ended; the damaged file is kept as `{aside}`: remove it when you have seen this"
+        "the journal was damaged ({n_bytes} bytes unreadable, {missing}): tasks may be missing, or run again after \
+         they ended; the damaged file is kept as `{aside}`; remove it to clear this warning"
     )
 }
 
 /// Conclusions from a journal and its mark together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Judgement {
+struct IntegrityCheck {
     /// True if records are missing, whether others follow or not.
     is_damaged: bool,
     /// True if records at the end are missing.
@@ -110,7 +110,7 @@ pub fn open(
     name: &str,
     now_ms: u64,
     book: &mut Book,
-) -> Result<Opened, JournalError> {
+) -> Result<OpenJournal, JournalError> {
     let lock = lock(&folder.join(LOCK))?;
     let path = folder.join(FILE);
     let fail = |wanted| {
@@ -120,7 +120,7 @@ pub fn open(
     let bytes = read_file(&path).map_err(fail("read"))?;
     let contents = read(&bytes, name, |entry| match entry {
         Entry::Record(record) => book.apply(&record),
-        Entry::Hole => book.apply(&Record::Doubted { first: 1, last: u64::MAX }),
+        Entry::Hole => book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX }),
     });
     let contents = contents.map_err(|error| match error {
         NotRead::Unknown => JournalError::Version { path: path.clone() },
@@ -129,23 +129,23 @@ pub fn open(
         }
     })?;
     let found = mark::read(folder, seed_of(name)).map_err(fail("read"))?;
-    let judgement = judge(&contents, found, mark::boot());
-    let damage = judgement.is_damaged.then(|| Damage {
+    let integrity = check_integrity(&contents, found, mark::boot());
+    let damage = integrity.is_damaged.then(|| FileDamage {
         path: folder.join(DAMAGED),
         n_bytes: contents.n_bytes_bad,
-        n_missing: judgement.n_missing,
+        n_missing: integrity.n_missing,
     });
-    if let Some(Damage { n_bytes, n_missing, .. }) = damage {
-        if judgement.has_lost_end {
-            book.apply(&Record::Doubted { first: 1, last: u64::MAX });
+    if let Some(FileDamage { n_bytes, n_missing, .. }) = damage {
+        if integrity.has_lost_end {
+            book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX });
         }
-        book.apply(&Record::Damaged { at_ms: now_ms, n_bytes, n_missing });
-        keep_aside(&path, &folder.join(DAMAGED)).map_err(fail("kept aside"))?;
+        book.apply(&JournalRecord::Damaged { at_ms: now_ms, n_bytes, n_missing });
+        quarantine(&path, &folder.join(DAMAGED)).map_err(fail("kept aside"))?;
     }
-    book.apply(&Record::Next { number: judgement.next });
+    book.apply(&JournalRecord::Next { number: integrity.next });
     let before = begun(found, &contents, book.next_number());
     let mark_as = |mark| MarkFile::create(folder, seed_of(name), mark).map_err(fail("marked"));
-    if found == FoundMark::Missing && damage.is_none() {
+    if found == MarkState::Missing && damage.is_none() {
         // A journal of this version without a mark counts as damaged, so the mark is written first.
         mark_as(before)?;
     }
@@ -160,7 +160,7 @@ pub fn open(
     // Only now: damage that only the old mark proves must stay provable until the journal records it.
     let mark = mark_as(Mark { sequence, synced: sequence, ..before })?;
     let (name, next) = (name.to_owned(), book.next_number());
-    Ok(Opened { path, file, n_bytes, damage, mark, lock, name, sequence, next })
+    Ok(OpenJournal { path, file, n_bytes, damage, mark, lock, name, sequence, next })
 }
 
 fn lock(path: &Path) -> Result<File, JournalError> {
@@ -185,39 +185,39 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// An incomplete last record is one that a killed daemon was writing, and no client was told of it. The mark, which
 /// says how far the journal had come, tells it from a record that was once complete.
-fn judge(contents: &Contents, found: FoundMark, boot: u64) -> Judgement {
+fn check_integrity(contents: &JournalSummary, found: MarkState, boot: u64) -> IntegrityCheck {
     let came_to = contents.sequence.unwrap_or(0);
     let (n_lost, is_mark_damaged) = match found {
-        FoundMark::Whole(mark) => {
+        MarkState::Whole(mark) => {
             // Records that were not yet on disk when the machine lost power are no damage.
             let is_same_run = mark.boot == 0 || mark.boot == boot;
             let sequence = if is_same_run { mark.sequence } else { mark.synced };
             (sequence.saturating_sub(came_to), false)
         }
-        FoundMark::Damaged(mark) => {
+        MarkState::Damaged(mark) => {
             (mark.map_or(0, |mark| mark.sequence.saturating_sub(came_to)), true)
         }
-        FoundMark::Missing => (0, contents.is_current || contents.sequence.is_some()),
+        MarkState::Missing => (0, contents.is_current || contents.sequence.is_some()),
     };
     let has_lost_end = 0 < n_lost || is_mark_damaged || contents.is_tail_damaged;
     let is_damaged = contents.has_holes || has_lost_end;
     let next = match found {
-        FoundMark::Whole(mark) if !is_damaged && (mark.boot == 0 || mark.boot == boot) => mark.next,
-        FoundMark::Whole(mark) | FoundMark::Damaged(Some(mark)) => mark.next.max(mark.reserved),
-        FoundMark::Damaged(None) | FoundMark::Missing if is_damaged => {
+        MarkState::Whole(mark) if !is_damaged && (mark.boot == 0 || mark.boot == boot) => mark.next,
+        MarkState::Whole(mark) | MarkState::Damaged(Some(mark)) => mark.next.max(mark.reserved),
+        MarkState::Damaged(None) | MarkState::Missing if is_damaged => {
             contents.number_max.saturating_add(N_PASSED_OVER)
         }
-        FoundMark::Damaged(None) | FoundMark::Missing => 1,
+        MarkState::Damaged(None) | MarkState::Missing => 1,
     };
     let next = next.max(contents.number_max.saturating_add(1));
-    Judgement { is_damaged, has_lost_end, n_missing: contents.n_missing + n_lost, next }
+    IntegrityCheck { is_damaged, has_lost_end, n_missing: contents.n_missing + n_lost, next }
 }
 
 /// Mark of a journal that is about to be written to. Sequence numbers go on behind all that were ever used.
-fn begun(found: FoundMark, contents: &Contents, next: u64) -> Mark {
+fn begun(found: MarkState, contents: &JournalSummary, next: u64) -> Mark {
     let sequence = match found {
-        FoundMark::Whole(mark) | FoundMark::Damaged(Some(mark)) => mark.sequence,
-        FoundMark::Damaged(None) | FoundMark::Missing => 0,
+        MarkState::Whole(mark) | MarkState::Damaged(Some(mark)) => mark.sequence,
+        MarkState::Damaged(None) | MarkState::Missing => 0,
     };
     let sequence = sequence.max(contents.sequence.unwrap_or(0));
     let next = next.saturating_add(N_AHEAD);

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::old;
-use crate::blocks::{self, Blocks, Found, Kind};
-use crate::book::Record;
+use crate::blocks::{self, BlockItem, Blocks, Kind};
+use crate::book::JournalRecord;
 
 /// Longest record in bytes: a submission, or an end with all output that is kept.
 pub const RECORD_BYTES_MAX: usize = 1 << 20;
@@ -50,14 +50,14 @@ pub enum NotRead {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A record.
-    Record(Record),
+    Record(JournalRecord),
     /// Records are missing here.
     Hole,
 }
 
 /// Contents of a journal besides its records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Contents {
+pub struct JournalSummary {
     /// True if the journal is of the present version, with a good beginning.
     pub is_current: bool,
     /// Sequence number of the last block.
@@ -106,7 +106,7 @@ impl Encoder {
     ///
     /// # Errors
     /// When it is longer than [`RECORD_BYTES_MAX`]; nothing is appended then.
-    pub fn encode(&mut self, record: &Record, to: &mut Vec<u8>) -> Result<(), FormatError> {
+    pub fn encode(&mut self, record: &JournalRecord, to: &mut Vec<u8>) -> Result<(), FormatError> {
         append(record, (self.seed, self.sequence + 1), to)?;
         self.sequence += 1;
         Ok(())
@@ -144,7 +144,11 @@ fn append(
 ///
 /// # Errors
 /// When the bytes are no journal of this or an older version, or of another node, but not when they are damaged.
-pub fn read(bytes: &[u8], name: &str, mut take: impl FnMut(Entry)) -> Result<Contents, NotRead> {
+pub fn read(
+    bytes: &[u8],
+    name: &str,
+    mut take: impl FnMut(Entry),
+) -> Result<JournalSummary, NotRead> {
     let seed = blocks::seed_of(name);
     let begin = begin(bytes);
     if let Some(found) = begin.as_ref().map(|begin| &begin.name).filter(|found| *found != name) {
@@ -157,26 +161,26 @@ pub fn read(bytes: &[u8], name: &str, mut take: impl FnMut(Entry)) -> Result<Con
         None => Blocks::new(KIND, seed, bytes, None),
     };
     let mut whole = all.clone();
-    let has_blocks = whole.any(|found| matches!(found, Found::Block { .. }));
+    let has_blocks = whole.any(|found| matches!(found, BlockItem::Block { .. }));
     if begin.is_none() && !has_blocks {
         return old::read(bytes, name, take);
     }
-    if all.clone().any(|found| matches!(found, Found::Hole(_))) {
+    if all.clone().any(|found| matches!(found, BlockItem::Hole(_))) {
         // Surroundings that many submissions share are in the journal twice, the second time behind those
         // submissions.
         let records = all.clone().filter_map(record_of);
-        let arounds = records.filter(|record| matches!(record, Record::Around { .. }));
+        let arounds = records.filter(|record| matches!(record, JournalRecord::Around { .. }));
         arounds.for_each(|record| take(Entry::Record(record)));
     }
-    let mut contents = Contents {
+    let mut contents = JournalSummary {
         is_current: begin.is_some(),
         sequence: begin.as_ref().map(|begin| begin.sequence),
-        ..Contents::default()
+        ..JournalSummary::default()
     };
     let n_before = begin.map_or(0, |begin| begin.n_bytes);
     for found in all {
         take_found(&found, n_before, &mut contents, &mut take);
-        if let Found::Tail { at } = found {
+        if let BlockItem::Tail { at } = found {
             contents.n_bytes_bad += (bytes.len() - n_before - at) as u64;
         }
     }
@@ -184,15 +188,15 @@ pub fn read(bytes: &[u8], name: &str, mut take: impl FnMut(Entry)) -> Result<Con
 }
 
 fn take_found(
-    found: &Found<'_>,
+    found: &BlockItem<'_>,
     n_before: usize,
-    contents: &mut Contents,
+    contents: &mut JournalSummary,
     take: &mut impl FnMut(Entry),
 ) {
     match found {
-        Found::Block { sequence, payload } => {
+        BlockItem::Block { sequence, payload } => {
             contents.sequence = Some(*sequence);
-            let Ok(record) = postcard::from_bytes::<Record>(payload) else {
+            let Ok(record) = postcard::from_bytes::<JournalRecord>(payload) else {
                 // The block is undamaged, but its record is unknown.
                 contents.has_holes = true;
                 contents.n_missing += 1;
@@ -201,18 +205,18 @@ fn take_found(
             contents.number_max = contents.number_max.max(record.number_max());
             take(Entry::Record(record));
         }
-        Found::Hole(hole) => {
+        BlockItem::Hole(hole) => {
             contents.has_holes = true;
             contents.n_bytes_bad += hole.n_bytes;
             contents.n_missing += hole.n_blocks;
             take(Entry::Hole);
         }
-        Found::Tail { at } => contents.tail = Some((n_before + at) as u64),
+        BlockItem::Tail { at } => contents.tail = Some((n_before + at) as u64),
     }
 }
 
-fn record_of(found: Found<'_>) -> Option<Record> {
-    let Found::Block { payload, .. } = found else { return None };
+fn record_of(found: BlockItem<'_>) -> Option<JournalRecord> {
+    let BlockItem::Block { payload, .. } = found else { return None };
     postcard::from_bytes(payload).ok()
 }
 
@@ -226,7 +230,7 @@ struct Begin {
 fn begin(bytes: &[u8]) -> Option<Begin> {
     let rest = bytes.strip_prefix(HEADER)?;
     let mut blocks = Blocks::new(KIND, HEAD_SEED, &rest[..rest.len().min(HEAD_BYTES_MAX)], None);
-    let Some(Found::Block { sequence, payload }) = blocks.next() else { return None };
+    let Some(BlockItem::Block { sequence, payload }) = blocks.next() else { return None };
     let Head { name } = postcard::from_bytes(payload).ok()?;
     Some(Begin { name, sequence, n_bytes: HEADER.len() + blocks.n_read() })
 }

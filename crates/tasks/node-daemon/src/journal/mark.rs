@@ -17,7 +17,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{self, Blocks, Found, HEAD_BYTES, Kind};
+use crate::blocks::{self, BlockItem, Blocks, HEAD_BYTES, Kind};
 
 pub(super) const FILE: &str = "journal.mark";
 const KIND: Kind = Kind { magic: *b"\xa7JM\x01", payload_bytes_max: 256 };
@@ -47,7 +47,7 @@ pub(super) struct Mark {
 
 /// State of the file that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FoundMark {
+pub(super) enum MarkState {
     /// The file is missing.
     Missing,
     /// One of the two blocks, or both, are damaged; holds the newest undamaged one, if any.
@@ -66,27 +66,27 @@ pub(super) struct MarkFile {
 }
 
 /// Reads the mark file.
-pub(super) fn read(folder: &Path, seed: u32) -> io::Result<FoundMark> {
+pub(super) fn read(folder: &Path, seed: u32) -> io::Result<MarkState> {
     match std::fs::read(folder.join(FILE)) {
-        Ok(bytes) => Ok(found_in(&bytes, seed).map_or(FoundMark::Damaged(None), |found| found.0)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(FoundMark::Missing),
+        Ok(bytes) => Ok(found_in(&bytes, seed).map_or(MarkState::Damaged(None), |found| found.0)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(MarkState::Missing),
         Err(error) => Err(error),
     }
 }
 
 /// Mark in these bytes, and how often the file was written.
-fn found_in(bytes: &[u8], seed: u32) -> Option<(FoundMark, u64)> {
+fn found_in(bytes: &[u8], seed: u32) -> Option<(MarkState, u64)> {
     let slot = |slot: u64| {
         let begin = usize::try_from(slot * SLOT_BYTES).ok()?;
         let end = bytes.len().min(begin + usize::try_from(SLOT_BYTES).ok()?);
         let mut blocks = Blocks::new(KIND, seed, bytes.get(begin..end)?, None);
-        let Some(Found::Block { sequence, payload }) = blocks.next() else { return None };
+        let Some(BlockItem::Block { sequence, payload }) = blocks.next() else { return None };
         Some((sequence, postcard::from_bytes::<Mark>(payload).ok()?))
     };
     let slots = [slot(0), slot(1)];
     let (n_written, mark) = slots.iter().flatten().max_by_key(|(sequence, _)| *sequence)?;
     let is_whole = slots.iter().all(Option::is_some);
-    let found = if is_whole { FoundMark::Whole(*mark) } else { FoundMark::Damaged(Some(*mark)) };
+    let found = if is_whole { MarkState::Whole(*mark) } else { MarkState::Damaged(Some(*mark)) };
     Some((found, *n_written))
 }
 
@@ -144,11 +144,11 @@ mod tests {
     fn the_newest_counts_and_one_of_two_that_is_damaged_is_noticed() {
         // In memory, since it is written thousands of times.
         let folder = tempfile::tempdir_in("/dev/shm").unwrap();
-        assert_eq!(read(folder.path(), 5).unwrap(), FoundMark::Missing);
+        assert_eq!(read(folder.path(), 5).unwrap(), MarkState::Missing);
         let mut file = MarkFile::create(folder.path(), 5, Mark::default()).unwrap();
         file.write(MARK).unwrap();
-        assert_eq!(read(folder.path(), 5).unwrap(), FoundMark::Whole(MARK));
-        assert_eq!(read(folder.path(), 6).unwrap(), FoundMark::Damaged(None), "another node's");
+        assert_eq!(read(folder.path(), 5).unwrap(), MarkState::Whole(MARK));
+        assert_eq!(read(folder.path(), 6).unwrap(), MarkState::Damaged(None), "another node's");
         let path = folder.path().join(FILE);
         let bytes = std::fs::read(&path).unwrap();
         for at in (0..bytes.len()).filter(|at| bytes[*at] != 0) {
@@ -156,15 +156,15 @@ mod tests {
             damaged[at] ^= 0x10;
             std::fs::write(&path, damaged).unwrap();
             let found = read(folder.path(), 5).unwrap();
-            assert!(matches!(found, FoundMark::Damaged(Some(_))), "{at}: {found:?}");
+            assert!(matches!(found, MarkState::Damaged(Some(_))), "{at}: {found:?}");
         }
         for n_bytes in 0..bytes.len() {
             std::fs::write(&path, &bytes[..n_bytes]).unwrap();
-            assert!(!matches!(read(folder.path(), 5).unwrap(), FoundMark::Whole(_)), "{n_bytes}");
+            assert!(!matches!(read(folder.path(), 5).unwrap(), MarkState::Whole(_)), "{n_bytes}");
         }
         std::fs::write(&path, &bytes).unwrap();
         let again = MarkFile::create(folder.path(), 5, MARK).unwrap();
         assert_eq!(again.mark(), MARK);
-        assert_eq!(read(folder.path(), 5).unwrap(), FoundMark::Whole(MARK));
+        assert_eq!(read(folder.path(), 5).unwrap(), MarkState::Whole(MARK));
     }
 }

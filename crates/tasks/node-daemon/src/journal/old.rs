@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::format::{Contents, Entry, HEADER, NotRead, RECORD_BYTES_MAX};
-use crate::book::Record;
+use super::format::{Entry, HEADER, JournalSummary, NotRead, RECORD_BYTES_MAX};
+use crate::book::JournalRecord;
 
 const HEADERS: [&[u8; 20]; 2] = [b"sintonia-journal\x01\0\0\0", b"sintonia-journal\x02\0\0\0"];
 const FRAME_BYTES: usize = 8;
@@ -20,7 +20,7 @@ enum Line {
     /// Name of the node that owns the journal.
     Node { name: String },
     /// A record.
-    Record(Record),
+    Record(JournalRecord),
 }
 
 /// Reads a journal of an older version, or one that was never begun.
@@ -28,13 +28,13 @@ pub(super) fn read(
     bytes: &[u8],
     name: &str,
     mut take: impl FnMut(Entry),
-) -> Result<Contents, NotRead> {
+) -> Result<JournalSummary, NotRead> {
     let n_header = bytes.len().min(HEADER.len());
     let known = HEADERS.into_iter().chain([HEADER]);
     if !known.clone().any(|header| bytes[..n_header] == header[..n_header]) {
         return Err(NotRead::Unknown);
     }
-    let mut contents = Contents::default();
+    let mut contents = JournalSummary::default();
     let mut rest = &bytes[n_header..];
     let mut is_first = true;
     while let Some((line, n_bytes)) = line(rest) {

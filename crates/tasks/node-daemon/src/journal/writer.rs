@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use super::file::write_anew;
 use super::mark::{Mark, N_AHEAD, N_RESERVED};
-use super::{JournalError, Opened};
+use super::{JournalError, OpenJournal};
 
 /// Most groups that wait for the thread.
 const N_GROUPS_MAX: usize = 1024;
@@ -30,8 +30,8 @@ pub enum WriterNews {
     Durable {
         /// Number of records that were appended since the daemon began.
         n_records: u64,
-        /// As [`Opened::numbers_below`].
-        numbers_below: u64,
+        /// As [`OpenJournal::assigned_below`].
+        assigned_below: u64,
     },
     /// Nothing can be written any more.
     Failed(JournalError),
@@ -46,7 +46,7 @@ pub struct Writer {
 
 /// State of the journal behind a group of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct JournalPosition {
     /// Number of records since the daemon began.
     pub n_records: u64,
     /// Sequence number of the last block.
@@ -59,7 +59,7 @@ pub struct Reach {
 #[derive(Debug)]
 struct Group {
     bytes: Vec<u8>,
-    reach: Reach,
+    position: JournalPosition,
     /// Sequence number before these blocks, where they replace the whole journal.
     anew: Option<u64>,
 }
@@ -70,13 +70,14 @@ impl Writer {
     /// # Errors
     /// When no thread can be started.
     pub fn start(
-        opened: Opened,
+        opened: OpenJournal,
         durability: Durability,
         tell: impl Fn(WriterNews) + Send + 'static,
     ) -> Result<Self, JournalError> {
         let (groups, incoming) = sync_channel(N_GROUPS_MAX);
-        let reach = Reach { n_records: 0, sequence: opened.sequence, next: opened.next };
-        let mut thread = WriterThread { opened, durability, incoming, reach };
+        let position =
+            JournalPosition { n_records: 0, sequence: opened.sequence, next: opened.next };
+        let mut thread = WriterThread { opened, durability, incoming, position };
         let run = move || {
             if let Err(error) = thread.run(&tell) {
                 tell(WriterNews::Failed(error));
@@ -89,8 +90,8 @@ impl Writer {
 
     /// Appends blocks that reach so far. `bytes` is emptied unless the thread is far behind; then hand them over
     /// again, with those that follow.
-    pub fn append(&self, bytes: &mut Vec<u8>, reach: Reach) {
-        let group = Group { bytes: std::mem::take(bytes), reach, anew: None };
+    pub fn append(&self, bytes: &mut Vec<u8>, position: JournalPosition) {
+        let group = Group { bytes: std::mem::take(bytes), position, anew: None };
         let Some(groups) = &self.groups else { return };
         if let Err(TrySendError::Full(group)) = groups.try_send(group) {
             *bytes = group.bytes;
@@ -98,17 +99,17 @@ impl Writer {
     }
 
     /// Appends the last blocks, before the writer is dropped; waits where the thread is far behind.
-    pub fn append_last(&self, bytes: Vec<u8>, reach: Reach) {
+    pub fn append_last(&self, bytes: Vec<u8>, position: JournalPosition) {
         if let Some(groups) = &self.groups {
             // A thread that has ended has reported the reason.
-            groups.send(Group { bytes, reach, anew: None }).ok();
+            groups.send(Group { bytes, position, anew: None }).ok();
         }
     }
 
     /// Writes the journal anew: `bytes` are blocks that hold the whole state, and follow the sequence number
     /// `before`. Returns false if the thread is far behind or has ended.
-    pub fn replace(&self, bytes: Vec<u8>, before: u64, reach: Reach) -> bool {
-        let group = Group { bytes, reach, anew: Some(before) };
+    pub fn replace(&self, bytes: Vec<u8>, before: u64, position: JournalPosition) -> bool {
+        let group = Group { bytes, position, anew: Some(before) };
         self.groups.as_ref().is_some_and(|groups| groups.try_send(group).is_ok())
     }
 }
@@ -125,10 +126,10 @@ impl Drop for Writer {
 }
 
 struct WriterThread {
-    opened: Opened,
+    opened: OpenJournal,
     durability: Durability,
     incoming: Receiver<Group>,
-    reach: Reach,
+    position: JournalPosition,
 }
 
 impl WriterThread {
@@ -144,8 +145,8 @@ impl WriterThread {
                 self.sync()?;
             }
             self.mark(is_synced).map_err(|source| self.failed("marked", source))?;
-            let numbers_below = self.opened.numbers_below();
-            tell(WriterNews::Durable { n_records: self.reach.n_records, numbers_below });
+            let assigned_below = self.opened.assigned_below();
+            tell(WriterNews::Durable { n_records: self.position.n_records, assigned_below });
         }
         self.sync()?;
         self.leave().map_err(|source| self.failed("marked", source))
@@ -159,7 +160,7 @@ impl WriterThread {
             let written = self.opened.file.write_all(&group.bytes);
             written.map_err(|source| self.failed("written", source))?;
         }
-        self.reach = group.reach;
+        self.position = group.position;
         Ok(())
     }
 
@@ -170,7 +171,7 @@ impl WriterThread {
     /// Writes the mark, behind the records that it covers. Numbers are reserved before any of them is reported.
     fn mark(&mut self, is_synced: bool) -> io::Result<()> {
         let before = self.opened.mark.mark();
-        let Reach { sequence, next, .. } = self.reach;
+        let JournalPosition { sequence, next, .. } = self.position;
         let synced = if is_synced { sequence } else { before.synced };
         let next = before.next.max(next.saturating_add(N_AHEAD));
         let mark = Mark { sequence, synced, next, ..before };
@@ -184,7 +185,7 @@ impl WriterThread {
     /// Writes the mark of an orderly end: everything is on disk.
     fn leave(&mut self) -> io::Result<()> {
         let mark = self.opened.mark.mark();
-        let (synced, next) = (mark.sequence, self.reach.next);
+        let (synced, next) = (mark.sequence, self.position.next);
         self.opened.mark.write_safely(Mark { synced, next, boot: 0, ..mark })
     }
 

@@ -14,9 +14,9 @@ use std::{
 
 use super::{
     SOCKET,
-    words::{Order, Report, Start, VERSION, WordsError, decode, encode},
+    protocol::{Order, ProtocolError, Report, Start, VERSION, decode, encode},
 };
-use crate::core::words::{KeeperOrder, KeeperSays};
+use crate::core::interface::{KeeperEvent, KeeperOrder};
 
 /// Longest time until a keeper answers. Starting one includes killing what an earlier one left, which may take long
 /// on a busy machine.
@@ -51,7 +51,7 @@ pub enum KeeperClientError {
     },
     /// The keeper could not be started.
     #[error(
-        "cannot start the keeper of `{state}`, or a thread that hears it; check the limit of processes (`ulimit -u`)"
+        "cannot start the keeper of `{state}`, or the thread that reads its messages; check the limit of processes (`ulimit -u`)"
     )]
     Start {
         /// State folder.
@@ -83,7 +83,7 @@ pub enum KeeperClientError {
     Ended(#[source] io::Error),
     /// The bytes are no message.
     #[error(transparent)]
-    Words(#[from] WordsError),
+    Words(#[from] ProtocolError),
 }
 
 impl Keeper {
@@ -91,22 +91,22 @@ impl Keeper {
     /// arguments that make it call [`super::serve`] for that folder. The program's own file is `/proc/self/exe`,
     /// even when it has been replaced meanwhile.
     ///
-    /// `on_says` is called from a thread of its own: first with [`KeeperSays::Inventory`], last with
-    /// [`KeeperSays::Gone`]. It may block: the keeper holds its messages.
+    /// `on_event` is called from a thread of its own: first with [`KeeperEvent::Inventory`], last with
+    /// [`KeeperEvent::Gone`]. It may block: the keeper holds its messages.
     ///
     /// # Errors
     /// When no keeper answers within a minute, or one of another version does.
     pub fn connect_or_start(
         state: &Path,
         command: &[OsString],
-        on_says: impl FnMut(KeeperSays) + Send + 'static,
+        on_event: impl FnMut(KeeperEvent) + Send + 'static,
     ) -> Result<Self, KeeperClientError> {
         let folder = |source| KeeperClientError::Folder { path: state.to_owned(), source };
         let state = &fs::canonicalize(state).map_err(folder)?;
         let ((reports, pid, inventory), child) = find_or_start(state, command)?;
         let stream = reports.stream.try_clone().map_err(folder)?;
         let run = move || {
-            reports.tell_all(inventory, on_says);
+            reports.tell_all(inventory, on_event);
             // The child has to be waited for, or it stays a zombie process when it ends.
             child.map(|mut child| child.wait().ok());
         };
@@ -156,7 +156,7 @@ fn as_order(order: &KeeperOrder) -> Order {
 }
 
 /// Keeper that answers: its connection, its process number, and its first message.
-type Found = (Reports, u32, KeeperSays);
+type Found = (Reports, u32, KeeperEvent);
 
 /// Tries until a keeper answers: one that was killed may still accept connections, and hold the lock that keeps the
 /// next one out. The process is returned if it was started here.
@@ -230,7 +230,7 @@ struct Reports {
 
 impl Reports {
     /// Process number of the keeper, running attempts, and those that ended before.
-    fn inventory(&mut self) -> Result<(u32, KeeperSays), KeeperClientError> {
+    fn inventory(&mut self) -> Result<(u32, KeeperEvent), KeeperClientError> {
         let Report::Hello { version, pid, running, n_held } = self.next()? else {
             return Err(KeeperClientError::Ended(io::ErrorKind::InvalidData.into()));
         };
@@ -243,7 +243,7 @@ impl Reports {
                 ended.push(*end);
             }
         }
-        Ok((pid, KeeperSays::Inventory { running, ended }))
+        Ok((pid, KeeperEvent::Inventory { running, ended }))
     }
 
     fn next(&mut self) -> Result<Report, KeeperClientError> {
@@ -275,8 +275,8 @@ impl Reports {
         }
     }
 
-    fn tell_all(mut self, inventory: KeeperSays, mut on_says: impl FnMut(KeeperSays)) {
-        on_says(inventory);
+    fn tell_all(mut self, inventory: KeeperEvent, mut on_event: impl FnMut(KeeperEvent)) {
+        on_event(inventory);
         // Whatever ends the connection, the daemon connects again, and starts a keeper if necessary.
         while let Ok(Report::Ended(first)) = self.next() {
             let mut ended = vec![*first];
@@ -285,8 +285,8 @@ impl Reports {
             {
                 ended.push(*next);
             }
-            on_says(KeeperSays::Ended(ended));
+            on_event(KeeperEvent::Ended(ended));
         }
-        on_says(KeeperSays::Gone);
+        on_event(KeeperEvent::Gone);
     }
 }

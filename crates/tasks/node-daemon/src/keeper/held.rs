@@ -9,10 +9,10 @@ use std::{
 use rustix::io::Errno;
 use task_api::{Output, Text};
 
-use super::words::decode;
-use crate::aside::{Trouble, keep_aside};
-use crate::blocks::{self, Blocks, Found, Kind};
-use crate::core::words::{Attempt, Ended};
+use super::protocol::decode;
+use crate::blocks::{self, BlockItem, Blocks, Kind};
+use crate::core::interface::{Attempt, Ended};
+use crate::quarantine::{FileWarning, quarantine};
 
 /// File for the ends that a keeper leaves when it ends before a daemon has taken them: a block for each, and an
 /// empty block behind them.
@@ -20,7 +20,7 @@ pub(super) const FILE: &str = "keeper.held";
 /// Copy of a damaged file as it was found.
 const DAMAGED: &str = "keeper.held.damaged";
 const KIND: Kind =
-    Kind { magic: *b"\xa7KH\x02", payload_bytes_max: super::words::MESSAGE_BYTES_MAX };
+    Kind { magic: *b"\xa7KH\x02", payload_bytes_max: super::protocol::MESSAGE_BYTES_MAX };
 /// Kind of the previous version, which wrote no empty block.
 const KIND_BEFORE: Kind = Kind { magic: *b"\xa7KH\x01", ..KIND };
 const SEED: u32 = 0;
@@ -39,15 +39,15 @@ pub(super) struct HeldEnds {
     loaded: Option<(PathBuf, u64)>,
 }
 
-/// Trouble with ends that an earlier keeper left, reported to users until they remove the damaged file.
-pub(crate) fn trouble(state: &Path) -> Trouble {
+/// Warning of damaged ends that an earlier keeper left, reported to users until they remove the damaged file.
+pub(crate) fn file_warning(state: &Path) -> FileWarning {
     let path = state.join(DAMAGED);
     let sentence = format!(
-        "what had ended while no daemon was there was damaged on disk: tasks may run again although they had ended; \
-         the damaged file is kept as `{}`: remove it when you have seen this",
+        "the results of tasks that ended while no daemon ran were damaged on disk: tasks may run again after they \
+         ended; the damaged file is kept as `{}`; remove it to clear this warning",
         path.display()
     );
-    Trouble { path, sentence }
+    FileWarning { path, sentence }
 }
 
 /// Ends in such a file, and whether it is damaged.
@@ -66,23 +66,23 @@ pub(super) fn ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
 
 /// Contents of blocks of one kind.
 #[derive(Default)]
-struct Contents {
+struct HeldSummary {
     ends: Vec<Ended>,
     is_damaged: bool,
     /// True if the empty block at the end is there.
     is_closed: bool,
 }
 
-fn blocks_in(kind: Kind, bytes: &[u8]) -> Contents {
-    let mut contents = Contents::default();
+fn blocks_in(kind: Kind, bytes: &[u8]) -> HeldSummary {
+    let mut contents = HeldSummary::default();
     for found in Blocks::new(kind, SEED, bytes, Some(1)) {
         match found {
-            Found::Block { payload: [], .. } => contents.is_closed = true,
-            Found::Block { payload, .. } => match postcard::from_bytes(payload) {
+            BlockItem::Block { payload: [], .. } => contents.is_closed = true,
+            BlockItem::Block { payload, .. } => match postcard::from_bytes(payload) {
                 Ok(ended) => contents.ends.push(ended),
                 Err(_) => contents.is_damaged = true,
             },
-            Found::Hole(_) | Found::Tail { .. } => contents.is_damaged = true,
+            BlockItem::Hole(_) | BlockItem::Tail { .. } => contents.is_damaged = true,
         }
     }
     contents
@@ -128,7 +128,7 @@ impl HeldEnds {
         };
         let aside = state.join(DAMAGED);
         if is_damaged {
-            keep_aside(&path, &aside).or_else(|_| fs::rename(&path, &aside))?;
+            quarantine(&path, &aside).or_else(|_| fs::rename(&path, &aside))?;
         }
         ends.into_iter().for_each(|ended| held.push(ended));
         held.loaded = Some((path, held.last_number));
@@ -213,7 +213,7 @@ fn dropped(output: &Output) -> Output {
 #[cfg(test)]
 mod tests {
     use super::{super::testing::attempt, *};
-    use crate::core::words::AttemptEnd;
+    use crate::core::interface::AttemptEnd;
 
     fn ended(number: u64, n_output: usize) -> Ended {
         Ended {
@@ -298,10 +298,10 @@ mod tests {
             let (ends, is_damaged) = ends_in(&whole[..at]);
             assert_eq!((ends.len(), is_damaged), (at / n_bytes_each, true), "{at}");
         }
-        assert_eq!(trouble(folder.path()).said(), None);
+        assert_eq!(file_warning(folder.path()).active(), None);
         fs::write(folder.path().join(FILE), &whole[1..]).unwrap();
         assert_eq!(HeldEnds::load(folder.path(), 100).unwrap().len(), 2);
-        assert!(trouble(folder.path()).said().is_some());
+        assert!(file_warning(folder.path()).active().is_some());
         assert_eq!(fs::read(folder.path().join(DAMAGED)).unwrap(), &whole[1..]);
     }
 
@@ -316,7 +316,7 @@ mod tests {
         // Nothing is mapped at address 0 of a process, so reading fails with an input/output error.
         std::os::unix::fs::symlink("/proc/self/mem", &path).unwrap();
         assert_eq!(HeldEnds::load(folder.path(), 100).unwrap().len(), 0);
-        assert!(trouble(folder.path()).said().is_some());
+        assert!(file_warning(folder.path()).active().is_some());
     }
 
     #[test]
@@ -326,7 +326,7 @@ mod tests {
             (4, AttemptEnd::Exit(3)),
             (9, AttemptEnd::Signal(9)),
             (10, AttemptEnd::NotStarted(why)),
-            (5, AttemptEnd::Killed(crate::core::words::Killed::Canceled)),
+            (5, AttemptEnd::Killed(crate::core::interface::Killed::Canceled)),
         ];
         let first = include_bytes!("../../tests/samples/keeper-held-v1").as_slice();
         let second = include_bytes!("../../tests/samples/keeper-held-v2").as_slice();

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use rustix::process::Pid;
 
-use crate::core::words::AttemptEnd;
+use crate::core::interface::AttemptEnd;
 
 /// End of a child, with its resource usage.
 #[derive(Debug, Clone, PartialEq, Eq)]

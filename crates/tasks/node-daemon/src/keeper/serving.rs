@@ -14,19 +14,19 @@ use rustix::{
 };
 
 use super::{
-    KeeperError, KeeperOptions,
-    ahead::Ahead,
-    boot_now,
+    KeeperError, KeeperOptions, boot_now,
+    connection::DaemonConnection,
     guard::Guard,
     held::{self, HeldEnds},
     leftovers::{Whose, kill_marked},
-    place, reap, starting,
+    pending_starts::PendingStarts,
+    place,
+    protocol::{Order, Report, Start, VERSION},
+    reap, starting,
     starting::WhyNot,
-    talk::Daemon,
     tasks::{Task, never_ran},
-    words::{Order, Report, Start, VERSION},
 };
-use crate::core::words::{Attempt, AttemptEnd, Moment};
+use crate::core::interface::{Attempt, AttemptEnd, Moment};
 
 const LISTENER: u64 = 0;
 const DAEMON: u64 = 1;
@@ -65,11 +65,11 @@ struct Keeper {
     listener: UnixListener,
     children: UnixStream,
     guard: Guard,
-    daemon: Option<Daemon>,
+    daemon: Option<DaemonConnection>,
     writing: bool,
     tasks: HashMap<Pid, Task>,
     pids: HashMap<Attempt, Pid>,
-    ahead: Ahead,
+    pending_starts: PendingStarts,
     held: HeldEnds,
     idle_since: Instant,
     leaving: bool,
@@ -103,7 +103,7 @@ impl Keeper {
             writing: false,
             tasks: HashMap::new(),
             pids: HashMap::new(),
-            ahead: Ahead::default(),
+            pending_starts: PendingStarts::default(),
             held,
             idle_since: Instant::now(),
             leaving: false,
@@ -157,7 +157,7 @@ impl Keeper {
     fn wait(&self) -> Duration {
         let now = boot_now();
         let deadlines = self.tasks.values().filter_map(Task::deadline);
-        let next = deadlines.chain(self.ahead.deadline()).min();
+        let next = deadlines.chain(self.pending_starts.deadline()).min();
         let next = next.map_or(WAIT_MAX, |next| {
             // A millisecond more than needed: waiting rounds down, and then the loop would spin.
             Duration::from_nanos(next.0.saturating_sub(now.0)) + Duration::from_millis(1)
@@ -190,7 +190,7 @@ impl Keeper {
     fn accept(&mut self) {
         let Ok((stream, _)) = self.listener.accept() else { return };
         let ours = socket_peercred(&stream).is_ok_and(|peer| peer.uid == geteuid());
-        let Ok(mut daemon) = Daemon::new(stream) else { return };
+        let Ok(mut daemon) = DaemonConnection::new(stream) else { return };
         if !ours {
             return;
         }
@@ -202,7 +202,7 @@ impl Keeper {
             running: self.tasks.values().map(|task| task.running).collect(),
             n_held: self.held.len(),
         };
-        if daemon.say(&hello).is_err() {
+        if daemon.queue(&hello).is_err() {
             return;
         }
         self.forget_daemon();
@@ -237,7 +237,7 @@ impl Keeper {
     fn on_order(&mut self, order: Order) {
         match order {
             Order::Start(start) if start.has_to_wait(self.tasks.len()) => {
-                self.ahead.push(start, boot_now());
+                self.pending_starts.push(start, boot_now());
             }
             Order::Start(start) => self.start(&start),
             Order::Extend { attempts, until } => {
@@ -245,7 +245,7 @@ impl Keeper {
                     self.task(&attempt).into_iter().for_each(|task| task.until = Some(until));
                 }
             }
-            Order::Kill { attempt, because } if self.ahead.remove(&attempt) => {
+            Order::Kill { attempt, because } if self.pending_starts.remove(&attempt) => {
                 self.held.push(never_ran(attempt, AttemptEnd::Killed(because)));
             }
             Order::Kill { attempt, because } => {
@@ -292,19 +292,19 @@ impl Keeper {
     }
 
     fn n_known(&self) -> usize {
-        self.tasks.len() + self.ahead.len() + self.held.len()
+        self.tasks.len() + self.pending_starts.len() + self.held.len()
     }
 
     /// Starts tasks whose turn has come, and gives back those that have waited too long.
     fn start_ahead(&mut self, now: Moment) {
-        while let Some(start) = self.ahead.pop(self.tasks.len()) {
+        while let Some(start) = self.pending_starts.pop(self.tasks.len()) {
             self.start(&start);
         }
         self.give_back_ahead(now);
     }
 
     fn give_back_ahead(&mut self, now: Moment) {
-        while let Some(start) = self.ahead.pop_late(now) {
+        while let Some(start) = self.pending_starts.pop_late(now) {
             self.held.push(never_ran(start.attempt, AttemptEnd::NoTurn));
         }
     }
@@ -361,7 +361,7 @@ impl Keeper {
         let Some(daemon) = &mut self.daemon else { return };
         while daemon.has_room() {
             let Some(ended) = self.held.next_unsent() else { break };
-            if daemon.say(&Report::Ended(Box::new(ended.clone()))).is_err() {
+            if daemon.queue(&Report::Ended(Box::new(ended.clone()))).is_err() {
                 return self.forget_daemon();
             }
         }

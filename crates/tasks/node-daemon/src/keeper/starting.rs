@@ -18,7 +18,7 @@ use rustix::{
 
 use super::{
     leftovers::{INSTANCE_MARK, KEEPER_MARK, RUN_MARK, TASK_MARK},
-    words::{Destination, Start},
+    protocol::{Destination, Start},
 };
 
 /// Search path for programs when the task's environment has no `PATH`.

@@ -10,11 +10,11 @@ use task_api::{Output, Text};
 
 use super::{
     captured::Capture,
+    protocol::{Destination, Start},
     reap::Reaped,
     starting::Started,
-    words::{Destination, Start},
 };
-use crate::core::words::{Attempt, AttemptEnd, Ended, Killed, Moment, Running};
+use crate::core::interface::{Attempt, AttemptEnd, Ended, Killed, Moment, Running};
 
 /// Most reads of a pipe after its task has ended: they empty a full pipe, unless another process still writes.
 const N_LAST_READS: usize = 32;

@@ -17,7 +17,9 @@ pub enum LinkError {
         source: io::Error,
     },
     /// No daemon answers at the address, or there is no route to it.
-    #[error("cannot reach `{peer}`; check that a daemon listens there and no firewall is between")]
+    #[error(
+        "cannot position `{peer}`; check that a daemon listens there and no firewall is between"
+    )]
     Unreachable {
         /// Dialed address.
         peer: String,
@@ -31,7 +33,7 @@ pub enum LinkError {
         peer: String,
     },
     /// The node does not prove the key.
-    #[error("`{peer}` has not the key of this cluster; give all nodes the same key file")]
+    #[error("`{peer}` does not have the key of this cluster; give all nodes the same key file")]
     Key {
         /// Address or name of the node.
         peer: String,
@@ -61,7 +63,7 @@ pub enum LinkError {
         refusal: Refusal,
     },
     /// The other side sent nothing for too long.
-    #[error("`{peer}` said nothing for {} ms; it is taken for dead until it is reached again", after.as_millis())]
+    #[error("`{peer}` sent nothing for {} ms; it counts as silent until it is reachable again", after.as_millis())]
     Silent {
         /// Address or name of the other side.
         peer: String,
@@ -69,7 +71,7 @@ pub enum LinkError {
         after: Duration,
     },
     /// A message is too long, or was changed on the way.
-    #[error("`{peer}` sent what no node sends; run one version of Sintonia on all nodes")]
+    #[error("`{peer}` sent an invalid message; run one version of Sintonia on all nodes")]
     Damaged {
         /// Address or name of the other side.
         peer: String,
@@ -84,7 +86,7 @@ pub enum LinkError {
     },
     /// There are more strangers than are reported one by one.
     #[error(
-        "{n_more} further connections of others did not become links; `--bind` says where this node listens"
+        "{n_more} more connections from strangers were refused; `--bind` says where this node listens"
     )]
     Strangers {
         /// Number of the others.

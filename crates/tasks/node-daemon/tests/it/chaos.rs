@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use node_daemon::book::Record;
+use node_daemon::book::JournalRecord;
 use node_daemon::client::{Client, ClientError};
 use node_daemon::journal::{Entry, read};
 use task_api::{Answer, ArrayRange, EndedTask, Outcome, Request, Submission, TaskRange};
@@ -280,7 +280,7 @@ fn no_task_is_lost_or_runs_twice_at_once_whoever_is_killed() {
 }
 
 /// Readable records of a node's journal.
-fn entries(bytes: &[u8], node: usize) -> Vec<Record> {
+fn entries(bytes: &[u8], node: usize) -> Vec<JournalRecord> {
     let mut records = Vec::new();
     let contents = read(bytes, &format!("n{node}"), |entry| match entry {
         Entry::Record(record) => records.push(record),

@@ -239,7 +239,7 @@ fn a_daemon_answers_while_its_keeper_is_replaced() {
     let Answer::Explained { explanation } = node.client().ask(&request).unwrap() else {
         panic!("it was asked for")
     };
-    let waits = "the daemon of `alpha` waits to hear what runs already";
+    let waits = "the daemon of `alpha` is waiting for its keeper's list of running tasks";
     assert_eq!(explanation.because[0], waits);
     let more = node.submit("echo $SINTONIA_INSTANCE >> diary", 1);
     assert_eq!(node.n_in(TaskState::Queued), 2, "nothing is started meanwhile");
@@ -291,7 +291,7 @@ fn a_start_that_went_down_with_its_node_counts() {
         panic!("it was asked for")
     };
     let because = explanation.because.join("; ");
-    assert!(because.starts_with("it was given up: 1 of its starts were lost"), "{because}");
+    assert!(because.starts_with("it was given up after 1 of its starts were lost"), "{because}");
 }
 
 #[test]

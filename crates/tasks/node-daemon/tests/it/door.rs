@@ -8,8 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use node_daemon::door::{
-    Client, ClientError, Door, DoorError, DoorEvent, DoorOptions, REQUEST_BYTES_MAX,
+use node_daemon::client_socket::{
+    Client, ClientError, ClientEvent, ClientSocket, ClientSocketError, ClientSocketOptions,
+    REQUEST_BYTES_MAX,
 };
 use task_api::{Answer, PROTOCOL_VERSION, Request};
 
@@ -18,32 +19,32 @@ const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A daemon that greets, and answers each [`Request::Nodes`] with no nodes.
 struct Daemon {
-    door: Arc<Door>,
+    client_socket: Arc<ClientSocket>,
     gone: mpsc::Receiver<()>,
 }
 
-fn daemon(state: &Path, options: DoorOptions) -> Result<Daemon, DoorError> {
+fn daemon(state: &Path, options: ClientSocketOptions) -> Result<Daemon, ClientSocketError> {
     let (ask, asked) = mpsc::channel();
     let (tell, gone) = mpsc::channel();
     let on_event = Arc::new(move |event| drop(ask.send(event)));
-    let door = Arc::new(Door::open(state, "alpha", options, on_event)?);
-    let answering = Arc::downgrade(&door);
+    let client_socket = Arc::new(ClientSocket::open(state, "alpha", options, on_event)?);
+    let answering = Arc::downgrade(&client_socket);
     std::thread::spawn(move || {
         for event in asked {
-            let Some(door) = answering.upgrade() else { return };
+            let Some(client_socket) = answering.upgrade() else { return };
             match event {
-                DoorEvent::Asked { client, request: Request::Hello { .. } } => {
+                ClientEvent::Asked { client, request: Request::Hello { .. } } => {
                     let node = "alpha".to_owned();
-                    door.answer(client, Answer::Hello { version: PROTOCOL_VERSION, node });
+                    client_socket.answer(client, Answer::Hello { version: PROTOCOL_VERSION, node });
                 }
-                DoorEvent::Asked { client, .. } => {
-                    door.answer(client, Answer::Nodes { nodes: Vec::new() });
+                ClientEvent::Asked { client, .. } => {
+                    client_socket.answer(client, Answer::Nodes { nodes: Vec::new() });
                 }
-                DoorEvent::Gone { .. } => drop(tell.send(())),
+                ClientEvent::Gone { .. } => drop(tell.send(())),
             }
         }
     });
-    Ok(Daemon { door, gone })
+    Ok(Daemon { client_socket, gone })
 }
 
 fn state() -> tempfile::TempDir {
@@ -81,26 +82,26 @@ fn assert_refused(answer: &Answer, expected: &str) {
 #[test]
 fn many_clients_are_answered_and_their_end_is_heard() {
     let state = state();
-    let daemon = daemon(state.path(), DoorOptions::default()).unwrap();
+    let daemon = daemon(state.path(), ClientSocketOptions::default()).unwrap();
     let mut clients: Vec<_> = (0..50).map(|_| Client::connect(state.path()).unwrap()).collect();
     for client in &mut clients {
         assert_eq!(client.node(), "alpha");
         assert_eq!(client.ask(&Request::Nodes).unwrap(), Answer::Nodes { nodes: Vec::new() });
     }
-    assert_eq!(daemon.door.n_clients(), 50);
+    assert_eq!(daemon.client_socket.n_clients(), 50);
     drop(clients);
     for _ in 0..50 {
         daemon.gone.recv_timeout(DEADLINE).unwrap();
     }
-    assert_eq!(daemon.door.n_clients(), 0);
+    assert_eq!(daemon.client_socket.n_clients(), 0);
 }
 
 #[test]
 fn a_live_daemon_is_named_and_a_dead_one_is_replaced() {
     let state = state();
     std::os::unix::net::UnixListener::bind(state.path().join("node.sock")).unwrap();
-    let first = daemon(state.path(), DoorOptions::default()).unwrap();
-    let error = daemon(state.path(), DoorOptions::default()).err().unwrap().to_string();
+    let first = daemon(state.path(), ClientSocketOptions::default()).unwrap();
+    let error = daemon(state.path(), ClientSocketOptions::default()).err().unwrap().to_string();
     let expected = format!("the node `alpha`, process {} already serves", std::process::id());
     assert!(error.starts_with(&expected), "{error}");
     Client::connect(state.path()).unwrap();
@@ -108,13 +109,13 @@ fn a_live_daemon_is_named_and_a_dead_one_is_replaced() {
     until(|| !state.path().join("node.sock").exists(), "the end of the door");
     let error = Client::connect(state.path()).unwrap_err().to_string();
     assert!(error.contains("no daemon listens at `") && error.contains("node start"), "{error}");
-    until(|| daemon(state.path(), DoorOptions::default()).is_ok(), "another door");
+    until(|| daemon(state.path(), ClientSocketOptions::default()).is_ok(), "another door");
 }
 
 #[test]
 fn what_is_no_request_is_refused_and_the_next_is_heard() {
     let state = state();
-    let _daemon = daemon(state.path(), DoorOptions::default()).unwrap();
+    let _daemon = daemon(state.path(), ClientSocketOptions::default()).unwrap();
     let mut stream = UnixStream::connect(state.path().join("node.sock")).unwrap();
     for garbage in [b"".as_slice(), b"{", b"[]", b"\xff\xfe", br#"{"request":"unheard-of"}"#] {
         stream.write_all(&frame(garbage)).unwrap();
@@ -131,7 +132,7 @@ fn what_is_no_request_is_refused_and_the_next_is_heard() {
 #[test]
 fn so_many_clients_and_no_more() {
     let state = state();
-    let options = DoorOptions { n_clients_max: 2, ..DoorOptions::default() };
+    let options = ClientSocketOptions { n_clients_max: 2, ..ClientSocketOptions::default() };
     let daemon = daemon(state.path(), options).unwrap();
     let clients: Vec<_> = (0..2).map(|_| Client::connect(state.path()).unwrap()).collect();
     let error = Client::connect(state.path()).unwrap_err();
@@ -140,22 +141,24 @@ fn so_many_clients_and_no_more() {
         "{error:?}"
     );
     drop(clients);
-    until(|| daemon.door.n_clients() == 0, "room");
+    until(|| daemon.client_socket.n_clients() == 0, "room");
     Client::connect(state.path()).unwrap();
 }
 
 #[test]
 fn who_asks_and_does_not_read_is_let_go() {
     let state = state();
-    let options =
-        DoorOptions { reads_within: Duration::from_millis(200), ..DoorOptions::default() };
+    let options = ClientSocketOptions {
+        reads_within: Duration::from_millis(200),
+        ..ClientSocketOptions::default()
+    };
     let daemon = daemon(state.path(), options).unwrap();
     let stream = UnixStream::connect(state.path().join("node.sock")).unwrap();
     stream.set_write_timeout(Some(DEADLINE)).unwrap();
     let request = frame(br#"{"request":"nodes"}"#);
     until(|| (&stream).write_all(&request.repeat(100)).is_err(), "the end of its patience");
     daemon.gone.recv_timeout(DEADLINE).unwrap();
-    assert_eq!(daemon.door.n_clients(), 0);
+    assert_eq!(daemon.client_socket.n_clients(), 0);
     Client::connect(state.path()).unwrap();
 }
 
@@ -172,7 +175,7 @@ fn another_user_is_sent_away_although_the_folder_is_open() {
         return;
     }
     let state = state();
-    let daemon = daemon(state.path(), DoorOptions::default()).unwrap();
+    let daemon = daemon(state.path(), ClientSocketOptions::default()).unwrap();
     let socket = state.path().join("node.sock");
     let stranger = || {
         let mut command = std::process::Command::new("setpriv");
@@ -190,5 +193,5 @@ fn another_user_is_sent_away_although_the_folder_is_open() {
     let sent_away = stranger();
     let said = String::from_utf8_lossy(&sent_away.stdout).into_owned();
     assert!(said.contains("this node belongs to user 0"), "{sent_away:?}");
-    assert_eq!(daemon.door.n_clients(), 0);
+    assert_eq!(daemon.client_socket.n_clients(), 0);
 }

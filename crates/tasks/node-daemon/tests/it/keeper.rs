@@ -13,8 +13,8 @@ use std::{
 };
 
 use node_daemon::{
-    core::words::{
-        Attempt, Ended, Job, KeeperOrder, KeeperSays, Moment, NodeId, Surroundings, TaskKey, Work,
+    core::interface::{
+        Attempt, Ended, ExecContext, Job, KeeperEvent, KeeperOrder, Moment, NodeId, TaskKey, Work,
     },
     keeper::Keeper,
 };
@@ -32,7 +32,7 @@ fn program() -> PathBuf {
 struct Rig {
     state: tempfile::TempDir,
     keeper: Option<Keeper>,
-    says: mpsc::Receiver<KeeperSays>,
+    says: mpsc::Receiver<KeeperEvent>,
     /// Process numbers of all keepers so far.
     pids: Vec<u32>,
 }
@@ -74,7 +74,7 @@ impl Rig {
     }
 
     #[track_caller]
-    fn says(&self) -> KeeperSays {
+    fn says(&self) -> KeeperEvent {
         self.says.recv_timeout(DEADLINE).expect("the keeper says something")
     }
 
@@ -84,8 +84,10 @@ impl Rig {
         let mut all = Vec::new();
         while all.len() < n_ended {
             match self.says() {
-                KeeperSays::Inventory { ended, .. } | KeeperSays::Ended(ended) => all.extend(ended),
-                KeeperSays::Gone => panic!("the keeper has gone after {} ends", all.len()),
+                KeeperEvent::Inventory { ended, .. } | KeeperEvent::Ended(ended) => {
+                    all.extend(ended)
+                }
+                KeeperEvent::Gone => panic!("the keeper has gone after {} ends", all.len()),
             }
         }
         all
@@ -131,7 +133,7 @@ fn start(
     };
     let mut lease_until = None;
     change(&mut submission, &mut lease_until);
-    let around = Arc::new(Surroundings::of(&submission));
+    let around = Arc::new(ExecContext::of(&submission));
     KeeperOrder::Start(Box::new(Job {
         attempt: attempt(number),
         name: format!("test.{number}"),

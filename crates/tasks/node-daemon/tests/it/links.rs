@@ -10,7 +10,7 @@ use std::{
 };
 
 use node_daemon::{
-    core::words::{NodeId, node_id},
+    core::interface::{NodeId, node_id},
     links::{Hello, Key, LinkEvent, LinkOptions, Links},
 };
 

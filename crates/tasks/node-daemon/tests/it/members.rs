@@ -7,7 +7,7 @@ use std::{
 };
 
 use node_daemon::{
-    core::words::{Measurement, Member, NodeId, PeerMessage, node_id},
+    core::interface::{Measurement, Member, NodeId, PeerMessage, node_id},
     links::{Key, LinkOptions},
     members::{Cluster, ClusterEvent, ClusterOptions, OnEvent},
 };

@@ -1,7 +1,7 @@
 //! Target: the journal of a node, as a fault of its disk may leave it.
 
-use node_daemon::book::{Book, BookLimits, Record};
-use node_daemon::core::words::node_id;
+use node_daemon::book::{Book, BookLimits, JournalRecord};
+use node_daemon::core::interface::node_id;
 use node_daemon::journal::{Encoder, Entry, read};
 
 /// Reads the bytes into a book, which must be the same after it is written and read again: as a journal, and as records
@@ -29,7 +29,7 @@ fn check(entries: Vec<Entry>) {
             // A record of a million tasks would take too long to be tried thousands of times.
             Entry::Record(record) if n_tasks(&record) < 100 => book.apply(&record),
             Entry::Record(_) => {}
-            Entry::Hole => book.apply(&Record::Doubted { first: 1, last: u64::MAX }),
+            Entry::Hole => book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX }),
         }
     }
     book.prune(|_| false);
@@ -42,14 +42,20 @@ fn check(entries: Vec<Entry>) {
     });
     assert!(contents.is_ok_and(|contents| contents.tail.is_none()), "all of it is read");
     let facts = |book: &Book| {
-        (book.next_number(), book.n_open(), book.n_queued(), book.n_doubted(), book.archive().clone())
+        (
+            book.next_number(),
+            book.n_open(),
+            book.n_queued(),
+            book.n_uncertain(),
+            book.archive().clone(),
+        )
     };
     assert_eq!(facts(&again), facts(&book));
 }
 
-fn n_tasks(record: &Record) -> u64 {
+fn n_tasks(record: &JournalRecord) -> u64 {
     match record {
-        Record::Submitted { n_tasks, .. } => *n_tasks,
+        JournalRecord::Submitted { n_tasks, .. } => *n_tasks,
         _ => 0,
     }
 }

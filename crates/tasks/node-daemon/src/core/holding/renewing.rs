@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    At, Attempt, Core, Held, KeeperOrder, Killed, N_SHARES_MAX, NodeId, Nodes, PeerMessage,
-    RENEW_MS, Request, Share, TaskKey, attempt_of, share_of,
+    At, Attempt, Core, Held, InstanceId, KeeperOrder, Killed, N_SHARES_MAX, NodeId, Nodes,
+    PeerMessage, RENEW_MS, Request, TaskKey, attempt_of, share_of,
 };
 
 /// Most requests to one home whose answers are accepted.
@@ -16,7 +16,7 @@ impl Core {
         &mut self,
         from: NodeId,
         number: u64,
-        gone: &[Share],
+        gone: &[InstanceId],
         at: &mut At<'_>,
     ) {
         let requests = self.holding.requests.entry(from).or_default();
@@ -85,7 +85,7 @@ impl Core {
     pub(super) fn request(
         &mut self,
         home: NodeId,
-        shares: Vec<Share>,
+        shares: Vec<InstanceId>,
         whole: bool,
         at: &mut At<'_>,
     ) {

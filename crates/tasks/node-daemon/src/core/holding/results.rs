@@ -1,8 +1,8 @@
 //! Sends results to their homes until they are acknowledged.
 
 use super::{
-    At, Attempt, Core, Ended, NodeId, PeerMessage, RENEW_MS, Record, Share, SharedEnd, attempt_of,
-    share_of,
+    At, Attempt, Core, Ended, InstanceId, JournalRecord, NodeId, PeerMessage, RENEW_MS, SharedEnd,
+    attempt_of, share_of,
 };
 
 /// Most bytes of output in one message.
@@ -13,7 +13,7 @@ impl Core {
     pub(in crate::core) fn on_acknowledged(
         &mut self,
         from: NodeId,
-        shares: &[Share],
+        shares: &[InstanceId],
         at: &mut At<'_>,
     ) {
         let attempts = shares.iter().map(|share| attempt_of(from, *share));
@@ -23,7 +23,7 @@ impl Core {
             for attempt in &attempts {
                 self.holding.told.remove(attempt);
             }
-            self.record(&Record::Acknowledged { attempts }, at);
+            self.record(&JournalRecord::Acknowledged { attempts }, at);
         }
     }
 
@@ -31,7 +31,7 @@ impl Core {
     pub(super) fn held_over(&mut self, ended: Ended, at: &mut At<'_>) {
         let attempt = ended.attempt;
         self.holding.forget(attempt);
-        self.record(&Record::ForeignEnded(ended), at);
+        self.record(&JournalRecord::ForeignEnded(ended), at);
         self.tell_results(Some(attempt), at);
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::book::Task;
-use crate::core::words::{
-    FRAME_BYTES_MAX, OfferedTask, PeerMessage, Share, SharedWork, Surroundings, Work,
+use crate::core::interface::{
+    ExecContext, FRAME_BYTES_MAX, InstanceId, OfferedTask, PeerMessage, SharedWork, Work,
 };
 
 /// Bytes after which an offer is full: one work of the greatest length still fits in on top.
@@ -16,7 +16,7 @@ const TASK_BYTES: usize = 40;
 
 #[derive(Debug, Default)]
 pub(super) struct Packing {
-    arounds: Vec<Arc<Surroundings>>,
+    arounds: Vec<Arc<ExecContext>>,
     works: Vec<Arc<Work>>,
     /// Positions of the works' surroundings.
     around_idxs: Vec<u32>,
@@ -29,12 +29,12 @@ impl Packing {
         super::super::rules::count(self.tasks.len())
     }
 
-    pub(super) fn shares(&self) -> Vec<Share> {
+    pub(super) fn shares(&self) -> Vec<InstanceId> {
         self.tasks.iter().map(|task| task.share).collect()
     }
 
     /// Adds a task; returns whether there was room for it.
-    pub(super) fn add(&mut self, share: Share, task: &Task) -> bool {
+    pub(super) fn add(&mut self, share: InstanceId, task: &Task) -> bool {
         if OFFER_BYTES_MAX < self.n_bytes || N_TASKS_MAX <= self.tasks.len() {
             return false;
         }
@@ -77,7 +77,7 @@ impl Packing {
     }
 }
 
-fn n_bytes_of(around: &Surroundings) -> usize {
+fn n_bytes_of(around: &ExecContext) -> usize {
     let variables = around.environment.iter().map(|(name, value)| name.len() + value.len() + 8);
     let folder = around.limits.output_folder.as_deref().map_or(0, str::len);
     variables.sum::<usize>() + around.folder.len() + folder + 32

@@ -3,8 +3,8 @@
 use balancing_policies::Moment;
 use task_api::{Answer, Presence};
 
-use crate::book::Record;
-use crate::core::words::{ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
+use crate::book::JournalRecord;
+use crate::core::interface::{ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
 
 /// Action of a core; its entry in `gated` has the number of records that were appended before it.
 pub(super) enum Act {
@@ -16,7 +16,7 @@ pub(super) enum Act {
 #[derive(Default)]
 pub(super) struct Acts {
     pub(super) n_records: usize,
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<JournalRecord>,
     pub(super) gated: Vec<(usize, Act)>,
     pub(super) at_once: Vec<Act>,
     pub(super) orders: Vec<KeeperOrder>,
@@ -52,7 +52,7 @@ impl Out for Acts {
 
     fn presence(&mut self, _presence: Presence) {}
 
-    fn append(&mut self, record: &Record) {
+    fn append(&mut self, record: &JournalRecord) {
         self.records.push(record.clone());
         self.n_records += 1;
     }

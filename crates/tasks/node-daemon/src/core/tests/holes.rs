@@ -1,7 +1,7 @@
 //! Damage to journals: lost records.
 
 use super::world::World;
-use crate::book::Record;
+use crate::book::JournalRecord;
 
 impl World {
     /// Removes some consecutive records of the node. Records of submissions are in a journal twice, and stay.
@@ -12,11 +12,12 @@ impl World {
         }
         let begin = self.random.below(records.len());
         let end = records.len().min(begin + 1 + self.random.below(5));
-        let is_twice =
-            |record: &Record| matches!(record, Record::Submitted { .. } | Record::Around { .. });
+        let is_twice = |record: &JournalRecord| {
+            matches!(record, JournalRecord::Submitted { .. } | JournalRecord::Around { .. })
+        };
         let hole = records.splice(begin..end, []).collect::<Vec<_>>();
         let kept = hole.into_iter().filter(is_twice);
-        let doubted = Record::Doubted { first: 1, last: u64::MAX };
+        let doubted = JournalRecord::Doubted { first: 1, last: u64::MAX };
         let kept = kept.chain([doubted]).collect::<Vec<_>>();
         records.splice(begin..begin, kept);
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use balancing_policies::Moment;
 use task_api::Output;
 
-use crate::core::words::{
-    Attempt, AttemptEnd, Ended, KeeperOrder, KeeperSays, Killed, Running, TaskKey,
+use crate::core::interface::{
+    Attempt, AttemptEnd, Ended, KeeperEvent, KeeperOrder, Killed, Running, TaskKey,
 };
 
 /// Processes of a node.
@@ -91,11 +91,11 @@ impl Keeper {
         over
     }
 
-    pub(super) fn inventory(&self) -> KeeperSays {
+    pub(super) fn inventory(&self) -> KeeperEvent {
         let running = self.running.iter();
         let running =
             running.map(|(&attempt, process)| Running { attempt, started_ms: process.started_ms });
-        KeeperSays::Inventory {
+        KeeperEvent::Inventory {
             running: running.collect(),
             ended: self.ended.values().cloned().collect(),
         }

@@ -2,18 +2,18 @@
 
 mod ahead;
 mod asking;
-mod doubts;
 mod kept;
 mod lost;
+mod uncertain;
 
 use balancing_policies::Moment;
 use task_api::{
     Answer, ArrayRange, Outcome, Output, Presence, Request, Submission, TaskFilter, TaskState, Text,
 };
 
-use crate::book::{Book, BookLimits, Record};
-use crate::core::words::{
-    AttemptEnd, ClientId, CoreTimer, Ended, Event, Job, KeeperOrder, KeeperSays, Member, NodeId,
+use crate::book::{Book, BookLimits, JournalRecord};
+use crate::core::interface::{
+    AttemptEnd, ClientId, CoreTimer, Ended, Event, Job, KeeperEvent, KeeperOrder, Member, NodeId,
     Now, Out, PeerMessage, node_id,
 };
 use crate::core::{Core, CoreOptions};
@@ -43,7 +43,7 @@ impl Out for Seen {
     }
     fn timer(&mut self, _timer: CoreTimer, _at: Moment) {}
     fn presence(&mut self, _presence: Presence) {}
-    fn append(&mut self, _record: &Record) {}
+    fn append(&mut self, _record: &JournalRecord) {}
     fn leave(&mut self) {
         self.left = true;
     }
@@ -72,7 +72,7 @@ impl Rig {
         let mut seen = Seen::default();
         let core = Core::new(options, Now::default(), book, &mut seen);
         let mut rig = Self { core, seen, now_ms: 0 };
-        rig.on(Event::Keeper(KeeperSays::Inventory { running: Vec::new(), ended: Vec::new() }));
+        rig.on(Event::Keeper(KeeperEvent::Inventory { running: Vec::new(), ended: Vec::new() }));
         rig
     }
 
@@ -123,7 +123,7 @@ impl Rig {
             ended_ms: self.now_ms,
             output: Output { stdout: Text(b"done".to_vec()), ..Output::default() },
         };
-        self.on(Event::Keeper(KeeperSays::Ended(vec![ended])));
+        self.on(Event::Keeper(KeeperEvent::Ended(vec![ended])));
     }
 
     fn member(&mut self, presence: Presence, incarnation: u64) {
@@ -228,10 +228,10 @@ fn a_task_that_waits_is_explained() {
     assert_eq!(explanation.status.state, TaskState::Queued);
     let because = explanation.because.join("; ");
     assert!(
-        because.contains("`n` runs 1 tasks") && because.contains("no other node is up"),
+        because.contains("`n` runs 1 of at most") && because.contains("no other node is up"),
         "{because}"
     );
-    assert!(because.contains("1 tasks with smaller numbers wait"), "{because}");
+    assert!(because.contains("1 tasks with lower numbers wait"), "{because}");
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn a_question_to_another_node_ends_after_a_while() {
     rig.pass(9_000);
     assert!(rig.answers().is_empty());
     rig.pass(2_000);
-    assert_eq!(rig.refusal(), "`other` did not answer in time: ask again");
+    assert_eq!(rig.refusal(), "`other` did not answer in time; try again");
     // Nodes that do not answer are reported as well.
     assert!(rig.ask(Request::Nodes).is_empty());
     rig.pass(1_000);
@@ -318,7 +318,7 @@ fn tasks_that_are_over_at_once_do_not_wait_for_orders() {
         output: Output::default(),
     };
     rig.seen.jobs.remove(0);
-    rig.on(Event::Keeper(KeeperSays::Ended(vec![long])));
+    rig.on(Event::Keeper(KeeperEvent::Ended(vec![long])));
     assert_eq!(rig.seen.jobs.len(), 1, "one was not");
     rig.end();
     assert_eq!(rig.seen.jobs.len(), 1);

@@ -8,9 +8,9 @@ use task_api::{Answer, ArrayRange, Limits, Presence, Request, Submission, TaskRa
 use super::acts::{Act, Acts};
 use super::keeper::Keeper;
 use super::random::Random;
-use crate::book::{Book, BookLimits, Record};
-use crate::core::words::{
-    ClientId, CoreTimer, Event, KeeperSays, Member, NodeId, Now, PeerMessage, node_id,
+use crate::book::{Book, BookLimits, JournalRecord};
+use crate::core::interface::{
+    ClientId, CoreTimer, Event, KeeperEvent, Member, NodeId, Now, PeerMessage, node_id,
 };
 use crate::core::{Core, CoreOptions};
 
@@ -36,7 +36,7 @@ pub(super) struct Node {
     pub(super) core: Option<Core>,
     incarnation: u64,
     pub(super) keeper: Keeper,
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<JournalRecord>,
     n_durable: usize,
     pub(super) gated: Vec<(usize, Act)>,
     timers: Vec<(CoreTimer, Moment)>,
@@ -201,7 +201,7 @@ impl World {
             }
             4 => {
                 self.nodes[idx].keeper = Keeper::default();
-                self.event(idx, Event::Keeper(KeeperSays::Gone));
+                self.event(idx, Event::Keeper(KeeperEvent::Gone));
                 let inventory = self.nodes[idx].keeper.inventory();
                 self.event(idx, Event::Keeper(inventory));
             }
@@ -368,7 +368,7 @@ impl World {
             return;
         }
         if !ended.is_empty() {
-            self.event(idx, Event::Keeper(KeeperSays::Ended(ended)));
+            self.event(idx, Event::Keeper(KeeperEvent::Ended(ended)));
         }
         if self.random.happens(self.n_syncs_of_1000) {
             let node = &mut self.nodes[idx];
@@ -387,7 +387,7 @@ impl World {
     }
 }
 
-pub(super) fn replay(name: &str, records: &[Record]) -> Book {
+pub(super) fn replay(name: &str, records: &[JournalRecord]) -> Book {
     let mut book = Core::book_for(name, BookLimits::default());
     for record in records {
         book.apply(record);

@@ -6,7 +6,7 @@ use task_api::{ArrayRange, Outcome, Submission};
 
 use super::*;
 use crate::book::{BookLimits, EndRecord};
-use crate::core::words::{NodeId, node_id};
+use crate::core::interface::{NodeId, node_id};
 use crate::journal::format::HEADER;
 
 /// A folder in memory, which needs no waiting: these tests write thousands of files.
@@ -18,7 +18,7 @@ fn book() -> Book {
     Book::new(node_id("alpha"), BookLimits::default())
 }
 
-fn opened(folder: &Path) -> (Opened, Book) {
+fn opened(folder: &Path) -> (OpenJournal, Book) {
     let mut book = book();
     (open(folder, "alpha", 1, &mut book).unwrap(), book)
 }
@@ -39,7 +39,13 @@ fn journal(folder: &Path, n_submissions: u64) -> Vec<u64> {
         };
         let mut records = book.records_of(&submission, 1);
         let (number, outcome) = (book.next_number(), Outcome::Exit(0));
-        records.push(Record::Ended(EndRecord::without_run(number, 1, NodeId(1), outcome, 2)));
+        records.push(JournalRecord::Ended(EndRecord::without_run(
+            number,
+            1,
+            NodeId(1),
+            outcome,
+            2,
+        )));
         for record in records {
             encoder.encode(&record, &mut bytes).unwrap();
             book.apply(&record);
@@ -47,7 +53,7 @@ fn journal(folder: &Path, n_submissions: u64) -> Vec<u64> {
         }
     }
     fs::write(&opened.path, &bytes).unwrap();
-    let Opened { mut mark, .. } = opened;
+    let OpenJournal { mut mark, .. } = opened;
     let (sequence, next) = (encoder.sequence(), book.next_number() + N_AHEAD);
     mark.write(Mark { sequence, synced: sequence, next, ..mark.mark() }).unwrap();
     ends
@@ -66,7 +72,7 @@ fn a_journal_goes_on() {
         (known(&book), book.next_number(), opened.damage),
         (vec![1, 2, 3, 4, 5, 6], 7 + N_AHEAD, None)
     );
-    assert_eq!(book.n_doubted(), 0);
+    assert_eq!(book.n_uncertain(), 0);
     assert!(!folder.path().join(DAMAGED).exists());
 }
 
@@ -80,7 +86,7 @@ fn a_record_that_was_not_written_to_its_end_is_cut_off_without_alarm() {
     let mark = fs::read(folder.path().join(mark::FILE)).unwrap();
     let mut torn = Vec::new();
     let sequence = opened(folder.path()).0.sequence;
-    Encoder::new("alpha", sequence).encode(&Record::Next { number: 5 }, &mut torn).unwrap();
+    Encoder::new("alpha", sequence).encode(&JournalRecord::Next { number: 5 }, &mut torn).unwrap();
     for n_bytes in 1..torn.len() {
         fs::write(&path, [&before[..], &torn[..n_bytes]].concat()).unwrap();
         fs::write(folder.path().join(mark::FILE), &mark).unwrap();
@@ -97,17 +103,17 @@ fn check(folder: &Path, n_tasks: u64, what: &str) -> (Vec<u64>, bool, Vec<u64>) 
     let (opened, book) = opened(folder);
     assert!(n_tasks < book.next_number(), "{what}: {} is given out again", book.next_number());
     let damage = opened.damage.clone();
-    let doubted = book.tasks_from(0).filter(|(_, task)| task.is_doubted());
-    let doubted = doubted.map(|(number, _)| number).collect::<Vec<_>>();
+    let uncertain = book.tasks_from(0).filter(|(_, task)| task.is_uncertain());
+    let uncertain = uncertain.map(|(number, _)| number).collect::<Vec<_>>();
     assert_eq!(folder.join(DAMAGED).exists(), damage.is_some(), "{what}");
-    let trouble = opened.trouble(book.damages());
-    assert_eq!(trouble.is_some_and(|it| it.said().is_some()), damage.is_some(), "{what}");
+    let file_warning = opened.file_warning(book.damages());
+    assert_eq!(file_warning.is_some_and(|it| it.active().is_some()), damage.is_some(), "{what}");
     drop(opened);
     let (again, book_again) = self::opened(folder);
     assert_eq!(again.damage, None, "{what}: it is mended");
-    assert_eq!((known(&book_again), book_again.n_doubted()), (known(&book), book.n_doubted()));
+    assert_eq!((known(&book_again), book_again.n_uncertain()), (known(&book), book.n_uncertain()));
     assert!(n_tasks < book_again.next_number(), "{what}: after it was mended");
-    (known(&book), damage.is_some(), doubted)
+    (known(&book), damage.is_some(), uncertain)
 }
 
 /// Fault: a damaged spot lost all records behind it, and numbering began again (16 bytes, or one bit).
@@ -127,7 +133,7 @@ fn a_damaged_spot_takes_only_the_records_that_it_touches() {
         fs::write(folder.path().join(FILE), &bytes).unwrap();
         fs::write(folder.path().join(mark::FILE), &mark).unwrap();
         let what = format!("bytes {begin} to {end}");
-        let (known, is_damaged, doubted) = check(folder.path(), 6, &what);
+        let (known, is_damaged, uncertain) = check(folder.path(), 6, &what);
         assert!(is_damaged, "{what}: it is noticed");
         // Of the first submission: its surroundings, the submission, both again, an end; then four records of each.
         let hit = |record: usize| ends[record] < end as u64 && (begin as u64) < ends[record + 1];
@@ -135,11 +141,11 @@ fn a_damaged_spot_takes_only_the_records_that_it_touches() {
         // Tasks that were submitted before the damage and have not ended.
         let first_hit = (0..ends.len() - 1).find(|record| hit(*record)).unwrap_or(0);
         let open = |(submitted, ended, first): (usize, usize, u64)| {
-            let is_doubted = submitted < first_hit;
-            [(is_doubted && hit(ended)).then_some(first), is_doubted.then_some(first + 1)]
+            let is_uncertain = submitted < first_hit;
+            [(is_uncertain && hit(ended)).then_some(first), is_uncertain.then_some(first + 1)]
         };
         let open = [(1, 4, 1), (5, 8, 3), (9, 12, 5)].into_iter().flat_map(open).flatten();
-        assert_eq!(doubted, open.collect::<Vec<_>>(), "{what}");
+        assert_eq!(uncertain, open.collect::<Vec<_>>(), "{what}");
     }
 }
 
@@ -154,9 +160,9 @@ fn an_end_that_is_missing_is_noticed_wherever_it_was_cut() {
         let folder = memory();
         fs::write(folder.path().join(FILE), &whole[..n_bytes]).unwrap();
         fs::write(folder.path().join(mark::FILE), &mark).unwrap();
-        let (known, is_damaged, doubted) = check(folder.path(), 6, &format!("{n_bytes} bytes"));
+        let (known, is_damaged, uncertain) = check(folder.path(), 6, &format!("{n_bytes} bytes"));
         assert!(is_damaged, "{n_bytes} bytes");
-        assert!(known.iter().filter(|number| *number % 2 == 0).all(|it| doubted.contains(it)));
+        assert!(known.iter().filter(|number| *number % 2 == 0).all(|it| uncertain.contains(it)));
     }
 }
 
@@ -200,7 +206,7 @@ fn a_machine_that_went_down_gives_no_number_out_again_and_alarms_nobody() {
     let path = folder.path().join(FILE);
     let whole = fs::read(&path).unwrap();
     let (opened, book) = opened(folder.path());
-    let let_go = |opened: Opened| opened.mark;
+    let let_go = |opened: OpenJournal| opened.mark;
     let mut mark = let_go(opened);
     let before = mark.mark();
     let mark_after = Mark { synced: before.sequence - 4, boot: before.boot + 1, ..before };
@@ -210,18 +216,18 @@ fn a_machine_that_went_down_gives_no_number_out_again_and_alarms_nobody() {
     assert_eq!((&again.damage, known(&book_again)), (&None, vec![1, 2, 3, 4]));
     assert!(book.next_number() <= book_again.next_number());
     // Fault: what came next was written behind a gap in the sequence numbers, and the second start took it for damage.
-    append(again, &Record::Started { number: 4, instance: 1, at_ms: 2 });
+    append(again, &JournalRecord::Started { number: 4, instance: 1, at_ms: 2 });
     let (third, book_third) = self::opened(folder.path());
-    assert_eq!((third.damage, book_third.n_doubted()), (None, 0));
+    assert_eq!((third.damage, book_third.n_uncertain()), (None, 0));
     assert_eq!(book_third.running().collect::<Vec<_>>(), [(4, 1)]);
 }
 
 /// Writes a record as a daemon does that is then killed.
-fn append(opened: Opened, record: &Record) {
+fn append(opened: OpenJournal, record: &JournalRecord) {
     let mut bytes = Vec::new();
     let mut encoder = opened.encoder();
     encoder.encode(record, &mut bytes).unwrap();
-    let Opened { mut file, mut mark, .. } = opened;
+    let OpenJournal { mut file, mut mark, .. } = opened;
     file.write_all(&bytes).unwrap();
     mark.write(Mark { sequence: encoder.sequence(), ..mark.mark() }).unwrap();
 }
@@ -272,7 +278,7 @@ fn damage_is_known_until_the_journal_says_it() {
         }
         fs::remove_dir(path.with_extension("new")).unwrap();
         let (opened, book) = opened(folder.path());
-        assert!(opened.damage.is_some() && 0 < book.n_doubted(), "{has_mark}");
+        assert!(opened.damage.is_some() && 0 < book.n_uncertain(), "{has_mark}");
         assert_eq!(fs::read(folder.path().join(DAMAGED)).unwrap(), cut);
         let before = fs::read(folder.path().join("journal.damaged.old")).unwrap();
         assert_eq!(before, b"of an earlier damage");
@@ -303,7 +309,7 @@ fn a_journal_of_the_version_before_is_read_and_is_of_this_one_from_then_on() {
     let folder = memory();
     fs::write(folder.path().join(FILE), sample).unwrap();
     let (found, book) = opened(folder.path());
-    assert_eq!((&found.damage, book.n_doubted()), (&None, 0));
+    assert_eq!((&found.damage, book.n_uncertain()), (&None, 0));
     drop(found);
     assert_eq!((book.next_number(), book.n_queued(), book.n_open()), (100, 3, 5));
     assert_eq!(book.task(2).unwrap().outcome(), Some(&Outcome::Exit(5)));

@@ -5,19 +5,19 @@ use task_api::{Outcome, Output, Text};
 
 use super::*;
 use crate::book::{EndRecord, Note, NotedEvent, Reason};
-use crate::core::words::{NodeId, SharedWork};
+use crate::core::interface::{NodeId, SharedWork};
 
-fn record() -> impl Strategy<Value = Record> {
+fn record() -> impl Strategy<Value = JournalRecord> {
     let end = (any::<u64>(), any::<i32>(), vec(any::<u8>(), 0..30));
     prop_oneof![
-        (any::<u64>(), "[a-z]{0,20}").prop_map(|(first, words)| Record::Submitted {
+        (any::<u64>(), "[a-z]{0,20}").prop_map(|(first, words)| JournalRecord::Submitted {
             first,
             n_tasks: 3,
             at_ms: 9,
             work: SharedWork { title: None, words, around_idx: 0 },
             array_first: Some(1),
         }),
-        end.prop_map(|(number, code, bytes)| Record::Ended(EndRecord {
+        end.prop_map(|(number, code, bytes)| JournalRecord::Ended(EndRecord {
             number,
             instance: 1,
             node: NodeId(7),
@@ -28,19 +28,24 @@ fn record() -> impl Strategy<Value = Record> {
         })),
         (any::<u64>(), any::<u32>(), ".{0,9}").prop_map(|(number, instance, because)| {
             let reason = Reason::Returned(NodeId(1), because.into());
-            Record::Back { number, instance, reason, at_ms: 5 }
+            JournalRecord::Back { number, instance, reason, at_ms: 5 }
         }),
-        any::<u64>().prop_map(|number| Record::Next { number }),
-        (any::<u64>(), any::<u32>(), any::<u64>())
-            .prop_map(|(number, instance, at_ms)| { Record::Started { number, instance, at_ms } }),
+        any::<u64>().prop_map(|number| JournalRecord::Next { number }),
+        (any::<u64>(), any::<u32>(), any::<u64>()).prop_map(|(number, instance, at_ms)| {
+            JournalRecord::Started { number, instance, at_ms }
+        }),
         (any::<u64>(), vec(any::<u64>(), 0..9)).prop_map(|(number, times)| {
             let note = |at_ms| Note { at_ms, what: NotedEvent::Started(NodeId(9)) };
-            Record::Story { number, n_dropped: 2, notes: times.into_iter().map(note).collect() }
+            JournalRecord::Story {
+                number,
+                n_dropped: 2,
+                notes: times.into_iter().map(note).collect(),
+            }
         }),
     ]
 }
 
-fn bytes_of(records: &[Record]) -> Vec<u8> {
+fn bytes_of(records: &[JournalRecord]) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode_header("alpha", 7, &mut bytes).unwrap();
     let mut encoder = Encoder::new("alpha", 7);
@@ -50,7 +55,7 @@ fn bytes_of(records: &[Record]) -> Vec<u8> {
     bytes
 }
 
-fn records_of(bytes: &[u8]) -> (Vec<Record>, Contents) {
+fn records_of(bytes: &[u8]) -> (Vec<JournalRecord>, JournalSummary) {
     let mut records = Vec::new();
     let contents = read(bytes, "alpha", |entry| match entry {
         Entry::Record(record) => records.push(record),
@@ -107,10 +112,10 @@ proptest! {
 #[test]
 fn a_record_has_a_bound() {
     let around =
-        crate::core::words::Surroundings { folder: "x".repeat(2 << 20), ..Default::default() };
+        crate::core::interface::ExecContext { folder: "x".repeat(2 << 20), ..Default::default() };
     let mut bytes = vec![1];
     let mut encoder = Encoder::new("alpha", 3);
-    let found = encoder.encode(&Record::Around { idx: 0, around }, &mut bytes);
+    let found = encoder.encode(&JournalRecord::Around { idx: 0, around }, &mut bytes);
     assert!(matches!(found, Err(FormatError::TooLong { .. })));
     assert_eq!((bytes, encoder.sequence()), (vec![1], 3));
 }

@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use super::*;
-use crate::book::{Book, BookLimits, Record};
-use crate::core::words::node_id;
+use crate::book::{Book, BookLimits, JournalRecord};
+use crate::core::interface::node_id;
 use crate::journal::{Encoder, Entry, open, read};
 
 fn writer(folder: &Path, durability: Durability) -> (Writer, Encoder, Receiver<WriterNews>) {
@@ -31,12 +31,12 @@ fn wait_for(news: &Receiver<WriterNews>, wanted: u64) {
 
 fn line(encoder: &mut Encoder, number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    encoder.encode(&Record::Next { number }, &mut bytes).unwrap();
+    encoder.encode(&JournalRecord::Next { number }, &mut bytes).unwrap();
     bytes
 }
 
-fn reach(encoder: &Encoder, n_records: u64) -> Reach {
-    Reach { n_records, sequence: encoder.sequence(), next: n_records }
+fn position(encoder: &Encoder, n_records: u64) -> JournalPosition {
+    JournalPosition { n_records, sequence: encoder.sequence(), next: n_records }
 }
 
 /// Numbers in the records, except for 1, which a new journal begins with.
@@ -44,7 +44,9 @@ fn numbers(folder: &Path) -> Vec<u64> {
     let mut numbers = Vec::new();
     let bytes = std::fs::read(folder.join("journal")).unwrap();
     let contents = read(&bytes, "alpha", |entry| {
-        let Entry::Record(Record::Next { number }) = entry else { unreachable!("none other") };
+        let Entry::Record(JournalRecord::Next { number }) = entry else {
+            unreachable!("none other")
+        };
         numbers.push(number);
     });
     assert!(contents.unwrap().tail.is_none());
@@ -62,7 +64,7 @@ fn what_is_durable_is_read_again() {
         for number in 1..=600 {
             let mut bytes = line(&mut encoder, number + 1);
             while !bytes.is_empty() {
-                writer.append(&mut bytes, reach(&encoder, number));
+                writer.append(&mut bytes, position(&encoder, number));
             }
         }
         wait_for(&news, 600);
@@ -90,11 +92,14 @@ fn numbers_are_on_disk_before_one_of_them_is_given_out() {
         next_in(copy.path())
     };
     assert!(N_AHEAD < killed());
-    writer.append(&mut line(&mut encoder, 700), Reach { next: 700, ..reach(&encoder, 1) });
+    writer.append(
+        &mut line(&mut encoder, 700),
+        JournalPosition { next: 700, ..position(&encoder, 1) },
+    );
     let news = news.recv_timeout(Duration::from_secs(60)).unwrap();
-    let WriterNews::Durable { numbers_below, .. } = news else { unreachable!("it is written") };
-    assert_eq!(numbers_below, 700 + N_AHEAD);
-    assert!(numbers_below <= killed());
+    let WriterNews::Durable { assigned_below, .. } = news else { unreachable!("it is written") };
+    assert_eq!(assigned_below, 700 + N_AHEAD);
+    assert!(assigned_below <= killed());
     drop(writer);
     assert_eq!(next_in(folder.path()), 700, "who left in good order has given out no more");
 }
@@ -103,12 +108,12 @@ fn numbers_are_on_disk_before_one_of_them_is_given_out() {
 fn a_journal_that_is_written_anew_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let (writer, mut encoder, news) = writer(folder.path(), Durability::Batch);
-    writer.append(&mut line(&mut encoder, 2), reach(&encoder, 1));
-    writer.append(&mut line(&mut encoder, 3), reach(&encoder, 2));
+    writer.append(&mut line(&mut encoder, 2), position(&encoder, 1));
+    writer.append(&mut line(&mut encoder, 3), position(&encoder, 2));
     let before = encoder.sequence();
     let bytes = line(&mut encoder, 9);
-    assert!(writer.replace(bytes, before, reach(&encoder, 2)));
-    writer.append(&mut line(&mut encoder, 10), reach(&encoder, 3));
+    assert!(writer.replace(bytes, before, position(&encoder, 2)));
+    writer.append(&mut line(&mut encoder, 10), position(&encoder, 3));
     wait_for(&news, 3);
     drop(writer);
     assert_eq!(numbers(folder.path()), [9, 10]);

@@ -1,6 +1,6 @@
 //! Tests of starts that are ordered ahead.
 
-use node_daemon::core::words::{AttemptEnd, Killed as Because};
+use node_daemon::core::interface::{AttemptEnd, Killed as Because};
 
 use super::*;
 
@@ -71,7 +71,7 @@ fn the_next_daemon_hears_of_it_as_not_begun() {
     rig.number_in("pid");
     rig.disconnect();
     rig.connect();
-    let KeeperSays::Inventory { running, mut ended } = rig.says() else { panic!("no inventory") };
+    let KeeperEvent::Inventory { running, mut ended } = rig.says() else { panic!("no inventory") };
     assert_eq!(running.iter().map(|run| run.attempt).collect::<Vec<_>>(), [attempt(1)]);
     let ended = ended.remove(0);
     assert_eq!((ended.attempt, ended.end), (attempt(2), AttemptEnd::NoTurn));

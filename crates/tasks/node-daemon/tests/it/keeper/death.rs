@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use node_daemon::{
-    core::words::{AttemptEnd, Killed as Because, Moment},
+    core::interface::{AttemptEnd, Killed as Because, Moment},
     keeper::boot_now,
 };
 
@@ -40,7 +40,7 @@ fn what_ends_without_a_daemon_is_told_to_the_next_until_it_is_forgotten() {
     assert_eq!(ended.output.stdout.0, b"meanwhile");
 
     rig.connect();
-    let KeeperSays::Inventory { running, ended } = rig.says() else { panic!("no inventory") };
+    let KeeperEvent::Inventory { running, ended } = rig.says() else { panic!("no inventory") };
     assert_eq!(running.iter().map(|it| it.attempt).collect::<Vec<_>>(), [attempt(2)]);
     assert_eq!(ended.iter().map(|it| it.attempt).collect::<Vec<_>>(), [attempt(1)], "once more");
     rig.send(KeeperOrder::Forget(vec![attempt(1)]));
@@ -49,7 +49,7 @@ fn what_ends_without_a_daemon_is_told_to_the_next_until_it_is_forgotten() {
     assert!(!is_alive(child));
 
     rig.connect();
-    let KeeperSays::Inventory { running, ended } = rig.says() else { panic!("no inventory") };
+    let KeeperEvent::Inventory { running, ended } = rig.says() else { panic!("no inventory") };
     assert_eq!((running.len(), ended.len()), (0, 1), "only what was not forgotten");
 }
 
@@ -100,9 +100,9 @@ fn no_task_survives_its_keeper() {
     let guard = guard_of(rig.pids[0]).unwrap();
     kill_9(rig.pids[0]);
     until(|| !is_alive(task) && !is_alive(escaped) && !is_alive(guard), "the guard's work");
-    until(|| matches!(rig.says(), KeeperSays::Gone), "the end of the connection");
+    until(|| matches!(rig.says(), KeeperEvent::Gone), "the end of the connection");
     rig.connect();
-    let nothing = KeeperSays::Inventory { running: Vec::new(), ended: Vec::new() };
+    let nothing = KeeperEvent::Inventory { running: Vec::new(), ended: Vec::new() };
     assert_eq!(rig.says(), nothing);
 }
 
@@ -122,7 +122,7 @@ fn the_next_keeper_ends_what_keeper_and_guard_left() {
     assert!(is_alive(task));
     rig.connect();
     until(|| !is_alive(task), "the next keeper's work");
-    assert!(matches!(rig.says(), KeeperSays::Inventory { running, .. } if running.is_empty()));
+    assert!(matches!(rig.says(), KeeperEvent::Inventory { running, .. } if running.is_empty()));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_keeper_that_is_to_leave_waits_for_what_runs_and_for_its_end_to_be_forgotten
     assert_eq!(rig.ended(1)[0].attempt, attempt(1));
     assert!(is_alive(rig.pids[0]));
     rig.send(KeeperOrder::Forget(vec![attempt(1)]));
-    assert_eq!(rig.says(), KeeperSays::Gone);
+    assert_eq!(rig.says(), KeeperEvent::Gone);
 }
 
 #[test]

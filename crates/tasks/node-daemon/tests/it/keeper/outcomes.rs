@@ -1,7 +1,7 @@
 //! Tests of tasks while no daemon, keeper or guard dies.
 
 use node_daemon::{
-    core::words::{AttemptEnd, KeeperOrder, Killed, Moment},
+    core::interface::{AttemptEnd, KeeperOrder, Killed, Moment},
     keeper::boot_now,
 };
 use task_api::{ArrayRange, Output, Text};

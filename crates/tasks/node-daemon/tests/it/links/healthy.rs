@@ -78,7 +78,7 @@ fn a_partition_is_noticed_on_both_sides_and_heals() {
     network.freeze(true);
     for (here, there) in [(&a, "`b`"), (&b, "`a`")] {
         let said = here.problem();
-        assert!(said.starts_with(there) && said.contains("said nothing for 800 ms"), "{said}");
+        assert!(said.starts_with(there) && said.contains("sent nothing for 800 ms"), "{said}");
     }
     network.freeze(false);
     a.reaches(&b, b"healed");

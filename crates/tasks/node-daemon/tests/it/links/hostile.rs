@@ -35,7 +35,7 @@ fn answer_to(node: &Node, bytes: &[u8], then: Option<Shutdown>) -> Vec<u8> {
 fn who_has_another_key_gets_nothing() {
     let (a, b) = (node_with("a", Key::of([8; 32]), options()), node("b"));
     a.links.dial(&b.address);
-    assert_says(&b, "`127.0.0.1` has not the key of this cluster");
+    assert_says(&b, "`127.0.0.1` does not have the key of this cluster");
     assert_says(&a, "hung up when it saw this node's key");
     assert_eq!(a.links.send(b.id, vec![1]), Err(node_daemon::links::SendError::NotLinked));
 }
@@ -47,7 +47,7 @@ fn garbage_gets_nothing_but_a_sentence() {
     assert_says(&a, "`127.0.0.1` does not speak like a node of a cluster");
     let record = [b"sintonia\x00\x40".as_slice(), &[9; 64]].concat();
     assert_eq!(answer_to(&a, &record, None), b"");
-    assert_says(&a, "has not the key of this cluster");
+    assert_says(&a, "does not have the key of this cluster");
     assert_eq!(answer_to(&a, &record[..20], Some(Shutdown::Write)), b"");
 }
 
@@ -74,7 +74,7 @@ fn another_version_is_told_so_on_both_sides() {
 fn who_says_nothing_is_not_waited_for() {
     let a = node("a");
     let silent = TcpStream::connect(&a.address).unwrap();
-    assert_says(&a, "`127.0.0.1` said nothing for 800 ms");
+    assert_says(&a, "`127.0.0.1` sent nothing for 800 ms");
     drop(silent);
     // Single bytes now and then do not extend the deadline.
     let mut slow = TcpStream::connect(&a.address).unwrap();
@@ -94,7 +94,7 @@ fn who_says_nothing_is_not_waited_for() {
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = nobody.local_addr().unwrap().to_string();
     a.links.dial(&address);
-    assert_says(&a, &format!("`{address}` said nothing for 800 ms"));
+    assert_says(&a, &format!("`{address}` sent nothing for 800 ms"));
 }
 
 /// Fault: eighty silent connections kept new nodes out of a cluster.
@@ -157,7 +157,7 @@ fn a_changed_byte_ends_the_link_and_another_is_made() {
     assert_eq!((a.up(), b.up()), ("b".to_owned(), "a".to_owned()));
     network.lie_once();
     a.send(&b, b"changed on the way");
-    assert_says(&b, "`a` sent what no node sends");
+    assert_says(&b, "`a` sent an invalid message");
     a.reaches(&b, b"again");
 }
 
@@ -174,7 +174,7 @@ fn who_repeats_what_was_said_is_not_let_in() {
     assert_says(&b, "`a` ended the connection");
     let answer = answer_to(&b, &overheard, None);
     assert!(!contains(&answer, b"127.0.0.1"), "{answer:?}");
-    assert_says(&b, "`127.0.0.1` sent what no node sends");
+    assert_says(&b, "`127.0.0.1` sent an invalid message");
 }
 
 fn contains(bytes: &[u8], text: &[u8]) -> bool {

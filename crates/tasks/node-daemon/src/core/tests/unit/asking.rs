@@ -5,7 +5,7 @@ use task_api::Presence;
 
 use super::Rig;
 use crate::core::CoreOptions;
-use crate::core::words::{Event, PeerMessage};
+use crate::core::interface::{Event, PeerMessage};
 
 impl Rig {
     /// Answers the questions for the other node's state; returns how many there were.

@@ -4,7 +4,7 @@ use task_api::{Answer, EndedTask, Limits, Outcome, Presence, Request, Submission
 
 use super::{Rig, numbers, wait};
 use crate::book::BookLimits;
-use crate::core::words::{Event, PeerMessage, node_id};
+use crate::core::interface::{Event, PeerMessage, node_id};
 use crate::core::{Core, CoreOptions};
 
 /// A node with this submission whose daemon and keeper went down `n_times` while a task ran.
@@ -119,7 +119,7 @@ fn who_waits_for_a_node_that_does_not_come_back_is_told_so() {
             assert!(rig.answers().is_empty());
             rig.pass(2_000);
         }
-        assert_eq!(rig.refusal(), "`other` is not heard any more: ask again");
+        assert_eq!(rig.refusal(), "`other` is no longer reachable; try again");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Door of a node: a socket in its state folder, at which clients of the same user ask and are answered.
+//! Client socket of a node: a socket in its state folder, at which clients of the same user ask and are answered.
 //!
 //! A message is its length (4 bytes, little endian) and that many bytes of JSON: a [`Request`] in, an [`Answer`]
 //! out. Each client has a reading thread and a writing thread.
@@ -16,7 +16,7 @@ mod client;
 mod error;
 mod folder;
 mod framing;
-mod visitor;
+mod session;
 
 use std::{
     collections::HashMap,
@@ -36,11 +36,11 @@ use std::{
 use task_api::{Answer, Request};
 
 pub use client::Client;
-pub use error::{ClientError, DoorError};
+pub use error::{ClientError, ClientSocketError};
 pub use folder::{default_state, open_state};
 pub use framing::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
 
-use crate::{core::words::ClientId, locking::lock_soon};
+use crate::{core::interface::ClientId, locking::lock_soon};
 
 /// Name of the socket in the state folder.
 pub const SOCKET: &str = "node.sock";
@@ -51,24 +51,24 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Most answers that wait for a client; it asks one question at a time.
 const N_ANSWERS_MAX: usize = 16;
 
-/// Options of a door.
+/// Options of a client socket.
 #[derive(Debug, Clone)]
-pub struct DoorOptions {
+pub struct ClientSocketOptions {
     /// Most clients that are served at the same time; further ones are refused with that reason.
     pub n_clients_max: usize,
     /// Longest time that a client may take to read an answer.
     pub reads_within: Duration,
 }
 
-impl Default for DoorOptions {
+impl Default for ClientSocketOptions {
     fn default() -> Self {
         Self { n_clients_max: 256, reads_within: Duration::from_secs(30) }
     }
 }
 
-/// Event at the door. Events of one client come in order.
+/// Event of a client. Events of one client come in order.
 #[derive(Debug)]
-pub enum DoorEvent {
+pub enum ClientEvent {
     /// A client sends a request.
     Asked {
         /// The client.
@@ -84,19 +84,19 @@ pub enum DoorEvent {
 }
 
 /// Receiver of events. It may block; then that client waits too.
-pub type OnEvent = Arc<dyn Fn(DoorEvent) + Send + Sync>;
+pub type OnEvent = Arc<dyn Fn(ClientEvent) + Send + Sync>;
 
-/// Open door. Dropping it closes it, and disconnects all clients.
-pub struct Door {
+/// Open client socket. Dropping it closes it, and disconnects all clients.
+pub struct ClientSocket {
     shared: Arc<Shared>,
     listener: Arc<UnixListener>,
     socket: PathBuf,
     _lock: File,
 }
 
-/// State that the threads of a door share.
+/// State that the threads of a client socket share.
 struct Shared {
-    options: DoorOptions,
+    options: ClientSocketOptions,
     on_event: OnEvent,
     clients: Mutex<Clients>,
     closed: AtomicBool,
@@ -113,20 +113,20 @@ struct Present {
     stream: UnixStream,
 }
 
-impl Door {
-    /// Opens the door of a state folder. `name` is the node's, for other daemons that find the folder in use.
+impl ClientSocket {
+    /// Opens the client socket of a state folder. `name` is the node's, for other daemons that find the folder in use.
     ///
     /// # Errors
     /// When another daemon serves this folder, or the folder cannot be used.
     pub fn open(
         state: &Path,
         name: &str,
-        options: DoorOptions,
+        options: ClientSocketOptions,
         on_event: OnEvent,
-    ) -> Result<Self, DoorError> {
+    ) -> Result<Self, ClientSocketError> {
         let lock = lock(state, name)?;
         let socket = state.join(SOCKET);
-        let folder = |source| DoorError::Folder { path: socket.clone(), source };
+        let folder = |source| ClientSocketError::Folder { path: socket.clone(), source };
         // The daemon that left the socket is dead: this one holds the lock.
         fs::remove_file(&socket).ok();
         let listener = Arc::new(UnixListener::bind(&socket).map_err(folder)?);
@@ -136,7 +136,7 @@ impl Door {
         let (own, taken) = (Arc::clone(&shared), Arc::clone(&listener));
         thread::Builder::new()
             .name("door".to_owned())
-            .spawn(move || own.let_in(&taken))
+            .spawn(move || own.accept_loop(&taken))
             .map_err(folder)?;
         Ok(Self { shared, listener, socket, _lock: lock })
     }
@@ -157,7 +157,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for ClientSocket {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::Relaxed);
         fs::remove_file(&self.socket).ok();
@@ -170,16 +170,16 @@ impl Drop for Door {
     }
 }
 
-fn lock(state: &Path, name: &str) -> Result<File, DoorError> {
+fn lock(state: &Path, name: &str) -> Result<File, ClientSocketError> {
     let path = state.join(LOCK);
-    let folder = |source| DoorError::Folder { path: path.clone(), source };
+    let folder = |source| ClientSocketError::Folder { path: path.clone(), source };
     let options = File::options().create(true).truncate(false).write(true).open(&path);
     let mut file = options.map_err(folder)?;
     match lock_soon(&file) {
         Ok(()) => {}
         Err(fs::TryLockError::WouldBlock) => {
             let by = fs::read_to_string(&path).unwrap_or_default().trim().to_owned();
-            return Err(DoorError::Taken { state: state.to_owned(), by });
+            return Err(ClientSocketError::Taken { state: state.to_owned(), by });
         }
         Err(fs::TryLockError::Error(source)) => return Err(folder(source)),
     }
@@ -199,10 +199,10 @@ impl Shared {
         self.closed.load(Ordering::Relaxed)
     }
 
-    fn let_in(self: Arc<Self>, listener: &UnixListener) {
+    fn accept_loop(self: Arc<Self>, listener: &UnixListener) {
         while !self.is_closed() {
             match listener.accept() {
-                Ok((stream, _)) => visitor::receive(&self, stream),
+                Ok((stream, _)) => session::receive(&self, stream),
                 Err(_) if self.is_closed() => return,
                 Err(_) => thread::sleep(PAUSE),
             }

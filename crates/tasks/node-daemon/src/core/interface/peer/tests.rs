@@ -5,8 +5,8 @@ use task_api::{TaskFilter, Text};
 
 use super::*;
 
-fn share() -> impl Strategy<Value = Share> {
-    (any::<u64>(), any::<u32>()).prop_map(|(number, instance)| Share { number, instance })
+fn share() -> impl Strategy<Value = InstanceId> {
+    (any::<u64>(), any::<u32>()).prop_map(|(number, instance)| InstanceId { number, instance })
 }
 
 fn end() -> impl Strategy<Value = SharedEnd> {
@@ -31,7 +31,7 @@ fn offer() -> impl Strategy<Value = PeerMessage> {
         PeerMessage::Offer {
             offer,
             incarnation: 3,
-            arounds: vec![Surroundings::default()],
+            arounds: vec![ExecContext::default()],
             works,
             tasks,
         }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::DoorError;
+use super::ClientSocketError;
 
 /// Mode bits that give access to others.
 const OTHERS: u32 = 0o077;
@@ -21,29 +21,29 @@ const OTHERS: u32 = 0o077;
 pub fn default_state(
     host: &str,
     variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<PathBuf, DoorError> {
+) -> Result<PathBuf, ClientSocketError> {
     let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_STATE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
         .map(|state| state.join("sintonia").join(host))
-        .ok_or(DoorError::Nowhere)
+        .ok_or(ClientSocketError::Nowhere)
 }
 
 /// Creates the folder where it is missing, closed to others; returns its path without links.
 ///
 /// # Errors
 /// When it cannot be created, belongs to another user, or others can enter it.
-pub fn open_state(state: &Path) -> Result<PathBuf, DoorError> {
-    let unusable = |source| DoorError::Folder { path: state.to_owned(), source };
+pub fn open_state(state: &Path) -> Result<PathBuf, ClientSocketError> {
+    let unusable = |source| ClientSocketError::Folder { path: state.to_owned(), source };
     DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(unusable)?;
     let path = fs::canonicalize(state).map_err(unusable)?;
     let metadata = fs::metadata(&path).map_err(unusable)?;
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(DoorError::Owner { path, uid: metadata.uid() });
+        return Err(ClientSocketError::Owner { path, uid: metadata.uid() });
     }
     let mode = metadata.mode() & 0o777;
     if mode & OTHERS != 0 {
-        return Err(DoorError::Open { path, mode });
+        return Err(ClientSocketError::Open { path, mode });
     }
     Ok(path)
 }

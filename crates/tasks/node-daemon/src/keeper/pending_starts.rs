@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::words::Start;
-use crate::core::words::{Attempt, Moment};
+use super::protocol::Start;
+use crate::core::interface::{Attempt, Moment};
 
 /// Longest wait: a start that waits longer is behind tasks that are not short, and is given back, since another
 /// node may have a free core.
@@ -11,9 +11,9 @@ const WAIT_NS: u64 = 50_000_000;
 
 /// Starts in order of arrival, each with the end of its wait.
 #[derive(Debug, Default)]
-pub(super) struct Ahead(VecDeque<(Box<Start>, Moment)>);
+pub(super) struct PendingStarts(VecDeque<(Box<Start>, Moment)>);
 
-impl Ahead {
+impl PendingStarts {
     pub(super) fn push(&mut self, start: Box<Start>, now: Moment) {
         self.0.push_back((start, Moment(now.0.saturating_add(WAIT_NS))));
     }

@@ -15,10 +15,10 @@ use rustix::{net::sockopt::socket_peercred, process::geteuid};
 use task_api::{Answer, Request};
 
 use super::{
-    ANSWER_BYTES_MAX, DoorEvent, N_ANSWERS_MAX, Present, REQUEST_BYTES_MAX, Shared,
+    ANSWER_BYTES_MAX, ClientEvent, N_ANSWERS_MAX, Present, REQUEST_BYTES_MAX, Shared,
     framing::{FrameError, read, write},
 };
-use crate::core::words::ClientId;
+use crate::core::interface::ClientId;
 
 /// Admits a client, or tells it why not.
 pub(super) fn receive(shared: &Arc<Shared>, stream: UnixStream) {
@@ -72,7 +72,7 @@ fn enter(shared: &Arc<Shared>, stream: &UnixStream) -> Result<(), String> {
         hear(&owned, client, &mut reader);
         // This ends its answers, and with them the thread that writes them.
         owned.clients().present.remove(&client);
-        (owned.on_event)(DoorEvent::Gone { client });
+        (owned.on_event)(ClientEvent::Gone { client });
     });
     heard.map(drop).map_err(leave)
 }
@@ -82,7 +82,7 @@ fn hear(shared: &Shared, client: ClientId, stream: &mut UnixStream) {
     loop {
         let sentence = match read::<Request>(stream, REQUEST_BYTES_MAX) {
             Ok(request) => {
-                (shared.on_event)(DoorEvent::Asked { client, request });
+                (shared.on_event)(ClientEvent::Asked { client, request });
                 continue;
             }
             Err(FrameError::Io(_)) => return,

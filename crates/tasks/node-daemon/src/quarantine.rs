@@ -5,16 +5,16 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Trouble with a file that was kept: users are told of it until they remove the file.
+/// Warning of a damaged file that was kept: users are told of it until they remove the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Trouble {
+pub(crate) struct FileWarning {
     pub(crate) path: PathBuf,
     pub(crate) sentence: String,
 }
 
-impl Trouble {
+impl FileWarning {
     /// The sentence, as long as the file exists.
-    pub(crate) fn said(&self) -> Option<&String> {
+    pub(crate) fn active(&self) -> Option<&String> {
         self.path.exists().then_some(&self.sentence)
     }
 }
@@ -25,7 +25,7 @@ impl Trouble {
 ///
 /// # Errors
 /// When the folder cannot be written to.
-pub(crate) fn keep_aside(path: &Path, at: &Path) -> io::Result<()> {
+pub(crate) fn quarantine(path: &Path, at: &Path) -> io::Result<()> {
     if is_kept(path, at)? {
         return Ok(());
     }

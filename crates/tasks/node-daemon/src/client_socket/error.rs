@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 /// Reasons why the door of a node cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum DoorError {
+pub enum ClientSocketError {
     /// Another daemon serves the folder.
     #[error("the node {by} already serves `{}`; stop it with `sintonia node stop`, or use another folder with `--state`", state.display())]
     Taken {

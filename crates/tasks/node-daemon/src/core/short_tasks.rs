@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::words::Work;
+use super::interface::Work;
 
 /// Longest time of a short task, in ms: as long as starting a few tasks.
 const MOMENT_MS: u64 = 20;
@@ -15,12 +15,12 @@ const N_SHORT_MIN: u32 = 32;
 
 /// Recent sequence of short tasks of one submission.
 #[derive(Debug, Default)]
-pub(super) struct Haste {
+pub(super) struct ShortTaskDetector {
     work: Option<Arc<Work>>,
     n_short: u32,
 }
 
-impl Haste {
+impl ShortTaskDetector {
     /// Notes that a task of this submission has ended after `ms`.
     pub(super) fn ended(&mut self, work: &Arc<Work>, ms: u64) {
         let same = self.work.as_ref().is_some_and(|last| Arc::ptr_eq(last, work));

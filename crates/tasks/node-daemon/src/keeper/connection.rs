@@ -5,7 +5,7 @@ use std::{
     os::unix::net::UnixStream,
 };
 
-use super::words::{MESSAGE_BYTES_MAX, Order, Report, WordsError, decode, encode};
+use super::protocol::{MESSAGE_BYTES_MAX, Order, ProtocolError, Report, decode, encode};
 
 /// Most bytes of reports that wait to be written; further ones wait until the daemon has read some.
 const OUTGOING_BYTES_MAX: usize = 1 << 20;
@@ -14,7 +14,7 @@ const INCOMING_BYTES_MAX: usize = MESSAGE_BYTES_MAX + (1 << 16);
 
 /// Connected daemon.
 #[derive(Debug)]
-pub(super) struct Daemon {
+pub(super) struct DaemonConnection {
     pub(super) stream: UnixStream,
     incoming: Vec<u8>,
     n_taken: usize,
@@ -22,7 +22,7 @@ pub(super) struct Daemon {
     n_written: usize,
 }
 
-impl Daemon {
+impl DaemonConnection {
     pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         let buffers = (Vec::new(), Vec::new());
@@ -51,7 +51,7 @@ impl Daemon {
     }
 
     /// Next complete order.
-    pub(super) fn next_order(&mut self) -> Result<Option<Order>, WordsError> {
+    pub(super) fn next_order(&mut self) -> Result<Option<Order>, ProtocolError> {
         let rest = self.incoming.get(self.n_taken..).unwrap_or_default();
         let Some((order, n_bytes)) = decode(rest)? else { return Ok(None) };
         self.n_taken += n_bytes;
@@ -63,7 +63,7 @@ impl Daemon {
         self.outgoing.len() - self.n_written < OUTGOING_BYTES_MAX
     }
 
-    pub(super) fn say(&mut self, report: &Report) -> Result<(), WordsError> {
+    pub(super) fn queue(&mut self, report: &Report) -> Result<(), ProtocolError> {
         encode(report, &mut self.outgoing)
     }
 

@@ -11,10 +11,10 @@ use task_api::{Answer, Presence};
 
 use super::DaemonError;
 use super::orders::Orders;
-use crate::book::{Book, Record};
-use crate::core::words::{Attempt, ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
-use crate::door::Door;
-use crate::journal::{Durability, Encoder, FormatError, Reach, Writer};
+use crate::book::{Book, JournalRecord};
+use crate::client_socket::ClientSocket;
+use crate::core::interface::{Attempt, ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
+use crate::journal::{Durability, Encoder, FormatError, JournalPosition, Writer};
 use crate::keeper::Keeper;
 use crate::members::Cluster;
 
@@ -50,13 +50,13 @@ struct Alarm {
 /// Receivers of what is handed out.
 pub(super) struct Edges {
     pub(super) writer: Writer,
-    pub(super) door: Door,
+    pub(super) client_socket: ClientSocket,
     pub(super) cluster: Option<Cluster>,
     pub(super) durability: Durability,
 }
 
 /// Everything that waits to be handed out.
-pub(super) struct Desk {
+pub(super) struct Outbox {
     edges: Edges,
     keeper: Option<Keeper>,
     encoder: Encoder,
@@ -81,7 +81,7 @@ pub(super) struct Desk {
     pub(super) leaves: bool,
 }
 
-impl Desk {
+impl Outbox {
     pub(super) fn new(
         (edges, orders): (Edges, Orders),
         (encoder, n_bytes): (Encoder, u64),
@@ -136,10 +136,10 @@ impl Desk {
     }
 
     /// Notes that so many records are written, so that what depends on them can be sent. Numbers below
-    /// `numbers_below` are not given out again.
-    pub(super) fn durable(&mut self, n_records: u64, numbers_below: u64) {
+    /// `assigned_below` are not given out again.
+    pub(super) fn durable(&mut self, n_records: u64, assigned_below: u64) {
         self.n_durable = n_records;
-        self.orders.reserved(numbers_below);
+        self.orders.reserved(assigned_below);
     }
 
     pub(super) fn use_keeper(&mut self, keeper: Keeper) {
@@ -166,7 +166,7 @@ impl Desk {
         while self.later.front().is_some_and(|(n_records, _)| *n_records <= self.n_durable)
             && let Some((_, later)) = self.later.pop_front()
         {
-            self.say(later);
+            self.deliver(later);
         }
         self.order(now);
         self.write(now);
@@ -200,8 +200,8 @@ impl Desk {
         }
         let n_bytes = self.bytes.len() as u64;
         self.handed = now;
-        let reach = self.reach(&self.encoder);
-        self.edges.writer.append(&mut self.bytes, reach);
+        let position = self.position(&self.encoder);
+        self.edges.writer.append(&mut self.bytes, position);
         if self.bytes.is_empty() {
             self.n_bytes += n_bytes;
             self.n_handed = self.n_records;
@@ -222,8 +222,8 @@ impl Desk {
             return Err(error.into());
         }
         let n_bytes = bytes.len() as u64;
-        let reach = self.reach(&encoder);
-        if self.edges.writer.replace(bytes, self.encoder.sequence(), reach) {
+        let position = self.position(&encoder);
+        if self.edges.writer.replace(bytes, self.encoder.sequence(), position) {
             self.encoder = encoder;
             self.n_bytes = n_bytes;
             self.n_bytes_anew = n_bytes;
@@ -231,22 +231,22 @@ impl Desk {
         Ok(())
     }
 
-    fn reach(&self, encoder: &Encoder) -> Reach {
-        Reach { n_records: self.n_records, sequence: encoder.sequence(), next: self.next }
+    fn position(&self, encoder: &Encoder) -> JournalPosition {
+        JournalPosition { n_records: self.n_records, sequence: encoder.sequence(), next: self.next }
     }
 
     fn later(&mut self, later: Later) {
         if self.n_records <= self.n_durable && self.later.is_empty() {
-            self.say(later);
+            self.deliver(later);
         } else {
             self.later.push_back((self.n_records, later));
         }
     }
 
-    fn say(&mut self, later: Later) {
+    fn deliver(&mut self, later: Later) {
         match later {
             Later::Send(to, message) => self.say_to_node(to, &message),
-            Later::Answer(client, answer) => self.edges.door.answer(client, answer),
+            Later::Answer(client, answer) => self.edges.client_socket.answer(client, answer),
             Later::Forget(attempts) => self.forget.extend(attempts),
         }
     }
@@ -259,15 +259,15 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for Outbox {
     /// Writes the remaining records, whatever ends the daemon: they contain the numbers of tasks that were started.
     fn drop(&mut self) {
-        let reach = self.reach(&self.encoder);
-        self.edges.writer.append_last(std::mem::take(&mut self.bytes), reach);
+        let position = self.position(&self.encoder);
+        self.edges.writer.append_last(std::mem::take(&mut self.bytes), position);
     }
 }
 
-impl Out for Desk {
+impl Out for Outbox {
     fn send(&mut self, to: NodeId, message: PeerMessage) {
         if message.needs_disk() {
             self.later(Later::Send(to, message));
@@ -298,7 +298,7 @@ impl Out for Desk {
         }
     }
 
-    fn append(&mut self, record: &Record) {
+    fn append(&mut self, record: &JournalRecord) {
         match self.encoder.encode(record, &mut self.bytes) {
             Ok(()) => self.n_records += 1,
             Err(error) => self.failed = Some(error),

@@ -1,6 +1,6 @@
-//! Roll of all nodes that a node knows, without threads, clocks or sockets.
+//! Table of all nodes that a node knows, without threads, clocks or sockets.
 //!
-//! Each node keeps a record of its own address, cores, speed and standing, with its incarnation and a revision that
+//! Each node keeps a record of its own address, cores, speed and participation, with its incarnation and a revision that
 //! grows with each change. Of two records the one with the greater pair is newer, so that records can arrive in any
 //! order, twice, and through other nodes.
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use task_api::Presence;
 
-use crate::core::words::{Measurement, Member, NodeId, node_id};
+use crate::core::interface::{Measurement, Member, NodeId, node_id};
 
 /// Most nodes that are known.
 const N_NODES_MAX: usize = 8192;
@@ -18,9 +18,9 @@ const LEFT_KEPT_MS: u64 = 600_000;
 /// Time for which a silent node is still dialed, in ms.
 const SILENT_KEPT_MS: u64 = 86_400_000;
 
-/// Standing of a node, by its own account.
+/// Participation of a node, by its own account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Standing {
+pub enum Participation {
     /// Takes part.
     Here,
     /// Takes no tasks any more.
@@ -31,7 +31,7 @@ pub enum Standing {
 
 /// Record of a node, by its own account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct NodeRecord {
     /// Name of the node.
     pub name: String,
     /// Address at which it is dialed: `host:port`.
@@ -44,26 +44,26 @@ pub struct Record {
     pub n_cores: u32,
     /// Speed relative to an ordinary core, which has 1.
     pub speed: f64,
-    /// Standing of the node.
-    pub standing: Standing,
+    /// Participation of the node.
+    pub standing: Participation,
 }
 
 /// Records of all nodes that a node knows.
 #[derive(Debug)]
-pub struct Roll {
-    me: Record,
+pub struct MembershipTable {
+    me: NodeRecord,
     others: BTreeMap<NodeId, Seen>,
 }
 
 #[derive(Debug)]
 struct Seen {
-    record: Record,
+    record: NodeRecord,
     linked: bool,
     /// Time of the last news of the node, or the last change of its link, in ms.
     since_ms: u64,
 }
 
-impl Record {
+impl NodeRecord {
     /// Number that is made from the name.
     pub fn id(&self) -> NodeId {
         node_id(&self.name)
@@ -74,39 +74,39 @@ impl Record {
     }
 }
 
-impl Roll {
-    /// A roll with no other node.
-    pub fn new(me: Record) -> Self {
+impl MembershipTable {
+    /// A table with no other node.
+    pub fn new(me: NodeRecord) -> Self {
         Self { me, others: BTreeMap::new() }
     }
 
     /// This node's own record.
-    pub fn me(&self) -> &Record {
+    pub fn me(&self) -> &NodeRecord {
         &self.me
     }
 
     /// Changes this node's own record; returns whether it has really changed.
-    pub fn say(&mut self, standing: Standing, measurement: Measurement) -> bool {
+    pub fn set_own(&mut self, standing: Participation, measurement: Measurement) -> bool {
         let Measurement { n_cores, speed } = measurement;
-        let said = Record { standing, n_cores, speed, ..self.me.clone() };
-        let is_news = said != self.me;
-        self.me = said;
+        let new = NodeRecord { standing, n_cores, speed, ..self.me.clone() };
+        let is_news = new != self.me;
+        self.me = new;
         self.me.revision += u64::from(is_news);
         is_news
     }
 
     /// Notes a link to a node. Until the node's record arrives, it counts as one ordinary core.
     pub fn linked(&mut self, name: &str, address: &str, incarnation: u64, now_ms: u64) {
-        let record = Record {
+        let record = NodeRecord {
             name: name.to_owned(),
             address: address.to_owned(),
             incarnation,
             revision: 0,
             n_cores: 1,
             speed: 1.0,
-            standing: Standing::Here,
+            standing: Participation::Here,
         };
-        self.hear(record, now_ms);
+        self.merge(record, now_ms);
         if let Some(seen) = self.others.get_mut(&node_id(name)) {
             seen.linked = true;
             seen.since_ms = now_ms;
@@ -122,12 +122,12 @@ impl Roll {
     }
 
     /// Merges records from another node; returns those that were news, to be sent to all others.
-    pub fn hear_all(&mut self, records: Vec<Record>, now_ms: u64) -> Vec<Record> {
+    pub fn merge_all(&mut self, records: Vec<NodeRecord>, now_ms: u64) -> Vec<NodeRecord> {
         let news = records.into_iter().filter_map(|record| {
             let told = record.clone();
-            self.hear(record, now_ms).then_some(told)
+            self.merge(record, now_ms).then_some(told)
         });
-        let mut news: Vec<Record> = news.collect();
+        let mut news: Vec<NodeRecord> = news.collect();
         if news.iter().any(|record| record.id() == self.me.id()) {
             // Another node has a newer record of an earlier daemon with this name: this node's record now
             // supersedes it.
@@ -137,9 +137,9 @@ impl Roll {
         news
     }
 
-    fn hear(&mut self, record: Record, now_ms: u64) -> bool {
+    fn merge(&mut self, record: NodeRecord, now_ms: u64) -> bool {
         if record.id() == self.me.id() {
-            return self.hear_of_me(&record);
+            return self.merge_own(&record);
         }
         let is_full = N_NODES_MAX <= self.others.len();
         match self.others.get_mut(&record.id()) {
@@ -150,7 +150,7 @@ impl Roll {
             }
             Some(_) => false,
             // A node that left before it was known does not matter.
-            None if record.standing == Standing::Left => false,
+            None if record.standing == Participation::Left => false,
             None if is_full => false,
             None => {
                 self.others.insert(record.id(), Seen { record, linked: false, since_ms: now_ms });
@@ -162,7 +162,7 @@ impl Roll {
     /// Handles a record with this node's name. One with this address that is newer than any this daemon wrote is from
     /// an earlier daemon, and the clock has gone back since. One with another address is refused by links, and
     /// ignored here.
-    fn hear_of_me(&mut self, record: &Record) -> bool {
+    fn merge_own(&mut self, record: &NodeRecord) -> bool {
         let outbid = record.address == self.me.address
             && (self.me.age() < record.age()
                 || (self.me.age() == record.age() && *record != self.me));
@@ -174,27 +174,29 @@ impl Roll {
     }
 
     /// Records for a node that has just been linked: those of linked nodes, and of nodes that left.
-    pub fn vouched(&self) -> Vec<Record> {
-        let others =
-            self.others.values().filter(|it| it.linked || it.record.standing == Standing::Left);
+    pub fn records_for_new_link(&self) -> Vec<NodeRecord> {
+        let others = self
+            .others
+            .values()
+            .filter(|it| it.linked || it.record.standing == Participation::Left);
         std::iter::once(&self.me).chain(others.map(|seen| &seen.record)).cloned().collect()
     }
 
     /// Addresses of nodes that should be linked: those that did not leave.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
-        let here = self.others.values().filter(|seen| seen.record.standing != Standing::Left);
+        let here = self.others.values().filter(|seen| seen.record.standing != Participation::Left);
         here.map(|seen| seen.record.address.as_str())
     }
 
     /// Returns whether a node has reported that it left, and was not linked since.
     pub fn has_left(&self, node: NodeId) -> bool {
-        self.others.get(&node).is_some_and(|seen| seen.record.standing == Standing::Left)
+        self.others.get(&node).is_some_and(|seen| seen.record.standing == Participation::Left)
     }
 
     /// Returns whether the node at this address has reported that it left.
     pub fn has_left_from(&self, address: &str) -> bool {
         let mut there = self.others.values().filter(|seen| seen.record.address == address);
-        there.any(|seen| seen.record.standing == Standing::Left)
+        there.any(|seen| seen.record.standing == Participation::Left)
     }
 
     /// Forgets nodes that left or fell silent long ago; returns whether there was one.
@@ -202,8 +204,8 @@ impl Roll {
         let n_before = self.others.len();
         self.others.retain(|_, seen| {
             let kept_ms = match seen.record.standing {
-                Standing::Left => LEFT_KEPT_MS,
-                Standing::Here | Standing::Stopping => SILENT_KEPT_MS,
+                Participation::Left => LEFT_KEPT_MS,
+                Participation::Here | Participation::Stopping => SILENT_KEPT_MS,
             };
             seen.linked || now_ms.saturating_sub(seen.since_ms) < kept_ms
         });
@@ -219,10 +221,10 @@ impl Roll {
 impl Seen {
     fn member(&self, id: NodeId) -> Member {
         let presence = match (self.record.standing, self.linked) {
-            (Standing::Left, _) => Presence::Left,
+            (Participation::Left, _) => Presence::Left,
             (_, false) => Presence::Silent,
-            (Standing::Stopping, true) => Presence::Stopping,
-            (Standing::Here, true) => Presence::Up,
+            (Participation::Stopping, true) => Presence::Stopping,
+            (Participation::Here, true) => Presence::Up,
         };
         Member {
             id,

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use balancing_policies::Moment;
 
-use super::desk::Desk;
-use super::troubles::Troubles;
+use super::file_warnings::FileWarnings;
+use super::outbox::Outbox;
 use super::{DaemonError, Wake, now};
 use crate::book::Book;
-use crate::core::words::{Event, KeeperSays, Now};
+use crate::core::interface::{Event, KeeperEvent, Now};
 use crate::core::{Core, CoreOptions};
 use crate::journal::WriterNews;
 use crate::keeper::{Keeper, KeeperClientError};
@@ -23,43 +23,44 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// Longest sleep: there is always a timer.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 
-pub(super) struct Thinking {
+pub(super) struct CoreLoop {
     core: Core,
-    desk: Desk,
-    troubles: Troubles,
+    outbox: Outbox,
+    file_warnings: FileWarnings,
     state: PathBuf,
     keeper: Vec<OsString>,
     wakes: SyncSender<Wake>,
 }
 
-impl Thinking {
+impl CoreLoop {
     pub(super) fn new(
         state: PathBuf,
         keeper: Vec<OsString>,
         (core, book, now): (CoreOptions, Book, Now),
-        (mut desk, troubles): (Desk, Troubles),
+        (mut outbox, file_warnings): (Outbox, FileWarnings),
         wakes: &SyncSender<Wake>,
     ) -> Result<Self, DaemonError> {
-        let core = Core::new(core, now, book, &mut desk);
-        desk.use_keeper(connect(&state, &keeper, wakes, None)?);
-        let mut thinking = Self { core, desk, troubles, state, keeper, wakes: wakes.clone() };
-        thinking.look(now.moment);
-        Ok(thinking)
+        let core = Core::new(core, now, book, &mut outbox);
+        outbox.use_keeper(connect(&state, &keeper, wakes, None)?);
+        let mut core_loop =
+            Self { core, outbox, file_warnings, state, keeper, wakes: wakes.clone() };
+        core_loop.look(now.moment);
+        Ok(core_loop)
     }
 
-    /// Checks for new troubles to report to users.
+    /// Checks for new warnings to report to users.
     fn look(&mut self, now: Moment) {
-        if let Some(troubles) = self.troubles.look(now) {
-            self.core.set_troubles(troubles);
+        if let Some(file_warnings) = self.file_warnings.look(now) {
+            self.core.set_warnings(file_warnings);
         }
     }
 
     pub(super) fn run(mut self, incoming: &Receiver<Wake>) -> Result<(), DaemonError> {
-        while !self.desk.leaves {
+        while !self.outbox.leaves {
             self.turn(incoming)?;
         }
         let end = std::time::Instant::now() + FAREWELL;
-        while !self.desk.is_clear() && std::time::Instant::now() < end {
+        while !self.outbox.is_clear() && std::time::Instant::now() < end {
             self.turn(incoming)?;
         }
         Ok(())
@@ -78,41 +79,41 @@ impl Thinking {
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         let now = now();
-        while let Some(timer) = self.desk.due(now.moment) {
-            self.core.on(now, Event::Timer(timer), &mut self.desk);
+        while let Some(timer) = self.outbox.due(now.moment) {
+            self.core.on(now, Event::Timer(timer), &mut self.outbox);
         }
-        self.core.count_dropped(self.desk.n_dropped());
+        self.core.count_dropped(self.outbox.n_dropped());
         self.look(now.moment);
-        self.desk.hand_out(now.moment)?;
-        self.desk.compact(self.core.book_mut())
+        self.outbox.hand_out(now.moment)?;
+        self.outbox.compact(self.core.book_mut())
     }
 
     fn sleep(&self) -> Duration {
-        let Some(at) = self.desk.wakes_at() else { return SLEEP_MAX };
+        let Some(at) = self.outbox.wakes_at() else { return SLEEP_MAX };
         Duration::from_nanos(at.0.saturating_sub(now().moment.0)).min(SLEEP_MAX)
     }
 
     fn wake(&mut self, wake: Wake) -> Result<(), DaemonError> {
         match wake {
-            Wake::Event(event) => self.core.on(now(), event, &mut self.desk),
-            Wake::Journal(WriterNews::Durable { n_records, numbers_below }) => {
-                self.desk.durable(n_records, numbers_below);
+            Wake::Event(event) => self.core.on(now(), event, &mut self.outbox),
+            Wake::Journal(WriterNews::Durable { n_records, assigned_below }) => {
+                self.outbox.durable(n_records, assigned_below);
             }
             Wake::Journal(WriterNews::Failed(error)) => return Err(error.into()),
-            Wake::Stop { now: at_once } => self.core.leave(now(), at_once, &mut self.desk),
-            Wake::KeeperGone if self.desk.leaves => self.desk.forget_keeper(),
+            Wake::Stop { now: at_once } => self.core.leave(now(), at_once, &mut self.outbox),
+            Wake::KeeperGone if self.outbox.leaves => self.outbox.forget_keeper(),
             Wake::KeeperGone => {
                 // Earlier orders are for the old keeper.
-                self.desk.hand_out(now().moment)?;
-                self.desk.forget_keeper();
-                self.core.on(now(), Event::KeeperAway, &mut self.desk);
+                self.outbox.hand_out(now().moment)?;
+                self.outbox.forget_keeper();
+                self.core.on(now(), Event::KeeperAway, &mut self.outbox);
                 replace(&self.state, &self.keeper, &self.wakes)?;
             }
             // The new keeper ends by itself when it gets no orders.
-            Wake::KeeperReplaced(_) if self.desk.leaves => {}
+            Wake::KeeperReplaced(_) if self.outbox.leaves => {}
             Wake::KeeperReplaced(keeper) => {
-                self.desk.use_keeper(keeper?);
-                self.core.on(now(), Event::Keeper(KeeperSays::Gone), &mut self.desk);
+                self.outbox.use_keeper(keeper?);
+                self.core.on(now(), Event::Keeper(KeeperEvent::Gone), &mut self.outbox);
             }
             Wake::NameTaken(sentence) => return Err(DaemonError::NameTaken { sentence }),
         }
@@ -156,7 +157,7 @@ fn connect(
             waits.recv().unwrap_or(());
         }
         let wake = match said {
-            KeeperSays::Gone => Wake::KeeperGone,
+            KeeperEvent::Gone => Wake::KeeperGone,
             said => Wake::Event(Event::Keeper(said)),
         };
         wakes.send(wake).unwrap_or(());

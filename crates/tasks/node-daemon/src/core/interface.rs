@@ -14,11 +14,11 @@ use task_api::{Answer, Presence, Request};
 
 pub use balancing_policies::{Moment, NodeId};
 
-use crate::book::Record;
+use crate::book::JournalRecord;
 
-pub use attempt::{Attempt, AttemptEnd, Ended, Job, Killed, Running, Surroundings, TaskKey, Work};
+pub use attempt::{Attempt, AttemptEnd, Ended, ExecContext, Job, Killed, Running, TaskKey, Work};
 pub use peer::{
-    FRAME_BYTES_MAX, OfferedTask, PEER_VERSION, PeerError, PeerMessage, Share, SharedEnd,
+    FRAME_BYTES_MAX, InstanceId, OfferedTask, PEER_VERSION, PeerError, PeerMessage, SharedEnd,
     SharedWork,
 };
 
@@ -94,9 +94,9 @@ pub enum Event {
         message: PeerMessage,
     },
     /// The keeper sends a message.
-    Keeper(KeeperSays),
+    Keeper(KeeperEvent),
     /// The keeper has died, and its processes may still be there: nothing is started until it is
-    /// [`KeeperSays::Gone`] and another keeper has taken its place.
+    /// [`KeeperEvent::Gone`] and another keeper has taken its place.
     KeeperAway,
     /// All other known nodes, sorted by number, after anything about one of them has changed.
     Members(Vec<Member>),
@@ -108,7 +108,7 @@ pub enum Event {
 
 /// Message of the keeper of processes. It repeats ended attempts until it is told to forget them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeeperSays {
+pub enum KeeperEvent {
     /// First message of each connection: the running attempts, and those that ended meanwhile.
     Inventory {
         /// Running attempts.
@@ -119,7 +119,7 @@ pub enum KeeperSays {
     /// Attempts ended.
     Ended(Vec<Ended>),
     /// The keeper and all processes that it had started are gone: its successor begins with a
-    /// [`KeeperSays::Inventory`].
+    /// [`KeeperEvent::Inventory`].
     Gone,
 }
 
@@ -171,7 +171,7 @@ pub trait Out {
     /// Announces this node's presence to the others.
     fn presence(&mut self, presence: Presence);
     /// Appends a record to the journal; the book has it already.
-    fn append(&mut self, record: &Record);
+    fn append(&mut self, record: &JournalRecord);
     /// Ends the daemon when everything that was appended and sent before is on its way.
     fn leave(&mut self);
 }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use task_api::{Answer, NodeStatus, Outcome, Output, Request};
 
-use super::{NodeId, Surroundings};
+use super::{ExecContext, NodeId};
 
 /// Version of these messages; nodes of another version are refused when they connect.
 pub const PEER_VERSION: u16 = 1;
@@ -15,7 +15,7 @@ pub const FRAME_BYTES_MAX: usize = 1 << 20;
 
 /// Task of the sending or the receiving node, and its instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Share {
+pub struct InstanceId {
     /// Number of the task at its home.
     pub number: u64,
     /// Instance of the task.
@@ -29,7 +29,7 @@ pub struct SharedWork {
     pub title: Option<String>,
     /// Program and arguments, with zero bytes between them.
     pub words: String,
-    /// Position of its surroundings in the offer.
+    /// Position of its execution context in the offer.
     pub around_idx: u32,
 }
 
@@ -37,7 +37,7 @@ pub struct SharedWork {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedTask {
     /// The task.
-    pub share: Share,
+    pub share: InstanceId,
     /// Position of its work in the offer.
     pub work_idx: u32,
     /// Index in its array, where it belongs to one.
@@ -48,7 +48,7 @@ pub struct OfferedTask {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedEnd {
     /// The task.
-    pub share: Share,
+    pub share: InstanceId,
     /// Outcome.
     pub outcome: Outcome,
     /// Time of the start, in ms since 1970 by the clock of the node that ran it.
@@ -70,8 +70,8 @@ pub enum PeerMessage {
         offer: u64,
         /// Incarnation of the only daemon that the offer is for.
         incarnation: u64,
-        /// Surroundings of the works.
-        arounds: Vec<Surroundings>,
+        /// Execution contexts of the works.
+        arounds: Vec<ExecContext>,
         /// Works of the tasks.
         works: Vec<SharedWork>,
         /// The tasks.
@@ -95,19 +95,19 @@ pub enum PeerMessage {
         /// True if these are all tasks of the home that the sender holds.
         whole: bool,
         /// Tasks that the sender holds.
-        shares: Vec<Share>,
+        shares: Vec<InstanceId>,
     },
     /// From the home: allows the node to keep the tasks of a request, except for `gone`.
     Renewed {
         /// Number of the request.
         number: u64,
         /// Tasks that are not the node's any more.
-        gone: Vec<Share>,
+        gone: Vec<InstanceId>,
     },
     /// To the home: gives tasks back.
     Returned {
         /// The tasks.
-        shares: Vec<Share>,
+        shares: Vec<InstanceId>,
         /// Node to which they should go instead.
         wish: Option<NodeId>,
         /// Reason.
@@ -116,12 +116,12 @@ pub enum PeerMessage {
     /// To the home: tasks were started, at these times of the sender's clock. For users only.
     Started {
         /// The tasks, with the times in ms since 1970.
-        shares: Vec<(Share, u64)>,
+        shares: Vec<(InstanceId, u64)>,
     },
     /// From the home: end these tasks.
     Cancel {
         /// The tasks.
-        shares: Vec<Share>,
+        shares: Vec<InstanceId>,
     },
     /// To the home: tasks ended. Repeated until it is acknowledged.
     Ended {
@@ -131,7 +131,7 @@ pub enum PeerMessage {
     /// From the home: the ends of these tasks are on disk there, or do not matter.
     Acknowledged {
         /// The tasks.
-        shares: Vec<Share>,
+        shares: Vec<InstanceId>,
     },
     /// Asks a question for a client of the sender.
     Ask {

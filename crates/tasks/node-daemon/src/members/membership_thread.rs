@@ -1,4 +1,4 @@
-//! Members thread, which tends the roll: takes news of links and gossip, dials, and sends records.
+//! Members thread, which maintains the table of nodes: takes news of links and gossip, dials, and sends records.
 
 use std::{
     collections::BTreeSet,
@@ -12,11 +12,11 @@ use std::{
 use task_api::Presence;
 
 use super::{
-    ClusterEvent, ClusterOptions, GOSSIP, OnEvent, Record, Roll, Shared, Standing, Wish,
-    meeting::Meeting,
+    Announced, ClusterEvent, ClusterOptions, GOSSIP, MembershipTable, NodeRecord, OnEvent,
+    Participation, Shared, meeting::Meeting,
 };
 use crate::{
-    core::words::{Member, NodeId},
+    core::interface::{Member, NodeId},
     links::{Hello, LinkError, LinkEvent, Links, Refusal},
 };
 
@@ -31,11 +31,11 @@ const N_RECORDS_AT_ONCE: usize = 1024;
 
 /// Message to the thread.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum MembershipEvent {
     Link(LinkEvent),
     Gossip {
         from: NodeId,
-        records: Vec<Record>,
+        records: Vec<NodeRecord>,
     },
     /// The values that this node announces may have changed.
     Look,
@@ -43,8 +43,8 @@ pub(super) enum Heard {
     End(SyncSender<()>),
 }
 
-pub(super) struct Tending {
-    roll: Roll,
+pub(super) struct MembershipThread {
+    table: MembershipTable,
     links: Arc<Links>,
     shared: Arc<Shared>,
     on_event: OnEvent,
@@ -61,7 +61,7 @@ pub(super) struct Tending {
     refused: Option<(Instant, String)>,
 }
 
-impl Tending {
+impl MembershipThread {
     pub(super) fn new(
         me: Hello,
         options: ClusterOptions,
@@ -71,17 +71,17 @@ impl Tending {
     ) -> Self {
         let now = Instant::now();
         let meeting = options.meeting.map(|folder| Meeting::new(folder, &me.name, &me.address));
-        let me = Record {
+        let me = NodeRecord {
             name: me.name,
             address: me.address,
             incarnation: me.incarnation,
             revision: 1,
             n_cores: options.measurement.n_cores,
             speed: options.measurement.speed,
-            standing: Standing::Here,
+            standing: Participation::Here,
         };
         Self {
-            roll: Roll::new(me),
+            table: MembershipTable::new(me),
             links,
             shared,
             on_event,
@@ -98,18 +98,18 @@ impl Tending {
         }
     }
 
-    pub(super) fn run(mut self, hearing: &Receiver<Heard>) {
+    pub(super) fn run(mut self, incoming: &Receiver<MembershipEvent>) {
         self.look();
         loop {
-            match hearing.recv_timeout(LOOKS_EVERY.saturating_sub(self.looked.elapsed())) {
-                Ok(Heard::Link(event)) => self.on_link(event),
-                Ok(Heard::Gossip { from, records }) => {
-                    let news = self.roll.hear_all(records, self.now_ms());
+            match incoming.recv_timeout(LOOKS_EVERY.saturating_sub(self.looked.elapsed())) {
+                Ok(MembershipEvent::Link(event)) => self.on_link(event),
+                Ok(MembershipEvent::Gossip { from, records }) => {
+                    let news = self.table.merge_all(records, self.now_ms());
                     self.tell_nodes(&news, Some(from));
                 }
-                Ok(Heard::Look) => self.say_wish(),
-                Ok(Heard::End(done)) => {
-                    self.say_wish();
+                Ok(MembershipEvent::Look) => self.announce(),
+                Ok(MembershipEvent::End(done)) => {
+                    self.announce();
                     // The receiver may have stopped waiting.
                     done.send(()).ok();
                     return;
@@ -133,16 +133,16 @@ impl Tending {
         match event {
             LinkEvent::Up(hello) => {
                 let now_ms = self.now_ms();
-                self.roll.linked(&hello.name, &hello.address, hello.incarnation, now_ms);
+                self.table.linked(&hello.name, &hello.address, hello.incarnation, now_ms);
                 self.linked.insert(hello.id());
                 self.refused = None;
-                self.tell_node(hello.id(), &self.roll.vouched());
+                self.tell_node(hello.id(), &self.table.records_for_new_link());
             }
             LinkEvent::Down { name, error } => {
-                self.roll.unlinked(&name, self.now_ms());
-                let id = crate::core::words::node_id(&name);
+                self.table.unlinked(&name, self.now_ms());
+                let id = crate::core::interface::node_id(&name);
                 self.linked.remove(&id);
-                if !self.roll.has_left(id) {
+                if !self.table.has_left(id) {
                     (self.on_event)(ClusterEvent::Warning(error.to_string()));
                 }
             }
@@ -166,13 +166,13 @@ impl Tending {
         else {
             return false;
         };
-        self.roll.has_left_from(peer) || met.is_some_and(|node| self.roll.has_left(node))
+        self.table.has_left_from(peer) || met.is_some_and(|node| self.table.has_left(node))
     }
 
     /// Notes that this node's name was refused, if this daemon is the later one of the two: it has to give way.
     fn note_refusal(&mut self, error: &LinkError) {
         if let LinkError::Refused { refusal: Refusal::NameTaken { since, .. }, .. } = error
-            && *since < self.roll.me().incarnation
+            && *since < self.table.me().incarnation
             && self.refused.is_none()
         {
             self.refused = Some((Instant::now(), error.to_string()));
@@ -181,8 +181,8 @@ impl Tending {
 
     fn look(&mut self) {
         self.looked = Instant::now();
-        self.say_wish();
-        self.roll.forget(self.now_ms());
+        self.announce();
+        self.table.forget(self.now_ms());
         if let Some((_, sentence)) = self.refused.take_if(|(at, _)| TAKEN_AFTER <= at.elapsed()) {
             (self.on_event)(ClusterEvent::NameTaken(sentence));
         }
@@ -195,26 +195,26 @@ impl Tending {
             self.repeated = Instant::now();
             self.n_repeats += 1;
             if let Some(&next) = self.linked.iter().nth(self.n_repeats % self.linked.len()) {
-                self.tell_node(next, &self.roll.vouched());
+                self.tell_node(next, &self.table.records_for_new_link());
             }
         }
     }
 
-    fn say_wish(&mut self) {
-        let Wish { presence, measurement } = *self.shared.wish();
+    fn announce(&mut self) {
+        let Announced { presence, measurement } = *self.shared.announced();
         let standing = match presence {
-            Presence::Up | Presence::Silent => Standing::Here,
-            Presence::Stopping => Standing::Stopping,
-            Presence::Left => Standing::Left,
+            Presence::Up | Presence::Silent => Participation::Here,
+            Presence::Stopping => Participation::Stopping,
+            Presence::Left => Participation::Left,
         };
-        if self.roll.say(standing, measurement) {
-            self.tell_nodes(&[self.roll.me().clone()], None);
+        if self.table.set_own(standing, measurement) {
+            self.tell_nodes(&[self.table.me().clone()], None);
         }
     }
 
     /// Dials all nodes that should be linked, and stops dialing all others.
     fn dial(&mut self) {
-        let here = self.roll.addresses().chain(self.peers.iter().map(String::as_str));
+        let here = self.table.addresses().chain(self.peers.iter().map(String::as_str));
         let wanted: BTreeSet<String> = here.map(str::to_owned).collect();
         wanted.difference(&self.dialed).for_each(|address| self.links.dial(address));
         self.dialed.difference(&wanted).for_each(|address| self.links.forget(address));
@@ -222,19 +222,19 @@ impl Tending {
     }
 
     fn tell_core(&mut self) {
-        let members = self.roll.members();
+        let members = self.table.members();
         if members != self.told {
             self.told.clone_from(&members);
             (self.on_event)(ClusterEvent::Members(members));
         }
     }
 
-    fn tell_nodes(&self, records: &[Record], except: Option<NodeId>) {
+    fn tell_nodes(&self, records: &[NodeRecord], except: Option<NodeId>) {
         let others = self.linked.iter().filter(|&&id| Some(id) != except);
         others.for_each(|&id| self.tell_node(id, records));
     }
 
-    fn tell_node(&self, to: NodeId, records: &[Record]) {
+    fn tell_node(&self, to: NodeId, records: &[NodeRecord]) {
         for records in records.chunks(N_RECORDS_AT_ONCE) {
             let gossip = postcard::to_stdvec(records).unwrap_or_default();
             // A lost message is repeated later.

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use task_api::OUTPUT_BYTES_MAX;
 
-use crate::core::words::{Attempt, Ended, Job, Killed, Moment, Running};
+use crate::core::interface::{Attempt, Ended, Job, Killed, Moment, Running};
 
 /// Version, raised with every change of the messages; a daemon refuses a keeper of another one.
 pub(super) const VERSION: u32 = 2;
@@ -66,7 +66,7 @@ pub(super) enum Report {
 /// Reasons why bytes are no message, or a message cannot be sent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum WordsError {
+pub enum ProtocolError {
     /// The length exceeds the bound.
     #[error("a message of {0} bytes between daemon and keeper is too long; shorten the command")]
     TooLong(usize),
@@ -109,11 +109,11 @@ impl Start {
 ///
 /// # Errors
 /// When it is too long; then nothing was appended.
-pub(super) fn encode<M: Serialize>(message: &M, bytes: &mut Vec<u8>) -> Result<(), WordsError> {
-    let fields = postcard::to_stdvec(message).map_err(WordsError::Damaged)?;
+pub(super) fn encode<M: Serialize>(message: &M, bytes: &mut Vec<u8>) -> Result<(), ProtocolError> {
+    let fields = postcard::to_stdvec(message).map_err(ProtocolError::Damaged)?;
     let n_bytes = u32::try_from(fields.len()).unwrap_or(u32::MAX);
     if MESSAGE_BYTES_MAX < fields.len() {
-        return Err(WordsError::TooLong(fields.len()));
+        return Err(ProtocolError::TooLong(fields.len()));
     }
     bytes.extend_from_slice(&n_bytes.to_le_bytes());
     bytes.extend_from_slice(&fields);
@@ -124,14 +124,16 @@ pub(super) fn encode<M: Serialize>(message: &M, bytes: &mut Vec<u8>) -> Result<(
 ///
 /// # Errors
 /// When the length exceeds the bound, or the fields cannot be decoded: the connection is of no more use.
-pub(super) fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<Option<(M, usize)>, WordsError> {
+pub(super) fn decode<M: DeserializeOwned>(
+    bytes: &[u8],
+) -> Result<Option<(M, usize)>, ProtocolError> {
     let Some((length, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
     let n_bytes = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
     if MESSAGE_BYTES_MAX < n_bytes {
-        return Err(WordsError::TooLong(n_bytes));
+        return Err(ProtocolError::TooLong(n_bytes));
     }
     let Some(fields) = rest.get(..n_bytes) else { return Ok(None) };
-    let message = postcard::from_bytes(fields).map_err(WordsError::Damaged)?;
+    let message = postcard::from_bytes(fields).map_err(ProtocolError::Damaged)?;
     Ok(Some((message, 4 + n_bytes)))
 }
 
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_length_beyond_the_bound_is_refused_at_once() {
-        assert!(matches!(decode::<Order>(&[255; 4]), Err(WordsError::TooLong(_))));
-        assert!(matches!(decode::<Order>(&[1, 0, 0, 0, 99]), Err(WordsError::Damaged(_))));
+        assert!(matches!(decode::<Order>(&[255; 4]), Err(ProtocolError::TooLong(_))));
+        assert!(matches!(decode::<Order>(&[1, 0, 0, 0, 99]), Err(ProtocolError::Damaged(_))));
     }
 }

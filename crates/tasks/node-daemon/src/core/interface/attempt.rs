@@ -27,7 +27,7 @@ pub struct Attempt {
 
 /// Environment that commands of one user mostly share; stored once for all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Surroundings {
+pub struct ExecContext {
     /// Working folder of the command.
     pub folder: String,
     /// Environment variables of the command.
@@ -45,7 +45,7 @@ pub struct Work {
     /// their texts.
     words: Box<str>,
     /// Folder, variables and bounds.
-    pub around: Arc<Surroundings>,
+    pub around: Arc<ExecContext>,
 }
 
 /// Attempt that is to be started.
@@ -119,16 +119,16 @@ pub enum Killed {
 }
 
 impl Work {
-    /// Work of a submission; `around` is its surroundings, shared with equal ones.
+    /// Work of a submission; `around` is its execution context, shared with equal ones.
     #[must_use]
-    pub fn new(submission: &Submission, around: Arc<Surroundings>) -> Self {
+    pub fn new(submission: &Submission, around: Arc<ExecContext>) -> Self {
         let title = submission.name.as_deref().map(Box::from);
         Self { title, words: submission.command.join("\0").into(), around }
     }
 
     /// Work whose command has the form of [`Self::words`].
     #[must_use]
-    pub fn from_words(title: Option<Box<str>>, words: Box<str>, around: Arc<Surroundings>) -> Self {
+    pub fn from_words(title: Option<Box<str>>, words: Box<str>, around: Arc<ExecContext>) -> Self {
         Self { title, words, around }
     }
 
@@ -151,8 +151,8 @@ impl Work {
     }
 }
 
-impl Surroundings {
-    /// Surroundings of a submission.
+impl ExecContext {
+    /// Execution context of a submission.
     #[must_use]
     pub fn of(submission: &Submission) -> Self {
         Self {
