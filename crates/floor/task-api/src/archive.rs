@@ -74,13 +74,13 @@ impl Retention {
             self;
         let tasks = (0 < *n_brief).then(|| {
             format!(
-                "of {n_brief} ended tasks it keeps only how they ended (`node start --keep-tasks`, now {})",
+                "{n_brief} ended tasks are kept as outcomes only (`node start --keep-tasks`, now {})",
                 self.n_tasks_max
             )
         });
         let outputs = (0 < *n_outputs).then(|| {
             format!(
-                "it has dropped what {n_outputs} tasks wrote, {n_bytes} bytes (`node start --keep-output`, now {}; \
+                "the output of {n_outputs} tasks, {n_bytes} bytes, was dropped (`node start --keep-output`, now {}; \
                  `submit --output DIR` keeps all)",
                 self.output_bytes_max
             )
@@ -100,8 +100,11 @@ mod tests {
         assert_eq!(kept.sentence("alpha"), None);
         let kept = Retention { n_brief: 7, n_outputs_dropped: 2, output_bytes_dropped: 30, ..kept };
         let said = kept.sentence("alpha").unwrap();
-        assert!(said.starts_with("`alpha`: of 7 ended tasks it keeps only how"), "{said}");
-        assert!(said.contains("--keep-tasks`, now 5") && said.contains("2 tasks wrote, 30 bytes"));
+        assert!(said.starts_with("`alpha`: 7 ended tasks are kept as outcomes only"), "{said}");
+        assert!(
+            said.contains("--keep-tasks`, now 5")
+                && said.contains("the output of 2 tasks, 30 bytes")
+        );
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub struct TaskRange {
 pub enum NameError {
     /// No number follows the node's name.
     #[error(
-        "`{text}` names no task: write `NODE.NUMBER` or `NODE.FIRST-LAST`, as `submit` printed it"
+        "`{text}` is not a task name; write `NODE.NUMBER` or `NODE.FIRST-LAST`, as `submit` printed it"
     )]
     Shape {
         /// The text as written.

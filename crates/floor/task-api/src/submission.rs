@@ -68,7 +68,7 @@ pub enum SubmissionError {
     NoCommand,
     /// A text cannot be passed to a program.
     #[error(
-        "`{text}` holds a zero byte or, as a variable's name, `=`: no program can be given that"
+        "`{text}` contains a zero byte, or is a variable name with `=`; neither can be passed to a program"
     )]
     Text {
         /// The text.
@@ -82,7 +82,7 @@ pub enum SubmissionError {
     },
     /// The indices run backwards or are too many.
     #[error(
-        "the array `{first}-{last}` is none: use 1 to {N_ARRAY_TASKS_MAX} indices, the smaller first"
+        "the array `{first}-{last}` is not valid; use 1 to {N_ARRAY_TASKS_MAX} indices, the smaller first"
     )]
     Array {
         /// The first index.
@@ -199,10 +199,13 @@ mod tests {
         check(|_| {}, "");
         check(|it| it.command.clear(), "the `command` is empty");
         check(|it| it.command[0].clear(), "the `command` is empty");
-        check(|it| it.command.push("a\0b".to_owned()), "`a\0b` holds a zero byte");
-        check(|it| it.environment.push(("A=".to_owned(), String::new())), "`A=` holds");
+        check(|it| it.command.push("a\0b".to_owned()), "`a\0b` contains a zero byte");
+        check(|it| it.environment.push(("A=".to_owned(), String::new())), "`A=` contains");
         check(|it| it.folder = "here".to_owned(), "the folder `here` is not absolute");
-        check(|it| it.array = Some(ArrayRange { first: 2, last: 1 }), "the array `2-1` is none");
+        check(
+            |it| it.array = Some(ArrayRange { first: 2, last: 1 }),
+            "the array `2-1` is not valid",
+        );
         check(|it| it.array = Some(ArrayRange { first: 0, last: u64::MAX }), "the array `0-");
         check(|it| it.array = Some(ArrayRange { first: 0, last: 9_999_999 }), "");
         check(|it| it.command.push("x".repeat(300_000)), "the command with its environment has");

@@ -14,7 +14,7 @@ pub(crate) static SPEC: RuleSpec = RuleSpec {
     name: "adaptive",
     form: "adaptive[:MIN:MAX]",
     example: "adaptive:0.5:30",
-    sentence: "a change is told within MIN seconds, an unchanged state ever more rarely, after MAX at last",
+    sentence: "announces a change within MIN seconds, an unchanged state less and less often, at least every MAX seconds",
     is_of_source: false,
     parameters: Parameters::Periods { default: "0.5:30" },
     initiative: Initiative::Sender(|[min_ms, max_ms]| {

@@ -98,10 +98,10 @@ pub enum Message {
 #[non_exhaustive]
 pub enum MessageError {
     /// The message is from another version, or damaged.
-    #[error("`{0}` is no kind of balancing message; use one version of sintonia on all nodes")]
+    #[error("unknown kind `{0}` of balancing message; run one version of Sintonia on all nodes")]
     Kind(u8),
     /// The message is cut off, or longer than it should be.
-    #[error("a balancing message of {0} bytes has another length than its kind needs")]
+    #[error("a balancing message of {0} bytes has the wrong length for its kind")]
     Length(usize),
     /// There is no such state.
     #[error("`{0}` is no state of a node")]

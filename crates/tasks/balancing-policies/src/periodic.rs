@@ -14,7 +14,7 @@ pub(crate) static SPEC: RuleSpec = RuleSpec {
     name: "periodic",
     form: "periodic:T",
     example: "periodic:1",
-    sentence: "every T seconds a node tells what it is; long periods mean old news",
+    sentence: "announces the state every T seconds; long periods mean outdated information",
     is_of_source: true,
     parameters: Parameters::Period,
     initiative: Initiative::Sender(|[period_ms, _]| {

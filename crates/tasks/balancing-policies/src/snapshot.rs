@@ -89,15 +89,15 @@ impl std::fmt::Display for OperationOutcome {
         match self {
             Self::Moved { n_tasks: 1 } => to.write_str("1 task moved"),
             Self::Moved { n_tasks } => write!(to, "{n_tasks} tasks moved"),
-            Self::NobodyKnown => to.write_str("no node is known that would take tasks"),
+            Self::NobodyKnown => to.write_str("no known node accepts tasks"),
             Self::AllRejected { n_asked } => {
                 write!(to, "all {n_asked} nodes that were asked are busy")
             }
             Self::NoAnswer { n_asked } => {
                 write!(to, "of {n_asked} nodes that were asked, some did not answer in time")
             }
-            Self::NothingLeft => to.write_str("the tasks had begun here before an answer came"),
-            Self::NothingThere => to.write_str("the node that had offered tasks has none any more"),
+            Self::NothingLeft => to.write_str("the tasks started here before an answer arrived"),
+            Self::NothingThere => to.write_str("the node that offered tasks has none left"),
         }
     }
 }

@@ -105,7 +105,7 @@ pub fn explanation() -> (u64, Explanation) {
         n_dropped_steps: 0,
         because: vec![
             "it waits for a core: 12344 tasks of `alpha` are before it".to_owned(),
-            "no node is known that would take tasks".to_owned(),
+            "no known node accepts tasks".to_owned(),
         ],
         home: nodes[0].clone(),
     };

@@ -62,8 +62,8 @@ fn what_is_no_message_is_named() {
     let said = |bytes: &[u8]| Message::decode(bytes).unwrap_err().to_string();
     assert_eq!(
         said(&[99]),
-        "`99` is no kind of balancing message; use one version of sintonia on all nodes"
+        "unknown kind `99` of balancing message; run one version of Sintonia on all nodes"
     );
     assert_eq!(said(&[0, 3, 0]), "`3` is no state of a node");
-    assert_eq!(said(&[]), "a balancing message of 0 bytes has another length than its kind needs");
+    assert_eq!(said(&[]), "a balancing message of 0 bytes has the wrong length for its kind");
 }

@@ -34,7 +34,7 @@ pub struct Slowdown {
 #[non_exhaustive]
 pub enum MachineError {
     /// There is no worker.
-    #[error("there has to be a worker")]
+    #[error("at least one worker is needed")]
     NoWorkers,
     /// A slowdown names a worker that does not exist.
     #[error("worker `{worker}` cannot slow down: workers are 0 to {}", .n_workers - 1)]

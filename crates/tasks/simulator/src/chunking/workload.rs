@@ -47,7 +47,7 @@ pub enum WorkloadError {
         n_tasks: u64,
     },
     /// The sum of the times is not finite.
-    #[error("all tasks together take longer than can be written; write shorter times")]
+    #[error("the sum of all task times is not finite; use shorter times")]
     Endless,
 }
 
@@ -218,7 +218,7 @@ mod tests {
         refused("0\n0\n", "there is no task that takes any time");
         refused(
             &"1.7e308\n".repeat(2000),
-            "all tasks together take longer than can be written; write shorter times",
+            "the sum of all task times is not finite; use shorter times",
         );
     }
 }

@@ -182,7 +182,7 @@ fn what_cannot_be_is_said_with_a_remedy() {
     check(&["cancel", "--name", "x"], 109, "there is no task called `x`");
     check(&["cancel"], 2, "<TASK>");
     check(&["explain", "alpha.7"], 109, "`alpha.7`");
-    check(&["explain", "alpha"], 2, "`alpha` names no task: write `NODE.NUMBER`");
+    check(&["explain", "alpha"], 2, "`alpha` is not a task name; write `NODE.NUMBER`");
     check(&["submit"], 2, "<COMMAND>");
     check(&["submit", "--array", "5-2", "--", "true"], 2, "the array `5-2` is none");
     check(
