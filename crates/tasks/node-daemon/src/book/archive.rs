@@ -110,7 +110,8 @@ impl OutcomeArchive {
         let is_all = first <= 1 && last == u64::MAX;
         let mut counts = if is_all { self.counts.clone() } else { BTreeMap::new() };
         for run in self.runs(first, last) {
-            *counts.entry(run.brief).or_default() += run.n_tasks();
+            let count = counts.entry(run.brief).or_default();
+            *count = count.saturating_add(run.n_tasks());
         }
         let mut runs = self.runs(first, last).rev().take(n_runs_max).collect::<Vec<_>>();
         runs.reverse();
@@ -123,7 +124,7 @@ impl OutcomeArchive {
             n_tasks,
         };
         task_api::OutcomeSummary {
-            n_tasks: counts.values().sum(),
+            n_tasks: sum(counts.values().copied()),
             outcomes: counts.into_iter().map(count).collect(),
             runs: runs.into_iter().map(run).collect(),
         }
@@ -132,10 +133,7 @@ impl OutcomeArchive {
     /// Number of tasks in the summary.
     #[must_use]
     pub fn n_tasks(&self) -> u64 {
-        self.runs(0, u64::MAX)
-            .map(ArchivedRange::n_tasks)
-            .chain(self.counts.values().copied())
-            .sum()
+        sum(self.runs(0, u64::MAX).map(ArchivedRange::n_tasks).chain(self.counts.values().copied()))
     }
 
     /// Number of tasks whose output was dropped, and its bytes.
@@ -192,6 +190,11 @@ impl OutcomeArchive {
         let counts = JournalRecord::PastCounts { counts, n_outputs, n_bytes };
         runs.chain((!is_plain).then_some(counts)).collect()
     }
+}
+
+/// Sum of numbers from a journal, which may be damaged: at most `u64::MAX`.
+fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]

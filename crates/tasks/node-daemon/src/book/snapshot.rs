@@ -146,8 +146,10 @@ impl Run {
     /// Adds the task to the run, if it is the next one of the same submission.
     fn takes(&mut self, number: u64, task: &Task) -> bool {
         let same_work = self.work.as_ref().is_some_and(|work| Arc::ptr_eq(work, task.work()));
-        let index = self.array_first.map(|index| index + self.n_tasks);
-        let fits = same_work && number == self.first + self.n_tasks && task.array_index() == index;
+        let index = self.array_first.map(|index| index.saturating_add(self.n_tasks));
+        let fits = same_work
+            && number.checked_sub(self.first) == Some(self.n_tasks)
+            && task.array_index() == index;
         self.n_tasks += u64::from(fits);
         fits
     }
@@ -166,7 +168,8 @@ impl Run {
             },
             array_first: self.array_first,
         };
-        let tasks = || book.tasks.range(self.first..self.first + self.n_tasks);
+        let n_tasks = usize::try_from(self.n_tasks).unwrap_or(usize::MAX);
+        let tasks = || book.tasks.range(self.first..).take(n_tasks);
         // There may be as many ended arrays as ended tasks, and surroundings are long.
         let between = if tasks().all(|(_, task)| task.is_over()) {
             JournalRecord::Next { number: self.first }
