@@ -9,7 +9,7 @@ use crate::arguments::ReportOptions;
 use crate::terminal::Terminal;
 use analyzer::{Measured, RunFacts, assemble, recover, summarize};
 use incomplete::IncompleteReason;
-use report::terminal::{Style, OutputPaths};
+use report::terminal::{OutputPaths, Style};
 use run_record::{RecordError, RunRecord, RunState, Summary, completeness};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

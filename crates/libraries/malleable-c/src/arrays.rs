@@ -6,7 +6,7 @@
 //!  - An array that no resize replaced belongs to the program again, at the same address unless it is still being sent.
 
 use crate::memory::Array;
-use malleable::places::{Allocate, SharedBuffer, Memory, ReplicatedBytes, Slot};
+use malleable::places::{Allocate, Memory, ReplicatedBytes, SharedBuffer, Slot};
 use std::sync::Arc;
 
 /// Address of the program's pointer to an array, and the size of its elements.

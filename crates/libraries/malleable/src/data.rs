@@ -24,7 +24,7 @@ use slot::{Own, Shared, Single};
 use std::sync::Arc;
 
 pub use cut::Cut;
-pub use slot::{Allocate, SharedBuffer, Memory, ReplicatedBytes, Slot, StableBytes};
+pub use slot::{Allocate, Memory, ReplicatedBytes, SharedBuffer, Slot, StableBytes};
 
 /// State of a program; every rank holds a part of it.
 pub trait State {

@@ -78,7 +78,7 @@ mod tags;
 
 /// For bindings to other languages: objects of a state whose memory is not Rust's.
 pub mod places {
-    pub use crate::data::{Allocate, SharedBuffer, Memory, ReplicatedBytes, Slot, StableBytes};
+    pub use crate::data::{Allocate, Memory, ReplicatedBytes, SharedBuffer, Slot, StableBytes};
 }
 
 /// Parsers of files and messages that a fault or another version may have made, for tests with arbitrary bytes.

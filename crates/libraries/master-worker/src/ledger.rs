@@ -25,9 +25,9 @@ mod speed;
 mod worker_state;
 
 use crate::options::Prefetch;
-use alarms::{Alarm, Alarms};
+use alarms::{Alarm, Alarms, LOOK_AGAIN_S};
 use chunking::{Policy, Request, Work};
-use pool::Pool;
+use pool::{Pool, whole};
 use speed::WorkerSpeed;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -396,16 +396,6 @@ impl Ledger {
     fn state(&self, worker: u32) -> Option<&WorkerState> {
         self.states.get(worker as usize)
     }
-}
-
-/// Time until the second check of a late worker, which then counts as missing, in seconds.
-const LOOK_AGAIN_S: f64 = 0.5;
-
-/// Rounds down to whole tasks, at least one.
-#[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
-#[expect(clippy::cast_sign_loss, reason = "a conversion of floats saturates")]
-fn whole(n_tasks: f64) -> u64 {
-    n_tasks.max(1.0) as u64
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! The run's number is part of the proof, so a collector of another run is a stranger as well.
 
 use crate::place::RunEnvironment;
-use channel::{ChannelError, Opener, DeadlineStream, Sealer, AdmissionSlot, Handshake};
+use channel::{AdmissionSlot, ChannelError, DeadlineStream, Handshake, Opener, Sealer};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! `factoring`: workers wait for the one with the most expensive tasks.
 //!
-//! The tasks of an iteration are dealt in batches by the shares `F0`, `F1`, `F2` of the remaining tasks
-//! (`chunking::predictive`). The tunlet hears the start and the end of every chunk, keeps the chunks of a
-//! *window* of iterations, and knows two strategies of dealing:
+//! The tasks of an iteration are dealt in batches by the shares `F0`, `F1`, `F2` of the remaining tasks (`chunking::predictive`).
+//! The tunlet hears the start and the end of every chunk, keeps those of a *window* of iterations, and has two strategies:
 //!
 //! - *as at the start*: the shares the program began with, one chunk per worker in most programs;
 //! - *by factoring*: DAF, `F0 = 1/x0`, `F1 = F2 = 1/xj`. `x0` is at least 2: with a standard deviation of 0 the

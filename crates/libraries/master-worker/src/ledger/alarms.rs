@@ -3,6 +3,9 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+/// Time until the second check of a late worker, which then counts as missing, in seconds.
+pub(super) const LOOK_AGAIN_S: f64 = 0.5;
+
 /// Check that is due at a set time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alarm {

@@ -127,6 +127,13 @@ fn cut_out(sections: &mut BTreeMap<u64, u64>, cut: &Range<u64>) -> Vec<Range<u64
     covered
 }
 
+/// Rounds down to whole tasks, at least one.
+#[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
+#[expect(clippy::cast_sign_loss, reason = "a conversion of floats saturates")]
+pub(super) fn whole(n_tasks: f64) -> u64 {
+    n_tasks.max(1.0) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

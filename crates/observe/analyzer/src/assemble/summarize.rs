@@ -28,7 +28,8 @@ pub(super) trait SourceLookup {
 
 impl SourceLookup for symbols::Resolver {
     fn place(&mut self, address: &CodeAddress<'_>) -> SourceLocation {
-        let symbols::SourceLocation { function, file, line, module, offset } = self.place_of_return(address);
+        let symbols::SourceLocation { function, file, line, module, offset } =
+            self.place_of_return(address);
         SourceLocation { function, file, line, module, offset }
     }
 
