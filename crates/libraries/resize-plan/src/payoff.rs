@@ -11,7 +11,7 @@
 //! let cost = |_size: u32| Estimate::around(0.5, 0.1);
 //! let payoff = pays(&prospect, seconds, cost);
 //! assert_eq!((payoff.verdict, payoff.size), (Verdict::Resize, 16));
-//! assert!(payoff.reason.starts_with("16 processes end 29.5 s sooner than 4"), "{}", payoff.reason);
+//! assert!(payoff.reason.starts_with("16 processes finish 29.5 s earlier than 4"), "{}", payoff.reason);
 //! ```
 //!
 //! # Not here
