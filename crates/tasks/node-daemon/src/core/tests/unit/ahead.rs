@@ -40,7 +40,7 @@ fn a_task_whose_turn_did_not_come_waits_again_and_none_is_ordered_ahead() {
     rig.end_by(1, AttemptEnd::NoTurn);
     assert_eq!(rig.seen.jobs.len(), 1);
     let steps = notes(&mut rig, ahead.task.number);
-    assert!(steps.last().unwrap().contains("it had not begun"), "{steps:?}");
+    assert!(steps.last().unwrap().contains("it had not started"), "{steps:?}");
     rig.end();
     let [next] = &rig.seen.jobs[..] else { panic!("one for one core: {:?}", rig.seen.jobs) };
     assert_eq!((next.attempt.task, next.attempt.instance), (ahead.task, 2));

@@ -68,7 +68,7 @@ fn a_core_stays_free_while_a_fast_node_ends_the_last_tasks_sooner() {
     rig.end();
     assert!(rig.seen.jobs.is_empty(), "three are the fast node's: {:?}", rig.seen.jobs);
     let answers = rig.ask(Request::Explain { task: "n.6".parse().unwrap() });
-    assert!(format!("{answers:?}").contains("left to faster nodes"), "{answers:?}");
+    assert!(format!("{answers:?}").contains("reserved for faster nodes"), "{answers:?}");
     rig.pass(4_500);
     assert_eq!(rig.seen.jobs.len(), 1, "it has not come again");
 }
