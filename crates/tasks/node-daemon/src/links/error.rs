@@ -18,7 +18,7 @@ pub enum LinkError {
     },
     /// No daemon answers at the address, or there is no route to it.
     #[error(
-        "cannot position `{peer}`; check that a daemon listens there and no firewall is between"
+        "cannot reach `{peer}`; check that a daemon listens there and no firewall is between"
     )]
     Unreachable {
         /// Dialed address.
