@@ -327,7 +327,7 @@ impl Shared {
         self.saves_pending.notify_one();
     }
 
-    /// Writes snapshots one after the other: reports saves_pending while one is written go into the next.
+    /// Writes snapshots one after the other: reports that wait while one is written go into the next.
     fn keep_snapshots(&self) {
         let path = self.spool_dir.join(format!("{ANALYZER}.{}", snapshot::SUFFIX));
         let mut pending_saves = Vec::new();
