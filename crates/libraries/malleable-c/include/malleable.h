@@ -87,8 +87,7 @@ extern "C" {
 // `MPI_THREAD_MULTIPLE`; a new process joins the ones that started it. The options of the library are taken from the
 // arguments of `main`, which may be null; `malleable_help` lists them. Null on failure: `malleable_message` returns
 // the reason.
-struct malleable *malleable_begin(int *argc,
-                                  char ***argv);
+struct malleable *malleable_begin(int *argc, char ***argv);
 
 // Like `malleable_begin`, with the program's own defaults of options, such as "--sizes 2:8", which the variable
 // `SINTONIA_MALLEABLE` and the arguments override.
@@ -104,8 +103,7 @@ bool malleable_is_new(const struct malleable *program);
 // Returns `MALLEABLE_CONTINUE`; `MALLEABLE_RESIZED` when arrays, rows, and the communicator are new; `MALLEABLE_LEFT`
 // when this process leaves; or an error code. A resize that fails or is refused is not an error: the program
 // continues.
-int malleable_resize_point(struct malleable *program,
-                           uint64_t *iteration);
+int malleable_resize_point(struct malleable *program, uint64_t *iteration);
 
 // Returns the communicator of the present ranks, as a number that `malleable_comm` converts to an `MPI_Comm`. A resize
 // replaces it.
@@ -120,10 +118,7 @@ int malleable_end(struct malleable *program);
 //
 // All functions that register return 0 or `MALLEABLE_MISUSE`. Every process registers the same objects, in the same
 // order, before its first resize point; a new process registers places that are still empty. Names are for messages.
-int malleable_constant(struct malleable *program,
-                       const char *called,
-                       void *place,
-                       size_t n_bytes);
+int malleable_constant(struct malleable *program, const char *called, void *place, size_t n_bytes);
 
 // Registers bytes that are the same on every rank and change between iterations.
 int malleable_variable(struct malleable *program, const char *called, void *place, size_t n_bytes);
@@ -148,18 +143,12 @@ int malleable_rows_given(struct malleable *program,
 // pointer to it. The array must come from `malloc`: a resize frees it and puts a new one in its place, which the
 // program frees in the end. Constant arrays move while the program computes, so it must not write to them after its
 // first resize point.
-int malleable_constant_rows(struct malleable *program,
-                            const char *called,
-                            void *place,
-                            size_t row_bytes);
+int malleable_constant_rows(struct malleable *program, const char *called, void *place, size_t row_bytes);
 
 // Registers a variable array with an element of `row_bytes` for each row: `place` is the address of the program's
 // pointer to it, which may point to another array from `malloc` at each resize point. A resize frees the array and
 // puts a new one in its place, which the program frees in the end.
-int malleable_rows(struct malleable *program,
-                   const char *called,
-                   void *place,
-                   size_t row_bytes);
+int malleable_rows(struct malleable *program, const char *called, void *place, size_t row_bytes);
 
 // Registers the rows of a constant sparse matrix: addresses of the program's pointers to the number of entries of each
 // row, and to the columns and values of all entries, row by row. The arrays must come from `malloc`, as for
