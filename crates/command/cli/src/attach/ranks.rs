@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_process_that_is_no_rank_is_told_so() {
         let own = Ranks::find(&[std::process::id().cast_signed()]).unwrap_err().to_string();
-        assert!(own.contains("no rank"), "{own}");
+        assert!(own.contains("not a rank"), "{own}");
         let none = Ranks::find(&[i32::MAX]).unwrap_err().to_string();
         assert!(none.contains("no process 2147483647"), "{none}");
     }

@@ -85,7 +85,7 @@ fn another_plan_needs_another_folder() {
     fs::write(sandbox.path("plan.toml"), PLAN.replace("[1, 2]", "[1, 3]"))
         .expect("the folder is ours");
     let refused =
-        "the plan changed since this experiment began, in `parameters`; name another folder";
+        "the plan changed since this experiment began, in `parameters`; choose another folder";
     check(&said(&sandbox, &["plan.toml", "-o", "out"]), 100, refused);
     check(&said(&sandbox, &["plan.toml", "-o", "out", "--dry-run"]), 100, refused);
     check(&said(&sandbox, &["plan.toml", "-o", "out", "--fresh"]), 100, "check the command");

@@ -204,7 +204,7 @@ fn what_is_wrong_is_said_with_a_code() {
     check("fit empty.txt", 105, "`empty.txt`: line 1: ");
     check("fit packed.cubex", 105, "`packed.cubex`: it is compressed");
     check("fit shm", 105, "name a folder that `sintonia experiment` wrote");
-    check("fit a.txt --value time", 2, "no CSV");
+    check("fit a.txt --value time", 2, "not CSV");
     check("fit a.txt --metric bytes", 2, "there is no metric `bytes`; there are time");
     check("fit a.txt --region b*", 2, "no region matches `b*`");
     check("fit a.txt --holdout q=1", 2, "there is no parameter `q`; there are n, p");

@@ -186,7 +186,7 @@ mod tests {
         check(&plan("expected_s = 'n +'"), "cannot parse `n +`");
         check(&plan("script = 'x'"), "`{script}` in the command must be used together");
         check(&plan("repetitions = 1000000"), "more than 1000000 runs");
-        check("command = '{script}'\nparameters = { n = [1] }", "needs `{script}`");
+        check("command = '{script}'\nparameters = { n = [1] }", "must be used together");
         check("command = ' '\nparameters = { n = [1] }", "`command` is empty");
         check("command = \"a 'b\"\nparameters = { n = [1] }", "quote ' of the command `a 'b`");
         check("command = 'x {1 / (n - 1)}'\nparameters = { n = [2, 1] }", "has no value at n = 1");

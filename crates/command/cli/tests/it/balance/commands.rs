@@ -184,7 +184,7 @@ fn what_cannot_be_is_said_with_a_remedy() {
     check(&["explain", "alpha.7"], 109, "`alpha.7`");
     check(&["explain", "alpha"], 2, "`alpha` is not a task name; write `NODE.NUMBER`");
     check(&["submit"], 2, "<COMMAND>");
-    check(&["submit", "--array", "5-2", "--", "true"], 2, "the array `5-2` is none");
+    check(&["submit", "--array", "5-2", "--", "true"], 2, "the array `5-2` is not valid");
     check(
         &["submit", "--array", "5", "--", "true"],
         2,
