@@ -51,7 +51,7 @@ fn check_c_variables(flags: &[&str]) {
     assert_eq!(at("table[1][2]"), Ok(address(&built, "table") + 4 * 7));
     check_error(&program, "kept", "may be `lookup.c:kept` or `other.c:kept`");
     check_error(&program, "chunck", "is it `chunk`");
-    check_error(&program, "limit", "is in `.rodata`");
+    check_error(&program, "limit", "read-only section `.rodata`");
     check_error(&program, "mine", "thread-local");
     check_error(&program, "where", "`where` is a pointer");
     check_error(&program, "grid.data[1]", "`grid.data` of `grid.data[1]` is a pointer");

@@ -17,9 +17,7 @@ pub enum LinkError {
         source: io::Error,
     },
     /// No daemon answers at the address, or there is no route to it.
-    #[error(
-        "cannot reach `{peer}`; check that a daemon listens there and no firewall is between"
-    )]
+    #[error("cannot reach `{peer}`; check that a daemon listens there and no firewall is between")]
     Unreachable {
         /// Dialed address.
         peer: String,

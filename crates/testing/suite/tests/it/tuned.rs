@@ -285,7 +285,10 @@ fn a_rank_that_cannot_keeps_the_others_from_changing() {
     assert_eq!(course(&watched, "columns"), ["3"], "{}", lines(&watched));
     assert_eq!(outcomes(&watched, "columns"), [Outcome::Declined]);
     let told = lines(&watched);
-    assert!(told.contains("rank 1: `mark`: the program on this node differs from the build"), "{told}");
+    assert!(
+        told.contains("rank 1: `mark`: the program on this node differs from the build"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -54,7 +54,11 @@ fn what_is_no_longer_kept_of_tasks_is_said() {
     assert_eq!(brief.map(|line| line["n_tasks"].as_u64().unwrap()).sum::<u64>(), 4, "{lines:?}");
     let waited = node.run(&["tasks", "--wait", "alpha.1-6"]);
     assert_eq!(waited.code, Some(0), "{}", waited.errors);
-    assert!(waited.errors.contains("for 4 that ended long ago only the outcome"), "{}", waited.errors);
+    assert!(
+        waited.errors.contains("for 4 that ended long ago only the outcome"),
+        "{}",
+        waited.errors
+    );
     let one = node.said(&["tasks", "alpha.1"]);
     assert!(one.contains("exit 0; it ended so long ago"), "{one}");
     let nodes = node.said(&["nodes"]);

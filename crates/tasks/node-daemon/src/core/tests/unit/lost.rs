@@ -38,7 +38,7 @@ fn a_start_counts_although_daemon_and_keeper_went_down() {
     let answers = rig.ask(Request::Explain { task: "n.1".parse().unwrap() });
     let [Answer::Explained { explanation }] = &answers[..] else { unreachable!("{answers:?}") };
     let because = explanation.because.join("; ");
-    assert!(because.contains("given up: 3 of its starts were lost"), "{because}");
+    assert!(because.contains("given up after 3 of its starts were lost"), "{because}");
     assert_eq!(
         explanation.steps.len(),
         8,
