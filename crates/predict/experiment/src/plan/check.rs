@@ -190,7 +190,7 @@ mod tests {
         check("command = ' '\nparameters = { n = [1] }", "`command` is empty");
         check("command = \"a 'b\"\nparameters = { n = [1] }", "quote ' of the command `a 'b`");
         check("command = 'x {1 / (n - 1)}'\nparameters = { n = [2, 1] }", "has no value at n = 1");
-        check("command = 'x'\nparameters = { floor = [1] }", "cannot be called `floor`");
+        check("command = 'x'\nparameters = { floor = [1] }", "invalid parameter name `floor`");
         check("command = 'x'\nparameters = { n = [] }", "`n` needs a list of numbers");
         check("command = 'x'\nparameters = { n = [1, 1] }", "`n` needs a list of numbers");
     }

@@ -60,7 +60,7 @@ fn what_is_no_longer_kept_of_tasks_is_said() {
         waited.errors
     );
     let one = node.said(&["tasks", "alpha.1"]);
-    assert!(one.contains("exit 0; it ended so long ago"), "{one}");
+    assert!(one.contains("exit 0; it ended long ago"), "{one}");
     let nodes = node.said(&["nodes"]);
     assert!(nodes.contains("--keep-tasks"), "{nodes}");
 }
