@@ -28,7 +28,7 @@ impl Random {
         Self { state: seed }
     }
 
-    /// One of several sequences for this seed: those of different numbers are independent.
+    /// One of several sequences for this seed, by its number.
     #[must_use]
     pub const fn stream(seed: u64, number: u32) -> Self {
         let first = mixed(seed.wrapping_add(STEP));

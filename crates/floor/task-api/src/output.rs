@@ -1,9 +1,8 @@
 //! Output of a task, as far as it was kept.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// Output of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
