@@ -28,8 +28,7 @@ fn answer_to(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 /// Returns whether the rank has reported that it wrote this many records.
 fn has_written(server: &Server, n_records: u64) -> bool {
     let processes = server.processes();
-    let thread = processes.first().and_then(|report| report.threads.first());
-    thread.is_some_and(|thread| thread.n_written == n_records)
+    processes.iter().flat_map(|report| &report.threads).any(|thread| thread.n_written == n_records)
 }
 
 /// Returns the bytes that a collector of protocol 4 sends.
@@ -92,9 +91,13 @@ fn what_is_said_cannot_be_read_on_the_way() {
     let network = Network::before(server.address());
     stage.address = network.address();
     let collector = stage.collector();
+    // Before the collector is connected, it saves records in a file instead of sending them.
+    let mut first = stage.rank(Rank { rank: 0, n_records: 0, ..WAITING });
+    assert!(eventually(|| !server.processes().is_empty()));
     let mut rank = stage.rank(WAITING);
     // What did not come this way before the rank's death would be read from its segment.
     assert!(eventually(|| has_written(&server, 5000) && 5000 * 64 < network.overheard().len()));
+    first.kill();
     rank.kill();
     let measured = stage.end(server, collector);
     let pid = report_of(&measured, 1).key.pid;
