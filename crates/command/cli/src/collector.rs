@@ -2,7 +2,7 @@
 
 use crate::arguments::CollectorOptions;
 use crate::exit::code_of;
-use analyzer::{Collector, RunEnvironment};
+use collector::{Collector, RunEnvironment};
 use std::process::{Command, ExitCode, Stdio};
 
 /// Exit code that tells the supervisor that another collector serves this node.
@@ -31,7 +31,7 @@ fn collect_here() -> anyhow::Result<ExitCode> {
     // On failure the collector only competes more with the ranks.
     rustix::process::nice(NICENESS).ok();
     let environment = RunEnvironment::from_variables(|name| std::env::var_os(name))?;
-    match Collector::take(&environment, analyzer::CollectorOptions::default())? {
+    match Collector::take(&environment, collector::CollectorOptions::default())? {
         Some(collector) => {
             collector.run();
             Ok(ExitCode::SUCCESS)

@@ -6,7 +6,7 @@
 //!   with `--json`.
 //!
 //! # Not here
-//! Analysis (`analyzer`, `models`), pictures of runs (`report`), the library in the ranks (`probe`).
+//! Analysis (`assemble`, `models`), pictures of runs (`report`), the library in the ranks (`probe`).
 
 // First, because its macros replace the standard ones in all modules below.
 #[macro_use]

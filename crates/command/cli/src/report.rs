@@ -7,9 +7,11 @@ mod resizes;
 
 use crate::arguments::ReportOptions;
 use crate::terminal::Terminal;
-use analyzer::{Measured, RunFacts, assemble, recover, summarize};
+use assemble::{assemble, summarize};
+use collector::recover;
 use incomplete::IncompleteReason;
 use report::terminal::{OutputPaths, Style};
+use run_record::measured::{Measured, RunFacts};
 use run_record::{RecordError, RunRecord, RunState, Summary, completeness};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

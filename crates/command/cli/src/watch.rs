@@ -13,7 +13,7 @@ pub(crate) use finish::finish;
 pub(crate) use observation::{Observation, SubjectOrigin};
 pub(crate) use tuning::Tuning;
 
-use analyzer::RunFacts;
+use run_record::measured::RunFacts;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};

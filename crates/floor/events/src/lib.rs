@@ -11,10 +11,12 @@
 //! their encoding for the network (`wire`), and the record of a run (`run-record`).
 
 pub mod call;
+pub mod decoding;
 pub mod function;
 pub mod identity;
 pub mod moments;
 pub mod size_histogram;
+pub mod source;
 pub mod statistics;
 pub mod value;
 
@@ -24,5 +26,6 @@ pub use identity::{Clock, CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
 pub use moments::Moments;
 pub use mpi_abi::{Operation, OperationId};
 pub use size_histogram::SizeHistogram;
+pub use source::SourceLocation;
 pub use statistics::{Peer, RegionCounters};
 pub use value::{Value, ValueType};

@@ -15,7 +15,7 @@
 //! - A process that is not an MPI rank of a monitored run (`mpirun`, a shell, `ssh`) is left alone.
 //!
 //! # Not here
-//! Table of operations (`mpi-abi`), layout of shared memory (`ring`), reading it (`analyzer`).
+//! Table of operations (`mpi-abi`), layout of shared memory (`ring`), reading it (`collector`).
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
 compile_error!("the probe knows Linux with glibc on x86-64 only");

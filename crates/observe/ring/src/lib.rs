@@ -16,7 +16,7 @@
 //!   loses nothing.
 //!
 //! # Not here
-//! Meaning of a record (`events`), interception of MPI calls (`probe`), draining of the rings (`analyzer`).
+//! Meaning of a record (`events`), interception of MPI calls (`probe`), draining of the rings (`collector`).
 
 #![expect(unsafe_code, reason = "memory shared between processes")]
 

@@ -21,7 +21,7 @@
 //! - A record of a newer version is refused with a message that names the version, and never misread.
 //!
 //! # Not here
-//! Origin of the numbers (`analyzer`, `models`), other formats (`export`), reports (`report`).
+//! Origin of the numbers (`assemble`, `models`), other formats (`export`), reports (`report`).
 
 pub mod checksum;
 pub mod completeness;
@@ -32,9 +32,11 @@ pub mod function_file;
 pub mod function_sums;
 pub mod function_totals;
 pub mod header;
+pub mod measured;
 pub mod record_error;
 pub mod region_file;
 pub mod resize_file;
+pub mod snapshot;
 pub mod spool;
 pub mod summary;
 mod table;

@@ -7,6 +7,7 @@ use crate::function_sums::FunctionSums;
 use crate::function_totals::FunctionTotals;
 use crate::tuning::TuningSummary;
 use dealing_report::DealingReport;
+pub use events::SourceLocation;
 use resize_api::Resize;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -147,22 +148,6 @@ pub struct CallSite {
     pub time_by_rank_s: Vec<f64>,
     /// Calls by message size: `[smallest size in the bin, calls]`.
     pub sizes: Vec<(u64, u64)>,
-}
-
-/// Place in a program, as far as its debug information tells.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SourceLocation {
-    /// Function name, demangled; empty if unknown.
-    pub function: String,
-    /// Source file as the compiler recorded it; empty if unknown.
-    pub file: String,
-    /// Line number; 0 if unknown.
-    pub line: u32,
-    /// Program or library that contains the place.
-    pub module: String,
-    /// Offset of the return address in the module's file.
-    pub offset: u64,
 }
 
 /// The computation between two MPI calls, together with the call that ends it.

@@ -13,7 +13,7 @@
 //! - Everything has a bound: one waiting decision per tuning point, a window of iterations.
 //!
 //! # Not here
-//! Transport of orders to ranks and of their answers (`analyzer`), the format of the lines (`run-record`).
+//! Transport of orders to ranks and of their answers (`tuner`), the format of the lines (`run-record`).
 
 mod action;
 mod iterations;

@@ -9,7 +9,7 @@
 //! - A tunlet sees ranks, events and names; never hosts, process ids, sockets or bytes (I4).
 //!
 //! # Not here
-//! Tunlets in shared libraries (`tunlet-abi`), and the transport of news and actions (`analyzer`).
+//! Tunlets in shared libraries (`tunlet-abi`), and the transport of news and actions (`tuner`).
 
 pub mod built_in;
 mod chunks;

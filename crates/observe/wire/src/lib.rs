@@ -1,4 +1,4 @@
-//! Messages between a node's collector and the analyzer of a run, and their encoding.
+//! Messages between a node's collector and the analyzer of a run, their encoding, and the sums that they carry.
 //!
 //! A message travels as a *frame*: its length in four bytes, little-endian, then the message in `postcard`'s
 //! encoding. Frames travel encrypted, on a connection whose sides have proved that they know the run's [`Secret`];
@@ -11,17 +11,20 @@
 //! - `decode(encode(message)) == message`.
 //!
 //! # Not here
-//! Encryption (`channel`), sockets, retries and timeouts (`analyzer`), and shared memory between probe and collector (`ring`).
+//! Encryption (`channel`), sockets, retries and timeouts (`collector`, `server`), and shared memory between probe and collector (`ring`).
 
 pub mod control;
+pub mod facts;
 pub mod frame;
 pub mod hello;
 pub mod message;
 pub mod report;
 pub mod secret;
+pub mod sum_builder;
 pub mod summary;
 
 pub use control::{Answer, Order};
+pub use facts::{EventFacts, ProbedFunction};
 pub use frame::{FrameBuffer, WireError, decode, encode, to_bytes};
 pub use hello::{Hello, PROTOCOL, Verdict};
 pub use message::{Records, ToAnalyzer, ToCollector};

@@ -4,7 +4,7 @@ use events::{Clock, CommunicatorId, Peer, ProcessKey, Rank, RegionCounters, Tick
 use serde::{Deserialize, Serialize};
 
 /// Latest state of a monitored process as its collector saw it; every report replaces the previous one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact that a segment tells by itself")]
 pub struct ProcessReport {
     /// Process on its node.
@@ -65,7 +65,7 @@ pub struct CommunicatorReport {
 }
 
 /// One thread that called MPI.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadReport {
     /// Index in the process's segment.
     pub idx: u32,

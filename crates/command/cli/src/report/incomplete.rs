@@ -1,6 +1,6 @@
 //! Reasons why a part of a run could not be put into its record, and remedies.
 
-use analyzer::AssembleError;
+use assemble::AssembleError;
 use run_record::{RecordError, TableError};
 use std::path::Path;
 

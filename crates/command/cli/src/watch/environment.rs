@@ -1,6 +1,6 @@
 //! Environment variables by which ranks find the analyzer, on this node and on others.
 
-use analyzer::place;
+use collector::place;
 use nix::sys::socket::SockaddrStorage;
 use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

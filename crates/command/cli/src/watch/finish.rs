@@ -6,8 +6,9 @@ use crate::arguments::RunOutputOptions;
 use crate::limits::is_ignored;
 use crate::report::{Report, print_json};
 use crate::terminal::Terminal;
-use analyzer::{Measured, Outstanding, RunFacts, Server};
 use run_record::RunRecord;
+use run_record::measured::{Measured, RunFacts};
+use server::{Outstanding, Server};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 use std::io::IsTerminal;
@@ -36,7 +37,7 @@ pub(crate) fn finish(
         PATIENCE_IN_ALL.max(Duration::from_secs_f64((facts.wall_s / 10.0).clamp(0.0, 1e6)));
     let measured = fetch(server, in_all);
     collector.shut_down();
-    let measured = analyzer::recover::complete(measured, &record, facts);
+    let measured = collector::recover::complete(measured, &record, facts);
     show(&measured, &mut record, facts, (output, terminal));
 }
 
@@ -133,6 +134,6 @@ mod tests {
         let flag = interrupted();
         signal_hook::low_level::raise(SIGTERM).unwrap();
         let deadline = Instant::now() + Duration::from_secs(10);
-        assert!(analyzer::server::wait_until(deadline, || flag.load(Ordering::SeqCst)));
+        assert!(server::wait_until(deadline, || flag.load(Ordering::SeqCst)));
     }
 }

@@ -14,10 +14,11 @@ pub(crate) use capture::Capture;
 use super::observation::Observation;
 use super::warn;
 use crate::terminal::Terminal;
-use analyzer::{Measured, RunFacts, Server};
 use decisions::Decisions;
 use moment::Moments;
 use report::live::{KeyEffect, LiveScreen, LiveState, plain_line};
+use run_record::measured::{Measured, RunFacts};
+use server::Server;
 use std::io::{self, Stdout};
 use std::time::{Duration, Instant};
 

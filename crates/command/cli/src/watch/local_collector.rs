@@ -1,8 +1,8 @@
 //! Collector of this node: a process of its own that is started again when it is killed.
 
 use crate::collector::ANOTHER_COLLECTS;
-use analyzer::place;
-use analyzer::server::wait_until;
+use collector::place;
+use server::wait_until;
 use std::ffi::OsString;
 use std::io;
 use std::process::{Child, Command, Stdio};

@@ -7,17 +7,19 @@ use super::local_collector::LocalCollector;
 use super::record;
 use super::tuning::Tuning;
 use crate::arguments::WatchOptions;
-use analyzer::leftovers::remove_abandoned;
-use analyzer::server::wait_until;
-use analyzer::{RunFacts, Server, ServerOptions, TuningOptions, place};
 use anyhow::Context;
+use collector::leftovers::remove_abandoned;
+use collector::place;
 use run_record::RunRecord;
+use run_record::measured::RunFacts;
+use server::{Server, ServerOptions, wait_until};
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
+use tuner::TuningOptions;
 use wire::Secret;
 
 /// Longest wait for this node's collector before the program is watched.

@@ -1,8 +1,8 @@
 //! Makes the record of a run where it was asked for, or as near as possible.
 
 use super::warn;
-use analyzer::RunFacts;
 use anyhow::Context;
+use run_record::measured::RunFacts;
 use run_record::{FileError, RecordError, RunRecord, RunStart};
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
@@ -74,7 +74,7 @@ fn start(facts: &RunFacts) -> RunStart {
     RunStart {
         command: facts.command.clone(),
         started_s: facts.started_s,
-        host: analyzer::place::host_name(),
+        host: collector::place::host_name(),
         pid: std::process::id(),
         run_id: facts.run.clone(),
     }

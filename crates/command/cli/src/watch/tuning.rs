@@ -6,9 +6,6 @@ mod options;
 
 use crate::arguments::TunerOptions;
 use crate::watch::Programs;
-use analyzer::TuningOptions;
-use analyzer::tuning::Plan;
-use analyzer::tuning::resolve::{Names, ResolveError, resolve};
 use anyhow::{Context, anyhow, bail};
 use app_description::Application;
 use description::Description;
@@ -16,6 +13,8 @@ use run_record::RunRecord;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use symbols::Program;
+use tuner::resolve::{Names, ResolveError, resolve};
+use tuner::{Plan, TuningOptions};
 use tunlet_abi::ForeignTunlet;
 use tunlets::Tunlet;
 use tunlets::conductor::{Mode, Options};

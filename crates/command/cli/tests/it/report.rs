@@ -53,7 +53,7 @@ fn the_record_of_a_run_that_is_cut_off_is_finished() {
     let mut child =
         sandbox.start(&["run", "--out", "record", "--", "sh", "-c", "touch ready; cat"]);
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    assert!(analyzer::server::wait_until(deadline, || sandbox.path("ready").exists()));
+    assert!(server::wait_until(deadline, || sandbox.path("ready").exists()));
     child.kill().unwrap();
     child.wait().unwrap();
     let said = sandbox.sintonia(&["report", "record"]);

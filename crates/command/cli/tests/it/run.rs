@@ -201,7 +201,7 @@ fn a_signal_is_passed_on_and_the_report_follows() {
 
 fn analyzer_wait(is_so: impl FnMut() -> bool) -> bool {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    analyzer::server::wait_until(deadline, is_so)
+    server::wait_until(deadline, is_so)
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Target: the shared memory in which a program is observed, as that program may leave it.
 
 use super::folder::Folder;
-use analyzer::{Measured, RunFacts, place, recover, summarize};
+use assemble::summarize;
+use collector::{place, recover};
 use ring::layout::{BLOCKS_OFFSET, N_RESERVED_REGIONS};
 use ring::{Capacity, SegmentWriter};
 use run_record::RunRecord;
+use run_record::measured::{Measured, RunFacts};
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use symbols::Resolver;

@@ -1,7 +1,8 @@
 //! Target: files in a record's spool, as a full disk, a killed writer or a stranger may leave them.
 
 use super::folder::Folder;
-use analyzer::{recover, summarize};
+use assemble::summarize;
+use collector::recover;
 use run_record::{RunRecord, SpoolReader, SpoolWriter};
 use symbols::Resolver;
 

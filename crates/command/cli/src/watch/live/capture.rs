@@ -117,7 +117,7 @@ impl Capture {
         self.pass_on();
         let deadline = Instant::now() + LAST_BYTES;
         let is_read = || self.readers.iter().all(JoinHandle::is_finished);
-        analyzer::server::wait_until(deadline, is_read);
+        server::wait_until(deadline, is_read);
     }
 }
 

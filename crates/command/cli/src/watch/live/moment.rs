@@ -1,9 +1,10 @@
 //! Snapshots for a live view: the run so far, and what changed since the last snapshot.
 
-use analyzer::{Measured, RunFacts, summarize};
+use assemble::summarize;
 use models::pop::{RankTime, efficiencies};
 use report::live::{OperationRate, RankNow, Snapshot};
 use run_record::Summary;
+use run_record::measured::{Measured, RunFacts};
 use run_record::summary::{Efficiencies, RankTotals};
 use std::collections::HashMap;
 use std::time::Instant;

@@ -1,0 +1,159 @@
+//! Efficiencies of worlds, and of a run of several worlds.
+//!
+//! A world's efficiencies are TALP's (`models::pop`). A job script may run several programs, and a program may
+//! spawn others: the efficiency of the whole run is the mean over its worlds, weighted by their rank time (ranks
+//! times elapsed time). Parallel efficiency thus keeps its meaning for one world: the useful time of all ranks
+//! divided by the time they existed. Load balance is defined so that the product holds: parallel efficiency
+//! divided by communication efficiency.
+
+use super::roster::{RankProcess, Roster};
+use models::pop::{self, RankTime};
+use run_record::summary::Efficiencies;
+
+/// Returns the efficiencies of a world; `None` if it has no elapsed time.
+pub(super) fn of_ranks(ranks: &[RankProcess<'_>]) -> Option<Efficiencies> {
+    let longest_s = ranks.iter().map(RankProcess::elapsed_s).fold(0.0, f64::max);
+    let time = |rank: &RankProcess<'_>| {
+        let (elapsed_s, mpi_s) = (rank.elapsed_s(), rank.mpi_s());
+        // Time outside MPI counts as useful until the end of the longest rank. For a rank that died, the
+        // time after its end does not.
+        let dead_s = if rank.report.finalizing { 0.0 } else { longest_s - elapsed_s };
+        RankTime { node: rank.node, elapsed_s, mpi_s: mpi_s + dead_s }
+    };
+    let times: Vec<RankTime> = ranks.iter().map(time).collect();
+    pop::efficiencies(&times).map(|pop| Efficiencies {
+        parallel_efficiency: pop.parallel,
+        mpi_parallel_efficiency: pop.parallel,
+        communication_efficiency: pop.communication,
+        load_balance: pop.load_balance,
+        load_balance_in: pop.load_balance_in,
+        load_balance_out: pop.load_balance_out,
+        serialization_efficiency: None,
+        transfer_efficiency: None,
+    })
+}
+
+/// Returns the efficiencies of a run from those of its worlds.
+pub(super) fn of_run(roster: &Roster<'_>, by_world: &[Option<Efficiencies>]) -> Efficiencies {
+    let weight = |idx: usize| {
+        let ranks = roster.of_world(&roster.worlds[idx]);
+        ranks.iter().map(RankProcess::elapsed_s).fold(0.0, f64::max) * ranks.len() as f64
+    };
+    let worlds = by_world.iter().enumerate();
+    let weighted: Vec<(f64, Efficiencies)> =
+        worlds.filter_map(|(idx, pop)| Some((weight(idx), (*pop)?))).collect();
+    match weighted[..] {
+        [] => Efficiencies::default(),
+        [(_, only)] => only,
+        _ => mean(&weighted),
+    }
+}
+
+fn mean(worlds: &[(f64, Efficiencies)]) -> Efficiencies {
+    let total: f64 = worlds.iter().map(|(weight, _)| weight).sum();
+    let mean = |of: fn(&Efficiencies) -> f64| {
+        worlds.iter().map(|(weight, pop)| weight * of(pop)).sum::<f64>() / total
+    };
+    let parallel = mean(|pop| pop.parallel_efficiency);
+    let communication = mean(|pop| pop.communication_efficiency);
+    let load_balance = share(parallel, communication);
+    // Clamped to at least `load_balance`, so that the factor between nodes does not exceed 1.
+    let load_balance_in = mean(|pop| pop.load_balance_in).max(load_balance);
+    Efficiencies {
+        parallel_efficiency: parallel,
+        mpi_parallel_efficiency: mean(|pop| pop.mpi_parallel_efficiency),
+        communication_efficiency: communication,
+        load_balance,
+        load_balance_in,
+        load_balance_out: share(load_balance, load_balance_in),
+        ..split(worlds, communication)
+    }
+}
+
+/// Returns serialization and transfer efficiency if every world has them.
+fn split(worlds: &[(f64, Efficiencies)], communication: f64) -> Efficiencies {
+    let total: f64 = worlds.iter().map(|(weight, _)| weight).sum();
+    let ideal = |(weight, pop): &(f64, Efficiencies)| Some(weight * pop.transfer_efficiency?);
+    let transfer: Option<f64> = worlds.iter().map(ideal).sum();
+    let transfer = transfer.map(|sum| sum / total);
+    Efficiencies {
+        transfer_efficiency: transfer,
+        serialization_efficiency: transfer.map(|transfer| share(communication, transfer)),
+        ..Efficiencies::default()
+    }
+}
+
+fn share(part: f64, whole: f64) -> f64 {
+    if whole <= 0.0 { 1.0 } else { (part / whole).min(1.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{SECOND, process, region, thread};
+    use run_record::measured::{Measured, RunFacts};
+    use wire::ProcessReport;
+
+    fn rank(world: u64, rank: u32, mpi_s: f64) -> ProcessReport {
+        let mut process = process(world, rank);
+        process.threads =
+            vec![thread(0, vec![region(rank, (0, 0x10), "MPI_Recv", 1, (mpi_s, 1.0))])];
+        process
+    }
+
+    /// Checks parallel and communication efficiency, load balance, and load balance within and between nodes.
+    #[track_caller]
+    fn check(processes: Vec<ProcessReport>, expected: [f64; 5]) {
+        let measured = Measured { processes, ..Measured::default() };
+        let roster = Roster::new(&measured, &RunFacts::default());
+        let worlds = roster.worlds.iter().map(|world| of_ranks(roster.of_world(world)));
+        let pop = of_run(&roster, &worlds.collect::<Vec<_>>());
+        let found = [
+            pop.parallel_efficiency,
+            pop.communication_efficiency,
+            pop.load_balance,
+            pop.load_balance_in,
+            pop.load_balance_out,
+        ];
+        let close = found.iter().zip(expected).all(|(found, e)| (found - e).abs() < 1e-6);
+        assert!(close, "{found:?} instead of {expected:?}");
+    }
+
+    #[test]
+    fn one_world_has_the_efficiencies_of_talp() {
+        check(vec![], [0.0; 5]);
+        check(vec![rank(0, 0, 2.0), rank(0, 1, 6.0)], [0.6, 0.8, 0.75, 0.75, 1.0]);
+        let mut other_node = rank(0, 1, 6.0);
+        other_node.node = "node1".into();
+        check(vec![rank(0, 0, 2.0), other_node], [0.6, 0.8, 0.75, 1.0, 0.75]);
+    }
+
+    #[test]
+    fn a_rank_that_died_is_not_useful_after_its_end() {
+        let mut dead = rank(0, 1, 1.0);
+        dead.finalizing = false;
+        dead.finalize_begin = None;
+        dead.now.0 -= 7 * SECOND;
+        dead.threads[0].since = dead.now;
+        // It lived 4 s, 3 of them useful; the other rank has 8 useful seconds of 10.
+        check(vec![rank(0, 0, 2.0), dead], [0.55, 0.8, 0.6875, 0.6875, 1.0]);
+    }
+
+    #[test]
+    fn several_worlds_weigh_by_the_time_of_their_ranks() {
+        // 20 s of rank time at 0.6 and 10 s at 0.3.
+        let worlds = vec![rank(0, 0, 2.0), rank(0, 1, 6.0), rank(1, 0, 7.0)];
+        let communication = (20.0 * 0.8 + 10.0 * 0.3) / 30.0;
+        let load_balance_in = (20.0 * 0.75 + 10.0) / 30.0;
+        check(
+            worlds,
+            [
+                0.5,
+                communication,
+                0.5 / communication,
+                load_balance_in,
+                0.5 / communication / load_balance_in,
+            ],
+        );
+    }
+}

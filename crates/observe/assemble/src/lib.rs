@@ -1,0 +1,219 @@
+//! Aggregates the measurements of a run into its record: summary, table of regions, events.
+//!
+//! Process reports become ranks of worlds (`roster`), addresses become call sites common to all ranks (`sites`),
+//! and sums over them become the one-page summary (`summarize`, `findings`, `warnings`). The records of a traced
+//! run become its event file, and function records a table of their own (`trace`).
+//!
+//! # Invariants
+//! - Everything is pure except reading spools, writing the record, and opening programs to resolve names.
+//! - The result always has a summary: whatever is missing, damaged or unwritable is reported as a sentence in it.
+//!
+//! # Not here
+//! Collection of reports and records (`server`, `collector`, `recover`), and printing (`cli`).
+
+mod efficiency;
+mod findings;
+mod functions;
+mod operations;
+mod regions;
+mod roster;
+#[cfg(test)]
+mod samples;
+mod sites;
+mod summarize;
+mod sums;
+mod time;
+mod trace;
+mod traffic;
+mod warnings;
+
+use functions::Functions;
+use resize_api::Resize;
+use roster::Roster;
+use run_record::measured::{Measured, RunFacts};
+use run_record::{RunRecord, Summary, TableError, TuningSummary};
+use sites::Sites;
+use sums::StoredSums;
+use symbols::Resolver;
+use thiserror::Error;
+use trace::Traced;
+
+/// Aggregated run.
+#[derive(Debug)]
+#[must_use]
+pub struct Assembled {
+    /// Summary of the run; the caller writes it.
+    pub summary: Summary,
+    /// Files of the record that could not be written. If there are any, the spool holds the only copy of some
+    /// data and must not be removed.
+    pub unwritten: Vec<AssembleError>,
+}
+
+/// A file of the record that could not be written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AssembleError {
+    /// The table of regions.
+    #[error("the table of regions is not in the record, its sums are in the summary: {0}")]
+    Regions(#[source] TableError),
+    /// The event file.
+    #[error("the events are not in the record but in its `spool/` still: {0}")]
+    Events(#[source] TableError),
+}
+
+impl AssembleError {
+    /// Returns the cause.
+    pub fn table(&self) -> &TableError {
+        match self {
+            Self::Regions(error) | Self::Events(error) => error,
+        }
+    }
+}
+
+/// Aggregates the measurements, and writes the table of regions and, for traced runs, the event file.
+pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> Assembled {
+    let roster = Roster::new(measured, facts);
+    let sites = Sites::new(&roster);
+    let resolver = &mut Resolver::new();
+    let mut summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
+    let mut unwritten = Vec::new();
+    summary.tuning = tuning(record, &mut summary.tool.warnings);
+    summary.dealt = record.read_dealt().unwrap_or_else(|error| {
+        let text = format!("The summary lacks the report of dealt work: {error}.");
+        summary.tool.warnings.push(text);
+        None
+    });
+    summary.resizes = resizes(record, &mut summary.tool.warnings);
+    if let Err(error) = record.write_regions(&regions::rows(&roster, &sites)) {
+        unwritten.push(AssembleError::Regions(error));
+    }
+    let mut functions = Functions::new(&roster, facts);
+    let mut sums = StoredSums::read(record);
+    summary.function_sums = sums.rows(&roster, &facts.functions, &mut functions);
+    summary.tool.warnings.append(&mut sums.warnings);
+    if !measured.spools.is_empty() {
+        match trace::write(measured, (&roster, &sites, &sums), (record, facts)) {
+            Ok(mut traced) => {
+                for (rank, event, sum) in traced.passages.drain(..) {
+                    functions.add(rank, event, &sum);
+                }
+                add_trace(&mut summary, &roster, measured, traced);
+            }
+            Err(error) => unwritten.push(AssembleError::Events(error)),
+        }
+    }
+    summary.functions = functions.finish();
+    summary.tool.warnings.extend(
+        unwritten.iter().map(|error| format!("{}.", findings::capital(&error.to_string()))),
+    );
+    summary.findings = findings::findings(&summary);
+    Assembled { summary, unwritten }
+}
+
+/// Summarizes the run so far from statistics alone; writes nothing.
+///
+/// A resolver that is reused for all calls opens every program only once.
+pub fn summarize(measured: &Measured, facts: &RunFacts, resolver: &mut Resolver) -> Summary {
+    let roster = Roster::new(measured, facts);
+    let sites = Sites::new(&roster);
+    let mut summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
+    summary.findings = findings::findings(&summary);
+    summary
+}
+
+/// Reads the history of tuning from the lines in the record.
+fn tuning(record: &RunRecord, warnings: &mut Vec<String>) -> Option<TuningSummary> {
+    match record.read_tuning() {
+        Ok(lines) => lines.as_ref().map(TuningSummary::of),
+        Err(error) => {
+            warnings.push(format!("What was tuned is not in the summary: {error}."));
+            None
+        }
+    }
+}
+
+/// Reads the changes of the number of ranks from the lines that the program left in the record.
+fn resizes(record: &RunRecord, warnings: &mut Vec<String>) -> Vec<Resize> {
+    match record.read_resizes().map(Option::unwrap_or_default) {
+        Ok(lines) => {
+            warnings.extend(lines.problems());
+            lines.resizes
+        }
+        Err(error) => {
+            warnings.push(format!("The summary lacks the resizes: {error}."));
+            Vec::new()
+        }
+    }
+}
+
+fn add_trace(summary: &mut Summary, roster: &Roster<'_>, measured: &Measured, traced: Traced) {
+    summary.tool.records = traced.n_events;
+    summary.tool.warnings.extend(traced.warnings);
+    // Records known to be lost in transit are among those that did not arrive.
+    let n_unexplained = traced.n_missing.saturating_sub(measured.n_records_lost);
+    if n_unexplained != 0 {
+        summary.tool.records_dropped += n_unexplained;
+        summary.tool.warnings.push(format!(
+            "{n_unexplained} records that ranks had written did not arrive: the trace has gaps, the totals have none."
+        ));
+    }
+    for (world, split) in summary.worlds.iter_mut().zip(traced.splits) {
+        world.pop.serialization_efficiency = split.map(|split| split.serialization_efficiency);
+        world.pop.transfer_efficiency = split.map(|split| split.transfer_efficiency);
+    }
+    let by_world: Vec<_> = summary.worlds.iter().map(|world| Some(world.pop)).collect();
+    summary.pop = efficiency::of_run(roster, &by_world);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run_record::RunStart;
+    use samples::{process, region, thread};
+
+    fn measured() -> Measured {
+        let processes = [0, 1].map(|rank| {
+            let mut process = process(0, rank);
+            let regions = vec![region(rank, (0, 0x10), "MPI_Barrier", 3, (1.0, 2.0))];
+            process.threads = vec![thread(0, regions)];
+            process
+        });
+        Measured { processes: processes.to_vec(), ..Measured::default() }
+    }
+
+    #[test]
+    fn the_table_of_regions_is_in_the_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let record = RunRecord::create(dir.path(), RunStart::default()).unwrap();
+        let assembled = assemble(&measured(), &RunFacts::default(), &record);
+        assert!(assembled.unwritten.is_empty(), "{assembled:?}");
+        assert_eq!(record.read_regions().unwrap().len(), 2);
+        assert_eq!(assembled.summary.n_ranks, 2);
+        assert!(!assembled.summary.findings.is_empty());
+        assert!(record.events().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_written_still_has_a_summary() {
+        let dir = tempfile::tempdir().unwrap();
+        let record = RunRecord::create(&dir.path().join("r"), RunStart::default()).unwrap();
+        std::fs::remove_dir_all(record.dir()).unwrap();
+        let assembled = assemble(&measured(), &RunFacts::default(), &record);
+        assert!(matches!(assembled.unwritten[..], [AssembleError::Regions(_)]), "{assembled:?}");
+        let warnings = &assembled.summary.tool.warnings;
+        assert!(warnings.iter().any(|w| w.starts_with("The table of regions")), "{warnings:?}");
+    }
+
+    #[test]
+    fn an_early_summary_has_the_same_sums() {
+        let early = summarize(&measured(), &RunFacts::default(), &mut Resolver::new());
+        assert_eq!(early.operations["MPI_Barrier"].calls, 6);
+        assert!(!early.findings.is_empty());
+    }
+
+    #[test]
+    fn a_run_without_mpi_has_a_summary() {
+        let early = summarize(&Measured::default(), &RunFacts::default(), &mut Resolver::new());
+        assert_eq!((early.n_ranks, early.findings.len(), early.worlds.len()), (0, 0, 0));
+    }
+}

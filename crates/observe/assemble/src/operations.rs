@@ -1,0 +1,130 @@
+//! Totals by operation over all ranks and threads.
+
+use super::roster::{RankProcess, Roster, operation_name};
+use events::{RegionCounters, SizeHistogram};
+use mpi_abi::Class;
+use run_record::summary::OperationTotals;
+use std::collections::BTreeMap;
+
+/// Returns totals by MPI name, and the number of calls of operations unknown to this version.
+pub(super) fn totals(roster: &Roster<'_>) -> (BTreeMap<String, OperationTotals>, u64) {
+    let mut sums: BTreeMap<u16, OperationSums> = BTreeMap::new();
+    for rank in &roster.ranks {
+        for thread in &rank.report.threads {
+            for counters in &thread.regions {
+                sums.entry(counters.operation).or_default().add(rank, counters);
+            }
+            if let Some(open) = rank.open_call(thread) {
+                let sums = sums.entry(open.call.operation).or_default();
+                sums.time_s += rank.clock.seconds(open.ticks);
+            }
+        }
+    }
+    let is_known = |number: &u16| !operation_name(*number).is_empty();
+    let n_unknown = sums.iter().filter(|(number, _)| !is_known(number)).map(|(_, s)| s.calls).sum();
+    let known = sums.into_iter().filter(|(number, _)| is_known(number));
+    (
+        known
+            .map(|(number, sums)| (operation_name(number).to_owned(), sums.totals(number)))
+            .collect(),
+        n_unknown,
+    )
+}
+
+/// Returns the non-empty bins of a histogram: smallest size in the bin, and number of calls.
+pub(super) fn filled_bins(sizes: &SizeHistogram) -> Vec<(u64, u64)> {
+    let bins = sizes.counts().iter().enumerate().filter(|(_, count)| **count != 0);
+    bins.map(|(bin, count)| (SizeHistogram::smallest_bytes(bin), u64::from(*count))).collect()
+}
+
+/// Returns the name of a class in the summary.
+pub(super) fn class_name(class: Class) -> &'static str {
+    Class::NAMES.iter().find(|(_, known)| *known == class).map_or("", |(name, _)| name)
+}
+
+#[derive(Default)]
+struct OperationSums {
+    calls: u64,
+    bytes: u64,
+    time_s: f64,
+    sizes: SizeHistogram,
+}
+
+impl OperationSums {
+    fn add(&mut self, rank: &RankProcess<'_>, counters: &RegionCounters) {
+        self.calls += counters.n_calls;
+        self.bytes += counters.bytes;
+        self.time_s += rank.clock.seconds(counters.mpi_ticks);
+        self.sizes.add(&counters.sizes);
+    }
+
+    fn totals(self, number: u16) -> OperationTotals {
+        let class = mpi_abi::operation(events::OperationId(number)).map(|o| class_name(o.class));
+        OperationTotals {
+            calls: self.calls,
+            bytes: self.bytes,
+            time_s: self.time_s,
+            class: class.unwrap_or_default().to_owned(),
+            sizes: filled_bins(&self.sizes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{FIRST_TICKS, SECOND, operation_number, process, region, thread};
+    use events::Ticks;
+    use run_record::measured::{Measured, RunFacts};
+    use wire::InCall;
+
+    #[test]
+    fn operations_are_added_over_ranks_threads_and_regions() {
+        let processes = [0, 1].map(|rank| {
+            let mut process = process(0, rank);
+            let regions = vec![
+                region(rank, (0, 0x10), "MPI_Send", 3, (0.5, 0.0)),
+                region(rank, (0x10, 0x20), "MPI_Send", 1, (0.5, 0.0)),
+            ];
+            process.threads = vec![
+                thread(0, regions),
+                thread(1, vec![region(rank, (0, 0), "MPI_Barrier", 1, (2.0, 0.0))]),
+            ];
+            process
+        });
+        let measured = Measured { processes: processes.to_vec(), ..Measured::default() };
+        let (totals, n_unknown) = totals(&Roster::new(&measured, &RunFacts::default()));
+        assert_eq!(n_unknown, 0);
+        let send = &totals["MPI_Send"];
+        assert_eq!((send.calls, send.bytes, send.class.as_str()), (8, 512, "point-to-point"));
+        assert!((send.time_s - 2.0).abs() < 1e-9);
+        assert_eq!(send.sizes, [(64, 8)]);
+        assert_eq!(totals["MPI_Barrier"].calls, 2);
+        assert_eq!(totals.len(), 2);
+    }
+
+    #[test]
+    fn a_call_that_never_returned_has_time_and_is_no_call() {
+        let mut process = process(0, 0);
+        process.finalize_begin = None;
+        process.threads[0].in_call =
+            Some(InCall { operation: operation_number("MPI_Recv"), address: 0 });
+        process.threads[0].since = Ticks(FIRST_TICKS + 4 * SECOND);
+        let measured = Measured { processes: vec![process], ..Measured::default() };
+        let (totals, _) = totals(&Roster::new(&measured, &RunFacts::default()));
+        assert_eq!(totals["MPI_Recv"].calls, 0);
+        assert!((totals["MPI_Recv"].time_s - 7.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn operations_of_a_newer_probe_are_counted() {
+        let mut process = process(0, 0);
+        let mut unknown = region(0, (0, 0x10), "MPI_Send", 3, (0.5, 0.0));
+        unknown.operation = u16::MAX;
+        process.threads = vec![thread(0, vec![unknown])];
+        let measured = Measured { processes: vec![process], ..Measured::default() };
+        let (totals, n_unknown) = totals(&Roster::new(&measured, &RunFacts::default()));
+        assert!(totals.is_empty());
+        assert_eq!(n_unknown, 3);
+    }
+}

@@ -1,0 +1,131 @@
+//! Regions over all ranks: pairs of call sites with the computation between them.
+
+use super::roster::{RankProcess, Roster};
+use super::sites::{AddressBook, Sites};
+use events::{OperationId, RegionCounters};
+use run_record::RegionRow;
+use std::collections::BTreeMap;
+
+/// Totals of a region over all ranks and threads.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct RegionTotals {
+    pub(super) from: Option<usize>,
+    pub(super) to: Option<usize>,
+    pub(super) calls: u64,
+    pub(super) compute_s: f64,
+    pub(super) mpi_s: f64,
+    pub(super) bytes: u64,
+    /// Computation time by position in [`Roster::ranks`], only for ranks that passed the region.
+    pub(super) compute_by_rank_s: Vec<(usize, f64)>,
+}
+
+/// Returns the regions of every thread, for the table in the record.
+pub(super) fn rows(roster: &Roster<'_>, sites: &Sites) -> Vec<RegionRow> {
+    let of_rank = |(rank, book): (&RankProcess<'_>, &AddressBook)| rank_rows(rank, book);
+    roster.ranks.iter().zip(&sites.books).flat_map(of_rank).collect()
+}
+
+fn rank_rows(rank: &RankProcess<'_>, book: &AddressBook) -> Vec<RegionRow> {
+    let mut rows = Vec::new();
+    for thread in &rank.report.threads {
+        let number = rank.thread_number(thread.idx);
+        let counted = thread.regions.iter().filter(|counters| counters.n_calls != 0);
+        rows.extend(counted.map(|counters| row(rank, number, book, counters)));
+    }
+    rows
+}
+
+fn row(
+    rank: &RankProcess<'_>,
+    thread: u32,
+    book: &AddressBook,
+    counters: &RegionCounters,
+) -> RegionRow {
+    let id = |site: Option<usize>| site.and_then(|site| u32::try_from(site).ok());
+    RegionRow {
+        world: u32::try_from(rank.world).unwrap_or(u32::MAX),
+        rank: rank.report.rank.0,
+        thread,
+        from_call_site: id(book.site_before(counters.previous)),
+        call_site: id(book.site(counters.address, counters.operation)),
+        operation: OperationId(counters.operation),
+        calls: counters.n_calls,
+        compute_s: rank.clock.seconds(counters.compute_ticks),
+        mpi_s: rank.call_s(counters, counters.mpi_ticks),
+        mpi_max_s: rank.call_s(counters, counters.mpi_ticks_max),
+        bytes: counters.bytes,
+    }
+}
+
+/// Returns the regions of all ranks together, in descending order of time.
+pub(super) fn totals(roster: &Roster<'_>, sites: &Sites) -> Vec<RegionTotals> {
+    let mut totals: BTreeMap<(Option<u32>, Option<u32>), RegionTotals> = BTreeMap::new();
+    for (idx, (rank, book)) in roster.ranks.iter().zip(&sites.books).enumerate() {
+        for row in rank_rows(rank, book) {
+            totals.entry((row.from_call_site, row.call_site)).or_default().add(idx, &row);
+        }
+    }
+    let mut totals: Vec<RegionTotals> = totals.into_values().collect();
+    let time_s = |region: &RegionTotals| region.compute_s + region.mpi_s;
+    totals.sort_by(|a, b| time_s(b).total_cmp(&time_s(a)));
+    totals
+}
+
+impl RegionTotals {
+    fn add(&mut self, rank: usize, row: &RegionRow) {
+        self.from = row.from_call_site.map(|site| site as usize);
+        self.to = row.call_site.map(|site| site as usize);
+        self.calls += row.calls;
+        self.compute_s += row.compute_s;
+        self.mpi_s += row.mpi_s;
+        self.bytes += row.bytes;
+        match self.compute_by_rank_s.last_mut() {
+            Some((last, sum_s)) if *last == rank => *sum_s += row.compute_s,
+            _ => self.compute_by_rank_s.push((rank, row.compute_s)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{process, region, thread};
+    use run_record::measured::{Measured, RunFacts};
+
+    fn measured() -> Measured {
+        let processes = [0, 1].map(|rank| {
+            let mut process = process(0, rank);
+            process.main_thread = 1;
+            let regions = vec![
+                region(rank, (0, 0x10), "MPI_Barrier", 1, (1.0, 0.5)),
+                region(rank, (0x10, 0x20), "MPI_Recv", 5, (4.0, f64::from(rank) + 1.0)),
+            ];
+            let other = vec![region(rank, (0x10, 0x20), "MPI_Recv", 1, (0.5, 0.25))];
+            process.threads = vec![thread(0, other), thread(1, regions)];
+            process
+        });
+        Measured { processes: processes.to_vec(), ..Measured::default() }
+    }
+
+    #[test]
+    fn regions_are_added_over_ranks_and_threads_by_their_call_sites() {
+        let measured = measured();
+        let roster = Roster::new(&measured, &RunFacts::default());
+        let sites = Sites::new(&roster);
+        let totals = totals(&roster, &sites);
+        // `MPI_Recv` took the most time and is site 0.
+        let found: Vec<_> = totals.iter().map(|r| (r.from, r.to, r.calls, r.bytes)).collect();
+        assert_eq!(found, [(Some(1), Some(0), 12, 768), (None, Some(1), 2, 128)]);
+        assert_eq!((totals[0].compute_s, totals[0].mpi_s), (3.5, 9.0));
+        assert_eq!(totals[0].compute_by_rank_s, [(0, 1.25), (1, 2.25)]);
+    }
+
+    #[test]
+    fn every_thread_has_its_rows() {
+        let measured = measured();
+        let roster = Roster::new(&measured, &RunFacts::default());
+        let rows = rows(&roster, &Sites::new(&roster));
+        let found: Vec<_> = rows.iter().map(|r| (r.rank, r.thread, r.calls)).collect();
+        assert_eq!(found, [(0, 1, 1), (0, 0, 1), (0, 0, 5), (1, 1, 1), (1, 0, 1), (1, 0, 5)]);
+    }
+}

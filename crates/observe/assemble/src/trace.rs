@@ -1,0 +1,134 @@
+//! Individual calls of a traced run: from spool files into the event file, and through the model of an ideal network.
+//!
+//! # Invariants
+//! - One pass over the spools; memory is bounded by one frame per file, the event writer's group, and
+//!   [`N_ROWS_MAX`] rows for the model.
+//! - Function events go to their own table, those of `--probe` only with `--trace`; without `--trace` no
+//!   event file is written.
+//! - The events of a thread are written once, in the order of its calls.
+
+mod conversion;
+mod functions;
+mod ideal;
+mod passages;
+mod spools;
+
+use super::roster::Roster;
+use super::sites::Sites;
+use super::sums::StoredSums;
+use conversion::Conversion;
+use functions::Functions;
+use ideal::Lanes;
+use models::ideal_network::Split;
+use run_record::measured::{Measured, RunFacts, Spool};
+use run_record::{Event, EventWriter, RunRecord, TableError};
+use spools::{Merge, ThreadKey};
+use std::collections::{BTreeMap, HashMap};
+use wire::ProcessSum;
+
+/// Maximum number of rows for which serialization and transfer are separated: the model holds the whole run.
+const N_ROWS_MAX: u64 = 10_000_000;
+
+/// Result of writing a trace.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Traced {
+    pub(super) n_events: u64,
+    /// Rows in the table of function events.
+    pub(super) n_function_events: u64,
+    /// Individual passages of functions chosen with `--probe`: rank, event and their sum.
+    pub(super) passages: Vec<(usize, u32, ProcessSum)>,
+    /// Records that were written to rings but are in no spool.
+    pub(super) n_missing: u64,
+    /// Serialization and transfer efficiency of each world.
+    pub(super) splits: Vec<Option<Split>>,
+    /// Sentences about data that could not be read or computed.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Writes all records of the spools as events.
+pub(super) fn write(
+    measured: &Measured,
+    (roster, sites, sums): (&Roster<'_>, &Sites, &StoredSums),
+    (record, facts): (&RunRecord, &RunFacts),
+) -> Result<Traced, TableError> {
+    let mut traced = Traced::default();
+    let mut writer = if facts.traced { Some(record.event_writer()?) } else { None };
+    let mut functions = Functions::new(roster, record, facts);
+    let mut lanes = Lanes::new(roster, N_ROWS_MAX);
+    let mut conversion = Conversion::new(roster, sites);
+    let mut ends: HashMap<ThreadKey, u64> = HashMap::new();
+    for (node, spools) in by_node(&measured.spools) {
+        let mut merge = Merge::open(&spools, sums.covered(node));
+        while let Some(records) = merge.next() {
+            let Some((rank, events)) = conversion.events(node, &records) else { continue };
+            lanes.push(rank, events);
+            append(&mut writer, record, events)?;
+            functions.write(rank, &records)?;
+        }
+        let merged = merge.finish();
+        traced.warnings.extend(merged.warnings);
+        let ends_of_node = merged.ends.into_iter();
+        ends.extend(
+            ends_of_node
+                .map(|((process, thread), end)| (ThreadKey::new(node, process, thread), end)),
+        );
+        traced.n_missing += merged.n_missing;
+    }
+    traced.n_events = writer.map_or(Ok(0), EventWriter::finish)?;
+    traced.passages = functions.take_passages(&mut traced.warnings);
+    let (n_function_events, lacks) = functions.finish()?;
+    traced.n_function_events = n_function_events;
+    traced.warnings.extend(lacks);
+    traced.n_missing += never_arrived(roster, &ends, sums);
+    traced.warnings.extend(conversion.finish());
+    let (splits, warnings) = lanes.splits(roster);
+    traced.splits = splits;
+    traced.warnings.extend(warnings);
+    Ok(traced)
+}
+
+/// Appends events, creating the file if there is none.
+fn append(
+    writer: &mut Option<EventWriter>,
+    record: &RunRecord,
+    events: &[Event],
+) -> Result<(), TableError> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let open = match writer.take() {
+        Some(open) => open,
+        None => record.event_writer()?,
+    };
+    writer.insert(open).append(events)
+}
+
+/// Groups spools by node: all records of a process are in the spools of its node.
+fn by_node(spools: &[Spool]) -> BTreeMap<&str, Vec<&Spool>> {
+    let mut by_node: BTreeMap<&str, Vec<&Spool>> = BTreeMap::new();
+    for spool in spools {
+        by_node.entry(&spool.node).or_default().push(spool);
+    }
+    by_node
+}
+
+/// Returns the number of records after the last one that arrived from each thread.
+fn never_arrived(roster: &Roster<'_>, ends: &HashMap<ThreadKey, u64>, sums: &StoredSums) -> u64 {
+    let threads = roster.ranks.iter().flat_map(|rank| {
+        let threads = rank.report.threads.iter();
+        threads.map(move |thread| (rank.report, thread.idx, thread.n_written))
+    });
+    threads
+        .map(|(report, thread, n_written)| {
+            let end = ends.get(&ThreadKey::new(&report.node, report.key, thread)).copied();
+            let end = end.unwrap_or(0);
+            let covered = sums.covered(&report.node);
+            let n_in_sums =
+                covered.map_or(0, |it| it.n_within(report.key, thread, (end, n_written)));
+            n_written.saturating_sub(end).saturating_sub(n_in_sums)
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests;

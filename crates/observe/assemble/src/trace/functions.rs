@@ -1,0 +1,113 @@
+//! Converts records of functions and actions to rows of the table of function events.
+
+use super::super::roster::{RankProcess, Roster};
+use super::passages::Passages;
+use events::decoding::{DecodedRecord, Decoder};
+use events::{CallRecord, FunctionKind, Ticks};
+use run_record::measured::RunFacts;
+use run_record::{FunctionEvent, FunctionWriter, RunRecord, TableError};
+use std::sync::Arc;
+use wire::facts::EventFacts;
+use wire::{ProcessSum, Records};
+
+/// Returns whether a record belongs to a function or action, not to an MPI call.
+pub(super) fn is_function(record: &CallRecord) -> bool {
+    FunctionKind::Event as u16 <= record.kind && record.kind <= FunctionKind::Action as u16
+}
+
+/// Table of function events, created with its first row.
+#[derive(Debug)]
+pub(super) struct Functions<'a> {
+    roster: &'a Roster<'a>,
+    record: &'a RunRecord,
+    facts: &'a [EventFacts],
+    passages: Passages,
+    /// Name of the event and of its function, by event.
+    names: Vec<(Arc<str>, Arc<str>)>,
+    decoder: Decoder<(usize, u32)>,
+    writer: Option<FunctionWriter>,
+}
+
+impl<'a> Functions<'a> {
+    pub(super) fn new(roster: &'a Roster<'a>, record: &'a RunRecord, facts: &'a RunFacts) -> Self {
+        let passages = Passages::new(facts);
+        let facts = &*facts.functions;
+        let names =
+            |event: &EventFacts| (event.name.as_str().into(), event.function.as_str().into());
+        let names = facts.iter().map(names).collect();
+        let decoder = Decoder::new(facts.iter().map(EventFacts::kinds).collect());
+        Self { roster, record, facts, passages, names, decoder, writer: None }
+    }
+
+    /// Writes the function records among `records`, which belong to the rank at this position.
+    pub(super) fn write(&mut self, rank: usize, records: &Records) -> Result<(), TableError> {
+        let process = self.roster.ranks[rank];
+        let thread = process.thread_number(records.thread);
+        self.passages.read(rank, records);
+        for record in records.records.iter().filter(|record| is_function(record)) {
+            let Some(decoded) = self.decoder.read(&(rank, thread), record) else { continue };
+            if matches!(&decoded, DecodedRecord::Passed(passage) if self.passages.is_only_summed(passage.event))
+            {
+                continue;
+            }
+            let row = self.row(&process, thread, decoded);
+            let writer = match self.writer.take() {
+                Some(writer) => writer,
+                None => self.record.function_writer()?,
+            };
+            self.writer.insert(writer).append(row)?;
+        }
+        Ok(())
+    }
+
+    fn row(&self, process: &RankProcess<'_>, thread: u32, decoded: DecodedRecord) -> FunctionEvent {
+        let time_ns = |ticks: u64| process.clock.ns_at(Ticks(ticks)).max(0).cast_unsigned();
+        let (world, rank) =
+            (u32::try_from(process.world).unwrap_or(u32::MAX), process.report.rank.0);
+        match decoded {
+            DecodedRecord::Passed(passage) => {
+                let (event, function) = self.names[passage.event].clone();
+                FunctionEvent {
+                    world,
+                    rank,
+                    thread,
+                    time_ns: time_ns(passage.ticks),
+                    event,
+                    place: self.facts[passage.event].place,
+                    function,
+                    hit: passage.hit,
+                    values: passage.values.iter().map(|value| value.as_f64()).collect(),
+                }
+            }
+            DecodedRecord::Did(action) => FunctionEvent {
+                world,
+                rank,
+                thread,
+                time_ns: time_ns(action.ticks),
+                event: FunctionEvent::ACTION.into(),
+                place: events::ProbePoint::Entry,
+                function: "".into(),
+                hit: action.hit,
+                values: vec![action.action as f64, action.failure.into()],
+            },
+        }
+    }
+
+    /// Returns the sums of passages of functions chosen with `--probe`: rank, event and sum.
+    pub(super) fn take_passages(
+        &mut self,
+        warnings: &mut Vec<String>,
+    ) -> Vec<(usize, u32, ProcessSum)> {
+        self.passages.take(warnings)
+    }
+
+    /// Finishes the table, if there is one; returns its number of rows, and a sentence if records were left out.
+    pub(super) fn finish(self) -> Result<(u64, Option<String>), TableError> {
+        let n_rows = self.writer.map_or(Ok(0), FunctionWriter::finish)?;
+        let n_unknown = self.decoder.n_unknown;
+        let lacks = (n_unknown != 0).then(|| {
+            format!("{n_unknown} function records belong to unknown events and were skipped.")
+        });
+        Ok((n_rows, lacks))
+    }
+}

@@ -1,0 +1,307 @@
+//! An observed process: its segment, its stage, and which of its data were handed on.
+
+mod reading;
+
+use super::control::Control;
+use super::modules::ModuleMap;
+use super::plan::{Milestone, Stage};
+use events::{CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
+use reading::Following;
+use ring::{SegmentError, SegmentReader, ThreadView};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use wire::sum_builder::{BatchPositions, SumRequest};
+use wire::{CommunicatorReport, InCall, Order, ProcessReport, ThreadReport};
+
+/// Minimum interval between reads of a process's mappings.
+const MAPS_EVERY: Duration = Duration::from_secs(2);
+/// Time in s between the segment's creation and a process's start from which on it is another process with the same id.
+const REUSED_AFTER_S: f64 = 2.0;
+
+/// Observed process with its segment.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    /// The collector's own copy, so that the key never changes here or in the analyzer.
+    pub(crate) key: ProcessKey,
+    pub(crate) stage: Stage,
+    pub(crate) first_seen: Instant,
+    pub(crate) last_report: Option<Instant>,
+    pub(crate) segment: SegmentReader,
+    pub(crate) control: Control,
+    path: PathBuf,
+    pidfd: Option<OwnedFd>,
+    /// Ticks, and nanoseconds since 1970, at which its end was noticed.
+    ended_at: Option<(u64, u64)>,
+    threads: Vec<Following>,
+    /// Events that are summed in this collector.
+    request: SumRequest,
+    /// See [`wire::sum_builder::ThreadInput::passed`].
+    passed: BatchPositions,
+    /// True if its events may be awaited: it recently had some that are not only summed.
+    is_prompt: bool,
+    modules: ModuleMap,
+    maps_read: Option<Instant>,
+    /// Length of the modules text that the analyzer has received.
+    modules_sent: usize,
+    final_taken: bool,
+    is_let_go: bool,
+}
+
+impl Observed {
+    /// Starts to follow the process of the segment at `path`.
+    pub(crate) fn open(path: &Path, now: Instant) -> Result<Self, SegmentError> {
+        let segment = SegmentReader::open(path)?;
+        let view = segment.process();
+        let modules = ModuleMap::parse(&segment.modules());
+        let mut process = Self {
+            key: view.key,
+            stage: Stage::default(),
+            first_seen: now,
+            last_report: None,
+            pidfd: living(view.key.pid, view.clock.first_ns),
+            segment,
+            control: Control::default(),
+            path: path.into(),
+            ended_at: None,
+            threads: Vec::new(),
+            request: SumRequest::default(),
+            passed: Vec::new(),
+            is_prompt: true,
+            modules,
+            maps_read: None,
+            modules_sent: 0,
+            final_taken: false,
+            is_let_go: false,
+        };
+        process.watch();
+        Ok(process)
+    }
+
+    /// Returns the path of the segment.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the handle that becomes readable when the process ends.
+    pub(crate) fn pidfd(&self) -> Option<&OwnedFd> {
+        self.pidfd.as_ref()
+    }
+
+    /// Updates the stage of the process.
+    pub(crate) fn watch(&mut self) {
+        self.watch_state();
+        if self.stage.reached < Milestone::Gone && self.pidfd.as_ref().is_none_or(has_ended) {
+            self.end();
+        }
+    }
+
+    /// Checks whether the process has reached `MPI_Finalize`, or was detached.
+    pub(crate) fn watch_state(&mut self) {
+        if self.stage.reached == Milestone::Running && self.segment.is_finalizing() {
+            self.stage.reached = Milestone::Finalizing;
+        }
+        // A detached process may live on, but is no longer observed.
+        if self.segment.is_detached() {
+            self.end();
+        }
+    }
+
+    /// Notes the end of the process.
+    pub(crate) fn end(&mut self) {
+        if self.stage.reached < Milestone::Gone {
+            self.stage.reached = Milestone::Gone;
+            self.ended_at = Some(ring::clock::point());
+            self.pidfd = None;
+        }
+    }
+
+    /// Rewinds after a lost connection.
+    pub(crate) fn rewind(&mut self) {
+        self.stage.rewind();
+        self.modules_sent = 0;
+        self.reread();
+    }
+
+    /// Sets the events that are summed from now on.
+    pub(crate) fn set_request(&mut self, request: SumRequest) {
+        self.request = request;
+        self.passed.clear();
+    }
+
+    /// Returns whether calls are recorded.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.segment.capacity().n_records != 0
+    }
+
+    /// Returns whether the process takes orders.
+    pub(crate) fn is_tuned(&self) -> bool {
+        self.stage.reached == Milestone::Running && self.segment.orders().is_some()
+    }
+
+    /// Returns whether orders are waiting for room in the mailbox.
+    pub(crate) fn has_orders(&self) -> bool {
+        self.control.has_orders()
+    }
+
+    /// Passes orders to the mailbox, as far as it has room.
+    pub(crate) fn pass_orders(&mut self) {
+        if self.stage.reached == Milestone::Gone {
+            self.control.forget();
+        } else {
+            self.control.pass_orders(&self.segment);
+        }
+    }
+
+    /// Orders the process to restore its state from before it was attached to.
+    pub(crate) fn let_go(&mut self) {
+        if !std::mem::replace(&mut self.is_let_go, true) {
+            self.control.take_order(&Order::Detach);
+        }
+    }
+
+    /// Orders a process that waits in `MPI_Init` to go on, since no orders will come.
+    pub(crate) fn let_begin(&mut self) {
+        if self.is_tuned() && !std::mem::replace(&mut self.is_let_go, true) {
+            self.control.take_order(&Order::Go);
+        }
+    }
+
+    /// Lets the process leave `MPI_Finalize` once all its data are safe.
+    pub(crate) fn release(&mut self) {
+        if !self.final_taken && self.stage.kept != Milestone::Running {
+            let drained = self.is_drained();
+            if self.stage.is_taken(drained) {
+                self.segment.set_final_taken();
+                self.final_taken = true;
+            }
+        }
+    }
+
+    /// Returns a sentence for the user if the program has overwritten part of the segment.
+    pub(crate) fn damage(&self) -> Option<String> {
+        let pid = self.key.pid;
+        self.segment.is_damaged().then(|| {
+            format!(
+                "the program overwrote memory in which process {pid} was observed: its numbers may be wrong; look for writes beyond the end of an array"
+            )
+        })
+    }
+
+    /// Returns the current report, which counts as handed over.
+    pub(crate) fn report(&mut self, node: &str, now: Instant) -> ProcessReport {
+        self.last_report = Some(now);
+        // Set before the counters are read: a report marked as final must contain the final numbers.
+        self.stage.reported = self.stage.reached;
+        let mut report = self.numbers(node);
+        self.complete_modules(&report, now);
+        if self.modules_sent < self.modules.text().len() {
+            report.modules = self.modules.text().to_owned();
+            self.modules_sent = report.modules.len();
+        }
+        report
+    }
+
+    /// Returns the current report including the modules, for a file.
+    pub(crate) fn whole_report(&mut self, node: &str, now: Instant) -> ProcessReport {
+        self.modules_sent = 0;
+        self.report(node, now)
+    }
+
+    fn numbers(&self, node: &str) -> ProcessReport {
+        let view = self.segment.process();
+        let (now_ticks, now_ns) = self.ended_at.unwrap_or_else(ring::clock::point);
+        let mut clock = view.clock;
+        if clock.last_ticks <= clock.first_ticks {
+            (clock.last_ticks, clock.last_ns) = (now_ticks, now_ns);
+        }
+        ProcessReport {
+            key: self.key,
+            node: node.to_owned(),
+            host: view.node,
+            world: WorldId(view.world),
+            rank: Rank(view.rank),
+            size: view.size,
+            spawned: view.spawned,
+            finalizing: view.finalizing,
+            left: view.is_detached,
+            gone: self.stage.reached == Milestone::Gone,
+            clock,
+            now: Ticks(now_ticks),
+            init_end: Ticks(view.init_end_ticks),
+            finalize_begin: Some(Ticks(view.finalize_begin_ticks)).filter(|_| view.finalizing),
+            cost_ns_per_call: view.cost_ns_per_call,
+            threads_refused: view.threads_refused,
+            main_thread: view.main_thread,
+            reserved_bytes: view.reserved_bytes,
+            library: view.library,
+            program: view.program,
+            modules: String::new(),
+            communicators: self
+                .segment
+                .communicators()
+                .into_iter()
+                .map(|(id, world_ranks)| CommunicatorReport { id: CommunicatorId(id), world_ranks })
+                .collect(),
+            threads: self.segment.threads().map(thread_report).collect(),
+        }
+    }
+
+    /// Reads the mappings again if a call site lies in no known one (a library loaded later).
+    fn complete_modules(&mut self, report: &ProcessReport, now: Instant) {
+        let is_known = |address| address == 0 || self.modules.holds(address);
+        let mut regions = report.threads.iter().flat_map(|thread| &thread.regions);
+        let read_lately = self.maps_read.is_some_and(|read| now.duration_since(read) < MAPS_EVERY);
+        if read_lately || report.gone || regions.all(|region| is_known(region.address)) {
+            return;
+        }
+        self.maps_read = Some(now);
+        if let Ok(maps) = std::fs::read(format!("/proc/{}/maps", self.key.pid)) {
+            self.modules.add(&String::from_utf8_lossy(&maps));
+        }
+    }
+}
+
+fn thread_report(thread: ThreadView<'_>) -> ThreadReport {
+    ThreadReport {
+        idx: thread.idx(),
+        tid: thread.tid(),
+        regions: thread.regions(),
+        peers: thread.peers(),
+        in_call: thread
+            .in_call()
+            .map(|call| InCall { operation: call.operation, address: call.address }),
+        since: Ticks(thread.since_ticks()),
+        calls_without_region: thread.calls_without_region(),
+        n_written: thread.n_written(),
+        n_dropped: thread.n_dropped(),
+    }
+}
+
+/// Returns a handle of process `pid`, if it lives and is the one whose probe started at `first_ns`.
+fn living(pid: u32, first_ns: u64) -> Option<OwnedFd> {
+    let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
+    let pidfd = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+    let started_s = started_s(pid);
+    let is_other = started_s.is_some_and(|start| first_ns as f64 * 1e-9 + REUSED_AFTER_S < start);
+    (!is_other).then_some(pidfd)
+}
+
+/// Returns the start time of a process, in seconds since 1970.
+fn started_s(pid: Pid) -> Option<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    // The name in parentheses may contain anything; the fields after it, from the third on, are numbers.
+    let fields = stat.rsplit_once(')')?.1;
+    let since_boot: f64 = fields.split_ascii_whitespace().nth(22 - 3)?.parse().ok()?;
+    let system = std::fs::read_to_string("/proc/stat").ok()?;
+    let booted_s: f64 =
+        system.lines().find_map(|line| line.strip_prefix("btime "))?.parse().ok()?;
+    Some(booted_s + since_boot / rustix::param::clock_ticks_per_second() as f64)
+}
+
+fn has_ended(pidfd: &OwnedFd) -> bool {
+    let mut fds = [PollFd::new(pidfd, PollFlags::IN)];
+    poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|n_ready| n_ready != 0)
+}

@@ -1,0 +1,99 @@
+//! Sums of events that arrive individually because another tunlet wants every passage.
+
+use super::directory::Key;
+use super::plan::Plan;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+use tunlets::conductor::Mode;
+use wire::facts::shapes;
+use wire::sum_builder::{BatchPositions, Calls, SumBatchBuilder, SumRequest, ThreadInput};
+use wire::{EventShape, Records, SummaryBatch, ToCollector};
+
+/// Time between two sums of an event, here and in collectors.
+const FLUSH_EVERY: Duration = Duration::from_millis(100);
+/// Time between two sums in collectors if no tunlet uses them.
+const FLUSH_EVERY_UNHEARD: Duration = Duration::from_secs(1);
+/// Time for which an event may wait on its node if a tunlet decides by it.
+const READ_EVERY: Duration = Duration::from_millis(10);
+/// Time for which an event may wait on its node if the tunlets only observe.
+const READ_EVERY_OBSERVED: Duration = Duration::from_millis(100);
+
+/// Sums computed in the analyzer; see the module documentation.
+#[derive(Debug)]
+pub(super) struct LocalSums {
+    shapes: Vec<EventShape>,
+    processes: HashMap<Key, Process>,
+    nodes: HashMap<String, SumBatchBuilder>,
+    next_flush: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Process {
+    request: SumRequest,
+    passed: BatchPositions,
+    threads: HashMap<u32, Calls>,
+}
+
+impl LocalSums {
+    /// Creates empty sums for the events of a plan.
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self {
+            shapes: shapes(&plan.events, &plan.probed),
+            processes: HashMap::new(),
+            nodes: HashMap::new(),
+            next_flush: Instant::now(),
+        }
+    }
+
+    /// Returns the message that tells collectors about the events.
+    pub(super) fn shapes(&self, mode: Mode, has_tunlets: bool) -> ToCollector {
+        let milliseconds = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
+        let read_every = if mode == Mode::Observe { READ_EVERY_OBSERVED } else { READ_EVERY };
+        let flush_every = if has_tunlets { FLUSH_EVERY } else { FLUSH_EVERY_UNHEARD };
+        ToCollector::Events {
+            shapes: self.shapes.clone(),
+            flush_every_ms: milliseconds(flush_every),
+            read_every_ms: milliseconds(read_every),
+        }
+    }
+
+    /// Requests that `events` of a process are summed here.
+    pub(super) fn ask(&mut self, key: &Key, events: &[u32]) {
+        if !events.is_empty() {
+            let request = SumRequest::new(&self.shapes, events);
+            self.processes.insert(key.clone(), Process { request, ..Process::default() });
+        }
+    }
+
+    /// Adds records that arrived individually.
+    pub(super) fn read(&mut self, key: &Key, records: &Records) {
+        let Some(process) = self.processes.get_mut(key) else { return };
+        if !self.nodes.contains_key(&key.0) {
+            let mut builder = SumBatchBuilder::default();
+            builder.set_shapes(self.shapes.clone());
+            self.nodes.insert(key.0.clone(), builder);
+        }
+        let Some(builder) = self.nodes.get_mut(&key.0) else { return };
+        let input = ThreadInput {
+            process: key.1,
+            thread: records.thread,
+            request: &process.request,
+            calls: process.threads.entry(records.thread).or_default(),
+            passed: &mut process.passed,
+            // An event's records arrive together, except at the boundary of a message.
+            is_ended: true,
+            n_records_long: u64::MAX,
+        };
+        builder.read(input, records.first, &records.records);
+    }
+
+    /// Returns the sums by node, if they are due.
+    pub(super) fn flush(&mut self, now: Instant) -> Vec<(String, SummaryBatch)> {
+        if now < self.next_flush || self.nodes.is_empty() {
+            return Vec::new();
+        }
+        self.next_flush = now + FLUSH_EVERY;
+        let nodes = self.nodes.iter_mut();
+        nodes.filter_map(|(node, sums)| Some((node.clone(), sums.take()?))).collect()
+    }
+}

@@ -1,0 +1,186 @@
+//! Values of tuning points in the program: read before tunlets begin, and periodically while they run.
+//!
+//! A variable is read on the lowest rank of its actor. Ranks that appear wait in `MPI_Init` until all variables
+//! have been read, but only for a bounded time.
+//!
+//! # Not here
+//! Use of the values (`tunlets::conductor`).
+
+use super::directory::Key;
+use super::plan::{Plan, PlannedChange};
+use events::{Rank, Value};
+use std::time::{Duration, Instant};
+use wire::Order;
+use wire::control::Location;
+
+/// Time for which ranks wait for values of others.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Time between readings.
+const READ_EVERY: Duration = Duration::from_secs(2);
+
+/// Reader of the tuning points' values; see the module documentation.
+#[derive(Debug)]
+pub(super) struct ValueReader {
+    /// Variables: position of the tuning point, and the rank on which it is read.
+    readers: Vec<(usize, Rank)>,
+    is_read: Vec<bool>,
+    waiting: Vec<(Rank, u32, Key)>,
+    deadline: Option<Instant>,
+    is_open: bool,
+    next: Option<Instant>,
+}
+
+impl ValueReader {
+    /// Returns the values known before the program runs: nothing is replaced or loaded.
+    pub(super) fn known(plan: &Plan) -> Vec<(usize, Value)> {
+        let points = plan.points.iter().enumerate();
+        let is_switch = |change: &PlannedChange| {
+            matches!(change, PlannedChange::Replace { .. } | PlannedChange::Load { .. })
+        };
+        let off = points.filter(|(_, point)| is_switch(&point.change));
+        off.map(|(idx, _)| (idx, Value::Int(0))).collect()
+    }
+
+    pub(super) fn new(plan: &Plan) -> Self {
+        let points = plan.points.iter().enumerate();
+        let readers = points.filter_map(|(idx, point)| {
+            let is_variable = matches!(point.change, PlannedChange::Set { .. });
+            let first = point.ranks.spans.iter().map(|(first, _)| *first).min()?;
+            is_variable.then_some((idx, Rank(first)))
+        });
+        Self {
+            readers: readers.collect(),
+            is_read: vec![false; plan.points.len()],
+            waiting: Vec::new(),
+            deadline: None,
+            is_open: false,
+            next: None,
+        }
+    }
+
+    /// Notes that a rank appeared; returns the order to send to it.
+    pub(super) fn appear(
+        &mut self,
+        (rank, n_ranks, key): (Rank, u32, Key),
+        plan: &Plan,
+        now: Instant,
+    ) -> Option<Order> {
+        self.deadline.get_or_insert(now + PATIENCE);
+        self.waiting.push((rank, n_ranks, key));
+        self.question(rank, plan)
+    }
+
+    /// Returns the order to read the variables of a rank.
+    fn question(&self, rank: Rank, plan: &Plan) -> Option<Order> {
+        let own = self.readers.iter().filter(|(_, reader)| *reader == rank);
+        let variables: Vec<(u32, Location, _)> = own
+            .filter_map(|(point, _)| {
+                let planned = &plan.points[*point];
+                let PlannedChange::Set { at } = planned.change else { return None };
+                Some((u32::try_from(*point).ok()?, at, planned.kind))
+            })
+            .collect();
+        let modules = || plan.modules.clone();
+        (!variables.is_empty()).then(|| Order::Read { modules: modules(), variables })
+    }
+
+    /// Processes an answer; returns the values by the positions of their tuning points.
+    pub(super) fn hear(&mut self, values: &[(u32, u64)], plan: &Plan) -> Vec<(usize, Value)> {
+        let known = values.iter().filter_map(|(number, bits)| {
+            let point = usize::try_from(*number).ok()?;
+            *self.is_read.get_mut(point)? = true;
+            Some((point, plan.points.get(point)?.kind.value(*bits)))
+        });
+        known.collect()
+    }
+
+    /// Removes and returns the ranks that no longer need to wait.
+    pub(super) fn take_ready(&mut self, now: Instant) -> Vec<(Rank, u32, Key)> {
+        let Some((_, n_ranks, _)) = self.waiting.first() else { return Vec::new() };
+        let n_ranks = *n_ranks;
+        let is_missing =
+            |(point, reader): &(usize, Rank)| reader.0 < n_ranks && !self.is_read[*point];
+        let is_late = self.deadline.is_some_and(|deadline| deadline <= now);
+        self.is_open |= is_late || !self.readers.iter().any(is_missing);
+        if self.is_open { std::mem::take(&mut self.waiting) } else { Vec::new() }
+    }
+
+    /// Starts periodic reading once the program is at work, at once for the values it has set until now.
+    pub(super) fn start_reading(&mut self, now: Instant) {
+        self.next.get_or_insert(now);
+    }
+
+    /// Returns the orders to read that are due, with their ranks.
+    pub(super) fn questions(&mut self, now: Instant, plan: &Plan) -> Vec<(Rank, Order)> {
+        if self.next.is_none_or(|next| now < next) {
+            return Vec::new();
+        }
+        self.next = Some(now + READ_EVERY);
+        let mut ranks: Vec<Rank> = self.readers.iter().map(|(_, rank)| *rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks.into_iter().filter_map(|rank| Some((rank, self.question(rank, plan)?))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::PlannedPoint;
+    use app_description::Ranks;
+    use events::{ProbePoint, ProcessKey, ValueType};
+
+    fn plan() -> Plan {
+        let point = |first, change| PlannedPoint {
+            sync: (1, ProbePoint::Entry),
+            kind: ValueType::I32,
+            change,
+            ranks: Ranks { spans: vec![(first, None)] },
+        };
+        let set = PlannedChange::Set { at: Location { module: 0, address: 64 } };
+        let load = PlannedChange::Load { path: "/lib.so".into() };
+        let points = vec![point(0, load), point(1, set.clone()), point(9, set)];
+        Plan { points, ..Plan::default() }
+    }
+
+    fn rank(rank: u32) -> (Rank, u32, Key) {
+        (Rank(rank), 2, ("n".to_owned(), ProcessKey { pid: rank, started: 0 }))
+    }
+
+    #[test]
+    fn ranks_wait_until_variables_were_read() {
+        let (plan, now) = (plan(), Instant::now());
+        let mut value_reader = ValueReader::new(&plan);
+        assert_eq!(value_reader.take_ready(now), [], "nobody is there");
+        assert_eq!(value_reader.appear(rank(0), &plan, now), None, "nothing is read there");
+        assert_eq!(value_reader.take_ready(now), []);
+        assert!(matches!(value_reader.appear(rank(1), &plan, now), Some(Order::Read { .. })));
+        assert_eq!(value_reader.take_ready(now), []);
+        assert_eq!(value_reader.hear(&[(1, 7), (99, 0)], &plan), [(1, Value::Int(7))]);
+        // The third variable is read on a rank that does not exist.
+        assert_eq!(value_reader.take_ready(now), [rank(0), rank(1)]);
+        assert_eq!(value_reader.take_ready(now), []);
+    }
+
+    #[test]
+    fn who_does_not_answer_is_not_waited_for() {
+        let (plan, now) = (plan(), Instant::now());
+        let mut value_reader = ValueReader::new(&plan);
+        value_reader.appear(rank(1), &plan, now);
+        assert_eq!(value_reader.take_ready(now), []);
+        assert_eq!(value_reader.take_ready(now + PATIENCE), [rank(1)]);
+    }
+
+    #[test]
+    fn a_program_at_work_is_asked_now_and_then() {
+        let (plan, now) = (plan(), Instant::now());
+        let mut value_reader = ValueReader::new(&plan);
+        assert_eq!(value_reader.questions(now, &plan), []);
+        value_reader.start_reading(now);
+        let asked: Vec<Rank> =
+            value_reader.questions(now, &plan).into_iter().map(|(rank, _)| rank).collect();
+        assert_eq!(asked, [Rank(1), Rank(9)]);
+        assert_eq!(value_reader.questions(now, &plan), []);
+        assert_eq!(value_reader.questions(now + READ_EVERY, &plan).len(), 2);
+    }
+}
