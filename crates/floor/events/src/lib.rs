@@ -14,15 +14,18 @@ pub mod call;
 pub mod decoding;
 pub mod function;
 pub mod identity;
+pub mod memory_map;
 pub mod moments;
 pub mod size_histogram;
 pub mod source;
 pub mod statistics;
+pub mod tuning;
 pub mod value;
 
 pub use call::{CallRecord, RecordKind};
 pub use function::{ActionRecord, EventRecord, FunctionKind, ProbePoint};
 pub use identity::{Clock, CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
+pub use memory_map::{CodeAddress, MapsProblem, ModuleMap};
 pub use moments::Moments;
 pub use mpi_abi::{Operation, OperationId};
 pub use size_histogram::SizeHistogram;

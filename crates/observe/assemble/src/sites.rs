@@ -5,9 +5,8 @@
 //! - Ids count from 0 in descending order of the MPI time spent at the sites.
 
 use super::roster::{RankProcess, Roster};
-use events::{RegionCounters, SizeHistogram};
+use events::{CodeAddress, ModuleMap, RegionCounters, SizeHistogram};
 use std::collections::{BTreeMap, HashMap};
-use symbols::{CodeAddress, ModuleMap};
 
 /// All call sites of a run.
 #[derive(Debug, Default)]

@@ -4,13 +4,14 @@ use super::roster::{OpenCall, RankProcess, Roster, WorldRanks, operation_name};
 use super::sites::{SiteTotals, Sites};
 use super::warnings::{self, Losses};
 use super::{efficiency, operations, regions, traffic};
+use events::CodeAddress;
 use run_record::measured::{Measured, RunFacts};
 use run_record::summary::{
     CallSite, Efficiencies, FORMAT_VERSION, RankTotals, Region, SourceLocation, Summary, ToolCost,
     World,
 };
 use std::collections::BTreeSet;
-use symbols::{CodeAddress, Detail};
+use symbols::Detail;
 
 /// Limit on ranks times call sites (or regions) with per-rank times, largest total time first, so that a user can
 /// still open the summary file.

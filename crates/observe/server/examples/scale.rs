@@ -14,6 +14,7 @@ use collector::{Collector, CollectorOptions, RunEnvironment, place};
 use events::{EventRecord, FunctionKind, ValueType};
 use ring::{Capacity, SegmentReader, SegmentWriter, ThreadWriter, clock};
 use run_record::measured::RunFacts;
+use run_record::tuning::TuningMode;
 use run_record::{RunRecord, RunStart};
 use server::{Server, ServerOptions, wait_until};
 use std::net::SocketAddr;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tuner::{Plan, TuningOptions};
-use tunlets::conductor::{Mode, Options};
+use tunlets::conductor::Options;
 use tunlets::{Decision, Detail, News, Requests, Tunlet, TunletError, TunletSpec, World};
 use wire::{EventFacts, Secret};
 
@@ -170,10 +171,9 @@ fn serve(arguments: &Arguments, dir: &Path, count: &Arc<PassageCount>) -> Server
         application,
         plan: Plan { events: places.map(facts).to_vec(), ..Plan::default() },
         tunlets: vec![Box::new(Counting(Arc::clone(count), arguments.detail))],
-        mode: Mode::Observe,
+        mode: TuningMode::Observe,
         options: Options::default(),
         every_passage: false,
-        lines: record.tuning_path(),
     };
     Server::start(ServerOptions {
         run: RUN,
@@ -184,6 +184,7 @@ fn serve(arguments: &Arguments, dir: &Path, count: &Arc<PassageCount>) -> Server
         spool_dir: record.spool_path(""),
         facts: RunFacts::default(),
         tuning: Some(tuning),
+        tuning_lines: record.tuning_path(),
     })
     .expect("an address to listen at")
 }

@@ -17,6 +17,8 @@ mod node_spool;
 mod node_sums;
 mod reception;
 mod replayed_messages;
+pub mod resolve;
+mod tuning;
 
 use channel::{Acceptor, Unauthenticated};
 use collector::handshake::RunSecret;
@@ -37,7 +39,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
-use tuner::{Collectors, Inbox, Runtime, TuningInput, TuningOptions};
+use tuner::{TuningInput, TuningOptions};
+use tuning::Inbox;
 use wire::{Order, ProcessReport, Secret, ThreadRange, ToCollector};
 
 /// Options of a server.
@@ -59,6 +62,8 @@ pub struct ServerOptions {
     pub facts: RunFacts,
     /// Tuning of the program, if any.
     pub tuning: Option<TuningOptions>,
+    /// Path of `tuning.jsonl`, written if the program is tuned.
+    pub tuning_lines: PathBuf,
 }
 
 /// The analyzer's side of a run.
@@ -150,7 +155,10 @@ impl Server {
         let mut server = Self { tuning: None, shared, address, reception: None, keeping: None };
         let keep = move || to_keep.keep_snapshots();
         server.keeping = Some(Builder::new().name("snapshots".to_owned()).spawn(keep)?);
-        server.tuning = options.tuning.map(|tuning| tune(tuning, &server.shared)).transpose()?;
+        if let (Some(tuning), Some(inbox)) = (options.tuning, server.shared.tuning.clone()) {
+            let options = (tuning, &*options.tuning_lines);
+            server.tuning = Some(tuning::start(options, inbox, &server.shared)?);
+        }
         server.reception = Some(reception::open(listener, &server.shared)?);
         Ok(server)
     }
@@ -322,6 +330,17 @@ impl Shared {
         }
     }
 
+    /// Sends a message to the collector of a node; returns false if none is connected.
+    fn say(&self, node: &str, message: &ToCollector) -> bool {
+        let writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock: a reconnecting collector gets the message either way.
+        self.replayed.lock().unwrap_or_else(PoisonError::into_inner).take(node, message);
+        let writer =
+            writers.iter().find(|(other, _)| other == node).map(|(_, writer)| writer.clone());
+        drop(writers);
+        writer.is_some_and(|writer| writer.say(message))
+    }
+
     fn save_soon(&self, save: PendingSave) {
         self.pending_saves.lock().unwrap_or_else(PoisonError::into_inner).push(save);
         self.saves_pending.notify_one();
@@ -358,28 +377,8 @@ impl Shared {
     }
 }
 
-/// Sends the conductor's messages to collectors.
-impl Collectors for Shared {
-    fn say(&self, node: &str, message: &ToCollector) -> bool {
-        let writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
-        // Under the lock: a reconnecting collector gets the message either way.
-        self.replayed.lock().unwrap_or_else(PoisonError::into_inner).take(node, message);
-        let writer =
-            writers.iter().find(|(other, _)| other == node).map(|(_, writer)| writer.clone());
-        drop(writers);
-        writer.is_some_and(|writer| writer.say(message))
-    }
-}
-
 fn order_to_detach(process: ProcessKey) -> ToCollector {
     ToCollector::Order { process, order: Box::new(Order::Detach) }
-}
-
-fn tune(options: TuningOptions, shared: &Arc<Shared>) -> io::Result<JoinHandle<Vec<String>>> {
-    let inbox = shared.tuning.clone().unwrap_or_default();
-    let started_s = shared.facts.started_s;
-    let runtime = Runtime::new(options, Arc::clone(shared), inbox, started_s);
-    Builder::new().name("tuning".to_owned()).spawn(move || runtime.run())
 }
 
 /// Polls every few milliseconds until `is_done` or the deadline; returns false at the deadline.

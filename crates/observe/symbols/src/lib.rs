@@ -1,15 +1,8 @@
 //! Finds functions, lines and variables in ELF files and their debug information, by address or by
 //! name.
 //!
-//! A runtime address becomes a place in the program in two steps: [`ModuleMap`] (the text of
+//! A runtime address becomes a place in the program in two steps: [`events::ModuleMap`] (the text of
 //! `/proc/PID/maps`) gives the file and the offset in it, [`Resolver`] gives the function and the line in the source.
-//!
-//! ```
-//! let (map, problems) = symbols::ModuleMap::parse("400000-401000 r-xp 00000000 08:01 7 /bin/fire");
-//! assert!(problems.is_empty());
-//! let at = map.locate(0x400_123).expect("inside the only mapping");
-//! assert_eq!((at.module, at.file_offset), ("/bin/fire", 0x123));
-//! ```
 //!
 //! # Invariants
 //! - A missing or changed file, or one without symbols, makes a place less precise, but is never an error.
@@ -21,13 +14,11 @@
 mod debug_file;
 mod demangle;
 mod elf;
-mod maps;
 mod program;
 mod regular;
 mod resolver;
 
 pub use demangle::demangle;
-pub use maps::{CodeAddress, MapsProblem, ModuleMap};
 pub use program::{
     Access, AccessKind, Cached, EmbeddedVariable, Function, Inlined, LookupError, NotProbeable,
     Parameter, Passing, Program, ProgramError, Readers, Returned, SourceLine, Variable,

@@ -6,8 +6,8 @@
 use crate::debug_file;
 use crate::demangle::{demangle, demangle_fortran};
 use crate::elf::{self, Elf, Function};
-use crate::maps::CodeAddress;
 use addr2line::{Frame, Loader};
+use events::CodeAddress;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

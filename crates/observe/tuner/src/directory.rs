@@ -1,13 +1,12 @@
 //! Directory of a run's processes: their ranks, and the conversion of their ticks to time.
 
 use events::{Clock, ProcessKey, Rank, Ticks, WorldId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
-use std::time::{Duration, Instant};
 use wire::ProcessReport;
 
-/// Delay between the report of a process's end and its removal, since its last records may arrive later.
-const GRACE: Duration = Duration::from_secs(1);
+/// Delay in s between the report of a process's end and its removal, since its last records may arrive later.
+const GRACE_S: f64 = 1.0;
 
 /// Node and process key, which identify a process.
 pub(super) type Key = (String, ProcessKey);
@@ -30,9 +29,14 @@ pub(super) struct Directory {
     world: Option<WorldId>,
     processes: HashMap<Key, Known>,
     ranks: BTreeMap<Rank, Key>,
-    leaving: Vec<(Instant, Rank)>,
+    /// Ranks that have not left.
+    present: BTreeSet<Rank>,
+    /// Ranks that are about to leave, with the times at which they do.
+    leaving: Vec<(f64, Rank)>,
     /// A clock of each node, and its offset from the analyzer's in ns; ticks are the same in all processes of a node.
     nodes: HashMap<String, (Clock, i64)>,
+    /// Start of the run, in ns since 1970.
+    started_ns: i64,
 }
 
 #[derive(Debug)]
@@ -45,15 +49,18 @@ struct Known {
 }
 
 impl Directory {
-    /// Creates a directory for the program with this file name; any program if it is empty.
-    pub(super) fn new(program: &str) -> Self {
+    /// Creates a directory for the program with this file name (any program if it is empty) and a run that started
+    /// at `started_ns`.
+    pub(super) fn new(program: &str, started_ns: i64) -> Self {
         Self {
             program: program.to_owned(),
             world: None,
             processes: HashMap::new(),
             ranks: BTreeMap::new(),
+            present: BTreeSet::new(),
             leaving: Vec::new(),
             nodes: HashMap::new(),
+            started_ns,
         }
     }
 
@@ -63,7 +70,7 @@ impl Directory {
     }
 
     /// Processes a report.
-    pub(super) fn see(&mut self, report: &ProcessReport, offset_ns: i64, now: Instant) -> Arrival {
+    pub(super) fn see(&mut self, report: &ProcessReport, offset_ns: i64, now_s: f64) -> Arrival {
         let key = (report.node.clone(), report.key);
         let arrival = if self.processes.contains_key(&key) {
             Arrival::Known
@@ -80,7 +87,7 @@ impl Directory {
             (known.rank, known.is_leaving, report.finalizing || report.gone)
         {
             known.is_leaving = true;
-            self.leaving.push((now + GRACE, rank));
+            self.leaving.push((now_s + GRACE_S, rank));
         }
         arrival
     }
@@ -94,6 +101,7 @@ impl Directory {
         if is_ours {
             self.world = Some(report.world);
             self.ranks.insert(report.rank, key.clone());
+            self.present.insert(report.rank);
         }
         let known = Known {
             rank,
@@ -106,10 +114,19 @@ impl Directory {
         rank.map_or(Arrival::Untuned, |rank| Arrival::Rank(rank, report.size))
     }
 
-    /// Removes and returns the ranks that are gone by `now`.
-    pub(super) fn gone(&mut self, now: Instant) -> Vec<Rank> {
-        let gone = self.leaving.extract_if(.., |(at, _)| *at <= now);
-        gone.map(|(_, rank)| rank).collect()
+    /// Removes and returns the ranks that are gone by `now_s`.
+    pub(super) fn gone(&mut self, now_s: f64) -> Vec<Rank> {
+        let gone = self.leaving.extract_if(.., |(at_s, _)| *at_s <= now_s);
+        let gone: Vec<Rank> = gone.map(|(_, rank)| rank).collect();
+        gone.iter().for_each(|rank| {
+            self.present.remove(rank);
+        });
+        gone
+    }
+
+    /// Returns the ranks that have not left.
+    pub(super) fn present(&self) -> &BTreeSet<Rank> {
+        &self.present
     }
 
     /// Returns the process of a rank.
@@ -128,10 +145,10 @@ impl Directory {
         if idx == main { 0 } else { idx + u32::from(idx < main) }
     }
 
-    /// Returns the time at a node's ticks, in ns since 1970 by the analyzer's clock.
-    pub(super) fn ns_on(&self, node: &str, ticks: Ticks) -> Option<i64> {
+    /// Returns the time at a node's ticks, in s since the start of the run.
+    pub(super) fn seconds_on(&self, node: &str, ticks: Ticks) -> Option<f64> {
         let (clock, offset_ns) = self.nodes.get(node)?;
-        Some(clock.ns_at(ticks).wrapping_add(*offset_ns))
+        Some(self.seconds(clock, *offset_ns, ticks))
     }
 
     /// Returns the length of a node's tick in s; 0 while unknown.
@@ -139,11 +156,17 @@ impl Directory {
         self.nodes.get(node).map_or(0.0, |(clock, _)| clock.seconds(1))
     }
 
-    /// Returns the time in ns since 1970 by the analyzer's clock; `None` while the length of a tick is unknown.
-    pub(super) fn ns_at(&self, key: &Key, ticks: Ticks) -> Option<i64> {
+    /// Returns the time at a process's ticks, in s since the start of the run; `None` while the length of a tick is
+    /// unknown.
+    pub(super) fn seconds_at(&self, key: &Key, ticks: Ticks) -> Option<f64> {
         let known = self.processes.get(key)?;
         let has_rate = 0.0 < known.clock.ns_per_tick();
-        has_rate.then(|| known.clock.ns_at(ticks).wrapping_add(known.offset_ns))
+        has_rate.then(|| self.seconds(&known.clock, known.offset_ns, ticks))
+    }
+
+    fn seconds(&self, clock: &Clock, offset_ns: i64, ticks: Ticks) -> f64 {
+        let ns = clock.ns_at(ticks).wrapping_add(offset_ns);
+        ns.wrapping_sub(self.started_ns) as f64 * 1e-9
     }
 }
 
@@ -158,9 +181,8 @@ mod tests {
 
     #[track_caller]
     fn check(program: &str, reports: &[ProcessReport], expected: &[Arrival]) {
-        let mut directory = Directory::new(program);
-        let found: Vec<_> =
-            reports.iter().map(|report| directory.see(report, 0, Instant::now())).collect();
+        let mut directory = Directory::new(program, 0);
+        let found: Vec<_> = reports.iter().map(|report| directory.see(report, 0, 0.0)).collect();
         assert_eq!(found, expected);
     }
 
@@ -181,26 +203,26 @@ mod tests {
 
     #[test]
     fn a_rank_is_gone_after_a_while_and_once() {
-        let mut directory = Directory::new("");
-        let now = Instant::now();
+        let mut directory = Directory::new("", 0);
+        let now = 3.0;
         let ending = ProcessReport { gone: true, ..report(1) };
         directory.see(&ending, 0, now);
         directory.see(&ending, 0, now);
         assert_eq!(directory.gone(now), []);
-        assert_eq!(directory.gone(now + GRACE), [ending.rank]);
-        assert_eq!(directory.gone(now + GRACE), []);
+        assert_eq!(directory.gone(now + GRACE_S), [ending.rank]);
+        assert_eq!(directory.gone(now + GRACE_S), []);
     }
 
     #[test]
     fn ticks_are_time_on_the_clock_of_the_analyzer() {
-        let mut directory = Directory::new("");
+        let mut directory = Directory::new("", 0);
         let clock = Clock { first_ticks: 1000, first_ns: 50, last_ticks: 3000, last_ns: 1050 };
         let seen = ProcessReport { clock, ..report(1) };
-        directory.see(&seen, 7, Instant::now());
+        directory.see(&seen, 7, 0.0);
         let key = (seen.node.clone(), seen.key);
-        assert_eq!(directory.ns_at(&key, Ticks(2000)), Some(557));
+        assert_eq!(directory.seconds_at(&key, Ticks(2000)), Some(557.0 * 1e-9));
         let unsure = Clock { last_ticks: 1000, ..clock };
-        directory.see(&ProcessReport { clock: unsure, ..seen }, 7, Instant::now());
-        assert_eq!(directory.ns_at(&key, Ticks(2000)), None);
+        directory.see(&ProcessReport { clock: unsure, ..seen }, 7, 0.0);
+        assert_eq!(directory.seconds_at(&key, Ticks(2000)), None);
     }
 }

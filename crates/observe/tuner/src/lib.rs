@@ -1,40 +1,35 @@
-//! Tuning: from the processes' events and answers to the conductor, and from the conductor's decisions to the processes.
+//! Tuner of a run: from the processes' events and answers to the conductor, and from the conductor's decisions to orders.
 //!
-//! A thread of its own receives the collectors' data after they are on disk ([`inbox`]), tracks the processes and
-//! their clocks ([`directory`]), turns records into news ([`decoding`], [`performance`]), sends the conductor's
-//! decisions to the processes as orders ([`order_queue`]), and writes its lines to the record.
+//! It tracks the processes and their clocks ([`directory`]), turns records into news ([`performance`], [`sums`]), and
+//! sends the conductor's decisions to the processes as orders ([`order_queue`], [`actions`]).
 //!
 //! # Invariants
-//! - Writing records to disk never waits for tunlets: events that arrive too fast are not delivered to them, and
-//!   are counted. Answers and actions are always delivered.
+//! - Pure: time is an argument, and whatever the tuner does leaves through [`Outlet`].
 //! - Only ranks of the first world of the described program are tuned; all other processes may go on at once.
 //!
 //! # Not here
-//! The decisions (`tunlets`), the format of the lines (`run_record::tuning`).
+//! The decisions (`tunlets`), the thread that runs the tuner and the resolution of names (`server`).
 
-mod aggregator;
+mod actions;
 mod directory;
-pub mod inbox;
-mod lines;
 mod order_queue;
 mod overload;
 mod performance;
 pub mod plan;
-pub mod resolve;
-mod runtime;
 mod sums;
+mod tuner;
 mod value_reader;
+mod warnings;
 
 pub use plan::{Plan, PlannedChange, PlannedPoint};
+pub use tuner::Tuner;
 
 use app_description::Application;
-use std::path::PathBuf;
+use events::tuning::{TuningLine, TuningMode};
+use events::{CodeAddress, ProcessKey};
 use tunlets::Tunlet;
-use tunlets::conductor::{Mode, Options};
-
-pub use inbox::{Inbox, TuningInput};
-pub use order_queue::Collectors;
-pub use runtime::Runtime;
+use tunlets::conductor::Options;
+use wire::{Answer, ProcessReport, Records, SummaryBatch, ToCollector};
 
 /// Options for tuning.
 pub struct TuningOptions {
@@ -45,13 +40,11 @@ pub struct TuningOptions {
     /// Tunlets in command-line order.
     pub tunlets: Vec<Box<dyn Tunlet>>,
     /// Permissions of the tunlets.
-    pub mode: Mode,
+    pub mode: TuningMode,
     /// Windows and timeouts of the conductor.
     pub options: Options,
     /// True if passages of functions chosen by pattern arrive individually, instead of being summed on their nodes.
     pub every_passage: bool,
-    /// Path of `tuning.jsonl`.
-    pub lines: PathBuf,
 }
 
 impl std::fmt::Debug for TuningOptions {
@@ -59,4 +52,56 @@ impl std::fmt::Debug for TuningOptions {
         let names: Vec<_> = self.tunlets.iter().map(|tunlet| tunlet.spec().name).collect();
         f.debug_struct("TuningOptions").field("tunlets", &names).finish_non_exhaustive()
     }
+}
+
+/// Item received from a collector.
+#[derive(Debug)]
+pub enum TuningInput {
+    /// The collector of a node (re)connected and accepts orders.
+    Collector {
+        /// Name of the node.
+        node: String,
+    },
+    /// A report of a process.
+    Report {
+        /// The report.
+        report: Box<ProcessReport>,
+        /// Offset in ns to add to a time of its node.
+        offset_ns: i64,
+    },
+    /// An answer of a process.
+    Answer {
+        /// Name of the node.
+        node: String,
+        /// The process.
+        process: ProcessKey,
+        /// Its answer.
+        answer: Answer,
+    },
+    /// Records of functions and actions.
+    Records {
+        /// Name of the node.
+        node: String,
+        /// The records.
+        records: Records,
+    },
+    /// Sums of function events.
+    Sums {
+        /// Name of the node.
+        node: String,
+        /// The sums.
+        batch: SummaryBatch,
+    },
+}
+
+/// Outlet for what a tuner does, and its source of names.
+pub trait Outlet {
+    /// Sends a message to the collector of a node; returns false if none is connected.
+    fn say(&self, node: &str, message: &ToCollector) -> bool;
+
+    /// Appends a line to the record.
+    fn record(&mut self, line: TuningLine);
+
+    /// Returns the name of the place before a return address.
+    fn name(&mut self, address: &CodeAddress<'_>) -> String;
 }

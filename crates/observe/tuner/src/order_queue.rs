@@ -8,28 +8,16 @@
 //! - Only the last order of each action is repeated: a rank that is told to commit has already answered that it
 //!   can, and a rank that is told to withdraw need not know the action.
 
+use super::Outlet;
 use super::directory::Key;
 use events::ProcessKey;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::Arc;
 use wire::{Answer, Order, ToCollector};
 
 /// Maximum number of orders kept for a node while its collector is away.
 const N_KEPT_MAX: usize = 4096;
 /// Maximum number of actions per process whose orders are repeated.
 const N_ACTIONS_MAX: usize = 1024;
-
-/// Sends a message to the collector of a node; returns false if none is connected.
-pub trait Collectors {
-    /// Sends `message`.
-    fn say(&self, node: &str, message: &ToCollector) -> bool;
-}
-
-impl<T: Collectors> Collectors for Arc<T> {
-    fn say(&self, node: &str, message: &ToCollector) -> bool {
-        self.as_ref().say(node, message)
-    }
-}
 
 /// Orders to all processes.
 #[derive(Debug, Default)]
@@ -44,10 +32,10 @@ pub(super) struct OrderQueue {
 
 impl OrderQueue {
     /// Sends an order, now or when the collector is back.
-    pub(super) fn send(&mut self, collectors: &impl Collectors, key: &Key, order: Order) {
+    pub(super) fn send(&mut self, outlet: &impl Outlet, key: &Key, order: Order) {
         let (node, process) = key;
         let action = action_of(&order);
-        let is_said = !self.kept.contains_key(node) && say(collectors, node, *process, &order);
+        let is_said = !self.kept.contains_key(node) && say(outlet, node, *process, &order);
         if let Some(action) = action {
             self.remember(key, action, order);
             if !is_said {
@@ -74,9 +62,9 @@ impl OrderQueue {
     }
 
     /// Sends the orders that a process needs before it may go on.
-    pub(super) fn start(&mut self, collectors: &impl Collectors, key: &Key, orders: Vec<Order>) {
+    pub(super) fn start(&mut self, outlet: &impl Outlet, key: &Key, orders: Vec<Order>) {
         for order in &orders {
-            self.send(collectors, key, order.clone());
+            self.send(outlet, key, order.clone());
         }
         if orders.iter().any(|order| matches!(order, Order::Install { .. })) {
             self.starting.insert(key.clone(), orders);
@@ -129,7 +117,7 @@ impl OrderQueue {
     }
 
     /// Sends all kept and unanswered orders when the collector of a node is back.
-    pub(super) fn come_back(&mut self, collectors: &impl Collectors, node: &str) {
+    pub(super) fn come_back(&mut self, outlet: &impl Outlet, node: &str) {
         let mut waiting: VecDeque<(ProcessKey, Order)> = VecDeque::new();
         for ((_, process), orders) in self.starting.iter().filter(|((at, _), _)| at == node) {
             waiting.extend(orders.iter().map(|order| (*process, order.clone())));
@@ -141,7 +129,7 @@ impl OrderQueue {
         let kept = self.kept.remove(node).unwrap_or_default();
         waiting.extend(kept.into_iter().filter(|(process, order)| !is_starting(process, order)));
         while let Some((process, order)) = waiting.pop_front() {
-            if !say(collectors, node, process, &order) {
+            if !say(outlet, node, process, &order) {
                 waiting.push_front((process, order));
                 waiting.truncate(N_KEPT_MAX);
                 self.kept.insert(node.to_owned(), waiting);
@@ -149,7 +137,7 @@ impl OrderQueue {
             }
         }
         for ((_, process), orders) in self.acting.iter().filter(|((at, _), _)| at == node) {
-            if !orders.values().all(|order| say(collectors, node, *process, order)) {
+            if !orders.values().all(|order| say(outlet, node, *process, order)) {
                 self.kept.insert(node.to_owned(), VecDeque::new());
                 return;
             }
@@ -171,14 +159,15 @@ fn action_of(order: &Order) -> Option<u64> {
     }
 }
 
-fn say(collectors: &impl Collectors, node: &str, process: ProcessKey, order: &Order) -> bool {
-    collectors.say(node, &ToCollector::Order { process, order: Box::new(order.clone()) })
+fn say(outlet: &impl Outlet, node: &str, process: ProcessKey, order: &Order) -> bool {
+    outlet.say(node, &ToCollector::Order { process, order: Box::new(order.clone()) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use events::ProbePoint;
+    use events::tuning::TuningLine;
+    use events::{CodeAddress, ProbePoint};
     use std::cell::{Cell, RefCell};
     use wire::control::Change;
 
@@ -188,7 +177,7 @@ mod tests {
         heard: RefCell<Vec<String>>,
     }
 
-    impl Collectors for Fake {
+    impl Outlet for Fake {
         fn say(&self, _: &str, message: &ToCollector) -> bool {
             if let (true, ToCollector::Order { order, .. }) = (self.is_there.get(), message) {
                 let text = match order.as_ref() {
@@ -202,6 +191,12 @@ mod tests {
                 self.heard.borrow_mut().push(text);
             }
             self.is_there.get()
+        }
+
+        fn record(&mut self, _: TuningLine) {}
+
+        fn name(&mut self, _: &CodeAddress<'_>) -> String {
+            String::new()
         }
     }
 

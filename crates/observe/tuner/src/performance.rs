@@ -1,12 +1,13 @@
 //! Efficiencies of the last few seconds, from differences between reports.
 
-use events::Rank;
+use events::{CodeAddress, ModuleMap, Rank};
 use models::pop::{self, RankTime};
 use std::collections::{BTreeMap, HashMap};
-use symbols::{ModuleMap, Resolver};
 use tunlets::Performance;
 use wire::{ProcessReport, ThreadReport};
 
+/// Time between two computations of efficiencies, in s.
+const EVERY_S: f64 = 1.0;
 /// Maximum number of regions compared per rank.
 const N_REGIONS_MAX: usize = 4096;
 
@@ -24,28 +25,18 @@ struct Sample {
 }
 
 /// The reports of all ranks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct EfficiencySampler {
     newest: BTreeMap<Rank, Sample>,
     last: BTreeMap<Rank, Sample>,
     nodes: BTreeMap<Rank, usize>,
     node_numbers: HashMap<String, usize>,
     modules: HashMap<Rank, ModuleMap>,
-    resolver: Resolver,
+    /// Time before which no efficiencies are computed, in s.
+    next_s: f64,
 }
 
 impl EfficiencySampler {
-    pub(super) fn new() -> Self {
-        Self {
-            newest: BTreeMap::new(),
-            last: BTreeMap::new(),
-            nodes: BTreeMap::new(),
-            node_numbers: HashMap::new(),
-            modules: HashMap::new(),
-            resolver: Resolver::new(),
-        }
-    }
-
     /// Takes a report that was made at `time_s`.
     pub(super) fn see(&mut self, rank: Rank, report: &ProcessReport, time_s: f64) {
         if !report.modules.is_empty() {
@@ -88,8 +79,18 @@ impl EfficiencySampler {
         Sample { time_s, mpi_s, compute_s }
     }
 
-    /// Returns the efficiencies since the last call, once every rank has a new report.
-    pub(super) fn take(&mut self, n_ranks: usize) -> Option<Performance> {
+    /// Returns the efficiencies since the last ones, once every rank has a new report; `name` names the place before a
+    /// return address.
+    pub(super) fn take(
+        &mut self,
+        now_s: f64,
+        n_ranks: usize,
+        name: impl FnOnce(&CodeAddress<'_>) -> String,
+    ) -> Option<Performance> {
+        if now_s < self.next_s {
+            return None;
+        }
+        self.next_s = now_s + EVERY_S;
         let is_newer = |(rank, sample): (&Rank, &Sample)| {
             self.last.get(rank).is_none_or(|last| last.time_s < sample.time_s)
         };
@@ -100,10 +101,14 @@ impl EfficiencySampler {
         if last.len() < n_ranks {
             return None;
         }
-        self.between(&last)
+        self.between(&last, name)
     }
 
-    fn between(&mut self, last: &BTreeMap<Rank, Sample>) -> Option<Performance> {
+    fn between(
+        &self,
+        last: &BTreeMap<Rank, Sample>,
+        name: impl FnOnce(&CodeAddress<'_>) -> String,
+    ) -> Option<Performance> {
         let spans =
             self.newest.iter().filter_map(|(rank, now)| Some((*rank, last.get(rank)?, now)));
         let spans: Vec<(Rank, &Sample, &Sample)> = spans.collect();
@@ -123,14 +128,7 @@ impl EfficiencySampler {
             useful_by_rank_s[rank.0 as usize] = useful_s(time);
         }
         let named = culprit.map(|(rank, (module, offset), above_s)| {
-            let address = symbols::CodeAddress { module: &module, file_offset: offset };
-            let place = self.resolver.place_of_return(&address);
-            let name = if place.line == 0 {
-                place.function
-            } else {
-                format!("{} ({}:{})", place.function, place.file, place.line)
-            };
-            (rank, name, above_s)
+            (rank, name(&CodeAddress { module: &module, file_offset: offset }), above_s)
         });
         Some(Performance {
             span_s: (from_s, to_s),
@@ -179,18 +177,18 @@ mod tests {
 
     #[test]
     fn efficiencies_are_those_between_two_reports_of_every_rank() {
-        let mut efficiency = EfficiencySampler::new();
+        let mut efficiency = EfficiencySampler::default();
         let see = |efficiency: &mut EfficiencySampler, rank: u32, time_s: f64, mpi_s: f64| {
             efficiency.newest.insert(Rank(rank), sample(time_s, mpi_s, time_s - mpi_s));
         };
         see(&mut efficiency, 0, 10.0, 5.0);
-        assert_eq!(efficiency.take(2), None);
+        assert_eq!(efficiency.take(1.0, 2, |_| String::new()), None);
         see(&mut efficiency, 1, 10.0, 0.0);
-        assert_eq!(efficiency.take(2), None, "nothing to compare with");
+        assert_eq!(efficiency.take(2.0, 2, |_| String::new()), None, "nothing to compare with");
         see(&mut efficiency, 0, 11.0, 5.5);
-        assert_eq!(efficiency.take(2), None, "a rank was not seen again");
+        assert_eq!(efficiency.take(3.0, 2, |_| String::new()), None, "a rank was not seen again");
         see(&mut efficiency, 1, 11.0, 0.0);
-        let found = efficiency.take(2).unwrap();
+        let found = efficiency.take(4.0, 2, |_| String::new()).unwrap();
         assert!((found.load_balance - 0.75).abs() < 1e-9, "{found:?}");
         assert_eq!((found.span_s, found.useful_s), ((10.0, 11.0), vec![0.5, 1.0]));
         let (rank, _, above_s) = found.culprit.unwrap();

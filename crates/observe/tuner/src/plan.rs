@@ -100,7 +100,7 @@ impl PlannedPoint {
     }
 
     /// Returns the sites that the tuning point needs.
-    pub(super) fn sites(&self) -> impl Iterator<Item = u32> {
+    pub fn sites(&self) -> impl Iterator<Item = u32> {
         let replaced = match self.change {
             PlannedChange::Replace { site, .. } => Some(site),
             _ => None,

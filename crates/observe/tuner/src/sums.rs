@@ -2,9 +2,9 @@
 
 use super::directory::Key;
 use super::plan::Plan;
+use events::tuning::TuningMode;
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
-use tunlets::conductor::Mode;
+use std::time::Duration;
 use wire::facts::shapes;
 use wire::sum_builder::{BatchPositions, Calls, SumBatchBuilder, SumRequest, ThreadInput};
 use wire::{EventShape, Records, SummaryBatch, ToCollector};
@@ -24,7 +24,8 @@ pub(super) struct LocalSums {
     shapes: Vec<EventShape>,
     processes: HashMap<Key, Process>,
     nodes: HashMap<String, SumBatchBuilder>,
-    next_flush: Instant,
+    /// Time of the next sums, in s.
+    next_flush_s: f64,
 }
 
 #[derive(Debug, Default)]
@@ -41,14 +42,14 @@ impl LocalSums {
             shapes: shapes(&plan.events, &plan.probed),
             processes: HashMap::new(),
             nodes: HashMap::new(),
-            next_flush: Instant::now(),
+            next_flush_s: 0.0,
         }
     }
 
     /// Returns the message that tells collectors about the events.
-    pub(super) fn shapes(&self, mode: Mode, has_tunlets: bool) -> ToCollector {
+    pub(super) fn shapes(&self, mode: TuningMode, has_tunlets: bool) -> ToCollector {
         let milliseconds = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
-        let read_every = if mode == Mode::Observe { READ_EVERY_OBSERVED } else { READ_EVERY };
+        let read_every = if mode == TuningMode::Observe { READ_EVERY_OBSERVED } else { READ_EVERY };
         let flush_every = if has_tunlets { FLUSH_EVERY } else { FLUSH_EVERY_UNHEARD };
         ToCollector::Events {
             shapes: self.shapes.clone(),
@@ -88,11 +89,11 @@ impl LocalSums {
     }
 
     /// Returns the sums by node, if they are due.
-    pub(super) fn flush(&mut self, now: Instant) -> Vec<(String, SummaryBatch)> {
-        if now < self.next_flush || self.nodes.is_empty() {
+    pub(super) fn flush(&mut self, now_s: f64) -> Vec<(String, SummaryBatch)> {
+        if now_s < self.next_flush_s || self.nodes.is_empty() {
             return Vec::new();
         }
-        self.next_flush = now + FLUSH_EVERY;
+        self.next_flush_s = now_s + FLUSH_EVERY.as_secs_f64();
         let nodes = self.nodes.iter_mut();
         nodes.filter_map(|(node, sums)| Some((node.clone(), sums.take()?))).collect()
     }

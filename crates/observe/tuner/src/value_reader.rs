@@ -9,14 +9,13 @@
 use super::directory::Key;
 use super::plan::{Plan, PlannedChange};
 use events::{Rank, Value};
-use std::time::{Duration, Instant};
 use wire::Order;
 use wire::control::Location;
 
-/// Time for which ranks wait for values of others.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// Time between readings.
-const READ_EVERY: Duration = Duration::from_secs(2);
+/// Time in s for which ranks wait for values of others.
+const PATIENCE_S: f64 = 0.5;
+/// Time between readings, in s.
+const READ_EVERY_S: f64 = 2.0;
 
 /// Reader of the tuning points' values; see the module documentation.
 #[derive(Debug)]
@@ -25,9 +24,9 @@ pub(super) struct ValueReader {
     readers: Vec<(usize, Rank)>,
     is_read: Vec<bool>,
     waiting: Vec<(Rank, u32, Key)>,
-    deadline: Option<Instant>,
+    deadline_s: Option<f64>,
     is_open: bool,
-    next: Option<Instant>,
+    next_s: Option<f64>,
 }
 
 impl ValueReader {
@@ -52,9 +51,9 @@ impl ValueReader {
             readers: readers.collect(),
             is_read: vec![false; plan.points.len()],
             waiting: Vec::new(),
-            deadline: None,
+            deadline_s: None,
             is_open: false,
-            next: None,
+            next_s: None,
         }
     }
 
@@ -63,9 +62,9 @@ impl ValueReader {
         &mut self,
         (rank, n_ranks, key): (Rank, u32, Key),
         plan: &Plan,
-        now: Instant,
+        now_s: f64,
     ) -> Option<Order> {
-        self.deadline.get_or_insert(now + PATIENCE);
+        self.deadline_s.get_or_insert(now_s + PATIENCE_S);
         self.waiting.push((rank, n_ranks, key));
         self.question(rank, plan)
     }
@@ -95,27 +94,27 @@ impl ValueReader {
     }
 
     /// Removes and returns the ranks that no longer need to wait.
-    pub(super) fn take_ready(&mut self, now: Instant) -> Vec<(Rank, u32, Key)> {
+    pub(super) fn take_ready(&mut self, now_s: f64) -> Vec<(Rank, u32, Key)> {
         let Some((_, n_ranks, _)) = self.waiting.first() else { return Vec::new() };
         let n_ranks = *n_ranks;
         let is_missing =
             |(point, reader): &(usize, Rank)| reader.0 < n_ranks && !self.is_read[*point];
-        let is_late = self.deadline.is_some_and(|deadline| deadline <= now);
+        let is_late = self.deadline_s.is_some_and(|deadline_s| deadline_s <= now_s);
         self.is_open |= is_late || !self.readers.iter().any(is_missing);
         if self.is_open { std::mem::take(&mut self.waiting) } else { Vec::new() }
     }
 
     /// Starts periodic reading once the program is at work, at once for the values it has set until now.
-    pub(super) fn start_reading(&mut self, now: Instant) {
-        self.next.get_or_insert(now);
+    pub(super) fn start_reading(&mut self, now_s: f64) {
+        self.next_s.get_or_insert(now_s);
     }
 
     /// Returns the orders to read that are due, with their ranks.
-    pub(super) fn questions(&mut self, now: Instant, plan: &Plan) -> Vec<(Rank, Order)> {
-        if self.next.is_none_or(|next| now < next) {
+    pub(super) fn questions(&mut self, now_s: f64, plan: &Plan) -> Vec<(Rank, Order)> {
+        if self.next_s.is_none_or(|next_s| now_s < next_s) {
             return Vec::new();
         }
-        self.next = Some(now + READ_EVERY);
+        self.next_s = Some(now_s + READ_EVERY_S);
         let mut ranks: Vec<Rank> = self.readers.iter().map(|(_, rank)| *rank).collect();
         ranks.sort_unstable();
         ranks.dedup();
@@ -149,7 +148,7 @@ mod tests {
 
     #[test]
     fn ranks_wait_until_variables_were_read() {
-        let (plan, now) = (plan(), Instant::now());
+        let (plan, now) = (plan(), 3.0);
         let mut value_reader = ValueReader::new(&plan);
         assert_eq!(value_reader.take_ready(now), [], "nobody is there");
         assert_eq!(value_reader.appear(rank(0), &plan, now), None, "nothing is read there");
@@ -164,16 +163,16 @@ mod tests {
 
     #[test]
     fn who_does_not_answer_is_not_waited_for() {
-        let (plan, now) = (plan(), Instant::now());
+        let (plan, now) = (plan(), 3.0);
         let mut value_reader = ValueReader::new(&plan);
         value_reader.appear(rank(1), &plan, now);
         assert_eq!(value_reader.take_ready(now), []);
-        assert_eq!(value_reader.take_ready(now + PATIENCE), [rank(1)]);
+        assert_eq!(value_reader.take_ready(now + PATIENCE_S), [rank(1)]);
     }
 
     #[test]
     fn a_program_at_work_is_asked_now_and_then() {
-        let (plan, now) = (plan(), Instant::now());
+        let (plan, now) = (plan(), 3.0);
         let mut value_reader = ValueReader::new(&plan);
         assert_eq!(value_reader.questions(now, &plan), []);
         value_reader.start_reading(now);
@@ -181,6 +180,6 @@ mod tests {
             value_reader.questions(now, &plan).into_iter().map(|(rank, _)| rank).collect();
         assert_eq!(asked, [Rank(1), Rank(9)]);
         assert_eq!(value_reader.questions(now, &plan), []);
-        assert_eq!(value_reader.questions(now + READ_EVERY, &plan).len(), 2);
+        assert_eq!(value_reader.questions(now + READ_EVERY_S, &plan).len(), 2);
     }
 }

@@ -13,40 +13,27 @@
 //! - Everything has a bound: one waiting decision per tuning point, a window of iterations.
 //!
 //! # Not here
-//! Transport of orders to ranks and of their answers (`tuner`), the format of the lines (`run-record`).
+//! Transport of orders to ranks and of their answers (`tuner`), the file of the lines (`run-record`).
 
 mod action;
 mod iterations;
 mod message;
-mod record_line;
 mod trial;
 mod tunlet_set;
 mod turn;
 mod undo;
 
 pub use message::{Acknowledged, Input, Output};
-pub use record_line::{RecordLine, TuningEntry};
 
 use crate::{Applied, Decision, Detail, EventNews, News, Tunlet, World};
 use action::ActionReport;
 use app_description::{Application, Change};
+use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{Rank, Value};
 use iterations::Iterations;
 use std::collections::{BTreeMap, BTreeSet};
 use tunlet_set::TunletSet;
 use turn::Turn;
-
-/// Permissions of the tunlets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Only observe.
-    Observe,
-    /// Report what would be done.
-    DryRun,
-    /// Change the program.
-    #[default]
-    Tune,
-}
 
 /// Options of a conductor.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +56,7 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Conductor {
     application: Application,
-    mode: Mode,
+    mode: TuningMode,
     options: Options,
     tunlets: TunletSet,
     iterations: Iterations,
@@ -91,7 +78,7 @@ impl Conductor {
     pub fn new(
         application: Application,
         tunlets: Vec<Box<dyn Tunlet>>,
-        mode: Mode,
+        mode: TuningMode,
         options: Options,
     ) -> Self {
         Self {
@@ -169,6 +156,16 @@ impl Conductor {
         self.tunlets.wants_sums(event)
     }
 
+    /// Returns the permissions of the tunlets.
+    pub fn mode(&self) -> TuningMode {
+        self.mode
+    }
+
+    /// Returns whether there are tunlets.
+    pub fn has_tunlets(&self) -> bool {
+        self.tunlets.n_tunlets() != 0
+    }
+
     /// Returns whether a tunlet wants efficiencies.
     pub fn wants_performance(&self) -> bool {
         self.tunlets.wants_performance()
@@ -193,7 +190,7 @@ impl Conductor {
         self.n_ranks = Some(n_ranks);
         let points = self.application.tuning_points.iter().map(|point| point.name.clone());
         let (mode, tunlets, points) = (self.mode, self.tunlets.names(), points.collect());
-        self.record(now_s, TuningEntry::Begin { mode, tunlets, points, n_ranks });
+        self.record(now_s, TuningEvent::Begin { mode, tunlets, points, n_ranks });
         let actors = self.application.actors.iter();
         let world = World {
             n_ranks,
@@ -204,7 +201,6 @@ impl Conductor {
             values: self.values.clone(),
         };
         self.tunlets.begin(&self.application, &world);
-        self.outputs.push(Output::Begun);
     }
 
     fn pass(&mut self, event: EventNews) {
@@ -213,7 +209,9 @@ impl Conductor {
         let ended = if is_measuring { self.iterations.pass(&event) } else { None };
         self.tunlets.tell(&News::Event(event));
         if let Some(iteration) = ended {
-            self.record(iteration.end_s, TuningEntry::Iteration(iteration));
+            let (number, duration_s, work) =
+                (iteration.number, iteration.duration_s, iteration.work);
+            self.record(iteration.end_s, TuningEvent::Iteration { number, duration_s, work });
             self.tunlets.tell(&News::Iteration(iteration));
         }
     }
@@ -255,19 +253,19 @@ impl Conductor {
             return;
         }
         for (tunlet, reason) in self.tunlets.look() {
-            self.record(now_s, TuningEntry::TunletEnded { tunlet, reason });
+            self.record(now_s, TuningEvent::TunletEnded { tunlet, reason });
         }
         for (tunlet, text) in self.tunlets.lines() {
-            self.record(now_s, TuningEntry::Said { tunlet, text });
+            self.record(now_s, TuningEvent::Said { tunlet, text });
         }
         for (slot, point) in self.tunlets.take_foreign() {
             let reason = "the tunlet did not request it, or another tunlet owns it".to_owned();
             self.tunlets.decline(slot, point, reason);
         }
         match self.mode {
-            Mode::Observe => self.tunlets.forget_decisions(),
-            Mode::DryRun => self.say_what_would_be(now_s),
-            Mode::Tune => self.tune(now_s),
+            TuningMode::Observe => self.tunlets.forget_decisions(),
+            TuningMode::DryRun => self.say_what_would_be(now_s),
+            TuningMode::Tune => self.tune(now_s),
         }
     }
 
@@ -281,8 +279,8 @@ impl Conductor {
                 self.record(
                     now_s,
                     match checked {
-                        Ok(_) => TuningEntry::Would { decision },
-                        Err(error) => TuningEntry::Declined { decision, reason: error.to_string() },
+                        Ok(_) => TuningEvent::Would { decision },
+                        Err(error) => TuningEvent::Declined { decision, reason: error.to_string() },
                     },
                 );
             }
@@ -314,12 +312,12 @@ impl Conductor {
         }
         self.record(
             now_s,
-            TuningEntry::Decision {
+            TuningEvent::Decision {
                 decision,
                 tunlet: self.tunlets.name(slot).to_owned(),
                 point: self.application.tuning_points[wanted.point].name.clone(),
-                old: self.values[wanted.point],
-                new: wanted.value,
+                old: self.values[wanted.point].map(Into::into),
+                new: wanted.value.into(),
                 reason,
             },
         );
@@ -359,8 +357,8 @@ impl Conductor {
         self.tunlets.tell_applied(owner, applied);
     }
 
-    fn record(&mut self, time_s: f64, entry: TuningEntry) {
-        self.outputs.push(Output::Record(RecordLine { time_s, entry }));
+    fn record(&mut self, time_s: f64, what: TuningEvent) {
+        self.outputs.push(Output::Record(TuningLine { t_s: time_s, what }));
     }
 }
 

@@ -4,12 +4,13 @@
 //! # Not here
 //! Writing the numbers into the folder (`master-worker/src/report_file.rs`).
 
+use events::ModuleMap;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use symbols::{ModuleMap, embedded_variable};
+use symbols::embedded_variable;
 
 /// Variable of the program that holds the path of the folder, terminated by a zero byte.
 const VARIABLE: &str = "mw_report_folder";

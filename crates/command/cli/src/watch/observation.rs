@@ -126,7 +126,7 @@ impl Observation {
         let n_records = if has_records { options.ring_records } else { N_RECORDS_MIN };
         // Attached ranks must listen, too: otherwise they could not be told to detach.
         let tune = tuning.is_some() || subject.origin == SubjectOrigin::Attached;
-        let tuning = tuning.map(|tuning| tuning.for_record(record, options.trace));
+        let tuning = tuning.map(|tuning| tuning.into_options(options.trace));
         let server =
             serve((options, tuning), (run, secret.clone()), record, (facts, subject.origin))
                 .context("cannot listen for collectors; choose another address with `--listen`")?;
@@ -214,5 +214,6 @@ fn serve(
         spool_dir: record.spool_path(""),
         facts: facts.clone(),
         tuning,
+        tuning_lines: record.tuning_path(),
     })
 }

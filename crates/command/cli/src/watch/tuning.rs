@@ -9,15 +9,15 @@ use crate::watch::Programs;
 use anyhow::{Context, anyhow, bail};
 use app_description::Application;
 use description::Description;
-use run_record::RunRecord;
+use run_record::tuning::TuningMode;
+use server::resolve::{Names, ResolveError, resolve};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use symbols::Program;
-use tuner::resolve::{Names, ResolveError, resolve};
 use tuner::{Plan, TuningOptions};
 use tunlet_abi::ForeignTunlet;
 use tunlets::Tunlet;
-use tunlets::conductor::{Mode, Options};
+use tunlets::conductor::Options;
 use tunlets::rehearsal::{check_needs, rehearse};
 
 /// Description, program and tunlets with which a run is tuned.
@@ -27,7 +27,7 @@ pub(crate) struct Tuning {
     /// Sentence about which description was found; `None` if one was named.
     pub(crate) origin: Option<String>,
     tunlets: Vec<Box<dyn Tunlet>>,
-    mode: Mode,
+    mode: TuningMode,
     options: Options,
 }
 
@@ -58,21 +58,20 @@ impl Tuning {
         Ok(Some(Self { application, plan, origin, tunlets, mode, options }))
     }
 
-    /// Options for the server that keeps this record.
+    /// Options for the tuner.
     ///
     /// If `every_passage` is set, single passages of functions named on the command line are kept, else only their sums.
-    pub(crate) fn for_record(self, record: &RunRecord, every_passage: bool) -> TuningOptions {
+    pub(crate) fn into_options(self, every_passage: bool) -> TuningOptions {
         let Self { application, plan, tunlets, mode, options, origin: _ } = self;
-        let lines = record.tuning_path();
-        TuningOptions { application, plan, tunlets, mode, options, every_passage, lines }
+        TuningOptions { application, plan, tunlets, mode, options, every_passage }
     }
 }
 
-fn mode(tuner: &TunerOptions) -> Mode {
+fn mode(tuner: &TunerOptions) -> TuningMode {
     match () {
-        () if tuner.observe || tuner.tunlet.is_empty() => Mode::Observe,
-        () if tuner.dry_run => Mode::DryRun,
-        () => Mode::Tune,
+        () if tuner.observe || tuner.tunlet.is_empty() => TuningMode::Observe,
+        () if tuner.dry_run => TuningMode::DryRun,
+        () => TuningMode::Tune,
     }
 }
 

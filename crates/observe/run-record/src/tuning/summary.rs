@@ -1,6 +1,6 @@
 //! Summary of a tuned run, assembled from its journal.
 
-use super::{TuningEvent, TuningLine, TuningLines, TuningMode, TuningValue};
+use super::{Effect, TuningEvent, TuningLine, TuningLines, TuningMode, TuningValue};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -103,17 +103,6 @@ pub enum Outcome {
     Undone,
     /// Unknown on which ranks the change is in effect.
     Lost,
-}
-
-/// Effect of a change on the iterations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Effect {
-    /// Median time per unit of work of the iterations before the change, in s.
-    pub before_s: f64,
-    /// The same for the iterations after the change, in s.
-    pub after_s: f64,
-    /// `after_s / before_s - 1`: negative if the change helped.
-    pub change: f64,
 }
 
 impl TuningSummary {

@@ -1,6 +1,7 @@
 //! Tests of lines written and read back, of torn lines, and of the summary made of them.
 
 use super::*;
+use events::Value;
 
 fn at(t_s: f64, what: TuningEvent) -> TuningLine {
     TuningLine { t_s, what }

@@ -112,6 +112,7 @@ impl Stage {
             spool_dir: self.record.spool_path(""),
             facts: self.facts(),
             tuning,
+            tuning_lines: self.record.tuning_path(),
         })
         .expect("an address to listen at")
     }

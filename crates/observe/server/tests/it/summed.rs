@@ -8,11 +8,12 @@ use collector::recover;
 use events::{ProbePoint, ValueType};
 use run_record::SpoolReader;
 use run_record::measured::{Measured, RunFacts};
+use run_record::tuning::TuningMode;
 use server::Server;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tuner::{Plan, TuningOptions};
-use tunlets::conductor::{Mode, Options};
+use tunlets::conductor::Options;
 use tunlets::{Decision, Detail, News, Requests, Tunlet, TunletError, TunletSpec, World};
 use wire::{EventFacts, ProbedFunction, SummaryBatch};
 
@@ -92,10 +93,9 @@ fn summed(details: [Detail; 2]) -> (Stage, Server, Arc<AtomicU64>) {
         application: application(),
         plan: Plan { events: facts(), ..Plan::default() },
         tunlets: vec![Box::new(counting)],
-        mode: Mode::Observe,
+        mode: TuningMode::Observe,
         options: Options::default(),
         every_passage: false,
-        lines: stage.record.tuning_path(),
     });
     stage.address = server.address();
     (stage, server, n_heard)
@@ -233,10 +233,9 @@ fn count(every_passage: bool) -> (Stage, Server) {
         application: Application { program: "test".to_owned(), ..Application::default() },
         plan: probed(),
         tunlets: Vec::new(),
-        mode: Mode::Observe,
+        mode: TuningMode::Observe,
         options: Options::default(),
         every_passage,
-        lines: stage.record.tuning_path(),
     });
     stage.address = server.address();
     (stage, server)

@@ -12,7 +12,7 @@ use run_record::measured::RunFacts;
 use run_record::tuning::{Outcome, TuningMode, TuningSummary, TuningValue};
 use server::Server;
 use tuner::{Plan, PlannedChange, PlannedPoint, TuningOptions};
-use tunlets::conductor::{Mode, Options};
+use tunlets::conductor::Options;
 use tunlets::{Decision, Detail, News, Requests, Tunlet, TunletError, TunletSpec, World};
 use wire::EventFacts;
 use wire::control::{Attribute, Location, Point, Site, Source};
@@ -126,7 +126,7 @@ fn plan() -> Plan {
     }
 }
 
-fn options(stage: &Stage, mode: Mode) -> TuningOptions {
+fn options(mode: TuningMode) -> TuningOptions {
     TuningOptions {
         application: application(),
         plan: plan(),
@@ -134,7 +134,6 @@ fn options(stage: &Stage, mode: Mode) -> TuningOptions {
         mode,
         options: Options::default(),
         every_passage: false,
-        lines: stage.record.tuning_path(),
     }
 }
 
@@ -148,17 +147,17 @@ fn outcome(stage: &Stage) -> Option<Outcome> {
     so_far(stage).decisions.first().map(|decision| decision.outcome)
 }
 
-fn tuned(mode: Mode) -> (Stage, Server) {
+fn tuned(mode: TuningMode) -> (Stage, Server) {
     let (mut stage, server) = Stage::new();
     drop(server);
-    let server = stage.serve_tuned(options(&stage, mode));
+    let server = stage.serve_tuned(options(mode));
     stage.address = server.address();
     (stage, server)
 }
 
 #[test]
 fn a_decision_reaches_the_program_and_the_record() {
-    let (stage, server) = tuned(Mode::Tune);
+    let (stage, server) = tuned(TuningMode::Tune);
     let collector = stage.collector();
     let mut rank = stage.rank(TUNED);
     assert!(eventually(|| outcome(&stage) == Some(Outcome::Kept)), "{:?}", so_far(&stage));
@@ -185,7 +184,7 @@ fn a_decision_reaches_the_program_and_the_record() {
 
 #[test]
 fn a_dry_run_changes_nothing() {
-    let (stage, server) = tuned(Mode::DryRun);
+    let (stage, server) = tuned(TuningMode::DryRun);
     let collector = stage.collector();
     let mut rank = stage.rank(TUNED);
     assert!(eventually(|| outcome(&stage) == Some(Outcome::Would)));
@@ -197,7 +196,7 @@ fn a_dry_run_changes_nothing() {
 
 #[test]
 fn a_collector_that_is_killed_is_replaced_and_the_decision_still_arrives() {
-    let (stage, server) = tuned(Mode::Tune);
+    let (stage, server) = tuned(TuningMode::Tune);
     let mut first = stage.collector();
     let mut rank = stage.rank(TUNED);
     assert!(eventually(|| !so_far(&stage).iterations.is_empty()));
@@ -213,7 +212,7 @@ fn a_collector_that_is_killed_is_replaced_and_the_decision_still_arrives() {
 
 #[test]
 fn an_analyzer_that_is_killed_leaves_whole_lines() {
-    let (stage, server) = tuned(Mode::Tune);
+    let (stage, server) = tuned(TuningMode::Tune);
     let mut collector = stage.collector();
     let mut rank = stage.rank(TUNED);
     assert!(eventually(|| so_far(&stage).iterations.len() >= 2));

@@ -1,9 +1,10 @@
 //! Programs compiled and run once, with the addresses they reported and their memory map.
 
+use events::{CodeAddress, ModuleMap};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use symbols::{CodeAddress, Detail, ModuleMap, Resolver, SourceLocation};
+use symbols::{Detail, Resolver, SourceLocation};
 use tempfile::TempDir;
 
 pub(crate) struct Compiled {

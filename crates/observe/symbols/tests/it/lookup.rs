@@ -2,10 +2,11 @@
 
 use crate::built::{Built, said};
 use crate::compiled::have;
+use events::CodeAddress;
 use object::{Object, ObjectSection};
 use std::process::Command;
 use std::time::Duration;
-use symbols::{CodeAddress, LookupError, Passing, Program, ProgramError, Resolver};
+use symbols::{LookupError, Passing, Program, ProgramError, Resolver};
 
 const C: [&str; 2] = ["lookup.c", "other.c"];
 

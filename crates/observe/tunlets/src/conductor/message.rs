@@ -1,7 +1,7 @@
 //! Inputs and outputs of a conductor.
 
-use super::RecordLine;
 use crate::{EventNews, Performance, SummaryNews};
+use events::tuning::TuningLine;
 use events::{Rank, Value};
 
 /// Input of a conductor.
@@ -84,8 +84,6 @@ pub struct Acknowledged {
 /// Output of a conductor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// The tunlets have begun: from now on [`Conductor::wants`] tells what is to be measured.
-    Begun,
     /// Ask ranks whether they can carry out an action.
     Prepare {
         /// Number of the action.
@@ -115,5 +113,5 @@ pub enum Output {
         ranks: Vec<Rank>,
     },
     /// Record a line.
-    Record(RecordLine),
+    Record(TuningLine),
 }

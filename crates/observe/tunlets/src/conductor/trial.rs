@@ -2,6 +2,7 @@
 
 use super::Options;
 use super::iterations::Iterations;
+use events::tuning::Effect;
 
 /// Comparison under way.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,16 +15,6 @@ pub(super) struct Trial {
     limit: f64,
 }
 
-/// Result of a trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Verdict {
-    pub(super) before_s: f64,
-    pub(super) after_s: f64,
-    /// Relative change of the time; negative if iterations became faster.
-    pub(super) change: f64,
-    pub(super) is_good: bool,
-}
-
 /// Progress of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Progress {
@@ -32,7 +23,11 @@ pub(super) enum Progress {
     /// A comparison is impossible, with the reason.
     Unmeasurable(&'static str),
     /// The trial is over.
-    Judged(Verdict),
+    Judged {
+        /// Times before and after the change.
+        effect: Effect,
+        is_good: bool,
+    },
 }
 
 impl Trial {
@@ -60,12 +55,10 @@ impl Trial {
         match median(after.clone()) {
             Some(after_s) if n_window <= after.len() => {
                 let change = after_s / before_s - 1.0;
-                Progress::Judged(Verdict {
-                    before_s,
-                    after_s,
-                    change,
+                Progress::Judged {
+                    effect: Effect { before_s, after_s, change },
                     is_good: change <= self.limit,
-                })
+                }
             }
             _ => Progress::Open,
         }

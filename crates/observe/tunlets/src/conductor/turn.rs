@@ -1,9 +1,10 @@
 //! A tunlet's turn: its decisions are carried out, tried, and kept or undone.
 
+use super::Conductor;
 use super::action::{Action, ActionReport, Coverage, Done, Ending};
 use super::trial::{Progress, Trial, in_words};
-use super::{Conductor, TuningEntry};
 use crate::{Applied, Decision};
+use events::tuning::TuningEvent;
 use events::{Rank, Value};
 
 /// The open turn.
@@ -58,7 +59,7 @@ impl Turn {
     }
 
     /// Ends all changes at the end of the run.
-    pub(super) fn finish(self) -> Vec<TuningEntry> {
+    pub(super) fn finish(self) -> Vec<TuningEvent> {
         self.changes.into_iter().filter_map(Change::finish).collect()
     }
 
@@ -83,24 +84,24 @@ impl ChangeState {
 }
 
 impl Change {
-    fn finish(self) -> Option<TuningEntry> {
+    fn finish(self) -> Option<TuningEvent> {
         let decision = self.decision;
         let unmeasured = || "the run ended before its effect was measured".to_owned();
         match self.state {
             ChangeState::Doing(action) => Some(match action.ending_now() {
                 // No line says that it was applied, so it counts as lost.
                 Ending::Done(_) | Ending::Partial { .. } => {
-                    TuningEntry::Lost { decision, reason: unmeasured() }
+                    TuningEvent::Lost { decision, reason: unmeasured() }
                 }
-                Ending::Declined { reason } => TuningEntry::Declined { decision, reason },
-                Ending::Lost { reason } => TuningEntry::Lost { decision, reason },
+                Ending::Declined { reason } => TuningEvent::Declined { decision, reason },
+                Ending::Lost { reason } => TuningEvent::Lost { decision, reason },
             }),
             ChangeState::Applied { .. } => {
-                Some(TuningEntry::Kept { decision, reason: unmeasured() })
+                Some(TuningEvent::Kept { decision, reason: unmeasured() })
             }
             ChangeState::SettingBack { reason, .. } | ChangeState::Undoing { reason, .. } => {
                 let reason = format!("{reason}; the run ended while it was taken back");
-                Some(TuningEntry::Lost { decision, reason })
+                Some(TuningEvent::Lost { decision, reason })
             }
             ChangeState::Over => None,
         }
@@ -146,7 +147,7 @@ impl Conductor {
                 if self.tunlets.is_new_refusal(slot, point, &reason) {
                     let decision = self.note_decision(now_s, slot, wanted);
                     let reason = reason.clone();
-                    self.record(now_s, TuningEntry::Declined { decision, reason });
+                    self.record(now_s, TuningEvent::Declined { decision, reason });
                 }
                 self.tunlets.decline(slot, point, reason);
                 None
@@ -197,7 +198,7 @@ impl Conductor {
         change.state = match (std::mem::replace(&mut change.state, ChangeState::Over), ending) {
             (ChangeState::Doing(_), Ending::Done(done)) => self.hold(slot, change, &done),
             (ChangeState::Doing(_), Ending::Declined { reason }) => {
-                self.record(now_s, TuningEntry::Declined { decision, reason: reason.clone() });
+                self.record(now_s, TuningEvent::Declined { decision, reason: reason.clone() });
                 self.tunlets.decline(slot, point, reason);
                 ChangeState::Over
             }
@@ -215,7 +216,7 @@ impl Conductor {
             }
             (ChangeState::SettingBack { reason, .. }, Ending::Done(_)) => {
                 let reason = format!("{reason}; it is set back where it had been done");
-                self.record(now_s, TuningEntry::Declined { decision, reason: reason.clone() });
+                self.record(now_s, TuningEvent::Declined { decision, reason: reason.clone() });
                 self.tunlets.decline(slot, point, reason);
                 ChangeState::Over
             }
@@ -248,11 +249,11 @@ impl Conductor {
         let n_ranks = u32::try_from(done.len()).unwrap_or(u32::MAX);
         self.record(
             last_s,
-            TuningEntry::Applied {
+            TuningEvent::Applied {
                 decision: change.decision,
-                old: first.old,
-                new: first.new,
-                rank: first.rank,
+                old: first.old.into(),
+                new: first.new.into(),
+                rank: first.rank.0,
                 n_ranks,
                 hit: first.hit,
                 iteration: self.iterations.number_at(last_s),
@@ -274,7 +275,7 @@ impl Conductor {
     ) {
         let decision = change.decision;
         self.held[change.point] = change.held;
-        self.record(now_s, TuningEntry::Undone { decision, reason: reason.clone() });
+        self.record(now_s, TuningEvent::Undone { decision, reason: reason.clone() });
         self.tunlets.decline(slot, change.point, format!("taken back: {reason}"));
         if let Some(first) = done.first() {
             self.tell_change(slot, change.point, first, false);
@@ -286,7 +287,7 @@ impl Conductor {
         (self.values[change.point], self.held[change.point]) = (None, None);
         let closed = format!("it is unknown which ranks have the new value: {reason}");
         self.closed.insert(change.point, closed);
-        self.record(now_s, TuningEntry::Lost { decision, reason: reason.clone() });
+        self.record(now_s, TuningEvent::Lost { decision, reason: reason.clone() });
         self.tunlets.decline(slot, change.point, format!("lost: {reason}"));
     }
 
@@ -323,20 +324,13 @@ impl Conductor {
                 let reason = format!("its effect is not known: {why}");
                 self.keep(now_s, turn, &reason);
             }
-            Progress::Judged(verdict) => {
+            Progress::Judged { effect, is_good } => {
                 for change in turn.changes.iter().filter(|change| change.holds()) {
-                    self.record(
-                        now_s,
-                        TuningEntry::Effect {
-                            decision: change.decision,
-                            before_s: verdict.before_s,
-                            after_s: verdict.after_s,
-                            change: verdict.change,
-                        },
-                    );
+                    let decision = change.decision;
+                    self.record(now_s, TuningEvent::Effect { decision, effect });
                 }
-                let reason = in_words(verdict.change);
-                if verdict.is_good {
+                let reason = in_words(effect.change);
+                if is_good {
                     self.tunlets.trust(turn.slot);
                     self.keep(now_s, turn, &reason);
                 } else {
@@ -351,7 +345,7 @@ impl Conductor {
         for change in turn.changes.iter_mut().filter(|change| change.holds()) {
             change.state = ChangeState::Over;
             let (decision, reason) = (change.decision, reason.to_owned());
-            self.record(now_s, TuningEntry::Kept { decision, reason });
+            self.record(now_s, TuningEvent::Kept { decision, reason });
         }
     }
 }

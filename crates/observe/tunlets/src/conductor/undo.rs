@@ -1,8 +1,9 @@
 //! Restores the values that ranks had before.
 
+use super::Conductor;
 use super::action::{Action, Coverage};
 use super::turn::{Change, ChangeState, Turn};
-use super::{Conductor, TuningEntry};
+use events::tuning::TuningEvent;
 use events::{Rank, Value};
 
 impl Conductor {
@@ -22,7 +23,7 @@ impl Conductor {
                 Ok(action) => ChangeState::Undoing { action, reason: reason.to_owned() },
                 Err(why) => {
                     let (decision, reason) = (change.decision, format!("{reason}, but {why}"));
-                    self.record(now_s, TuningEntry::Kept { decision, reason });
+                    self.record(now_s, TuningEvent::Kept { decision, reason });
                     ChangeState::Over
                 }
             };

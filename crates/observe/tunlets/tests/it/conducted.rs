@@ -1,8 +1,9 @@
 //! The built-in tunlets under the conductor, which carries out, tries and undoes their decisions.
 
 use crate::simulated::{Simulated, application};
+use events::tuning::TuningMode;
 use events::{Rank, Value};
-use tunlets::conductor::{Acknowledged, Conductor, Input, Mode, Options, Output};
+use tunlets::conductor::{Acknowledged, Conductor, Input, Options, Output};
 use tunlets::{News, built_in};
 
 /// Actions pending until the next iteration: number, tuning point, value.
@@ -20,7 +21,8 @@ impl Conducted {
     fn new(simulated: Simulated, names: &[&str]) -> Self {
         let tunlets = names.iter().map(|name| built_in(name).expect("it is built in")).collect();
         let application = application(&[]);
-        let mut conductor = Conductor::new(application, tunlets, Mode::Tune, Options::default());
+        let mut conductor =
+            Conductor::new(application, tunlets, TuningMode::Tune, Options::default());
         let n_ranks = simulated.n_workers + 1;
         for rank in (0..n_ranks).map(Rank) {
             conductor.hear(0.0, Input::RankAppeared { rank, n_ranks });
@@ -43,7 +45,7 @@ impl Conducted {
                     self.committed.extend(self.prepared.extract_if(.., is_mine));
                 }
                 Output::Withdraw { action, .. } => unreachable!("action {action} is withdrawn"),
-                Output::Begun | Output::Record(_) => {}
+                Output::Record(_) => {}
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Target: a program's file, damaged or malicious, as `sintonia functions FILE` and `sintonia run --app` read it.
 
-use ::symbols::{CodeAddress, Program, Resolver};
+use ::symbols::{Program, Resolver};
+use events::CodeAddress;
 use std::panic::{catch_unwind, resume_unwind};
 use std::path::Path;
 

@@ -2,8 +2,9 @@
 
 use super::simulation::{FIRST, Simulation};
 use super::{F0, F1, NW};
-use crate::conductor::{Input, Mode, TuningEntry};
-use events::{Rank, Value};
+use crate::conductor::Input;
+use events::Rank;
+use events::tuning::{TuningEvent, TuningMode, TuningValue};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,19 +86,19 @@ struct Stories {
     point_of: BTreeMap<u64, String>,
     applied: BTreeSet<u64>,
     ended: BTreeSet<u64>,
-    expected: BTreeMap<String, Value>,
-    before: BTreeMap<u64, Value>,
+    expected: BTreeMap<String, TuningValue>,
+    before: BTreeMap<u64, TuningValue>,
     lost: BTreeSet<String>,
 }
 
 impl Stories {
-    fn read(&mut self, entry: &TuningEntry) {
+    fn read(&mut self, entry: &TuningEvent) {
         match entry {
-            TuningEntry::Decision { decision, tunlet, point, .. } => {
+            TuningEvent::Decision { decision, tunlet, point, .. } => {
                 self.tunlet_of.insert(*decision, tunlet.clone());
                 self.point_of.insert(*decision, point.clone());
             }
-            TuningEntry::Applied { decision, old, new, .. } => {
+            TuningEvent::Applied { decision, old, new, .. } => {
                 assert!(self.applied.insert(*decision), "carried out twice");
                 let point = &self.point_of[decision];
                 self.expected.insert(point.clone(), *new);
@@ -106,21 +107,21 @@ impl Stories {
                 let tunlets: BTreeSet<_> = open.map(|decision| &self.tunlet_of[decision]).collect();
                 assert_eq!(tunlets.len(), 1, "two tunlets on trial");
             }
-            TuningEntry::Declined { decision, .. } => {
+            TuningEvent::Declined { decision, .. } => {
                 assert!(!self.applied.contains(decision));
                 assert!(self.ended.insert(*decision));
             }
-            TuningEntry::Kept { decision, .. } => {
+            TuningEvent::Kept { decision, .. } => {
                 assert!(self.applied.contains(decision));
                 assert!(self.ended.insert(*decision));
             }
-            TuningEntry::Undone { decision, .. } => {
+            TuningEvent::Undone { decision, .. } => {
                 assert!(self.applied.contains(decision));
                 assert!(self.ended.insert(*decision));
                 let point = self.point_of[decision].clone();
                 self.expected.insert(point, self.before[decision]);
             }
-            TuningEntry::Lost { decision, .. } => {
+            TuningEvent::Lost { decision, .. } => {
                 assert!(self.ended.insert(*decision));
                 self.lost.insert(self.point_of[decision].clone());
             }
@@ -135,7 +136,7 @@ proptest! {
     #[test]
     fn all_or_none_and_every_story_ends(moves in prop::collection::vec(some_move(), 0..120)) {
         let tunlets: [(&'static str, &[usize]); 2] = [("first", &[F0, F1]), ("second", &[NW])];
-        let mut simulation = Simulation::new(N_RANKS, Mode::Tune, &tunlets);
+        let mut simulation = Simulation::new(N_RANKS, TuningMode::Tune, &tunlets);
         moves.iter().for_each(|step| make(&mut simulation, step));
         for _time in 0..40 {
             simulation.wait(3.0);
@@ -143,17 +144,17 @@ proptest! {
         }
         simulation.finish();
         let mut stories = Stories::default();
-        simulation.lines.iter().for_each(|line| stories.read(&line.entry));
+        simulation.lines.iter().for_each(|line| stories.read(&line.what));
         let decided: BTreeSet<u64> = stories.tunlet_of.keys().copied().collect();
         prop_assert_eq!(&decided, &stories.ended);
         for (name, point, ranks) in [("F0", F0, 0..1), ("F1", F1, 0..1), ("NW", NW, 1..N_RANKS)] {
             if stories.lost.contains(name) {
                 continue;
             }
-            let expected = stories.expected.get(name).copied().unwrap_or(FIRST);
+            let expected = stories.expected.get(name).copied().unwrap_or(FIRST.into());
             for rank in ranks.map(Rank) {
                 if let Some(process) = simulation.processes.get(&rank) {
-                    prop_assert_eq!(process.value(point), expected, "{} on {:?}", name, rank);
+                    prop_assert_eq!(TuningValue::from(process.value(point)), expected, "{} on {:?}", name, rank);
                 }
             }
         }

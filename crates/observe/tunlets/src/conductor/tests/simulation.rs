@@ -1,11 +1,10 @@
 //! Simulated ranks that carry out actions, scripted tunlets, and the messages between them, without real time.
 
 use super::{END, START, application};
-use crate::conductor::{
-    Acknowledged, Conductor, Input, Mode, Options, Output, RecordLine, TuningEntry,
-};
+use crate::conductor::{Acknowledged, Conductor, Input, Options, Output};
 use crate::{Decision, Detail, EventNews, News, Requests, Tunlet, TunletError, TunletSpec, World};
 use app_description::Application;
+use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{Rank, Value};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -147,14 +146,18 @@ pub(super) struct Simulation {
     pub(super) conductor: Conductor,
     pub(super) now_s: f64,
     pub(super) processes: BTreeMap<Rank, Process>,
-    pub(super) lines: Vec<RecordLine>,
+    pub(super) lines: Vec<TuningLine>,
     pub(super) scripts: Vec<Arc<Mutex<Script>>>,
     pub(super) silent: BTreeSet<Rank>,
 }
 
 impl Simulation {
     /// Creates a simulation with these tunlets and the points that each asks for.
-    pub(super) fn new(n_ranks: u32, mode: Mode, tunlets: &[(&'static str, &[usize])]) -> Self {
+    pub(super) fn new(
+        n_ranks: u32,
+        mode: TuningMode,
+        tunlets: &[(&'static str, &[usize])],
+    ) -> Self {
         let scripts: Vec<Arc<Mutex<Script>>> = tunlets.iter().map(|_| Arc::default()).collect();
         let tunlets = tunlets.iter().zip(&scripts).map(|((name, points), script)| {
             let (points, script) = (points.to_vec(), Arc::clone(script));
@@ -189,7 +192,6 @@ impl Simulation {
     fn carry(&mut self, outputs: Vec<Output>) {
         for output in outputs {
             match output {
-                Output::Begun => {}
                 Output::Record(line) => self.lines.push(line),
                 Output::Prepare { action, point, values, .. } => {
                     for (rank, value) in values {
@@ -276,15 +278,15 @@ impl Simulation {
     pub(super) fn outcomes(&self) -> Vec<String> {
         let lines = self.lines.iter();
         lines
-            .filter_map(|line| match &line.entry {
-                TuningEntry::Would { decision } => Some(format!("{decision} would")),
-                TuningEntry::Declined { decision, .. } => Some(format!("{decision} declined")),
-                TuningEntry::Applied { decision, .. } => Some(format!("{decision} applied")),
-                TuningEntry::Effect { decision, .. } => Some(format!("{decision} effect")),
-                TuningEntry::Kept { decision, .. } => Some(format!("{decision} kept")),
-                TuningEntry::Undone { decision, .. } => Some(format!("{decision} undone")),
-                TuningEntry::Lost { decision, .. } => Some(format!("{decision} lost")),
-                TuningEntry::TunletEnded { tunlet, .. } => Some(format!("{tunlet} ended")),
+            .filter_map(|line| match &line.what {
+                TuningEvent::Would { decision } => Some(format!("{decision} would")),
+                TuningEvent::Declined { decision, .. } => Some(format!("{decision} declined")),
+                TuningEvent::Applied { decision, .. } => Some(format!("{decision} applied")),
+                TuningEvent::Effect { decision, .. } => Some(format!("{decision} effect")),
+                TuningEvent::Kept { decision, .. } => Some(format!("{decision} kept")),
+                TuningEvent::Undone { decision, .. } => Some(format!("{decision} undone")),
+                TuningEvent::Lost { decision, .. } => Some(format!("{decision} lost")),
+                TuningEvent::TunletEnded { tunlet, .. } => Some(format!("{tunlet} ended")),
                 _ => None,
             })
             .collect()

@@ -3,11 +3,12 @@
 use super::simulation::Simulation;
 use super::{F0, F1, NW};
 use crate::News;
-use crate::conductor::{Input, Mode, TuningEntry};
+use crate::conductor::Input;
+use events::tuning::{TuningEvent, TuningMode};
 use events::{Rank, Value};
 
 fn tuned(n_ranks: u32) -> Simulation {
-    Simulation::new(n_ranks, Mode::Tune, &[("first", &[F0, F1]), ("second", &[NW])])
+    Simulation::new(n_ranks, TuningMode::Tune, &[("first", &[F0, F1]), ("second", &[NW])])
 }
 
 fn iterate(simulation: &mut Simulation, durations_s: &[f64]) {
@@ -114,7 +115,7 @@ fn decisions_of_one_moment_are_tried_together() {
 #[test]
 fn a_tuning_point_belongs_to_the_first() {
     let tunlets: [(&'static str, &[usize]); 3] = [("a", &[F0]), ("b", &[F0, F1]), ("c", &[F0])];
-    let mut simulation = Simulation::new(2, Mode::Tune, &tunlets);
+    let mut simulation = Simulation::new(2, TuningMode::Tune, &tunlets);
     simulation.decide(1, F0, 3);
     iterate(&mut simulation, &[1.0]);
     check(&simulation, &["c ended"]);
@@ -206,10 +207,10 @@ fn ranks_that_end_are_not_waited_for() {
 
 #[test]
 fn a_dry_run_says_what_would_be_done_and_an_observer_nothing() {
-    let mut dry = Simulation::new(2, Mode::DryRun, &[("a", &[F0])]);
+    let mut dry = Simulation::new(2, TuningMode::DryRun, &[("a", &[F0])]);
     [7, 7, 8, 101].iter().for_each(|value| dry.decide(0, F0, *value));
     check(&dry, &["1 would", "2 would", "3 declined"]);
-    let mut observer = Simulation::new(2, Mode::Observe, &[("a", &[F0])]);
+    let mut observer = Simulation::new(2, TuningMode::Observe, &[("a", &[F0])]);
     observer.decide(0, F0, 7);
     check(&observer, &[]);
     assert!(observer.processes.values().all(|process| process.orders.is_empty()));
@@ -232,8 +233,10 @@ fn iterations_have_number_time_and_work() {
     simulation.iterate(1.0, 10);
     simulation.event(super::END, 1);
     simulation.iterate(2.0, 0);
-    let iterations = simulation.lines.iter().filter_map(|line| match line.entry {
-        TuningEntry::Iteration(news) => Some((news.number, news.duration_s.round(), news.work)),
+    let iterations = simulation.lines.iter().filter_map(|line| match line.what {
+        TuningEvent::Iteration { number, duration_s, work } => {
+            Some((number, duration_s.round(), work))
+        }
         _ => None,
     });
     assert_eq!(iterations.collect::<Vec<_>>(), [(0, 1.0, 10.0), (1, 2.0, 1.0)]);

@@ -14,12 +14,12 @@ mod sites;
 
 pub use names::Names;
 
-use super::plan::{Plan, PlannedPoint};
 use app_description::{Application, Change};
 use sites::{Modules, Sites};
 use std::path::PathBuf;
 use symbols::{LookupError, Program};
 use thiserror::Error;
+use tuner::plan::{Plan, PlannedPoint};
 use wire::facts::EventFacts;
 
 /// Reason why a description cannot be resolved.

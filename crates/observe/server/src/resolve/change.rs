@@ -2,9 +2,9 @@
 
 use super::ResolveError;
 use super::sites::{Modules, Sites, look_up};
-use crate::plan::{PlannedChange, PlannedPoint};
 use app_description::{Change, Ranks, TuningPoint};
 use symbols::Program;
+use tuner::plan::{PlannedChange, PlannedPoint};
 use wire::control::Replacement;
 
 /// Returns a tuning point of `ranks` with its names resolved.

@@ -1,14 +1,15 @@
-//! Joins messages about functions that many ranks report: each is recorded once, with its ranks.
+//! Warnings for the record, each once: messages about functions that many ranks report are joined.
 //!
 //! A message waits for a moment for other ranks that report the same. Addresses are ignored in the comparison,
 //! since they differ between processes.
 
 use events::Rank;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
 
-/// Time for which a first message waits for other ranks.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Maximum number of warnings.
+const N_WARNINGS_MAX: usize = 200;
+/// Time in s for which a first message waits for other ranks.
+const PATIENCE_S: f64 = 1.0;
 /// Maximum number of waiting messages; one more releases all of them.
 const N_WAITING_MAX: usize = 1024;
 /// Maximum number of rank spans that are listed; more are only counted.
@@ -17,36 +18,47 @@ const N_SPANS_MAX: usize = 8;
 /// Waiting message.
 #[derive(Debug)]
 struct PendingMessage {
-    since: Instant,
+    since_s: f64,
     /// Text from the first rank.
     reason: String,
     ranks: BTreeSet<Rank>,
 }
 
-/// Waiting messages of ranks about sites.
+/// Warnings that were given, and waiting messages of ranks about sites.
 #[derive(Debug, Default)]
-pub(super) struct MessageAggregator {
+pub(crate) struct Warnings {
     /// Messages by site and text without addresses.
     waiting: BTreeMap<(u32, String), PendingMessage>,
+    given: Vec<String>,
 }
 
-impl MessageAggregator {
+impl Warnings {
+    /// Returns whether a warning is to be recorded: once, and up to a bound.
+    pub(crate) fn is_new(&mut self, text: &str) -> bool {
+        let is_new =
+            self.given.len() < N_WARNINGS_MAX && !self.given.iter().any(|given| given == text);
+        if is_new {
+            self.given.push(text.to_owned());
+        }
+        is_new
+    }
+
     /// Adds a message; `rank` is `None` for a process that is no rank.
-    pub(super) fn add(&mut self, site: u32, reason: &str, rank: Option<Rank>, now: Instant) {
+    pub(crate) fn add(&mut self, site: u32, reason: &str, rank: Option<Rank>, now_s: f64) {
         let new =
-            || PendingMessage { since: now, reason: reason.to_owned(), ranks: BTreeSet::new() };
+            || PendingMessage { since_s: now_s, reason: reason.to_owned(), ranks: BTreeSet::new() };
         let message = self.waiting.entry((site, without_addresses(reason))).or_insert_with(new);
         message.ranks.extend(rank);
     }
 
     /// Removes and returns sites and messages that have waited long enough.
-    pub(super) fn take_ripe(&mut self, now: Instant) -> Vec<(u32, String)> {
+    pub(crate) fn take_ripe(&mut self, now_s: f64) -> Vec<(u32, String)> {
         let is_full = N_WAITING_MAX < self.waiting.len();
-        self.take(|message| is_full || PATIENCE <= now.saturating_duration_since(message.since))
+        self.take(|message| is_full || PATIENCE_S <= now_s - message.since_s)
     }
 
     /// Removes and returns all remaining messages.
-    pub(super) fn take_all(&mut self) -> Vec<(u32, String)> {
+    pub(crate) fn take_all(&mut self) -> Vec<(u32, String)> {
         self.take(|_| true)
     }
 
@@ -101,15 +113,15 @@ mod tests {
 
     #[track_caller]
     fn check(message: &[(u32, &str, Option<u32>)], expected: &[(u32, &str)]) {
-        let (mut aggregator, now) = (MessageAggregator::default(), Instant::now());
+        let (mut warnings, now) = (Warnings::default(), 5.0);
         for (site, reason, rank) in message {
-            aggregator.add(*site, reason, rank.map(Rank), now);
+            warnings.add(*site, reason, rank.map(Rank), now);
         }
-        assert!(aggregator.take_ripe(now).is_empty(), "others may come");
-        let found = aggregator.take_ripe(now + PATIENCE);
+        assert!(warnings.take_ripe(now).is_empty(), "others may come");
+        let found = warnings.take_ripe(now + PATIENCE_S);
         let found: Vec<_> = found.iter().map(|(site, text)| (*site, text.as_str())).collect();
         assert_eq!(found, expected);
-        assert!(aggregator.take_all().is_empty(), "once");
+        assert!(warnings.take_all().is_empty(), "once");
     }
 
     #[test]
@@ -141,8 +153,8 @@ mod tests {
 
     #[test]
     fn what_waits_has_a_bound() {
-        let (mut aggregator, now) = (MessageAggregator::default(), Instant::now());
-        (0..=1024).for_each(|site| aggregator.add(site, "no", None, now));
-        assert_eq!(aggregator.take_ripe(now).len(), N_WAITING_MAX + 1);
+        let (mut warnings, now) = (Warnings::default(), 5.0);
+        (0..=1024).for_each(|site| warnings.add(site, "no", None, now));
+        assert_eq!(warnings.take_ripe(now).len(), N_WAITING_MAX + 1);
     }
 }

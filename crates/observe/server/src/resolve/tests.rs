@@ -1,13 +1,13 @@
 //! Tests of plans for a small program compiled here, and for the example program.
 
 use super::{Names, resolve};
-use crate::plan::{Plan, PlannedChange};
 use app_description::{Application, Level};
 use events::{ProbePoint, ValueType};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use symbols::Program;
 use tempfile::TempDir;
+use tuner::plan::{Plan, PlannedChange};
 use wire::control::{Attribute, Location, Point, Replacement, Site, Source};
 
 const SOURCE: &str = "

@@ -1,59 +1,20 @@
 //! Queue of data for the tuning thread.
 
-use events::{CallRecord, FunctionKind, ProcessKey};
+use events::{CallRecord, FunctionKind};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
-use wire::{Answer, ProcessReport, Records, SummaryBatch};
+use tuner::TuningInput;
+use wire::{Records, SummaryBatch};
 
 /// Maximum number of waiting event records, of 64 bytes each.
 const N_EVENTS_MAX: usize = 1 << 18;
 /// Maximum number of waiting batches of sums.
 const N_BATCHES_MAX: usize = 1 << 12;
 
-/// Item received from a collector.
-#[derive(Debug)]
-pub enum TuningInput {
-    /// The collector of a node (re)connected and accepts orders.
-    Collector {
-        /// Name of the node.
-        node: String,
-    },
-    /// A report of a process.
-    Report {
-        /// The report.
-        report: Box<ProcessReport>,
-        /// Offset in ns to add to a time of its node.
-        offset_ns: i64,
-    },
-    /// An answer of a process.
-    Answer {
-        /// Name of the node.
-        node: String,
-        /// The process.
-        process: ProcessKey,
-        /// Its answer.
-        answer: Answer,
-    },
-    /// Records of functions and actions.
-    Records {
-        /// Name of the node.
-        node: String,
-        /// The records.
-        records: Records,
-    },
-    /// Sums of function events.
-    Sums {
-        /// Name of the node.
-        node: String,
-        /// The sums.
-        batch: SummaryBatch,
-    },
-}
-
 /// A queue in front of one thread.
 #[derive(Debug, Default)]
-pub struct Inbox {
+pub(crate) struct Inbox {
     state: Mutex<State>,
     bell: Condvar,
 }
@@ -69,24 +30,24 @@ struct State {
 
 /// Items taken from the queue.
 #[derive(Debug)]
-pub struct Batch {
+pub(crate) struct Batch {
     /// The items, in order of arrival.
-    pub inputs: VecDeque<TuningInput>,
+    pub(crate) inputs: VecDeque<TuningInput>,
     /// Number of events that found no room since the start.
-    pub n_unheard: u64,
+    pub(crate) n_unheard: u64,
     /// True if the queue is closed, so that no more items will come.
-    pub is_last: bool,
+    pub(crate) is_last: bool,
 }
 
 impl Inbox {
     /// Adds an item other than records.
-    pub fn push(&self, input: TuningInput) {
+    pub(crate) fn push(&self, input: TuningInput) {
         self.with(|state| state.waiting.push_back(input));
         self.bell.notify_one();
     }
 
     /// Adds the records of functions and actions among `records`; events only while there is room.
-    pub fn push_records(&self, node: &str, records: &Records) {
+    pub(crate) fn push_records(&self, node: &str, records: &Records) {
         let is_ours = |record: &&CallRecord| FunctionKind::Event as u16 <= record.kind;
         let mut own: Vec<CallRecord> = records.records.iter().filter(is_ours).copied().collect();
         if own.is_empty() {
@@ -110,7 +71,7 @@ impl Inbox {
     }
 
     /// Adds sums while there is room.
-    pub fn push_sums(&self, node: &str, mut batch: SummaryBatch) {
+    pub(crate) fn push_sums(&self, node: &str, mut batch: SummaryBatch) {
         // Only the file on disk needs the ranges of records.
         batch.ranges.clear();
         self.with(|state| {
@@ -125,13 +86,13 @@ impl Inbox {
     }
 
     /// Closes the queue: no more items will come.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.with(|state| state.is_closed = true);
         self.bell.notify_one();
     }
 
     /// Removes and returns all items; waits for one for at most `patience`.
-    pub fn take(&self, patience: Duration) -> Batch {
+    pub(crate) fn take(&self, patience: Duration) -> Batch {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let is_idle = |state: &mut State| state.waiting.is_empty() && !state.is_closed;
         let (mut state, _) = self
@@ -154,6 +115,7 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use events::ProcessKey;
 
     fn records(kind: FunctionKind, n_records: usize) -> Records {
         let record = CallRecord { kind: kind as u16, ..CallRecord::default() };
