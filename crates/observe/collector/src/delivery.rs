@@ -17,12 +17,12 @@ impl Collector {
     /// Sends reports and records to the analyzer, as many as the connection takes.
     pub(super) fn hand_over(&mut self, now: Instant) {
         if self.link.connection().is_none() {
-            if FILL_TO_SPILL < self.fill(|_| true) {
+            if FILL_TO_SPILL < self.processes.fill(|_| true) {
                 self.spill_records();
             }
             return;
         }
-        if self.next_reports <= now {
+        if self.schedule.next_reports <= now {
             self.send_reports(now);
         }
         if self.answers_wait {
@@ -38,16 +38,11 @@ impl Collector {
         }
     }
 
-    fn fill(&mut self, is_asked: impl Fn(&Observed) -> bool) -> f64 {
-        let asked = self.processes.iter_mut().filter(|process| is_asked(process));
-        asked.map(Observed::fill).fold(0.0, f64::max)
-    }
-
     fn send_reports(&mut self, now: Instant) {
         let Some(connection) = self.link.connection() else { return };
         let mut next = now + self.options.scan_every;
-        for process in &mut self.processes {
-            let due = next_report(process, self.report_every, now);
+        for process in self.processes.iter_mut() {
+            let due = next_report(process, self.schedule.report_every, now);
             let is_due = due <= now && process.stage.kept < Milestone::Gone;
             if !process.stage.is_news() && !is_due {
                 if process.stage.kept < Milestone::Gone {
@@ -59,12 +54,12 @@ impl Collector {
                 next = now;
             }
         }
-        self.next_reports = next;
+        self.schedule.next_reports = next;
     }
 
     fn send_answers(&mut self) {
         let Some(connection) = self.link.connection() else { return };
-        for process in &mut self.processes {
+        for process in self.processes.iter_mut() {
             process.control.send_answers(&process.segment, process.key, connection);
         }
         self.answers_wait = !connection.has_room();
@@ -72,32 +67,32 @@ impl Collector {
 
     /// Reads the rings that are due: those of processes whose records are waited for, or all.
     fn drain(&mut self, now: Instant) {
-        let is_all = self.next_sum_drain <= now || self.finishing;
-        if !is_all && (now < self.next_drain || !self.is_prompt) {
+        let is_all = self.schedule.next_sum_drain <= now || self.finishing;
+        if !is_all && (now < self.schedule.next_drain || !self.schedule.is_prompt) {
             return;
         }
-        let fill = self.fill(Observed::is_prompt);
-        self.pace.after(fill);
+        let fill = self.processes.fill(Observed::is_prompt);
+        self.schedule.pace.after(fill);
         if is_all {
-            let fill = self.fill(|process| !process.is_prompt());
-            self.sum_pace.after(fill);
+            let fill = self.processes.fill(|process| !process.is_prompt());
+            self.schedule.sum_pace.after(fill);
             self.processes.iter_mut().for_each(Observed::clear_prompt);
         }
         let is_all_sent = self.send_records(is_all);
-        self.is_prompt = self.processes.iter().any(Observed::is_prompt);
+        self.schedule.is_prompt = self.processes.iter().any(Observed::is_prompt);
         // Sending that found the connection full continues as soon as there is room.
-        self.next_drain = if is_all_sent { now + self.drain_interval() } else { now };
+        self.schedule.next_drain = if is_all_sent { now + self.drain_interval() } else { now };
         if is_all && is_all_sent {
-            self.next_sum_drain = now + self.sum_pace.interval();
+            self.schedule.next_sum_drain = now + self.schedule.sum_pace.interval();
         }
     }
 
     fn drain_interval(&self) -> Duration {
         let is_waited_for = |process: &Observed| process.is_prompt() && process.is_tuned();
         if self.processes.iter().any(is_waited_for) {
-            self.pace.interval_when_awaited()
+            self.schedule.pace.interval_when_awaited()
         } else {
-            self.pace.interval()
+            self.schedule.pace.interval()
         }
     }
 
@@ -113,8 +108,7 @@ impl Collector {
             let Some(connection) = self.link.connection().filter(|link| link.has_room()) else {
                 return false;
             };
-            self.turn = (self.turn + 1) % n_processes;
-            let process = &mut self.processes[self.turn];
+            let Some(process) = self.processes.next_in_turn() else { break };
             let is_asked = is_all || process.is_prompt();
             let mut n_sent = 0;
             let is_read = is_asked
@@ -131,7 +125,7 @@ impl Collector {
     }
 
     fn spill_records(&mut self) {
-        for process in &mut self.processes {
+        for process in self.processes.iter_mut() {
             while let Some(records) = process.next_records() {
                 self.spill.keep_records(&records);
                 // Saved or lost, the records must make room for later ones.
@@ -143,21 +137,21 @@ impl Collector {
     /// Writes everything to files, once the analyzer is given up.
     pub(super) fn spill_all(&mut self, now: Instant) {
         self.processes.iter_mut().for_each(|process| process.stage.rewind());
-        if self.next_drain <= now {
-            let fill = self.fill(|_| true);
-            self.pace.after(fill);
-            self.next_drain = now + self.pace.interval();
+        if self.schedule.next_drain <= now {
+            let fill = self.processes.fill(|_| true);
+            self.schedule.pace.after(fill);
+            self.schedule.next_drain = now + self.schedule.pace.interval();
             self.spill_records();
         }
         let is_news = self.processes.iter().any(|process| process.stage.is_news());
-        let is_due = self.next_spilled_reports <= now || is_news && !self.spill.is_full();
+        let is_due = self.schedule.next_spilled_reports <= now || is_news && !self.spill.is_full();
         if self.processes.is_empty() || !is_due {
             return;
         }
-        self.next_spilled_reports = now + SPILL_REPORTS_EVERY;
+        self.schedule.next_spilled_reports = now + SPILL_REPORTS_EVERY;
         let reports = self.processes.iter_mut().map(|p| p.whole_report(&self.node, now)).collect();
         if self.spill.keep_reports(reports) {
-            for process in &mut self.processes {
+            for process in self.processes.iter_mut() {
                 process.stage.kept = process.stage.reported;
             }
         }

@@ -30,6 +30,7 @@ mod node;
 pub mod place;
 mod plan;
 mod process;
+mod processes;
 pub mod recover;
 mod sleep;
 mod spill;
@@ -39,16 +40,14 @@ pub use place::{EnvironmentError, RunEnvironment};
 
 use crate::place::{STARTED_BY_ATTACHER, STARTED_BY_LAUNCHER, node_name};
 use ends::Ends;
-use events::ProcessKey;
 use link::Link;
 use node::NodeFolder;
 use plan::{AnalyzerState, DrainPace, Milestone};
 use process::Observed;
-use ring::SegmentError;
+use processes::Processes;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sleep::WakeUps;
 use spill::Spill;
-use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sums::SumSender;
@@ -56,9 +55,6 @@ use wire::ToAnalyzer;
 
 /// Shortest time between scans of the folder while the doorbell rings.
 const RING_PAUSE: Duration = Duration::from_millis(2);
-
-/// Maximum number of sentences kept about overwritten segments.
-const N_DAMAGES_MAX: usize = 10;
 
 /// Options of a collector.
 #[derive(Clone, Copy, Debug)]
@@ -107,39 +103,53 @@ pub struct Collector {
     folder: NodeFolder,
     link: Link,
     spill: Spill,
-    processes: Vec<Observed>,
-    /// Position of each process in `processes`.
-    index: HashMap<ProcessKey, usize>,
-    paths: HashSet<PathBuf>,
+    processes: Processes,
     ends: Ends,
     sums: SumSender,
-    /// Segments that cannot be read, with the reason.
-    refused: HashMap<PathBuf, String>,
-    /// Sentences about segments that the program has overwritten.
-    damages: Vec<String>,
-    pace: DrainPace,
-    /// Pace of draining rings of processes whose events are only summed.
-    sum_pace: DrainPace,
-    report_every: Duration,
+    schedule: Schedule,
     finishing: bool,
     leaving: bool,
     /// True if it was started by the launcher or attacher, which runs on this node.
     is_launchers: bool,
     /// True if the processes existed before this tool attached, and must be left as they were.
     is_attached: bool,
-    last_scan: Instant,
-    next_scan: Instant,
-    next_drain: Instant,
-    next_sum_drain: Instant,
-    next_reports: Instant,
-    next_spilled_reports: Instant,
-    /// True if the records of some process are waited for.
-    is_prompt: bool,
     orders_wait: bool,
     answers_wait: bool,
-    /// Position of the process that last sent records; they take turns.
-    turn: usize,
     wake_ups: WakeUps,
+}
+
+/// Times at which something is due.
+#[derive(Debug)]
+struct Schedule {
+    last_scan: Instant,
+    next_scan: Instant,
+    pace: DrainPace,
+    next_drain: Instant,
+    /// Pace of draining rings of processes whose events are only summed.
+    sum_pace: DrainPace,
+    next_sum_drain: Instant,
+    /// True if the records of some process are waited for.
+    is_prompt: bool,
+    report_every: Duration,
+    next_reports: Instant,
+    next_spilled_reports: Instant,
+}
+
+impl Schedule {
+    fn new(now: Instant) -> Self {
+        Self {
+            last_scan: now,
+            next_scan: now,
+            pace: DrainPace::default(),
+            next_drain: now,
+            sum_pace: DrainPace::of_sums(),
+            next_sum_drain: now,
+            is_prompt: true,
+            report_every: Duration::from_secs(2),
+            next_reports: now,
+            next_spilled_reports: now,
+        }
+    }
 }
 
 impl Collector {
@@ -178,31 +188,17 @@ impl Collector {
             spill: Spill::new(environment.out.as_deref(), environment.run, node),
             node: node.to_owned(),
             folder,
-            processes: Vec::new(),
-            index: HashMap::new(),
-            paths: HashSet::new(),
+            processes: Processes::default(),
             ends: Ends::new(),
             sums: SumSender::new(now),
-            refused: HashMap::new(),
-            damages: Vec::new(),
-            pace: DrainPace::default(),
-            sum_pace: DrainPace::of_sums(),
-            report_every: Duration::from_secs(2),
+            schedule: Schedule::new(now),
             finishing: false,
             leaving: false,
             is_launchers: [STARTED_BY_LAUNCHER, STARTED_BY_ATTACHER]
                 .contains(&environment.started_by.as_str()),
             is_attached: environment.started_by == STARTED_BY_ATTACHER,
-            last_scan: now,
-            next_scan: now,
-            next_drain: now,
-            next_sum_drain: now,
-            next_reports: now,
-            next_spilled_reports: now,
-            is_prompt: true,
             orders_wait: false,
             answers_wait: true,
-            turn: 0,
             wake_ups: WakeUps::BY_ALL,
         }))
     }
@@ -242,9 +238,10 @@ impl Collector {
     /// Does everything that can be done at `now` without blocking.
     fn step(&mut self, now: Instant) {
         if self.wake_ups.by_doorbell && self.folder.has_rung() {
-            self.next_scan = self.next_scan.min(self.last_scan + RING_PAUSE);
+            self.schedule.next_scan =
+                self.schedule.next_scan.min(self.schedule.last_scan + RING_PAUSE);
         }
-        if self.next_scan <= now {
+        if self.schedule.next_scan <= now {
             self.scan(now);
         }
         if self.wake_ups.by_end {
@@ -272,29 +269,21 @@ impl Collector {
 
     /// Scans for new processes, changed states and ended processes.
     fn scan(&mut self, now: Instant) {
-        self.last_scan = now;
-        self.next_scan = now + self.options.scan_every;
+        self.schedule.last_scan = now;
+        self.schedule.next_scan = now + self.options.scan_every;
         if self.folder.doorbell().is_none() {
-            self.next_scan = now + self.options.scan_every / 10;
+            self.schedule.next_scan = now + self.options.scan_every / 10;
         }
         self.answers_wait = true;
         for path in self.folder.segments() {
-            if self.paths.contains(&path) {
-                continue;
-            }
-            match Observed::open(&path, now) {
-                Ok(process) => self.follow(process, now),
-                // The segment is still being created; the rank rings the doorbell when it is ready.
-                Err(SegmentError::NotASegment { .. }) => {}
-                Err(error) => {
-                    self.refused.insert(path, error.to_string());
-                }
+            if let Some(process) = self.processes.open(&path, now) {
+                self.follow(process, now);
             }
         }
-        for process in &mut self.processes {
+        for process in self.processes.iter_mut() {
             process.watch_state();
             if process.stage.is_news() {
-                self.next_reports = now;
+                self.schedule.next_reports = now;
             }
         }
     }
@@ -304,11 +293,9 @@ impl Collector {
             self.ends.add(pidfd, process.key.pid);
         }
         process.set_request(self.sums.request(process.key));
-        self.paths.insert(process.path().to_owned());
-        self.index.insert(process.key, self.processes.len());
-        self.processes.push(process);
-        self.next_reports = now;
-        (self.is_prompt, self.orders_wait) = (true, true);
+        self.processes.follow(process);
+        self.schedule.next_reports = now;
+        (self.schedule.is_prompt, self.orders_wait) = (true, true);
     }
 
     fn see_ends(&mut self, now: Instant) {
@@ -316,16 +303,12 @@ impl Collector {
         if ended.is_empty() {
             return;
         }
-        for process in &mut self.processes {
+        for process in self.processes.iter_mut() {
             if ended.contains(&process.key.pid.into()) {
                 process.watch();
             }
         }
-        self.next_reports = now;
-    }
-
-    fn process(&mut self, key: ProcessKey) -> Option<&mut Observed> {
-        self.processes.get_mut(*self.index.get(&key)?)
+        self.schedule.next_reports = now;
     }
 
     fn say(&mut self, message: &ToAnalyzer) {
@@ -338,33 +321,15 @@ impl Collector {
     /// Releases processes whose data are all saved.
     fn forget_done(&mut self) {
         let is_ending = |process: &Observed| process.stage.kept != Milestone::Running;
-        if !self.processes.iter().any(is_ending) {
-            return;
-        }
-        let n_before = self.processes.len();
-        self.processes.retain_mut(|process| {
-            process.release();
-            let is_drained = process.stage.kept == Milestone::Gone && process.is_drained();
-            let is_done = process.stage.is_done(is_drained);
-            if is_done {
-                self.damages
-                    .extend(process.damage().filter(|_| self.damages.len() < N_DAMAGES_MAX));
-                std::fs::remove_file(process.path()).ok();
-                self.paths.remove(process.path());
-                self.sums.forget(process.key);
-            }
-            !is_done
-        });
-        if self.processes.len() != n_before {
-            let keys = self.processes.iter().map(|process| process.key);
-            self.index = keys.zip(0..).collect();
+        if self.processes.iter().any(is_ending) {
+            self.processes.forget_done().into_iter().for_each(|key| self.sums.forget(key));
         }
     }
 
     /// Tells the analyzer that nothing is left, and waits until the message is sent.
     fn say_farewell(&mut self) {
         let n_lost = self.spill.n_lost();
-        let warnings = self.refused.values().chain(&self.damages).cloned().collect();
+        let warnings = self.processes.warnings();
         self.say(&ToAnalyzer::Finished { n_lost, warnings });
         let deadline = Instant::now() + self.options.farewell;
         while let Some(connection) = self.link.connection()

@@ -3,7 +3,7 @@
 mod reading;
 
 use super::control::Control;
-use super::modules::ModuleMap;
+use super::modules::ExecutableMappings;
 use super::plan::{Milestone, Stage};
 use events::{CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
 use reading::Following;
@@ -12,12 +12,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use wire::sum_builder::{BatchPositions, SumRequest};
 use wire::{CommunicatorReport, InCall, Order, ProcessReport, ThreadReport};
 
-/// Minimum interval between reads of a process's mappings.
-const MAPS_EVERY: Duration = Duration::from_secs(2);
 /// Time in s between the segment's creation and a process's start from which on it is another process with the same id.
 const REUSED_AFTER_S: f64 = 2.0;
 
@@ -42,10 +40,7 @@ pub(crate) struct Observed {
     passed: BatchPositions,
     /// True if its events may be awaited: it recently had some that are not only summed.
     is_prompt: bool,
-    modules: ModuleMap,
-    maps_read: Option<Instant>,
-    /// Length of the modules text that the analyzer has received.
-    modules_sent: usize,
+    modules: ExecutableMappings,
     final_taken: bool,
     is_let_go: bool,
 }
@@ -55,7 +50,7 @@ impl Observed {
     pub(crate) fn open(path: &Path, now: Instant) -> Result<Self, SegmentError> {
         let segment = SegmentReader::open(path)?;
         let view = segment.process();
-        let modules = ModuleMap::parse(&segment.modules());
+        let modules = ExecutableMappings::parse(&segment.modules());
         let mut process = Self {
             key: view.key,
             stage: Stage::default(),
@@ -71,8 +66,6 @@ impl Observed {
             passed: Vec::new(),
             is_prompt: true,
             modules,
-            maps_read: None,
-            modules_sent: 0,
             final_taken: false,
             is_let_go: false,
         };
@@ -121,7 +114,7 @@ impl Observed {
     /// Rewinds after a lost connection.
     pub(crate) fn rewind(&mut self) {
         self.stage.rewind();
-        self.modules_sent = 0;
+        self.modules.rewind();
         self.reread();
     }
 
@@ -180,6 +173,12 @@ impl Observed {
         }
     }
 
+    /// Returns whether the process ended and all its data are safe.
+    pub(crate) fn is_done(&mut self) -> bool {
+        let is_drained = self.stage.kept == Milestone::Gone && self.is_drained();
+        self.stage.is_done(is_drained)
+    }
+
     /// Returns a sentence for the user if the program has overwritten part of the segment.
     pub(crate) fn damage(&self) -> Option<String> {
         let pid = self.key.pid;
@@ -196,17 +195,17 @@ impl Observed {
         // Set before the counters are read: a report marked as final must contain the final numbers.
         self.stage.reported = self.stage.reached;
         let mut report = self.numbers(node);
-        self.complete_modules(&report, now);
-        if self.modules_sent < self.modules.text().len() {
-            report.modules = self.modules.text().to_owned();
-            self.modules_sent = report.modules.len();
+        let mut regions = report.threads.iter().flat_map(|thread| &thread.regions);
+        if !report.gone && !regions.all(|region| self.modules.holds(region.address)) {
+            self.modules.reread(self.key.pid, now);
         }
+        report.modules = self.modules.unsent().unwrap_or_default();
         report
     }
 
     /// Returns the current report including the modules, for a file.
     pub(crate) fn whole_report(&mut self, node: &str, now: Instant) -> ProcessReport {
-        self.modules_sent = 0;
+        self.modules.rewind();
         self.report(node, now)
     }
 
@@ -246,20 +245,6 @@ impl Observed {
                 .map(|(id, world_ranks)| CommunicatorReport { id: CommunicatorId(id), world_ranks })
                 .collect(),
             threads: self.segment.threads().map(thread_report).collect(),
-        }
-    }
-
-    /// Reads the mappings again if a call site lies in no known one (a library loaded later).
-    fn complete_modules(&mut self, report: &ProcessReport, now: Instant) {
-        let is_known = |address| address == 0 || self.modules.holds(address);
-        let mut regions = report.threads.iter().flat_map(|thread| &thread.regions);
-        let read_lately = self.maps_read.is_some_and(|read| now.duration_since(read) < MAPS_EVERY);
-        if read_lately || report.gone || regions.all(|region| is_known(region.address)) {
-            return;
-        }
-        self.maps_read = Some(now);
-        if let Ok(maps) = std::fs::read(format!("/proc/{}/maps", self.key.pid)) {
-            self.modules.add(&String::from_utf8_lossy(&maps));
         }
     }
 }

@@ -41,10 +41,14 @@ impl Collector {
     /// Returns the time until something is due without a wake-up.
     fn rest(&mut self, now: Instant) -> Duration {
         let until = |at: Instant| at.saturating_duration_since(now);
-        let mut rest = until(self.next_scan).min(self.link.rest(now));
+        let mut rest = until(self.schedule.next_scan).min(self.link.rest(now));
         if self.processes.iter().any(Observed::is_traced) {
-            let next = self.next_sum_drain;
-            rest = rest.min(until(if self.is_prompt { self.next_drain.min(next) } else { next }));
+            let next = self.schedule.next_sum_drain;
+            rest = rest.min(until(if self.schedule.is_prompt {
+                self.schedule.next_drain.min(next)
+            } else {
+                next
+            }));
         }
         if let Some(next_flush) = self.sums.next_flush() {
             rest = rest.min(until(next_flush));
@@ -53,9 +57,9 @@ impl Collector {
             rest = rest.min(plan::ORDERS_EVERY);
         }
         if self.link.is_given_up() && !self.processes.is_empty() {
-            rest = rest.min(until(self.next_spilled_reports));
+            rest = rest.min(until(self.schedule.next_spilled_reports));
         } else if self.link.connection().is_some() {
-            rest = rest.min(until(self.next_reports));
+            rest = rest.min(until(self.schedule.next_reports));
         }
         // Minimum sleep, so that something that cannot be done yet is not retried in a busy loop.
         rest.max(Duration::from_millis(1))

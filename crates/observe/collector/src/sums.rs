@@ -78,11 +78,11 @@ impl Collector {
             self.sums.unacknowledged.clear();
             self.processes.iter_mut().for_each(Observed::reread);
             if shapes.iter().any(|shape| shape.by_process) {
-                self.sum_pace = DrainPace::of_probes();
+                self.schedule.sum_pace = DrainPace::of_probes();
             }
             self.sums.builder.set_shapes(shapes);
         }
-        for process in &mut self.processes {
+        for process in self.processes.iter_mut() {
             process.set_request(self.sums.request(process.key));
         }
     }
@@ -92,12 +92,12 @@ impl Collector {
         match process {
             Some(key) => {
                 let request = self.sums.request(key);
-                if let Some(process) = self.process(key) {
+                if let Some(process) = self.processes.get_mut(key) {
                     process.set_request(request);
                 }
             }
             None => {
-                for process in &mut self.processes {
+                for process in self.processes.iter_mut() {
                     process.set_request(self.sums.request(process.key));
                 }
             }
@@ -106,7 +106,7 @@ impl Collector {
 
     pub(super) fn resume(&mut self, ranges: Vec<ThreadRange>) {
         for range in ranges {
-            if let Some(process) = self.process(range.process) {
+            if let Some(process) = self.processes.get_mut(range.process) {
                 process.resume(range.thread, range.end, range.open);
             }
         }
@@ -120,7 +120,7 @@ impl Collector {
         let safe: Vec<_> = batches.drain(..n_safe).collect();
         for (_, ranges) in safe {
             for (key, thread, end) in ranges {
-                if let Some(process) = self.process(key) {
+                if let Some(process) = self.processes.get_mut(key) {
                     process.acknowledge_sums(thread, end);
                 }
             }

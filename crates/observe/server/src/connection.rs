@@ -101,8 +101,8 @@ struct Serving<'a> {
 
 impl<'a> Serving<'a> {
     fn new(node: String, writer: ConnectionWriter, shared: &'a Shared) -> Self {
-        let spool = shared.spool_of(&node);
-        let sums = shared.sums_of(&node);
+        let spool = shared.files.spool_of(&node);
+        let sums = shared.files.sums_of(&node);
         let (number, ranges) = sums.lock().unwrap_or_else(PoisonError::into_inner).connect();
         Self { shared, node, writer, spool, sums, number, ranges }
     }

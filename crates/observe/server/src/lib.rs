@@ -13,6 +13,7 @@
 pub mod clock_offset;
 mod connection;
 mod intake;
+mod node_files;
 mod node_spool;
 mod node_sums;
 mod reception;
@@ -26,12 +27,10 @@ use collector::place::node_name;
 use connection::ConnectionWriter;
 use events::ProcessKey;
 use intake::Intake;
-use node_spool::NodeSpool;
-use node_sums::NodeSums;
+use node_files::NodeFiles;
 use replayed_messages::ReplayedMessages;
-use run_record::measured::{Measured, RECORDS_SUFFIX, RunFacts, SUMS_SUFFIX, Spool};
-use run_record::snapshot::{self, ANALYZER, Entry};
-use std::collections::BTreeMap;
+use run_record::measured::{Measured, RunFacts};
+use run_record::snapshot::{self, Entry};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -91,14 +90,12 @@ pub struct Outstanding {
 struct Shared {
     run: RunSecret,
     own_node: String,
-    spool_dir: PathBuf,
+    files: NodeFiles,
     facts: RunFacts,
     /// Inbox of the tuning thread.
     tuning: Option<Arc<Inbox>>,
     snapshot_every: Duration,
     intake: Mutex<Intake>,
-    spools: Mutex<BTreeMap<String, Arc<Mutex<NodeSpool>>>>,
-    sums: Mutex<BTreeMap<String, Arc<Mutex<NodeSums>>>>,
     writers: Mutex<Vec<(String, ConnectionWriter)>>,
     /// Messages repeated to collectors that reconnect.
     replayed: Mutex<ReplayedMessages>,
@@ -133,13 +130,11 @@ impl Server {
         let shared = Arc::new(Shared {
             run: RunSecret { run: options.run, secret: options.secret, report_every_ms },
             own_node: node_name(),
-            spool_dir: options.spool_dir,
+            files: NodeFiles::new(options.spool_dir),
             facts: options.facts,
             tuning: options.tuning.is_some().then(Arc::default),
             snapshot_every: options.snapshot_every,
             intake: Mutex::default(),
-            spools: Mutex::default(),
-            sums: Mutex::default(),
             writers: Mutex::default(),
             replayed: Mutex::default(),
             pending_saves: Mutex::default(),
@@ -221,16 +216,10 @@ impl Server {
         let n_strangers = self.shared.strangers.n_unproved();
         self.shared.say_to_all(&ToCollector::Leave);
         self.stop();
-        let spools = self.shared.spools.lock().unwrap_or_else(PoisonError::into_inner);
-        let nodes = spools.keys();
-        let spools = nodes
-            .map(|node| Spool { node: node.clone(), path: self.shared.spool_path(node) })
-            .filter(|spool| spool.path.exists())
-            .collect();
         self.shared.with_intake(|intake| Measured {
             processes: intake.processes().cloned().collect(),
             nodes: intake.clocks(),
-            spools,
+            spools: self.shared.files.spools(),
             n_records_lost: intake.n_records_lost(),
             warnings: intake.warnings(n_strangers),
         })
@@ -278,24 +267,6 @@ impl Shared {
 
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
-    }
-
-    fn spool_path(&self, node: &str) -> PathBuf {
-        self.spool_dir.join(format!("{node}.{}", RECORDS_SUFFIX))
-    }
-
-    fn spool_of(&self, node: &str) -> Arc<Mutex<NodeSpool>> {
-        let mut spools = self.spools.lock().unwrap_or_else(PoisonError::into_inner);
-        let spool = spools.entry(node.to_owned());
-        let new = || Arc::new(Mutex::new(NodeSpool::new(self.spool_path(node))));
-        Arc::clone(spool.or_insert_with(new))
-    }
-
-    fn sums_of(&self, node: &str) -> Arc<Mutex<NodeSums>> {
-        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = self.spool_dir.join(format!("{node}.{}", SUMS_SUFFIX));
-        let new = || Arc::new(Mutex::new(NodeSums::new(path)));
-        Arc::clone(sums.entry(node.to_owned()).or_insert_with(new))
     }
 
     fn add_writer(&self, node: String, writer: ConnectionWriter, ranges: Vec<ThreadRange>) {
@@ -348,7 +319,7 @@ impl Shared {
 
     /// Writes snapshots one after the other: reports that wait while one is written go into the next.
     fn keep_snapshots(&self) {
-        let path = self.spool_dir.join(format!("{ANALYZER}.{}", snapshot::SUFFIX));
+        let path = self.files.snapshot();
         let mut pending_saves = Vec::new();
         while !self.is_closed() {
             let n_strangers = self.strangers.n_unproved();
