@@ -12,10 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use node_daemon::{
-    core::interface::{Attempt, ExecContext, Job, KeeperEvent, KeeperOrder, NodeId, TaskKey, Work},
-    keeper::{self, Keeper, KeeperOptions},
+use node_core::interface::{
+    Attempt, ExecContext, Job, KeeperEvent, KeeperOrder, NodeId, TaskKey, Work,
 };
+use node_daemon::keeper::{self, Keeper, KeeperOptions};
 use task_api::Submission;
 
 /// Tasks that run at the same time while the speed is measured.

@@ -12,8 +12,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use node_core::interface::Measurement;
 use node_daemon::client::Client;
-use node_daemon::core::interface::Measurement;
 use node_daemon::daemon::{Daemon, Network, Options, Warn};
 use node_daemon::keeper::{self, KeeperOptions};
 use node_daemon::links::{Key, LinkOptions};

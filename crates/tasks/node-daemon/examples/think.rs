@@ -7,12 +7,12 @@
 use std::error::Error;
 use std::time::Instant;
 
-use node_daemon::book::{BookLimits, JournalRecord};
-use node_daemon::core::interface::{
+use node_core::book::{BookLimits, JournalRecord};
+use node_core::interface::{
     AttemptEnd, ClientId, CoreTimer, Ended, Event, Job, KeeperEvent, KeeperOrder, Moment, NodeId,
     Now, Out, PeerMessage,
 };
-use node_daemon::core::{Core, CoreOptions};
+use node_core::{Core, CoreOptions};
 use node_daemon::journal::Encoder;
 use task_api::{Answer, ArrayRange, Output, Presence, Request, Submission};
 

@@ -40,7 +40,8 @@ pub use error::{ClientError, ClientSocketError};
 pub use folder::{default_state, open_state};
 pub use framing::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
 
-use crate::{core::interface::ClientId, locking::lock_soon};
+use crate::locking::lock_soon;
+use node_core::interface::ClientId;
 
 /// Name of the socket in the state folder.
 pub const SOCKET: &str = "node.sock";

@@ -27,10 +27,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use balancing_policies::Policy;
 use task_api::check_node_name;
 
-use crate::book::BookLimits;
 use crate::client_socket::{ClientEvent, ClientSocket, ClientSocketOptions};
-use crate::core::interface::{Event, Measurement, Now, node_id};
-use crate::core::{Core, CoreOptions};
 use crate::journal::{self, Durability, Writer, WriterNews};
 use crate::keeper::{Keeper, KeeperClientError, boot_now};
 use core_loop::CoreLoop;
@@ -38,6 +35,9 @@ pub use error::DaemonError;
 use file_warnings::FileWarnings;
 use network::Start;
 pub use network::{Network, Warn};
+pub use node_core::book::BookLimits;
+use node_core::interface::{Event, Measurement, Now, node_id};
+use node_core::{Core, CoreOptions};
 use orders::Orders;
 use outbox::{Edges, Outbox};
 

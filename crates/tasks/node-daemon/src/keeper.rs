@@ -39,7 +39,7 @@ pub(crate) use held::file_warning;
 pub use protocol::ProtocolError;
 pub use serving::serve;
 
-use crate::core::interface::Moment;
+use node_core::interface::Moment;
 
 /// Name of the keeper's socket in the state folder.
 pub const SOCKET: &str = "keeper.sock";

@@ -1,8 +1,8 @@
 //! Daemon of a node that shares its tasks with the other nodes of a cluster.
 //!
-//! One thread, the [`core`], makes all decisions: it takes [`core::interface::Event`]s, one after the other, and acts
-//! through [`core::interface::Out`]. All other parts are edges that turn outside activity into events and carry out
-//! actions: clients (`client_socket`), processes (`keeper`), other nodes (`links`, `members`), the disk (`journal`).
+//! One thread makes all decisions by a [`node_core::Core`]. All other parts are edges that turn outside activity into
+//! its events and carry out its actions: clients (`client_socket`), processes (`keeper`), other nodes (`links`,
+//! `members`), the disk (`journal`).
 //!
 //! # Invariants
 //! - A task whose name was given to a client is on disk, and is run until it has ended, whichever process is
@@ -11,13 +11,11 @@
 //! - The core blocks on nothing; every channel and table has a bound.
 //!
 //! # Not here
-//! The rules by which tasks move (`balancing-policies`); what clients see (`task-api`); arguments (`cli`).
+//! The decisions (`node-core`); the rules by which tasks move (`balancing-policies`); what clients see (`task-api`); arguments (`cli`).
 
 mod blocks;
-pub mod book;
 pub mod client;
 pub mod client_socket;
-pub mod core;
 pub mod daemon;
 pub mod journal;
 pub mod keeper;

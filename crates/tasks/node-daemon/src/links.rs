@@ -36,7 +36,7 @@ pub use error::{LinkError, Refusal, SendError};
 pub use hello::Hello;
 pub use key::{Key, KeyError};
 
-use crate::core::interface::{FRAME_BYTES_MAX, NodeId, PEER_VERSION};
+use node_core::interface::{FRAME_BYTES_MAX, NodeId, PEER_VERSION};
 
 /// Options of links.
 #[derive(Debug, Clone)]

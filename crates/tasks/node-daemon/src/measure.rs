@@ -11,7 +11,7 @@ mod quota;
 
 use std::{fs, path::Path};
 
-use crate::core::interface::Measurement;
+use node_core::interface::Measurement;
 
 /// `bogomips` of a core with speed 1: twice 2.5 GHz, as the kernel counts on x86.
 const BOGOMIPS_ORDINARY: f64 = 5000.0;

@@ -1,7 +1,8 @@
 //! Membership of the cluster: nodes that join, leave, fall silent and come back, and the links to them.
 //!
 //! A node begins with some addresses: a file of peers, Slurm's list of nodes, one seed, or a folder where nodes
-//! meet. Two nodes with a link tell each other of all others that they know, and link to them ([`MembershipTable`]).
+//! meet. Two nodes with a link tell each other of all others that they know, and link to them
+//! ([`node_core::membership_table`]).
 //!
 //! # Invariants
 //! - Only a node itself changes its record: the newest one that it has sent counts everywhere.
@@ -13,7 +14,6 @@
 
 mod incarnation;
 mod meeting;
-mod membership_table;
 mod membership_thread;
 mod peers_file;
 
@@ -32,14 +32,11 @@ use std::{
 use task_api::Presence;
 
 pub use incarnation::{IncarnationError, next_incarnation};
-pub use membership_table::{MembershipTable, NodeRecord, Participation};
 pub use peers_file::{PeerProblem, PeersFileError, peer_address, read_peers};
 
-use crate::{
-    core::interface::{Measurement, Member, NodeId, PeerMessage},
-    links::{Hello, Key, LinkError, LinkEvent, LinkOptions, Links, SendError},
-};
+use crate::links::{Hello, Key, LinkError, LinkEvent, LinkOptions, Links, SendError};
 use membership_thread::{MembershipEvent, MembershipThread};
+use node_core::interface::{Measurement, Member, NodeId, PeerMessage};
 
 /// Default port that nodes listen on.
 pub const PORT: u16 = 7411;

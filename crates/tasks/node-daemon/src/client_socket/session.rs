@@ -18,7 +18,7 @@ use super::{
     ANSWER_BYTES_MAX, ClientEvent, N_ANSWERS_MAX, Present, REQUEST_BYTES_MAX, Shared,
     framing::{FrameError, read, write},
 };
-use crate::core::interface::ClientId;
+use node_core::interface::ClientId;
 
 /// Admits a client, or tells it why not.
 pub(super) fn receive(shared: &Arc<Shared>, stream: UnixStream) {

@@ -10,11 +10,11 @@ use balancing_policies::Moment;
 use super::file_warnings::FileWarnings;
 use super::outbox::Outbox;
 use super::{DaemonError, Wake, now};
-use crate::book::Book;
-use crate::core::interface::{Event, KeeperEvent, Now};
-use crate::core::{Core, CoreOptions};
 use crate::journal::WriterNews;
 use crate::keeper::{Keeper, KeeperClientError};
+use node_core::book::Book;
+use node_core::interface::{Event, KeeperEvent, Now};
+use node_core::{Core, CoreOptions};
 
 /// Most events that are taken before anything is handed out.
 const N_AT_ONCE: usize = 256;

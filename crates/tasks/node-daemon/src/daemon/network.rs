@@ -9,10 +9,10 @@ use std::{
 
 use super::{DaemonError, Options, Wake};
 use crate::{
-    core::interface::Event,
     links::{Key, LinkOptions},
     members::{Cluster, ClusterEvent, ClusterOptions, next_incarnation},
 };
+use node_core::interface::Event;
 
 /// Options of a node in a cluster.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@
 //!   mark, or the journal itself, holds the number. It need not be on disk: the operating system has it.
 //! - Orders stay in their order.
 
-use crate::core::interface::{KeeperOrder, NodeId};
+use node_core::interface::{KeeperOrder, NodeId};
 
 /// Waiting orders.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::core::interface::{Attempt, Job, Killed, TaskKey, Work};
+    use node_core::interface::{Attempt, Job, Killed, TaskKey, Work};
 
     fn attempt(home: u32, number: u64) -> Attempt {
         Attempt { task: TaskKey { home: NodeId(home), number }, instance: 1 }

@@ -11,12 +11,12 @@ use task_api::{Answer, Presence};
 
 use super::DaemonError;
 use super::orders::Orders;
-use crate::book::{Book, JournalRecord};
 use crate::client_socket::ClientSocket;
-use crate::core::interface::{Attempt, ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
 use crate::journal::{Durability, Encoder, FormatError, JournalPosition, Writer};
 use crate::keeper::Keeper;
 use crate::members::Cluster;
+use node_core::book::{Book, JournalRecord};
+use node_core::interface::{Attempt, ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
 
 /// Length in bytes below which a journal is not compacted.
 const COMPACT_BYTES_MIN: u64 = 32 << 20;

@@ -9,9 +9,9 @@ use super::JournalError;
 use super::format::{Encoder, Entry, JournalSummary, NotRead, encode_header, read};
 use super::mark::{self, Mark, MarkFile, MarkState, N_AHEAD, N_RESERVED};
 use crate::blocks::seed_of;
-use crate::book::{Book, DamageTotals, JournalRecord};
 use crate::locking::lock_soon;
 use crate::quarantine::{FileWarning, quarantine};
+use node_core::book::{Book, DamageTotals, JournalRecord};
 
 const FILE: &str = "journal";
 const DAMAGED: &str = "journal.damaged";

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::old;
 use crate::blocks::{self, BlockItem, Blocks, Kind};
-use crate::book::JournalRecord;
+use node_core::book::JournalRecord;
 
 /// Longest record in bytes: a submission, or an end with all output that is kept.
 pub const RECORD_BYTES_MAX: usize = 1 << 20;

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::format::{Entry, HEADER, JournalSummary, NotRead, RECORD_BYTES_MAX};
-use crate::book::JournalRecord;
+use node_core::book::JournalRecord;
 
 const HEADERS: [&[u8; 20]; 2] = [b"sintonia-journal\x01\0\0\0", b"sintonia-journal\x02\0\0\0"];
 const FRAME_BYTES: usize = 8;

@@ -16,7 +16,7 @@ use super::{
     SOCKET,
     protocol::{Order, ProtocolError, Report, Start, VERSION, decode, encode},
 };
-use crate::core::interface::{KeeperEvent, KeeperOrder};
+use node_core::interface::{KeeperEvent, KeeperOrder};
 
 /// Longest time until a keeper answers. Starting one includes killing what an earlier one left, which may take long
 /// on a busy machine.

@@ -11,8 +11,8 @@ use task_api::{Output, Text};
 
 use super::protocol::decode;
 use crate::blocks::{self, BlockItem, Blocks, Kind};
-use crate::core::interface::{Attempt, Ended};
 use crate::quarantine::{FileWarning, quarantine};
+use node_core::interface::{Attempt, Ended};
 
 /// File for the ends that a keeper leaves when it ends before a daemon has taken them: a block for each, and an
 /// empty block behind them.
@@ -213,7 +213,7 @@ fn dropped(output: &Output) -> Output {
 #[cfg(test)]
 mod tests {
     use super::{super::testing::attempt, *};
-    use crate::core::interface::AttemptEnd;
+    use node_core::interface::AttemptEnd;
 
     fn ended(number: u64, n_output: usize) -> Ended {
         Ended {
@@ -326,7 +326,7 @@ mod tests {
             (4, AttemptEnd::Exit(3)),
             (9, AttemptEnd::Signal(9)),
             (10, AttemptEnd::NotStarted(why)),
-            (5, AttemptEnd::Killed(crate::core::interface::Killed::Canceled)),
+            (5, AttemptEnd::Killed(node_core::interface::Killed::Canceled)),
         ];
         let first = include_bytes!("../../tests/samples/keeper-held-v1").as_slice();
         let second = include_bytes!("../../tests/samples/keeper-held-v2").as_slice();

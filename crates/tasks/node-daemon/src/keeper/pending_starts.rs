@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::protocol::Start;
-use crate::core::interface::{Attempt, Moment};
+use node_core::interface::{Attempt, Moment};
 
 /// Longest wait: a start that waits longer is behind tasks that are not short, and is given back, since another
 /// node may have a free core.

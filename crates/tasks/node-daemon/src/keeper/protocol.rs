@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use task_api::OUTPUT_BYTES_MAX;
 
-use crate::core::interface::{Attempt, Ended, Job, Killed, Moment, Running};
+use node_core::interface::{Attempt, Ended, Job, Killed, Moment, Running};
 
 /// Version, raised with every change of the messages; a daemon refuses a keeper of another one.
 pub(super) const VERSION: u32 = 2;

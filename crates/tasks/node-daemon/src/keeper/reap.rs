@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use rustix::process::Pid;
 
-use crate::core::interface::AttemptEnd;
+use node_core::interface::AttemptEnd;
 
 /// End of a child, with its resource usage.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,7 +26,7 @@ use super::{
     starting::WhyNot,
     tasks::{Task, never_ran},
 };
-use crate::core::interface::{Attempt, AttemptEnd, Moment};
+use node_core::interface::{Attempt, AttemptEnd, Moment};
 
 const LISTENER: u64 = 0;
 const DAEMON: u64 = 1;

@@ -14,7 +14,7 @@ use super::{
     reap::Reaped,
     starting::Started,
 };
-use crate::core::interface::{Attempt, AttemptEnd, Ended, Killed, Moment, Running};
+use node_core::interface::{Attempt, AttemptEnd, Ended, Killed, Moment, Running};
 
 /// Most reads of a pipe after its task has ended: they empty a full pipe, unless another process still writes.
 const N_LAST_READS: usize = 32;

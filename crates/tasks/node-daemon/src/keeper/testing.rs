@@ -1,6 +1,6 @@
 //! Helpers for tests of the keeper.
 
-use crate::core::interface::{Attempt, NodeId, TaskKey};
+use node_core::interface::{Attempt, NodeId, TaskKey};
 
 pub(super) fn attempt(number: u64) -> Attempt {
     Attempt { task: TaskKey { home: NodeId(1), number }, instance: 1 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{LinkError, Refusal, handshake::HandshakeSide, link, table::Common};
-use crate::core::interface::NodeId;
+use node_core::interface::NodeId;
 
 pub(super) fn start(common: &Arc<Common>, address: &str) {
     if !common.add_target(address) {

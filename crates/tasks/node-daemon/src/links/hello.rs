@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Refusal;
-use crate::core::interface::{NodeId, node_id};
+use node_core::interface::{NodeId, node_id};
 
 /// Daemon, as it introduces itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{Hello, Key, LinkError, LinkEvent, LinkOptions, OnEvent, Refusal, SendError};
-use crate::core::interface::NodeId;
+use node_core::interface::NodeId;
 
 /// Most peers whose last failure is remembered, so that it is reported once.
 const N_TOLD_MAX: usize = 1024;

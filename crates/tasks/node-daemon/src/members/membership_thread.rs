@@ -11,14 +11,10 @@ use std::{
 
 use task_api::Presence;
 
-use super::{
-    Announced, ClusterEvent, ClusterOptions, GOSSIP, MembershipTable, NodeRecord, OnEvent,
-    Participation, Shared, meeting::Meeting,
-};
-use crate::{
-    core::interface::{Member, NodeId},
-    links::{Hello, LinkError, LinkEvent, Links, Refusal},
-};
+use super::{Announced, ClusterEvent, ClusterOptions, GOSSIP, OnEvent, Shared, meeting::Meeting};
+use crate::links::{Hello, LinkError, LinkEvent, Links, Refusal};
+use node_core::interface::{Member, NodeId};
+use node_core::membership_table::{MembershipTable, NodeRecord, Participation};
 
 /// Time between two looks when no message arrives.
 const LOOKS_EVERY: Duration = Duration::from_millis(500);
@@ -140,7 +136,7 @@ impl MembershipThread {
             }
             LinkEvent::Down { name, error } => {
                 self.table.unlinked(&name, self.now_ms());
-                let id = crate::core::interface::node_id(&name);
+                let id = node_core::interface::node_id(&name);
                 self.linked.remove(&id);
                 if !self.table.has_left(id) {
                     (self.on_event)(ClusterEvent::Warning(error.to_string()));

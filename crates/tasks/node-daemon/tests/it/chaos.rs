@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use node_daemon::book::JournalRecord;
+use node_core::book::JournalRecord;
 use node_daemon::client::{Client, ClientError};
 use node_daemon::journal::{Entry, read};
 use task_api::{Answer, ArrayRange, EndedTask, Outcome, Request, Submission, TaskRange};

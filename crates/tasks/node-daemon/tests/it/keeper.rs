@@ -12,12 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use node_daemon::{
-    core::interface::{
-        Attempt, Ended, ExecContext, Job, KeeperEvent, KeeperOrder, Moment, NodeId, TaskKey, Work,
-    },
-    keeper::Keeper,
+use node_core::interface::{
+    Attempt, Ended, ExecContext, Job, KeeperEvent, KeeperOrder, Moment, NodeId, TaskKey, Work,
 };
+use node_daemon::keeper::Keeper;
 use task_api::Submission;
 
 /// Longest wait; nothing here takes as long.

@@ -9,10 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use node_daemon::{
-    core::interface::{NodeId, node_id},
-    links::{Hello, Key, LinkEvent, LinkOptions, Links},
-};
+use node_core::interface::{NodeId, node_id};
+use node_daemon::links::{Hello, Key, LinkEvent, LinkOptions, Links};
 
 /// Longest wait; nothing here takes as long.
 const DEADLINE: Duration = Duration::from_secs(30);

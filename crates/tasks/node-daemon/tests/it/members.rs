@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use node_core::interface::{Measurement, Member, NodeId, PeerMessage, node_id};
 use node_daemon::{
-    core::interface::{Measurement, Member, NodeId, PeerMessage, node_id},
     links::{Key, LinkOptions},
     members::{Cluster, ClusterEvent, ClusterOptions, OnEvent},
 };

@@ -1,7 +1,7 @@
 //! Target: the journal of a node, as a fault of its disk may leave it.
 
-use node_daemon::book::{Book, BookLimits, JournalRecord};
-use node_daemon::core::interface::node_id;
+use node_core::book::{Book, BookLimits, JournalRecord};
+use node_core::interface::node_id;
 use node_daemon::journal::{Encoder, Entry, read};
 
 /// Reads the bytes into a book, which must be the same after it is written and read again: as a journal, and as records

@@ -1,6 +1,6 @@
 //! Target: a message between daemons, from a peer that has the key and may run a damaged or changed program.
 
-use node_daemon::core::interface::PeerMessage;
+use node_core::interface::PeerMessage;
 
 /// Reads the bytes as a message; what is understood is encoded and decoded to the same.
 pub(crate) fn run(bytes: &[u8]) {

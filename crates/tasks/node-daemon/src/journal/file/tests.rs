@@ -5,9 +5,9 @@ use std::fs;
 use task_api::{ArrayRange, Outcome, Submission};
 
 use super::*;
-use crate::book::{BookLimits, EndRecord};
-use crate::core::interface::{NodeId, node_id};
 use crate::journal::format::HEADER;
+use node_core::book::{BookLimits, EndRecord};
+use node_core::interface::{NodeId, node_id};
 
 /// A folder in memory, which needs no waiting: these tests write thousands of files.
 fn memory() -> tempfile::TempDir {

@@ -4,8 +4,8 @@ use proptest::{collection::vec, prelude::*};
 use task_api::{Outcome, Output, Text};
 
 use super::*;
-use crate::book::{EndRecord, Note, NotedEvent, Reason};
-use crate::core::interface::{NodeId, SharedWork};
+use node_core::book::{EndRecord, Note, NotedEvent, Reason};
+use node_core::interface::{NodeId, SharedWork};
 
 fn record() -> impl Strategy<Value = JournalRecord> {
     let end = (any::<u64>(), any::<i32>(), vec(any::<u8>(), 0..30));
@@ -112,7 +112,7 @@ proptest! {
 #[test]
 fn a_record_has_a_bound() {
     let around =
-        crate::core::interface::ExecContext { folder: "x".repeat(2 << 20), ..Default::default() };
+        node_core::interface::ExecContext { folder: "x".repeat(2 << 20), ..Default::default() };
     let mut bytes = vec![1];
     let mut encoder = Encoder::new("alpha", 3);
     let found = encoder.encode(&JournalRecord::Around { idx: 0, around }, &mut bytes);

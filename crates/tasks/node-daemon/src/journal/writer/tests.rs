@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use super::*;
-use crate::book::{Book, BookLimits, JournalRecord};
-use crate::core::interface::node_id;
 use crate::journal::{Encoder, Entry, open, read};
+use node_core::book::{Book, BookLimits, JournalRecord};
+use node_core::interface::node_id;
 
 fn writer(folder: &Path, durability: Durability) -> (Writer, Encoder, Receiver<WriterNews>) {
     let mut book = Book::new(node_id("alpha"), BookLimits::default());

@@ -1,6 +1,6 @@
 //! Tests of starts that are ordered ahead.
 
-use node_daemon::core::interface::{AttemptEnd, Killed as Because};
+use node_core::interface::{AttemptEnd, Killed as Because};
 
 use super::*;
 

@@ -2,10 +2,8 @@
 
 use std::process::Stdio;
 
-use node_daemon::{
-    core::interface::{AttemptEnd, Killed as Because, Moment},
-    keeper::boot_now,
-};
+use node_core::interface::{AttemptEnd, Killed as Because, Moment};
+use node_daemon::keeper::boot_now;
 
 use super::*;
 

@@ -1,9 +1,7 @@
 //! Tests of tasks while no daemon, keeper or guard dies.
 
-use node_daemon::{
-    core::interface::{AttemptEnd, KeeperOrder, Killed, Moment},
-    keeper::boot_now,
-};
+use node_core::interface::{AttemptEnd, KeeperOrder, Killed, Moment};
+use node_daemon::keeper::boot_now;
 use task_api::{ArrayRange, Output, Text};
 
 use super::*;

@@ -1,0 +1,295 @@
+//! Records: events in the life of a node's tasks, as they are written to disk.
+
+use serde::{Deserialize, Serialize};
+use task_api::{Outcome, Output};
+
+use super::{ArchivedRange, Note, OutcomeKind};
+use crate::interface::{Attempt, Ended, ExecContext, NodeId, SharedWork};
+
+/// Event that is written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JournalRecord {
+    /// Defines an execution context that later works refer to.
+    Around {
+        /// Number that refers to them.
+        idx: u32,
+        /// The execution context.
+        around: ExecContext,
+    },
+    /// Tasks were submitted.
+    Submitted {
+        /// Number of the first task.
+        first: u64,
+        /// Number of tasks.
+        n_tasks: u64,
+        /// Time in ms since 1970.
+        at_ms: u64,
+        /// Work of each task.
+        work: SharedWork,
+        /// Index of the first task, where it is an array.
+        array_first: Option<u64>,
+    },
+    /// A task was given to another node, which may run it from now on.
+    Given {
+        /// Number of the task.
+        number: u64,
+        /// Instance of the task.
+        instance: u32,
+        /// Node that it was given to.
+        to: NodeId,
+        /// Incarnation of that node's daemon.
+        incarnation: u64,
+        /// Time in ms since 1970.
+        at_ms: u64,
+    },
+    /// A task waits here again.
+    Back {
+        /// Number of the task.
+        number: u64,
+        /// Instance that came to nothing.
+        instance: u32,
+        /// Reason of its return.
+        reason: Reason,
+        /// Time in ms since 1970.
+        at_ms: u64,
+    },
+    /// A task has ended.
+    Ended(EndRecord),
+    /// These tasks were canceled while all of them waited: they have ended.
+    Canceled {
+        /// Number of the first task.
+        first: u64,
+        /// Number of the last task.
+        last: u64,
+        /// Time in ms since 1970.
+        at_ms: u64,
+    },
+    /// A task was canceled while it ran somewhere.
+    CancelWished {
+        /// Number of the task.
+        number: u64,
+        /// Time in ms since 1970.
+        at_ms: u64,
+    },
+    /// Attempts at a task before the last compaction.
+    Tried {
+        /// Number of the task.
+        number: u64,
+        /// Number of times that it was given out.
+        instance: u32,
+        /// Number of these that were lost with a node.
+        n_lost: u16,
+    },
+    /// A task of another node ended here.
+    ForeignEnded(Ended),
+    /// The homes of these tasks know that they ended.
+    Acknowledged {
+        /// The attempts that ended.
+        attempts: Vec<Attempt>,
+    },
+    /// Numbers below this one are used up, although their tasks are forgotten.
+    Next {
+        /// Next free number.
+        number: u64,
+    },
+    /// A task was started here, at its home. Starting does not wait until this is on disk: after a power failure at
+    /// this moment, the disk may not show that the task was started.
+    Started {
+        /// Number of the task.
+        number: u64,
+        /// Instance of the task.
+        instance: u32,
+        /// Time in ms since 1970.
+        at_ms: u64,
+    },
+    /// Events of a task before the last compaction.
+    Story {
+        /// Number of the task.
+        number: u64,
+        /// Number of notes that were not kept.
+        n_dropped: u32,
+        /// Notes that were kept.
+        notes: Vec<Note>,
+    },
+    /// Records were missing when the journal was read.
+    Damaged {
+        /// Time of the discovery, in ms since 1970.
+        at_ms: u64,
+        /// Number of unreadable bytes.
+        n_bytes: u64,
+        /// Number of missing records, as far as it is known.
+        n_missing: u64,
+    },
+    /// Records of those of these tasks that have not ended may be missing: they may run elsewhere, or have ended.
+    Doubted {
+        /// Number of the first task.
+        first: u64,
+        /// Number of the last task.
+        last: u64,
+    },
+    /// Outcomes of tasks that are no longer kept one by one.
+    Past {
+        /// Ranges of tasks.
+        runs: Vec<ArchivedRange>,
+    },
+    /// Counts of what is not even kept in ranges.
+    PastCounts {
+        /// Number of tasks by outcome.
+        counts: Vec<(OutcomeKind, u64)>,
+        /// Tasks whose output was dropped.
+        n_outputs: u64,
+        /// Bytes of that output.
+        n_bytes: u64,
+    },
+    /// The uncertainty of these tasks ends: no node runs them, except where a record since has placed them.
+    Settled {
+        /// Number of the first task.
+        first: u64,
+        /// Number of the last task.
+        last: u64,
+    },
+}
+
+impl JournalRecord {
+    /// Greatest number of an own task that the record names; 0 where it names none.
+    #[must_use]
+    pub fn number_max(&self) -> u64 {
+        match self {
+            Self::Submitted { first, n_tasks, .. } => {
+                first.saturating_add(n_tasks.saturating_sub(1))
+            }
+            Self::Given { number, .. }
+            | Self::Back { number, .. }
+            | Self::CancelWished { number, .. }
+            | Self::Tried { number, .. }
+            | Self::Started { number, .. }
+            | Self::Story { number, .. } => *number,
+            Self::Ended(end) => end.number,
+            Self::Next { number } => number.saturating_sub(1),
+            Self::Past { runs } => runs.iter().map(|run| run.last).max().unwrap_or(0),
+            // These name other nodes' tasks, or ranges that may go beyond all tasks.
+            Self::Around { .. }
+            | Self::Canceled { .. }
+            | Self::ForeignEnded(_)
+            | Self::Acknowledged { .. }
+            | Self::Damaged { .. }
+            | Self::PastCounts { .. }
+            | Self::Doubted { .. }
+            | Self::Settled { .. } => 0,
+        }
+    }
+}
+
+/// End of a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndRecord {
+    /// Number of the task.
+    pub number: u64,
+    /// Instance of the task.
+    pub instance: u32,
+    /// Node that it ended on.
+    pub node: NodeId,
+    /// Outcome.
+    pub outcome: Outcome,
+    /// Time of the start, in ms since 1970; `None` if it was never started.
+    pub started_ms: Option<u64>,
+    /// Time of the end, in ms since 1970.
+    pub ended_ms: u64,
+    /// Output.
+    pub output: Output,
+}
+
+impl EndRecord {
+    /// End of a task that does not run.
+    #[must_use]
+    pub fn without_run(
+        number: u64,
+        instance: u32,
+        node: NodeId,
+        outcome: Outcome,
+        ended_ms: u64,
+    ) -> Self {
+        let output = Output::default();
+        Self { number, instance, node, outcome, started_ms: None, ended_ms, output }
+    }
+}
+
+/// Reason why a task waits at its home again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reason {
+    /// The node did not take the task, for the reason in the text.
+    NotTaken(NodeId, Box<str>),
+    /// The node did not answer the offer in time.
+    Unanswered(NodeId),
+    /// The node has not asked for the task for too long.
+    Silent(NodeId),
+    /// The node's daemon restarted and does not know the task.
+    Restarted(NodeId),
+    /// The node gave the task back, for the reason in the text.
+    Returned(NodeId, Box<str>),
+    /// The keeper here has died, and its tasks with it.
+    KeeperLost,
+    /// The node is being stopped.
+    Leaving,
+    /// Daemon and keeper of the home went down together, and the task with them.
+    NodeLost,
+    /// The home had no room for another process, for the reason in the text.
+    NoRoom(Box<str>),
+    /// The task was ordered ahead behind short tasks, and one of them was not short.
+    NoTurn,
+}
+
+impl Reason {
+    /// Returns whether an attempt to run the task may have been lost: such attempts are limited in number.
+    #[must_use]
+    pub fn is_loss(&self) -> bool {
+        match self {
+            Self::Silent(_) | Self::Restarted(_) | Self::KeeperLost | Self::NodeLost => true,
+            Self::NotTaken(..)
+            | Self::Unanswered(_)
+            | Self::Returned(..)
+            | Self::Leaving
+            | Self::NoRoom(_)
+            | Self::NoTurn => false,
+        }
+    }
+
+    /// The other node, where one is involved.
+    #[must_use]
+    pub fn node(&self) -> Option<NodeId> {
+        match self {
+            Self::NotTaken(node, _)
+            | Self::Unanswered(node)
+            | Self::Silent(node)
+            | Self::Restarted(node)
+            | Self::Returned(node, _) => Some(*node),
+            Self::KeeperLost | Self::Leaving | Self::NodeLost | Self::NoRoom(_) | Self::NoTurn => {
+                None
+            }
+        }
+    }
+
+    /// Describes the reason to users, with the node's name.
+    #[must_use]
+    pub fn sentence(&self, node: &str) -> String {
+        match self {
+            Self::NotTaken(_, because) => format!("`{node}` did not take it: {because}"),
+            Self::Unanswered(_) => format!("`{node}` did not answer the offer in time"),
+            Self::Silent(_) => {
+                format!("`{node}`, which held it, sent nothing until its lease expired")
+            }
+            Self::Restarted(_) => {
+                format!("the daemon of `{node}` restarted and lost it")
+            }
+            Self::Returned(_, because) => format!("`{node}` gave it back: {because}"),
+            Self::KeeperLost => "the process that had started it died, and it was ended".to_owned(),
+            Self::Leaving => "the node was stopped".to_owned(),
+            Self::NodeLost => "its node went down, and it was ended".to_owned(),
+            Self::NoRoom(because) => format!("it could not be started yet: {because}"),
+            Self::NoTurn => {
+                "it was queued ahead behind short tasks, one of which took longer; it had not started"
+                    .to_owned()
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Snapshot of a book: the fewest records that make it again.
+
+use std::sync::Arc;
+
+use task_api::{Outcome, Submission, TaskState};
+
+use super::{Book, EndRecord, JournalRecord, Task};
+use crate::interface::{ExecContext, SharedWork, Work};
+
+impl Book {
+    /// Records that turn a submission into tasks: its surroundings and the submission; records that many tasks
+    /// depend on are there twice.
+    #[must_use]
+    pub fn records_of(&self, submission: &Submission, at_ms: u64) -> Vec<JournalRecord> {
+        let around = ExecContext::of(submission);
+        let (idx, is_new) = match self.shared.number(&around) {
+            Ok(idx) => (idx, false),
+            Err(idx) => (idx, true),
+        };
+        let around = JournalRecord::Around { idx, around };
+        let submitted = JournalRecord::Submitted {
+            first: self.next,
+            n_tasks: submission.n_tasks(),
+            at_ms,
+            work: SharedWork {
+                title: submission.name.clone(),
+                words: submission.command.join("\0"),
+                around_idx: idx,
+            },
+            array_first: submission.array.map(|array| array.first),
+        };
+        let mut records = Vec::with_capacity(4);
+        if is_new {
+            records.push(around.clone());
+        }
+        twice_if_many(&submitted, &around, |record| records.push(record.clone()));
+        if is_new && submission.n_tasks() == 1 {
+            records.push(around);
+        }
+        records
+    }
+
+    /// Writes records that make this book again, with as much of its tasks' events as it keeps.
+    pub fn snapshot(&mut self, mut write: impl FnMut(&JournalRecord)) {
+        let arounds = self.shared.forget_unused();
+        let arounds = arounds
+            .into_iter()
+            .map(|(idx, around)| JournalRecord::Around { idx, around: (*around).clone() })
+            .collect::<Vec<_>>();
+        arounds.iter().for_each(&mut write);
+        let mut run = Run::default();
+        for (&number, task) in &self.tasks {
+            if !run.takes(number, task) {
+                run.flush(self, &mut write);
+                run = Run::of(number, task);
+            }
+        }
+        run.flush(self, &mut write);
+        // The oldest first: they are forgotten in this order.
+        for number in &self.ended {
+            let Some(task) = self.tasks.get(number) else { continue };
+            if let Some(end) = end_of(*number, task) {
+                write(&JournalRecord::Ended(end));
+            }
+            write_history(*number, task, &mut write);
+        }
+        for ended in self.foreign.values() {
+            write(&JournalRecord::ForeignEnded(ended.clone()));
+        }
+        for (first, last) in self.uncertain() {
+            write(&JournalRecord::Doubted { first, last });
+        }
+        self.archive.records().iter().for_each(&mut write);
+        self.damages.record().iter().for_each(&mut write);
+        write(&JournalRecord::Next { number: self.next });
+        // Surroundings that many submissions depend on are there twice: one damaged spot does not take both.
+        arounds.iter().for_each(&mut write);
+    }
+
+    fn write_state(&self, number: u64, task: &Task, write: &mut impl FnMut(&JournalRecord)) {
+        if task.is_over() {
+            return;
+        }
+        let (instance, n_lost, at_ms) = (task.instance(), task.n_lost(), task.submitted_ms());
+        if 0 < instance {
+            write(&JournalRecord::Tried { number, instance, n_lost });
+        }
+        if let Some(lease) = self.leases.get(&number) {
+            let (instance, to, incarnation) = (lease.instance, lease.to, lease.incarnation);
+            write(&JournalRecord::Given { number, instance, to, incarnation, at_ms });
+        }
+        if task.state() == TaskState::Running {
+            write(&JournalRecord::Started { number, instance, at_ms });
+        }
+        if task.is_cancel_requested() {
+            write(&JournalRecord::CancelWished { number, at_ms });
+        }
+        write_history(number, task, write);
+    }
+}
+
+/// Writes the record of an array twice, with another record between, so that one damaged spot does not lose it. The
+/// record between is one that others depend on too, such as the surroundings. Reading either of them again changes
+/// nothing.
+fn twice_if_many(
+    submitted: &JournalRecord,
+    between: &JournalRecord,
+    mut write: impl FnMut(&JournalRecord),
+) {
+    write(submitted);
+    if matches!(submitted, JournalRecord::Submitted { n_tasks: 2.., .. }) {
+        write(between);
+        write(submitted);
+    }
+}
+
+/// Writes the notes of a task. This comes behind all other records of the task, which add notes of their own.
+fn write_history(number: u64, task: &Task, write: &mut impl FnMut(&JournalRecord)) {
+    let (notes, n_dropped) = task.notes();
+    if !notes.is_empty() {
+        write(&JournalRecord::Story { number, n_dropped, notes: notes.to_vec() });
+    }
+}
+
+/// Consecutive tasks of one submission.
+#[derive(Default)]
+struct Run {
+    first: u64,
+    n_tasks: u64,
+    at_ms: u64,
+    array_first: Option<u64>,
+    work: Option<Arc<Work>>,
+}
+
+impl Run {
+    fn of(number: u64, task: &Task) -> Self {
+        Self {
+            first: number,
+            n_tasks: 1,
+            at_ms: task.submitted_ms(),
+            array_first: task.array_index(),
+            work: Some(task.work().clone()),
+        }
+    }
+
+    /// Adds the task to the run, if it is the next one of the same submission.
+    fn takes(&mut self, number: u64, task: &Task) -> bool {
+        let same_work = self.work.as_ref().is_some_and(|work| Arc::ptr_eq(work, task.work()));
+        let index = self.array_first.map(|index| index.saturating_add(self.n_tasks));
+        let fits = same_work
+            && number.checked_sub(self.first) == Some(self.n_tasks)
+            && task.array_index() == index;
+        self.n_tasks += u64::from(fits);
+        fits
+    }
+
+    fn flush(&self, book: &Book, write: &mut impl FnMut(&JournalRecord)) {
+        let Some(work) = &self.work else { return };
+        let Ok(around_idx) = book.shared.number(&work.around) else { return };
+        let submitted = JournalRecord::Submitted {
+            first: self.first,
+            n_tasks: self.n_tasks,
+            at_ms: self.at_ms,
+            work: SharedWork {
+                title: work.title.as_deref().map(str::to_owned),
+                words: work.words().to_owned(),
+                around_idx,
+            },
+            array_first: self.array_first,
+        };
+        let n_tasks = usize::try_from(self.n_tasks).unwrap_or(usize::MAX);
+        let tasks = || book.tasks.range(self.first..).take(n_tasks);
+        // There may be as many ended arrays as ended tasks, and surroundings are long.
+        let between = if tasks().all(|(_, task)| task.is_over()) {
+            JournalRecord::Next { number: self.first }
+        } else {
+            JournalRecord::Around { idx: around_idx, around: (*work.around).clone() }
+        };
+        twice_if_many(&submitted, &between, &mut *write);
+        for (&number, task) in tasks() {
+            book.write_state(number, task, write);
+        }
+    }
+}
+
+fn end_of(number: u64, task: &Task) -> Option<EndRecord> {
+    Some(EndRecord {
+        number,
+        instance: task.instance(),
+        node: task.node()?,
+        outcome: task.outcome().cloned().unwrap_or(Outcome::Lost),
+        started_ms: task.started_ms(),
+        ended_ms: task.ended_ms()?,
+        output: task.output().cloned().unwrap_or_default(),
+    })
+}

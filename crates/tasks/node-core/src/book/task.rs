@@ -1,0 +1,267 @@
+//! Task of a book, small as long as it waits.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use task_api::{Outcome, Output, TaskState};
+
+use super::{EndRecord, Reason, some_output};
+use crate::interface::{NodeId, Work};
+
+/// Most notes that are kept of a task.
+const N_NOTES_MAX: usize = 24;
+/// Index that stands for none.
+const NO_INDEX: u64 = u64::MAX;
+
+/// Task, as its home keeps it.
+#[derive(Clone, Debug)]
+pub struct Task {
+    work: Arc<Work>,
+    array_index: u64,
+    submitted_ms: u64,
+    instance: u32,
+    node: NodeId,
+    n_lost: u16,
+    state: TaskState,
+    cancel_requested: bool,
+    is_uncertain: bool,
+    more: Option<Box<More>>,
+}
+
+/// Parts that a task needs only after its first event.
+#[derive(Clone, Debug, Default)]
+struct More {
+    notes: Vec<Note>,
+    n_dropped_notes: u32,
+    end: Option<End>,
+}
+
+#[derive(Clone, Debug)]
+struct End {
+    started_ms: Option<u64>,
+    ended_ms: u64,
+    outcome: Outcome,
+    output: Option<Box<Output>>,
+}
+
+/// Event in the life of a task, with its time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Time in ms since 1970.
+    pub at_ms: u64,
+    /// The event.
+    pub what: NotedEvent,
+}
+
+/// Event in the life of a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NotedEvent {
+    /// The task was offered to a node.
+    Offered(NodeId),
+    /// The node took the task.
+    Moved(NodeId),
+    /// The task was started on the node.
+    Started(NodeId),
+    /// The task waits again.
+    Back(Reason),
+    /// A user asked to cancel the task.
+    CancelWished,
+}
+
+impl Task {
+    pub(super) fn new(work: Arc<Work>, array_index: Option<u64>, submitted_ms: u64) -> Self {
+        Self {
+            work,
+            array_index: array_index.unwrap_or(NO_INDEX),
+            submitted_ms,
+            instance: 0,
+            node: NodeId(0),
+            n_lost: 0,
+            state: TaskState::Queued,
+            cancel_requested: false,
+            is_uncertain: false,
+            more: None,
+        }
+    }
+
+    /// Work that the task runs.
+    #[must_use]
+    pub fn work(&self) -> &Arc<Work> {
+        &self.work
+    }
+
+    /// Index in its array, where it belongs to one.
+    #[must_use]
+    pub fn array_index(&self) -> Option<u64> {
+        (self.array_index != NO_INDEX).then_some(self.array_index)
+    }
+
+    /// Time of submission, in ms since 1970.
+    #[must_use]
+    pub fn submitted_ms(&self) -> u64 {
+        self.submitted_ms
+    }
+
+    /// Number of times that it was given out to run.
+    #[must_use]
+    pub fn instance(&self) -> u32 {
+        self.instance
+    }
+
+    /// State of the task.
+    #[must_use]
+    pub fn state(&self) -> TaskState {
+        self.state
+    }
+
+    /// Node that the task is offered to, that holds it, runs it or ran it.
+    #[must_use]
+    pub fn node(&self) -> Option<NodeId> {
+        (self.state != TaskState::Queued).then_some(self.node)
+    }
+
+    /// Returns whether the task waits here, and may be run.
+    #[must_use]
+    pub fn is_queued(&self) -> bool {
+        self.waits() && !self.is_uncertain
+    }
+
+    /// Returns whether the task waits here, as far as is known.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.state == TaskState::Queued
+    }
+
+    /// Returns whether records of the task may be missing, so that it may run elsewhere.
+    #[must_use]
+    pub fn is_uncertain(&self) -> bool {
+        self.is_uncertain
+    }
+
+    /// Returns whether the task has ended.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.state == TaskState::Ended
+    }
+
+    /// Returns whether a user asked to cancel the task.
+    #[must_use]
+    pub fn is_cancel_requested(&self) -> bool {
+        self.cancel_requested
+    }
+
+    /// Time of the last start, in ms since 1970.
+    #[must_use]
+    pub fn started_ms(&self) -> Option<u64> {
+        let more = self.more.as_ref()?;
+        if let Some(end) = &more.end {
+            return end.started_ms;
+        }
+        let start = |note: &Note| matches!(note.what, NotedEvent::Started(_)).then_some(note.at_ms);
+        let runs = matches!(self.state, TaskState::Running | TaskState::Leased);
+        runs.then(|| more.notes.iter().rev().find_map(start)).flatten()
+    }
+
+    /// Time of the end, in ms since 1970, if it has ended.
+    #[must_use]
+    pub fn ended_ms(&self) -> Option<u64> {
+        Some(self.more.as_ref()?.end.as_ref()?.ended_ms)
+    }
+
+    /// Outcome, if it has ended.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        Some(&self.more.as_ref()?.end.as_ref()?.outcome)
+    }
+
+    /// Output, as far as it is kept.
+    #[must_use]
+    pub fn output(&self) -> Option<&Output> {
+        self.more.as_ref()?.end.as_ref()?.output.as_deref()
+    }
+
+    /// Notes of the task, and the number of notes that are no longer kept.
+    #[must_use]
+    pub fn notes(&self) -> (&[Note], u32) {
+        self.more.as_ref().map_or((&[], 0), |more| (&more.notes, more.n_dropped_notes))
+    }
+
+    pub(super) fn set_uncertain(&mut self, is_uncertain: bool) {
+        self.is_uncertain = is_uncertain;
+    }
+
+    pub(super) fn n_output_bytes(&self) -> usize {
+        self.output().map_or(0, Output::n_bytes)
+    }
+
+    pub(super) fn place(&mut self, state: TaskState, node: NodeId, instance: u32) {
+        self.state = state;
+        self.node = node;
+        self.instance = self.instance.max(instance);
+    }
+
+    pub(super) fn note(&mut self, at_ms: u64, what: NotedEvent) {
+        let more = self.more.get_or_insert_default();
+        if more.notes.len() == N_NOTES_MAX {
+            more.notes.remove(0);
+            more.n_dropped_notes = more.n_dropped_notes.saturating_add(1);
+        }
+        if more.notes.capacity() == 0 {
+            // Most tasks are started once, and nothing else happens to them.
+            more.notes.reserve_exact(1);
+        }
+        more.notes.push(Note { at_ms, what });
+    }
+
+    /// Replaces all notes.
+    pub(super) fn tell(&mut self, notes: &[Note], n_dropped_notes: u32) {
+        let more = self.more.get_or_insert_default();
+        let first = notes.len().saturating_sub(N_NOTES_MAX);
+        more.notes = notes[first..].to_vec();
+        more.n_dropped_notes = n_dropped_notes;
+    }
+
+    pub(super) fn n_lost(&self) -> u16 {
+        self.n_lost
+    }
+
+    pub(super) fn tried(&mut self, instance: u32, n_lost: u16) {
+        self.instance = self.instance.max(instance);
+        self.n_lost = self.n_lost.max(n_lost);
+    }
+
+    /// Counts a lost attempt, and returns whether no more are allowed.
+    pub(super) fn count_loss(&mut self) -> bool {
+        self.n_lost = self.n_lost.saturating_add(1);
+        self.work.around.limits.n_starts_max <= u32::from(self.n_lost)
+    }
+
+    pub(super) fn request_cancel(&mut self, at_ms: u64) {
+        if !self.cancel_requested {
+            self.cancel_requested = true;
+            self.note(at_ms, NotedEvent::CancelWished);
+        }
+    }
+
+    pub(super) fn end(&mut self, end: &EndRecord) {
+        self.place(TaskState::Ended, end.node, end.instance);
+        self.more.get_or_insert_default().end = Some(End {
+            started_ms: end.started_ms,
+            ended_ms: end.ended_ms,
+            outcome: end.outcome.clone(),
+            output: some_output(&end.output),
+        });
+    }
+
+    pub(super) fn drop_output(&mut self) {
+        if let Some(end) = self.more.as_mut().and_then(|more| more.end.as_mut())
+            && let Some(output) = &mut end.output
+        {
+            let n_bytes = output.n_bytes() as u64;
+            **output = Output {
+                n_dropped_bytes: output.n_dropped_bytes.saturating_add(n_bytes),
+                ..Output::default()
+            };
+        }
+    }
+}

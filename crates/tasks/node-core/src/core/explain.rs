@@ -1,0 +1,150 @@
+//! Explanations of a task's state.
+
+use balancing_policies::BalanceSnapshot;
+use task_api::{Answer, Explanation, Outcome, Presence, Step, TaskEvent, TaskState};
+
+use super::Core;
+use crate::book::{Note, NotedEvent, Task};
+use crate::interface::Now;
+
+/// Most tasks that are examined to count those that wait before another one.
+const N_COUNTED_MAX: usize = 100_000;
+
+impl Core {
+    pub(super) fn explain(&self, number: u64, now: Now) -> Result<Answer, String> {
+        let Some(task) = self.book.task(number) else {
+            let home = &self.options.name;
+            return Err(match self.book.archive().outcome(number) {
+                Some(outcome) => format!(
+                    "`{home}.{number}` ended long ago ({outcome}), and no more is kept of it"
+                ),
+                None => format!("`{home}.{number}` is not known, or ended long ago"),
+            });
+        };
+        let (notes, n_dropped_steps) = task.notes();
+        let mut steps = vec![Step { at_ms: task.submitted_ms(), what: TaskEvent::Submitted }];
+        steps.extend(notes.iter().map(|note| self.step(note)));
+        if let (Some(at_ms), Some(outcome), Some(node)) =
+            (task.ended_ms(), task.outcome(), task.node())
+        {
+            let what = TaskEvent::Ended { on: self.name_of(node), outcome: outcome.to_string() };
+            steps.push(Step { at_ms, what });
+        }
+        let explanation = Box::new(Explanation {
+            status: self.task_status(number, task),
+            steps,
+            n_dropped_steps,
+            because: self.because(number, task, now),
+            home: self.status(now),
+        });
+        Ok(Answer::Explained { explanation })
+    }
+
+    fn step(&self, note: &Note) -> Step {
+        let what = match &note.what {
+            NotedEvent::Offered(to) => TaskEvent::Offered { to: self.name_of(*to) },
+            NotedEvent::Moved(to) => TaskEvent::Moved { to: self.name_of(*to) },
+            NotedEvent::Started(on) => TaskEvent::Started { on: self.name_of(*on) },
+            NotedEvent::CancelWished => TaskEvent::CancelWished,
+            NotedEvent::Back(reason) => {
+                let node = reason.node().map(|node| self.name_of(node));
+                TaskEvent::Back { because: reason.sentence(node.as_deref().unwrap_or("")) }
+            }
+        };
+        Step { at_ms: note.at_ms, what }
+    }
+
+    fn because(&self, number: u64, task: &Task, now: Now) -> Vec<String> {
+        let node = task.node().map(|node| self.name_of(node)).unwrap_or_default();
+        let sentences = match task.state() {
+            TaskState::Queued => self.why_it_waits(number, now),
+            TaskState::Offered => vec![format!("`{node}` is asked whether it takes the task")],
+            TaskState::Leased => self.why_it_is_away(number, task, &node, now),
+            TaskState::Running => vec![format!("a core of `{node}`, its home, was free")],
+            TaskState::Ended if task.outcome() == Some(&Outcome::Lost) => {
+                let n_lost = task.work().around.limits.n_starts_max;
+                vec![format!(
+                    "it was given up after {n_lost} of its starts were lost with the processes or \
+                     the node that kept them; submit it again with a higher `--retries`"
+                )]
+            }
+            TaskState::Ended => vec![format!("it ended on `{node}`")],
+        };
+        let canceled = task.is_cancel_requested() && !task.is_over();
+        let wish =
+            canceled.then_some("it is to be canceled, and ends as soon as its node hears of it");
+        sentences.into_iter().chain(wish.map(str::to_owned)).collect()
+    }
+
+    fn why_it_waits(&self, number: u64, now: Now) -> Vec<String> {
+        let name = &self.options.name;
+        let snapshot = self.balance.snapshot(now.moment);
+        let mut sentences = Vec::new();
+        if self.book.task(number).is_some_and(Task::is_uncertain) {
+            let lease_ms = self.options.lease_ms + self.options.slack_ms;
+            sentences.push(format!(
+                "the damaged journal may have lost which node runs it: it waits {lease_ms} ms from the start of the \
+                 daemon, and for the reports of the other nodes"
+            ));
+        }
+        if !self.ready {
+            sentences.push(format!(
+                "the daemon of `{name}` is waiting for its keeper's list of running tasks"
+            ));
+        }
+        if self.is_stopping() {
+            sentences.push(format!("`{name}` is being stopped: it waits until `{name}` is back"));
+        }
+        let (n_running, n_slots) = (self.running.len(), snapshot.n_slots);
+        sentences.push(format!("`{name}` runs {n_running} of at most {n_slots} tasks"));
+        let n_kept = self.balance.n_kept(now.moment);
+        if 0 < n_kept {
+            sentences.push(format!(
+                "its last {n_kept} waiting tasks are reserved for faster nodes, which fetch tasks regularly and \
+                 would finish them sooner"
+            ));
+        }
+        let before = self.book.tasks_from(0).take_while(|(other, _)| *other < number);
+        let n_before = before.take(N_COUNTED_MAX).filter(|(_, task)| task.waits()).count();
+        sentences.push(format!("at least {n_before} tasks with lower numbers wait there too"));
+        sentences.extend(self.why_nobody_takes_it(&snapshot));
+        sentences
+    }
+
+    fn why_nobody_takes_it(&self, snapshot: &BalanceSnapshot) -> Vec<String> {
+        let n_up = self.peers.iter().filter(|member| member.presence == Presence::Up).count();
+        if n_up == 0 {
+            return vec!["no other node is up".to_owned()];
+        }
+        let known = snapshot.known.iter().map(|node| format!("`{}`", self.name_of(*node)));
+        let known = known.collect::<Vec<_>>().join(", ");
+        let mut sentences = vec![format!(
+            "under policy `{}`, `{}` is a {} and knows {} of {n_up} nodes that may accept tasks: {}",
+            snapshot.policy,
+            self.options.name,
+            snapshot.state,
+            snapshot.n_known,
+            if known.is_empty() { "none" } else { &known },
+        )];
+        if let Some(operation) = snapshot.operation {
+            let (n_asked, n_open) = (operation.n_asked, operation.n_open);
+            sentences.push(format!("{n_asked} nodes are asked now, {n_open} have not answered"));
+        }
+        sentences.extend(snapshot.last.map(|last| format!("the last time, {}", last.why)));
+        sentences
+    }
+
+    fn why_it_is_away(&self, number: u64, task: &Task, node: &str, now: Now) -> Vec<String> {
+        let runs = task.started_ms().is_some();
+        let what = if runs { "runs it" } else { "holds it, but has not reported its start" };
+        let mut sentences = vec![format!("`{node}` had room first and {what}")];
+        if let Some(lease) = self.book.leases().get(&number) {
+            let ms = now.moment.ms_since(lease.heard);
+            let limit_ms = self.options.lease_ms + self.options.slack_ms;
+            sentences.push(format!(
+                "`{node}` renewed its lease {ms} ms ago; without renewal, another node gets the task after {limit_ms} ms"
+            ));
+        }
+        sentences
+    }
+}

@@ -1,0 +1,182 @@
+//! Relays clients' questions to the node that has to answer them.
+//!
+//! A client may wait for tasks of another home for days, and any message between the nodes may be lost meanwhile:
+//! the question is repeated now and then, and when the other node is reachable again, even if its daemon has
+//! restarted. The home repeats answers that may not have arrived, so a client may be told of a task twice.
+//!
+//! # Invariants
+//! - A client gets one answer each time that it is ready for one.
+//! - Each question ends: answered, refused, or when the other node is unreachable for too long.
+
+mod waiting;
+
+use balancing_policies::Moment;
+use task_api::{Answer, Presence, Request};
+
+use super::clients::{Asker, ByNumber, NOTHING_IS_WAITED_FOR};
+use super::{At, Core};
+use crate::interface::{ClientId, NodeId, PeerMessage};
+use waiting::Waiting;
+
+/// Longest time that an answer may take, in ms.
+const ANSWER_MS: u64 = 10_000;
+
+/// Questions that were passed on.
+#[derive(Debug, Default)]
+pub(super) struct Relaying {
+    open: ByNumber<Relay>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Relay {
+    client: ClientId,
+    to: NodeId,
+    /// Incarnation of the daemon that was asked: another one does not know the question.
+    incarnation: u64,
+    since: Moment,
+    /// State of a question whose answer may take as long as tasks do.
+    waiting: Option<Waiting>,
+}
+
+impl Relaying {
+    fn of_client(&self, client: ClientId) -> Option<(u64, NodeId)> {
+        let relay = self.open.iter().find(|(_, relay)| relay.client == client);
+        relay.map(|(ask, relay)| (*ask, relay.to))
+    }
+}
+
+impl Core {
+    pub(super) fn relay(
+        &mut self,
+        client: ClientId,
+        home: &str,
+        request: Request,
+        at: &mut At<'_>,
+    ) {
+        let heard = self.peers.by_name(home).filter(|member| self.peers.is_heard(member.id));
+        let Some((to, incarnation)) = heard.map(|member| (member.id, member.incarnation)) else {
+            let sentence = match self.peers.by_name(home) {
+                Some(member) => format!("`{home}` is {}: ask again when it is up", member.presence),
+                None => format!("no node `{home}` is known: `sintonia nodes` lists those that are"),
+            };
+            self.refuse(Asker::Client(client), sentence, at);
+            return;
+        };
+        let ask =
+            self.options.incarnation.wrapping_shl(20).wrapping_add(self.clients.relaying.next);
+        self.clients.relaying.next += 1;
+        let since = at.now.moment;
+        let takes_long = matches!(request, Request::Wait { .. });
+        let waiting = takes_long.then(|| Waiting::new(request.clone(), since));
+        let relay = Relay { client, to, incarnation, since, waiting };
+        self.clients.relaying.open.insert(ask, relay);
+        at.out.send(to, PeerMessage::Ask { ask, request });
+    }
+
+    /// Passes on that the client is ready, if another node answers it; returns whether one does.
+    pub(super) fn relay_more(&mut self, client: ClientId, at: &mut At<'_>) -> bool {
+        let Some((ask, to)) = self.clients.relaying.of_client(client) else { return false };
+        let relay = self.clients.relaying.open.get_mut(&ask);
+        let waiting = relay.and_then(|relay| relay.waiting.as_mut());
+        match waiting.and_then(|waiting| waiting.client_is_ready(at.now.moment)) {
+            Some(early) => self.pass_answer(ask, client, early, at),
+            None => at.out.send(to, PeerMessage::Ask { ask, request: Request::More }),
+        }
+        true
+    }
+
+    pub(super) fn on_answer(&mut self, from: NodeId, ask: u64, answer: Answer, at: &mut At<'_>) {
+        let relay = self.clients.relaying.open.get_mut(&ask).filter(|relay| relay.to == from);
+        let Some(relay) = relay else {
+            // The other node does not know yet that no client waits any more.
+            at.out.send(from, PeerMessage::AskGone { ask });
+            return;
+        };
+        let client = relay.client;
+        let passed = match &mut relay.waiting {
+            None => Some(answer),
+            Some(waiting) if waiting.is_forgotten(&answer) => {
+                let request = waiting.ask_again(at.now.moment);
+                at.out.send(from, PeerMessage::Ask { ask, request });
+                None
+            }
+            Some(_) if is_late(&answer) => None,
+            Some(waiting) => waiting.answered(answer, at.now.moment),
+        };
+        if let Some(answer) = passed {
+            self.pass_answer(ask, client, answer, at);
+        }
+    }
+
+    fn pass_answer(&mut self, ask: u64, client: ClientId, answer: Answer, at: &mut At<'_>) {
+        if answer.is_last() {
+            self.clients.relaying.open.remove(&ask);
+        }
+        at.out.answer(client, answer);
+    }
+
+    pub(super) fn relay_gone(&mut self, client: ClientId, at: &mut At<'_>) {
+        while let Some((ask, to)) = self.clients.relaying.of_client(client) {
+            self.clients.relaying.open.remove(&ask);
+            at.out.send(to, PeerMessage::AskGone { ask });
+        }
+    }
+
+    /// Refuses questions to nodes that cannot be reached any more; a client that waits for tasks is kept.
+    pub(super) fn end_relays_of_lost(&mut self, at: &mut At<'_>) {
+        let now = at.now.moment;
+        let peers = &self.peers;
+        let mut lost = Vec::new();
+        for (&ask, relay) in &mut self.clients.relaying.open {
+            let member = peers.get(relay.to).filter(|member| member.presence != Presence::Left);
+            let incarnation = member.map(|member| member.incarnation);
+            let same = peers.is_heard(relay.to) && incarnation == Some(relay.incarnation);
+            match (&mut relay.waiting, incarnation) {
+                (Some(waiting), Some(_)) if !peers.is_heard(relay.to) => waiting.is_silent(now),
+                (Some(waiting), Some(_)) if same && !waiting.was_silent() => {}
+                (Some(waiting), Some(incarnation)) => {
+                    relay.incarnation = incarnation;
+                    let request = waiting.ask_again(now);
+                    at.out.send(relay.to, PeerMessage::Ask { ask, request });
+                }
+                (None, Some(_)) if same => {}
+                _ => lost.push(ask),
+            }
+        }
+        self.end_relays(lost, "is no longer reachable", at);
+    }
+
+    pub(super) fn sweep_relaying(&mut self, at: &mut At<'_>) {
+        let now = at.now.moment;
+        let (mut late, mut lost) = (Vec::new(), Vec::new());
+        for (&ask, relay) in &mut self.clients.relaying.open {
+            match &mut relay.waiting {
+                None if ANSWER_MS <= now.ms_since(relay.since) => late.push(ask),
+                Some(waiting) if waiting.is_lost(now) => lost.push(ask),
+                Some(waiting) if waiting.is_to_be_repeated(now) => {
+                    let request = waiting.ask_again(now);
+                    at.out.send(relay.to, PeerMessage::Ask { ask, request });
+                }
+                _ => {}
+            }
+        }
+        self.end_relays(late, "did not answer in time", at);
+        self.end_relays(lost, "is no longer reachable", at);
+    }
+
+    fn end_relays(&mut self, asks: Vec<u64>, why: &str, at: &mut At<'_>) {
+        for ask in asks {
+            if let Some(relay) = self.clients.relaying.open.remove(&ask) {
+                let sentence = format!("`{}` {why}; try again", self.name_of(relay.to));
+                self.refuse(Asker::Client(relay.client), sentence, at);
+            }
+        }
+    }
+}
+
+/// Returns whether this answers a `More` from before the question was asked again: the answer to the question is
+/// still to come.
+fn is_late(answer: &Answer) -> bool {
+    matches!(answer, Answer::Refused { sentence } if sentence == NOTHING_IS_WAITED_FOR)
+}

@@ -1,0 +1,103 @@
+//! Keeper of processes that exist only as times.
+
+use std::collections::BTreeMap;
+
+use balancing_policies::Moment;
+use task_api::Output;
+
+use crate::interface::{
+    Attempt, AttemptEnd, Ended, KeeperEvent, KeeperOrder, Killed, Running, TaskKey,
+};
+
+/// Processes of a node.
+#[derive(Default)]
+pub(super) struct Keeper {
+    pub(super) running: BTreeMap<Attempt, Process>,
+    ended: BTreeMap<Attempt, Ended>,
+    pub(super) has_left: bool,
+}
+
+pub(super) struct Process {
+    /// Moment of its end by the world's clock, in milliseconds.
+    ends_at_ms: u64,
+    /// End of its lease by the node's clock.
+    lease_until: Option<Moment>,
+    killed: Option<Killed>,
+    started_ms: u64,
+}
+
+impl Keeper {
+    /// Carries out an order; returns the task that was started.
+    pub(super) fn order(
+        &mut self,
+        order: KeeperOrder,
+        now_ms: u64,
+        lasts_ms: u64,
+    ) -> Option<TaskKey> {
+        match order {
+            KeeperOrder::Start(job) => {
+                let process = Process {
+                    ends_at_ms: now_ms + lasts_ms,
+                    lease_until: job.lease_until,
+                    killed: None,
+                    started_ms: now_ms,
+                };
+                assert!(job.work.command().eq(["true"]), "the work has come along");
+                assert_eq!(job.n_at_once, None, "its tasks are not short");
+                assert!(self.running.insert(job.attempt, process).is_none());
+                return Some(job.attempt.task);
+            }
+            KeeperOrder::Kill { attempt, because } => {
+                if let Some(process) = self.running.get_mut(&attempt) {
+                    process.killed = Some(because);
+                    let patience_ms = if because == Killed::LeaseOut { 20 } else { 300 };
+                    process.ends_at_ms = process.ends_at_ms.min(now_ms + patience_ms);
+                }
+            }
+            KeeperOrder::Forget(attempts) => {
+                attempts.iter().for_each(|attempt| drop(self.ended.remove(attempt)));
+            }
+            KeeperOrder::Extend { attempts, until } => {
+                for attempt in attempts {
+                    if let Some(process) = self.running.get_mut(&attempt) {
+                        process.lease_until = Some(until);
+                    }
+                }
+            }
+            KeeperOrder::Leave => self.has_left = true,
+        }
+        None
+    }
+
+    /// Ends processes whose time is over; returns them.
+    pub(super) fn pass(&mut self, now_ms: u64, moment: Moment) -> Vec<Ended> {
+        let lease_out =
+            |process: &Process| process.lease_until.is_some_and(|until| until <= moment);
+        let over = |process: &Process| process.ends_at_ms <= now_ms || lease_out(process);
+        let over =
+            self.running.extract_if(.., |_, process| over(process)).map(|(attempt, process)| {
+                let end = match process.killed {
+                    Some(killed) => AttemptEnd::Killed(killed),
+                    None if lease_out(&process) => AttemptEnd::Killed(Killed::LeaseOut),
+                    None => AttemptEnd::Exit(0),
+                };
+                let (started_ms, ended_ms) = (process.started_ms, now_ms);
+                Ended { attempt, end, started_ms, ended_ms, output: Output::default() }
+            });
+        let over = over.collect::<Vec<_>>();
+        for ended in &over {
+            self.ended.insert(ended.attempt, ended.clone());
+        }
+        over
+    }
+
+    pub(super) fn inventory(&self) -> KeeperEvent {
+        let running = self.running.iter();
+        let running =
+            running.map(|(&attempt, process)| Running { attempt, started_ms: process.started_ms });
+        KeeperEvent::Inventory {
+            running: running.collect(),
+            ended: self.ended.values().cloned().collect(),
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Tests of what single clients see, one case each.
+
+mod ahead;
+mod asking;
+mod kept;
+mod lost;
+mod uncertain;
+
+use balancing_policies::Moment;
+use task_api::{
+    Answer, ArrayRange, Outcome, Output, Presence, Request, Submission, TaskFilter, TaskState, Text,
+};
+
+use crate::book::{Book, BookLimits, JournalRecord};
+use crate::core::{Core, CoreOptions};
+use crate::interface::{
+    AttemptEnd, ClientId, CoreTimer, Ended, Event, Job, KeeperEvent, KeeperOrder, Member, NodeId,
+    Now, Out, PeerMessage, node_id,
+};
+
+/// All actions of the core.
+#[derive(Default)]
+struct Seen {
+    answers: Vec<(ClientId, Answer)>,
+    sent: Vec<(NodeId, PeerMessage)>,
+    jobs: Vec<Job>,
+    orders: Vec<KeeperOrder>,
+    left: bool,
+}
+
+impl Out for Seen {
+    fn send(&mut self, to: NodeId, message: PeerMessage) {
+        self.sent.push((to, message));
+    }
+    fn answer(&mut self, client: ClientId, answer: Answer) {
+        self.answers.push((client, answer));
+    }
+    fn keeper(&mut self, order: KeeperOrder) {
+        match order {
+            KeeperOrder::Start(job) => self.jobs.push(*job),
+            order => self.orders.push(order),
+        }
+    }
+    fn timer(&mut self, _timer: CoreTimer, _at: Moment) {}
+    fn presence(&mut self, _presence: Presence) {}
+    fn append(&mut self, _record: &JournalRecord) {}
+    fn leave(&mut self) {
+        self.left = true;
+    }
+}
+
+/// A node `n` with one core.
+struct Rig {
+    core: Core,
+    seen: Seen,
+    now_ms: u64,
+}
+
+const ANNA: ClientId = ClientId(1);
+
+impl Rig {
+    fn new() -> Self {
+        Self::with(CoreOptions::new("n"))
+    }
+
+    fn with(options: CoreOptions) -> Self {
+        Self::of(options, Core::book_for("n", BookLimits::default()))
+    }
+
+    /// With this book, and a keeper that runs nothing.
+    fn of(options: CoreOptions, book: Book) -> Self {
+        let mut seen = Seen::default();
+        let core = Core::new(options, Now::default(), book, &mut seen);
+        let mut rig = Self { core, seen, now_ms: 0 };
+        rig.on(Event::Keeper(KeeperEvent::Inventory { running: Vec::new(), ended: Vec::new() }));
+        rig
+    }
+
+    fn on(&mut self, event: Event) {
+        let now = Now { moment: Moment(self.now_ms * 1_000_000), unix_ms: self.now_ms };
+        self.core.on(now, event, &mut self.seen);
+    }
+
+    fn pass(&mut self, ms: u64) {
+        self.now_ms += ms;
+        self.on(Event::Timer(CoreTimer::Sweep));
+    }
+
+    /// Sends a request; returns the immediate answers.
+    fn ask(&mut self, request: Request) -> Vec<Answer> {
+        self.seen.answers.clear();
+        self.on(Event::FromClient { client: ANNA, request });
+        self.answers()
+    }
+
+    fn answers(&mut self) -> Vec<Answer> {
+        self.seen.answers.drain(..).map(|(_, answer)| answer).collect()
+    }
+
+    fn submit(&mut self, n_tasks: u64) {
+        let submission = Submission {
+            command: vec!["true".to_owned()],
+            name: Some(format!("{n_tasks} of them")),
+            folder: "/".to_owned(),
+            array: Some(ArrayRange { first: 1, last: n_tasks }),
+            ..Submission::default()
+        };
+        let answer = self.ask(Request::Submit { submission });
+        assert!(matches!(answer[..], [Answer::Submitted { .. }]), "{answer:?}");
+    }
+
+    /// Ends the oldest job that runs.
+    fn end(&mut self) {
+        self.end_by(0, AttemptEnd::Exit(0));
+    }
+
+    /// Ends one of the ordered jobs.
+    fn end_by(&mut self, at: usize, end: AttemptEnd) {
+        let ended = Ended {
+            attempt: self.seen.jobs.remove(at).attempt,
+            end,
+            started_ms: self.now_ms,
+            ended_ms: self.now_ms,
+            output: Output { stdout: Text(b"done".to_vec()), ..Output::default() },
+        };
+        self.on(Event::Keeper(KeeperEvent::Ended(vec![ended])));
+    }
+
+    fn member(&mut self, presence: Presence, incarnation: u64) {
+        let member = Member {
+            id: node_id("other"),
+            name: "other".to_owned(),
+            address: "other:1".to_owned(),
+            incarnation,
+            presence,
+            n_cores: 1,
+            speed: 1.0,
+        };
+        self.on(Event::Members(vec![member]));
+    }
+
+    fn refusal(&mut self) -> String {
+        match self.answers().pop() {
+            Some(Answer::Refused { sentence }) => sentence,
+            answer => format!("{answer:?}"),
+        }
+    }
+}
+
+fn wait(tasks: &str) -> Request {
+    Request::Wait { tasks: tasks.parse().unwrap(), with_output: true }
+}
+
+fn numbers(answers: &[Answer]) -> (Vec<u64>, u64) {
+    match answers {
+        [Answer::Ended { tasks, n_left }] => (tasks.iter().map(|it| it.number).collect(), *n_left),
+        _ => (Vec::new(), u64::MAX),
+    }
+}
+
+#[test]
+fn who_waits_is_told_in_pieces_when_it_is_ready() {
+    let mut rig = Rig::new();
+    rig.submit(4);
+    assert!(rig.ask(wait("n.1-4")).is_empty());
+    rig.end();
+    assert_eq!(numbers(&rig.answers()), (vec![1], 3));
+    rig.end();
+    rig.end();
+    assert!(rig.answers().is_empty(), "it has not asked for more");
+    assert_eq!(numbers(&rig.ask(Request::More)), (vec![2, 3], 1));
+    assert!(rig.ask(Request::More).is_empty());
+    rig.end();
+    assert_eq!(numbers(&rig.answers()), (vec![4], 0));
+    let again = rig.ask(wait("n.2-3"));
+    assert_eq!(numbers(&again), (vec![2, 3], 0));
+    let [Answer::Ended { tasks, .. }] = &again[..] else { unreachable!("just looked at") };
+    assert_eq!(tasks[0].output.as_ref().unwrap().stdout.0, b"done");
+}
+
+#[test]
+fn tasks_are_listed_by_pages_state_and_title() {
+    let mut rig = Rig::new();
+    rig.submit(3);
+    rig.submit(2);
+    let tasks = |rig: &mut Rig, filter: TaskFilter, after| match &rig.ask(Request::Tasks {
+        filter,
+        after,
+        n_max: 2,
+    })[..]
+    {
+        [Answer::Tasks { tasks, next, .. }] => {
+            (tasks.iter().map(|it| it.task.number).collect::<Vec<_>>(), *next)
+        }
+        other => unreachable!("{other:?}"),
+    };
+    let all = TaskFilter::default();
+    assert_eq!(tasks(&mut rig, all.clone(), None), (vec![1, 2], Some(2)));
+    assert_eq!(tasks(&mut rig, all.clone(), Some(2)), (vec![3, 4], Some(4)));
+    assert_eq!(tasks(&mut rig, all.clone(), Some(4)), (vec![5], None));
+    let running = TaskFilter { state: Some(TaskState::Running), ..all.clone() };
+    assert_eq!(tasks(&mut rig, running, None), (vec![1], None));
+    let titled = TaskFilter { title: Some("2 of them".to_owned()), ..all.clone() };
+    assert_eq!(tasks(&mut rig, titled, None), (vec![4, 5], None));
+    let ranged = TaskFilter { tasks: Some("n.3-4".parse().unwrap()), ..all };
+    assert_eq!(tasks(&mut rig, ranged, None), (vec![3, 4], None));
+}
+
+#[test]
+fn everything_can_be_canceled_at_once() {
+    let mut rig = Rig::new();
+    rig.submit(5);
+    rig.end();
+    let everything = Request::Cancel { tasks: "n.1-18446744073709551615".parse().unwrap() };
+    assert_eq!(rig.ask(everything.clone()), [Answer::Canceled { n_tasks: 4 }]);
+    assert_eq!(rig.core.book().n_queued(), 0);
+    assert!(matches!(rig.seen.orders.last(), Some(KeeperOrder::Kill { .. })));
+    assert_eq!(rig.ask(everything), [Answer::Canceled { n_tasks: 1 }], "one is still being ended");
+}
+
+#[test]
+fn a_task_that_waits_is_explained() {
+    let mut rig = Rig::new();
+    rig.submit(3);
+    let task = "n.3".parse().unwrap();
+    let answers = rig.ask(Request::Explain { task });
+    let [Answer::Explained { explanation }] = &answers[..] else { unreachable!("{answers:?}") };
+    assert_eq!(explanation.status.state, TaskState::Queued);
+    let because = explanation.because.join("; ");
+    assert!(
+        because.contains("`n` runs 1 of at most") && because.contains("no other node is up"),
+        "{because}"
+    );
+    assert!(because.contains("1 tasks with lower numbers wait"), "{because}");
+}
+
+#[test]
+fn what_another_node_knows_is_asked_there() {
+    let mut rig = Rig::new();
+    assert!(rig.ask(wait("other.1")).len() == 1, "nobody is known");
+    rig.member(Presence::Up, 1);
+    assert!(rig.ask(wait("other.1")).is_empty());
+    let asked = rig.seen.sent.iter().rev().find_map(|(to, message)| match message {
+        PeerMessage::Ask { ask, .. } => Some((*to, *ask)),
+        _ => None,
+    });
+    let (other, ask) = asked.unwrap();
+    let answer = Answer::Ended { tasks: Vec::new(), n_left: 1 };
+    rig.on(Event::FromPeer {
+        from: other,
+        message: PeerMessage::Answer { ask, answer: answer.clone() },
+    });
+    assert_eq!(rig.answers(), [answer]);
+    assert!(rig.ask(Request::More).is_empty());
+    assert!(matches!(
+        rig.seen.sent.last(),
+        Some((_, PeerMessage::Ask { request: Request::More, .. }))
+    ));
+}
+
+#[test]
+fn a_question_to_another_node_ends_after_a_while() {
+    let mut rig = Rig::new();
+    rig.member(Presence::Up, 1);
+    assert!(rig.ask(Request::Explain { task: "other.1".parse().unwrap() }).is_empty());
+    rig.pass(9_000);
+    assert!(rig.answers().is_empty());
+    rig.pass(2_000);
+    assert_eq!(rig.refusal(), "`other` did not answer in time; try again");
+    // Nodes that do not answer are reported as well.
+    assert!(rig.ask(Request::Nodes).is_empty());
+    rig.pass(1_000);
+    let answers = rig.answers();
+    let [Answer::Nodes { nodes }] = &answers[..] else { unreachable!("{answers:?}") };
+    let names =
+        nodes.iter().map(|node| (node.node.as_str(), node.load.is_some())).collect::<Vec<_>>();
+    assert_eq!(names, [("n", true), ("other", false)]);
+}
+
+#[test]
+fn a_node_that_stops_takes_nothing_and_leaves_when_nothing_runs() {
+    let mut rig = Rig::new();
+    rig.submit(2);
+    assert_eq!(rig.ask(Request::Stop { now: false }), [Answer::Stopping { n_running: 1 }]);
+    let submission = Submission {
+        command: vec!["true".to_owned()],
+        folder: "/".to_owned(),
+        ..Submission::default()
+    };
+    rig.on(Event::FromClient { client: ANNA, request: Request::Submit { submission } });
+    assert_eq!(rig.refusal(), "`n` is being stopped: submit to another node");
+    rig.pass(1_000);
+    assert!(!rig.seen.left);
+    rig.end();
+    rig.pass(1_000);
+    assert!(rig.seen.left && rig.seen.jobs.is_empty() && rig.core.book().n_queued() == 1);
+    assert_eq!(rig.seen.orders.last(), Some(&KeeperOrder::Leave));
+    assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&Outcome::Exit(0)));
+}
+
+#[test]
+fn tasks_that_are_over_at_once_do_not_wait_for_orders() {
+    let mut rig = Rig::new();
+    rig.submit(100);
+    for _ in 0..31 {
+        assert_eq!(rig.seen.jobs.len(), 1);
+        rig.end();
+    }
+    rig.end();
+    assert_eq!(rig.seen.jobs.len(), 2, "32 were short, and the next is one of them");
+    let begun = rig.seen.jobs[0].attempt;
+    rig.now_ms += 1000;
+    let long = Ended {
+        attempt: begun,
+        end: AttemptEnd::Exit(0),
+        started_ms: 0,
+        ended_ms: 1000,
+        output: Output::default(),
+    };
+    rig.seen.jobs.remove(0);
+    rig.on(Event::Keeper(KeeperEvent::Ended(vec![long])));
+    assert_eq!(rig.seen.jobs.len(), 1, "one was not");
+    rig.end();
+    assert_eq!(rig.seen.jobs.len(), 1);
+}
+
+#[test]
+fn tasks_of_another_submission_wait_for_a_core() {
+    let mut rig = Rig::new();
+    rig.submit(33);
+    rig.submit(9);
+    (0..32).for_each(|_| rig.end());
+    assert_eq!(rig.seen.jobs.len(), 1, "the last of the first, and none of the second");
+}

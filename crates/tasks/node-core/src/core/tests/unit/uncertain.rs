@@ -1,0 +1,124 @@
+//! Tests of tasks whose place a damaged journal may have lost.
+
+use task_api::TaskState;
+
+use super::*;
+use crate::interface::{Attempt, AttemptEnd, Ended, InstanceId, Running, SharedEnd, TaskKey};
+
+/// A node whose journal has lost records of both of its tasks.
+fn rig(keeper_runs: &[(u64, u32)]) -> Rig {
+    let mut book = Core::book_for("n", BookLimits::default());
+    let submission = Submission {
+        command: vec!["true".to_owned()],
+        folder: "/".to_owned(),
+        array: Some(ArrayRange { first: 1, last: 2 }),
+        ..Submission::default()
+    };
+    for record in book.records_of(&submission, 1) {
+        book.apply(&record);
+    }
+    book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX });
+    let mut seen = Seen::default();
+    let core = Core::new(CoreOptions::new("n"), Now::default(), book, &mut seen);
+    let mut rig = Rig { core, seen, now_ms: 0 };
+    rig.member(Presence::Up, 1);
+    let attempt = |&(number, instance): &(u64, u32)| Running {
+        attempt: Attempt { task: TaskKey { home: node_id("n"), number }, instance },
+        started_ms: 1,
+    };
+    let running = keeper_runs.iter().map(attempt).collect();
+    rig.on(Event::Keeper(KeeperEvent::Inventory { running, ended: Vec::new() }));
+    rig
+}
+
+fn renew(rig: &mut Rig, shares: &[(u64, u32)]) -> Vec<InstanceId> {
+    rig.seen.sent.clear();
+    let shares = shares.iter().map(|&(number, instance)| InstanceId { number, instance }).collect();
+    let message = PeerMessage::Renew { number: 7, incarnation: 1, whole: true, shares };
+    rig.on(Event::FromPeer { from: node_id("other"), message });
+    let gone = rig.seen.sent.drain(..).find_map(|(_, message)| match message {
+        PeerMessage::Renewed { gone, .. } => Some(gone),
+        _ => None,
+    });
+    gone.expect("an answer")
+}
+
+fn state(rig: &Rig, number: u64) -> TaskState {
+    rig.core.book().task(number).unwrap().state()
+}
+
+/// Fault: the journal had lost a lease, and the home ran the task while another node did.
+#[test]
+fn a_task_waits_until_all_leases_have_run_out_and_all_nodes_have_said_what_they_hold() {
+    let mut rig = rig(&[]);
+    rig.pass(14_900);
+    assert!(rig.seen.jobs.is_empty(), "any lease lasts 10 s, and 5 s more");
+    rig.pass(5_000);
+    assert!(rig.seen.jobs.is_empty(), "the other node has not said what it holds");
+    assert_eq!(renew(&mut rig, &[]), []);
+    rig.pass(250);
+    assert_eq!(rig.seen.jobs.iter().map(|job| job.attempt.task.number).collect::<Vec<_>>(), [1]);
+    assert_eq!(rig.core.book().n_uncertain(), 0);
+}
+
+#[test]
+fn a_node_that_does_not_say_what_it_holds_is_not_waited_for_forever() {
+    let mut rig = rig(&[]);
+    rig.pass(29_900);
+    assert!(rig.seen.jobs.is_empty());
+    rig.pass(250);
+    assert_eq!(rig.seen.jobs.len(), 1);
+}
+
+#[test]
+fn who_holds_a_task_whose_lease_was_lost_has_it_again() {
+    let mut rig = rig(&[]);
+    assert_eq!(renew(&mut rig, &[(2, 3)]), [], "it goes on");
+    assert_eq!((state(&rig, 2), rig.core.book().n_uncertain()), (TaskState::Leased, 1));
+    rig.pass(10_000);
+    assert_eq!(renew(&mut rig, &[(2, 3)]), []);
+    rig.pass(6_000);
+    assert_eq!(rig.seen.jobs.iter().map(|job| job.attempt.task.number).collect::<Vec<_>>(), [1]);
+    let (share, output) = (InstanceId { number: 2, instance: 3 }, Output::default());
+    let end = SharedEnd { share, outcome: Outcome::Exit(4), started_ms: 1, ended_ms: 2, output };
+    let message = PeerMessage::Ended { ends: vec![end] };
+    rig.on(Event::FromPeer { from: node_id("other"), message });
+    assert_eq!(rig.core.book().task(2).unwrap().outcome(), Some(&Outcome::Exit(4)));
+}
+
+/// Fault: a result whose lease was lost was discarded.
+#[test]
+fn an_end_of_a_task_whose_lease_was_lost_counts() {
+    let mut rig = rig(&[]);
+    let (share, output) = (InstanceId { number: 1, instance: 2 }, Output::default());
+    let end = SharedEnd { share, outcome: Outcome::Canceled, started_ms: 1, ended_ms: 2, output };
+    let message = PeerMessage::Ended { ends: vec![end] };
+    rig.on(Event::FromPeer { from: node_id("other"), message });
+    assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&Outcome::Canceled));
+    assert_eq!(rig.core.book().n_uncertain(), 1);
+}
+
+/// Fault: the keeper had started a task of which no record was left, and its number was given out again.
+#[test]
+fn a_number_that_the_keeper_knows_is_not_given_out_again() {
+    let mut rig = rig(&[(7, 1)]);
+    assert_eq!(rig.core.book().next_number(), 8);
+    let attempt = Attempt { task: TaskKey { home: node_id("n"), number: 9 }, instance: 1 };
+    let (end, output) = (AttemptEnd::Exit(0), Output::default());
+    let ended = Ended { attempt, end, started_ms: 1, ended_ms: 2, output };
+    rig.on(Event::Keeper(KeeperEvent::Ended(vec![ended])));
+    assert_eq!(rig.core.book().next_number(), 10);
+}
+
+#[test]
+fn what_runs_here_goes_on_although_its_start_was_lost() {
+    let mut rig = rig(&[(1, 2)]);
+    assert_eq!((state(&rig, 1), rig.core.book().n_uncertain()), (TaskState::Running, 1));
+    assert!(rig.seen.orders.is_empty(), "{:?}", rig.seen.orders);
+    let answers = rig.ask(Request::Explain { task: "n.2".parse().unwrap() });
+    assert!(format!("{answers:?}").contains("may have lost which node runs it"), "{answers:?}");
+    let answers = rig.ask(Request::Nodes);
+    rig.pass(1_000);
+    let said = format!("{answers:?}{:?}", rig.answers());
+    assert!(said.contains("1 tasks wait until no other node can run them"), "{said}");
+}
