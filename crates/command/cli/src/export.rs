@@ -1,18 +1,55 @@
 //! `sintonia export`: writes a traced run in the formats of other tools.
 
-use crate::arguments::{ExportOptions, Format};
-use crate::exit::NotWritten;
-use crate::result_file;
 use anyhow::Context;
+use clap::{Args, ValueEnum};
 use export::SimgridOptions;
 use run_record::RunRecord;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use user_io::exit::NotWritten;
+use user_io::result_file;
+use user_io::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia export RUN --format chrome -o run.json      open it in ui.perfetto.dev
+  sintonia export RUN --format paraver -o run.prv
+  sintonia export RUN --format simgrid -o replay/      a folder, for smpirun -replay";
+
+/// Write a traced run in the format of another tool
+///
+/// The run has to be recorded with `sintonia run --trace`. Messages name what the format cannot hold.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Folder of the record
+    run: PathBuf,
+    /// Format of the output
+    #[arg(long, value_enum)]
+    format: Format,
+    /// File to write (`chrome`, `-` for standard output; `paraver`), or folder (`simgrid`)
+    #[arg(long, short, value_name = "PATH")]
+    output: PathBuf,
+    /// Number of the `MPI_COMM_WORLD` to export with `simgrid`, which holds only one; 0 is the first
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    world: u32,
+}
+
+/// Formats of other tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Trace events as JSON: Perfetto, chrome://tracing, Speedscope.
+    Chrome,
+    /// Paraver: `.prv`, `.pcf` and `.row`.
+    Paraver,
+    /// SimGrid's time-independent trace.
+    Simgrid,
+}
 
 /// Writes the record in another tool's format.
-pub(crate) fn export(options: &ExportOptions) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let record = RunRecord::open(&options.run)?;
     let sentences = match options.format {
         Format::Chrome => chrome(&record, &options.output)?,

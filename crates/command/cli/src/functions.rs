@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use symbols::{Function, Parameter, Passing, Program};
+use user_io::terminal::Terminal;
 
 /// Widest column of the table; a few long names do not widen it further.
 const N_COLUMNS_MAX: usize = 48;
@@ -28,7 +29,7 @@ Compile with `-g` for source lines, inlined copies and parameters.";
 /// Shows the address, size and source line of each function, and whether probes can be put into it. Nothing is started.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct FunctionsOptions {
+pub(crate) struct Options {
     /// Program to read
     program: PathBuf,
     /// List only functions with this text in their name or source file
@@ -43,7 +44,7 @@ pub(crate) struct FunctionsOptions {
 }
 
 /// Lists the functions of a program.
-pub(crate) fn functions(options: &FunctionsOptions) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let program = Program::open(&options.program)?;
     if options.description {
         return print_description(&program);
@@ -62,7 +63,7 @@ pub(crate) fn functions(options: &FunctionsOptions) -> anyhow::Result<ExitCode> 
     if found.is_empty() {
         eprintln!("sintonia: `{}` has no such function", options.program.display());
     }
-    crate::print::result(&text)?;
+    user_io::print::result(&text)?;
     if let Some((file, _)) = program.description() {
         eprintln!(
             "sintonia: `{}` carries a description of the application: `sintonia run --tunlet NAME` needs no other, \
@@ -81,7 +82,7 @@ fn print_description(program: &Program) -> anyhow::Result<ExitCode> {
             program.path().display()
         )
     })?;
-    crate::print::result(&text)?;
+    user_io::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

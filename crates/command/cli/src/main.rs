@@ -1,4 +1,7 @@
-//! The program `sintonia`: the only part of the suite that reads arguments, prints and exits.
+//! The program `sintonia`: the list of its subcommands.
+//!
+//! A subcommand is a file with `Options` and `run`, here, or in a crate of this house if it does work of its own; it is
+//! listed below.
 //!
 //! # Invariants
 //! - `sintonia run` ends as the command it ran ended, whether or not watching it worked.
@@ -6,56 +9,96 @@
 //!   with `--json`.
 //!
 //! # Not here
-//! Analysis (`assemble`, `models`), pictures of runs (`report`), the library in the ranks (`probe`).
+//! Printing, files and exit codes (`user-io`); analysis (`assemble`, `models`), pictures of runs (`report`), the library in the
+//! ranks (`probe`).
 
-// First, because its macros replace the standard ones in all modules below.
 #[macro_use]
-mod print;
+extern crate user_io;
 
 mod arguments;
-mod attach;
-mod cancel;
-mod chart;
-mod collector;
-mod commands;
-mod control;
-mod doctor;
 mod exit;
-mod experiment;
-mod explain;
 mod export;
-mod files;
-mod fit;
 mod functions;
-mod graph;
-mod limits;
-mod malleable;
 mod messages;
-mod netbench;
-mod new;
-mod new_tunlet;
-mod node;
-mod nodes;
 mod panics;
-mod predict;
-mod project;
-mod report;
-mod resize;
-mod result_file;
-mod run;
 mod simulate;
-mod slurm_policy;
-mod submit;
-mod tasks;
-mod terminal;
 mod tunlet_host;
 mod tunlets;
-mod validate;
-mod values;
-mod watch;
 
-use arguments::{Arguments, Subcommand};
+use clap::Parser;
 use std::process::ExitCode;
+use user_io::terminal::{Color, Terminal};
+use watch::limits;
+
+/// Makes [`Subcommand`] of a list of names and modules. A module has `Options` and `run`.
+macro_rules! subcommands {
+    ($($(#[$attribute:meta])* $name:ident => $($module:ident)::+,)*) => {
+        #[derive(Debug, clap::Subcommand)]
+        enum Subcommand {
+            $($(#[$attribute])* $name(Box<$($module)::+::Options>),)*
+        }
+
+        impl Subcommand {
+            fn run(&self, terminal: Terminal) -> anyhow::Result<ExitCode> {
+                match self {
+                    $(Self::$name(options) => $($module)::+::run(options, terminal),)*
+                }
+            }
+        }
+    };
+}
+
+subcommands! {
+    Run => watch::run,
+    Attach => watch::attach,
+    Report => watch::report,
+    Export => export,
+    Doctor => doctor,
+    Functions => functions,
+    Graph => prediction::graph,
+    Messages => messages,
+    Experiment => campaign,
+    Netbench => doctor::netbench,
+    Tunlets => tunlets,
+    New => templates::new,
+    NewTunlet => templates::new_tunlet,
+    Fit => prediction::fit,
+    Predict => prediction::predict,
+    Validate => prediction::validate,
+    Simulate => simulate,
+    Malleable => resize_client::malleable,
+    Resize => resize_client::resize,
+    SlurmPolicy => resize_client::slurm_policy,
+    Node => task_client::node,
+    Submit => task_client::submit,
+    Nodes => task_client::nodes,
+    Tasks => task_client::tasks,
+    Cancel => task_client::cancel,
+    Explain => task_client::explain,
+    #[command(hide = true)]
+    ExperimentRun => campaign::run_command,
+    #[command(hide = true)]
+    TunletHost => tunlet_host,
+    #[command(hide = true)]
+    Enter => watch::attach::entrance,
+    #[command(hide = true)]
+    DoctorRank => doctor::rank,
+    #[command(hide = true)]
+    NetbenchRank => doctor::netbench::rank,
+    #[command(hide = true)]
+    Collector => watch::collector,
+}
+
+/// Watches MPI programs while they run and shows where their time goes.
+#[derive(Debug, Parser)]
+#[command(name = "sintonia", version, after_help = user_io::exit::HELP, max_term_width = 100)]
+struct Arguments {
+    /// When to color the output; `NO_COLOR` is respected.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    color: Color,
+    #[command(subcommand)]
+    subcommand: Subcommand,
+}
 
 /// Restores the name of a process that was started through `/proc/self/exe`, as daemons and their children are, since
 /// the program's file may have been replaced; `ps` and `top` would show `exe`.
@@ -72,48 +115,14 @@ fn main() -> ExitCode {
     limits::survive_signals();
     limits::with_stack(|| {
         panics::catch(|| match arguments::read() {
-            Ok(arguments) => carry_out(arguments),
+            Ok(arguments) => carry_out(&arguments),
             Err(code) => code,
         })
     })
 }
 
-fn carry_out(arguments: Arguments) -> ExitCode {
-    let terminal = terminal::Terminal::new(arguments.color);
-    let outcome = match arguments.subcommand {
-        Subcommand::Run(options) => Ok(run::run(&options, terminal)),
-        Subcommand::Attach(options) => attach::attach(&options, terminal),
-        Subcommand::Report(options) => report::report(&options, terminal),
-        Subcommand::Export(options) => export::export(&options),
-        Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
-        Subcommand::Functions(options) => functions::functions(&options),
-        Subcommand::Graph(options) => graph::graph(&options),
-        Subcommand::Messages(options) => messages::messages(&options),
-        Subcommand::Experiment(options) => experiment::experiment(&options),
-        Subcommand::Netbench(options) => netbench::netbench(&options),
-        Subcommand::Tunlets(options) => tunlets::tunlets(&options),
-        Subcommand::New(options) => new::make(&options),
-        Subcommand::NewTunlet(options) => new_tunlet::make(&options),
-        Subcommand::Fit(options) => fit::fit(&options, terminal),
-        Subcommand::Predict(options) => predict::predict(&options, terminal),
-        Subcommand::Validate(options) => validate::validate(&options, terminal),
-        Subcommand::Simulate(options) => simulate::simulate(&options),
-        Subcommand::Malleable(options) => malleable::malleable(&options),
-        Subcommand::Resize(options) => resize::resize(&options),
-        Subcommand::SlurmPolicy(options) => slurm_policy::slurm_policy(&options),
-        Subcommand::Node(options) => node::node(*options),
-        Subcommand::Submit(options) => submit::submit(&options),
-        Subcommand::Nodes(options) => nodes::nodes(&options, terminal),
-        Subcommand::Tasks(options) => tasks::tasks(&options, terminal),
-        Subcommand::Cancel(options) => cancel::cancel(&options),
-        Subcommand::Explain(options) => explain::explain(&options, terminal),
-        Subcommand::ExperimentRun(options) => Ok(experiment::be_run(&options, terminal)),
-        Subcommand::TunletHost(options) => tunlet_host::serve(&options),
-        Subcommand::Enter(options) => attach::entrance::serve(&options),
-        Subcommand::DoctorRank(options) => doctor::dynamic::rank::be_rank(&options),
-        Subcommand::NetbenchRank(options) => netbench::be_rank(&options),
-        Subcommand::Collector(options) => Ok(collector::collect(&options)),
-    };
+fn carry_out(arguments: &Arguments) -> ExitCode {
+    let outcome = arguments.subcommand.run(Terminal::new(arguments.color));
     outcome.unwrap_or_else(|error| {
         eprintln!("sintonia: {error:#}");
         exit::code_of(&error)

@@ -3,14 +3,15 @@
 //! # Not here
 //! Reading headers, and the generated code: `c-structs`.
 
-use crate::files;
-use crate::print::counted;
 use anyhow::{Context, bail};
 use c_structs::{Header, Problem};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use user_io::files;
+use user_io::print::counted;
+use user_io::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,7 +34,7 @@ What is written needs no library. For each struct `x` it has:
 /// write instead; then nothing is written.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct MessagesOptions {
+pub(crate) struct Options {
     /// Header to read
     #[arg(value_name = "HEADER.h")]
     header: PathBuf,
@@ -46,7 +47,7 @@ pub(crate) struct MessagesOptions {
 }
 
 /// Reads the header and writes the code.
-pub(crate) fn messages(options: &MessagesOptions) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let path = &options.header;
     let shown = path.display().to_string();
     let text = files::read_text(path, files::WRITTEN_BYTES_MAX)
@@ -54,7 +55,7 @@ pub(crate) fn messages(options: &MessagesOptions) -> anyhow::Result<ExitCode> {
     let (header, problems) = c_structs::read(&text);
     if options.json {
         let text = format!("{:#}\n", json(&shown, &header, &problems));
-        crate::print::result(&text)?;
+        user_io::print::result(&text)?;
     }
     if !problems.is_empty() {
         for problem in &problems {
@@ -68,7 +69,7 @@ pub(crate) fn messages(options: &MessagesOptions) -> anyhow::Result<ExitCode> {
     if !options.json {
         let to = place(path, options.out.as_deref());
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        crate::result_file::write(&to, &c_structs::messages(&header, &name))?;
+        user_io::result_file::write(&to, &c_structs::messages(&header, &name))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,12 +2,12 @@
 //!
 //! A panic otherwise ends a program with 101, which here means "there is no such record".
 
-use crate::exit::INTERNAL_ERROR;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::process::ExitCode;
+use user_io::exit::Internal;
 
-/// Does the work; after a panic in this thread the exit code is [`INTERNAL_ERROR`].
+/// Does the work; after a panic in this thread the exit code is [`Internal`].
 pub(crate) fn catch(work: impl FnOnce() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         if run_record::is_panic_caught() {
@@ -19,7 +19,7 @@ pub(crate) fn catch(work: impl FnOnce() -> ExitCode) -> ExitCode {
             eprintln!("{trace}");
         }
     }));
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or(ExitCode::from(INTERNAL_ERROR))
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(Internal.into())
 }
 
 fn sentence(panic: &PanicHookInfo<'_>) -> String {

@@ -7,12 +7,13 @@ mod table;
 
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
+use user_io::terminal::Terminal;
 
 /// Try policies in simulated time
 ///
 /// Runs the code of the policies themselves, on a described machine and workload.
 #[derive(Args, Debug)]
-pub(crate) struct SimulateOptions {
+pub(crate) struct Options {
     #[command(subcommand)]
     what: What,
 }
@@ -24,7 +25,7 @@ enum What {
 }
 
 /// Simulates and shows the results.
-pub(crate) fn simulate(options: &SimulateOptions) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     match &options.what {
         What::Balance(options) => balance::balance(options),
         What::Chunking(options) => chunking::chunking(options),

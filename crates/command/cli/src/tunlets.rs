@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use tunlets::{EventNeed, Guide, TunletSpec, built_in_guides};
+use user_io::terminal::Terminal;
 
 /// Longest line, in columns.
 const N_COLUMNS_MAX: usize = 100;
@@ -28,7 +29,7 @@ description. `sintonia new-tunlet` makes a tunlet of your own.";
 /// describe for it, and its options.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct TunletsOptions {
+pub(crate) struct Options {
     /// Show only this tunlet, with everything about it
     name: Option<String>,
     /// Print everything as JSON
@@ -37,7 +38,7 @@ pub(crate) struct TunletsOptions {
 }
 
 /// Lists the built-in tunlets.
-pub(crate) fn tunlets(options: &TunletsOptions) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let all = built_in_guides();
     let text = match &options.name {
         None if options.json => {
@@ -54,7 +55,7 @@ pub(crate) fn tunlets(options: &TunletsOptions) -> anyhow::Result<ExitCode> {
             if options.json { as_json() } else { details(spec, guide) }
         }
     };
-    crate::print::result(&text)?;
+    user_io::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,8 +5,6 @@ mod plot;
 mod progress;
 mod table;
 
-use crate::exit::BadOption;
-use crate::result_file;
 use ::balancing_policies::{Domain, Policy};
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -16,6 +14,8 @@ use serde_json::{Value, json};
 use simulator::balance::{Outcome, Scenario, central_s, simulate};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use user_io::exit::BadOption;
+use user_io::result_file;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -88,7 +88,7 @@ pub(crate) fn balance(options: &BalanceOptions) -> anyhow::Result<ExitCode> {
 }
 
 fn write(text: &str) -> anyhow::Result<ExitCode> {
-    crate::print::result(text)?;
+    user_io::print::result(text)?;
     Ok(ExitCode::SUCCESS)
 }
 

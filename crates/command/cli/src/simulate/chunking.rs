@@ -1,8 +1,5 @@
 //! `sintonia simulate chunking`: simulates how long each policy would take for described tasks.
 
-use crate::exit::BadOption;
-use crate::files;
-use crate::result_file;
 use crate::simulate::{plot, table};
 use ::chunking::PolicySpec;
 use anyhow::{Context, ensure};
@@ -16,6 +13,9 @@ use simulator::chunking::{
 };
 use std::path::PathBuf;
 use std::process::ExitCode;
+use user_io::exit::BadOption;
+use user_io::files;
+use user_io::result_file;
 
 /// Name that stands for all policies.
 const ALL: &str = "all";
@@ -150,7 +150,7 @@ pub(crate) fn chunking(options: &ChunkingOptions) -> anyhow::Result<ExitCode> {
         result_file::write(path, &drawn)?;
     }
     let text = if options.json { as_json(&outcomes) } else { table::table(&scenario, &outcomes) };
-    crate::print::result(&text)?;
+    user_io::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

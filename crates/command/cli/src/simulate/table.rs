@@ -1,8 +1,8 @@
 //! Prints policies as lines of text, the fastest first.
 
-use crate::print::counted;
 use ::chunking::by_name;
 use simulator::chunking::{Outcome, Scenario};
+use user_io::print::counted;
 
 /// Length of the longest bar, in columns.
 const N_COLUMNS: f64 = 24.0;

@@ -1,7 +1,5 @@
 //! Scenario given by options, or by a file with the same keys.
 
-use crate::exit::BadOption;
-use crate::files;
 use ::balancing_policies::{Domain, Policy};
 use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
@@ -9,6 +7,8 @@ use simulator::balance::{
     Arrivals, Detection, Durations, Entries, Failure, Network, Scenario, ScenarioError,
 };
 use std::path::Path;
+use user_io::exit::BadOption;
+use user_io::files;
 
 /// The cluster and the tasks. What is not given is as in the source's first scenario.
 #[derive(Args, Clone, Debug, Default)]

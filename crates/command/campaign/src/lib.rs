@@ -1,0 +1,157 @@
+//! `sintonia experiment`: runs a program over a grid of its parameters, and keeps the times of its regions.
+//!
+//! Each run is one of `sintonia run`, in a process of its own, so that a run that goes wrong does not harm the others.
+//!
+//! # Invariants
+//! - The folder holds the measurements of a run completely or not at all, also after `kill -9`.
+//! - A run that failed, or was interrupted, is never counted.
+//!
+//! # Not here
+//! Plans, the order of runs, and what regions are: crate `experiment`. Models: `sintonia fit`.
+
+#[macro_use]
+extern crate user_io;
+
+mod calibration;
+mod environment;
+mod folder;
+mod measured_run;
+mod output;
+mod progress;
+pub mod run_command;
+mod series;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use experiment::journal::{CompletedRun, Journal};
+use experiment::plan::EXAMPLE;
+use experiment::schedule::{self, Run, TimeEstimator};
+use experiment::{Plan, Point};
+use folder::Folder;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use user_io::files;
+use user_io::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia experiment --example > plan.toml
+  sintonia experiment plan.toml --dry-run
+  sintonia experiment plan.toml -o measured
+  sintonia fit measured
+
+A plan has the command, such as `mpirun -n {p + 1} ./program {size}`, and the values of `size` and
+`p`. Ctrl-C ends the current run; the same command then does the remaining ones.
+
+The folder gets `measurements.jsonl` and `holdout.jsonl` (JSON Lines as Extra-P reads them: a line for each run,
+region and metric) and `experiment.json` (the plan, the machine, its noise, the runs).
+
+Exit codes: 0 when all runs are done; 2 when an option is wrong; 100 when runs failed or the plan is wrong; 102 when a
+result could not be written; 128 + N when signal N came.";
+
+/// Measure a program over its parameters
+///
+/// Runs the program at all points of a grid several times, in a random order, watches every run as `sintonia run` does,
+/// and keeps the times of its regions for `sintonia fit`. The program's source is not touched.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "options are given or not")]
+pub struct Options {
+    /// Plan of the experiment
+    #[arg(required_unless_present = "example", value_name = "PLAN.toml")]
+    plan: Option<PathBuf>,
+    /// Folder for the measurements; by default `PLAN-measured`
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Discard the experiment that the folder holds, and start over
+    #[arg(long)]
+    fresh: bool,
+    /// List the runs and the time they will take; start nothing
+    #[arg(long, conflicts_with = "fresh")]
+    dry_run: bool,
+    /// Keep the record of every run in the folder's `runs`
+    #[arg(long)]
+    keep_records: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print a commented plan to start from
+    #[arg(long, exclusive = true)]
+    example: bool,
+}
+
+/// An experiment before its first run.
+struct Prepared {
+    plan: Plan,
+    points: Vec<Point>,
+    runs: Vec<Run>,
+    /// Folder of the plan, in which commands run.
+    home: PathBuf,
+}
+
+impl Prepared {
+    /// Pace of the runs so far, by point.
+    fn pace(&self, runs: &[CompletedRun]) -> TimeEstimator {
+        let mut pace = TimeEstimator::new(&self.plan, &self.points);
+        for done in runs {
+            let is_at = |point: &Point| point.parameters == done.params;
+            if let Some(at) = self.points.iter().position(is_at) {
+                pace.add(at, done.wall_s);
+            }
+        }
+        pace
+    }
+}
+
+/// Does the remaining runs of an experiment.
+///
+/// # Errors
+/// If the plan is wrong, the folder cannot be written, or runs failed.
+pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
+    let Some(path) = options.plan.as_deref().filter(|_| !options.example) else {
+        print(EXAMPLE)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let prepared = prepare(path).with_context(|| format!("`{}`", path.display()))?;
+    let dir = options.output.clone().unwrap_or_else(|| default_folder(path));
+    if options.dry_run {
+        let earlier = Folder::look(&dir, &prepared.plan)?;
+        let journal = earlier.unwrap_or_else(|| Journal::new(prepared.plan.clone()));
+        print(&output::dry_run(&prepared, &journal, options.json)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut folder = Folder::open(&dir, &prepared.plan, options.fresh)?;
+    let stopped = series::run(&prepared, &mut folder, options.keep_records)?;
+    print(&output::result(&prepared, &folder, options.json)?)?;
+    if let Some(signal) = stopped {
+        return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
+    }
+    let n_failed = folder.journal.failed.len();
+    if 0 < n_failed {
+        let failed = user_io::print::counted(n_failed as u64, "run");
+        bail!("{failed} failed; the same command tries again");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn prepare(path: &Path) -> anyhow::Result<Prepared> {
+    let text =
+        files::read_text(path, files::WRITTEN_BYTES_MAX).context("the plan cannot be read")?;
+    let plan = Plan::read(&text)?;
+    let points = plan.points()?;
+    let runs = schedule::runs(points.len(), plan.repetitions, plan.seed);
+    let path = std::path::absolute(path).context("the folder of the plan is not known")?;
+    let home = path.parent().map(Path::to_owned).unwrap_or_default();
+    Ok(Prepared { plan, points, runs, home })
+}
+
+/// Default folder: in the current one, named after the plan.
+fn default_folder(plan: &Path) -> PathBuf {
+    let mut name = plan.file_stem().unwrap_or_default().to_owned();
+    name.push("-measured");
+    name.into()
+}
+
+fn print(text: &str) -> anyhow::Result<()> {
+    user_io::print::result(text)
+}

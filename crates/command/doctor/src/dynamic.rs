@@ -1,0 +1,212 @@
+//! Dynamic processes: tries what each MPI library can do for programs that change their size, and adds known defects.
+//!
+//! A tiny job of this program itself is started with each launcher, under a watchdog: whatever hangs is ended, with all
+//! that it started, and leaves nothing behind.
+//!
+//! # Not here
+//! Programs of fixed size: every library that starts ranks at all can run them.
+
+mod job;
+mod known;
+pub(crate) mod leftovers;
+pub mod rank;
+mod trial;
+
+use super::mpi::Launcher;
+use super::{Check, State, Style};
+use rank::Step;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::time::Duration;
+use trial::{Limits, Outcome, Start};
+
+/// Long enough that slow machines, and Open MPI's sleep of a second, do not count as hanging.
+const LIMITS: Limits = Limits { start: Duration::from_secs(20), step: Duration::from_secs(10) };
+/// Steps that a program needs to change its size.
+const NEEDED: [Step; 6] =
+    [Step::Start, Step::SpawnOne, Step::Merge, Step::Release, Step::AnySource, Step::Split];
+
+/// Longest detail in a line for people, in characters.
+const DETAIL_MAX: usize = 70;
+
+/// Results for one launcher.
+#[derive(Clone, Debug)]
+pub(crate) struct LauncherReport {
+    launcher: Launcher,
+    steps: Vec<(Step, Outcome)>,
+    settings: Vec<known::Setting>,
+}
+
+/// Tries the library of a launcher; `words` are further options of the launcher.
+pub(crate) fn attempt(launcher: Launcher, words: &[OsString]) -> anyhow::Result<LauncherReport> {
+    let is_root = rustix::process::geteuid().is_root();
+    let settings = known::settings(&launcher, is_root);
+    let options = known::options(&launcher).iter().map(OsString::from);
+    let start = Start {
+        launcher: std::iter::once(launcher.path.clone().into_os_string())
+            .chain(options)
+            .chain(words.iter().cloned())
+            .collect(),
+        program: vec![std::env::current_exe()?.into(), "doctor-rank".into()],
+        // A variable that the user has set stays, since programs get it, too.
+        variables: settings
+            .iter()
+            .copied()
+            .filter(|(name, _)| std::env::var_os(name).is_none())
+            .collect(),
+    };
+    // Open MPI is known not to connect programs of two launchers; trying it would take all of the time.
+    let is_open = |step: &Step| *step != Step::Connect || !launcher.is_open_mpi;
+    let steps: Vec<Step> = Step::ALL.into_iter().filter(is_open).collect();
+    let steps = trial::conduct(&start, &steps, LIMITS);
+    Ok(LauncherReport { launcher, steps, settings })
+}
+
+impl LauncherReport {
+    fn works(&self, step: Step) -> bool {
+        self.steps.iter().any(|(one, outcome)| *one == step && matches!(outcome, Outcome::Works(_)))
+    }
+
+    /// Sums the results up as one check.
+    pub(crate) fn check(&self) -> Check {
+        let found = format!("{}, {}", self.launcher.name(), self.launcher.path.display());
+        let way = known::way(&self.launcher, NEEDED.iter().all(|step| self.works(*step)));
+        if self.steps.iter().all(|(step, _)| self.works(*step)) {
+            return Check::ok("dynamic processes", found);
+        }
+        let amiss = self.steps.iter().filter(|(step, _)| !self.works(*step));
+        let amiss: Vec<&str> = amiss.map(|(step, _)| step.words()).collect();
+        let costs = format!("not here: {}; {way}", amiss.join("; "));
+        let remedy = "use MPICH 5 or Open MPI 5 with the settings below; see the guide, \"Make your program malleable\"";
+        Check::limited("dynamic processes", found, [&costs, remedy])
+    }
+
+    /// Renders the results for people: a line per step, known defects, and what to set.
+    pub(crate) fn render(&self, style: Style) -> String {
+        let header = format!(
+            "\nProcesses started while a program runs: {}, {}\n",
+            self.launcher.name(),
+            self.launcher.path.display()
+        );
+        let line = |(step, outcome): &(Step, Outcome)| {
+            let (state, word, detail) = outcome_parts(outcome);
+            let state = style.colored(state, word);
+            let line = format!("  {state}  {:26}  {}", step.words(), shortened(detail));
+            format!("{}\n", line.trim_end())
+        };
+        let steps: String = self.steps.iter().map(line).collect();
+        let defects = known::defects(&self.launcher).iter();
+        let defects: String = defects.map(|defect| format!("  known: {defect}\n")).collect();
+        let way = known::way(&self.launcher, NEEDED.iter().all(|step| self.works(*step)));
+        let settings: Vec<String> = self
+            .settings
+            .iter()
+            .map(|(name, value)| format!("{name}={}", for_shells(value)))
+            .collect();
+        let options = known::options(&self.launcher).join(" ");
+        let set = [
+            ("set: ", settings.join(" ")),
+            ("options, where ranks are more than cores: ", options),
+        ];
+        let set = set.iter().filter(|(_, words)| !words.is_empty());
+        let set: String = set.map(|(what, words)| format!("  {what}{words}\n")).collect();
+        format!("{header}{steps}{defects}{set}  so: {way}\n")
+    }
+
+    /// Results as JSON: the check, with the outcome of each step.
+    pub(crate) fn json(&self, check: Value) -> Value {
+        let step = |(step, outcome): &(Step, Outcome)| {
+            let (_, word, detail) = outcome_parts(outcome);
+            json!({"step": step.name(), "outcome": word, "detail": detail})
+        };
+        let mut value = check;
+        value["steps"] = self.steps.iter().map(step).collect();
+        value["known"] = json!(known::defects(&self.launcher));
+        value["settings"] =
+            self.settings.iter().map(|(name, value)| (*name, *value)).collect::<Value>();
+        value["options"] = json!(known::options(&self.launcher));
+        value
+    }
+}
+
+/// Shortens a detail, since libraries print much; JSON has all of it.
+fn shortened(detail: &str) -> String {
+    match detail.char_indices().nth(DETAIL_MAX) {
+        Some((end, _)) => format!("{} ...", &detail[..end]),
+        None => detail.to_owned(),
+    }
+}
+
+/// State, word and detail that show an outcome.
+fn outcome_parts(outcome: &Outcome) -> (State, &'static str, &str) {
+    match outcome {
+        Outcome::Works(detail) => (State::Ok, "ok", detail),
+        Outcome::Fails(why) => (State::Missing, "fails", why),
+        Outcome::Hangs => (State::Missing, "hangs", "was ended when it had not answered in time"),
+        Outcome::Dies(why) => (State::Missing, "dies", why),
+        Outcome::NotTried => (State::Limited, "-", "needs what does not work"),
+    }
+}
+
+/// Quotes a value where a shell needs it.
+fn for_shells(value: &str) -> String {
+    if value.contains(';') { format!("'{value}'") } else { value.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn tried(of: impl Fn(Step) -> Outcome) -> LauncherReport {
+        let launcher = Launcher {
+            path: PathBuf::from("/opt/mpirun"),
+            is_open_mpi: false,
+            version: (5, 0),
+            text: "5.0.2".to_owned(),
+        };
+        let steps = Step::ALL.map(|step| (step, of(step))).to_vec();
+        LauncherReport { settings: known::settings(&launcher, false), launcher, steps }
+    }
+
+    #[test]
+    fn what_does_not_work_is_named() {
+        let all = tried(|_| Outcome::Works("0.1 s".to_owned()));
+        assert_eq!(all.check().state, State::Ok);
+        let some = tried(|step| match step {
+            Step::Release => Outcome::Hangs,
+            Step::Window => Outcome::NotTried,
+            _ => Outcome::Works(String::new()),
+        });
+        let check = some.check();
+        assert!(
+            check.costs.starts_with("not here: release them; one-sided, over worlds; malleable")
+        );
+        let text = some.render(Style { color: false });
+        assert_eq!(
+            text,
+            "
+Processes started while a program runs: MPICH 5.0.2, /opt/mpirun
+  ok       start ranks
+  ok       calls of several threads
+  ok       start a process
+  ok       start several, merge
+  hangs    release them                was ended when it had not answered in time
+  ok       start in the background
+  -        one-sided, over worlds      needs what does not work
+  ok       any source, over worlds
+  ok       split, over worlds
+  ok       connect another launcher's
+  known: over UCX, a receive from MPI_ANY_SOURCE waits for ever once processes were started, and ports do not open, unless MPIR_CVAR_CH4_NETMOD=ofi
+  known: over libfabric's tcp alone, connections of processes that come and go are dropped now and then unless FI_PROVIDER=tcp;ofi_rxm
+  known: a program that was started with mpiexec -bind-to ends when it starts processes (\"duplicate setting: binding\")
+  known: ranks that wait keep their core from others unless MPIR_CVAR_ENABLE_HEAVY_YIELD=1
+  set: MPIR_CVAR_CH4_NETMOD=ofi FI_PROVIDER='tcp;ofi_rxm' MPIR_CVAR_ENABLE_HEAVY_YIELD=1
+  so: malleable programs use ranks that were started beforehand, until what fails here works
+"
+        );
+        let json = some.json(json!({"name": "dynamic processes"}));
+        assert_eq!(json["steps"][4]["outcome"], "hangs");
+        assert_eq!(json["settings"]["MPIR_CVAR_CH4_NETMOD"], "ofi");
+    }
+}

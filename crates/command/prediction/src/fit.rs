@@ -1,0 +1,252 @@
+//! `sintonia fit`: fits models of regions to measurements.
+//!
+//! # Not here
+//! Finding models (`fitting`); taking measurements (`sintonia experiment`).
+
+pub(crate) mod input;
+mod list;
+mod parts;
+mod plot;
+mod settings;
+mod table;
+
+use crate::values;
+use crate::values::Values;
+use anyhow::{anyhow, ensure};
+use clap::Args;
+use fitting::formats::extrap_json;
+use fitting::{FitError, FittedModel, Fitter, Measurements, ModelFile, SampleRule, Settings};
+use input::InputOptions;
+pub(crate) use parts::is_wanted;
+use settings::FittingOptions;
+pub(crate) use settings::sample_rule;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+pub(crate) use table::wrapped;
+use user_io::exit::{BadOption, not_read};
+use user_io::result_file;
+use user_io::terminal::Terminal;
+
+/// Time after which progress is shown.
+const SILENT: Duration = Duration::from_millis(500);
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia fit measured/ -o models.json              the folder of `sintonia experiment`
+  sintonia fit extrap.txt --json
+  sintonia fit times.csv --parameter n,p --value seconds --plot models.svg
+  sintonia fit measured/ --holdout p=16,32           how well are these predicted?
+  sintonia fit times.csv --method pseudo-inverse --terms '1,n,n^2'
+
+INPUT is a folder of `sintonia experiment`, a file, or `-`: Extra-P's text, JSON or JSON Lines, the lines of \
+Talpas, or CSV. CUBE files are converted first, as docs/guide.md shows.
+
+Exit codes: 0 when models were found; 2 when an option is wrong; 100 when no region can be modeled; \
+102 when a result could not be written; 105 when INPUT cannot be read.";
+
+/// Find models of time over any parameters, from measurements
+///
+/// Finds for each region a formula of the parameters, chosen by how well it predicts measurements that it was not
+/// fitted to, with its error there, and what was left out.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Measurements; `-` is standard input
+    input: PathBuf,
+    #[command(flatten)]
+    results: Results,
+    /// Fit only regions that match; `*` stands for anything; may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    region: Vec<String>,
+    /// Fit only this metric; may be given several times
+    #[arg(long, value_name = "NAME")]
+    metric: Vec<String>,
+    /// Keep points with these values back, and show how well they are predicted; may be given several times
+    #[arg(long, value_name = "NAME=VALUES")]
+    holdout: Vec<Values>,
+    #[command(flatten)]
+    reading: InputOptions,
+    #[command(flatten)]
+    fitting: FittingOptions,
+}
+
+/// Options for the results.
+#[derive(Args, Debug)]
+struct Results {
+    /// Write the models as a file, for `sintonia predict` and `validate`, and tunlets
+    #[arg(long, short, value_name = "MODELS.json")]
+    output: Option<PathBuf>,
+    /// Print the models as JSON
+    #[arg(long)]
+    json: bool,
+    /// Write the models as a table
+    #[arg(long, value_name = "FILE.csv")]
+    csv: Option<PathBuf>,
+    /// Write a picture of the measurements and the models
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// Write the measurements as Extra-P's JSON
+    #[arg(long, value_name = "FILE.json")]
+    write_extrap: Option<PathBuf>,
+}
+
+/// Result for one region.
+struct Fitted {
+    region: String,
+    metric: String,
+    n_points: usize,
+    model: Result<FittedModel, FitError>,
+    /// Errors of the predictions at points that were kept back.
+    unseen: Option<fitting::Summary>,
+}
+
+/// Fits models and shows them.
+///
+/// # Errors
+/// If the measurements cannot be read, or no region can be modeled.
+pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    let text = input::open(&options.input)?;
+    let measured = wanted(text.measured(&options.reading)?, options)?;
+    let mut settings = options.fitting.settings(&measured.parameters)?;
+    if let Some(path) = &options.results.write_extrap {
+        result_file::write(path, &(extrap_json::write(&measured)? + "\n"))?;
+    }
+    let (seen, unseen) = split(measured, &options.holdout)?;
+    ensure!(
+        !seen.series.is_empty(),
+        not_read(&text.name, "all its points are kept back by `--holdout`")
+    );
+    let mut used = seen.clone();
+    let rule = settings.samples;
+    settings.samples = fitting::runs::leave_out(&mut used, rule);
+    let mut all = fit_all(&used, &settings);
+    if !options.holdout.is_empty() {
+        judge(&mut all, &unseen, rule)?;
+    }
+    let models: Vec<FittedModel> =
+        all.iter().filter_map(|one| one.model.as_ref().ok()).cloned().collect();
+    let n_models = models.len();
+    let file = ModelFile { program: text.program(&options.input), ..ModelFile::of(models) };
+    write(options, &file, &all, &seen, &unseen)?;
+    let shown = if options.results.json {
+        format!("{:#}\n", list::as_json(&all)?)
+    } else {
+        table::table(&seen, &all, terminal.stdout_style().width)
+    };
+    user_io::print::result(&shown)?;
+    ensure!(n_models != 0, "no region can be modeled; the messages say why");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(
+    options: &Options,
+    file: &ModelFile,
+    all: &[Fitted],
+    seen: &Measurements,
+    unseen: &Measurements,
+) -> anyhow::Result<()> {
+    let results = &options.results;
+    if let Some(path) = &results.output {
+        result_file::write(path, &file.write()?)?;
+    }
+    if let Some(path) = &results.csv {
+        result_file::write(path, &list::as_csv(all))?;
+    }
+    if let Some(path) = &results.plot {
+        result_file::write(path, &plot::picture(file, seen, unseen))?;
+    }
+    Ok(())
+}
+
+/// Keeps the regions and metrics that were asked for.
+fn wanted(mut measured: Measurements, options: &Options) -> anyhow::Result<Measurements> {
+    let metrics = |measured: &Measurements| {
+        let mut metrics: Vec<String> =
+            measured.series.iter().map(|series| series.metric.clone()).collect();
+        metrics.sort();
+        metrics.dedup();
+        metrics
+    };
+    let there = metrics(&measured);
+    for metric in &options.metric {
+        ensure!(
+            there.contains(metric),
+            anyhow!("there is no metric `{metric}`; there are {}", there.join(", "))
+                .context(BadOption)
+        );
+    }
+    measured.series.retain(|series| {
+        is_wanted(&options.region, &series.region) && is_wanted(&options.metric, &series.metric)
+    });
+    ensure!(
+        !measured.series.is_empty(),
+        anyhow!("no region matches `{}`", options.region.join("`, `")).context(BadOption)
+    );
+    Ok(measured)
+}
+
+/// Splits points into those used and those kept back, where each named parameter has one of its named values.
+fn split(measured: Measurements, held: &[Values]) -> anyhow::Result<(Measurements, Measurements)> {
+    if held.is_empty() {
+        let none = Measurements::of(measured.parameters.clone());
+        return Ok((measured, none));
+    }
+    let position = |values: &Values| {
+        let found = measured.parameters.iter().position(|name| *name == values.name);
+        let there = || measured.parameters.join(", ");
+        found.ok_or_else(|| {
+            anyhow!("there is no parameter `{}`; there are {}", values.name, there())
+                .context(BadOption)
+        })
+    };
+    values::points(held)?;
+    let held = held.iter().map(|values| Ok((position(values)?, &values.values)));
+    let held = held.collect::<anyhow::Result<Vec<_>>>()?;
+    let (unseen, seen) =
+        measured.split(|at| held.iter().all(|(idx, values)| values.contains(&at[*idx])));
+    ensure!(
+        !unseen.series.is_empty(),
+        anyhow!("`--holdout` matches no point that was measured").context(BadOption)
+    );
+    Ok((seen, unseen))
+}
+
+fn fit_all(measured: &Measurements, settings: &Settings) -> Vec<Fitted> {
+    let is_watched = std::io::stderr().is_terminal();
+    let began = Instant::now();
+    let n = measured.series.len();
+    let mut is_told = false;
+    let mut fitter = Fitter::new(&measured.parameters, settings);
+    let fitted = measured.series.iter().enumerate().map(|(idx, series)| {
+        if is_watched && SILENT < began.elapsed() {
+            eprint!("\rfitting {} of {n} regions", idx + 1);
+            is_told = true;
+        }
+        Fitted {
+            region: series.region.clone(),
+            metric: series.metric.clone(),
+            n_points: series.points.len(),
+            model: fitter.fit(series),
+            unseen: None,
+        }
+    });
+    let fitted = fitted.collect();
+    if is_told {
+        eprint!("\r\u{1b}[K");
+    }
+    fitted
+}
+
+/// Adds the errors of the predictions at points that were kept back.
+fn judge(all: &mut [Fitted], unseen: &Measurements, rule: SampleRule) -> anyhow::Result<()> {
+    for one in all {
+        let Ok(model) = &one.model else { continue };
+        let file = ModelFile::of(vec![model.clone()]);
+        let compared = fitting::compare(&file, &one.metric, unseen, rule)?;
+        let of_region = compared.iter().filter(|it| it.region.as_ref() == Some(&one.region));
+        one.unseen = Some(fitting::Summary::of(of_region)).filter(|it| 0 < it.n_points);
+    }
+    Ok(())
+}

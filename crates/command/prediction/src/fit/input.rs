@@ -1,0 +1,254 @@
+//! Reads files of measurements and models: recognizes them, and says in a sentence what is wrong with them.
+//!
+//! # Not here
+//! Formats of the files (`fitting::formats`, `fitting::model_file`).
+
+use anyhow::{anyhow, ensure};
+use clap::{Args, ValueEnum};
+use fitting::formats::csv::{self, Columns};
+use fitting::formats::{self, Reading};
+use fitting::{Measurements, ModelFile};
+use std::path::Path;
+use user_io::exit::{BadOption, not_read};
+use user_io::files;
+
+/// Files that `sintonia experiment` writes: measurements to be fitted, and to be compared with.
+const OF_EXPERIMENT: &str = "measurements.jsonl";
+const KEPT_BACK: &str = "holdout.jsonl";
+/// Number of bad lines that are shown; further ones are counted.
+const N_SHOWN: usize = 8;
+
+/// Options for reading a file of measurements that does not tell how.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "How INPUT is read")]
+pub(crate) struct InputOptions {
+    /// Format of the file; by default recognized by its beginning
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Columns that are parameters, with CSV; by default all columns of numbers without another role
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    parameter: Vec<String>,
+    /// Column of the measured time, with CSV; by default `time`, `value`, `measured_s` or the like
+    #[arg(long, value_name = "COLUMN")]
+    value: Option<String>,
+    /// Column of the region, with CSV; by default `region` or `callpath`, or columns of words
+    #[arg(long, value_name = "COLUMN")]
+    region_column: Option<String>,
+    /// Column of the metric, with CSV; by default `metric`
+    #[arg(long, value_name = "COLUMN")]
+    metric_column: Option<String>,
+}
+
+/// Formats of measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Extra-P's text.
+    Text,
+    /// Extra-P's JSON.
+    Json,
+    /// Extra-P's JSON Lines, as `sintonia experiment` writes them.
+    Jsonl,
+    /// Lines of Talpas.
+    Talpas,
+    /// Table with a heading.
+    Csv,
+}
+
+impl Format {
+    fn known(self) -> formats::Format {
+        match self {
+            Self::Text => formats::Format::Text,
+            Self::Json => formats::Format::Json,
+            Self::Jsonl => formats::Format::JsonLines,
+            Self::Talpas => formats::Format::Talpas,
+            Self::Csv => formats::Format::Csv,
+        }
+    }
+}
+
+impl InputOptions {
+    /// Takes these columns as parameters unless some were named.
+    pub(crate) fn with_parameters(mut self, names: &[&str]) -> Self {
+        if self.parameter.is_empty() {
+            self.parameter = names.iter().map(|name| (*name).to_owned()).collect();
+        }
+        self
+    }
+
+    fn columns(&self) -> Columns {
+        Columns {
+            parameters: (!self.parameter.is_empty()).then(|| self.parameter.clone()),
+            value: self.value.clone(),
+            region: self.region_column.clone(),
+            metric: self.metric_column.clone(),
+        }
+    }
+}
+
+/// File that was read.
+#[derive(Debug)]
+pub(crate) struct Text {
+    /// Name for messages.
+    pub(crate) name: String,
+    text: String,
+    /// True if it lies in the folder of an experiment (`sintonia experiment`).
+    is_of_experiment: bool,
+}
+
+/// Reads a file; `-` is standard input, and a folder is that of `sintonia experiment`.
+///
+/// # Errors
+/// If there is none, or it holds no text.
+pub(crate) fn open(path: &Path) -> anyhow::Result<Text> {
+    if path == Path::new("-") {
+        let name = "standard input".to_owned();
+        let read = files::read_from(std::io::stdin().lock(), files::MEASURED_BYTES_MAX);
+        let bytes = read.map_err(|error| anyhow!(not_read(&name, error)))?;
+        return Ok(Text { text: text_of(&name, &bytes)?, name, is_of_experiment: false });
+    }
+    let is_of_experiment = path.is_dir();
+    let path = if is_of_experiment { path.join(OF_EXPERIMENT) } else { path.to_owned() };
+    let name = format!("`{}`", path.display());
+    let bytes = files::read(&path, files::MEASURED_BYTES_MAX).map_err(|error| {
+        let remedy = if is_of_experiment {
+            "name a folder that `sintonia experiment` wrote, or a file; convert CUBE files as `sintonia fit --help` says"
+        } else {
+            "name a file of measurements or models"
+        };
+        anyhow!(not_read(&name, format!("{error}; {remedy}")))
+    })?;
+    Ok(Text { text: text_of(&name, &bytes)?, name, is_of_experiment })
+}
+
+/// Reads a file of new measurements: in a folder, those that were kept back, if any.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_new(path: &Path) -> anyhow::Result<Text> {
+    let kept_back = path.join(KEPT_BACK);
+    open(if kept_back.is_file() { &kept_back } else { path })
+}
+
+/// Decodes bytes as text; an error names what the file seems to be instead.
+fn text_of(name: &str, bytes: &[u8]) -> anyhow::Result<String> {
+    let what = match bytes {
+        [0x1f, 0x8b, ..] => {
+            "it is compressed: unpack it with `gunzip`, or convert CUBE files as `sintonia fit --help` says"
+        }
+        [b'P', b'K', ..] => {
+            "it is an archive, perhaps an experiment that Extra-P saved: export it from there as JSON"
+        }
+        _ => {
+            "it is not text in UTF-8: give measurements as text, JSON, JSON Lines or CSV, and convert CUBE files as `sintonia fit --help` says"
+        }
+    };
+    let text = files::text(bytes).filter(|text| !text.contains('\0'));
+    text.ok_or_else(|| anyhow!(not_read(name, what)))
+}
+
+impl Text {
+    /// True if the file is meant to hold models.
+    pub(crate) fn is_of_models(&self) -> bool {
+        ModelFile::is_meant(&self.text)
+    }
+
+    /// Models of the file.
+    ///
+    /// # Errors
+    /// If it has none, or was cut off.
+    pub(crate) fn models(&self) -> anyhow::Result<ModelFile> {
+        let file =
+            ModelFile::read(&self.text).map_err(|error| anyhow!(not_read(&self.name, error)))?;
+        ensure!(
+            !file.models.is_empty(),
+            not_read(&self.name, "it holds no model: fit some with `sintonia fit -o`")
+        );
+        Ok(file)
+    }
+
+    /// Measurements of the file; warns of lines that cannot be used.
+    ///
+    /// # Errors
+    /// If nothing of it can be used, or options do not belong to its format.
+    pub(crate) fn measured(&self, options: &InputOptions) -> anyhow::Result<Measurements> {
+        if self.is_of_models() {
+            let remedy = "these are models: name the measurements that they were made of";
+            return Err(anyhow!(not_read(&self.name, remedy)));
+        }
+        let format = options.format.map_or_else(|| formats::Format::of(&self.text), Format::known);
+        let columns = options.columns();
+        let reading = if format == formats::Format::Csv {
+            csv::read(&self.text, &columns)
+        } else {
+            ensure!(
+                columns == Columns::default(),
+                anyhow!("{} is not CSV, and only that has columns to name", self.name)
+                    .context(BadOption)
+            );
+            format.read(&self.text)
+        };
+        self.judge(reading)
+    }
+
+    fn judge(&self, reading: Reading) -> anyhow::Result<Measurements> {
+        let Reading { measured, problems, notes, .. } = reading;
+        let mut points = measured.series.iter().flat_map(|series| &series.points);
+        if points.all(|point| point.values.is_empty()) {
+            let what = problems.first().map_or_else(
+                || {
+                    "it holds no measurement: give at least a line with parameters and a value"
+                        .to_owned()
+                },
+                ToString::to_string,
+            );
+            return Err(anyhow!(not_read(&self.name, what)));
+        }
+        for note in notes {
+            eprintln!("sintonia: {}: {note}", self.name);
+        }
+        for problem in problems.iter().take(N_SHOWN) {
+            eprintln!("sintonia: {}: {problem}; left out", self.name);
+        }
+        if let Some(n_more @ 1..) = problems.len().checked_sub(N_SHOWN) {
+            eprintln!("sintonia: {}: {n_more} more of its lines were left out", self.name);
+        }
+        Ok(measured)
+    }
+
+    /// Program that was measured, from the folder of `sintonia experiment`.
+    pub(crate) fn program(&self, path: &Path) -> Option<String> {
+        let text = files::read_text(&path.join("experiment.json"), files::MEASURED_BYTES_MAX).ok();
+        let text = text.filter(|_| self.is_of_experiment)?;
+        let value: serde_json::Value = serde_json::from_str(&text).ok()?;
+        Some(value.get("program")?.as_str()?.to_owned())
+    }
+}
+
+/// Reads models from a file of models; or fits them to a file of measurements as `sintonia fit` does without options.
+///
+/// `names` are parameters that will be asked for: they are the parameter columns of a table that has them.
+///
+/// # Errors
+/// If the file is neither, or no region can be modeled.
+pub(crate) fn models(path: &Path, names: &[&str]) -> anyhow::Result<ModelFile> {
+    let text = open(path)?;
+    if text.is_of_models() {
+        return text.models();
+    }
+    let plain = InputOptions::default();
+    let measured = match text.measured(&plain.clone().with_parameters(names)) {
+        Ok(measured) => measured,
+        Err(_) => text.measured(&plain)?,
+    };
+    let (mut used, mut settings) = (measured, fitting::Settings::default());
+    settings.samples = fitting::runs::leave_out(&mut used, settings.samples);
+    let fitted = fitting::fit(&used, &settings);
+    let (good, bad): (Vec<_>, Vec<_>) = fitted.into_iter().partition(Result::is_ok);
+    for error in bad.into_iter().filter_map(Result::err) {
+        eprintln!("sintonia: {}: {error}", text.name);
+    }
+    let models: Vec<_> = good.into_iter().filter_map(Result::ok).collect();
+    ensure!(!models.is_empty(), not_read(&text.name, "no region can be modeled"));
+    eprintln!("sintonia: {} holds measurements; models were fitted to them", text.name);
+    Ok(ModelFile::of(models))
+}

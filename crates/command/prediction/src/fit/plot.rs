@@ -1,0 +1,129 @@
+//! Draws measurements and models: a panel for each of the largest regions.
+
+use fitting::{FittedModel, Measurements, ModelFile, SampleRule};
+use user_io::chart::{self, Line, Panel};
+
+/// Most panels; further regions, of less time, are not drawn.
+const N_PANELS_MAX: usize = 12;
+/// Most lines in a panel.
+const N_LINES_MAX: usize = 6;
+/// Steps of a line, which may be curved.
+const N_STEPS: u32 = 60;
+
+/// Draws the picture as SVG.
+pub(super) fn picture(file: &ModelFile, seen: &Measurements, unseen: &Measurements) -> String {
+    let mut models: Vec<&FittedModel> = file.models.iter().collect();
+    models.sort_by(|a, b| largest(b, seen).total_cmp(&largest(a, seen)));
+    let panels: Vec<Panel> =
+        models.iter().take(N_PANELS_MAX).map(|model| panel(model, seen, unseen)).collect();
+    chart::picture(&panels, 2)
+}
+
+/// Points with their values.
+type Levels = Vec<(Vec<f64>, f64)>;
+
+fn levels(model: &FittedModel, measured: &Measurements) -> Levels {
+    let is_its =
+        |series: &&fitting::Series| series.region == model.region && series.metric == model.metric;
+    let series = measured.series.iter().filter(is_its);
+    let points = series.flat_map(|series| &series.points);
+    points
+        .filter_map(|point| {
+            Some((point.at.clone(), SampleRule::default().point_value(&point.values)?.value))
+        })
+        .collect()
+}
+
+fn largest(model: &FittedModel, seen: &Measurements) -> f64 {
+    levels(model, seen).iter().map(|(_, value)| *value).fold(0.0, f64::max)
+}
+
+fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Panel {
+    if model.parameters.is_empty() {
+        return Panel { title: model.text.clone(), ..Panel::default() };
+    }
+    let (seen, unseen) = (levels(model, seen), levels(model, unseen));
+    let x_idx = across(model, &seen);
+    // One line for each combination of the other parameters.
+    let others = |at: &[f64]| {
+        let mut others = at.to_vec();
+        others.remove(x_idx);
+        others
+    };
+    let mut combinations: Vec<Vec<f64>> = Vec::new();
+    for (at, _) in seen.iter().chain(&unseen) {
+        if !at.is_empty() && !combinations.contains(&others(at)) {
+            combinations.push(others(at));
+        }
+    }
+    combinations.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    // Of too many combinations, only every n-th is drawn.
+    let every = combinations.len().div_ceil(N_LINES_MAX).max(1);
+    let all = seen.iter().chain(&unseen).map(|(at, _)| at[x_idx]);
+    let (low, high) =
+        all.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+    let line = |combination: &Vec<f64>| {
+        let of = |levels: &Levels| {
+            let its = levels.iter().filter(|(at, _)| others(at) == *combination);
+            its.map(|(at, value)| [at[x_idx], *value]).collect::<Vec<_>>()
+        };
+        let steps = steps(low, high).into_iter().filter_map(|x| {
+            let mut at = combination.clone();
+            at.insert(x_idx, x);
+            Some((x, model.value_at(&at).ok()?))
+        });
+        let predictions: Vec<_> = steps.collect();
+        Line {
+            name: name(model, x_idx, combination),
+            line: predictions.iter().map(|(x, prediction)| [*x, prediction.value]).collect(),
+            band: predictions
+                .iter()
+                .map(|(x, prediction)| [*x, prediction.low, prediction.high])
+                .collect(),
+            points: of(&seen),
+            hollow: of(&unseen),
+        }
+    };
+    Panel {
+        title: if model.region.is_empty() { model.metric.clone() } else { model.region.clone() },
+        x_name: model.parameters.get(x_idx).cloned().unwrap_or_default(),
+        y_name: if crate::predict::is_in_seconds(&model.metric) {
+            "time in s".to_owned()
+        } else {
+            model.metric.clone()
+        },
+        lines: combinations.iter().step_by(every).map(line).collect(),
+    }
+}
+
+/// Index of the parameter with the most values.
+fn across(model: &FittedModel, seen: &Levels) -> usize {
+    let n_values = |idx: &usize| {
+        let mut values: Vec<f64> = seen.iter().map(|(at, _)| at[*idx]).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values.len()
+    };
+    let rev = (0..model.parameters.len()).rev();
+    rev.max_by_key(n_values).unwrap_or(0)
+}
+
+/// Positions along an axis, closer to each other where values are small.
+pub(crate) fn steps(low: f64, high: f64) -> Vec<f64> {
+    let share = |k: u32| f64::from(k) / f64::from(N_STEPS);
+    let at = |k: u32| {
+        if 0.0 < low {
+            low * (high / low).powf(share(k))
+        } else {
+            (high - low).mul_add(share(k), low)
+        }
+    };
+    (0..=N_STEPS).map(at).collect()
+}
+
+fn name(model: &FittedModel, x_idx: usize, combination: &[f64]) -> String {
+    let names = model.parameters.iter().enumerate().filter(|(idx, _)| *idx != x_idx);
+    let parts: Vec<String> =
+        names.zip(combination).map(|((_, name), value)| format!("{name} = {value}")).collect();
+    parts.join(", ")
+}

@@ -1,0 +1,169 @@
+//! `sintonia graph`: draws what a program does, from its sources, a run, or both.
+//!
+//! # Not here
+//! Reading C and C++, and drawing: crate `program-graph`.
+
+mod measured;
+mod sources;
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use program_graph::{Graph, Kind, Node, Role, View};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use user_io::exit::BadOption;
+use user_io::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia graph matmul.c                        writes matmul.svg
+  sintonia graph src/*.c -o program.svg          headers that are included with quotes are found
+  sintonia graph src/ --view regions -o -        regions, forks and joins only, on standard output
+  sintonia graph RUN                             from the record of `sintonia run`
+  sintonia graph src/ --overlay RUN              with counts, times and shares of branches
+  sintonia graph src/ --json | jq '.nodes[] | select(.kind == \"loop\") | {file, line, count}'
+
+A lane for each role, ranks that do the same. Solid outlines block, dashed ones do not; what
+sends points to the right, what receives has a notch on its left. Numbers I, II, ... are regions:
+an MPI operation, or the computation between two of them. A click shows regions only.
+
+Compile with `-g` so that a run knows the lines of its calls, which `--overlay` needs.";
+
+/// Number of warnings that are printed; further ones are counted.
+const N_WARNINGS_MAX: usize = 20;
+
+/// Draw what a program does: roles, loops, branches, MPI operations
+///
+/// Reads sources in C and C++ as they are, with macros, `#if` and errors, and follows the program from `main`: code
+/// that depends on the rank becomes roles, and counts, peers and sizes are given in the names of the program. What is
+/// not understood is reported with its place; the rest is drawn.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Sources, or a folder with them; or the folder of a recorded run
+    #[arg(required = true, value_name = "SOURCE|RUN")]
+    inputs: Vec<PathBuf>,
+    /// Show the measurements of this run on the graph of the sources
+    #[arg(long, value_name = "RUN")]
+    overlay: Option<PathBuf>,
+    /// File to write, `-` for standard output; by default the name of the first source with `.svg`
+    #[arg(long, short, value_name = "FILE.svg")]
+    output: Option<PathBuf>,
+    /// View that is shown before a click
+    #[arg(long, value_enum, default_value_t = InitialView::Full)]
+    view: InitialView,
+    /// Print the graph as JSON; a picture is written only with `--output`
+    #[arg(long)]
+    json: bool,
+}
+
+/// View of a picture that is shown first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum InitialView {
+    /// Every operation, loop, branch and function.
+    Full,
+    /// Regions, forks and joins.
+    Regions,
+}
+
+/// Draws a program.
+///
+/// # Errors
+/// If nothing can be read, or the picture cannot be written.
+pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
+    let graph = read(options)?;
+    let warnings = graph.warnings.iter();
+    warnings.take(N_WARNINGS_MAX).for_each(|warning| eprintln!("sintonia: {warning}"));
+    if N_WARNINGS_MAX < graph.warnings.len() {
+        eprintln!("sintonia: and {} more", graph.warnings.len() - N_WARNINGS_MAX);
+    }
+    if options.json {
+        let text = format!("{:#}\n", program_graph::json(&graph));
+        user_io::print::result(&text)?;
+    }
+    if options.output.is_some() || !options.json {
+        write(options, &graph)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the graph from sources, or from a folder with them.
+pub(crate) fn of_sources(inputs: &[PathBuf]) -> anyhow::Result<Graph> {
+    let files = sources::read(inputs)?;
+    let texts: Vec<program_graph::Source<'_>> =
+        files.iter().map(|(name, text)| program_graph::Source { name, text }).collect();
+    Ok(program_graph::read(&texts)?)
+}
+
+fn read(options: &Options) -> anyhow::Result<Graph> {
+    let run = match options.inputs.as_slice() {
+        [folder] if measured::is_record(folder) => Some(folder),
+        _ => None,
+    };
+    match (run, &options.overlay) {
+        (Some(_), Some(_)) => {
+            Err(anyhow::anyhow!("`--overlay` needs sources, and a run is given")).context(BadOption)
+        }
+        (Some(run), None) => {
+            let graph = program_graph::from_run(&measured::read(run)?);
+            if graph.roles.is_empty() {
+                bail!("`{}` has no call of MPI: nothing was measured in it", run.display());
+            }
+            Ok(graph)
+        }
+        (None, overlay) => {
+            let graph = of_sources(&options.inputs)?;
+            match overlay {
+                Some(run) => Ok(program_graph::overlay(&graph, &measured::read(run)?)),
+                None => Ok(graph),
+            }
+        }
+    }
+}
+
+fn write(options: &Options, graph: &Graph) -> anyhow::Result<()> {
+    let name = name(&options.inputs);
+    let view = match options.view {
+        InitialView::Full => View::Full,
+        InitialView::Regions => View::Regions,
+    };
+    let text = program_graph::draw(graph, &name, view);
+    let to = options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
+    if to == Path::new("-") {
+        return user_io::print::result(&text);
+    }
+    user_io::result_file::write(&to, &text)?;
+    let roles: Vec<String> = graph.roles.iter().map(role_sentence).collect();
+    eprintln!("sintonia: `{}` shows {}", to.display(), roles.join(", "));
+    Ok(())
+}
+
+/// Title of the picture: the first source or folder, without its extension.
+fn name(inputs: &[PathBuf]) -> String {
+    let first = inputs.first().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
+    let first = first.unwrap_or_default();
+    let is_src = first.file_name().is_some_and(|name| name == "src");
+    let named = if is_src { first.parent().unwrap_or(&first) } else { &first };
+    let stem = if named.is_dir() { named.file_name() } else { named.file_stem() };
+    stem.map_or_else(|| "graph".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Sentence about a role: `master with 8 regions`.
+fn role_sentence(role: &Role) -> String {
+    fn highest(nodes: &[Node]) -> u32 {
+        let of = |node: &Node| {
+            let inner = node.bodies().into_iter().map(highest).max().unwrap_or_default();
+            node.region.unwrap_or_default().max(inner)
+        };
+        nodes
+            .iter()
+            .filter(|node| !matches!(node.kind, Kind::Jump(_)))
+            .map(of)
+            .max()
+            .unwrap_or_default()
+    }
+    match highest(&role.body) {
+        1 => format!("{} with 1 region", role.name),
+        n => format!("{} with {n} regions", role.name),
+    }
+}

@@ -1,0 +1,14 @@
+//! `sintonia fit`, `predict`, `validate` and `graph`: models of a program's time, its structure, and predictions from both.
+//!
+//! # Not here
+//! Finding models (`fitting`), graphs and their composition into a time (`program-graph`): here are the files that users name,
+//! and tables and pictures.
+
+#[macro_use]
+extern crate user_io;
+
+pub mod fit;
+pub mod graph;
+pub mod predict;
+pub mod validate;
+mod values;

@@ -1,0 +1,157 @@
+//! Finds the best number of processes: the fastest, the smallest that is fast enough, or the largest that is efficient.
+
+use super::PredictionContext;
+use crate::values::{self, Point, Values};
+use anyhow::{anyhow, ensure};
+use clap::Args;
+use fitting::Prediction;
+use user_io::exit::BadOption;
+
+/// Most values that are tried where none were given.
+const N_TRIED_MAX: usize = 100_000;
+/// Largest value tried where none were given, as a multiple of the largest measured one.
+const BEYOND: f64 = 4.0;
+
+/// Options for the best value of a parameter.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "The best value of a parameter")]
+pub(crate) struct BestOptions {
+    /// Find the best value of a parameter, among those of `--set`, or the whole numbers up to four times the largest
+    /// measured one; by default the value with the least time
+    #[arg(long, value_name = "NAME")]
+    best: Option<String>,
+    /// Find the smallest value with which the program takes no longer than this
+    #[arg(long, value_name = "SECONDS", requires = "best", conflicts_with = "efficiency", value_parser = positive)]
+    target_time: Option<f64>,
+    /// Find the largest value whose efficiency, relative to the smallest value tried, is not below this
+    #[arg(long, value_name = "SHARE", requires = "best", value_parser = positive)]
+    efficiency: Option<f64>,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && 0.0 < *number);
+    number.ok_or_else(|| "write a number above 0".to_owned())
+}
+
+impl BestOptions {
+    /// Parameter whose best value is looked for.
+    pub(crate) fn parameter(&self) -> Option<&str> {
+        self.best.as_deref()
+    }
+
+    /// Description for a title.
+    pub(super) fn in_words(&self) -> String {
+        match (self.target_time, self.efficiency) {
+            (Some(time_s), _) => format!("smallest with at most {time_s} s"),
+            (None, Some(share)) => format!("largest with an efficiency of at least {share}"),
+            (None, None) => "with the least time".to_owned(),
+        }
+    }
+}
+
+/// Returns whether this program chooses the values to be tried.
+pub(super) fn is_free(options: &BestOptions, set: &[Values]) -> bool {
+    options.parameter().is_some_and(|name| set.iter().all(|values| values.name != name))
+}
+
+/// Best value for one combination of the other parameters.
+pub(super) struct Best<'a> {
+    pub(super) others: Point<'a>,
+    /// `None` if no value meets the condition.
+    pub(super) found: Option<BestValue>,
+}
+
+/// Value that meets the condition.
+pub(super) struct BestValue {
+    pub(super) value: f64,
+    pub(super) prediction: Prediction,
+    /// Efficiency against the smallest value tried.
+    pub(super) efficiency: f64,
+    pub(super) core_hours: Option<f64>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Finds the best value for each combination of the other parameters; empty if none was asked for.
+pub(super) fn best<'a>(
+    context: &PredictionContext<'_>,
+    set: &'a [Values],
+) -> anyhow::Result<Vec<Best<'a>>> {
+    let options = &context.options.best;
+    let Some(name) = options.parameter() else { return Ok(Vec::new()) };
+    let (own, others): (Vec<&Values>, Vec<&Values>) =
+        set.iter().partition(|values| values.name == name);
+    let tried = match own.first() {
+        Some(values) => values.values.clone(),
+        None => whole_numbers(context, name)?,
+    };
+    ensure!(
+        tried.iter().all(|value| 0.0 < *value),
+        anyhow!("`--best {name}` compares values above 0: leave others out of `--set {name}`")
+            .context(BadOption)
+    );
+    let mut sorted = tried;
+    sorted.sort_by(f64::total_cmp);
+    let mut all = Vec::new();
+    for point in values::points_of(&others)? {
+        let found = found(context, name, &sorted, &point)?;
+        all.push(Best { others: point, found });
+    }
+    ensure!(
+        all.iter().any(|best| best.found.is_some()),
+        "no `{name}` from {} to {} reaches the target: allow others with `--set {name}=VALUES`",
+        sorted.first().unwrap_or(&0.0),
+        sorted.last().unwrap_or(&0.0)
+    );
+    Ok(all)
+}
+
+/// Whole numbers from 1 to [`BEYOND`] times the largest measured value.
+fn whole_numbers(context: &PredictionContext<'_>, name: &str) -> anyhow::Result<Vec<f64>> {
+    let ranges =
+        context.file.models.iter().flat_map(|model| model.parameters.iter().zip(&model.ranges));
+    let largest =
+        ranges.filter(|(other, _)| *other == name).map(|(_, range)| range.high).fold(1.0, f64::max);
+    let last = (BEYOND * largest).floor();
+    ensure!(
+        last <= N_TRIED_MAX as f64,
+        anyhow!("`{name}` has too many values to try: give some with `--set {name}=VALUES`")
+            .context(BadOption)
+    );
+    let all = std::iter::successors(Some(1.0), |value| Some(value + 1.0));
+    Ok(all.take_while(|value| *value <= last).collect())
+}
+
+fn found(
+    context: &PredictionContext<'_>,
+    name: &str,
+    tried: &[f64],
+    others: &[(&str, f64)],
+) -> anyhow::Result<Option<BestValue>> {
+    let at = |value: f64| [others, &[(name, value)]].concat();
+    let mut predictions = Vec::new();
+    for value in tried {
+        predictions.push((*value, context.total(&at(*value))?));
+    }
+    let Some((first, at_first)) = predictions.first().copied() else { return Ok(None) };
+    // A program that takes no time is fully efficient.
+    let efficiency = |(value, prediction): &(f64, Prediction)| {
+        let efficiency = first * at_first.value / (value * prediction.value);
+        if efficiency.is_finite() { efficiency } else { 1.0 }
+    };
+    let options = &context.options.best;
+    let chosen = match (options.target_time, options.efficiency) {
+        (Some(time_s), _) => predictions.iter().find(|(_, prediction)| prediction.value <= time_s),
+        (None, Some(share)) => predictions.iter().rev().find(|one| share <= efficiency(one)),
+        (None, None) => predictions.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value)),
+    };
+    let Some(chosen) = chosen else { return Ok(None) };
+    let point = at(chosen.0);
+    let row = context.row(&point)?;
+    Ok(Some(BestValue {
+        value: chosen.0,
+        prediction: chosen.1,
+        efficiency: efficiency(chosen),
+        core_hours: row.core_hours,
+        warnings: row.warnings.iter().map(ToString::to_string).collect(),
+    }))
+}

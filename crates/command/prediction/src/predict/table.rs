@@ -1,0 +1,212 @@
+//! Prints predictions for people: one point region by region, or many points as rows with a plot beside them.
+
+use super::best::Best;
+use super::{PredictionContext, Row, short};
+use crate::fit::wrapped;
+use fitting::Warning;
+
+/// Width of the plot beside the rows, in columns.
+const N_PLOT: usize = 32;
+/// Number of warnings that are shown; further ones are counted.
+const N_SHOWN: usize = 6;
+/// Longest name, in characters; longer ones are cut.
+const N_NAME_MAX: usize = 44;
+
+/// Text of all predictions that were asked for.
+pub(super) fn table(
+    context: &PredictionContext<'_>,
+    rows: &[Row<'_>],
+    best: &[Best<'_>],
+    n_columns: usize,
+) -> String {
+    let mut text = match rows {
+        [] => String::new(),
+        [one] => point(context, one),
+        many => points(context, many),
+    };
+    text += &of_best(context, best);
+    let all: Vec<Warning> = rows.iter().flat_map(|row| row.warnings.clone()).collect();
+    let of_best =
+        best.iter().filter_map(|best| best.found.as_ref()).flat_map(|found| found.warnings.clone());
+    let sentences = if rows.is_empty() { unique(of_best.collect()) } else { sentences(&all) };
+    for sentence in sentences.iter().take(N_SHOWN) {
+        text += &format!("! {}\n", wrapped(sentence, n_columns.max(60)).join("\n  "));
+    }
+    if let Some(n_more @ 1..) = sentences.len().checked_sub(N_SHOWN) {
+        text += &format!("! {n_more} more; `--json` lists all\n");
+    }
+    text
+}
+
+/// Index of the parameter with the most values.
+pub(super) fn across(rows: &[Row<'_>]) -> usize {
+    let n_values = |idx: &usize| {
+        let mut values: Vec<f64> =
+            rows.iter().filter_map(|row| row.at.get(*idx)).map(|it| it.1).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values.len()
+    };
+    let n_parameters = rows.first().map_or(0, |row| row.at.len());
+    (0..n_parameters).max_by_key(n_values).unwrap_or(0)
+}
+
+fn percent(rate: f64) -> String {
+    format!("{} %", (1000.0 * rate).round() / 10.0)
+}
+
+/// Table of one point, with all its regions.
+fn point(context: &PredictionContext<'_>, row: &Row<'_>) -> String {
+    let at: Vec<String> = row.at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let names = row.regions.iter().map(|region| region.name.chars().count().min(N_NAME_MAX));
+    let width = names.max().unwrap_or(0).max("the program".len());
+    let interval = format!("INTERVAL ({})", percent(context.file.rate(context.metric)));
+    let mut text = format!("at {}\n\n", at.join(", "));
+    text += &format!("{:width$}  {:>11}  {interval:>25}  {:>7}\n", "REGION", "PREDICTED", "SHARE");
+    let mut line = |name: &str, prediction: fitting::Prediction, share: &str| {
+        let [value, low, high] =
+            [prediction.value, prediction.low, prediction.high].map(|it| context.with_unit(it));
+        let interval = format!("{low} to {high}");
+        let row = format!("{:width$}  {value:>11}  {interval:>25}  {share:>7}", cut(name));
+        text += &(row.trim_end().to_owned() + "\n");
+    };
+    for region in &row.regions {
+        let share = region.share.map_or(String::new(), |share| format!("{:.1} %", 100.0 * share));
+        line(&region.name, region.prediction, &share);
+    }
+    line("the program", row.total, "");
+    if let Some(role) = &row.role {
+        text += &format!("\nThe longest role is `{role}`.\n");
+    }
+    if let Some(core_hours) = row.core_hours {
+        text += &format!("\nIt costs {} core-hours.\n", short(core_hours));
+    }
+    text
+}
+
+fn cut(name: &str) -> String {
+    let name = &*user_io::print::escape_line(name);
+    if name.is_empty() {
+        return "(all)".to_owned();
+    }
+    if name.chars().count() <= N_NAME_MAX {
+        return name.to_owned();
+    }
+    // The end of a path says more than its beginning.
+    let n_cut = name.chars().count() - N_NAME_MAX + 1;
+    format!("…{}", name.chars().skip(n_cut).collect::<String>())
+}
+
+/// Table of the whole program at many points.
+fn points(context: &PredictionContext<'_>, rows: &[Row<'_>]) -> String {
+    let names: Vec<&str> = rows[0].at.iter().map(|(name, _)| *name).collect();
+    let cell = |row: &Row<'_>, idx: usize| row.at[idx].1.to_string();
+    let width_of = |(idx, name): (usize, &&str)| {
+        rows.iter().map(|row| cell(row, idx).len()).max().unwrap_or(0).max(name.len())
+    };
+    let widths: Vec<usize> = names.iter().enumerate().map(width_of).collect();
+    let mut text = String::new();
+    for (name, width) in names.iter().zip(&widths) {
+        text += &format!("{name:>width$}  ");
+    }
+    let interval = format!("INTERVAL ({})", percent(context.file.rate(context.metric)));
+    text += &format!("{:>11}  {interval:>25}", "PREDICTED");
+    if rows[0].core_hours.is_some() {
+        text += &format!("  {:>10}", "CORE-HOURS");
+    }
+    let high = rows.iter().map(|row| row.total.high).fold(0.0, f64::max);
+    text += &format!("  0{:>width$}\n", short(high), width = N_PLOT - 1);
+    for row in rows {
+        for (idx, width) in widths.iter().enumerate() {
+            text += &format!("{:>width$}  ", cell(row, idx));
+        }
+        let [value, low, upper] =
+            [row.total.value, row.total.low, row.total.high].map(|it| context.with_unit(it));
+        text += &format!("{value:>11}  {:>25}", format!("{low} to {upper}"));
+        if let Some(core_hours) = row.core_hours {
+            text += &format!("  {:>10}", short(core_hours));
+        }
+        text += &format!("  {}\n", mark(row, high));
+    }
+    text
+}
+
+/// Draws the value as a mark in its interval, on a line from 0 to `high`.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "within the columns of the plot"
+)]
+fn mark(row: &Row<'_>, high: f64) -> String {
+    let column = |value: f64| {
+        let share = if 0.0 < high { (value / high).clamp(0.0, 1.0) } else { 0.0 };
+        (share * (N_PLOT - 1) as f64).round() as usize
+    };
+    let [low, value, upper] = [row.total.low, row.total.value, row.total.high].map(column);
+    let letter = |idx: usize| match idx {
+        _ if idx == value => '●',
+        _ if low <= idx && idx <= upper => '─',
+        _ => ' ',
+    };
+    (0..N_PLOT).map(letter).collect::<String>().trim_end().to_owned()
+}
+
+fn of_best(context: &PredictionContext<'_>, best: &[Best<'_>]) -> String {
+    let options = &context.options.best;
+    let Some(name) = options.parameter() else { return String::new() };
+    let mut text = format!("\nBest `{name}`, {}:\n", options.in_words());
+    for Best { others, found } in best {
+        let at: Vec<String> =
+            others.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let at = if at.is_empty() { String::new() } else { format!("{}: ", at.join(", ")) };
+        text += &match found {
+            None => format!("  {at}none reaches it\n"),
+            Some(found) => {
+                let [value, low, high] =
+                    [found.prediction.value, found.prediction.low, found.prediction.high]
+                        .map(|it| context.with_unit(it));
+                let cost = found
+                    .core_hours
+                    .map_or(String::new(), |it| format!(", {} core-hours", short(it)));
+                let efficiency = 100.0 * found.efficiency;
+                format!(
+                    "  {at}{name} = {}, {value} ({low} to {high}), efficiency {efficiency:.1} %{cost}\n",
+                    found.value
+                )
+            }
+        };
+    }
+    text
+}
+
+/// Keeps each sentence once.
+fn unique(all: Vec<String>) -> Vec<String> {
+    let mut unique: Vec<String> = Vec::new();
+    for one in all {
+        if !unique.contains(&one) {
+            unique.push(one);
+        }
+    }
+    unique
+}
+
+/// Warnings as sentences, each once; one sentence per parameter for all points outside of the measured range.
+fn sentences(all: &[Warning]) -> Vec<String> {
+    let mut outside: Vec<(String, [f64; 2], [f64; 2])> = Vec::new();
+    let mut others = Vec::new();
+    for warning in all {
+        let Warning::Extrapolated { parameter, value, low, high } = warning else {
+            others.push(warning.to_string());
+            continue;
+        };
+        match outside.iter_mut().find(|(name, ..)| name == parameter) {
+            None => outside.push((parameter.clone(), [*value, *value], [*low, *high])),
+            Some((_, values, _)) => *values = [values[0].min(*value), values[1].max(*value)],
+        }
+    }
+    let in_words = outside.into_iter().map(|(name, [first, last], [low, high])| {
+        let values = if first < last { format!("{first} to {last}") } else { first.to_string() };
+        format!("`{name}` = {values} lies outside of what was measured, {low} to {high}")
+    });
+    unique(in_words.chain(others).collect())
+}

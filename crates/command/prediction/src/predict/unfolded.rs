@@ -1,0 +1,308 @@
+//! `sintonia predict MODELS --graph SOURCE`: composes models of regions along the graph of the program.
+//!
+//! The graph gives the messages, with their peers and counts; models give the computation and the bytes of regions; the
+//! machine gives the times of messages.
+//!
+//! # Not here
+//! Unfolding a graph into steps of ranks (`program_graph::compose::unfold`).
+
+use super::{Options, engine, short};
+use crate::fit::input;
+use crate::values::{self, Point};
+use anyhow::{Context, anyhow, ensure};
+use clap::Args;
+use experiment::Expression;
+use fitting::{ModelFile, Prediction};
+use program_graph::compose::{Amount, Machine, Outcome, Setting, evaluate, unfold};
+use program_graph::{Graph, Node, Role};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+use user_io::exit::BadOption;
+
+/// Number of regions that the table shows.
+const N_SHOWN: usize = 12;
+
+/// Models along a graph.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Models along the graph of the sources")]
+pub(crate) struct GraphOptions {
+    /// Sources of the program, or a folder with them: the models' regions are composed along its graph
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = [
+        "engine", "metric", "region", "csv", "plot", "cost", "processes", "best",
+    ])]
+    graph: Vec<PathBuf>,
+    /// Number of ranks, from the parameters: `p + 1` if `p` counts workers
+    #[arg(long, value_name = "EXPRESSION", default_value = "p", requires = "graph")]
+    ranks: String,
+    /// Value of a name in the sources, from the parameters and `rank`: `dim=n`, `next=rank + 1`; may be given several
+    /// times
+    #[arg(long = "let", value_name = "NAME=EXPRESSION", requires = "graph")]
+    names: Vec<Named>,
+    /// Seed that draws the arms of branches at random, instead of taking each in its share of the passages
+    #[arg(long, value_name = "NUMBER", requires = "graph")]
+    seed: Option<u64>,
+    /// Number of draws; shows their mean, and the interval that holds 95 percent of them
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "seed",
+        value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    draws: u64,
+}
+
+/// Name of the sources with its value.
+#[derive(Clone, Debug)]
+struct Named {
+    name: String,
+    value: Expression,
+}
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').ok_or("write NAME=EXPRESSION")?;
+        let value = Expression::read(value.trim()).map_err(|error| error.to_string())?;
+        Ok(Self { name: name.trim().to_owned(), value })
+    }
+}
+
+/// Predictions of the models, by metric and region.
+type Amounts = BTreeMap<(&'static str, String), Prediction>;
+
+/// What is to be predicted, and from what.
+struct GraphPrediction<'a> {
+    options: &'a GraphOptions,
+    graph: Graph,
+    file: ModelFile,
+    machine: Machine,
+    ranks: Expression,
+}
+
+/// Input of one evaluation.
+struct EvaluationInput<'a> {
+    parameters: &'a BTreeMap<String, f64>,
+    n_ranks: usize,
+    amounts: &'a Amounts,
+    /// Value of a model's interval to use.
+    end: fn(&Prediction) -> f64,
+    seed: Option<u64>,
+}
+
+/// Result at one point.
+struct Row<'a> {
+    at: Point<'a>,
+    n_ranks: usize,
+    composed: Outcome,
+    /// Mean of the draws.
+    total_s: f64,
+    low_s: f64,
+    high_s: f64,
+    notes: Vec<String>,
+}
+
+impl GraphOptions {
+    /// True if a graph is given.
+    pub(super) fn is_wanted(&self) -> bool {
+        !self.graph.is_empty()
+    }
+}
+
+/// Composes the program at every point and shows the results.
+pub(super) fn predict(options: &Options) -> anyhow::Result<ExitCode> {
+    let names: Vec<&str> = options.set.iter().map(|values| values.name.as_str()).collect();
+    let its = &options.graph;
+    let prediction = GraphPrediction {
+        options: its,
+        graph: crate::graph::of_sources(&its.graph)?,
+        file: input::models(&options.models, &names)?,
+        machine: engine::machine_of(options.engine.machine.as_deref())?.1,
+        ranks: Expression::read(&its.ranks).context(BadOption)?,
+    };
+    ensure!(
+        prediction.file.models.iter().any(|model| model.metric == "computation"),
+        "the models have no metric `computation`, which is composed along the graph: fit all metrics of an experiment"
+    );
+    let points = values::points(&options.set)?;
+    let rows =
+        points.iter().map(|point| prediction.row(point)).collect::<anyhow::Result<Vec<_>>>()?;
+    let text = if options.output.json {
+        format!("{:#}\n", as_json(&rows))
+    } else {
+        rows.iter().map(table).collect()
+    };
+    user_io::print::result(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl GraphPrediction<'_> {
+    fn row<'b>(&self, point: &Point<'b>) -> anyhow::Result<Row<'b>> {
+        let parameters: BTreeMap<String, f64> =
+            point.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let ranks = self.ranks.value(&parameters).context(BadOption)?;
+        ensure!(
+            (1.0..=1e6).contains(&ranks),
+            anyhow!("`--ranks {}` is {ranks}, which is not a number of ranks", self.options.ranks)
+                .context(BadOption)
+        );
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
+        let n_ranks = ranks.round() as usize;
+        let amounts = self.amounts(point)?;
+        let seed = self.options.seed;
+        let at = |end: fn(&Prediction) -> f64, seed| {
+            self.composed(&EvaluationInput {
+                parameters: &parameters,
+                n_ranks,
+                amounts: &amounts,
+                end,
+                seed,
+            })
+        };
+        let (composed, notes) = at(|predicted| predicted.value, seed)?;
+        let [low, high] =
+            [at(|predicted| predicted.low, seed)?.0, at(|predicted| predicted.high, seed)?.0];
+        let mut totals_s = vec![composed.total_s];
+        for draw in 1..self.options.draws {
+            let seed = seed.map(|seed| seed.wrapping_add(draw));
+            totals_s.push(at(|predicted| predicted.value, seed)?.0.total_s);
+        }
+        let draws = DrawStatistics::of(totals_s);
+        // The intervals of the models extend that of the draws at its ends.
+        let low_s = draws.low_s * (low.total_s / composed.total_s).min(1.0);
+        let high_s = draws.high_s * (high.total_s / composed.total_s).max(1.0);
+        let total_s = draws.mean_s;
+        Ok(Row { at: point.clone(), n_ranks, composed, total_s, low_s, high_s, notes })
+    }
+
+    /// Predictions of the models, by metric and region; functions that are measured by themselves count for the region
+    /// that contains them.
+    fn amounts(&self, point: &Point<'_>) -> anyhow::Result<Amounts> {
+        let mut amounts = Amounts::new();
+        for model in &self.file.models {
+            let metric = match model.metric.as_str() {
+                "computation" => "computation",
+                "bytes" => "bytes",
+                _ => continue,
+            };
+            let parts: Vec<&str> = model.region.splitn(3, "->").take(2).collect();
+            let predicted = model.value(point)?;
+            let nothing = Prediction { value: 0.0, low: 0.0, high: 0.0 };
+            let sum = amounts.entry((metric, parts.join("->"))).or_insert(nothing);
+            sum.value += predicted.value;
+            sum.low += predicted.low;
+            sum.high += predicted.high;
+        }
+        Ok(amounts)
+    }
+
+    /// Evaluates the program at a point.
+    fn composed(&self, input: &EvaluationInput<'_>) -> anyhow::Result<(Outcome, Vec<String>)> {
+        let EvaluationInput { parameters, n_ranks, amounts, end, seed } = *input;
+        let value_of = |name: &str, rank: u32| {
+            let Some(named) = self.options.names.iter().find(|named| named.name == name) else {
+                return parameters.get(name).copied();
+            };
+            let mut known = parameters.clone();
+            known.insert("rank".to_owned(), f64::from(rank));
+            named.value.value(&known).ok()
+        };
+        let unknown = std::cell::RefCell::new(BTreeSet::new());
+        let amount_of = |role: &Role, node: &Node, amount| {
+            let metric = if amount == Amount::Computation { "computation" } else { "bytes" };
+            let label = node.label()?;
+            let region = |role: &str| format!("{role}->{label}");
+            let predicted = [&role.name, &role.ranks]
+                .into_iter()
+                .find_map(|role| amounts.get(&(metric, region(role))).copied());
+            if predicted.is_none() && amount == Amount::Computation && is_timed(node) {
+                unknown.borrow_mut().insert(region(&role.name));
+            }
+            predicted.map(|predicted| end(&predicted).max(0.0))
+        };
+        let setting = Setting { n_ranks, value_of: &value_of, amount_of: &amount_of, seed };
+        let unfolded = unfold(&self.graph, &setting)?;
+        let mut notes = unfolded.notes;
+        for region in unknown.borrow().iter() {
+            notes.push(format!(
+                "`{region}` has no model of its computation; its time is taken as 0"
+            ));
+        }
+        let composed =
+            evaluate(&unfolded.program, &self.machine).context("the graph cannot be composed")?;
+        Ok((composed, notes))
+    }
+}
+
+/// Mean and interval of the times of several draws.
+struct DrawStatistics {
+    mean_s: f64,
+    low_s: f64,
+    high_s: f64,
+}
+
+impl DrawStatistics {
+    fn of(mut totals_s: Vec<f64>) -> Self {
+        totals_s.sort_by(f64::total_cmp);
+        let last = totals_s.len() - 1;
+        // The interval of less than 40 draws is from the smallest to the largest one.
+        let outside = totals_s.len() / 40;
+        let mean_s = totals_s.iter().sum::<f64>() / totals_s.len() as f64;
+        Self { mean_s, low_s: totals_s[outside], high_s: totals_s[last - outside] }
+    }
+}
+
+/// Returns whether measurements contain the operation: they begin behind `MPI_Init`.
+fn is_timed(node: &Node) -> bool {
+    let program_graph::Kind::Mpi(mpi) = &node.kind else { return false };
+    matches!(mpi.class, "point-to-point" | "collective" | "completion")
+}
+
+fn as_json(rows: &[Row<'_>]) -> Value {
+    let mut predictions = Vec::new();
+    for row in rows {
+        let parameters: serde_json::Map<String, Value> =
+            row.at.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        predictions.push(json!({
+            "region": null, "metric": "time", "engine": "composed", "parameters": parameters,
+            "value": row.total_s, "low": row.low_s, "high": row.high_s, "share": 1.0,
+            "ranks": row.n_ranks, "waiting_share": row.composed.waiting_share(),
+            "path_transfer_s": row.composed.path_transfer_s, "notes": row.notes,
+        }));
+        let [low, high] = [row.low_s, row.high_s].map(|end_s| end_s / row.total_s);
+        for region in &row.composed.regions {
+            predictions.push(json!({
+                "region": region.name, "metric": "time", "engine": "composed",
+                "parameters": parameters, "value": region.longest_s,
+                "low": region.longest_s * low, "high": region.longest_s * high,
+                "waiting": region.waiting_s, "share": region.longest_s / row.composed.total_s,
+                "on_critical_path": region.on_path_s,
+            }));
+        }
+    }
+    json!({ "metric": "time", "engine": "composed", "predictions": predictions })
+}
+
+fn table(row: &Row<'_>) -> String {
+    let at: Vec<String> = row.at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let composed = &row.composed;
+    let mut text = format!(
+        "{}, {} ranks: {} s ({} to {}), of it waiting {:.1} %\n",
+        at.join(", "),
+        row.n_ranks,
+        short(row.total_s),
+        short(row.low_s),
+        short(row.high_s),
+        100.0 * composed.waiting_share(),
+    );
+    for region in composed.regions.iter().take(N_SHOWN).filter(|region| 0.0 < region.longest_s) {
+        let share = 100.0 * region.on_path_s / composed.total_s;
+        let (name, longest) = (&region.name, short(region.longest_s));
+        writeln!(text, "  {name:<44} {longest:>10} s  {share:>5.1} % of the critical path")
+            .expect("text grows without failing");
+    }
+    for note in &row.notes {
+        writeln!(text, "! {note}").expect("text grows without failing");
+    }
+    text
+}

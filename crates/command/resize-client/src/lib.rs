@@ -1,0 +1,12 @@
+//! `sintonia malleable`, `resize` and `slurm-policy`: starts malleable programs, and asks them for another size.
+//!
+//! # Not here
+//! The programs' side (`malleable`); which job gets which nodes (`resize-plan`).
+
+#[macro_use]
+extern crate user_io;
+
+mod control;
+pub mod malleable;
+pub mod resize;
+pub mod slurm_policy;

@@ -1,0 +1,153 @@
+//! `sintonia malleable`: starts a launcher so that its program can be resized.
+
+mod network;
+
+use crate::control::Control;
+use anyhow::Context;
+use clap::Args;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use user_io::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia malleable -- mpiexec -n 2 ./cg --sizes 2:16
+  sbatch --nodes=1 --wrap 'sintonia malleable -- mpiexec -n 8 ./cg --sizes 8:32'
+
+What is set, unless it is set already:
+  Open MPI  OMPI_MCA_coll=^han, since collectives can hang when groups are joined; under Slurm
+            PMIX_MCA_gds=hash, since ranks on further nodes share no memory with the launcher, and
+            PMIX_MCA_ptl_tcp_if_include, PRTE_MCA_prte_if_include and OMPI_MCA_btl_tcp_if_include to
+            the network of the nodes, since the launcher listens to its own node only otherwise
+  MPICH     under Slurm HYDRA_LAUNCHER=ssh, and HYDRA_LAUNCHER_EXEC by which ranks get to further
+            nodes: a script of ours that calls `srun`";
+
+/// Start a malleable program, with the settings that its MPI library needs for that
+///
+/// The command replaces this program. Outside of Slurm the settings make little difference; under Slurm, a
+/// program that was started without them cannot get further nodes.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Only print the settings
+    #[arg(long)]
+    print: bool,
+    /// The command, after `--`
+    #[arg(required_unless_present = "print", last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Name by which the library recognizes that the launcher reaches nodes that join later.
+const AGENT_NAME: &str = "sintonia-on-node";
+
+/// Variable without which Open MPI's launcher accepts connections of its own node only.
+const LISTENING: &str = "PMIX_MCA_ptl_tcp_if_include";
+
+/// Script that MPICH's launcher calls for each node as it would call `ssh`: options, node, command.
+///
+/// A node of a companion job is found by that job's name; others belong to the job itself.
+const AGENT: &str = r#"#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+node=$1
+shift
+job=$(squeue --noheader --states=RUNNING --name="sintonia-$SLURM_JOB_ID" --nodelist="$node" --format=%A | head -n 1)
+exec srun --jobid="${job:-$SLURM_JOB_ID}" --nodelist="$node" --overlap --quiet --nodes=1 --ntasks=1 --mpi=none \
+  --input=none --export=ALL sh -c "$*"
+"#;
+
+/// Returns whether a variable is set and not empty; programs treat an empty one as unset.
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+/// Replaces this process by the command.
+///
+/// # Errors
+/// If there is no command.
+pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
+    let is_slurm = std::env::var_os("SLURM_JOB_ID").is_some();
+    let agent = if is_slurm { Some(write_agent()?) } else { None };
+    let network = is_slurm.then(network::of_this_job).flatten();
+    if is_slurm && network.is_none() && !is_set(LISTENING) {
+        eprintln!(
+            "sintonia: no network that all nodes of the job share was found, and Open MPI 5 cannot grow without one; set \
+             `{LISTENING}`, as in `{LISTENING}=10.1.0.0/16`"
+        );
+    }
+    let variables = variables(agent.as_deref(), network);
+    // If the user names networks to exclude, networks to include must not be set as well.
+    let is_decided = |name: &str| {
+        [name.to_owned(), name.replace("_include", "_exclude")].iter().any(|name| is_set(name))
+    };
+    let unset = variables.iter().filter(|(name, _)| !is_decided(name));
+    if options.print {
+        let lines: String =
+            unset.map(|(name, value)| format!("export {name}='{value}'\n")).collect();
+        user_io::print::result(&lines)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (program, arguments) = options.command.split_first().context("there is no command")?;
+    let mut command = Command::new(program);
+    let error = command.args(arguments).envs(unset.map(|(name, value)| (name, value))).exec();
+    eprintln!("sintonia: `{}` cannot be started: {error}", program.display());
+    let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+    let code = if is_missing { user_io::exit::NotFound } else { user_io::exit::NotExecutable };
+    Ok(code.into())
+}
+
+fn variables(agent: Option<&Path>, network: Option<String>) -> Vec<(&'static str, String)> {
+    let mut variables = vec![("OMPI_MCA_coll", "^han".to_owned())];
+    if let Some(network) = network {
+        let names = [LISTENING, "PRTE_MCA_prte_if_include", "OMPI_MCA_btl_tcp_if_include"];
+        variables.extend(names.map(|name| (name, network.clone())));
+    }
+    if let Some(agent) = agent {
+        variables.push(("PMIX_MCA_gds", "hash".to_owned()));
+        variables.push(("HYDRA_LAUNCHER", "ssh".to_owned()));
+        variables.push(("HYDRA_LAUNCHER_EXEC", agent.display().to_string()));
+    }
+    variables
+}
+
+/// Writes the agent beside the control folder, which all nodes see. Done each time, by renaming: another launcher may
+/// be running it.
+fn write_agent() -> anyhow::Result<PathBuf> {
+    let control = Control::of(None)?;
+    let folder = control.folder().parent().unwrap_or(control.folder()).to_owned();
+    let (path, partial) =
+        (folder.join(AGENT_NAME), folder.join(format!("agent.{}", std::process::id())));
+    let context = || format!("`{}` cannot be written", path.display());
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).with_context(context)?;
+    let file =
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o700).open(&partial);
+    let written = file.and_then(|mut file| std::io::Write::write_all(&mut file, AGENT.as_bytes()));
+    written.and_then(|()| fs::rename(&partial, &path)).with_context(context)?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launchers_are_told_of_companions_under_slurm_only() {
+        let names = |agent: Option<&str>| {
+            let network = agent.map(|_| "10.1.0.0/16".to_owned());
+            let variables = variables(agent.map(Path::new), network);
+            variables.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(None), ["OMPI_MCA_coll"]);
+        let all = names(Some("/home/me/.sintonia/sintonia-on-node"));
+        // Only tests set the network, and growth under Slurm waited for processes whose connections the launcher did
+        // not accept.
+        for name in
+            ["HYDRA_LAUNCHER_EXEC", "PMIX_MCA_gds", LISTENING, "OMPI_MCA_btl_tcp_if_include"]
+        {
+            assert!(all.contains(&name), "{name}: {all:?}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `sintonia resize`: lists the programs that may be resized, or gives one of them another size.
+
+mod list;
+
+use crate::control::{Control, StoredStatus, wish_id};
+use anyhow::Context;
+use clap::Args;
+use resize_api::{JobStatus, Outcome, ResizeRequest, State};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use user_io::exit::{BadOption, Explained, NoJob, NotResized, NotWritten};
+use user_io::terminal::Terminal;
+
+/// Time between two reads of the status.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia resize
+  sintonia resize 4711 8
+  sintonia resize node1-20833 2 --at-most 600
+  sintonia resize --json | jq -r '.[] | select(.size < .sizes.max) | .job'
+
+JOB is the number of the Slurm job, or HOST-PID without Slurm; the list shows it. Exit codes:
+0 the program has the new size; 2 its `--sizes` exclude this size; 106 the resize failed, and the
+message says why; 107 there is no such job, or it has ended.";
+
+/// List malleable programs, or resize one
+///
+/// A malleable program takes the request at its next resize point, gets or gives back nodes, and goes on with its next
+/// iteration. This command waits until that is done and shows where the time went.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Job to resize
+    #[arg(requires = "size")]
+    job: Option<String>,
+    /// Number of ranks that it should have
+    #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    size: Option<u32>,
+    /// Longest time to wait
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    at_most: u64,
+    /// Print the jobs, or the result of the resize, as JSON
+    #[arg(long)]
+    json: bool,
+    /// Folder of the programs' `--control`; by default `~/.sintonia/jobs`
+    #[arg(long, value_name = "DIR")]
+    control: Option<PathBuf>,
+}
+
+/// Lists, or resizes.
+///
+/// # Errors
+/// If there is no such job, or it was not resized.
+pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
+    let control = Control::of(options.control.as_deref())?;
+    match (&options.job, options.size) {
+        (Some(job), Some(size)) => change(&control, job, size, options),
+        _ => show(&control, options.json),
+    }
+}
+
+fn show(control: &Control, json: bool) -> anyhow::Result<ExitCode> {
+    let (stale, jobs): (Vec<StoredStatus>, Vec<StoredStatus>) =
+        control.jobs().into_iter().partition(|job| job.is_stale);
+    stale.iter().for_each(|job| control.remove_files(&job.status.job));
+    let jobs: Vec<JobStatus> = jobs.into_iter().map(|job| job.status).collect();
+    let text = match json {
+        true => format!("{:#}\n", serde_json::to_value(&jobs)?),
+        false => list::table(&jobs, control.folder()),
+    };
+    print(&text)
+}
+
+fn print(text: &str) -> anyhow::Result<ExitCode> {
+    user_io::print::result(text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn change(control: &Control, name: &str, size: u32, options: &Options) -> anyhow::Result<ExitCode> {
+    let found = control.job(name).with_context(|| unknown(control, name))?;
+    if found.is_stale {
+        control.remove_files(name);
+        let pid = found.status.pid;
+        let why = format!(
+            "the program of job `{name}` (process {pid}) was killed; its status file is removed"
+        );
+        return Err(NoJob.because(why).into());
+    }
+    let sizes = found.status.sizes;
+    if !(sizes.min..=sizes.max).contains(&size) {
+        let (min, max) = (sizes.min, sizes.max);
+        let why =
+            format!("job `{name}` runs with {min} to {max} ranks, not {size}, by its `--sizes`");
+        return Err(anyhow::anyhow!(why).context(BadOption));
+    }
+    let wish = ResizeRequest { id: wish_id(), size, from: "person".to_owned(), hosts: Vec::new() };
+    control.wish(name, &wish).context(NotWritten)?;
+    let status = wait(control, name, &wish, Duration::from_secs(options.at_most))?;
+    let answer = status.answered.as_ref().context("an answer was waited for")?;
+    if answer.outcome != Outcome::Done {
+        let why = format!("job `{name}` keeps {} ranks: {}", status.size, answer.sentence);
+        return Err(NotResized.because(why).into());
+    }
+    print(&match (&status.last, options.json) {
+        (Some(last), true) => format!("{:#}\n", serde_json::to_value(last)?),
+        (Some(last), false) => list::breakdown(last),
+        (None, _) => format!("{}\n", answer.sentence),
+    })
+}
+
+fn unknown(control: &Control, name: &str) -> Explained {
+    let names: Vec<String> = control.jobs().into_iter().map(|job| job.status.job).collect();
+    let folder = control.folder().display();
+    NoJob.because(match names.as_slice() {
+        [] => format!(
+            "there is no job `{name}`: no status of a malleable program is in `{folder}`; `--control DIR` names another folder"
+        ),
+        names => format!("there is no job `{name}`; there are {}", names.join(", ")),
+    })
+}
+
+/// Waits for the status that answers the wish; reports each step on standard error.
+fn wait(
+    control: &Control,
+    name: &str,
+    wish: &ResizeRequest,
+    patience: Duration,
+) -> anyhow::Result<JobStatus> {
+    let until = Instant::now() + patience;
+    let mut told = State::Idle;
+    loop {
+        let found = control.job(name).filter(|found| !found.is_stale);
+        let Some(StoredStatus { status, .. }) = found else {
+            control.remove_files(name);
+            let why = format!("job `{name}` ended before it took another size");
+            return Err(NoJob.because(why).into());
+        };
+        if status.answered.as_ref().is_some_and(|answer| answer.id == wish.id) {
+            return Ok(status);
+        }
+        if status.state != told {
+            told = status.state;
+            let state = list::words(told);
+            eprintln!("sintonia: job {name}: {state}, at iteration {}", status.iteration);
+        }
+        if until <= Instant::now() {
+            control.take_back(name, wish);
+            let (state, at) = (list::words(told), status.iteration);
+            let seconds = patience.as_secs();
+            let why = format!(
+                "job `{name}` did not answer within {seconds} s ({state}, at iteration {at}); `--at-most` waits longer"
+            );
+            return Err(NotResized.because(why).into());
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}

@@ -1,0 +1,177 @@
+//! `sintonia slurm-policy`: shrinks malleable jobs when others wait, and grows them when nodes are idle.
+//!
+//! Reads Slurm's queue and the control folder, lets `resize_plan::queue` decide, and writes wishes. It changes nothing in
+//! Slurm: programs request and return nodes themselves.
+//!
+//! # Invariants
+//! - Slurm's controller may be unreachable for a while; meanwhile nothing is decided.
+//! - It may be ended and started at any time: programs carry out or refuse earlier wishes without it.
+
+mod log_line;
+mod queue;
+mod view;
+
+use crate::control::{Control, wish_id};
+use anyhow::Context;
+use clap::Args;
+use queue::Queue;
+use resize_api::{JobStatus, ResizeRequest};
+use resize_plan::queue::QueueRules;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use user_io::exit::NotWritten;
+use user_io::terminal::Terminal;
+use view::{Decision, PolicyState};
+
+const FROM: &str = "slurm-policy";
+/// Time between two checks of the signals that end it.
+const END_POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia slurm-policy
+  sintonia slurm-policy --dry-run --once
+  sintonia slurm-policy --interval 5 --calm 120 --partition batch
+  sintonia slurm-policy --json >> policy.jsonl
+
+Runs as the user whose programs it resizes, on any host that sees Slurm and the control folder.
+The first job that waits for nodes gets them from malleable jobs, from those first that have more
+than they prefer; nobody gets less than it agreed to. Nodes that nobody waits for go to the
+smallest programs.";
+
+/// Share the nodes of Slurm between malleable jobs and jobs that wait
+///
+/// Shrinks malleable programs when jobs wait, and grows them when nodes are idle, each within its `--sizes`. Prints
+/// each decision, and its outcome, on one line. Ends with Ctrl-C; programs keep the sizes that they have.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Time between two reads of the queue
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    interval: f64,
+    /// Time after a resize before a program may grow again; 20 times the cost of the resize, if that is more
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds)]
+    calm: f64,
+    /// Partition of Slurm; by default Slurm's default one
+    #[arg(long, value_name = "NAME")]
+    partition: Option<String>,
+    /// Decide once, and end
+    #[arg(long)]
+    once: bool,
+    /// Print what would be decided, and resize nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print each line as JSON
+    #[arg(long)]
+    json: bool,
+    /// Folder of the programs' `--control`; by default `~/.sintonia/jobs`
+    #[arg(long, value_name = "DIR")]
+    control: Option<PathBuf>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value: &f64| value.is_finite() && 0.0 <= *value);
+    value.ok_or_else(|| "write a number of seconds, 0 or more".to_owned())
+}
+
+/// Decides until a signal ends it.
+///
+/// # Errors
+/// If wishes or lines cannot be written.
+pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
+    let end = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        flag::register(signal, end.clone()).context("cannot install a signal handler")?;
+    }
+    let control = Control::of(options.control.as_deref())?;
+    let rules = QueueRules { calm_s: options.calm, ..QueueRules::default() };
+    let mut policy =
+        Policy { options, control, rules, state: PolicyState::default(), is_away: false };
+    let began = Instant::now();
+    while !end.load(Ordering::Relaxed) {
+        let is_answered = policy.poll(began.elapsed().as_secs_f64())?;
+        if options.once {
+            anyhow::ensure!(is_answered, "nothing is decided, because Slurm did not answer");
+            break;
+        }
+        let until = Instant::now() + Duration::from_secs_f64(options.interval);
+        while Instant::now() < until && !end.load(Ordering::Relaxed) {
+            std::thread::sleep(END_POLL_INTERVAL);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Policy<'a> {
+    options: &'a Options,
+    control: Control,
+    rules: QueueRules,
+    state: PolicyState,
+    /// True if Slurm did not answer last time.
+    is_away: bool,
+}
+
+impl Policy<'_> {
+    /// Reads the queue and decides. Returns false if Slurm did not answer.
+    fn poll(&mut self, now_s: f64) -> anyhow::Result<bool> {
+        let programs = self.programs();
+        for answered in self.state.record_answers(&programs, now_s) {
+            self.print_line(&log_line::answered(&answered))?;
+        }
+        let queue = match queue::ask(self.options.partition.as_deref()) {
+            Ok(queue) => queue,
+            Err(why) => {
+                if !std::mem::replace(&mut self.is_away, true) {
+                    eprintln!(
+                        "sintonia: Slurm does not answer ({why}); nothing is decided until it does"
+                    );
+                }
+                return Ok(false);
+            }
+        };
+        if std::mem::take(&mut self.is_away) {
+            eprintln!("sintonia: Slurm answers again");
+        }
+        self.decide(&queue, &programs, now_s)?;
+        Ok(true)
+    }
+
+    /// Programs under Slurm that seem to be alive.
+    fn programs(&self) -> Vec<JobStatus> {
+        let jobs = self.control.jobs().into_iter().filter(|found| !found.is_stale);
+        jobs.map(|found| found.status).filter(|status| status.slurm_job.is_some()).collect()
+    }
+
+    fn decide(&mut self, queue: &Queue, programs: &[JobStatus], now_s: f64) -> anyhow::Result<()> {
+        for decision in self.state.decide(queue, programs, &self.rules, now_s) {
+            // A wish that is already there comes first.
+            if self.control.has_wish(&decision.name) {
+                continue;
+            }
+            self.print_line(&log_line::decision(&decision))?;
+            if !self.options.dry_run {
+                self.wish(&decision, now_s)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn wish(&mut self, decision: &Decision, now_s: f64) -> anyhow::Result<()> {
+        let (id, size, from) = (wish_id(), decision.size, FROM.to_owned());
+        self.control.wish(&decision.name, &ResizeRequest { id, size, from, hosts: Vec::new() })?;
+        self.state.record_request(decision, id, now_s);
+        Ok(())
+    }
+
+    fn print_line(&self, (sentence, value): &(String, serde_json::Value)) -> anyhow::Result<()> {
+        let line = if self.options.json { format!("{value}\n") } else { format!("{sentence}\n") };
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush()).context(NotWritten)
+    }
+}

@@ -1,0 +1,51 @@
+//! `sintonia explain`: says why a task is where it is.
+
+use crate::node::location::NodeOption;
+use crate::node::requests;
+use crate::tasks::now_ms;
+use clap::Args;
+use std::process::ExitCode;
+use task_api::{Answer, Request, TaskName};
+use user_io::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia explain alpha.17
+  sintonia explain alpha.17 --json | jq -r '.because[]'
+
+Shows what a task waits for, or why it runs where it runs, how its node stands, and what happened to it:
+who was asked to take it, who did not and why, where it was started. Exit codes: 0 done; 108 no daemon
+answers; 109 it refuses, such as for a task that does not exist.";
+
+/// Explain why a task waits, or why it runs where it runs
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Task, as `submit` printed it
+    task: TaskName,
+    /// Print the explanation as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    node: NodeOption,
+}
+
+/// Asks the daemon for the explanation and prints it.
+///
+/// # Errors
+/// If no daemon answers, or it refuses.
+pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    let location = options.node.location();
+    let mut client = requests::connect(&location)?;
+    let request = Request::Explain { task: options.task.clone() };
+    let answer = requests::ask(&mut client, &request, &location)?;
+    let Answer::Explained { explanation } = answer else {
+        return Err(requests::unexpected(&answer));
+    };
+    let text = match options.json {
+        true => format!("{:#}\n", serde_json::to_value(&explanation)?),
+        false => report::balance::explanation(&explanation, now_ms(), terminal.stdout_style()),
+    };
+    user_io::print::result(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,14 @@
+//! `sintonia node`, `submit`, `nodes`, `tasks`, `cancel` and `explain`: starts the daemon of a node, and asks it.
+//!
+//! # Not here
+//! The daemon itself (`node-daemon`), pages and tables of nodes and tasks (`report`).
+
+#[macro_use]
+extern crate user_io;
+
+pub mod cancel;
+pub mod explain;
+pub mod node;
+pub mod nodes;
+pub mod submit;
+pub mod tasks;

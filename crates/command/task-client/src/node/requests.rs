@@ -1,0 +1,84 @@
+//! Sends requests of commands to the daemon, and turns failures into sentences for users.
+
+use super::location::DaemonLocation;
+use node_daemon::client_socket::{Client, ClientError};
+use std::io::ErrorKind;
+use task_api::{Answer, OutcomeSummary, Request, TaskFilter, TaskStatus};
+use user_io::exit::{NoDaemon, Refused};
+
+/// Number of tasks that are asked for at once.
+const N_AT_ONCE: u32 = 1000;
+
+/// Connects to the daemon of this node.
+pub(crate) fn connect(location: &DaemonLocation) -> anyhow::Result<Client> {
+    Client::connect(&location.socket()?).map_err(|error| failure(error, location))
+}
+
+/// Sends a request and returns the answer.
+pub(crate) fn ask(
+    client: &mut Client,
+    request: &Request,
+    location: &DaemonLocation,
+) -> anyhow::Result<Answer> {
+    match client.ask(request) {
+        Ok(Answer::Refused { sentence }) => Err(Refused.because(sentence).into()),
+        Ok(answer) => Ok(answer),
+        Err(error) => Err(failure(error, location)),
+    }
+}
+
+/// Passes all tasks that a filter selects to `each`, in parts, until it returns that it has enough. Returns what is
+/// kept of tasks that ended long ago.
+pub(crate) fn tasks(
+    (client, location): (&mut Client, &DaemonLocation),
+    filter: &TaskFilter,
+    mut each: impl FnMut(Vec<TaskStatus>) -> anyhow::Result<bool>,
+) -> anyhow::Result<Option<OutcomeSummary>> {
+    let mut after = None;
+    let mut all_past = None;
+    loop {
+        let request = Request::Tasks { filter: filter.clone(), after, n_max: N_AT_ONCE };
+        match ask(client, &request, location)? {
+            Answer::Tasks { tasks, next, past } => {
+                all_past = all_past.or(past);
+                if !each(tasks)? || next.is_none() {
+                    return Ok(all_past);
+                }
+                after = next;
+            }
+            other => return Err(unexpected(&other)),
+        }
+    }
+}
+
+/// Error for an answer to another question.
+pub(crate) fn unexpected(answer: &Answer) -> anyhow::Error {
+    let name = serde_json::to_value(answer).ok();
+    let name = name.as_ref().and_then(|json| json["answer"].as_str()).unwrap_or("nonsense");
+    let why = format!(
+        "unexpected answer `{name}` from the daemon, which may be of another version: restart it with this `sintonia`"
+    );
+    NoDaemon.because(why).into()
+}
+
+/// Error that says why there is no answer, and what to do.
+pub(crate) fn failure(error: ClientError, location: &DaemonLocation) -> anyhow::Error {
+    let words = location.words("--state");
+    let why = match error {
+        ClientError::Refused { sentence } => return Refused.because(sentence).into(),
+        ClientError::NoDaemon { socket, source }
+            if source.kind() == ErrorKind::PermissionDenied =>
+        {
+            format!(
+                "the daemon at `{}` belongs to another user: start your own with `sintonia node start --background`, or name its folder with `--node DIR`",
+                socket.display()
+            )
+        }
+        ClientError::NoDaemon { socket, .. } => format!(
+            "no daemon listens at `{}`: start one with `sintonia node start --background{words}`",
+            socket.display()
+        ),
+        other => other.to_string(),
+    };
+    NoDaemon.because(why).into()
+}

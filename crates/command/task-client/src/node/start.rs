@@ -1,0 +1,149 @@
+//! `sintonia node start`: makes a daemon from options and runs it until it leaves.
+
+use super::location::own_name;
+use super::log::Log;
+use super::options::{CapacityOptions, Fsync, SpeedBy, StartOptions};
+use super::{background, keeper, web};
+use anyhow::Context;
+use balancing_policies::Policy;
+use node_daemon::client_socket::{Client, SOCKET, open_state};
+use node_daemon::daemon::{BookLimits, Daemon, Network, Options, Stopper, Warn};
+use node_daemon::journal::Durability;
+use node_daemon::measure::{self, MeasureOptions, measure};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use task_api::check_node_name;
+use user_io::exit::{BadOption, NoDaemon};
+use user_io::print::warn;
+
+/// Runs a daemon, here or in the background.
+pub(super) fn start(options: &StartOptions) -> anyhow::Result<ExitCode> {
+    let folder = open_state(&options.state.location().folder()?).map_err(|error| failed(&error))?;
+    refuse_second(&folder)?;
+    if options.background {
+        return background::start(&folder);
+    }
+    if options.detached {
+        // Fails for the leader of a process group, which the terminal does not reach anyway.
+        rustix::process::setsid().ok();
+    }
+    let name = options.name.clone().unwrap_or_else(|| own_name(|name| env::var(name).ok()));
+    check_node_name(&name).context(BadOption)?;
+    let network = options.network.network()?;
+    let page = serve_page(options, &folder)?;
+    let daemon = Daemon::open(daemon_options(options, network, (&name, &folder)));
+    let daemon = daemon.map_err(|error| failed(&error))?;
+    leave_by_signals(daemon.stopper())?;
+    say((&name, daemon.address()), &folder, page.as_deref(), options);
+    daemon.run().map_err(|error| failed(&error))?;
+    web::remove_address(&folder);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns an error if a daemon already serves the folder.
+fn refuse_second(folder: &Path) -> anyhow::Result<()> {
+    let Ok(client) = Client::connect(folder) else { return Ok(()) };
+    let why = format!(
+        "node `{}` already serves `{}`: stop it with `sintonia node stop`, or use another folder with `--state`",
+        client.node(),
+        folder.display()
+    );
+    Err(NoDaemon.because(why).into())
+}
+
+fn failed(error: &dyn std::error::Error) -> anyhow::Error {
+    let cause = error.source().map_or_else(String::new, |cause| format!(" ({cause})"));
+    NoDaemon.because(format!("{error}{cause}")).into()
+}
+
+fn daemon_options(
+    options: &StartOptions,
+    network: Option<Network>,
+    (name, state): (&str, &Path),
+) -> Options {
+    let rules = &options.rules;
+    let measurement = measure(&measure_options(&options.node));
+    // In the background, messages go into a file of the daemon's own, else to where the user sent standard error.
+    let log = Log::new(options.detached.then(|| state.join(background::LOG)));
+    Options {
+        policy: Policy { rule: rules.policy, domain: rules.domain },
+        durability: match options.node.fsync {
+            Fsync::Always => Durability::Always,
+            Fsync::Batch => Durability::Batch,
+            Fsync::Never => Durability::Never,
+        },
+        lease_ms: lease_ms(rules.lease),
+        limits: BookLimits {
+            n_ended_max: options.node.keep_tasks,
+            output_bytes_max: options.node.keep_output,
+            ..BookLimits::default()
+        },
+        network,
+        warn: Warn(Arc::new(move |sentence: &str| log.say(sentence))),
+        ..Options::new(name, state, measurement, keeper_command(state))
+    }
+}
+
+/// Command that starts the keeper: this program's own file, even if it was replaced meanwhile.
+fn keeper_command(state: &Path) -> Vec<OsString> {
+    std::iter::once("/proc/self/exe".into()).chain(keeper::words("keeper", state)).collect()
+}
+
+fn measure_options(node: &CapacityOptions) -> MeasureOptions {
+    let by = match node.speed_by {
+        SpeedBy::Calibration => measure::SpeedBy::Calibration,
+        SpeedBy::Bogomips => measure::SpeedBy::Bogomips,
+    };
+    MeasureOptions { by, n_cores: node.cores, speed: node.speed }
+}
+
+fn lease_ms(seconds: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+    let ms = (seconds * 1e3).round() as u64;
+    ms
+}
+
+/// Makes the first signal wait for the running tasks, and the second one end them.
+fn leave_by_signals(stopper: Stopper) -> anyhow::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for (n_before, _) in signals.forever().enumerate() {
+            if n_before == 0 {
+                warn("leaving when the tasks that run here have ended; the next signal ends them");
+            }
+            stopper.stop(0 < n_before);
+        }
+    })?;
+    Ok(())
+}
+
+fn serve_page(options: &StartOptions, folder: &Path) -> anyhow::Result<Option<String>> {
+    web::remove_address(folder);
+    let Some(address) = options.web else { return Ok(None) };
+    let page = web::serve(address, folder);
+    let page = page.map_err(|error| NoDaemon.because(format!("{error:#}")))?;
+    if !address.ip().is_loopback() {
+        warn(
+            "the page is not encrypted: on networks that others share, listen at 127.0.0.1 and use `ssh -L`",
+        );
+    }
+    Ok(Some(page))
+}
+
+fn say((name, address): (&str, &str), folder: &Path, page: Option<&str>, options: &StartOptions) {
+    if !address.is_empty() {
+        warn(&format!("other nodes reach node `{name}` at {address}"));
+    }
+    warn(&format!("node `{name}` accepts clients at `{}`", folder.join(SOCKET).display()));
+    if let Some(page) = page {
+        let words = options.state.location().words("--node");
+        warn(&format!(
+            "its page is at {page}; `sintonia nodes --web{words}` prints the address with its key"
+        ));
+    }
+}

@@ -1,0 +1,200 @@
+//! `sintonia submit`: hands commands over to the daemon of this node.
+
+use crate::node::location::NodeOption;
+use crate::node::requests;
+use crate::tasks::wait::{TaskOutput, Wait};
+use anyhow::{Context, anyhow};
+use clap::Args;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use task_api::{Answer, ArrayRange, Limits, Request, Submission, TaskRange};
+use user_io::exit::BadOption;
+use user_io::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia submit -- ./simulate input.txt                 prints the task's name and returns
+  sintonia submit --wait -- ./simulate input.txt          waits, prints what it wrote, ends with its exit code
+  sintonia submit --array 1-1000 --name sweep --output out -- sh -c './simulate $SINTONIA_ARRAY_INDEX'
+  sintonia submit --wait --array 1-100 --env OMP_NUM_THREADS=1 -- ./solve
+  sintonia submit --json -- make test | jq -r .tasks
+
+The command runs on any node, in the same folder, with the variables of this shell; nothing is copied.
+Each task has `SINTONIA_TASK`, its name, and in an array `SINTONIA_ARRAY_INDEX`. A task whose node is
+lost is started again elsewhere, so it may run more than once, though never at the same time.
+With `--wait`, Ctrl-C leaves the tasks running. Exit codes with `--wait`: the task's own, 128 + N when
+signal N ended it, 127 when it could not be started, 130 when it was canceled; of an array 0 when all
+tasks ended with 0, else 1. Without `--wait`: 0 when the tasks are on disk. 108: no daemon answers;
+109: it refuses, and the message says why.";
+
+/// Submit a command to run on a node with a free core
+///
+/// Returns when the task is safe on disk, whatever is killed afterwards; with `--wait`, when it has ended.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct Options {
+    /// A task for each index, from the first to the last
+    #[arg(long, value_name = "FIRST-LAST", value_parser = array)]
+    array: Option<ArrayRange>,
+    /// Wait until all tasks have ended, and print the output of each as it ends
+    #[arg(long)]
+    wait: bool,
+    /// Do not print the output of the tasks
+    #[arg(long, requires = "wait", conflicts_with = "json")]
+    quiet: bool,
+    /// Name of the tasks in lists; by default the command's name
+    #[arg(long)]
+    name: Option<String>,
+    /// Folder in which the command runs; by default this one
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Variable for the command, in addition to those of this shell; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<(String, String)>,
+    /// Pass on none of this shell's variables except `HOME`, `LANG`, `LOGNAME`, `PATH`, `SHELL`, `TMPDIR` and `USER`
+    #[arg(long)]
+    clean_env: bool,
+    /// Write all output into files `TASK.out` and `TASK.err` in this folder, on the node that runs the task
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Most bytes kept of each of a task's two outputs; the rest is dropped and counted
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 10)]
+    output_max: u32,
+    /// Most times that a task is started again when its node is lost
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(..1_000_000))]
+    retries: u32,
+    /// Print JSON: a line with the names, and with `--wait` a line for each task that ends
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    node: NodeOption,
+    /// The command, after `--`
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Submits the command, and waits if that is asked for.
+///
+/// # Errors
+/// If no daemon answers, or it refuses.
+pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
+    let submission = submission(options).context(BadOption)?;
+    submission.check().map_err(|error| anyhow!(error).context(BadOption))?;
+    let location = options.node.location();
+    let mut client = requests::connect(&location)?;
+    let answer = requests::ask(&mut client, &Request::Submit { submission }, &location)?;
+    let Answer::Submitted { tasks } = answer else { return Err(requests::unexpected(&answer)) };
+    say_names(&tasks, options)?;
+    if !options.wait {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let output = match (options.json, options.quiet || options.output.is_some()) {
+        (true, _) => TaskOutput::Json,
+        (false, true) => TaskOutput::Nothing,
+        (false, false) => TaskOutput::Output,
+    };
+    Wait { tasks, output, location: &location }.run(client)
+}
+
+/// Prints the names on standard output, unless that is reserved for the tasks' output.
+fn say_names(tasks: &TaskRange, options: &Options) -> anyhow::Result<()> {
+    let text = if options.json {
+        serde_json::json!({"tasks": tasks, "n_tasks": tasks.n_tasks()}).to_string()
+    } else if options.wait {
+        return Ok(());
+    } else {
+        tasks.to_string()
+    };
+    user_io::print::result(&format!("{text}\n"))
+}
+
+fn submission(options: &Options) -> anyhow::Result<Submission> {
+    let here = || env::current_dir().context("this folder is gone: name another one with `--cwd`");
+    let cwd = options.cwd.as_deref().map_or_else(here, |cwd| folder(cwd, "--cwd"))?;
+    let output_folder = options.output.as_deref().map(made).transpose()?;
+    let command = options.command.iter().map(|word| text(word.clone(), "command"));
+    let limits = Limits {
+        output_bytes_max: options.output_max,
+        output_folder,
+        n_starts_max: options.retries.saturating_add(1),
+    };
+    Ok(Submission {
+        command: command.collect::<Result<_, _>>()?,
+        name: options.name.clone(),
+        folder: text(cwd.into_os_string(), "folder")?,
+        environment: environment(options),
+        array: options.array,
+        limits,
+    })
+}
+
+/// Variables that describe a job or node in which this command happens to run, and not those of the task.
+const FOREIGN: [&str; 9] = [
+    "SINTONIA_TASK",
+    "SINTONIA_ARRAY_INDEX",
+    "SINTONIA_INSTANCE",
+    "SINTONIA_KEEPER",
+    "SINTONIA_KEEPER_RUN",
+    "SINTONIA_NODE",
+    "OLDPWD",
+    "PWD",
+    "SHLVL",
+];
+/// Variables that a command needs even without those of its shell.
+const NEEDED: [&str; 7] = ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TMPDIR", "USER"];
+
+/// Variables of the shell that are text, and those given by `--env`.
+fn environment(options: &Options) -> Vec<(String, String)> {
+    let is_wanted = |name: &str| {
+        let is_needed = !options.clean_env || NEEDED.contains(&name);
+        is_needed && !FOREIGN.contains(&name) && options.env.iter().all(|(other, _)| other != name)
+    };
+    let (text, other): (Vec<_>, Vec<_>) = env::vars_os()
+        .map(|(name, value)| {
+            let shown = name.to_string_lossy().into_owned();
+            (shown, name.into_string().ok().zip(value.into_string().ok()))
+        })
+        .partition(|(_, pair)| pair.is_some());
+    for (name, _) in other.iter().filter(|(name, _)| is_wanted(name)) {
+        eprintln!("sintonia: the variable `{name}` is not passed on: it is not UTF-8");
+    }
+    let pairs = text.into_iter().filter_map(|(_, pair)| pair).filter(|(name, _)| is_wanted(name));
+    pairs.chain(options.env.iter().cloned()).collect()
+}
+
+fn text(words: OsString, what: &str) -> anyhow::Result<String> {
+    words.into_string().map_err(|words| {
+        anyhow!(
+            "the {what} `{}` is not UTF-8: give it another name, or call it from a script",
+            words.display()
+        )
+    })
+}
+
+fn folder(path: &Path, option: &str) -> anyhow::Result<PathBuf> {
+    let found = std::fs::canonicalize(path);
+    found.with_context(|| format!("there is no folder `{}` for `{option}`", path.display()))
+}
+
+/// Makes a folder for output, if it does not exist.
+fn made(path: &Path) -> anyhow::Result<String> {
+    let failed = || format!("the folder `{}` for `--output` cannot be made", path.display());
+    std::fs::create_dir_all(path).with_context(failed)?;
+    text(folder(path, "--output")?.into_os_string(), "folder")
+}
+
+fn array(text: &str) -> Result<ArrayRange, String> {
+    let numbers = text.split_once('-').and_then(|(first, last)| {
+        Some(ArrayRange { first: first.parse().ok()?, last: last.parse().ok()? })
+    });
+    numbers.ok_or_else(|| "write the first and the last index: 1-1000".to_owned())
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    let pair = pair.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    pair.ok_or_else(|| "write NAME=VALUE".to_owned())
+}

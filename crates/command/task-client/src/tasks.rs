@@ -1,0 +1,269 @@
+//! `sintonia tasks`: lists tasks, shows one, or waits for some.
+
+pub(crate) mod wait;
+
+use crate::node::location::{DaemonLocation, NodeOption};
+use crate::node::requests;
+use clap::{Args, ValueEnum};
+use node_daemon::client_socket::Client;
+use report::balance;
+use std::collections::VecDeque;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+use task_api::{
+    Answer, EndedTask, OutcomeRange, OutcomeSummary, Request, TaskFilter, TaskName, TaskRange,
+    TaskState, TaskStatus,
+};
+use user_io::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia tasks                                  the last hundred of this node
+  sintonia tasks --state running
+  sintonia tasks --name sweep --json | jq -r 'select(.outcome.exit != 0) | .task'
+  sintonia tasks alpha.17                         one task, with what it wrote
+  sintonia tasks alpha.17 --json | jq -r .output.stdout
+  sintonia tasks alpha.1-1000 --wait              wait for tasks that were submitted before
+
+States: `queued` and `offered` wait, `running` runs where it was submitted, `leased` is held by the node
+that is named, `ended` is over. JSON is one line for each task; of tasks that ended long ago, one with `is_brief` for
+each range that ended alike (`node start --keep-tasks`). Exit codes of `--wait` are those of
+`submit --wait`; 108: no daemon answers; 109: it refuses, such as for a task that does not exist.";
+
+/// List tasks, show one with its output, or wait for some
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// One task, or several with consecutive numbers, as `submit` printed them; by default all of this node
+    #[arg(value_name = "TASK")]
+    tasks: Option<TaskRange>,
+    /// List only tasks in this state
+    #[arg(long, value_enum)]
+    state: Option<State>,
+    /// List only tasks of this name
+    #[arg(long)]
+    name: Option<String>,
+    /// List only tasks that were submitted to this node
+    #[arg(long, value_name = "NODE", conflicts_with = "tasks")]
+    home: Option<String>,
+    /// List only the last N of these [default: 100; all with `--json`]
+    #[arg(long, value_name = "N")]
+    last: Option<usize>,
+    /// Wait until the tasks have ended, and print the output of each as it ends
+    #[arg(long, requires = "tasks", conflicts_with_all = ["state", "name", "last"])]
+    wait: bool,
+    /// Print a line of JSON for each task
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    node: NodeOption,
+}
+
+/// States of a task, as they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum State {
+    Queued,
+    Offered,
+    Leased,
+    Running,
+    Ended,
+}
+
+impl From<State> for TaskState {
+    fn from(state: State) -> Self {
+        match state {
+            State::Queued => Self::Queued,
+            State::Offered => Self::Offered,
+            State::Leased => Self::Leased,
+            State::Running => Self::Running,
+            State::Ended => Self::Ended,
+        }
+    }
+}
+
+/// Default number of rows of the table.
+const N_ROWS: usize = 100;
+
+/// Lists tasks, shows one, or waits.
+///
+/// # Errors
+/// If no daemon answers, or it refuses.
+pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    let location = options.node.location();
+    let client = requests::connect(&location)?;
+    match &options.tasks {
+        Some(tasks) if options.wait => {
+            let output =
+                if options.json { wait::TaskOutput::Json } else { wait::TaskOutput::Output };
+            wait::Wait { tasks: tasks.clone(), output, location: &location }.run(client)
+        }
+        Some(tasks) if tasks.first == tasks.last => {
+            let name = TaskName { home: tasks.home.clone(), number: tasks.first };
+            show(&name, (client, location), options, terminal)
+        }
+        _ => list((client, location), options, terminal),
+    }
+}
+
+fn list(
+    (mut client, location): (Client, DaemonLocation),
+    options: &Options,
+    terminal: Terminal,
+) -> anyhow::Result<ExitCode> {
+    let filter = TaskFilter {
+        home: options.home.clone(),
+        tasks: options.tasks.clone(),
+        state: options.state.map(TaskState::from),
+        title: options.name.clone(),
+    };
+    let n_max = options.last.unwrap_or(if options.json { usize::MAX } else { N_ROWS });
+    let mut last = VecDeque::new();
+    let mut n_all = 0;
+    let past = requests::tasks((&mut client, &location), &filter, |tasks| {
+        n_all += tasks.len();
+        if options.json && options.last.is_none() {
+            tasks.iter().try_for_each(write_json)?;
+            return Ok(true);
+        }
+        last.extend(tasks);
+        last.drain(..last.len().saturating_sub(n_max));
+        Ok(true)
+    })?;
+    let last: Vec<TaskStatus> = last.into();
+    if options.json {
+        last.iter().try_for_each(write_json)?;
+        let home = options.home.as_deref().or(options.tasks.as_ref().map(|it| it.home.as_str()));
+        let home = home.unwrap_or_else(|| client.node());
+        past.iter().filter(|_| options.last.is_none()).try_for_each(|it| write_past(it, home))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(past) = &past {
+        eprintln!(
+            "sintonia: for {} earlier tasks only the outcome is kept: {}; `sintonia node start \
+             --keep-tasks N` keeps more",
+            past.n_tasks,
+            past.sentence()
+        );
+    }
+    if last.is_empty() && past.is_none() {
+        eprintln!("sintonia: there are no such tasks");
+        return Ok(ExitCode::SUCCESS);
+    }
+    write(&balance::tasks(&last, now_ms(), terminal.stdout_style()))?;
+    if last.len() < n_all {
+        eprintln!(
+            "sintonia: these are the last {} of {n_all}; `--last {n_all}` shows all",
+            last.len()
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(
+    name: &TaskName,
+    (mut client, location): (Client, DaemonLocation),
+    options: &Options,
+    terminal: Terminal,
+) -> anyhow::Result<ExitCode> {
+    let status = status(name, &mut client, &location)?;
+    let result = result(name, &mut client, &location)?;
+    let Some(status) = status else {
+        return show_brief(name, result.as_ref(), options);
+    };
+    if options.json {
+        let mut json = serde_json::to_value(&status)?;
+        json["output"] = serde_json::to_value(result.and_then(|task| task.output))?;
+        write(&format!("{json}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let style = terminal.stdout_style();
+    write(&match result {
+        Some(task) => balance::ended(name, &task, style),
+        None => balance::tasks(&[status], now_ms(), style),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a task that ended so long ago that only its outcome is kept.
+fn show_brief(
+    name: &TaskName,
+    result: Option<&EndedTask>,
+    options: &Options,
+) -> anyhow::Result<ExitCode> {
+    let Some(EndedTask { outcome, .. }) = result else {
+        let sentence = format!(
+            "unknown task `{name}`: it may have ended long ago; `sintonia tasks` lists the known tasks"
+        );
+        return Err(user_io::exit::Refused.because(sentence).into());
+    };
+    write(&match options.json {
+        true => {
+            let state = TaskState::Ended;
+            let json = serde_json::json!({"task": name, "state": state, "outcome": outcome, "is_brief": true});
+            format!("{json}\n")
+        }
+        false => format!(
+            "{name}  {outcome}; it ended long ago; only its outcome is kept (`sintonia node start --keep-tasks N` keeps more)\n"
+        ),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(
+    name: &TaskName,
+    client: &mut Client,
+    location: &DaemonLocation,
+) -> anyhow::Result<Option<TaskStatus>> {
+    let filter = TaskFilter { tasks: Some(name.alone()), ..TaskFilter::default() };
+    let mut found = None;
+    requests::tasks((client, location), &filter, |tasks| {
+        found = tasks.into_iter().next();
+        Ok(false)
+    })?;
+    Ok(found)
+}
+
+fn result(
+    name: &TaskName,
+    client: &mut Client,
+    location: &DaemonLocation,
+) -> anyhow::Result<Option<EndedTask>> {
+    match requests::ask(client, &Request::Result { task: name.clone() }, location)? {
+        Answer::Ended { tasks, .. } => Ok(tasks.into_iter().next()),
+        other => Err(requests::unexpected(&other)),
+    }
+}
+
+/// Prints a line for each range of tasks that ended alike, and one for those of which only counts are kept.
+fn write_past(past: &OutcomeSummary, home: &str) -> anyhow::Result<()> {
+    let mut n_tasks = past.n_tasks;
+    for OutcomeRange { first, last, outcome } in &past.runs {
+        let tasks = TaskRange { home: home.to_owned(), first: *first, last: *last };
+        n_tasks = n_tasks.saturating_sub(tasks.n_tasks());
+        let json = serde_json::json!({
+            "task": tasks, "n_tasks": tasks.n_tasks(), "state": TaskState::Ended, "outcome": outcome, "is_brief": true,
+        });
+        write(&format!("{json}\n"))?;
+    }
+    if 0 < n_tasks {
+        let json = serde_json::json!({
+            "n_tasks": n_tasks, "state": TaskState::Ended, "all_outcomes": past.outcomes, "is_brief": true,
+        });
+        write(&format!("{json}\n"))?;
+    }
+    Ok(())
+}
+
+fn write_json(task: &TaskStatus) -> anyhow::Result<()> {
+    write(&format!("{}\n", serde_json::to_string(task)?))
+}
+
+fn write(text: &str) -> anyhow::Result<()> {
+    user_io::print::result(text)
+}
+
+/// Time since 1970, in ms.
+pub(crate) fn now_ms() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
+}

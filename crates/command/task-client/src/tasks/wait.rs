@@ -1,0 +1,360 @@
+//! Waits for tasks: prints their output as they end, the progress, and a sentence about all.
+//!
+//! # Invariants
+//! - Ending the wait leaves the tasks as they are.
+//! - If the daemon is restarted meanwhile, it is asked again; the end of each task is printed once.
+
+use crate::node::location::DaemonLocation;
+use crate::node::requests;
+use anyhow::Context;
+use node_daemon::client_socket::{Client, ClientError};
+use signal_hook::consts::SIGINT;
+use signal_hook::iterator::Signals;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use task_api::{Answer, EndedTask, Outcome, Request, TaskName, TaskRange};
+use user_io::exit::NotWritten;
+
+/// Longest time for a daemon to come back.
+const COMES_BACK_WITHIN: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// Time between two lines of progress.
+const TELL_EVERY: Duration = Duration::from_millis(100);
+/// Number of failures that are printed one by one.
+const N_FAILURES_TOLD: u64 = 10;
+
+/// Output about tasks that end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskOutput {
+    /// What the tasks wrote.
+    Output,
+    /// A line of JSON for each task.
+    Json,
+    /// Nothing.
+    Nothing,
+}
+
+/// Tasks that are waited for.
+#[derive(Debug)]
+pub(crate) struct Wait<'a> {
+    pub(crate) tasks: TaskRange,
+    pub(crate) output: TaskOutput,
+    pub(crate) location: &'a DaemonLocation,
+}
+
+impl Wait<'_> {
+    /// Waits until all have ended; returns their exit code.
+    pub(crate) fn run(&self, mut client: Client) -> anyhow::Result<ExitCode> {
+        self.say_how_to_go_on()?;
+        let mut tally = Tally::new(&self.tasks);
+        loop {
+            match self.hear_all(&mut client, &mut tally)? {
+                None => break,
+                Some(ClientError::Ended(_)) => client = self.connect_again()?,
+                Some(error) => return Err(requests::failure(error, self.location)),
+            }
+        }
+        tally.clear_progress();
+        let is_worth_it = 1 < self.tasks.n_tasks() || tally.n_ended == 0;
+        let is_all_known = tally.n_brief == 0 && tally.n_ended == tally.n_tasks;
+        if is_worth_it && self.output != TaskOutput::Json || !is_all_known {
+            eprintln!("sintonia: {}", tally.sentence());
+        }
+        Ok(tally.code())
+    }
+
+    /// Receives the ends of all tasks; returns the error if the connection ended before.
+    fn hear_all(
+        &self,
+        client: &mut Client,
+        tally: &mut Tally,
+    ) -> anyhow::Result<Option<ClientError>> {
+        let with_output = self.output != TaskOutput::Nothing;
+        let mut request = Request::Wait { tasks: self.tasks.clone(), with_output };
+        loop {
+            if let Err(error) = client.say(&request) {
+                return Ok(Some(error));
+            }
+            match client.next_answer() {
+                Ok(Answer::Ended { tasks, n_left }) => {
+                    for task in tasks {
+                        self.take(&task, tally)?;
+                    }
+                    if n_left == 0 {
+                        return Ok(None);
+                    }
+                    tally.show_progress();
+                }
+                Ok(Answer::Refused { sentence }) => {
+                    return Ok(Some(ClientError::Refused { sentence }));
+                }
+                Ok(other) => return Err(requests::unexpected(&other)),
+                Err(error) => return Ok(Some(error)),
+            }
+            request = Request::More;
+        }
+    }
+
+    fn take(&self, task: &EndedTask, tally: &mut Tally) -> anyhow::Result<()> {
+        if !tally.is_new(task) {
+            return Ok(());
+        }
+        let name = TaskName { home: self.tasks.home.clone(), number: task.number };
+        match self.output {
+            TaskOutput::Nothing => {}
+            TaskOutput::Json => {
+                let mut json = serde_json::to_value(task)?;
+                json["task"] = serde_json::to_value(&name)?;
+                println_to_stdout(&json.to_string())?;
+            }
+            TaskOutput::Output => {
+                tally.clear_progress();
+                write_output(task)?;
+            }
+        }
+        if tally.n_failed <= N_FAILURES_TOLD
+            && !is_plain(task, &self.tasks)
+            && self.output != TaskOutput::Json
+        {
+            tally.clear_progress();
+            match task.is_brief {
+                true => eprintln!("sintonia: {name}: {}", task.outcome),
+                false => eprintln!("sintonia: {name}: {} on {}", task.outcome, task.node),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes Ctrl-C end only this program, and print how to go on waiting.
+    fn say_how_to_go_on(&self) -> anyhow::Result<()> {
+        let (tasks, words) = (self.tasks.clone(), self.location.words("--node"));
+        let (hand_over, taken) = std::sync::mpsc::sync_channel::<Signals>(1);
+        let wait = move || {
+            let signals = taken.recv();
+            if signals.is_ok_and(|mut signals| signals.forever().next().is_some()) {
+                eprintln!(
+                    "\nsintonia: the tasks go on; wait again with `sintonia tasks {tasks} --wait{words}`, or end them with `sintonia cancel {tasks}{words}`"
+                );
+                signal_hook::low_level::emulate_default_handler(SIGINT).ok();
+            }
+        };
+        // If no thread can be started, Ctrl-C ends this program without that message.
+        if std::thread::Builder::new().name("signals".to_owned()).spawn(wait).is_ok() {
+            // The thread waits for the signals.
+            hand_over.send(Signals::new([SIGINT])?).ok();
+        }
+        Ok(())
+    }
+
+    fn connect_again(&self) -> anyhow::Result<Client> {
+        eprintln!("sintonia: the daemon ended; waiting for it to come back");
+        let socket = self.location.socket()?;
+        let until = Instant::now() + COMES_BACK_WITHIN;
+        loop {
+            match Client::connect(&socket) {
+                Ok(client) => return Ok(client),
+                Err(_) if Instant::now() < until => std::thread::sleep(POLL_INTERVAL),
+                Err(error) => {
+                    let (tasks, words) = (&self.tasks, self.location.words("--node"));
+                    eprintln!(
+                        "sintonia: the tasks are safe; when it runs again, wait with `sintonia tasks {tasks} --wait{words}`"
+                    );
+                    return Err(requests::failure(error, self.location));
+                }
+            }
+        }
+    }
+}
+
+/// Returns whether an end needs no message: the exit code of a single task becomes that of this program.
+fn is_plain(task: &EndedTask, tasks: &TaskRange) -> bool {
+    match task.outcome {
+        Outcome::Exit(code) => code == 0 || tasks.n_tasks() == 1,
+        _ => false,
+    }
+}
+
+fn write_output(task: &EndedTask) -> anyhow::Result<()> {
+    let Some(output) = &task.output else { return Ok(()) };
+    std::io::stdout().write_all(&output.stdout.0).context(NotWritten)?;
+    std::io::stdout().flush().context(NotWritten)?;
+    std::io::stderr().write_all(&output.stderr.0).context(NotWritten)?;
+    if output.n_dropped_bytes != 0 {
+        let n_bytes = output.n_dropped_bytes;
+        eprintln!(
+            "sintonia: {n_bytes} bytes of its output were not kept; `--output DIR` keeps all"
+        );
+    }
+    Ok(())
+}
+
+fn println_to_stdout(line: &str) -> anyhow::Result<()> {
+    user_io::print::result(&format!("{line}\n"))
+}
+
+/// Tasks that have ended, and their outcomes.
+#[derive(Debug)]
+struct Tally {
+    first: u64,
+    n_tasks: u64,
+    /// A bit for each task.
+    seen: Vec<u64>,
+    n_ended: u64,
+    n_failed: u64,
+    /// Tasks of which only the outcome is kept.
+    n_brief: u64,
+    /// Exit code of the task that ended last.
+    code: i32,
+    is_terminal: bool,
+    told: Option<Instant>,
+    began: Instant,
+}
+
+impl Tally {
+    fn new(tasks: &TaskRange) -> Self {
+        let n_words = usize::try_from(tasks.n_tasks().div_ceil(64)).unwrap_or(0);
+        Self {
+            first: tasks.first,
+            n_tasks: tasks.n_tasks(),
+            seen: vec![0; n_words],
+            n_ended: 0,
+            n_failed: 0,
+            n_brief: 0,
+            code: 0,
+            is_terminal: std::io::stderr().is_terminal(),
+            told: None,
+            began: Instant::now(),
+        }
+    }
+
+    fn is_new(&mut self, task: &EndedTask) -> bool {
+        let idx = task.number.checked_sub(self.first).filter(|idx| *idx < self.n_tasks);
+        let Some(idx) = idx else { return false };
+        let Some(word) = usize::try_from(idx / 64).ok().and_then(|idx| self.seen.get_mut(idx))
+        else {
+            return false;
+        };
+        let bit = 1 << (idx % 64);
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        if is_new {
+            self.n_ended += 1;
+            self.n_failed += u64::from(!task.outcome.is_success());
+            self.n_brief += u64::from(task.is_brief);
+            self.code = task.outcome.exit_code();
+        }
+        is_new
+    }
+
+    fn code(&self) -> ExitCode {
+        let is_all = self.n_ended == self.n_tasks;
+        let is_fine = is_all && self.n_failed == 0;
+        let code = if self.n_tasks == 1 && is_all { self.code } else { i32::from(!is_fine) };
+        // A code that does not fit is a failure as well.
+        ExitCode::from(u8::try_from(code).unwrap_or(1))
+    }
+
+    fn sentence(&self) -> String {
+        let Self { n_ended, n_tasks, n_failed, .. } = self;
+        let failed = match n_failed {
+            0 => "all with exit code 0".to_owned(),
+            n => format!("{n} of them without success"),
+        };
+        let seconds = self.began.elapsed().as_secs_f64();
+        let brief = match self.n_brief {
+            0 => String::new(),
+            n => format!(
+                "; for {n} that ended long ago only the outcome is kept, not the output (`sintonia node start \
+                 --keep-tasks N` keeps more)"
+            ),
+        };
+        let forgotten = match n_tasks - n_ended {
+            0 => String::new(),
+            n => format!(
+                "; nothing is known about {n}: they ended long ago, or were lost with a damaged journal \
+                 (see `sintonia nodes`)"
+            ),
+        };
+        format!("{n_ended} of {n_tasks} tasks ended in {seconds:.1} s, {failed}{brief}{forgotten}")
+    }
+
+    fn show_progress(&mut self) {
+        let is_soon = self.told.is_some_and(|told| told.elapsed() < TELL_EVERY);
+        if !self.is_terminal || is_soon {
+            return;
+        }
+        self.told = Some(Instant::now());
+        let Self { n_ended, n_tasks, n_failed, .. } = self;
+        let failed = if *n_failed == 0 { String::new() } else { format!(", {n_failed} failed") };
+        eprint!("\r\u{1b}[Ksintonia: {n_ended}/{n_tasks} ended{failed}");
+    }
+
+    fn clear_progress(&mut self) {
+        if self.told.take().is_some() {
+            eprint!("\r\u{1b}[K");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(number: u64, outcome: Outcome) -> EndedTask {
+        let node = "alpha".to_owned();
+        EndedTask {
+            number,
+            node,
+            instance: 1,
+            started_ms: None,
+            ended_ms: 0,
+            outcome,
+            output: None,
+            is_brief: false,
+        }
+    }
+
+    #[track_caller]
+    fn check(range: &str, ends: &[(u64, Outcome)], code: u8, sentence: &str) {
+        let mut tally = Tally::new(&range.parse().unwrap());
+        for (number, outcome) in ends {
+            tally.is_new(&ended(*number, outcome.clone()));
+        }
+        assert_eq!(format!("{:?}", tally.code()), format!("{:?}", ExitCode::from(code)));
+        let said = tally.sentence();
+        assert!(said.starts_with(sentence), "{said}");
+    }
+
+    #[test]
+    fn the_code_is_that_of_the_task_and_0_or_1_of_an_array() {
+        check("alpha.7", &[(7, Outcome::Exit(3))], 3, "1 of 1 tasks");
+        check("alpha.7", &[(7, Outcome::Signal(9))], 137, "1 of 1 tasks");
+        check("alpha.7-8", &[(7, Outcome::Exit(3)), (8, Outcome::Exit(0))], 1, "2 of 2 tasks");
+        check("alpha.7-8", &[(7, Outcome::Exit(0)), (8, Outcome::Exit(0))], 0, "2 of 2 tasks");
+    }
+
+    /// Dropped output of tasks was not mentioned.
+    #[test]
+    fn what_is_no_longer_kept_is_said() {
+        let mut tally = Tally::new(&"alpha.7-9".parse().unwrap());
+        tally.is_new(&EndedTask { is_brief: true, ..ended(7, Outcome::Exit(0)) });
+        tally.is_new(&ended(8, Outcome::Exit(0)));
+        let said = tally.sentence();
+        assert!(said.contains("for 1 that ended long ago only the outcome is kept"), "{said}");
+        assert!(said.contains("nothing is known about 1:"), "{said}");
+    }
+
+    #[test]
+    fn who_is_told_of_twice_counts_once() {
+        let twice = [
+            (7, Outcome::Exit(1)),
+            (7, Outcome::Exit(1)),
+            (6, Outcome::Exit(1)),
+            (9, Outcome::Lost),
+        ];
+        check("alpha.7-8", &twice, 1, "1 of 2 tasks");
+        check("alpha.7-8", &[(7, Outcome::Exit(0))], 1, "1 of 2 tasks");
+        check("alpha.7", &[], 1, "0 of 1 tasks");
+    }
+}

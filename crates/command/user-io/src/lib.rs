@@ -1,0 +1,15 @@
+//! What all subcommands of `sintonia` share: messages, results, files that users name, and exit codes.
+//!
+//! # Not here
+//! Tables, pages and the live view of runs and nodes (`report`).
+
+// First, because its macros replace the standard ones in all modules below.
+#[macro_use]
+pub mod print;
+
+pub mod chart;
+pub mod commands;
+pub mod exit;
+pub mod files;
+pub mod result_file;
+pub mod terminal;

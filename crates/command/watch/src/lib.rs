@@ -1,0 +1,24 @@
+//! `sintonia run`, `attach` and `report`: everything that runs beside a watched program, whether it is started or attached
+//! to, and the report afterwards.
+//!
+//! # Not here
+//! Measuring in the ranks (`probe`), collecting and judging (`analyzer`), pictures and texts of runs (`report`).
+
+#[macro_use]
+extern crate user_io;
+
+pub mod attach;
+pub mod collector;
+pub mod environment;
+mod finish;
+pub mod limits;
+mod listening;
+mod live;
+mod local_collector;
+mod observation;
+pub mod options;
+mod programs;
+mod record;
+pub mod report;
+pub mod run;
+mod tuning;

@@ -1,0 +1,238 @@
+//! Observation of a program: its record, server, collector and variables.
+
+use super::environment::{Capacity, Environment, find_library, interface_addresses, reachable};
+use super::listening::{self, Start};
+use super::local_collector::LocalCollector;
+use super::record;
+use super::tuning::Tuning;
+use crate::options::WatchOptions;
+use anyhow::Context;
+use collector::leftovers::remove_abandoned;
+use collector::place;
+use run_record::RunRecord;
+use run_record::measured::RunFacts;
+use server::{Server, ServerOptions, wait_until};
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use tuner::TuningOptions;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use wire::Secret;
+
+/// Longest wait for this node's collector before the program is watched.
+const COLLECTOR_PATIENCE: Duration = Duration::from_secs(2);
+/// Time between snapshots on disk.
+const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
+
+/// Time between two reports when tunlets are given efficiencies every second.
+const REPORTS_FOR_TUNLETS: Duration = Duration::from_millis(900);
+
+/// Records in a ring that holds nothing but the outcomes of actions.
+const N_RECORDS_MIN: u32 = 64;
+
+/// Environment variables.
+pub(crate) type Variables = Vec<(String, OsString)>;
+
+/// How a program comes to be watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SubjectOrigin {
+    /// `sintonia` starts it.
+    Started,
+    /// The program runs already.
+    Attached,
+}
+
+impl SubjectOrigin {
+    /// Name of the starter, for the collector.
+    fn starter(self) -> &'static str {
+        match self {
+            Self::Started => place::STARTED_BY_LAUNCHER,
+            Self::Attached => place::STARTED_BY_ATTACHER,
+        }
+    }
+}
+
+/// Program that is watched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subject<'a> {
+    /// Short name for files.
+    pub(crate) name: &'a str,
+    pub(crate) origin: SubjectOrigin,
+}
+
+/// Facts known when the watch begins.
+pub(crate) fn facts(command: Vec<String>, traced: bool) -> RunFacts {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    RunFacts {
+        sintonia_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command,
+        started_s: since_1970.as_secs_f64(),
+        traced,
+        ..RunFacts::default()
+    }
+}
+
+/// Run under observation.
+#[derive(Debug)]
+pub(crate) struct Observation {
+    pub(crate) server: Server,
+    pub(crate) record: RunRecord,
+    pub(crate) collector: LocalCollector,
+    pub(crate) library: PathBuf,
+    variables: Variables,
+}
+
+impl Observation {
+    /// Makes the record, listens, and starts this node's collector; completes `facts`.
+    pub(crate) fn start(
+        options: &WatchOptions,
+        subject: Subject<'_>,
+        tuning: Option<Tuning>,
+        facts: &mut RunFacts,
+    ) -> anyhow::Result<Self> {
+        let program = std::env::current_exe().context("this program's own file is not known")?;
+        let library = find_library(&program, std::env::var_os("SINTONIA_LIB"))
+            .context("`libsintonia.so` is not beside this program; set SINTONIA_LIB to its path")?;
+        let run = u64::from_le_bytes(place::random()?);
+        let shm_dir = std::env::var_os(place::SHM_DIR).map_or("/dev/shm".into(), PathBuf::from);
+        facts.run = format!("{run:016x}");
+        facts.shm_dir.clone_from(&shm_dir);
+        if let Some(tuning) = &tuning {
+            facts.functions.clone_from(&tuning.plan.events);
+            facts.probed.clone_from(&tuning.plan.probed);
+        }
+        remove_abandoned(&shm_dir, SystemTime::now());
+        DirBuilder::new().mode(0o700).create(place::run_dir(&shm_dir, run)).with_context(|| {
+            format!("`{}` has no room for shared memory; set SINTONIA_SHM_DIR", shm_dir.display())
+        })?;
+        let started = Self::with_record((library, program, run), (options, subject, tuning), facts);
+        if started.is_err() {
+            std::fs::remove_dir(place::run_dir(&shm_dir, run)).ok();
+        }
+        started
+    }
+
+    fn with_record(
+        parts: (PathBuf, PathBuf, u64),
+        (options, subject, tuning): (&WatchOptions, Subject<'_>, Option<Tuning>),
+        facts: &RunFacts,
+    ) -> anyhow::Result<Self> {
+        let record = record::create(options.out.as_deref(), subject.name, facts)?;
+        let library = parts.0.clone();
+        match Self::beside(&record, parts, (options, subject, tuning), facts) {
+            Ok((server, collector, variables)) => {
+                Ok(Self { server, record, collector, library, variables })
+            }
+            Err(error) => {
+                // The record would be empty.
+                remove(&record);
+                Err(error)
+            }
+        }
+    }
+
+    /// Starts the server and the collector.
+    fn beside(
+        record: &RunRecord,
+        (library, program, run): (PathBuf, PathBuf, u64),
+        (options, subject, tuning): (&WatchOptions, Subject<'_>, Option<Tuning>),
+        facts: &RunFacts,
+    ) -> anyhow::Result<(Server, LocalCollector, Variables)> {
+        let secret = Secret::from_bytes(place::random()?);
+        let has_records = options.trace || tuning.is_some();
+        let n_records = if has_records { options.ring_records } else { N_RECORDS_MIN };
+        // Attached ranks must listen, too: otherwise they could not be told to detach.
+        let tune = tuning.is_some() || subject.origin == SubjectOrigin::Attached;
+        let tuning = tuning.map(|tuning| tuning.into_options(options.trace));
+        let server =
+            serve((options, tuning), (run, secret.clone()), record, (facts, subject.origin))
+                .context("cannot listen for collectors; choose another address with `--listen`")?;
+        let environment = Environment {
+            library,
+            run: facts.run.clone(),
+            shm_dir: facts.shm_dir.clone(),
+            program,
+            analyzers: reachable(server.address(), &interface_addresses()),
+            secret: secret.to_hex(),
+            out: record.dir().to_owned(),
+            trace: options.trace,
+            tune,
+            capacity: Capacity {
+                ring_records: n_records.next_power_of_two(),
+                regions: options.regions,
+                threads: options.threads,
+            },
+        };
+        let variables = environment.variables(|name| std::env::var_os(name));
+        let collector = LocalCollector::start(&variables, subject.origin.starter())
+            .context("cannot start the collector")?;
+        let node = place::node_name();
+        let deadline = Instant::now() + COLLECTOR_PATIENCE;
+        // A collector that comes later finds everything in shared memory.
+        wait_until(deadline, || server.is_connected(&node));
+        Ok((server, collector, variables))
+    }
+
+    /// Environment variables for the command.
+    pub(crate) fn variables(&self) -> Variables {
+        self.variables.clone()
+    }
+
+    /// Ends the observation of a program that was never watched, and leaves nothing behind.
+    pub(crate) fn abandon(self) {
+        drop(self.server.close());
+        self.collector.shut_down();
+        remove(&self.record);
+    }
+}
+
+/// Removes an empty record, and the folder of all records if it was the first one.
+fn remove(record: &RunRecord) {
+    std::fs::remove_dir_all(record.dir()).ok();
+    if let Some(folder) = record.dir().parent() {
+        // Fails if the folder is not empty.
+        std::fs::remove_dir(folder).ok();
+    }
+}
+
+/// Address to listen at; an attached job is watched on this node only.
+fn listen_at(asked: Option<SocketAddr>, facts: &RunFacts, origin: SubjectOrigin) -> SocketAddr {
+    let command = if origin == SubjectOrigin::Started { facts.command.as_slice() } else { &[] };
+    let variables: Vec<_> = std::env::vars_os().map(|(name, _)| name).collect();
+    let (home, path) = (std::env::home_dir(), std::env::var_os("PATH"));
+    let program = command.first().and_then(|command| listening::program(command, path.as_deref()));
+    let start = Start {
+        command,
+        variables: &variables,
+        root: Path::new("/"),
+        home: home.as_deref(),
+        program: program.as_deref(),
+    };
+    listening::address(asked, &start)
+}
+
+fn serve(
+    (options, tuning): (&WatchOptions, Option<TuningOptions>),
+    (run, secret): (u64, Secret),
+    record: &RunRecord,
+    (facts, origin): (&RunFacts, SubjectOrigin),
+) -> std::io::Result<Server> {
+    let report_every = match () {
+        () if options.live => Duration::from_millis(500),
+        () if tuning.is_some() => REPORTS_FOR_TUNLETS,
+        () => Duration::from_secs(2),
+    };
+    Server::start(ServerOptions {
+        run,
+        secret,
+        listen: listen_at(options.listen, facts, origin),
+        report_every,
+        snapshot_every: SNAPSHOT_EVERY,
+        spool_dir: record.spool_path(""),
+        facts: facts.clone(),
+        tuning,
+        tuning_lines: record.tuning_path(),
+    })
+}

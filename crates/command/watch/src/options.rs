@@ -1,0 +1,117 @@
+//! Options for watching a program, whether it is started or attached to, and for its report.
+
+use clap::Args;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Options for watching a program, whether it is started or attached to.
+#[derive(Args, Debug)]
+pub struct WatchOptions {
+    /// Folder for the record; by default `sintonia-runs/PROGRAM-DATE-TIME`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Record every MPI call, for the timeline, exports, and the analysis of waits; with `--probe` also every passage
+    /// of a function
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Show measurements while the program runs
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Options for measuring functions and for tuning
+    #[command(flatten)]
+    pub(crate) tuner: TunerOptions,
+    /// Options for the output at the end
+    #[command(flatten)]
+    pub(crate) output: RunOutputOptions,
+    /// Address to listen at for collectors; by default on this node alone, or at all addresses if the command or the
+    /// environment suggests that ranks run on other nodes
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Calls and passages that a thread can record until they are collected, with `--trace` or `--probe`
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(64..=1 << 26))]
+    pub(crate) ring_records: u32,
+    /// Pairs of call sites that are distinguished in a thread; the rest is counted by operation
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(16..=1 << 20))]
+    pub(crate) regions: u32,
+    /// Threads of a rank that may call MPI at the same time; further ones are not observed
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) threads: u32,
+}
+
+/// Options for measuring functions and for tuning.
+#[derive(Args, Debug, Default)]
+pub struct TunerOptions {
+    /// Description of the program: actors, events, tuning points; not needed for programs that carry one, as all
+    /// programs of the master-worker library do
+    #[arg(long, value_name = "APP.toml")]
+    pub(crate) app: Option<PathBuf>,
+    /// Tunlet to use, built in (`sintonia tunlets` lists them) or from a library; may be given several times, and the
+    /// first one owns what several would change. Options may follow a built-in one: `worker-count:model=MODELS.json`
+    #[arg(long, value_name = "NAME[:OPTION=VALUE,...]|LIB.so")]
+    pub(crate) tunlet: Vec<String>,
+    /// Change nothing: record events, and let tunlets only observe
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) observe: bool,
+    /// Change nothing, but report what would be changed
+    #[arg(long, requires = "tunlet")]
+    pub(crate) dry_run: bool,
+    /// Iterations before and after a change that are compared, without the first one after it
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "tunlet", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) trial_iterations: u16,
+    /// Time for all ranks to carry out a change before it is taken back; at least four iterations
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "tunlet", value_parser = seconds)]
+    pub(crate) action_timeout: f64,
+    /// Count and time functions of this name; `*` stands for anything. With `--trace` each passage is recorded
+    #[arg(long, value_name = "FUNCTION")]
+    pub(crate) probe: Vec<String>,
+}
+
+impl TunerOptions {
+    /// Returns whether an option was given that needs a description of the program.
+    pub(crate) fn needs_description(&self) -> bool {
+        self.observe || !self.tunlet.is_empty()
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.001..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "write a number of seconds from 0.001 to 86400".to_owned())
+}
+
+/// Options for the output at the end of a run.
+#[derive(Args, Debug)]
+pub struct RunOutputOptions {
+    /// Print the summary as JSON on standard output instead of the report
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Do not write `report.html`
+    #[arg(long)]
+    pub(crate) no_html: bool,
+    /// Print errors and warnings only
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  sintonia report sintonia-runs/xfire-20260102-030405
+  sintonia report RUN --html report.html
+  sintonia report RUN --json | jq .pop";
+
+/// Show the report of an earlier run
+///
+/// The record of a run that was cut off (by a killed `sintonia run`, or a node that went down) is finished
+/// first, from what collectors left on disk and in shared memory.
+#[derive(Args, Debug)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub struct ReportOptions {
+    /// Folder of the record; or the file that a program of the master-worker library wrote with `--report FILE`, or the
+    /// folder that a malleable program wrote with `--record DIR`
+    pub(crate) run: PathBuf,
+    /// Write the report as a self-contained HTML page instead
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,202 @@
+//! `sintonia report`: shows the report of an earlier run, and finishes it first if it was cut off.
+
+mod incomplete;
+mod master_worker;
+mod pictures;
+mod resizes;
+
+use assemble::{assemble, summarize};
+use collector::recover;
+pub use crate::options::ReportOptions as Options;
+use incomplete::IncompleteReason;
+use report::terminal::{OutputPaths, Style};
+use run_record::measured::{Measured, RunFacts};
+use run_record::{RecordError, RunRecord, RunState, Summary, completeness};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use symbols::Resolver;
+use user_io::terminal::Terminal;
+
+/// Shows the record of a run.
+///
+/// # Errors
+/// If it cannot be read, or the report cannot be written.
+pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    if let Some(folder) = resizes::folder(&options.run) {
+        return resizes::report(options, folder, terminal);
+    }
+    if options.run.is_file() {
+        return master_worker::report(options, terminal);
+    }
+    let mut record = RunRecord::open(&options.run)?;
+    let mut report = match record.state() {
+        RunState::Finished => Report::of(record.read_summary()?),
+        RunState::Running => finish_first(&mut record),
+    };
+    report.problems.iter().for_each(|problem| eprintln!("sintonia: {problem}"));
+    if options.json {
+        print_json(&report.summary)?;
+    }
+    if let Some(path) = &options.html {
+        let page = pictures::page(&record, &report.summary)?;
+        user_io::result_file::write(path, &page)?;
+        report.html = Some(path.clone());
+    }
+    if !options.json {
+        let text = report.text(&record, terminal.stdout_style());
+        user_io::print::result(&text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Completes the record from what is left of the run, unless the summary in it holds more than that.
+fn finish_first(record: &mut RunRecord) -> Report {
+    let (facts, measured) = recover::unfinished(record);
+    if let Ok(kept) = record.read_summary()
+        && let Some(what) = lost_by(&kept, &summarize(&measured, &facts, &mut Resolver::new()))
+    {
+        return Report::kept(kept, &what);
+    }
+    let mut report = Report::assemble(&measured, &facts, record);
+    report.write_html(record);
+    report.close(record, &measured, &facts);
+    report
+}
+
+/// What `kept` holds and `early`, which was made of statistics alone, does not.
+fn lost_by(kept: &Summary, early: &Summary) -> Option<String> {
+    let mut whole = kept.clone();
+    whole.n_ranks = early.n_ranks;
+    whole.tool.calls = early.tool.calls;
+    completeness::missing_in(kept, &whole)
+}
+
+/// Summary of a run, and what could not be kept of the run.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) summary: Summary,
+    /// Sentences about files that could not be written.
+    pub(crate) problems: Vec<String>,
+    html: Option<PathBuf>,
+    /// Reason why something is in the spool and nowhere else.
+    reason: Option<IncompleteReason>,
+}
+
+impl Report {
+    fn of(summary: Summary) -> Self {
+        Self { summary, problems: Vec::new(), html: None, reason: None }
+    }
+
+    /// Makes a report of the summary in the record, which holds more than one made now.
+    fn kept(summary: Summary, what: &str) -> Self {
+        let problem =
+            format!("the existing summary is kept: what is left of the run has less data ({what})");
+        let reason = Some(IncompleteReason::WouldLoseInformation);
+        Self { problems: vec![problem], reason, ..Self::of(summary) }
+    }
+
+    /// Summarizes the run and writes the summary to the record.
+    pub(crate) fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> Self {
+        let assembled = assemble(measured, facts, record);
+        let mut report = Self::of(assembled.summary);
+        report.reason = assembled.unwritten.iter().map(IncompleteReason::of_table).max();
+        report.problems.extend(assembled.unwritten.iter().map(ToString::to_string));
+        let Err(error) = record.write_summary(&report.summary) else { return report };
+        report.reason = report.reason.max(Some(IncompleteReason::of_record(&error)));
+        if let RecordError::WouldLoseInformation { what, .. } = &error {
+            report.summary = record.read_summary().unwrap_or(report.summary);
+            report.problems.extend(Self::kept(Summary::default(), what).problems);
+        } else {
+            report.problems.push(format!("the summary is not in the record: {error}"));
+        }
+        report
+    }
+
+    /// Writes the report with its pictures to the record.
+    pub(crate) fn write_html(&mut self, record: &RunRecord) {
+        let written =
+            pictures::page(record, &self.summary).and_then(|page| Ok(record.write_page(&page)?));
+        match written {
+            Ok(path) => self.html = Some(path),
+            Err(error) => {
+                self.problems.push(format!("the HTML report could not be written: {error:#}"));
+            }
+        }
+    }
+
+    /// Marks the record as complete, unless something of it is only in the spool: then the record keeps what
+    /// `sintonia report` needs to complete it later.
+    pub(crate) fn close(&mut self, record: &mut RunRecord, measured: &Measured, facts: &RunFacts) {
+        if let Some(reason) = self.reason {
+            self.problems.push(match recover::keep(measured, facts, record) {
+                Ok(()) => format!("the record is incomplete; {}", reason.remedy(record.dir())),
+                Err(error) => {
+                    format!("the record is incomplete, and may not be completable later: {error}")
+                }
+            });
+            return;
+        }
+        match record.finish() {
+            Ok(()) => recover::remove_left(facts),
+            Err(error) => self.problems.push(format!("the record stays unfinished: {error}")),
+        }
+    }
+
+    /// The report as text.
+    pub(crate) fn text(&self, record: &RunRecord, style: Style) -> String {
+        let in_words = |path: &Path| {
+            let here = std::env::current_dir().ok();
+            let near = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
+            near.unwrap_or_else(|| path.to_owned()).display().to_string()
+        };
+        let kept = record.dir().join("report.html");
+        let html = self.html.clone().or_else(|| kept.is_file().then_some(kept));
+        let written = OutputPaths {
+            record: Some(in_words(record.dir())),
+            html: html.as_deref().map(in_words),
+        };
+        report::terminal::report(&self.summary, &written, style)
+    }
+}
+
+/// Prints the summary on standard output.
+pub(crate) fn print_json(summary: &Summary) -> anyhow::Result<()> {
+    let mut text = serde_json::to_string_pretty(summary)?;
+    text.push('\n');
+    user_io::print::result(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run_record::RunStart;
+
+    /// "Free room on its disk" was said whatever the cause was, even if the disk had room.
+    #[test]
+    fn a_remedy_is_one_of_its_cause() {
+        let folder = tempfile::tempdir().unwrap();
+        let create = |name| RunRecord::create(&folder.path().join(name), RunStart::default());
+        let facts = RunFacts { shm_dir: folder.path().to_owned(), ..RunFacts::default() };
+        let remedy_of = |mut record: RunRecord| {
+            let mut report = Report::assemble(&Measured::default(), &facts, &record);
+            report.close(&mut record, &Measured::default(), &facts);
+            assert_eq!(record.state(), RunState::Running);
+            report.problems.pop().unwrap()
+        };
+        let record = create("better").unwrap();
+        record.write_summary(&Summary { n_ranks: 2, ..Summary::default() }).unwrap();
+        let said = remedy_of(record);
+        assert!(said.contains("restore any missing files") && !said.contains("room"), "{said}");
+
+        let record = create("unwritable").unwrap();
+        std::fs::create_dir(record.dir().join("regions.parquet")).unwrap();
+        let said = remedy_of(record);
+        assert!(said.contains("can be written") && !said.contains("room"), "{said}");
+
+        let record = create("full").unwrap();
+        std::os::unix::fs::symlink("/dev/full", record.dir().join("regions.parquet.partial"))
+            .unwrap();
+        let said = remedy_of(record);
+        assert!(said.contains("free room on its disk"), "{said}");
+    }
+}

@@ -1,0 +1,233 @@
+//! `sintonia run`: starts a command, watches it, and shows afterwards where its time went.
+//!
+//! # Invariants
+//! - The command is started and ends as it would without `sintonia`; when a part of `sintonia` fails, it runs
+//!   unwatched, with a sentence about it. Only a wrong description or tunlet keeps it from being started.
+//! - What ends the command (Ctrl-C, a signal) does not end this process: the report of what was seen follows.
+//! - Whatever the limits of this process forbid it (threads, files, memory, time), the command runs with them as they
+//!   are, and this process ends with its exit code, also after a panic or when memory runs out. A panic does not end
+//!   the wait for the command.
+
+mod command;
+mod program;
+mod signals;
+
+use crate::finish::finish;
+use crate::limits;
+use crate::live;
+use crate::observation::{Observation, Subject, SubjectOrigin, facts};
+use crate::options::WatchOptions;
+use crate::tuning::Tuning;
+use clap::Args;
+use command::{Ending, Output, Running};
+use live::Capture;
+use run_record::measured::RunFacts;
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, IsTerminal};
+use std::os::unix::process::CommandExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+use user_io::exit::{BadDescription, NotExecutable, NotFound};
+use user_io::print::warn;
+use user_io::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia run -- mpirun -np 4 ./program input.txt
+  sintonia run --probe 'solve*' -- mpirun -np 4 ./program
+  sintonia run --app xfire.toml --tunlet factoring -- mpirun -np 5 ./xfire
+  sintonia run --tunlet worker-count -- mpirun -np 5 ./of-the-master-worker-library
+  sintonia run --trace --out runs/today -- srun -n 64 ./program
+  sintonia run --json -- ./job.sh > job.json";
+
+/// Run a command and watch its MPI processes
+///
+/// The command is started unchanged, with its own standard input and output, and ends as it would without `sintonia`,
+/// which ends with the same exit code. Afterwards a report is printed on standard error, and a record of the run, with
+/// `report.html`, is kept in a folder. The command may be a launcher (`mpirun`, `mpiexec`, `srun`), a program, or a
+/// script that starts several.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    #[command(flatten)]
+    watch: WatchOptions,
+    /// The command, after `--`
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Runs the command, reports, and ends with its exit code.
+///
+/// # Errors
+/// None: all that goes wrong is told, and has an exit code.
+pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    Ok(run_watched(options, terminal))
+}
+
+fn run_watched(options: &Options, terminal: Terminal) -> ExitCode {
+    if let Some(reason) = limits::too_low() {
+        warn(&format!("the command runs unwatched: {reason}"));
+        return run_unwatched(&options.command);
+    }
+    let words = options.command.iter().map(|word| word.to_string_lossy().into_owned());
+    let mut facts = facts(words.collect(), options.watch.trace);
+    let prepare =
+        || Ok(Tuning::prepare(&options.watch.tuner, &program::programs(&options.command)));
+    let tuning = match catch_panic(prepare) {
+        Ok(Ok(tuning)) => tuning,
+        Ok(Err(error)) => {
+            warn(&format!("the command is not started: {error:#}"));
+            return BadDescription.into();
+        }
+        Err(error) => {
+            warn(&format!("the command runs unwatched: {error:#}"));
+            return run_unwatched(&options.command);
+        }
+    };
+    let origin = tuning.as_ref().and_then(|tuning| tuning.origin.as_ref());
+    origin.filter(|_| !options.watch.output.quiet).into_iter().for_each(|text| warn(text));
+    let name = catch_panic(|| Ok(program::name(&options.command)));
+    let name = name.unwrap_or_else(|_| "run".to_owned());
+    let subject = Subject { name: &name, origin: SubjectOrigin::Started };
+    let start = || Observation::start(&options.watch, subject, tuning, &mut facts);
+    let observation = match catch_panic(start) {
+        Ok(observation) => observation,
+        Err(error) => {
+            warn(&format!("the command runs unwatched: {error:#}"));
+            return run_unwatched(&options.command);
+        }
+    };
+    let warnings = catch_panic(|| Ok(program::warnings(&options.command)));
+    warnings.unwrap_or_default().iter().for_each(|text| warn(text));
+    let started = Instant::now();
+    let ending = match options.watch.live {
+        true => show(&observation, &facts, options, terminal),
+        false => start_and_wait(&options.command, &observation.variables()),
+    };
+    facts.wall_s = started.elapsed().as_secs_f64();
+    let ending = match ending {
+        Ok(ending) => ending,
+        Err(error) => {
+            observation.abandon();
+            return not_started(&options.command, &error);
+        }
+    };
+    facts.outcome = ending.outcome();
+    let report = || {
+        finish(observation, &facts, &options.watch.output, terminal);
+        Ok(())
+    };
+    if let Err(error) = catch_panic(report) {
+        warn(&format!("the report is not complete: {error:#}"));
+    }
+    exit_code(&ending)
+}
+
+/// Runs the command without watching it.
+fn run_unwatched(command: &[OsString]) -> ExitCode {
+    match start_and_wait(command, &[]) {
+        Ok(ending) => exit_code(&ending),
+        Err(error) => not_started(command, &error),
+    }
+}
+
+fn start_and_wait(command: &[OsString], variables: &[(String, OsString)]) -> io::Result<Ending> {
+    Running::start(command, variables, Output::Ours).map(Running::wait)
+}
+
+/// Turns a panic into an error, so that a bug does not lose the command or its exit code.
+fn catch_panic<T>(act: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let panicked = |_| Err(anyhow::anyhow!("a part of Sintonia failed, as reported above"));
+    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(panicked)
+}
+
+/// Runs the command and shows numbers until it ends.
+fn show(
+    observation: &Observation,
+    facts: &RunFacts,
+    options: &Options,
+    terminal: Terminal,
+) -> io::Result<Ending> {
+    let variables = observation.variables();
+    let has_view = io::stdout().is_terminal();
+    let capture = has_view.then(|| Capture::start(&observation.record.spool_path("output")));
+    let mut capture = capture.and_then(Result::ok);
+    let output = if capture.is_some() { Output::Piped } else { Output::Ours };
+    let mut running = Running::start(&options.command, &variables, output)?;
+    let mut show = None;
+    if let Some(capture) = &mut capture {
+        running.take_pipes().into_iter().for_each(|pipes| capture.read(pipes));
+        show_while_running(&mut running, |running| {
+            let show = show.insert(live::Show::new(observation, facts));
+            show.view(running, Some(capture), terminal);
+        });
+        capture.pass_on();
+    }
+    show_while_running(&mut running, |running| {
+        show.get_or_insert_with(|| live::Show::new(observation, facts)).print_lines(running);
+    });
+    let ending = running.wait();
+    capture.into_iter().for_each(Capture::finish);
+    Ok(ending)
+}
+
+/// Shows the running command, as long as showing it works.
+fn show_while_running(running: &mut Running, show: impl FnOnce(&mut Running)) {
+    let shown = || {
+        show(running);
+        Ok(())
+    };
+    if let Err(error) = catch_panic(shown) {
+        warn(&format!("the command goes on without being shown: {error:#}"));
+    }
+}
+
+/// Handles a command that could not be started as a child. If memory or processes may be lacking, the command replaces
+/// this process: within the same limits there is room for one.
+fn not_started(command: &[OsString], error: &io::Error) -> ExitCode {
+    const WANT_OF_ROOM: [Errno; 5] =
+        [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::TOOBIG];
+    let is_for_want_of_room =
+        Errno::from_io_error(error).is_some_and(|errno| WANT_OF_ROOM.contains(&errno));
+    match command.split_first().filter(|_| is_for_want_of_room) {
+        Some((program, arguments)) => {
+            warn(&format!("the command runs unwatched and replaces `sintonia`: {error}"));
+            let mut in_our_place = Command::new(program);
+            signals::as_found(in_our_place.args(arguments));
+            failed_to_start(command, &in_our_place.exec())
+        }
+        None => failed_to_start(command, error),
+    }
+}
+
+fn failed_to_start(command: &[OsString], error: &io::Error) -> ExitCode {
+    let name = command.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+    if error.kind() == ErrorKind::NotFound {
+        warn(&format!(
+            "there is no command `{name}`; check its path, or load the module that has it"
+        ));
+        return NotFound.into();
+    }
+    warn(&format!("`{name}` cannot be started: {error}"));
+    NotExecutable.into()
+}
+
+fn exit_code(ending: &Ending) -> ExitCode {
+    ExitCode::from(ending.code())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A panic in the live view ended this process, and the command's exit code was lost.
+    #[test]
+    fn a_panic_while_it_is_shown_costs_no_exit_code() {
+        let command = ["sh", "-c", "exit 7"].map(OsString::from);
+        let mut running = Running::start(&command, &[], Output::Ours).unwrap();
+        show_while_running(&mut running, |_| panic!("on purpose"));
+        assert_eq!(running.wait().code(), 7);
+    }
+}
