@@ -17,20 +17,19 @@ mod environment;
 mod folder;
 mod measured_run;
 mod output;
+mod prepared;
 mod progress;
 pub mod run_command;
 mod series;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use experiment::journal::{CompletedRun, Journal};
+use experiment::journal::Journal;
 use experiment::plan::EXAMPLE;
-use experiment::schedule::{self, Run, TimeEstimator};
-use experiment::{Plan, Point};
 use folder::Folder;
+use prepared::Prepared;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use user_io::files;
 use user_io::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -80,29 +79,6 @@ pub struct Options {
     example: bool,
 }
 
-/// An experiment before its first run.
-struct Prepared {
-    plan: Plan,
-    points: Vec<Point>,
-    runs: Vec<Run>,
-    /// Folder of the plan, in which commands run.
-    home: PathBuf,
-}
-
-impl Prepared {
-    /// Pace of the runs so far, by point.
-    fn pace(&self, runs: &[CompletedRun]) -> TimeEstimator {
-        let mut pace = TimeEstimator::new(&self.plan, &self.points);
-        for done in runs {
-            let is_at = |point: &Point| point.parameters == done.params;
-            if let Some(at) = self.points.iter().position(is_at) {
-                pace.add(at, done.wall_s);
-            }
-        }
-        pace
-    }
-}
-
 /// Does the remaining runs of an experiment.
 ///
 /// # Errors
@@ -112,7 +88,7 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         print(EXAMPLE)?;
         return Ok(ExitCode::SUCCESS);
     };
-    let prepared = prepare(path).with_context(|| format!("`{}`", path.display()))?;
+    let prepared = Prepared::read(path).with_context(|| format!("`{}`", path.display()))?;
     let dir = options.output.clone().unwrap_or_else(|| default_folder(path));
     if options.dry_run {
         let earlier = Folder::look(&dir, &prepared.plan)?;
@@ -132,17 +108,6 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         bail!("{failed} failed; the same command tries again");
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn prepare(path: &Path) -> anyhow::Result<Prepared> {
-    let text =
-        files::read_text(path, files::WRITTEN_BYTES_MAX).context("the plan cannot be read")?;
-    let plan = Plan::read(&text)?;
-    let points = plan.points()?;
-    let runs = schedule::runs(points.len(), plan.repetitions, plan.seed);
-    let path = std::path::absolute(path).context("the folder of the plan is not known")?;
-    let home = path.parent().map(Path::to_owned).unwrap_or_default();
-    Ok(Prepared { plan, points, runs, home })
 }
 
 /// Default folder: in the current one, named after the plan.

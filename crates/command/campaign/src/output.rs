@@ -1,7 +1,7 @@
 //! Texts that are printed: the runs of a plan, and the result.
 
-use super::Prepared;
 use super::folder::{Folder, HOLDOUT, MEASURED};
+use super::prepared::Prepared;
 use super::progress::duration;
 use experiment::Journal;
 use serde_json::json;

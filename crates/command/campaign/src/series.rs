@@ -1,10 +1,10 @@
 //! Does one run after the other, until all are done or a signal arrives.
 
-use super::Prepared;
 use super::calibration;
 use super::environment;
 use super::folder::Folder;
 use super::measured_run::{RunMeasurements, read_measurements};
+use super::prepared::Prepared;
 use super::progress::Progress;
 use super::run_command::{Ended, RunCommand, in_words};
 use anyhow::{Context, bail};

@@ -10,14 +10,15 @@ mod job;
 mod known;
 pub(crate) mod leftovers;
 pub mod rank;
+mod step;
 mod trial;
 
 use super::mpi::Launcher;
-use super::{Check, State, Style};
-use rank::Step;
+use crate::check::{Check, State, Style};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::time::Duration;
+use step::Step;
 use trial::{Limits, Outcome, Start};
 
 /// Long enough that slow machines, and Open MPI's sleep of a second, do not count as hanging.

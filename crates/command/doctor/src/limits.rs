@@ -1,6 +1,6 @@
 //! Checks of room: shared memory, open files, locked memory, core files.
 
-use super::Check;
+use crate::check::Check;
 use rustix::process::{Resource, getrlimit};
 
 /// Checks all of these.
@@ -90,7 +90,7 @@ fn text(limit: Option<u64>, unit: u64, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::State;
+    use crate::check::State;
 
     #[track_caller]
     fn check(check: &Check, found: &str, state: State) {

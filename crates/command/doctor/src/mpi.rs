@@ -1,6 +1,7 @@
 //! Checks of the MPI libraries whose launchers are in `PATH`.
 
-use super::{Check, commands};
+use crate::check::Check;
+use crate::commands;
 use std::path::{Path, PathBuf};
 
 const NAMES: [&str; 8] = [
@@ -142,7 +143,7 @@ fn version(text: &str) -> Option<(String, (u32, u32))> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::State;
+    use crate::check::State;
 
     #[track_caller]
     fn check(said: &str, found: &str, state: State) {

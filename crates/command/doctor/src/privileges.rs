@@ -1,6 +1,6 @@
 //! Checks of what the kernel lets this user do to processes.
 
-use super::Check;
+use crate::check::Check;
 use std::fs::read_to_string;
 
 /// Checks attaching and hardware counters.
@@ -55,7 +55,7 @@ fn counters(paranoid: Option<&str>, is_root: bool) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::State;
+    use crate::check::State;
 
     #[test]
     fn attaching_depends_on_the_scope_and_on_who_asks() {

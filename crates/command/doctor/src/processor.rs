@@ -1,6 +1,6 @@
 //! Checks of the processor: its clock, and how many cores this process may use.
 
-use super::Check;
+use crate::check::Check;
 use std::fs::read_to_string;
 
 /// Checks clock and cores.
@@ -58,7 +58,7 @@ fn quota() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::State;
+    use crate::check::State;
 
     #[test]
     fn the_clock_must_be_constant_and_never_stop() {

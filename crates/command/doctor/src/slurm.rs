@@ -1,6 +1,7 @@
 //! Check of Slurm: whether `srun` is there, and by which plugins it starts MPI programs.
 
-use super::{Check, commands};
+use crate::check::Check;
+use crate::commands;
 
 /// Checks Slurm.
 pub(crate) fn checks() -> Vec<Check> {
@@ -53,7 +54,7 @@ fn judge(version: &str, list: &str, nodes: &str) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::State;
+    use crate::check::State;
 
     #[track_caller]
     fn check(list: &str, nodes: &str, found: &str, state: State) {

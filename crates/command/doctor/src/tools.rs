@@ -1,6 +1,7 @@
 //! Checks of the probe, and of programs of other projects that work with this one.
 
-use super::{Check, commands};
+use crate::check::{Advice, Check};
+use crate::commands;
 use watch::environment::find_library;
 
 /// Checks the preloaded library.
@@ -34,7 +35,7 @@ pub(crate) fn checks() -> Vec<Check> {
     ]
 }
 
-fn any(name: &'static str, programs: &[&str], advice: super::Advice) -> Check {
+fn any(name: &'static str, programs: &[&str], advice: Advice) -> Check {
     match programs.iter().find_map(|program| commands::find(program)) {
         Some(path) => Check::ok(name, path.display().to_string()),
         None => Check::missing(name, format!("no `{}` in PATH", programs.join("`, `")), advice),

@@ -3,20 +3,19 @@
 //! # Not here
 //! Finding models (`fitting`); taking measurements (`sintonia experiment`).
 
-pub(crate) mod input;
 mod list;
 mod parts;
 mod plot;
 mod settings;
 mod table;
 
-use crate::values;
-use crate::values::Values;
+use crate::input::{self, InputOptions};
+use crate::values::{self, Values};
 use anyhow::{anyhow, ensure};
 use clap::Args;
 use fitting::formats::extrap_json;
-use fitting::{FitError, FittedModel, Fitter, Measurements, ModelFile, SampleRule, Settings};
-use input::InputOptions;
+use fitting::{FittedModel, Fitter, Measurements, ModelFile, SampleRule, Settings};
+use list::Fitted;
 pub(crate) use parts::is_wanted;
 use settings::FittingOptions;
 pub(crate) use settings::sample_rule;
@@ -24,7 +23,6 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-pub(crate) use table::wrapped;
 use user_io::exit::{BadOption, not_read};
 use user_io::result_file;
 use user_io::terminal::Terminal;
@@ -90,16 +88,6 @@ struct Results {
     /// Write the measurements as Extra-P's JSON
     #[arg(long, value_name = "FILE.json")]
     write_extrap: Option<PathBuf>,
-}
-
-/// Result for one region.
-struct Fitted {
-    region: String,
-    metric: String,
-    n_points: usize,
-    model: Result<FittedModel, FitError>,
-    /// Errors of the predictions at points that were kept back.
-    unseen: Option<fitting::Summary>,
 }
 
 /// Fits models and shows them.

@@ -9,6 +9,8 @@ extern crate user_io;
 
 pub mod fit;
 pub mod graph;
+mod input;
 pub mod predict;
+mod text;
 pub mod validate;
 mod values;

@@ -5,15 +5,16 @@
 
 mod table;
 
-use crate::fit::input::{self, InputOptions};
 use crate::fit::{is_wanted, sample_rule};
+use crate::input::{self, InputOptions};
 use anyhow::{anyhow, ensure};
 use clap::Args;
 use fitting::formats::csv::quoted;
-use fitting::{Compared, Measurements, SampleRule, Summary};
+use fitting::{Compared, Measurements, SampleRule};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use table::Outcome;
 use user_io::exit::{BadOption, not_read};
 use user_io::result_file;
 use user_io::terminal::Terminal;
@@ -58,27 +59,6 @@ pub struct Options {
     samples: SampleRule,
     #[command(flatten)]
     reading: InputOptions,
-}
-
-/// Result of the comparison.
-struct Outcome {
-    parameters: Vec<String>,
-    metric: String,
-    /// Share of measurements that intervals are meant to hold.
-    rate: f64,
-    compared: Vec<Compared>,
-}
-
-impl Outcome {
-    /// Points of the whole program, or, if that was not measured, of the regions.
-    fn summed(&self) -> impl Iterator<Item = &Compared> {
-        let has_program = self.compared.iter().any(|one| one.region.is_none());
-        self.compared.iter().filter(move |one| one.region.is_none() == has_program)
-    }
-
-    fn summary(&self) -> Summary {
-        Summary::of(self.summed())
-    }
 }
 
 /// Compares, and shows the result.

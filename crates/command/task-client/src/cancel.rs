@@ -1,7 +1,7 @@
 //! `sintonia cancel`: ends tasks, on whatever node they are.
 
-use crate::node::location::{DaemonLocation, NodeOption};
-use crate::node::requests;
+use crate::location::{DaemonLocation, NodeOption};
+use crate::requests;
 use clap::Args;
 use node_daemon::client_socket::Client;
 use std::process::ExitCode;

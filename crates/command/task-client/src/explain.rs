@@ -1,8 +1,8 @@
 //! `sintonia explain`: says why a task is where it is.
 
-use crate::node::location::NodeOption;
-use crate::node::requests;
-use crate::tasks::now_ms;
+use crate::location::NodeOption;
+use crate::requests;
+use crate::requests::now_ms;
 use clap::Args;
 use std::process::ExitCode;
 use task_api::{Answer, Request, TaskName};

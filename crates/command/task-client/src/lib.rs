@@ -8,7 +8,9 @@ extern crate user_io;
 
 pub mod cancel;
 pub mod explain;
+mod location;
 pub mod node;
 pub mod nodes;
+mod requests;
 pub mod submit;
 pub mod tasks;

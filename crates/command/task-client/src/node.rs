@@ -3,11 +3,9 @@
 mod background;
 mod keeper;
 mod key;
-pub(crate) mod location;
 mod log;
 mod network;
 mod options;
-pub(crate) mod requests;
 mod start;
 mod stop;
 pub(crate) mod web;

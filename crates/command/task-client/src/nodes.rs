@@ -2,10 +2,8 @@
 
 mod live;
 
-pub(crate) use live::queues;
-
-use crate::node::location::{DaemonLocation, NodeOption};
-use crate::node::requests;
+use crate::location::{DaemonLocation, NodeOption};
+use crate::requests;
 use clap::Args;
 use std::process::ExitCode;
 use task_api::{Answer, Request};

@@ -1,7 +1,7 @@
 //! `sintonia submit`: hands commands over to the daemon of this node.
 
-use crate::node::location::NodeOption;
-use crate::node::requests;
+use crate::location::NodeOption;
+use crate::requests;
 use crate::tasks::wait::{TaskOutput, Wait};
 use anyhow::{Context, anyhow};
 use clap::Args;

@@ -2,14 +2,13 @@
 
 pub(crate) mod wait;
 
-use crate::node::location::{DaemonLocation, NodeOption};
-use crate::node::requests;
+use crate::location::{DaemonLocation, NodeOption};
+use crate::requests::{self, now_ms};
 use clap::{Args, ValueEnum};
 use node_daemon::client_socket::Client;
 use report::balance;
 use std::collections::VecDeque;
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 use task_api::{
     Answer, EndedTask, OutcomeRange, OutcomeSummary, Request, TaskFilter, TaskName, TaskRange,
     TaskState, TaskStatus,
@@ -260,10 +259,4 @@ fn write_json(task: &TaskStatus) -> anyhow::Result<()> {
 
 fn write(text: &str) -> anyhow::Result<()> {
     user_io::print::result(text)
-}
-
-/// Time since 1970, in ms.
-pub(crate) fn now_ms() -> u64 {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
 }

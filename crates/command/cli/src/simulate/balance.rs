@@ -11,9 +11,10 @@ use clap::Args;
 use described::Described;
 use progress::ProgressLine;
 use serde_json::{Value, json};
-use simulator::balance::{Outcome, Scenario, central_s, simulate};
+use simulator::balance::{Scenario, central_s, simulate};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use table::Row;
 use user_io::exit::BadOption;
 use user_io::result_file;
 
@@ -58,12 +59,6 @@ pub(crate) struct BalanceOptions {
     /// Write a picture of ratios and messages
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
-}
-
-/// Policy and its outcome.
-struct Row {
-    policy: Policy,
-    outcome: Outcome,
 }
 
 /// Simulates one policy, or several to compare them.

@@ -1,7 +1,7 @@
 //! Files that killed launchers of Open MPI left in the temporary folder: a later launcher that gets the process ID of a
 //! dead one does not start ("PMIx server's listener thread failed to start").
 
-use crate::Check;
+use crate::check::Check;
 use std::path::{Path, PathBuf};
 
 /// Returns a check if anything is left.

@@ -4,7 +4,8 @@
 //! further job tries the steps that follow.
 
 use super::job::{Job, LineEvent};
-use super::rank::{MARK, Step};
+use super::rank::MARK;
+use super::step::Step;
 use std::ffi::OsString;
 use std::time::Duration;
 

@@ -1,8 +1,18 @@
 //! Writes models as lists for other programs: JSON and CSV.
 
-use super::Fitted;
 use fitting::formats::csv::quoted;
+use fitting::{FitError, FittedModel};
 use serde_json::{Value, json};
+
+/// Result for one region.
+pub(super) struct Fitted {
+    pub(super) region: String,
+    pub(super) metric: String,
+    pub(super) n_points: usize,
+    pub(super) model: Result<FittedModel, FitError>,
+    /// Errors of the predictions at points that were kept back.
+    pub(super) unseen: Option<fitting::Summary>,
+}
 
 /// JSON object for each region.
 ///

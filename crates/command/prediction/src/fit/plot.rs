@@ -87,7 +87,7 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
     Panel {
         title: if model.region.is_empty() { model.metric.clone() } else { model.region.clone() },
         x_name: model.parameters.get(x_idx).cloned().unwrap_or_default(),
-        y_name: if crate::predict::is_in_seconds(&model.metric) {
+        y_name: if crate::text::is_in_seconds(&model.metric) {
             "time in s".to_owned()
         } else {
             model.metric.clone()

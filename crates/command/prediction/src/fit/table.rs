@@ -1,6 +1,7 @@
 //! Prints models for people: a row for each region, and warnings below it.
 
-use super::{Fitted, list};
+use super::list::{self, Fitted};
+use crate::text::wrapped;
 use fitting::Measurements;
 use user_io::print::{counted, escape_line};
 
@@ -95,33 +96,4 @@ fn unseen(all: &[Fitted]) -> String {
         );
     }
     text
-}
-
-/// Wraps a text at blanks, so that lines are no longer than this.
-pub(crate) fn wrapped(text: &str, n_columns: usize) -> Vec<String> {
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is a first line");
-        if line.is_empty() {
-            word.clone_into(line);
-        } else if line.chars().count() + 1 + word.chars().count() <= n_columns {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrapped;
-
-    #[test]
-    fn lines_are_broken_at_blanks() {
-        assert_eq!(wrapped("a bb ccc", 4), ["a bb", "ccc"]);
-        assert_eq!(wrapped("aaaaaa b", 4), ["aaaaaa", "b"]);
-        assert_eq!(wrapped("", 4), [""]);
-    }
 }

@@ -1,9 +1,9 @@
 //! Finds the best number of processes: the fastest, the smallest that is fast enough, or the largest that is efficient.
 
-use super::PredictionContext;
+use super::context::PredictionContext;
+use super::options::BestOptions;
 use crate::values::{self, Point, Values};
 use anyhow::{anyhow, ensure};
-use clap::Args;
 use fitting::Prediction;
 use user_io::exit::BadOption;
 
@@ -11,43 +11,6 @@ use user_io::exit::BadOption;
 const N_TRIED_MAX: usize = 100_000;
 /// Largest value tried where none were given, as a multiple of the largest measured one.
 const BEYOND: f64 = 4.0;
-
-/// Options for the best value of a parameter.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "The best value of a parameter")]
-pub(crate) struct BestOptions {
-    /// Find the best value of a parameter, among those of `--set`, or the whole numbers up to four times the largest
-    /// measured one; by default the value with the least time
-    #[arg(long, value_name = "NAME")]
-    best: Option<String>,
-    /// Find the smallest value with which the program takes no longer than this
-    #[arg(long, value_name = "SECONDS", requires = "best", conflicts_with = "efficiency", value_parser = positive)]
-    target_time: Option<f64>,
-    /// Find the largest value whose efficiency, relative to the smallest value tried, is not below this
-    #[arg(long, value_name = "SHARE", requires = "best", value_parser = positive)]
-    efficiency: Option<f64>,
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && 0.0 < *number);
-    number.ok_or_else(|| "write a number above 0".to_owned())
-}
-
-impl BestOptions {
-    /// Parameter whose best value is looked for.
-    pub(crate) fn parameter(&self) -> Option<&str> {
-        self.best.as_deref()
-    }
-
-    /// Description for a title.
-    pub(super) fn in_words(&self) -> String {
-        match (self.target_time, self.efficiency) {
-            (Some(time_s), _) => format!("smallest with at most {time_s} s"),
-            (None, Some(share)) => format!("largest with an efficiency of at least {share}"),
-            (None, None) => "with the least time".to_owned(),
-        }
-    }
-}
 
 /// Returns whether this program chooses the values to be tried.
 pub(super) fn is_free(options: &BestOptions, set: &[Values]) -> bool {

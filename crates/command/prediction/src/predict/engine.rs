@@ -6,78 +6,18 @@
 //! The evaluation (`program_graph::compose`); models over size and processes (`predict`).
 
 mod input;
-mod list;
+mod output;
 mod smpi;
-mod text;
 
-use super::{Options, PredictOutputOptions};
+use super::options::{Engine, EngineOptions, Options, PredictOutputOptions};
 use anyhow::{Context, anyhow};
-use clap::{Args, ValueEnum};
 use input::Input;
+use output::EngineResult;
 use program_graph::compose::machine::{MachineError, NAMES};
-use program_graph::compose::{Machine, Outcome, evaluate};
-use serde::Serialize;
-use smpi::Replay;
-use std::path::{Path, PathBuf};
+use program_graph::compose::{Machine, evaluate};
+use std::path::Path;
 use std::process::ExitCode;
 use user_io::exit::BadOption;
-
-/// Engines that evaluate a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Engine {
-    /// Sintonia's max-plus evaluation
-    Composed,
-    /// SimGrid's replay (`smpirun`), beside that evaluation
-    Smpi,
-}
-
-/// A recorded run instead of models.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "A traced run, on the same or another machine")]
-pub(crate) struct EngineOptions {
-    /// Engine that evaluates a traced run, given in place of MODELS, or a folder with `trace.txt`; by default
-    /// `composed`
-    #[arg(long, value_name = "ENGINE")]
-    engine: Option<Engine>,
-    /// Machine to predict for: a file of `sintonia netbench --json`, a description in TOML, or `ethernet-1g`,
-    /// `ethernet-10g`, `infiniband-hdr`, `shared-memory`, `ideal`
-    #[arg(long, value_name = "FILE")]
-    pub(super) machine: Option<String>,
-    /// Number of the world, if the run has several
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "engine")]
-    world: u32,
-    /// Keep the trace and the platform in this folder
-    #[arg(long, value_name = "DIR", requires = "engine")]
-    keep: Option<PathBuf>,
-    /// Time after which SimGrid is given up
-    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, requires = "engine", value_parser = seconds)]
-    at_most: f64,
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let time_s = text.parse().ok().filter(|time_s| (1e-3..=1e7).contains(time_s));
-    time_s.ok_or_else(|| "write a number from 0.001 to 10000000".to_owned())
-}
-
-/// Results of an evaluation.
-struct EngineResult<'a> {
-    run: &'a Path,
-    machine_name: &'a str,
-    input: Input,
-    engine: Engine,
-    composed: Outcome,
-    /// Total at either end of the network's intervals, where the network was measured, in s.
-    limits_s: Option<[f64; 2]>,
-    replay: Option<Replay>,
-}
-
-impl EngineOptions {
-    /// True if a run is given instead of models.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.engine.is_some() || self.machine.is_some()
-    }
-}
 
 /// Evaluates the run and shows the result.
 pub(super) fn predict(
@@ -105,8 +45,11 @@ pub(super) fn predict(
         Engine::Smpi => Some(smpi::replay(&input, &machine, options.at_most)?),
     };
     let result = EngineResult { run, machine_name, input, engine, composed, limits_s, replay };
-    let text =
-        if output.json { format!("{:#}\n", list::as_json(&result)) } else { text::text(&result) };
+    let text = if output.json {
+        format!("{:#}\n", output::as_json(&result))
+    } else {
+        output::text(&result)
+    };
     user_io::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 //! Writes predictions as lists for other programs: JSON and CSV.
 
 use super::best::Best;
-use super::{PredictionContext, Row};
+use super::context::{PredictionContext, Row};
 use fitting::Prediction;
 use fitting::formats::csv::quoted;
 use serde_json::{Map, Value, json};

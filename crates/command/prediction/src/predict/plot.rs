@@ -1,6 +1,6 @@
 //! Draws the predictions for the whole program over the parameter with the most values.
 
-use super::{PredictionContext, Row};
+use super::context::{PredictionContext, Row};
 use user_io::chart::{self, Line, Panel};
 
 /// Most lines; further combinations are not drawn.
@@ -28,7 +28,7 @@ pub(super) fn picture(context: &PredictionContext<'_>, rows: &[Row<'_>]) -> Stri
         line.band.sort_by(|a, b| a[0].total_cmp(&b[0]));
     }
     let x_name = rows.first().and_then(|row| row.at.get(x_idx)).map_or("", |(name, _)| *name);
-    let is_time = super::is_in_seconds(context.metric);
+    let is_time = crate::text::is_in_seconds(context.metric);
     let program = context.file.program.as_deref().unwrap_or("the program");
     let panel = Panel {
         title: format!("{program}, predicted"),

@@ -1,8 +1,8 @@
 //! Prints predictions for people: one point region by region, or many points as rows with a plot beside them.
 
 use super::best::Best;
-use super::{PredictionContext, Row, short};
-use crate::fit::wrapped;
+use super::context::{PredictionContext, Row};
+use crate::text::{short, wrapped};
 use fitting::Warning;
 
 /// Width of the plot beside the rows, in columns.

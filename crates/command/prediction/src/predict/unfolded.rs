@@ -6,11 +6,12 @@
 //! # Not here
 //! Unfolding a graph into steps of ranks (`program_graph::compose::unfold`).
 
-use super::{Options, engine, short};
-use crate::fit::input;
+use super::engine;
+use super::options::{GraphOptions, Options};
+use crate::text::short;
 use crate::values::{self, Point};
+use crate::{graph, input};
 use anyhow::{Context, anyhow, ensure};
-use clap::Args;
 use experiment::Expression;
 use fitting::{ModelFile, Prediction};
 use program_graph::compose::{Amount, Machine, Outcome, Setting, evaluate, unfold};
@@ -18,55 +19,11 @@ use program_graph::{Graph, Node, Role};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::str::FromStr;
 use user_io::exit::BadOption;
 
 /// Number of regions that the table shows.
 const N_SHOWN: usize = 12;
-
-/// Models along a graph.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Models along the graph of the sources")]
-pub(crate) struct GraphOptions {
-    /// Sources of the program, or a folder with them: the models' regions are composed along its graph
-    #[arg(long, value_name = "SOURCE", conflicts_with_all = [
-        "engine", "metric", "region", "csv", "plot", "cost", "processes", "best",
-    ])]
-    graph: Vec<PathBuf>,
-    /// Number of ranks, from the parameters: `p + 1` if `p` counts workers
-    #[arg(long, value_name = "EXPRESSION", default_value = "p", requires = "graph")]
-    ranks: String,
-    /// Value of a name in the sources, from the parameters and `rank`: `dim=n`, `next=rank + 1`; may be given several
-    /// times
-    #[arg(long = "let", value_name = "NAME=EXPRESSION", requires = "graph")]
-    names: Vec<Named>,
-    /// Seed that draws the arms of branches at random, instead of taking each in its share of the passages
-    #[arg(long, value_name = "NUMBER", requires = "graph")]
-    seed: Option<u64>,
-    /// Number of draws; shows their mean, and the interval that holds 95 percent of them
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "seed",
-        value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    draws: u64,
-}
-
-/// Name of the sources with its value.
-#[derive(Clone, Debug)]
-struct Named {
-    name: String,
-    value: Expression,
-}
-
-impl FromStr for Named {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, value) = text.split_once('=').ok_or("write NAME=EXPRESSION")?;
-        let value = Expression::read(value.trim()).map_err(|error| error.to_string())?;
-        Ok(Self { name: name.trim().to_owned(), value })
-    }
-}
 
 /// Predictions of the models, by metric and region.
 type Amounts = BTreeMap<(&'static str, String), Prediction>;
@@ -102,20 +59,13 @@ struct Row<'a> {
     notes: Vec<String>,
 }
 
-impl GraphOptions {
-    /// True if a graph is given.
-    pub(super) fn is_wanted(&self) -> bool {
-        !self.graph.is_empty()
-    }
-}
-
 /// Composes the program at every point and shows the results.
 pub(super) fn predict(options: &Options) -> anyhow::Result<ExitCode> {
     let names: Vec<&str> = options.set.iter().map(|values| values.name.as_str()).collect();
     let its = &options.graph;
     let prediction = GraphPrediction {
         options: its,
-        graph: crate::graph::of_sources(&its.graph)?,
+        graph: graph::of_sources(&its.graph)?,
         file: input::models(&options.models, &names)?,
         machine: engine::machine_of(options.engine.machine.as_deref())?.1,
         ranks: Expression::read(&its.ranks).context(BadOption)?,

@@ -1,10 +1,31 @@
 //! Prints the comparison for people: a row for each point, as in the tables of the source.
 
-use super::Outcome;
+use crate::text::{short, wrapped};
 use fitting::{Compared, Summary};
 
 /// Longest name of a region, in characters; longer ones are cut.
 const N_NAME_MAX: usize = 40;
+
+/// Result of the comparison.
+pub(super) struct Outcome {
+    pub(super) parameters: Vec<String>,
+    pub(super) metric: String,
+    /// Share of measurements that intervals are meant to hold.
+    pub(super) rate: f64,
+    pub(super) compared: Vec<Compared>,
+}
+
+impl Outcome {
+    /// Points of the whole program, or, if that was not measured, of the regions.
+    fn summed(&self) -> impl Iterator<Item = &Compared> {
+        let has_program = self.compared.iter().any(|one| one.region.is_none());
+        self.compared.iter().filter(move |one| one.region.is_none() == has_program)
+    }
+
+    pub(super) fn summary(&self) -> Summary {
+        Summary::of(self.summed())
+    }
+}
 
 /// Table of all points that are shown, and the summary of the whole program, or of all regions.
 pub(super) fn table(
@@ -43,7 +64,7 @@ fn heading(outcome: &Outcome, first: &Compared, is_first: bool) -> String {
 
 fn row(one: &Compared) -> String {
     let at: String = one.at.iter().map(|value| format!("{value:>12} ")).collect();
-    let [measured, predicted] = [one.measured, one.predicted.value].map(crate::predict::short);
+    let [measured, predicted] = [one.measured, one.predicted.value].map(short);
     let within = if one.is_within() { "yes" } else { "no" };
     format!("{at}{measured:>12} {predicted:>12} {:>+8.2} %  {within}\n", one.error_percent())
 }
@@ -60,5 +81,5 @@ fn summary(outcome: &Outcome, summary: &Summary, n_columns: usize) -> String {
         summary.n_within,
         summary.n_points,
     );
-    format!("\n{}\n", crate::fit::wrapped(&sentence, n_columns.max(60)).join("\n"))
+    format!("\n{}\n", wrapped(&sentence, n_columns.max(60)).join("\n"))
 }

@@ -1,7 +1,7 @@
 //! Turns options into the addresses of a daemon and of the other nodes of its cluster.
 
 use super::key;
-use super::location::host;
+use crate::location::host;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use node_daemon::daemon::Network;

@@ -1,7 +1,7 @@
 //! Options of `sintonia node start`.
 
-use super::location::StateOption;
 use super::network::NetworkOptions;
+use crate::location::StateOption;
 use balancing_policies::{Domain, Rule};
 use clap::{Args, ValueEnum};
 use std::net::SocketAddr;

@@ -1,9 +1,9 @@
 //! `sintonia node start`: makes a daemon from options and runs it until it leaves.
 
-use super::location::own_name;
 use super::log::Log;
 use super::options::{CapacityOptions, Fsync, SpeedBy, StartOptions};
 use super::{background, keeper, web};
+use crate::location::own_name;
 use anyhow::Context;
 use balancing_policies::Policy;
 use node_daemon::client_socket::{Client, SOCKET, open_state};

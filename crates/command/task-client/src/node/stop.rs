@@ -1,7 +1,7 @@
 //! `sintonia node stop`: makes the daemon leave the cluster and end.
 
-use super::location::StateOption;
-use super::requests;
+use crate::location::StateOption;
+use crate::requests;
 use clap::Args;
 use node_daemon::client_socket::Client;
 use std::process::ExitCode;

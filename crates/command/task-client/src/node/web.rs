@@ -3,8 +3,8 @@
 //! # Invariants
 //! - The daemon is asked for nodes once a second, however many browsers look; for tasks only when a page is asked for.
 
-use crate::nodes::queues;
-use crate::tasks::now_ms;
+use crate::requests::now_ms;
+use crate::requests::queues;
 use node_daemon::client_socket::{Client, ClientError};
 use node_daemon::web::{self, Page, WebKey};
 use report::balance::{self, History, PageState, Queues};

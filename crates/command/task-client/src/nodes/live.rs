@@ -1,8 +1,8 @@
 //! `sintonia nodes --live`: asks the daemon again and again, and shows its answers.
 
-use crate::node::location::DaemonLocation;
-use crate::node::requests;
-use crate::tasks::now_ms;
+use crate::location::DaemonLocation;
+use crate::requests;
+use crate::requests::now_ms;
 use node_daemon::client_socket::{Client, ClientError};
 use report::balance::Queues;
 use report::balance::live::{ClusterView, draw, plain_line};
@@ -10,7 +10,7 @@ use report::live::LiveScreen;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use task_api::{Answer, NodeStatus, Request, TaskFilter, TaskState, TaskStatus};
+use task_api::{Answer, NodeStatus, Request};
 use user_io::terminal::Terminal;
 
 /// Time between two requests.
@@ -68,48 +68,19 @@ fn poll(
     client: Option<Client>,
     location: &DaemonLocation,
 ) -> Result<(Client, Vec<NodeStatus>, Queues), ClientError> {
-    let socket = || location.socket().map_err(|error| refused(&error));
+    let socket = || location.socket().map_err(|error| requests::refused(&error));
     let mut client = match client {
         Some(client) => client,
         None => Client::connect(&socket()?)?,
     };
     let nodes = nodes(&mut client)?;
-    let queues = queues(&mut client)?;
+    let queues = requests::queues(&mut client)?;
     Ok((client, nodes, queues))
 }
 
 fn nodes(client: &mut Client) -> Result<Vec<NodeStatus>, ClientError> {
     match client.ask(&Request::Nodes)? {
         Answer::Nodes { nodes } => Ok(nodes),
-        other => Err(unexpected(other)),
+        other => Err(requests::other(other)),
     }
-}
-
-/// Some tasks of this node that are not over.
-pub(crate) fn queues(client: &mut Client) -> Result<Queues, ClientError> {
-    Ok(Queues {
-        running: in_state(client, TaskState::Running)?,
-        leased: in_state(client, TaskState::Leased)?,
-        queued: in_state(client, TaskState::Queued)?,
-    })
-}
-
-fn in_state(client: &mut Client, state: TaskState) -> Result<Vec<TaskStatus>, ClientError> {
-    let filter = TaskFilter { state: Some(state), ..TaskFilter::default() };
-    let n_max = u32::try_from(Queues::N_MAX).unwrap_or(u32::MAX);
-    match client.ask(&Request::Tasks { filter, after: None, n_max })? {
-        Answer::Tasks { tasks, .. } => Ok(tasks),
-        other => Err(unexpected(other)),
-    }
-}
-
-fn unexpected(answer: Answer) -> ClientError {
-    match answer {
-        Answer::Refused { sentence } => ClientError::Refused { sentence },
-        other => refused(&requests::unexpected(&other)),
-    }
-}
-
-fn refused(error: &anyhow::Error) -> ClientError {
-    ClientError::Refused { sentence: error.to_string() }
 }

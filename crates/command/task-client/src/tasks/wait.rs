@@ -4,8 +4,8 @@
 //! - Ending the wait leaves the tasks as they are.
 //! - If the daemon is restarted meanwhile, it is asked again; the end of each task is printed once.
 
-use crate::node::location::DaemonLocation;
-use crate::node::requests;
+use crate::location::DaemonLocation;
+use crate::requests;
 use anyhow::Context;
 use node_daemon::client_socket::{Client, ClientError};
 use signal_hook::consts::SIGINT;

@@ -13,30 +13,10 @@ use user_io::files;
 /// The cluster and the tasks. What is not given is as in the source's first scenario.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct Described {
-    /// Number of nodes [default: 8]
-    #[arg(long, value_name = "N")]
-    nodes: Option<u32>,
-    /// Cores of the nodes, in turn [default: 1]
-    #[arg(long, value_name = "N,..", value_delimiter = ',')]
-    cores: Option<Vec<u32>>,
-    /// Speeds of the nodes' cores, in turn [default: 1]
-    #[arg(long, value_name = "S,..", value_delimiter = ',', allow_negative_numbers = true)]
-    speeds: Option<Vec<f64>>,
-    /// Number of tasks [default: 160]
-    #[arg(long, value_name = "N")]
-    tasks: Option<u64>,
-    /// Time from one task to the next; 0: all arrive at once [default: 1]
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
-    arrival_s: Option<f64>,
-    /// Let tasks arrive at random, that far apart on average
-    #[arg(long)]
-    arrival_random: bool,
-    /// Time of a task on a core of speed 1, or exponential:MEAN or uniform:LOW,HIGH [default: 19.8]
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
-    task_s: Option<Durations>,
-    /// Nodes at which tasks arrive, in turn: 0, 0,4 or every:K [default: 0]
-    #[arg(long, value_name = "NODES")]
-    entry: Option<Entries>,
+    #[command(flatten)]
+    nodes: Nodes,
+    #[command(flatten)]
+    tasks: Tasks,
     /// RULE or RULE@DOMAIN; `--policies` lists them [default: subscription]
     #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
@@ -72,6 +52,40 @@ pub(super) struct Described {
     seed: Option<u64>,
 }
 
+/// Nodes of the cluster.
+#[derive(Args, Clone, Debug, Default)]
+struct Nodes {
+    /// Number of nodes [default: 8]
+    #[arg(long, value_name = "N")]
+    nodes: Option<u32>,
+    /// Cores of the nodes, in turn [default: 1]
+    #[arg(long, value_name = "N,..", value_delimiter = ',')]
+    cores: Option<Vec<u32>>,
+    /// Speeds of the nodes' cores, in turn [default: 1]
+    #[arg(long, value_name = "S,..", value_delimiter = ',', allow_negative_numbers = true)]
+    speeds: Option<Vec<f64>>,
+}
+
+/// Tasks and their arrival.
+#[derive(Args, Clone, Debug, Default)]
+struct Tasks {
+    /// Number of tasks [default: 160]
+    #[arg(long, value_name = "N")]
+    tasks: Option<u64>,
+    /// Time from one task to the next; 0: all arrive at once [default: 1]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    arrival_s: Option<f64>,
+    /// Let tasks arrive at random, that far apart on average
+    #[arg(long)]
+    arrival_random: bool,
+    /// Time of a task on a core of speed 1, or exponential:MEAN or uniform:LOW,HIGH [default: 19.8]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    task_s: Option<Durations>,
+    /// Nodes at which tasks arrive, in turn: 0, 0,4 or every:K [default: 0]
+    #[arg(long, value_name = "NODES")]
+    entry: Option<Entries>,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Knowledge {
     AtOnce,
@@ -81,15 +95,20 @@ enum Knowledge {
 impl Described {
     /// Takes from `other` what is not given here.
     pub(super) fn or(self, other: Self) -> Self {
+        let (nodes, tasks) = (self.nodes, self.tasks);
         Self {
-            nodes: self.nodes.or(other.nodes),
-            cores: self.cores.or(other.cores),
-            speeds: self.speeds.or(other.speeds),
-            tasks: self.tasks.or(other.tasks),
-            arrival_s: self.arrival_s.or(other.arrival_s),
-            arrival_random: self.arrival_random || other.arrival_random,
-            task_s: self.task_s.or(other.task_s),
-            entry: self.entry.or(other.entry),
+            nodes: Nodes {
+                nodes: nodes.nodes.or(other.nodes.nodes),
+                cores: nodes.cores.or(other.nodes.cores),
+                speeds: nodes.speeds.or(other.nodes.speeds),
+            },
+            tasks: Tasks {
+                tasks: tasks.tasks.or(other.tasks.tasks),
+                arrival_s: tasks.arrival_s.or(other.tasks.arrival_s),
+                arrival_random: tasks.arrival_random || other.tasks.arrival_random,
+                task_s: tasks.task_s.or(other.tasks.task_s),
+                entry: tasks.entry.or(other.tasks.entry),
+            },
             policy: self.policy.or(other.policy),
             domain: self.domain.or(other.domain),
             latency_ms: self.latency_ms.or(other.latency_ms),
@@ -105,8 +124,8 @@ impl Described {
     }
 
     pub(super) fn scenario(&self) -> Result<Scenario, ScenarioError> {
-        let it = Scenario::default();
-        let gap_s = self.arrival_s.unwrap_or(1.0);
+        let (it, nodes, tasks) = (Scenario::default(), &self.nodes, &self.tasks);
+        let gap_s = tasks.arrival_s.unwrap_or(1.0);
         let random = Arrivals::Random { gap_s };
         let network = Network {
             latency_s: self.latency_ms.map_or(it.network.latency_s, |ms| ms * 1e-3),
@@ -115,13 +134,13 @@ impl Described {
         };
         Ok(Scenario {
             policy: self.policy.unwrap_or(it.policy),
-            n_nodes: self.nodes.unwrap_or(it.n_nodes),
-            cores: self.cores.clone().unwrap_or(it.cores),
-            speeds: self.speeds.clone().unwrap_or(it.speeds),
-            n_tasks: self.tasks.unwrap_or(it.n_tasks),
-            arrivals: if self.arrival_random { random } else { Arrivals::Every { gap_s } },
-            entries: self.entry.clone().unwrap_or(it.entries),
-            durations: self.task_s.unwrap_or(it.durations),
+            n_nodes: nodes.nodes.unwrap_or(it.n_nodes),
+            cores: nodes.cores.clone().unwrap_or(it.cores),
+            speeds: nodes.speeds.clone().unwrap_or(it.speeds),
+            n_tasks: tasks.tasks.unwrap_or(it.n_tasks),
+            arrivals: if tasks.arrival_random { random } else { Arrivals::Every { gap_s } },
+            entries: tasks.entry.clone().unwrap_or(it.entries),
+            durations: tasks.task_s.unwrap_or(it.durations),
             network,
             measure_s: self.measure_s.unwrap_or(it.measure_s),
             detection: match self.detection {
@@ -216,7 +235,8 @@ mod tests {
 
     #[test]
     fn the_command_line_counts_more() {
-        let asked = Described { nodes: Some(5), ..Described::default() };
+        let nodes = Nodes { nodes: Some(5), ..Nodes::default() };
+        let asked = Described { nodes, ..Described::default() };
         let scenario = asked.or(read("nodes = 3\ntasks = 7\n").unwrap()).scenario().unwrap();
         assert_eq!((scenario.n_nodes, scenario.n_tasks), (5, 7));
     }

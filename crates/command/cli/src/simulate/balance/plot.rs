@@ -1,6 +1,6 @@
 //! Draws policies: the ratio that each reaches against the ideal, and its messages.
 
-use super::Row;
+use super::table::Row;
 use std::fmt::Write;
 
 const WIDTH: f64 = 760.0;

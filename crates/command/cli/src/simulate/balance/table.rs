@@ -1,8 +1,13 @@
 //! Prints policies as lines of text, the one with the best ratio first.
 
-use super::Row;
-use ::balancing_policies::Rule;
-use simulator::balance::{Arrivals, Scenario};
+use ::balancing_policies::{Policy, Rule};
+use simulator::balance::{Arrivals, Outcome, Scenario};
+
+/// Policy and its outcome.
+pub(super) struct Row {
+    pub(super) policy: Policy,
+    pub(super) outcome: Outcome,
+}
 
 /// Sentence about the scenario.
 pub(super) fn heading(scenario: &Scenario, rows: &[Row]) -> String {

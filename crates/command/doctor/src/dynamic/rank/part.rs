@@ -1,6 +1,6 @@
 //! Steps that ranks carry out together with processes that they start.
 
-use super::Step;
+use crate::dynamic::step::Step;
 use anyhow::Context;
 use mpi::{Comm, Fetch, Intercomm, Mpi, Op, Spawn, Window};
 use std::sync::Arc;

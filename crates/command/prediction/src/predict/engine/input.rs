@@ -1,6 +1,6 @@
 //! Input of the engines: the trace of a run as a program, and the time that the run really took.
 
-use super::EngineOptions;
+use crate::predict::options::EngineOptions;
 use anyhow::{Context, ensure};
 use export::SimgridOptions;
 use program_graph::compose::{Program, TraceReader};

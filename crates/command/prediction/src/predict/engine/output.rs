@@ -1,14 +1,33 @@
-//! Writes the results for people.
+//! Results of an evaluation, as text for people and as JSON for other programs.
 
-use super::{Engine, EngineResult};
-use crate::predict::short;
+use super::input::Input;
+use super::smpi::Replay;
+use crate::predict::options::Engine;
+use crate::text::short;
+use program_graph::compose::Outcome;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
+/// Most legs of the critical path that are listed, from its end.
+const N_LEGS_MAX: usize = 1000;
 /// Number of ranks of the critical path that are named.
 const N_RANKS_SHOWN: usize = 4;
 /// Share of the path below which a part gets no line.
 const SHARE_MIN: f64 = 0.005;
+
+/// Results of an evaluation.
+pub(super) struct EngineResult<'a> {
+    pub(super) run: &'a Path,
+    pub(super) machine_name: &'a str,
+    pub(super) input: Input,
+    pub(super) engine: Engine,
+    pub(super) composed: Outcome,
+    /// Total at either end of the network's intervals, where the network was measured, in s.
+    pub(super) limits_s: Option<[f64; 2]>,
+    pub(super) replay: Option<Replay>,
+}
 
 /// Text with both predictions beside the measured time, and where the time goes.
 pub(super) fn text(result: &EngineResult<'_>) -> String {
@@ -119,4 +138,65 @@ fn path(text: &mut String, result: &EngineResult<'_>) {
 
 fn add(text: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("text grows without failing");
+}
+
+/// JSON object with `predictions`: the whole program, with region null, by the chosen engine; then the regions of the
+/// composition.
+pub(super) fn as_json(result: &EngineResult<'_>) -> Value {
+    let composed = &result.composed;
+    let parameters = json!({ "p": result.input.program.n_ranks() });
+    let total_s = result.total_s();
+    let [low_s, high_s] = result.limits_s.unwrap_or([composed.total_s; 2]);
+    // The relative width of the interval is taken over to the replay.
+    let scale = if 0.0 < composed.total_s { total_s / composed.total_s } else { 1.0 };
+    let mut predictions = vec![json!({
+        "region": null, "metric": "time", "engine": result.engine, "parameters": parameters,
+        "value": total_s, "low": (low_s * scale).min(total_s), "high": (high_s * scale).max(total_s),
+        "share": 1.0,
+    })];
+    for region in composed.regions.iter().filter(|region| 0.0 < region.longest_s) {
+        predictions.push(json!({
+            "region": region.name, "metric": "time", "engine": Engine::Composed,
+            "parameters": parameters, "value": region.mean_s, "low": region.mean_s,
+            "high": region.longest_s, "share": region.mean_s / composed.total_s,
+            "waiting": region.waiting_s, "on_critical_path": region.on_path_s,
+        }));
+    }
+    let engines = json!({
+        "composed": { "value": composed.total_s, "low": low_s, "high": high_s },
+        "smpi": result.replay.as_ref().map(|replay| {
+            json!({ "value": replay.total_s, "replay_s": replay.took_s })
+        }),
+    });
+    json!({
+        "engine": result.engine,
+        "metric": "time",
+        "machine": result.machine_name,
+        "interval_known": result.limits_s.is_some(),
+        "measured": result.input.measured_s,
+        "predictions": predictions,
+        "engines": engines,
+        "ranks": ranks(result),
+        "critical_path": path_json(result),
+        "notes": result.input.notes,
+    })
+}
+
+fn ranks(result: &EngineResult<'_>) -> Value {
+    let rank = |rank: &program_graph::compose::RankTime| {
+        json!({ "end_s": rank.end_s, "compute_s": rank.compute_s,
+            "waiting_s": rank.waiting_s, "transfer_s": rank.transfer_s })
+    };
+    result.composed.ranks.iter().map(rank).collect()
+}
+
+fn path_json(result: &EngineResult<'_>) -> Value {
+    let legs = &result.composed.path;
+    let last = &legs[legs.len().saturating_sub(N_LEGS_MAX)..];
+    let interval = |interval: &program_graph::compose::PathInterval| json!({ "rank": interval.rank, "from_s": interval.from_s, "to_s": interval.to_s });
+    json!({
+        "legs": last.iter().map(interval).collect::<Vec<_>>(),
+        "legs_left_out": legs.len() - last.len(),
+        "transfer_s": result.composed.path_transfer_s,
+    })
 }

@@ -1,9 +1,11 @@
 //! Sends requests of commands to the daemon, and turns failures into sentences for users.
 
-use super::location::DaemonLocation;
+use crate::location::DaemonLocation;
 use node_daemon::client_socket::{Client, ClientError};
+use report::balance::Queues;
 use std::io::ErrorKind;
-use task_api::{Answer, OutcomeSummary, Request, TaskFilter, TaskStatus};
+use std::time::{SystemTime, UNIX_EPOCH};
+use task_api::{Answer, OutcomeSummary, Request, TaskFilter, TaskState, TaskStatus};
 use user_io::exit::{NoDaemon, Refused};
 
 /// Number of tasks that are asked for at once.
@@ -81,4 +83,41 @@ pub(crate) fn failure(error: ClientError, location: &DaemonLocation) -> anyhow::
         other => other.to_string(),
     };
     NoDaemon.because(why).into()
+}
+
+/// Some tasks of this node that are not over.
+pub(crate) fn queues(client: &mut Client) -> Result<Queues, ClientError> {
+    Ok(Queues {
+        running: in_state(client, TaskState::Running)?,
+        leased: in_state(client, TaskState::Leased)?,
+        queued: in_state(client, TaskState::Queued)?,
+    })
+}
+
+fn in_state(client: &mut Client, state: TaskState) -> Result<Vec<TaskStatus>, ClientError> {
+    let filter = TaskFilter { state: Some(state), ..TaskFilter::default() };
+    let n_max = u32::try_from(Queues::N_MAX).unwrap_or(u32::MAX);
+    match client.ask(&Request::Tasks { filter, after: None, n_max })? {
+        Answer::Tasks { tasks, .. } => Ok(tasks),
+        other => Err(self::other(other)),
+    }
+}
+
+/// Refusal, or error for an answer to another question.
+pub(crate) fn other(answer: Answer) -> ClientError {
+    match answer {
+        Answer::Refused { sentence } => ClientError::Refused { sentence },
+        other => refused(&unexpected(&other)),
+    }
+}
+
+/// Error of a daemon for an error of this program.
+pub(crate) fn refused(error: &anyhow::Error) -> ClientError {
+    ClientError::Refused { sentence: error.to_string() }
+}
+
+/// Time since 1970, in ms.
+pub(crate) fn now_ms() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,0 +1,203 @@
+//! Options of `sintonia predict`.
+
+use crate::values::Values;
+use clap::{Args, ValueEnum};
+use experiment::Expression;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia predict models.json --set n=1200 --set p=16
+  sintonia predict models.json --set n=1200 --set p=2:64:*2 --plot time.svg
+  sintonia predict models.json --set n=500:2000:500 --set p=4,8 --json
+  sintonia predict models.json --set n=1200 --best p --target-time 30
+  sintonia predict models.json --set n=1200 --best p --efficiency 0.8 --cost
+  sintonia predict RUN --engine smpi --machine network.json
+  sintonia predict models.json --graph src/ --set n=1200 --set p=16 --ranks 'p + 1' --let dim=n --machine network.json
+
+The whole program is the longest of the roles of its ranks, each the sum of its regions; without roles, the sum of all \
+regions. A region `total`, measured as a whole, stands beside it.
+
+Exit codes: 0 when it is done; 2 when an option is wrong; 100 when nothing reaches the target, or a formula has \
+no value there; 102 when a result could not be written; 105 when MODELS cannot be read.";
+
+/// Predict the time of a program for sizes and numbers of processes
+///
+/// Predicts the whole program and each region, with an interval in which a measurement should lie, and warns where a
+/// prediction goes beyond the measured range.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// File of `sintonia fit -o`; or measurements, which are fitted first
+    pub(super) models: PathBuf,
+    /// Values of a parameter: a list (`p=2,4,8`), a range (`n=100:1000:100`), a range by factors (`p=2:64:*2`)
+    #[arg(long, value_name = "NAME=VALUES")]
+    pub(super) set: Vec<Values>,
+    /// Metric to predict; by default `time`
+    #[arg(long, value_name = "NAME")]
+    pub(super) metric: Option<String>,
+    /// Show only regions that match, and always the whole program; may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    pub(super) region: Vec<String>,
+    #[command(flatten)]
+    pub(super) output: PredictOutputOptions,
+    #[command(flatten)]
+    pub(super) best: BestOptions,
+    #[command(flatten)]
+    pub(super) engine: EngineOptions,
+    #[command(flatten)]
+    pub(super) graph: GraphOptions,
+}
+
+/// Options for showing predictions.
+#[derive(Args, Debug)]
+pub(super) struct PredictOutputOptions {
+    /// Print an object with a list of predictions as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Write the predictions as a table
+    #[arg(long, value_name = "FILE.csv")]
+    pub(super) csv: Option<PathBuf>,
+    /// Write a picture of the whole program over the parameter with the most values
+    #[arg(long, value_name = "FILE.svg")]
+    pub(super) plot: Option<PathBuf>,
+    /// Show the cost in core-hours
+    #[arg(long)]
+    pub(super) cost: bool,
+    /// Parameter that counts processes, if its name does not tell
+    #[arg(long, value_name = "NAME")]
+    pub(super) processes: Option<String>,
+}
+
+/// Options for the best value of a parameter.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "The best value of a parameter")]
+pub(super) struct BestOptions {
+    /// Find the best value of a parameter, among those of `--set`, or the whole numbers up to four times the largest
+    /// measured one; by default the value with the least time
+    #[arg(long, value_name = "NAME")]
+    pub(super) best: Option<String>,
+    /// Find the smallest value with which the program takes no longer than this
+    #[arg(long, value_name = "SECONDS", requires = "best", conflicts_with = "efficiency", value_parser = positive)]
+    pub(super) target_time: Option<f64>,
+    /// Find the largest value whose efficiency, relative to the smallest value tried, is not below this
+    #[arg(long, value_name = "SHARE", requires = "best", value_parser = positive)]
+    pub(super) efficiency: Option<f64>,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && 0.0 < *number);
+    number.ok_or_else(|| "write a number above 0".to_owned())
+}
+
+impl BestOptions {
+    /// Parameter whose best value is looked for.
+    pub(super) fn parameter(&self) -> Option<&str> {
+        self.best.as_deref()
+    }
+
+    /// Description for a title.
+    pub(super) fn in_words(&self) -> String {
+        match (self.target_time, self.efficiency) {
+            (Some(time_s), _) => format!("smallest with at most {time_s} s"),
+            (None, Some(share)) => format!("largest with an efficiency of at least {share}"),
+            (None, None) => "with the least time".to_owned(),
+        }
+    }
+}
+
+/// Engines that evaluate a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Engine {
+    /// Sintonia's max-plus evaluation
+    Composed,
+    /// SimGrid's replay (`smpirun`), beside that evaluation
+    Smpi,
+}
+
+/// A recorded run instead of models.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "A traced run, on the same or another machine")]
+pub(super) struct EngineOptions {
+    /// Engine that evaluates a traced run, given in place of MODELS, or a folder with `trace.txt`; by default
+    /// `composed`
+    #[arg(long, value_name = "ENGINE")]
+    pub(super) engine: Option<Engine>,
+    /// Machine to predict for: a file of `sintonia netbench --json`, a description in TOML, or `ethernet-1g`,
+    /// `ethernet-10g`, `infiniband-hdr`, `shared-memory`, `ideal`
+    #[arg(long, value_name = "FILE")]
+    pub(super) machine: Option<String>,
+    /// Number of the world, if the run has several
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "engine")]
+    pub(super) world: u32,
+    /// Keep the trace and the platform in this folder
+    #[arg(long, value_name = "DIR", requires = "engine")]
+    pub(super) keep: Option<PathBuf>,
+    /// Time after which SimGrid is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, requires = "engine", value_parser = seconds)]
+    pub(super) at_most: f64,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let time_s = text.parse().ok().filter(|time_s| (1e-3..=1e7).contains(time_s));
+    time_s.ok_or_else(|| "write a number from 0.001 to 10000000".to_owned())
+}
+
+impl EngineOptions {
+    /// True if a run is given instead of models.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.engine.is_some() || self.machine.is_some()
+    }
+}
+
+/// Models along a graph.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Models along the graph of the sources")]
+pub(super) struct GraphOptions {
+    /// Sources of the program, or a folder with them: the models' regions are composed along its graph
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = [
+        "engine", "metric", "region", "csv", "plot", "cost", "processes", "best",
+    ])]
+    pub(super) graph: Vec<PathBuf>,
+    /// Number of ranks, from the parameters: `p + 1` if `p` counts workers
+    #[arg(long, value_name = "EXPRESSION", default_value = "p", requires = "graph")]
+    pub(super) ranks: String,
+    /// Value of a name in the sources, from the parameters and `rank`: `dim=n`, `next=rank + 1`; may be given several
+    /// times
+    #[arg(long = "let", value_name = "NAME=EXPRESSION", requires = "graph")]
+    pub(super) names: Vec<Named>,
+    /// Seed that draws the arms of branches at random, instead of taking each in its share of the passages
+    #[arg(long, value_name = "NUMBER", requires = "graph")]
+    pub(super) seed: Option<u64>,
+    /// Number of draws; shows their mean, and the interval that holds 95 percent of them
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "seed",
+        value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(super) draws: u64,
+}
+
+/// Name of the sources with its value.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) value: Expression,
+}
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').ok_or("write NAME=EXPRESSION")?;
+        let value = Expression::read(value.trim()).map_err(|error| error.to_string())?;
+        Ok(Self { name: name.trim().to_owned(), value })
+    }
+}
+
+impl GraphOptions {
+    /// True if a graph is given.
+    pub(super) fn is_wanted(&self) -> bool {
+        !self.graph.is_empty()
+    }
+}
