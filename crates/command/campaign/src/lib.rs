@@ -9,6 +9,8 @@
 //! # Not here
 //! Plans, the order of runs, and what regions are: crate `experiment`. Models: `sintonia fit`.
 
+#![expect(clippy::missing_errors_doc, reason = "`run` fails with a sentence for the user")]
+
 #[macro_use]
 extern crate user_io;
 
@@ -30,6 +32,7 @@ use folder::Folder;
 use prepared::Prepared;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use user_io::print::result;
 use user_io::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -80,25 +83,20 @@ pub struct Options {
 }
 
 /// Does the remaining runs of an experiment.
-///
-/// # Errors
-/// If the plan is wrong, the folder cannot be written, or runs failed.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let Some(path) = options.plan.as_deref().filter(|_| !options.example) else {
-        print(EXAMPLE)?;
-        return Ok(ExitCode::SUCCESS);
+        return result(EXAMPLE);
     };
     let prepared = Prepared::read(path).with_context(|| format!("`{}`", path.display()))?;
     let dir = options.output.clone().unwrap_or_else(|| default_folder(path));
     if options.dry_run {
         let earlier = Folder::look(&dir, &prepared.plan)?;
         let journal = earlier.unwrap_or_else(|| Journal::new(prepared.plan.clone()));
-        print(&output::dry_run(&prepared, &journal, options.json)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return result(&output::dry_run(&prepared, &journal, options.json)?);
     }
     let mut folder = Folder::open(&dir, &prepared.plan, options.fresh)?;
     let stopped = series::run(&prepared, &mut folder, options.keep_records)?;
-    print(&output::result(&prepared, &folder, options.json)?)?;
+    result(&output::result(&prepared, &folder, options.json)?)?;
     if let Some(signal) = stopped {
         return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
     }
@@ -115,8 +113,4 @@ fn default_folder(plan: &Path) -> PathBuf {
     let mut name = plan.file_stem().unwrap_or_default().to_owned();
     name.push("-measured");
     name.into()
-}
-
-fn print(text: &str) -> anyhow::Result<()> {
-    user_io::print::result(text)
 }

@@ -1,21 +1,20 @@
 //! Progress of an experiment: one line that is replaced on a terminal, or a line now and then in a pipe.
 
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
+use user_io::progress::ProgressLine;
 
 /// Time between lines in a pipe.
 const LINES_EVERY: Duration = Duration::from_secs(30);
 
 /// Shows the progress on standard error.
 pub(super) struct Progress {
-    is_terminal: bool,
-    is_shown: bool,
+    line: ProgressLine,
     last_line: Option<Instant>,
 }
 
 impl Progress {
     pub(super) fn new() -> Self {
-        Self { is_terminal: std::io::stderr().is_terminal(), is_shown: false, last_line: None }
+        Self { line: ProgressLine::every(Duration::ZERO), last_line: None }
     }
 
     /// Shows that a run begins.
@@ -23,9 +22,8 @@ impl Progress {
         let left = left_s
             .map_or_else(|| "time left unknown".to_owned(), |s| format!("{} left", duration(s)));
         let line = format!("run {number} of {n} ({point}), {left}");
-        if self.is_terminal {
-            eprint!("\r\x1b[K{line}");
-            self.is_shown = true;
+        if self.line.is_terminal {
+            self.line.show(|| line);
         } else if self.last_line.is_none_or(|at| LINES_EVERY < at.elapsed()) {
             eprintln!("sintonia: {line}");
             self.last_line = Some(Instant::now());
@@ -40,9 +38,7 @@ impl Progress {
 
     /// Removes the line from the terminal.
     pub(super) fn clear(&mut self) {
-        if std::mem::take(&mut self.is_shown) {
-            eprint!("\r\x1b[K");
-        }
+        self.line.clear();
     }
 }
 

@@ -25,9 +25,6 @@ pub struct Options {
 }
 
 /// Runs and watches a command, and ends it when the experiment is killed.
-///
-/// # Errors
-/// None, as of `sintonia run`.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     // If this fails, the command of a killed experiment goes on and harms only the next run.
     set_parent_process_death_signal(Some(Signal::TERM)).ok();

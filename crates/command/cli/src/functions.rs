@@ -82,8 +82,7 @@ fn print_description(program: &Program) -> anyhow::Result<ExitCode> {
             program.path().display()
         )
     })?;
-    user_io::print::result(&text)?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&text)
 }
 
 fn warnings(program: &Program) -> Vec<String> {

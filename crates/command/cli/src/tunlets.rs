@@ -55,8 +55,7 @@ pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
             if options.json { as_json() } else { details(spec, guide) }
         }
     };
-    user_io::print::result(&text)?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&text)
 }
 
 /// Sentence about a tunlet: its problem and its remedy.

@@ -70,9 +70,6 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Measures and shows the result.
-///
-/// # Errors
-/// If the ranks print no result.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let output = ranks(options)?;
     let Some(line) = output.lines().find_map(|line| Some(line.split_once(MARK)?.1)) else {
@@ -87,8 +84,7 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     } else {
         table::table(&pairs)
     };
-    user_io::print::result(&text)?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&text)
 }
 
 /// Starts the ranks; returns what they print.

@@ -19,16 +19,18 @@ use list::Fitted;
 pub(crate) use parts::is_wanted;
 use settings::FittingOptions;
 pub(crate) use settings::sample_rule;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use user_io::exit::{BadOption, not_read};
+use user_io::progress::ProgressLine;
 use user_io::result_file;
 use user_io::terminal::Terminal;
 
 /// Time after which progress is shown.
 const SILENT: Duration = Duration::from_millis(500);
+/// Time between two updates of the progress.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -91,9 +93,6 @@ struct Results {
 }
 
 /// Fits models and shows them.
-///
-/// # Errors
-/// If the measurements cannot be read, or no region can be modeled.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let text = input::open(&options.input)?;
     let measured = wanted(text.measured(&options.reading)?, options)?;
@@ -202,15 +201,12 @@ fn split(measured: Measurements, held: &[Values]) -> anyhow::Result<(Measurement
 }
 
 fn fit_all(measured: &Measurements, settings: &Settings) -> Vec<Fitted> {
-    let is_watched = std::io::stderr().is_terminal();
-    let began = Instant::now();
+    let (began, mut progress) = (Instant::now(), ProgressLine::every(PROGRESS_EVERY));
     let n = measured.series.len();
-    let mut is_told = false;
     let mut fitter = Fitter::new(&measured.parameters, settings);
     let fitted = measured.series.iter().enumerate().map(|(idx, series)| {
-        if is_watched && SILENT < began.elapsed() {
-            eprint!("\rfitting {} of {n} regions", idx + 1);
-            is_told = true;
+        if SILENT < began.elapsed() {
+            progress.show(|| format!("fitting {} of {n} regions", idx + 1));
         }
         Fitted {
             region: series.region.clone(),
@@ -221,9 +217,7 @@ fn fit_all(measured: &Measurements, settings: &Settings) -> Vec<Fitted> {
         }
     });
     let fitted = fitted.collect();
-    if is_told {
-        eprint!("\r\u{1b}[K");
-    }
+    progress.clear();
     fitted
 }
 

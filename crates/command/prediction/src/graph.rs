@@ -67,9 +67,6 @@ enum InitialView {
 }
 
 /// Draws a program.
-///
-/// # Errors
-/// If nothing can be read, or the picture cannot be written.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let graph = read(options)?;
     let warnings = graph.warnings.iter();
@@ -130,7 +127,7 @@ fn write(options: &Options, graph: &Graph) -> anyhow::Result<()> {
     let text = program_graph::draw(graph, &name, view);
     let to = options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
     if to == Path::new("-") {
-        return user_io::print::result(&text);
+        return user_io::print::result(&text).map(drop);
     }
     user_io::result_file::write(&to, &text)?;
     let roles: Vec<String> = graph.roles.iter().map(role_sentence).collect();

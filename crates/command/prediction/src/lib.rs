@@ -4,6 +4,8 @@
 //! Finding models (`fitting`), graphs and their composition into a time (`program-graph`): here are the files that users name,
 //! and tables and pictures.
 
+#![expect(clippy::missing_errors_doc, reason = "`run` fails with a sentence for the user")]
+
 #[macro_use]
 extern crate user_io;
 

@@ -24,9 +24,6 @@ use user_io::result_file;
 use user_io::terminal::Terminal;
 
 /// Predicts and shows it.
-///
-/// # Errors
-/// If the models cannot be read, or do not have what is asked for.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     if options.graph.is_wanted() {
         return unfolded::predict(options);
@@ -59,8 +56,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     } else {
         table::table(&context, &rows, &best, terminal.stdout_style().width)
     };
-    user_io::print::result(&text)?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&text)
 }
 
 /// Checks that every parameter of the models has a value, and no other name has one.

@@ -62,9 +62,6 @@ pub struct Options {
 }
 
 /// Compares, and shows the result.
-///
-/// # Errors
-/// If models or measurements cannot be read, or do not fit together.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let text = input::open_new(&options.input)?;
     let file = input::models(&options.models, &[])?;
@@ -113,8 +110,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     } else {
         table::table(&outcome, is_shown, terminal.stdout_style().width)
     };
-    user_io::print::result(&shown)?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&shown)
 }
 
 /// Renames the metric of a file that has only one, since its name may differ: `time_s` for `time`.

@@ -65,9 +65,6 @@ fn is_set(name: &str) -> bool {
 }
 
 /// Replaces this process by the command.
-///
-/// # Errors
-/// If there is no command.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let is_slurm = std::env::var_os("SLURM_JOB_ID").is_some();
     let agent = if is_slurm { Some(write_agent()?) } else { None };

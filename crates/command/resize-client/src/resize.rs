@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use user_io::exit::{BadOption, Explained, NoJob, NotResized, NotWritten};
+use user_io::print::result;
 use user_io::terminal::Terminal;
 
 /// Time between two reads of the status.
@@ -51,9 +52,6 @@ pub struct Options {
 }
 
 /// Lists, or resizes.
-///
-/// # Errors
-/// If there is no such job, or it was not resized.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let control = Control::of(options.control.as_deref())?;
     match (&options.job, options.size) {
@@ -71,12 +69,7 @@ fn show(control: &Control, json: bool) -> anyhow::Result<ExitCode> {
         true => format!("{:#}\n", serde_json::to_value(&jobs)?),
         false => list::table(&jobs, control.folder()),
     };
-    print(&text)
-}
-
-fn print(text: &str) -> anyhow::Result<ExitCode> {
-    user_io::print::result(text)?;
-    Ok(ExitCode::SUCCESS)
+    result(&text)
 }
 
 fn change(control: &Control, name: &str, size: u32, options: &Options) -> anyhow::Result<ExitCode> {
@@ -104,7 +97,7 @@ fn change(control: &Control, name: &str, size: u32, options: &Options) -> anyhow
         let why = format!("job `{name}` keeps {} ranks: {}", status.size, answer.sentence);
         return Err(NotResized.because(why).into());
     }
-    print(&match (&status.last, options.json) {
+    result(&match (&status.last, options.json) {
         (Some(last), true) => format!("{:#}\n", serde_json::to_value(last)?),
         (Some(last), false) => list::breakdown(last),
         (None, _) => format!("{}\n", answer.sentence),

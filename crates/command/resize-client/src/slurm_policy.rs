@@ -81,9 +81,6 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Decides until a signal ends it.
-///
-/// # Errors
-/// If wishes or lines cannot be written.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let end = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGTERM] {

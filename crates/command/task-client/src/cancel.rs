@@ -44,9 +44,6 @@ pub struct Options {
 }
 
 /// Ends tasks.
-///
-/// # Errors
-/// If no daemon answers, or it refuses.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let location = options.node.location();
     let mut client = requests::connect(&location)?;
@@ -68,8 +65,7 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         (false, 1) => "1 task is ended".to_owned(),
         (false, n) => format!("{n} tasks are ended"),
     };
-    user_io::print::result(&format!("{text}\n"))?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&format!("{text}\n"))
 }
 
 fn all(client: &Client, options: &Options) -> TaskRange {

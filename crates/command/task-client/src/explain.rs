@@ -31,9 +31,6 @@ pub struct Options {
 }
 
 /// Asks the daemon for the explanation and prints it.
-///
-/// # Errors
-/// If no daemon answers, or it refuses.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let location = options.node.location();
     let mut client = requests::connect(&location)?;
@@ -46,6 +43,5 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
         true => format!("{:#}\n", serde_json::to_value(&explanation)?),
         false => report::balance::explanation(&explanation, now_ms(), terminal.stdout_style()),
     };
-    user_io::print::result(&text)?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&text)
 }

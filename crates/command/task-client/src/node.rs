@@ -45,9 +45,6 @@ enum NodeSubcommand {
 }
 
 /// Starts or stops a daemon, or makes a key; also runs the processes beside a daemon.
-///
-/// # Errors
-/// If it cannot be done; the daemon's own failures are among these.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     match &options.subcommand {
         NodeSubcommand::Start(options) => start::start(options),

@@ -8,6 +8,7 @@ use clap::Args;
 use std::process::ExitCode;
 use task_api::{Answer, Request};
 use user_io::exit::NoDaemon;
+use user_io::print::result;
 use user_io::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -39,13 +40,10 @@ pub struct Options {
 }
 
 /// Shows the nodes.
-///
-/// # Errors
-/// If no daemon answers.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let location = options.node.location();
     if options.web {
-        return print(&format!("{}\n", web(&location)?));
+        return result(&format!("{}\n", web(&location)?));
     }
     if options.live {
         return live::show(&location, terminal);
@@ -53,7 +51,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let mut client = requests::connect(&location)?;
     let answer = requests::ask(&mut client, &Request::Nodes, &location)?;
     let Answer::Nodes { nodes } = answer else { return Err(requests::unexpected(&answer)) };
-    print(&match options.json {
+    result(&match options.json {
         true => format!("{:#}\n", serde_json::to_value(&nodes)?),
         false => report::balance::nodes(&nodes, terminal.stdout_style()),
     })
@@ -68,9 +66,4 @@ fn web(location: &DaemonLocation) -> anyhow::Result<String> {
             format!("the daemon serves no page: start it with `sintonia node start --web{words}`");
         NoDaemon.because(why).into()
     })
-}
-
-fn print(text: &str) -> anyhow::Result<ExitCode> {
-    user_io::print::result(text)?;
-    Ok(ExitCode::SUCCESS)
 }

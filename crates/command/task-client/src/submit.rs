@@ -77,9 +77,6 @@ pub struct Options {
 }
 
 /// Submits the command, and waits if that is asked for.
-///
-/// # Errors
-/// If no daemon answers, or it refuses.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let submission = submission(options).context(BadOption)?;
     submission.check().map_err(|error| anyhow!(error).context(BadOption))?;
@@ -108,7 +105,7 @@ fn say_names(tasks: &TaskRange, options: &Options) -> anyhow::Result<()> {
     } else {
         tasks.to_string()
     };
-    user_io::print::result(&format!("{text}\n"))
+    user_io::print::result(&format!("{text}\n")).map(drop)
 }
 
 fn submission(options: &Options) -> anyhow::Result<Submission> {

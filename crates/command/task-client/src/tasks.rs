@@ -13,6 +13,7 @@ use task_api::{
     Answer, EndedTask, OutcomeRange, OutcomeSummary, Request, TaskFilter, TaskName, TaskRange,
     TaskState, TaskStatus,
 };
+use user_io::print::result;
 use user_io::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -84,9 +85,6 @@ impl From<State> for TaskState {
 const N_ROWS: usize = 100;
 
 /// Lists tasks, shows one, or waits.
-///
-/// # Errors
-/// If no daemon answers, or it refuses.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let location = options.node.location();
     let client = requests::connect(&location)?;
@@ -148,7 +146,7 @@ fn list(
         eprintln!("sintonia: there are no such tasks");
         return Ok(ExitCode::SUCCESS);
     }
-    write(&balance::tasks(&last, now_ms(), terminal.stdout_style()))?;
+    result(&balance::tasks(&last, now_ms(), terminal.stdout_style()))?;
     if last.len() < n_all {
         eprintln!(
             "sintonia: these are the last {} of {n_all}; `--last {n_all}` shows all",
@@ -165,37 +163,36 @@ fn show(
     terminal: Terminal,
 ) -> anyhow::Result<ExitCode> {
     let status = status(name, &mut client, &location)?;
-    let result = result(name, &mut client, &location)?;
+    let found = ended(name, &mut client, &location)?;
     let Some(status) = status else {
-        return show_brief(name, result.as_ref(), options);
+        return show_brief(name, found.as_ref(), options);
     };
     if options.json {
         let mut json = serde_json::to_value(&status)?;
-        json["output"] = serde_json::to_value(result.and_then(|task| task.output))?;
-        write(&format!("{json}\n"))?;
+        json["output"] = serde_json::to_value(found.and_then(|task| task.output))?;
+        result(&format!("{json}\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
     let style = terminal.stdout_style();
-    write(&match result {
+    result(&match found {
         Some(task) => balance::ended(name, &task, style),
         None => balance::tasks(&[status], now_ms(), style),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// Shows a task that ended so long ago that only its outcome is kept.
 fn show_brief(
     name: &TaskName,
-    result: Option<&EndedTask>,
+    found: Option<&EndedTask>,
     options: &Options,
 ) -> anyhow::Result<ExitCode> {
-    let Some(EndedTask { outcome, .. }) = result else {
+    let Some(EndedTask { outcome, .. }) = found else {
         let sentence = format!(
             "unknown task `{name}`: it may have ended long ago; `sintonia tasks` lists the known tasks"
         );
         return Err(user_io::exit::Refused.because(sentence).into());
     };
-    write(&match options.json {
+    result(&match options.json {
         true => {
             let state = TaskState::Ended;
             let json = serde_json::json!({"task": name, "state": state, "outcome": outcome, "is_brief": true});
@@ -204,8 +201,7 @@ fn show_brief(
         false => format!(
             "{name}  {outcome}; it ended long ago; only its outcome is kept (`sintonia node start --keep-tasks N` keeps more)\n"
         ),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 fn status(
@@ -222,7 +218,7 @@ fn status(
     Ok(found)
 }
 
-fn result(
+fn ended(
     name: &TaskName,
     client: &mut Client,
     location: &DaemonLocation,
@@ -242,21 +238,17 @@ fn write_past(past: &OutcomeSummary, home: &str) -> anyhow::Result<()> {
         let json = serde_json::json!({
             "task": tasks, "n_tasks": tasks.n_tasks(), "state": TaskState::Ended, "outcome": outcome, "is_brief": true,
         });
-        write(&format!("{json}\n"))?;
+        result(&format!("{json}\n"))?;
     }
     if 0 < n_tasks {
         let json = serde_json::json!({
             "n_tasks": n_tasks, "state": TaskState::Ended, "all_outcomes": past.outcomes, "is_brief": true,
         });
-        write(&format!("{json}\n"))?;
+        result(&format!("{json}\n"))?;
     }
     Ok(())
 }
 
 fn write_json(task: &TaskStatus) -> anyhow::Result<()> {
-    write(&format!("{}\n", serde_json::to_string(task)?))
-}
-
-fn write(text: &str) -> anyhow::Result<()> {
-    user_io::print::result(text)
+    result(&format!("{}\n", serde_json::to_string(task)?)).map(drop)
 }

@@ -1,5 +1,7 @@
 //! `sintonia new` and `new-tunlet`: makes projects to start from.
 
+#![expect(clippy::missing_errors_doc, reason = "`run` fails with a sentence for the user")]
+
 #[macro_use]
 extern crate user_io;
 

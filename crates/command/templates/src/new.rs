@@ -52,9 +52,6 @@ pub struct Options {
 }
 
 /// Makes the project and says how to go on.
-///
-/// # Errors
-/// If the library is not found, or the project cannot be written.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     project::check_name(&options.name, "program")?;
     let sources = Sources::find(options.sintonia.as_deref())?;
@@ -65,8 +62,7 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let dir = project::folder(&options.name, options.dir.as_deref());
     project::write(&dir, &files)?;
     let text = if options.json { as_json(options, &dir, &files)? } else { in_words(options, &dir) };
-    user_io::print::result(&text)?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&text)
 }
 
 /// Commands that build and test the project, run it, and run it on ranks, in its folder.

@@ -34,9 +34,6 @@ pub struct Options {
 }
 
 /// Makes the project and says how to go on.
-///
-/// # Errors
-/// If the project cannot be written.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     project::check_name(&options.name, "tunlet")?;
     let dir = project::folder(&options.name, options.dir.as_deref());

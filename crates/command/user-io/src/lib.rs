@@ -11,5 +11,6 @@ pub mod chart;
 pub mod commands;
 pub mod exit;
 pub mod files;
+pub mod progress;
 pub mod result_file;
 pub mod terminal;

@@ -17,6 +17,7 @@ use anyhow::Context;
 use std::borrow::Cow;
 use std::fmt::{Arguments, Write as _};
 use std::io::Write;
+use std::process::ExitCode;
 
 /// Replaces the standard macro, so that no message avoids this module: a message of ours, which begins with
 /// `sintonia: `, stays in its line.
@@ -59,14 +60,15 @@ pub fn print_part(words: &str) {
     write!(std::io::stderr().lock(), "{begin}{rest}").ok();
 }
 
-/// Prints the result that was asked for on standard output.
+/// Prints the result that was asked for on standard output; returns the exit code of a subcommand that ends with it.
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn result(words: &str) -> anyhow::Result<()> {
+pub fn result(words: &str) -> anyhow::Result<ExitCode> {
     let mut output = std::io::stdout().lock();
     let written = output.write_all(escape_lines(words).as_bytes()).and_then(|()| output.flush());
-    written.context(NotWritten)
+    written.context(NotWritten)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Message in its line, with further lines indented: these cannot be taken for messages of this program.

@@ -64,9 +64,6 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Attaches to the ranks, watches them, leaves them, and shows the report.
-///
-/// # Errors
-/// If a rank cannot be attached to, or the program cannot be tuned as was asked.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let ranks = Ranks::find(&options.pids).context(NotAttached)?;
     let tuning = Tuning::prepare(&options.watch.tuner, &ranks.programs());

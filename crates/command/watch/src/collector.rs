@@ -20,10 +20,8 @@ pub struct Options {
 }
 
 /// Collects until no rank needs it, or, with `--detach`, starts a collector that does.
-///
-/// # Errors
-/// None: standard error may be that of a rank, so that a failure has its exit code alone.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
+    // Standard error may be that of a rank, so that a failure has its exit code alone.
     let outcome = if options.detach { detach() } else { collect_here() };
     Ok(outcome.unwrap_or(Failure::Other.into()))
 }

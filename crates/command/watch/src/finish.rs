@@ -4,16 +4,17 @@ use super::observation::Observation;
 use crate::limits::is_ignored;
 use crate::options::RunOutputOptions;
 use crate::report::{Report, print_json};
+use analyzer::{Measured, RunFacts, Server};
 use run_record::RunRecord;
 use run_record::measured::{Measured, RunFacts};
 use server::{Outstanding, Server};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use user_io::print::warn;
+use user_io::progress::ProgressLine;
 use user_io::terminal::Terminal;
 
 /// Time after which a collector that has sent nothing is no longer waited for.
@@ -22,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// than it is worth.
 const PATIENCE_IN_ALL: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// Time between two updates of what is waited for.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// Time after which the user is told what is waited for.
 const SILENCE: Duration = Duration::from_millis(700);
 
@@ -45,7 +48,7 @@ fn fetch(server: Server, in_all: Duration) -> Measured {
     server.finish();
     let started = Instant::now();
     let (mut last_news, mut n_taken) = (started, 0);
-    let mut progress = Progress::default();
+    let mut progress = ProgressLine::every(PROGRESS_EVERY);
     let interrupted = interrupted();
     loop {
         let outstanding = server.outstanding();
@@ -58,7 +61,10 @@ fn fetch(server: Server, in_all: Duration) -> Measured {
             break;
         }
         if SILENCE < started.elapsed() {
-            progress.show(&outstanding);
+            let (n_nodes, n_processes) = (outstanding.nodes.len(), outstanding.n_processes);
+            progress.show(|| {
+                format!("sintonia: waiting for the last data (processes: {n_processes}, nodes: {n_nodes})")
+            });
         }
         std::thread::sleep(POLL_INTERVAL);
     }
@@ -76,31 +82,6 @@ fn interrupted() -> Arc<AtomicBool> {
         register(signal, Arc::clone(&flag)).ok();
     }
     flag
-}
-
-/// Line on a terminal that is replaced as the work goes on; nothing in a pipe.
-#[derive(Default)]
-struct Progress {
-    shown: String,
-}
-
-impl Progress {
-    fn show(&mut self, outstanding: &Outstanding) {
-        let (n_nodes, n_processes) = (outstanding.nodes.len(), outstanding.n_processes);
-        let line = format!(
-            "sintonia: waiting for the last data (processes: {n_processes}, nodes: {n_nodes})"
-        );
-        if line != self.shown && std::io::stderr().is_terminal() {
-            eprint!("\r\x1b[K{line}");
-            self.shown = line;
-        }
-    }
-
-    fn clear(self) {
-        if !self.shown.is_empty() {
-            eprint!("\r\x1b[K");
-        }
-    }
 }
 
 fn show(

@@ -4,6 +4,8 @@
 //! # Not here
 //! Measuring in the ranks (`probe`), collecting and judging (`analyzer`), pictures and texts of runs (`report`).
 
+#![expect(clippy::missing_errors_doc, reason = "`run` fails with a sentence for the user")]
+
 #[macro_use]
 extern crate user_io;
 

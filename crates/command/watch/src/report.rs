@@ -18,9 +18,6 @@ use symbols::Resolver;
 use user_io::terminal::Terminal;
 
 /// Shows the record of a run.
-///
-/// # Errors
-/// If it cannot be read, or the report cannot be written.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     if let Some(folder) = resizes::folder(&options.run) {
         return resizes::report(options, folder, terminal);
@@ -160,7 +157,7 @@ impl Report {
 }
 
 /// Prints the summary on standard output.
-pub(crate) fn print_json(summary: &Summary) -> anyhow::Result<()> {
+pub(crate) fn print_json(summary: &Summary) -> anyhow::Result<ExitCode> {
     let mut text = serde_json::to_string_pretty(summary)?;
     text.push('\n');
     user_io::print::result(&text)

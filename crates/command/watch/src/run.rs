@@ -59,9 +59,6 @@ pub struct Options {
 }
 
 /// Runs the command, reports, and ends with its exit code.
-///
-/// # Errors
-/// None: all that goes wrong is told, and has an exit code.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     Ok(run_watched(options, terminal))
 }

@@ -21,7 +21,7 @@
 //!   that the call needs; it is resumed and stopped again instead, for a bounded time.
 //!
 //! # Not here
-//! Behavior of the library in the process (`probe`), user interface (`cli`).
+//! Behavior of the library in the process (`probe`), user interface (`watch`).
 
 #![expect(unsafe_code, reason = "ptrace and other system calls")]
 

@@ -7,7 +7,7 @@
 //! - History, moves and lists are bounded.
 //!
 //! # Not here
-//! Queries to the daemon, and serving the page (`cli`, `node-daemon`).
+//! Queries to the daemon, and serving the page (`task-client`, `node-daemon`).
 
 pub mod live;
 

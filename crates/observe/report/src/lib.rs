@@ -9,7 +9,7 @@
 //!   says what was left out.
 //!
 //! # Not here
-//! Measuring and judging (`assemble`, `models`): findings arrive as sentences. Printing, arguments and files (`cli`).
+//! Measuring and judging (`assemble`, `models`): findings arrive as sentences. Printing, arguments and files (crates of `command`).
 
 pub mod balance;
 pub mod html;

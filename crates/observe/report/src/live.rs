@@ -10,7 +10,7 @@
 //! - History and output are bounded.
 //!
 //! # Not here
-//! Measuring, and the fate of the program when the view is closed (`cli`).
+//! Measuring, and the fate of the program when the view is closed (`watch`).
 
 mod draw;
 mod plain;

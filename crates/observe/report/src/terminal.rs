@@ -5,7 +5,7 @@
 //! - Without [`Style::color`], the text contains no escape sequences and the same information.
 //!
 //! # Not here
-//! Detection of a terminal, its width and whether it wants color (`cli`).
+//! Detection of a terminal, its width and whether it wants color (`user-io`).
 
 pub(crate) mod bars;
 

@@ -24,7 +24,7 @@
 //! - Nothing in a plan is ignored: an unknown field is an error.
 //!
 //! # Not here
-//! Starting runs and writing files (`cli`); fitting models to the measurements (`fitting`).
+//! Starting runs and writing files (`campaign`); fitting models to the measurements (`fitting`).
 
 pub mod expression;
 pub mod journal;

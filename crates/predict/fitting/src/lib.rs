@@ -26,7 +26,7 @@
 //! - A prediction is positive where all measurements are positive.
 //!
 //! # Not here
-//! Taking measurements (`cli`); waiting, in programs whose time is not the sum of their regions' (`program-graph`).
+//! Taking measurements (`campaign`); waiting, in programs whose time is not the sum of their regions' (`program-graph`).
 
 pub mod comparison;
 mod design;

@@ -7,7 +7,7 @@
 //! - Every picture is self-contained: generic fonts, no other files.
 //!
 //! # Not here
-//! Plots of times (`cli`).
+//! Plots of times (`prediction`).
 
 mod fragment;
 mod frames;

@@ -20,7 +20,7 @@
 //! - A part of a source that is not understood becomes a warning with its place; the rest is read.
 //!
 //! # Not here
-//! Files and the command line (`cli`); the record of a run (`run-record`); times of regions (`fitting`).
+//! Files and the command line (`prediction`); the record of a run (`run-record`); times of regions (`fitting`).
 
 pub mod compose;
 mod draw;

@@ -10,7 +10,7 @@
 //! - When the journal cannot be written, the daemon ends: tasks go on, and the next daemon finds them.
 //!
 //! # Not here
-//! Arguments, signals and the names of folders: `cli`.
+//! Arguments, signals and the names of folders: `task-client`.
 
 mod core_loop;
 mod error;

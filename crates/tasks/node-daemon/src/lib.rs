@@ -11,7 +11,7 @@
 //! - The core blocks on nothing; every channel and table has a bound.
 //!
 //! # Not here
-//! The decisions (`node-core`); the rules by which tasks move (`balancing-policies`); what clients see (`task-api`); arguments (`cli`).
+//! The decisions (`node-core`); the rules by which tasks move (`balancing-policies`); what clients see (`task-api`); arguments (`task-client`).
 
 mod blocks;
 pub mod client;

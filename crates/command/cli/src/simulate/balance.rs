@@ -2,21 +2,25 @@
 
 mod described;
 mod plot;
-mod progress;
 mod table;
 
 use ::balancing_policies::{Domain, Policy};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use described::Described;
-use progress::ProgressLine;
 use serde_json::{Value, json};
-use simulator::balance::{Scenario, central_s, simulate};
+use simulator::balance::{Progress, Scenario, central_s, simulate};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use table::Row;
 use user_io::exit::BadOption;
+use user_io::print::result;
+use user_io::progress::ProgressLine;
 use user_io::result_file;
+
+/// Time between two updates of the progress.
+const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,7 +68,7 @@ pub(crate) struct BalanceOptions {
 /// Simulates one policy, or several to compare them.
 pub(crate) fn balance(options: &BalanceOptions) -> anyhow::Result<ExitCode> {
     if options.policies {
-        return write(&table::rules());
+        return result(&table::rules());
     }
     let file = options.scenario.as_deref().map(described::from_file).transpose()?;
     let described = options.described.clone().or(file.unwrap_or_default());
@@ -75,16 +79,11 @@ pub(crate) fn balance(options: &BalanceOptions) -> anyhow::Result<ExitCode> {
     if let Some(path) = &options.plot {
         result_file::write(path, &plot::picture(&table::heading(&scenario, &rows), &rows))?;
     }
-    write(&if options.json {
+    result(&if options.json {
         as_json(&rows, central_s, !options.compare.is_empty())
     } else {
         table::table(&scenario, &rows, central_s)
     })
-}
-
-fn write(text: &str) -> anyhow::Result<ExitCode> {
-    user_io::print::result(text)?;
-    Ok(ExitCode::SUCCESS)
 }
 
 fn rows(
@@ -94,20 +93,26 @@ fn rows(
 ) -> anyhow::Result<Vec<Row>> {
     let own = [scenario.policy];
     let policies = if compared.is_empty() { &own[..] } else { compared };
-    let mut progress_line = ProgressLine::new(policies.len());
-    let row = |policy: &Policy| {
+    let mut progress_line = ProgressLine::every(PROGRESS_EVERY);
+    let row = |(idx, policy): (usize, &Policy)| {
         let mut policy = *policy;
         // `--domain` applies to policies that name none.
         if let (Some(domain), Domain::Global) = (domain, policy.domain) {
             policy.domain = domain;
         }
         let scenario = Scenario { policy, ..scenario.clone() };
-        let outcome = simulate(&scenario, &mut |progress| progress_line.show(&policy, progress));
-        progress_line.next();
+        let outcome = simulate(&scenario, &mut |progress| {
+            progress_line.show(|| {
+                let Progress { n_ended, n_tasks, now_s, n_events } = progress;
+                let (number, n) = (idx + 1, policies.len());
+                format!("{number} of {n}, {policy}: {n_ended} of {n_tasks} tasks, {now_s:.0} s, {n_events} events")
+            });
+        });
+        progress_line.clear();
         let outcome = outcome.map_err(|error| anyhow!(error).context(BadOption))?;
         Ok(Row { policy, outcome })
     };
-    policies.iter().map(row).collect()
+    policies.iter().enumerate().map(row).collect()
 }
 
 fn as_json(rows: &[Row], central_s: f64, is_list: bool) -> String {

@@ -150,8 +150,7 @@ pub(crate) fn chunking(options: &ChunkingOptions) -> anyhow::Result<ExitCode> {
         result_file::write(path, &drawn)?;
     }
     let text = if options.json { as_json(&outcomes) } else { table::table(&scenario, &outcomes) };
-    user_io::print::result(&text)?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&text)
 }
 
 fn scenario(options: &ChunkingOptions) -> anyhow::Result<Scenario> {

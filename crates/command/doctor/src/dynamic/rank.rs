@@ -33,9 +33,6 @@ pub struct Options {
 }
 
 /// Plays the part that this process was started for.
-///
-/// # Errors
-/// If its MPI library fails.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let mpi = Mpi::init()?;

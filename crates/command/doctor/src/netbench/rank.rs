@@ -24,9 +24,6 @@ pub struct Options {
 const NEWS: Tag = Tag(0);
 
 /// Lets one pair after the other measure; rank 0 prints the results at the end.
-///
-/// # Errors
-/// If its MPI library fails.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let at_most = Duration::try_from_secs_f64(options.seconds)?;
     let plan = Plan { at_most, n_rounds: u32::MAX - 1, ..Plan::default() };

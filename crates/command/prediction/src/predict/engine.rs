@@ -50,8 +50,7 @@ pub(super) fn predict(
     } else {
         output::text(&result)
     };
-    user_io::print::result(&text)?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&text)
 }
 
 /// Checks that no option for models is given: a run has no parameters and no models.

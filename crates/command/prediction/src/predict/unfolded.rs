@@ -82,8 +82,7 @@ pub(super) fn predict(options: &Options) -> anyhow::Result<ExitCode> {
     } else {
         rows.iter().map(table).collect()
     };
-    user_io::print::result(&text)?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&text)
 }
 
 impl GraphPrediction<'_> {

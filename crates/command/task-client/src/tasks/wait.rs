@@ -10,11 +10,12 @@ use anyhow::Context;
 use node_daemon::client_socket::{Client, ClientError};
 use signal_hook::consts::SIGINT;
 use signal_hook::iterator::Signals;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use task_api::{Answer, EndedTask, Outcome, Request, TaskName, TaskRange};
 use user_io::exit::NotWritten;
+use user_io::progress::ProgressLine;
 
 /// Longest time for a daemon to come back.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(60);
@@ -55,7 +56,7 @@ impl Wait<'_> {
                 Some(error) => return Err(requests::failure(error, self.location)),
             }
         }
-        tally.clear_progress();
+        tally.progress.clear();
         let is_worth_it = 1 < self.tasks.n_tasks() || tally.n_ended == 0;
         let is_all_known = tally.n_brief == 0 && tally.n_ended == tally.n_tasks;
         if is_worth_it && self.output != TaskOutput::Json || !is_all_known {
@@ -109,7 +110,7 @@ impl Wait<'_> {
                 println_to_stdout(&json.to_string())?;
             }
             TaskOutput::Output => {
-                tally.clear_progress();
+                tally.progress.clear();
                 write_output(task)?;
             }
         }
@@ -117,7 +118,7 @@ impl Wait<'_> {
             && !is_plain(task, &self.tasks)
             && self.output != TaskOutput::Json
         {
-            tally.clear_progress();
+            tally.progress.clear();
             match task.is_brief {
                 true => eprintln!("sintonia: {name}: {}", task.outcome),
                 false => eprintln!("sintonia: {name}: {} on {}", task.outcome, task.node),
@@ -189,7 +190,7 @@ fn write_output(task: &EndedTask) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn println_to_stdout(line: &str) -> anyhow::Result<()> {
+fn println_to_stdout(line: &str) -> anyhow::Result<ExitCode> {
     user_io::print::result(&format!("{line}\n"))
 }
 
@@ -206,8 +207,7 @@ struct Tally {
     n_brief: u64,
     /// Exit code of the task that ended last.
     code: i32,
-    is_terminal: bool,
-    told: Option<Instant>,
+    progress: ProgressLine,
     began: Instant,
 }
 
@@ -222,8 +222,7 @@ impl Tally {
             n_failed: 0,
             n_brief: 0,
             code: 0,
-            is_terminal: std::io::stderr().is_terminal(),
-            told: None,
+            progress: ProgressLine::every(TELL_EVERY),
             began: Instant::now(),
         }
     }
@@ -280,20 +279,12 @@ impl Tally {
     }
 
     fn show_progress(&mut self) {
-        let is_soon = self.told.is_some_and(|told| told.elapsed() < TELL_EVERY);
-        if !self.is_terminal || is_soon {
-            return;
-        }
-        self.told = Some(Instant::now());
         let Self { n_ended, n_tasks, n_failed, .. } = self;
-        let failed = if *n_failed == 0 { String::new() } else { format!(", {n_failed} failed") };
-        eprint!("\r\u{1b}[Ksintonia: {n_ended}/{n_tasks} ended{failed}");
-    }
-
-    fn clear_progress(&mut self) {
-        if self.told.take().is_some() {
-            eprint!("\r\u{1b}[K");
-        }
+        self.progress.show(|| {
+            let failed =
+                if *n_failed == 0 { String::new() } else { format!(", {n_failed} failed") };
+            format!("sintonia: {n_ended}/{n_tasks} ended{failed}")
+        });
     }
 }
 

@@ -23,9 +23,6 @@ pub struct Options {
 }
 
 /// Enters a process with the options read from standard input; prints what the probe's entrance returned.
-///
-/// # Errors
-/// If the process cannot be entered.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     // Fails for the leader of a process group, which the terminal does not reach anyway.
     rustix::process::setsid().ok();

@@ -35,6 +35,5 @@ pub(super) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
         let page = report::html::dealt(&dealt, &options.run.display().to_string());
         user_io::result_file::write(path, &page)?;
     }
-    user_io::print::result(&text)?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&text)
 }

@@ -33,8 +33,7 @@ pub(super) fn report(
         let page = report::html::resizes(&lines.resizes, &folder.display().to_string());
         user_io::result_file::write(path, &page)?;
     }
-    user_io::print::result(&text)?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&text)
 }
 
 #[cfg(test)]

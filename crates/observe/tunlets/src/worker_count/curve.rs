@@ -5,7 +5,7 @@
 //! further parameter, a size, is set to the work of the iteration.
 //!
 //! # Not here
-//! Finding models (`fitting`), opening their file (`cli`).
+//! Finding models (`fitting`), opening their file (`watch`).
 
 use super::WorkerCount;
 use crate::lookup::{Lookup, short};
