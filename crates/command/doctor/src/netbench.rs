@@ -6,7 +6,6 @@
 //! # Not here
 //! Measuring (`comm::netbench`), and fitting lines to the times (`models::network`).
 
-mod pairs;
 mod plot;
 pub mod rank;
 mod table;

@@ -4,19 +4,18 @@
 //! Finding models (`fitting`); taking measurements (`sintonia experiment`).
 
 mod list;
-mod parts;
 mod plot;
 mod settings;
 mod table;
 
 use crate::input::{self, InputOptions};
+use crate::text::is_wanted;
 use crate::values::{self, Values};
 use anyhow::{anyhow, ensure};
 use clap::Args;
 use fitting::formats::extrap_json;
 use fitting::{FittedModel, Fitter, Measurements, ModelFile, SampleRule, Settings};
 use list::Fitted;
-pub(crate) use parts::is_wanted;
 use settings::FittingOptions;
 pub(crate) use settings::sample_rule;
 use std::path::PathBuf;

@@ -12,7 +12,7 @@ mod plot;
 mod table;
 mod unfolded;
 
-use crate::fit::is_wanted;
+use crate::text::is_wanted;
 use crate::{input, values};
 use anyhow::{anyhow, ensure};
 use context::PredictionContext;

@@ -5,8 +5,9 @@
 
 mod table;
 
-use crate::fit::{is_wanted, sample_rule};
+use crate::fit::sample_rule;
 use crate::input::{self, InputOptions};
+use crate::text::is_wanted;
 use anyhow::{anyhow, ensure};
 use clap::Args;
 use fitting::formats::csv::quoted;

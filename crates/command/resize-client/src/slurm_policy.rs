@@ -7,7 +7,6 @@
 //! - Slurm's controller may be unreachable for a while; meanwhile nothing is decided.
 //! - It may be ended and started at any time: programs carry out or refuse earlier wishes without it.
 
-mod log_line;
 mod queue;
 mod view;
 
@@ -15,8 +14,9 @@ use crate::control::{Control, wish_id};
 use anyhow::Context;
 use clap::Args;
 use queue::Queue;
-use resize_api::{JobStatus, ResizeRequest};
-use resize_plan::queue::QueueRules;
+use resize_api::{JobStatus, Outcome, ResizeRequest};
+use resize_plan::queue::{QueueRules, ResizeReason};
+use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io::Write;
@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use user_io::exit::NotWritten;
 use user_io::terminal::Terminal;
-use view::{Decision, PolicyState};
+use view::{Decision, PolicyState, ProgramAnswer};
 
 const FROM: &str = "slurm-policy";
 /// Time between two checks of the signals that end it.
@@ -119,7 +119,7 @@ impl Policy<'_> {
     fn poll(&mut self, now_s: f64) -> anyhow::Result<bool> {
         let programs = self.programs();
         for answered in self.state.record_answers(&programs, now_s) {
-            self.print_line(&log_line::answered(&answered))?;
+            self.print_line(&answer_line(&answered))?;
         }
         let queue = match queue::ask(self.options.partition.as_deref()) {
             Ok(queue) => queue,
@@ -151,7 +151,7 @@ impl Policy<'_> {
             if self.control.has_wish(&decision.name) {
                 continue;
             }
-            self.print_line(&log_line::decision(&decision))?;
+            self.print_line(&decision_line(&decision))?;
             if !self.options.dry_run {
                 self.wish(&decision, now_s)?;
             }
@@ -166,9 +166,43 @@ impl Policy<'_> {
         Ok(())
     }
 
-    fn print_line(&self, (sentence, value): &(String, serde_json::Value)) -> anyhow::Result<()> {
+    fn print_line(&self, (sentence, value): &(String, Value)) -> anyhow::Result<()> {
         let line = if self.options.json { format!("{value}\n") } else { format!("{sentence}\n") };
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush()).context(NotWritten)
     }
+}
+
+/// Line about a decision and its reason.
+fn decision_line(decision: &Decision) -> (String, Value) {
+    let Decision { change, name, program, from_size, size } = decision;
+    let (why, waiting) = match change.reason {
+        ResizeReason::MakesRoom { job } => (format!("so that job {job} can start"), Some(job)),
+        ResizeReason::UsesIdle => ("because nodes are idle".to_owned(), None),
+    };
+    let (from, to) = (change.from, change.to);
+    let sentence = format!(
+        "job {name} ({program}) from {from} to {to} nodes, {from_size} to {size} ranks, {why}"
+    );
+    let value = json!({
+        "at": at(), "what": "decision", "job": name, "program": program, "from_nodes": from, "to_nodes": to,
+        "from": from_size, "to": size, "waiting_job": waiting,
+    });
+    (sentence, value)
+}
+
+/// Line about a program's answer to a wish.
+fn answer_line(answered: &ProgramAnswer) -> (String, Value) {
+    let ProgramAnswer { name, program, size, outcome, sentence } = answered;
+    let verb = if *outcome == Outcome::Done { "has" } else { "keeps" };
+    let text = format!("job {name} ({program}) {verb} {size} ranks: {sentence}");
+    let value = json!({
+        "at": at(), "what": "answer", "job": name, "program": program, "size": size, "outcome": outcome,
+        "sentence": sentence,
+    });
+    (text, value)
+}
+
+fn at() -> String {
+    chrono::Local::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, false)
 }

@@ -3,13 +3,14 @@
 //! Projects are copies of `examples/tunlets/` of this repository with another name, and contain the interface: this
 //! program alone is enough to write a tunlet.
 
-mod template;
-
 use crate::project::{self, Language};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use user_io::terminal::Terminal;
+
+/// Name that the examples have.
+const EXAMPLE: &str = "damping";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,10 +39,63 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     project::check_name(&options.name, "tunlet")?;
     let dir = project::folder(&options.name, options.dir.as_deref());
     let (template, test) = match options.lang {
-        Language::C => (template::C, "make test"),
-        Language::Rust => (template::RUST, "cargo test"),
+        Language::C => (C, "make test"),
+        Language::Rust => (RUST, "cargo test"),
     };
     project::write(&dir, &template.files(&options.name))?;
-    user_io::print::result(&format!("made `{0}`; try it: cd {0} && {test}\n", dir.display()))?;
-    Ok(ExitCode::SUCCESS)
+    user_io::print::result(&format!("made `{0}`; try it: cd {0} && {test}\n", dir.display()))
+}
+
+/// Paths inside the project, with their texts.
+#[derive(Clone, Copy)]
+struct Template {
+    /// Files that contain the name.
+    named: &'static [(&'static str, &'static str)],
+    /// Files of the interface, copied unchanged.
+    interface: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! example {
+    ($path:literal) => {
+        include_str!(concat!("../../../../examples/tunlets/", $path))
+    };
+}
+
+/// Project in C.
+const C: Template = Template {
+    named: &[
+        (".gitignore", "/damping.so\n/test_damping\n"),
+        ("Makefile", example!("damping-c/Makefile")),
+        ("README.md", example!("damping-c/README.md")),
+        ("damping.c", example!("damping-c/damping.c")),
+        ("test_damping.c", example!("damping-c/test_damping.c")),
+    ],
+    interface: &[("sintonia_tunlet.h", example!("damping-c/sintonia_tunlet.h"))],
+};
+
+/// Project in Rust.
+const RUST: Template = Template {
+    named: &[
+        (".gitignore", "/target\n"),
+        ("Cargo.toml", example!("damping-rust/Cargo.toml")),
+        ("README.md", example!("damping-rust/README.md")),
+        ("src/lib.rs", example!("damping-rust/src/lib.rs")),
+    ],
+    interface: &[
+        ("src/abi.rs", example!("damping-rust/src/abi.rs")),
+        ("src/sintonia_tunlet.rs", example!("damping-rust/src/sintonia_tunlet.rs")),
+        ("src/sintonia_tunlet/read.rs", example!("damping-rust/src/sintonia_tunlet/read.rs")),
+    ],
+};
+
+impl Template {
+    /// Files of the project `name`.
+    fn files(&self, name: &str) -> Vec<(String, String)> {
+        let library = format!("lib{}", name.replace('-', "_"));
+        let rename =
+            |text: &str| text.replace(&format!("lib{EXAMPLE}"), &library).replace(EXAMPLE, name);
+        let named = self.named.iter().map(|(path, text)| (rename(path), rename(text)));
+        let interface = self.interface.iter().map(|(path, text)| ((*path).into(), (*text).into()));
+        named.chain(interface).collect()
+    }
 }

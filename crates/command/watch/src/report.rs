@@ -1,6 +1,5 @@
 //! `sintonia report`: shows the report of an earlier run, and finishes it first if it was cut off.
 
-mod incomplete;
 mod master_worker;
 mod pictures;
 mod resizes;
@@ -8,10 +7,10 @@ mod resizes;
 use assemble::{assemble, summarize};
 use collector::recover;
 pub use crate::options::ReportOptions as Options;
-use incomplete::IncompleteReason;
+use analyzer::{AssembleError, Measured, RunFacts, assemble, recover, summarize};
 use report::terminal::{OutputPaths, Style};
 use run_record::measured::{Measured, RunFacts};
-use run_record::{RecordError, RunRecord, RunState, Summary, completeness};
+use run_record::{RecordError, RunRecord, RunState, Summary, TableError, completeness};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use symbols::Resolver;
@@ -161,6 +160,54 @@ pub(crate) fn print_json(summary: &Summary) -> anyhow::Result<ExitCode> {
     let mut text = serde_json::to_string_pretty(summary)?;
     text.push('\n');
     user_io::print::result(&text)
+}
+
+/// Reason why a part of a run is in the spool and nowhere else. Of several, the last one is to be removed first, since
+/// it may be the cause of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum IncompleteReason {
+    /// The record already holds more.
+    WouldLoseInformation,
+    /// A file cannot be written, though there is room.
+    Unwritable,
+    /// No room is left on the disk.
+    DiskFull,
+}
+
+impl IncompleteReason {
+    fn of_table(error: &AssembleError) -> Self {
+        match error.table() {
+            TableError::HoldsMore { .. } => Self::WouldLoseInformation,
+            error if error.is_storage_full() => Self::DiskFull,
+            _ => Self::Unwritable,
+        }
+    }
+
+    fn of_record(error: &RecordError) -> Self {
+        match error {
+            RecordError::WouldLoseInformation { .. } => Self::WouldLoseInformation,
+            RecordError::File(file) if file.is_storage_full() => Self::DiskFull,
+            _ => Self::Unwritable,
+        }
+    }
+
+    /// Sentence that says how the record in the folder `record` can be completed.
+    fn remedy(self, record: &Path) -> String {
+        let record = record.display();
+        match self {
+            Self::WouldLoseInformation => format!(
+                "the remaining data is in `{record}/spool`: restore any missing files, then complete the record with `sintonia report {record}`"
+            ),
+            Self::Unwritable => format!(
+                "when the files named above can be written, complete the record with `sintonia report {record}`"
+            ),
+            Self::DiskFull => {
+                format!(
+                    "free room on its disk, then complete the record with `sintonia report {record}`"
+                )
+            }
+        }
+    }
 }
 
 #[cfg(test)]

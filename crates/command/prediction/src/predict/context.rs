@@ -1,8 +1,7 @@
 //! Prediction of the whole program and its regions from models, at one point.
 
 use super::options::Options;
-use crate::fit::is_wanted;
-use crate::text::{is_in_seconds, short};
+use crate::text::{is_in_seconds, is_wanted, short};
 use crate::values::Point;
 use anyhow::{Context, anyhow, ensure};
 use fitting::{ModelFile, Prediction, Role, TOTAL, Warning};
