@@ -19,6 +19,7 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// A run of an experiment; started by `sintonia experiment`
 #[derive(Args, Debug)]
+#[group(skip)]
 pub struct Options {
     #[command(flatten)]
     run: watch::run::Options,

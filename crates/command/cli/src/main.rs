@@ -128,3 +128,15 @@ fn carry_out(arguments: &Arguments) -> ExitCode {
         exit::code_of(&error)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// Options of a hidden subcommand clashed, which only its first use showed.
+    #[test]
+    fn options_of_all_subcommands_fit_together() {
+        Arguments::command().debug_assert();
+    }
+}
