@@ -1,15 +1,17 @@
 //! Folder of an experiment: its journal, and files of measurements that are valid up to the length in the journal.
 
+use ::files::{Lock, LockError};
 use anyhow::{Context, bail};
 use experiment::journal::{CompletedRun, Journal};
 use experiment::{Measurement, Plan};
 use serde_json::{Map, Number, Value, json};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use user_io::exit::NotWritten;
 use user_io::files;
+use std::time::Duration;
 
 const JOURNAL: &str = "experiment.json";
 /// File of measurements that are fitted.
@@ -26,7 +28,7 @@ pub(super) struct Folder {
     pub(super) dir: PathBuf,
     pub(super) journal: Journal,
     /// Keeps other processes out while the folder is open.
-    _lock: File,
+    _lock: Option<Lock>,
 }
 
 impl Folder {
@@ -134,14 +136,8 @@ impl Folder {
     pub(super) fn save(&self) -> anyhow::Result<()> {
         let path = self.dir.join(JOURNAL);
         let text = format!("{:#}\n", serde_json::to_value(&self.journal)?);
-        let partial = path.with_added_extension("partial");
-        let write = || {
-            let mut file = File::create(&partial)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_data()?;
-            fs::rename(&partial, &path)
-        };
-        write().context(NotWritten).with_context(|| format!("`{}`", path.display()))
+        let written = ::files::replace_durably(&path, text.as_bytes());
+        written.context(NotWritten).with_context(|| format!("`{}`", path.display()))
     }
 
     /// Truncates a file to its valid length; an error unless that is the end of a line, as it always should be.
@@ -201,17 +197,19 @@ fn check_ours(dir: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn lock(dir: &Path) -> anyhow::Result<File> {
-    let path = dir.join(LOCK);
-    let name = || format!("`{}`", path.display());
-    let file = File::create(&path).context(NotWritten).with_context(name)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            bail!("another `sintonia experiment` works in `{}`; wait for its end", dir.display())
+fn lock(dir: &Path) -> anyhow::Result<Option<Lock>> {
+    let (path, by) = (dir.join(LOCK), format!("process {}", std::process::id()));
+    match Lock::take(&path, &by, Duration::ZERO) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(LockError::Held { by }) => {
+            let dir = dir.display();
+            bail!("another `sintonia experiment` ({by}) works in `{dir}`; wait for its end")
         }
         // Some network file systems have no locks; then users must not start two experiments in a folder.
-        Err(TryLockError::Error(_)) => Ok(file),
+        Err(LockError::Unsupported(_)) => Ok(None),
+        Err(LockError::File(error)) => {
+            Err(error).context(NotWritten).with_context(|| format!("`{}`", path.display()))
+        }
     }
 }
 

@@ -3,11 +3,12 @@
 //! # Not here
 //! The program's side (`malleable`), and the format of the files (`resize-api`).
 
+use ::files::{Draft, private};
 use anyhow::Context;
 use resize_api::{JobStatus, ResizeRequest};
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use user_io::files;
@@ -82,23 +83,18 @@ impl Control {
     /// Writes a wish for a program; the file appears only when it is complete.
     pub(crate) fn wish(&self, name: &str, wish: &ResizeRequest) -> anyhow::Result<()> {
         let path = self.file(name, "wish");
-        let partial = self.file(name, &format!("wish.{}", wish.id));
-        let context = || format!("cannot write a request to `{}`", self.folder.display());
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.folder)
-            .with_context(context)?;
-        let found = fs::metadata(&self.folder).with_context(context)?;
+        let draft = Draft::at(&path, self.file(name, &format!("wish.{}", wish.id)));
+        let context = || {
+            format!(
+                "cannot write a request to `{}`; `--control` names another folder",
+                self.folder.display()
+            )
+        };
         // In a folder of another user, links could redirect what is written here to files of this user.
-        let is_ours = private_folder::is_ours_alone(&found);
-        anyhow::ensure!(
-            is_ours,
-            "other users can write to `{}`; name another folder with `--control`",
-            self.folder.display()
-        );
-        fs::write(&partial, serde_json::to_vec(wish)?).with_context(context)?;
-        fs::rename(&partial, &path).with_context(context)
+        private::make_folder(&self.folder).with_context(context)?;
+        let mut file = draft.create(0o666).with_context(context)?;
+        file.write_all(&serde_json::to_vec(wish)?).with_context(context)?;
+        draft.publish().with_context(context)
     }
 
     fn file(&self, name: &str, ending: &str) -> PathBuf {

@@ -3,11 +3,11 @@
 mod network;
 
 use crate::control::Control;
+use ::files::{Draft, private};
 use anyhow::Context;
 use clap::Args;
 use std::ffi::OsString;
-use std::fs;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -115,14 +115,12 @@ fn variables(agent: Option<&Path>, network: Option<String>) -> Vec<(&'static str
 fn write_agent() -> anyhow::Result<PathBuf> {
     let control = Control::of(None)?;
     let folder = control.folder().parent().unwrap_or(control.folder()).to_owned();
-    let (path, partial) =
-        (folder.join(AGENT_NAME), folder.join(format!("agent.{}", std::process::id())));
-    let context = || format!("`{}` cannot be written", path.display());
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).with_context(context)?;
-    let file =
-        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o700).open(&partial);
-    let written = file.and_then(|mut file| std::io::Write::write_all(&mut file, AGENT.as_bytes()));
-    written.and_then(|()| fs::rename(&partial, &path)).with_context(context)?;
+    let path = folder.join(AGENT_NAME);
+    let draft = Draft::at(&path, folder.join(format!("agent.{}", std::process::id())));
+    let written = private::make_folder(&folder)
+        .and_then(|()| draft.create(0o700)?.write_all(AGENT.as_bytes()))
+        .and_then(|()| draft.publish());
+    written.with_context(|| format!("`{}` cannot be written", path.display()))?;
     Ok(path)
 }
 

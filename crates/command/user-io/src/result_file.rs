@@ -1,18 +1,14 @@
-//! Writes results into files.
+//! Writes results into files, each as a whole or not at all.
 //!
 //! # Invariants
-//! - A file appears only when it is complete; where the path is a link, the file behind it is replaced, not the link.
 //! - A file that this command has read is not overwritten.
-//! - Anything but a file is written into and stays what it is: a device, a pipe, what a shell put at `/dev/stdout`.
 
 use crate::exit::NotWritten;
+use ::files::Draft;
 use anyhow::{Context, anyhow};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-
-/// Folders of the system: a name below these stands for something that is open elsewhere.
-const OF_THE_SYSTEM: [&str; 2] = ["/dev", "/proc"];
 
 /// Writes a picture or a table.
 ///
@@ -35,48 +31,16 @@ pub fn write_with<T>(
         let why = anyhow!("it is what was read; name another file");
         return Err(why.context(NotWritten));
     }
-    let is_other = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
-    if is_other || OF_THE_SYSTEM.iter().any(|folder| path.starts_with(folder)) {
-        return content(File::options().write(true).open(path).context(NotWritten)?);
-    }
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let partial = path.with_added_extension("partial");
-    let placed = File::create(&partial).context(NotWritten).and_then(content).and_then(|result| {
-        fs::rename(&partial, &path).context(NotWritten)?;
-        Ok(result)
-    });
-    if placed.is_err() {
-        fs::remove_file(&partial).ok();
-    }
-    placed
+    let (file, draft) = ::files::open_output(path).context(NotWritten)?;
+    let result = content(file)?;
+    draft.map_or(Ok(()), Draft::publish).context(NotWritten)?;
+    Ok(result)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Read;
-    use std::process::Command;
-
-    /// `sintonia fit -o /dev/null` by root turned the device into a file, for the whole machine; so did every other
-    /// option that names a file to write.
-    #[test]
-    fn what_is_no_file_is_written_into_and_stays() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let pipe = folder.path().join("pipe");
-        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-        let reader = std::thread::spawn({
-            let pipe = pipe.clone();
-            move || {
-                let mut text = String::new();
-                File::open(pipe).and_then(|mut pipe| pipe.read_to_string(&mut text)).expect("read");
-                text
-            }
-        });
-        write(&pipe, "words").expect("the pipe has a reader");
-        assert!(!fs::metadata(&pipe).expect("it is there").is_file());
-        assert_eq!(reader.join().expect("it ends"), "words");
-        assert_eq!(fs::read_dir(folder.path()).expect("ours").count(), 1);
-    }
+    use std::fs;
 
     /// `sintonia messages tasks.h -o tasks.h` and `sintonia graph main.c -o main.c` left nothing of the source.
     #[test]
@@ -95,15 +59,10 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_a_link() {
+    fn a_folder_is_no_file() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
-        fs::write(&file, "before").expect("ours");
-        std::os::unix::fs::symlink(&file, &link).expect("ours");
-        write(&link, "after").expect("ours");
-        assert_eq!(fs::read_to_string(&file).expect("it is there"), "after");
-        assert!(fs::symlink_metadata(&link).expect("it is there").is_symlink());
         let folders = write(folder.path(), "words").expect_err("a folder");
         assert!(format!("{folders:#}").contains("Is a directory"), "{folders:#}");
+        assert_eq!(fs::read_dir(folder.path()).expect("ours").count(), 0);
     }
 }

@@ -238,8 +238,7 @@ mod tests {
         assert!(said.contains("can be written") && !said.contains("room"), "{said}");
 
         let record = create("full").unwrap();
-        std::os::unix::fs::symlink("/dev/full", record.dir().join("regions.parquet.partial"))
-            .unwrap();
+        std::os::unix::fs::symlink("/dev/full", record.dir().join("regions.parquet.new")).unwrap();
         let said = remedy_of(record);
         assert!(said.contains("free room on its disk"), "{said}");
     }

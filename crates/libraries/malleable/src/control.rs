@@ -11,7 +11,6 @@
 use resize_api::{JobStatus, ResizeRequest};
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,7 +57,8 @@ impl Control {
     pub(crate) fn open(folder: &Path, status: JobStatus) -> Result<Self, ControlError> {
         let files = Files::of(folder, &status.job);
         let failed = |source| ControlError::Folder { path: folder.to_owned(), source };
-        make(folder).and_then(|()| files.write(&status)).map_err(failed)?;
+        let made = files::private::make_folder(folder);
+        made.and_then(|()| files.write(&status)).map_err(failed)?;
         let shared = Arc::new(Mutex::new(Shared { status, ..Shared::default() }));
         let (end, ended) = channel();
         let theirs = Arc::clone(&shared);
@@ -137,19 +137,6 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Creates the folder if it is missing. A folder that another user may write in is refused: links in it could redirect
-/// writes to the user's files.
-fn make(folder: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    if private_folder::is_ours_alone(&fs::metadata(folder)?) {
-        return Ok(());
-    }
-    let folder = folder.display();
-    let why =
-        format!("`{folder}` belongs to another user, or others may write in it; name another");
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
-}
-
 /// Files of a job.
 #[derive(Clone, Debug)]
 struct Files {
@@ -164,9 +151,7 @@ impl Files {
     }
 
     fn write(&self, status: &JobStatus) -> io::Result<()> {
-        let new = self.status.with_extension("json.new");
-        fs::write(&new, serde_json::to_vec_pretty(status)?)?;
-        fs::rename(&new, &self.status)
+        files::replace(&self.status, &serde_json::to_vec_pretty(status)?)
     }
 
     /// Takes the request and removes its file, also when it cannot be read.
@@ -219,10 +204,11 @@ mod tests {
     fn a_folder_that_is_not_ours_alone_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("jobs");
-        make(&folder).unwrap();
-        make(&folder).unwrap();
+        Control::open(&folder, status(4)).unwrap();
+        Control::open(&folder, status(4)).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(make(&folder).unwrap_err().to_string().contains("another user"));
+        let ControlError::Folder { source, .. } = Control::open(&folder, status(4)).unwrap_err();
+        assert!(source.to_string().contains("another user"));
     }
 
     #[track_caller]

@@ -4,8 +4,9 @@
 //! content), then the content. The file is written beside the old one and renamed over it, so that a complete
 //! one exists at any moment.
 
+use files::Draft;
 use sha2::{Digest, Sha256};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -67,22 +68,14 @@ pub(crate) struct Checkpoint {
 impl Checkpoint {
     /// Writes the checkpoint; a run that is killed meanwhile leaves the old one.
     pub(crate) fn write(&self, path: &Path) -> Result<(), CheckpointError> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let beside = path.with_file_name(format!(".{name}.new"));
-        let written = self.write_to(&beside).and_then(|()| fs::rename(&beside, path));
-        // The rename should survive a crash of the machine; some file systems cannot promise it.
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let _synced =
-            File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
-        written.map_err(|source| CheckpointError::Write { path: path.to_owned(), source })
-    }
-
-    fn write_to(&self, path: &Path) -> io::Result<()> {
-        let mut file = File::create(path)?;
-        file.write_all(&self.header())?;
-        file.write_all(&self.content)?;
-        // Otherwise the rename may reach the disk before the content.
-        file.sync_all()
+        let write = |draft: Draft| {
+            let mut file = draft.create(0o666)?;
+            file.write_all(&self.header())?;
+            file.write_all(&self.content)?;
+            draft.publish_durably(&file)
+        };
+        write(Draft::of(path))
+            .map_err(|source| CheckpointError::Write { path: path.to_owned(), source })
     }
 
     fn header(&self) -> [u8; HEADER_BYTES] {
@@ -175,7 +168,7 @@ mod tests {
         next.write(&folder.path().join("whole")).unwrap();
         let whole = fs::read(folder.path().join("whole")).unwrap();
         for n_bytes in 0..=whole.len() {
-            fs::write(folder.path().join(".state.new"), &whole[..n_bytes]).unwrap();
+            fs::write(folder.path().join("state.new"), &whole[..n_bytes]).unwrap();
             assert_eq!(Checkpoint::read(&path).unwrap().as_ref(), Some(&before), "{n_bytes}");
         }
         next.write(&path).unwrap();
@@ -196,7 +189,7 @@ mod tests {
                 "--ignored",
             ]);
             let ended = limited.env("CHECKPOINT", &path).output().expect("prlimit is installed");
-            let n_written = fs::metadata(folder.path().join(".state.new")).unwrap().len();
+            let n_written = fs::metadata(folder.path().join("state.new")).unwrap().len();
             assert_eq!((ended.status.success(), n_written), (false, n_bytes), "{ended:?}");
             assert_eq!(Checkpoint::read(&path).unwrap().as_ref(), Some(&before), "{n_bytes}");
         }

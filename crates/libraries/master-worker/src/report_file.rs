@@ -1,7 +1,6 @@
 //! Writes the report of the run to files: for `--report`, for `sintonia run` and for `sintonia attach`.
 
 use dealing_report::DealingReport;
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -82,18 +81,12 @@ fn is_open(record: &Path) -> bool {
     record.join(OPEN).is_dir()
 }
 
-/// Replaces the file as a whole or not at all. A target that is not a regular file, such as `/dev/null`, is
-/// written to in place.
+/// Replaces the file as a whole or not at all.
 fn replace(dealt: &DealingReport, path: &Path) -> io::Result<()> {
     let text = checked_json::seal(&serde_json::to_string(dealt)?);
-    let is_other = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
-    if is_other {
-        return File::options().write(true).open(path)?.write_all(text.as_bytes());
-    }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    File::create(&beside)?.write_all(text.as_bytes())?;
-    fs::rename(beside, path)
+    let (mut file, draft) = files::open_output(path)?;
+    file.write_all(text.as_bytes())?;
+    draft.map_or(Ok(()), files::Draft::publish)
 }
 
 #[cfg(test)]
@@ -115,21 +108,6 @@ mod tests {
             assert_eq!(serde_json::from_str::<DealingReport>(&text).unwrap().policy, policy);
         }
         assert_eq!(folder.path().read_dir().unwrap().count(), 1);
-    }
-
-    /// Regression: `--report /dev/null` run by root replaced the device with a file.
-    #[test]
-    fn what_is_no_file_is_written_into_and_stays() {
-        use std::os::unix::fs::FileTypeExt;
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("pipe");
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-        assert!(made.unwrap().success());
-        let from = pipe.clone();
-        let reader = std::thread::spawn(move || fs::read_to_string(from).unwrap());
-        finish(&DealingReport::new("best"), &pipe).unwrap();
-        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
-        assert!(reader.join().unwrap().contains("best"));
     }
 
     #[test]

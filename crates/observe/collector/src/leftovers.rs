@@ -31,7 +31,7 @@ pub fn remove_abandoned(shm_dir: &Path, now: SystemTime) -> usize {
 
 /// Removes the folder of one run if none of its processes or collectors lives; its contents are in the record.
 pub fn remove_dead(run_dir: &Path) {
-    if private_folder::verify(run_dir).is_ok() && is_dead(run_dir) {
+    if files::private::verify(run_dir).is_ok() && is_dead(run_dir) {
         fs::remove_dir_all(run_dir).ok();
     }
 }

@@ -1,11 +1,12 @@
 //! The run's folder on this node: lock, doorbell and segments.
 
 use crate::place::{DOORBELL, LOCK, RECORD, RunEnvironment, SEGMENT_SUFFIX};
-use std::fs::{self, File, TryLockError};
+use files::{Lock, LockError};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Folder of the node, held by its only collector.
 #[derive(Debug)]
@@ -13,8 +14,7 @@ pub(crate) struct NodeFolder {
     dir: PathBuf,
     run_dir: PathBuf,
     doorbell: Option<UnixDatagram>,
-    /// Lock file, locked for the lifetime of this collector.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl NodeFolder {
@@ -22,9 +22,13 @@ impl NodeFolder {
     pub(crate) fn take(environment: &RunEnvironment, node: &str) -> io::Result<Option<Self>> {
         let run_dir = environment.run_dir();
         let dir = run_dir.join(node);
-        private_folder::claim(&run_dir)?;
-        private_folder::claim(&dir)?;
-        let Some(lock) = lock(&dir.join(LOCK), &environment.started_by)? else { return Ok(None) };
+        files::private::claim(&run_dir)?;
+        files::private::claim(&dir)?;
+        let lock = match Lock::take(&dir.join(LOCK), &environment.started_by, Duration::ZERO) {
+            Ok(lock) => lock,
+            Err(LockError::Held { .. }) => return Ok(None),
+            Err(LockError::Unsupported(error) | LockError::File(error)) => return Err(error),
+        };
         if let Some(out) = &environment.out {
             // Only cleaning up after a killed collector reads this file.
             name_record(&dir.join(RECORD), out).ok();
@@ -72,28 +76,9 @@ pub(crate) fn segments(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn name_record(path: &Path, out: &Path) -> io::Result<()> {
-    let mut file = private_folder::make_file(path)?;
+    let mut file = files::private::make_file(path)?;
     file.set_len(0)?;
     file.write_all(out.as_os_str().as_encoded_bytes())
-}
-
-fn lock(path: &Path, started_by: &str) -> io::Result<Option<File>> {
-    loop {
-        let mut file = private_folder::make_file(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-        // A collector that has just ended may have removed the file between opening and locking.
-        let is_current = fs::symlink_metadata(path)
-            .is_ok_and(|at_path| file.metadata().is_ok_and(|locked| locked.ino() == at_path.ino()));
-        if is_current {
-            file.set_len(0)?;
-            file.write_all(started_by.as_bytes())?;
-            return Ok(Some(file));
-        }
-    }
 }
 
 fn hang_doorbell(path: &Path) -> io::Result<UnixDatagram> {
@@ -127,13 +112,13 @@ mod tests {
         let shm = tempfile::tempdir().unwrap();
         let (environment, theirs) = (environment(shm.path()), shm.path().join("file"));
         fs::write(&theirs, "kept").unwrap();
-        private_folder::claim(&environment.run_dir()).unwrap();
+        files::private::claim(&environment.run_dir()).unwrap();
         let node = environment.run_dir().join("node");
-        private_folder::claim(&node).unwrap();
+        files::private::claim(&node).unwrap();
         symlink(&theirs, node.join(RECORD)).unwrap();
         assert!(NodeFolder::take(&environment, "node").unwrap().is_some());
         symlink(&theirs, environment.run_dir().join("lock")).unwrap();
-        assert!(lock(&environment.run_dir().join("lock"), "rank").is_err());
+        assert!(Lock::take(&environment.run_dir().join("lock"), "rank", Duration::ZERO).is_err());
         assert_eq!(fs::read(&theirs).unwrap(), b"kept");
     }
 

@@ -111,7 +111,7 @@ fn temporary_files(run: &str) -> Vec<PathBuf> {
     let named = |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with(&prefix);
     let paths = entries.flatten().filter(named).map(|entry| entry.path());
     // Any user may put files of any name there.
-    paths.filter(|path| private_folder::open_file(path, false).is_ok()).collect()
+    paths.filter(|path| files::private::open_file(path, false).is_ok()).collect()
 }
 
 fn is_snapshot(path: &Path) -> bool {
@@ -196,7 +196,7 @@ impl Recovery {
 
     fn take_shared_memory(&mut self, run_dir: &Path, record: &RunRecord) {
         // A folder with the run's name that another user made is not part of the run.
-        let own = private_folder::verify(run_dir).and_then(|()| std::fs::read_dir(run_dir));
+        let own = files::private::verify(run_dir).and_then(|()| std::fs::read_dir(run_dir));
         let Ok(nodes) = own else { return };
         for dir in nodes.filter_map(|entry| Some(entry.ok()?.path())) {
             let node = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();

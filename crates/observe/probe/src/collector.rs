@@ -1,11 +1,10 @@
 //! Contact of the rank with the collector of its node: starting one if there is none, waking it.
 //!
 //! Never during a call: only at the start and the end of monitoring.
-#![allow(unsafe_code, reason = "file locks, signals and a futex")]
+#![allow(unsafe_code, reason = "files of a child, signals and a futex")]
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
-use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -56,9 +55,7 @@ pub(crate) fn ring_doorbell(folder: &Path) {
 /// Returns whether a process holds the collector's lock.
 pub(crate) fn is_collected(folder: &Path) -> bool {
     let Ok(lock) = File::open(folder.join("collector.lock")) else { return false };
-    // SAFETY: a system call on a file that is open.
-    let is_free = unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) } == 0;
-    !is_free
+    lock.try_lock_shared().is_err()
 }
 
 /// Returns whether the collector belongs to the launcher, so that it outlives this rank.

@@ -288,8 +288,8 @@ fn node_folder(options: &Options) -> Option<(PathBuf, String)> {
     let uid = unsafe { libc::getuid() };
     let run = options.shm_dir.join(format!("sintonia-{uid}-{}", options.run));
     let folder = run.join(format!("{host}-{inode}"));
-    private_folder::claim(&run).ok()?;
-    private_folder::claim(&folder).ok()?;
+    files::private::claim(&run).ok()?;
+    files::private::claim(&folder).ok()?;
     Some((folder, host))
 }
 

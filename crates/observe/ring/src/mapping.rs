@@ -97,7 +97,7 @@ impl Mapping {
     pub(crate) fn open(path: &Path) -> Result<Self, SegmentError> {
         let fail =
             |action| move |source| SegmentError::System { action, path: path.into(), source };
-        let file = private_folder::open_file(path, true).map_err(fail("open"))?;
+        let file = files::private::open_file(path, true).map_err(fail("open"))?;
         let len = file.metadata().map_err(fail("inspect"))?.len();
         let len = usize::try_from(len).unwrap_or(0);
         if len < size_of::<Header>() {

@@ -18,10 +18,9 @@ use crate::resize_file::ResizeLines;
 use crate::summary::{FORMAT_VERSION, Summary};
 use crate::table::TableError;
 use crate::tuning::{self, TuningLines};
-use crate::whole_file::{replace, sync, sync_folder};
 use dealing_report::DealingReport;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -130,7 +129,7 @@ impl RunRecord {
     /// When the file cannot be written.
     pub fn write_page(&self, page: &str) -> Result<PathBuf, FileError> {
         let path = self.dir.join(PAGE);
-        replace(&path, page.as_bytes())?;
+        files::replace(&path, page.as_bytes()).map_err(|e| FileError::new(&path, e))?;
         Ok(path)
     }
 
@@ -276,7 +275,7 @@ impl RunRecord {
         self.write_header(&header)?;
         self.header = header;
         self.sync_if_there(HEADER)?;
-        sync_folder(&self.dir)?;
+        files::sync_folder(&self.dir).map_err(|e| FileError::new(&self.dir, e))?;
         self.free_reserve();
         let spool = self.dir.join(SPOOL);
         match fs::remove_dir_all(&spool) {
@@ -298,11 +297,12 @@ impl RunRecord {
         self.replace(&path, &text)
     }
 
+    /// Replaces a file, which is not forced to the disk: that would cost 10 ms and more for each file of each run.
+    /// [`Self::finish`] does so before the source of its content is deleted.
     fn replace(&self, path: &Path, text: &str) -> Result<(), RecordError> {
-        match replace(path, text.as_bytes()) {
-            Err(error) if error.is_storage_full() && self.free_reserve() => {
-                Ok(replace(path, text.as_bytes())?)
-            }
+        let replace = || files::replace(path, text.as_bytes()).map_err(|e| FileError::new(path, e));
+        match replace() {
+            Err(error) if error.is_storage_full() && self.free_reserve() => Ok(replace()?),
             replaced => Ok(replaced?),
         }
     }
@@ -319,7 +319,10 @@ impl RunRecord {
 
     fn sync_if_there(&self, name: &str) -> Result<(), FileError> {
         let path = self.dir.join(name);
-        if path.exists() { sync(&path) } else { Ok(()) }
+        match File::open(&path).and_then(|file| file.sync_all()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            synced => synced.map_err(|e| FileError::new(&path, e)),
+        }
     }
 
     /// Creates the reserve file; if the disk has no room for it, there is no reserve.

@@ -41,7 +41,6 @@ pub mod spool;
 pub mod summary;
 mod table;
 pub mod tuning;
-mod whole_file;
 
 pub use event_file::{Event, EventReader, EventWriter};
 pub use file_error::FileError;

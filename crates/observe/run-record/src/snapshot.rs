@@ -2,6 +2,7 @@
 
 use crate::measured::{Measured, NodeClock, RunFacts};
 use crate::{SpoolReader, SpoolWriter};
+use files::Draft;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use wire::{ProcessReport, WireError};
@@ -52,17 +53,14 @@ pub enum SnapshotError {
 /// # Errors
 /// The disk is full or the folder is not writable; the previous file is then still there.
 pub fn write(path: &Path, entries: impl Iterator<Item = Entry>) -> Result<(), SnapshotError> {
-    let fresh = path.with_extension("fresh");
+    let draft = Draft::of(path);
     // A killed writer may have left a file behind.
-    std::fs::remove_file(&fresh).ok();
-    let written = write_new(&fresh, entries).and_then(|()| {
-        std::fs::rename(&fresh, path)
-            .map_err(|source| SnapshotError::Replace { path: path.into(), source })
-    });
-    if written.is_err() {
-        std::fs::remove_file(&fresh).ok();
+    std::fs::remove_file(draft.place()).ok();
+    let mut file = SpoolWriter::create(draft.place())?;
+    for entry in entries {
+        file.append(&[&wire::to_bytes(&entry)?])?;
     }
-    written
+    draft.publish().map_err(|source| SnapshotError::Replace { path: path.into(), source })
 }
 
 /// Returns all data at the end of a run as entries.
@@ -73,14 +71,6 @@ pub fn entries(measured: &Measured, facts: &RunFacts) -> impl Iterator<Item = En
         .chain(measured.nodes.iter().cloned().map(Entry::Clock))
         .chain(measured.warnings.iter().cloned().map(Entry::Warning))
         .chain([Entry::RecordsLost(measured.n_records_lost), Entry::Facts(facts.clone())])
-}
-
-fn write_new(path: &Path, entries: impl Iterator<Item = Entry>) -> Result<(), SnapshotError> {
-    let mut file = SpoolWriter::create(path)?;
-    for entry in entries {
-        file.append(&[&wire::to_bytes(&entry)?])?;
-    }
-    Ok(())
 }
 
 /// Contents of a snapshot.

@@ -12,7 +12,7 @@ mod error;
 pub use error::TableError;
 
 use crate::file_error::FileError;
-use crate::whole_file::Partial;
+use files::Draft;
 use parquet::basic::{Compression, Encoding};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, DataType, DoubleType, Int32Type, Int64Type};
@@ -41,20 +41,20 @@ pub(crate) struct TableWriter {
     path: PathBuf,
     writer: SerializedFileWriter<File>,
     n_rows: u64,
-    partial: Partial,
+    draft: Draft,
 }
 
 impl TableWriter {
     pub(crate) fn create(path: &Path, layout: &Layout) -> Result<Self, TableError> {
-        let partial = Partial::of(path);
-        let place = partial.place();
-        let file = File::create(place).map_err(|e| FileError::new(place, e))?;
+        let draft = Draft::of(path);
+        let place = draft.place();
+        let file = draft.create(0o666).map_err(|e| FileError::new(place, e))?;
         let start = || {
             let schema = Arc::new(parse_message_type(layout.schema)?);
             SerializedFileWriter::new(file, schema, Arc::new(properties(layout)))
         };
         let writer = start().map_err(|e| TableError::new(place, e))?;
-        Ok(Self { path: path.to_owned(), writer, n_rows: 0, partial })
+        Ok(Self { path: path.to_owned(), writer, n_rows: 0, draft })
     }
 
     /// Appends one group; `fill` must write every column of the schema, in order.
@@ -74,7 +74,7 @@ impl TableWriter {
 
     /// Completes the file and gives it its name.
     pub(crate) fn finish(self) -> Result<(), TableError> {
-        let Self { path, writer, n_rows, partial } = self;
+        let Self { path, writer, n_rows, draft } = self;
         let file = writer.into_inner().map_err(|e| TableError::new(&path, e))?;
         file.sync_all().map_err(|e| FileError::new(&path, e))?;
         // An unreadable file has nothing to lose.
@@ -82,7 +82,7 @@ impl TableWriter {
         if n_rows < n_kept {
             return Err(TableError::HoldsMore { path, n_kept, n_rows });
         }
-        Ok(partial.publish()?)
+        Ok(draft.publish().map_err(|e| FileError::new(&path, e))?)
     }
 }
 

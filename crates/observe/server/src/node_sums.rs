@@ -8,6 +8,7 @@
 //! The collectors' side (`collector::sums`), reading of the file (`assemble::sums`).
 
 use events::ProcessKey;
+use files::Draft;
 use run_record::SpoolWriter;
 use run_record::spool::SpoolError;
 use std::collections::{BTreeMap, HashMap};
@@ -137,12 +138,13 @@ impl NodeSums {
     fn rewrite(&mut self) -> Result<(), SpoolError> {
         let whole = self.whole();
         let Ok(bytes) = wire::to_bytes(&whole) else { return Ok(()) };
-        let fresh = self.path.with_extension("fresh");
-        fs::remove_file(&fresh).ok();
-        let mut writer = SpoolWriter::create(&fresh)?;
+        let draft = Draft::of(&self.path);
+        // A killed writer may have left a file behind.
+        fs::remove_file(draft.place()).ok();
+        let mut writer = SpoolWriter::create(draft.place())?;
         writer.append(&[&bytes])?;
         self.n_bytes_max = FILE_BYTES_MAX.max(4 * writer.n_bytes());
-        if fs::rename(&fresh, &self.path).is_ok() {
+        if draft.publish().is_ok() {
             self.writer = Some(writer);
         }
         Ok(())

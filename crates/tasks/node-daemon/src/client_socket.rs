@@ -20,8 +20,7 @@ mod session;
 
 use std::{
     collections::HashMap,
-    fs::{self, File},
-    io,
+    fs,
     os::unix::net::{UnixListener, UnixStream},
     path::{Path, PathBuf},
     sync::{
@@ -33,6 +32,7 @@ use std::{
     time::Duration,
 };
 
+use files::{Lock, LockError};
 use task_api::{Answer, Request};
 
 pub use client::Client;
@@ -42,6 +42,7 @@ pub use framing::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
 
 use crate::locking::lock_soon;
 use node_core::interface::ClientId;
+use crate::{LOCK_LINGERS, core::interface::ClientId};
 
 /// Name of the socket in the state folder.
 pub const SOCKET: &str = "node.sock";
@@ -92,7 +93,7 @@ pub struct ClientSocket {
     shared: Arc<Shared>,
     listener: Arc<UnixListener>,
     socket: PathBuf,
-    _lock: File,
+    _lock: Lock,
 }
 
 /// State that the threads of a client socket share.
@@ -125,9 +126,16 @@ impl ClientSocket {
         options: ClientSocketOptions,
         on_event: OnEvent,
     ) -> Result<Self, ClientSocketError> {
-        let lock = lock(state, name)?;
         let socket = state.join(SOCKET);
         let folder = |source| ClientSocketError::Folder { path: socket.clone(), source };
+        let by = format!("`{name}`, process {}", std::process::id());
+        let lock =
+            Lock::take(&state.join(LOCK), &by, LOCK_LINGERS).map_err(|error| match error {
+                LockError::Held { by } => ClientSocketError::Taken { state: state.to_owned(), by },
+                LockError::Unsupported(source) | LockError::File(source) => {
+                    ClientSocketError::Folder { path: state.join(LOCK), source }
+                }
+            })?;
         // The daemon that left the socket is dead: this one holds the lock.
         fs::remove_file(&socket).ok();
         let listener = Arc::new(UnixListener::bind(&socket).map_err(folder)?);
@@ -169,26 +177,6 @@ impl Drop for ClientSocket {
             present.stream.shutdown(std::net::Shutdown::Read).ok();
         }
     }
-}
-
-fn lock(state: &Path, name: &str) -> Result<File, ClientSocketError> {
-    let path = state.join(LOCK);
-    let folder = |source| ClientSocketError::Folder { path: path.clone(), source };
-    let options = File::options().create(true).truncate(false).write(true).open(&path);
-    let mut file = options.map_err(folder)?;
-    match lock_soon(&file) {
-        Ok(()) => {}
-        Err(fs::TryLockError::WouldBlock) => {
-            let by = fs::read_to_string(&path).unwrap_or_default().trim().to_owned();
-            return Err(ClientSocketError::Taken { state: state.to_owned(), by });
-        }
-        Err(fs::TryLockError::Error(source)) => return Err(folder(source)),
-    }
-    let by = format!("`{name}`, process {}\n", std::process::id());
-    file.set_len(0)
-        .and_then(|()| io::Write::write_all(&mut file, by.as_bytes()))
-        .map_err(folder)?;
-    Ok(file)
 }
 
 impl Shared {

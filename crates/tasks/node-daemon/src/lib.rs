@@ -20,9 +20,11 @@ pub mod daemon;
 pub mod journal;
 pub mod keeper;
 pub mod links;
-mod locking;
 pub mod measure;
 pub mod members;
 mod quarantine;
 mod secrets;
 pub mod web;
+
+/// Time for which the lock of a killed daemon may linger in a process that it was starting.
+const LOCK_LINGERS: std::time::Duration = std::time::Duration::from_secs(2);

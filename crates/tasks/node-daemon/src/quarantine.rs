@@ -1,8 +1,8 @@
 //! Keeps a damaged file as it was found, for those who want to know what was in it.
 
-use std::fs::{self, Metadata, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Warning of a damaged file that was kept: users are told of it until they remove the file.
@@ -34,9 +34,9 @@ pub(crate) fn quarantine(path: &Path, at: &Path) -> io::Result<()> {
     }
     match fs::hard_link(path, at) {
         Ok(()) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => copy(&[], at),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => files::replace_durably(at, &[]),
         // Not all file systems have hard links.
-        Err(_) => copy(&fs::read(path)?, at),
+        Err(_) => files::replace_durably(at, &fs::read(path)?),
     }
 }
 
@@ -52,13 +52,4 @@ fn is_kept(path: &Path, at: &Path) -> io::Result<bool> {
         (None, Some(kept)) => kept.len() == 0,
         (_, None) => false,
     })
-}
-
-fn copy(bytes: &[u8], to: &Path) -> io::Result<()> {
-    let beside = to.with_extension("damaged.new");
-    let mut options = OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(beside, to)
 }

@@ -3,6 +3,7 @@
 use super::error::CheckpointError;
 use super::format::{self, Fault, FileHeader, HEADER_BYTES, VERSION};
 use super::index::Index;
+use files::Draft;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -10,17 +11,17 @@ use std::path::{Path, PathBuf};
 
 /// File being written; after an error nothing more is written.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct CheckpointDraft {
     path: PathBuf,
+    draft: Draft,
     file: io::Result<File>,
 }
 
-impl Draft {
+impl CheckpointDraft {
     /// Opens a file beside the one that it becomes.
     pub(super) fn of(path: &Path) -> Self {
-        let beside = beside(path);
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&beside);
-        Self { path: path.to_owned(), file }
+        let draft = Draft::of(path);
+        Self { path: path.to_owned(), file: draft.create(0o666), draft }
     }
 
     /// Writes a part of the arrays.
@@ -42,24 +43,16 @@ impl Draft {
 
     /// Renames the file to its final name, once all is on disk.
     pub(super) fn finish(self, id: u64, n_body: u64, index: &[u8]) -> Result<(), CheckpointError> {
-        let Self { path, file } = self;
-        let beside = beside(&path);
+        let Self { path, draft, file } = self;
         let finish = |file: File| {
             file.set_len(HEADER_BYTES + n_body)?;
             file.write_all_at(index, HEADER_BYTES + n_body)?;
             let header = FileHeader::of(&file, (id, n_body, index.len() as u64))?;
             file.write_all_at(bytemuck::bytes_of(&header), 0)?;
-            file.sync_all()?;
-            std::fs::rename(&beside, &path)?;
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+            draft.publish_durably(&file)
         };
         let finished = file.and_then(finish);
-        finished.map_err(|source| {
-            // The remains are harmless.
-            let _removed = std::fs::remove_file(&beside);
-            CheckpointError::File { path, source }
-        })
+        finished.map_err(|source| CheckpointError::File { path, source })
     }
 }
 
@@ -123,7 +116,7 @@ fn refusal(path: &Path, fault: Fault) -> CheckpointError {
 
 /// Path of the file of constant data with this id.
 pub(super) fn constants_at(path: &Path, id: u64) -> PathBuf {
-    with_suffix(path, &format!(".constant-{id:016x}"))
+    path.with_added_extension(format!("constant-{id:016x}"))
 }
 
 /// Paths of all files of constant data beside a checkpoint.
@@ -138,17 +131,6 @@ pub(super) fn all_constants(path: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     // Paths in the form of `path`: without a folder where it has none.
     entries.map(|entry| path.with_file_name(entry.file_name())).filter(is_ours).collect()
-}
-
-/// Path of a file while it is written.
-pub(super) fn beside(path: &Path) -> PathBuf {
-    with_suffix(path, ".new")
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(suffix);
-    path.with_file_name(name)
 }
 
 /// Name of this program with its own arguments: those of this library may differ between runs.
@@ -168,8 +150,8 @@ mod tests {
     fn write(path: &Path, id: u64, is_killed: bool) {
         let index = Index { program: program(), constants: id, ..Index::default() };
         let text = serde_json::to_vec(&index).unwrap();
-        Draft::of(&constants_at(path, id)).finish(id, 0, &[]).unwrap();
-        let draft = Draft::of(path);
+        CheckpointDraft::of(&constants_at(path, id)).finish(id, 0, &[]).unwrap();
+        let draft = CheckpointDraft::of(path);
         if !is_killed {
             draft.finish(id, 0, &text).unwrap();
         }
@@ -190,8 +172,9 @@ mod tests {
         write(&path, 1, false);
         assert_eq!(found(&path), Some(1));
         for n_bytes in [0, 10, 100] {
-            std::fs::write(beside(&path), vec![b'x'; n_bytes]).unwrap();
-            std::fs::write(beside(&constants_at(&path, 2)), vec![b'x'; n_bytes]).unwrap();
+            std::fs::write(Draft::of(&path).place(), vec![b'x'; n_bytes]).unwrap();
+            std::fs::write(Draft::of(&constants_at(&path, 2)).place(), vec![b'x'; n_bytes])
+                .unwrap();
             assert_eq!(found(&path), Some(1));
         }
         write(&path, 2, true);

@@ -2,13 +2,14 @@
 
 use super::PIECE_BYTES;
 use super::error::CheckpointError;
-use super::file::{Draft, all_constants, beside, constants_at, program};
+use super::file::{CheckpointDraft, all_constants, constants_at, program};
 use super::index::{FileRange, Index, begins, stretches};
 use crate::bridge::Bridge;
 use crate::data::{Class, Data, Rows, Slot};
 use crate::moving::partitions;
 use crate::present_ranks::PresentRanks;
 use crate::tags::Tag;
+use files::Draft;
 use mpi::{MpiError, Op};
 use resize_plan::Partition;
 use std::path::Path;
@@ -45,8 +46,8 @@ pub(crate) fn save(
     let is_first = ranks.is_first();
     let is_missing = constants == Constants::Missing;
     let mut drafts = [
-        is_first.then(|| Draft::of(path)),
-        (is_first && is_missing).then(|| Draft::of(&constants_at(path, id))),
+        is_first.then(|| CheckpointDraft::of(path)),
+        (is_first && is_missing).then(|| CheckpointDraft::of(&constants_at(path, id))),
     ];
     for (object, kept) in data.replicated.iter().zip(&index.replicated) {
         if let Some(draft) = &mut drafts[usize::from(kept.is_constant)] {
@@ -82,7 +83,7 @@ pub(crate) fn save(
 
 fn finish(
     path: &Path,
-    [draft, constants]: [Option<Draft>; 2],
+    [draft, constants]: [Option<CheckpointDraft>; 2],
     index: &Index,
 ) -> Result<(), CheckpointError> {
     let [n_variable, n_constant] = index.n_bytes();
@@ -102,8 +103,8 @@ fn finish(
 
 /// Removes the checkpoint of a program that is done; called by rank 0.
 pub(crate) fn remove(path: &Path) {
-    let constants = all_constants(path);
-    for file in [path.to_owned(), beside(path)].into_iter().chain(constants) {
+    let draft = Draft::of(path).place().to_owned();
+    for file in [path.to_owned(), draft].into_iter().chain(all_constants(path)) {
         // If a file remains, a restarted program continues from it, which is correct as well.
         let _removed = std::fs::remove_file(file);
     }
@@ -131,7 +132,7 @@ fn new_id() -> u64 {
 struct Collector<'a> {
     ranks: &'a PresentRanks,
     partition: &'a Partition,
-    draft: &'a mut Option<Draft>,
+    draft: &'a mut Option<CheckpointDraft>,
 }
 
 impl Collector<'_> {

@@ -79,7 +79,7 @@ fn a_file_cut_short_is_damaged() {
 fn a_full_disk_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("events.parquet");
-    std::os::unix::fs::symlink("/dev/full", path.with_added_extension("partial")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", path.with_added_extension("new")).unwrap();
     let mut writer = EventWriter::create(&path).unwrap();
     writer.append(&[event(1)]).unwrap();
     let error = writer.finish().unwrap_err();

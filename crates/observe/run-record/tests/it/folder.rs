@@ -106,7 +106,7 @@ fn a_table_is_not_replaced_by_one_of_fewer_rows() {
     let error = record.write_regions(&rows[..1]).unwrap_err();
     assert!(matches!(error, run_record::TableError::HoldsMore { .. }), "{error}");
     assert_eq!(record.read_regions().unwrap(), rows);
-    assert!(!dir.path().join("regions.parquet.partial").exists(), "it takes no room");
+    assert!(!dir.path().join("regions.parquet.new").exists(), "it takes no room");
 }
 
 #[track_caller]
@@ -148,7 +148,7 @@ fn a_full_disk_is_named() {
     let record = RunRecord::create(dir.path(), start()).unwrap();
     assert!(record.free_reserve());
     for name in ["summary.json", "regions.parquet"] {
-        let partial = dir.path().join(name).with_added_extension("partial");
+        let partial = dir.path().join(name).with_added_extension("new");
         std::os::unix::fs::symlink("/dev/full", partial).unwrap();
     }
     let error = record.write_summary(&Summary::default()).unwrap_err();

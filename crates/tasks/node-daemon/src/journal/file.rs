@@ -1,15 +1,16 @@
 //! Opens a journal: locks and reads it, assesses damage, and repairs it.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use files::{Draft, Lock, LockError};
 
 use super::JournalError;
 use super::format::{Encoder, Entry, JournalSummary, NotRead, encode_header, read};
 use super::mark::{self, Mark, MarkFile, MarkState, N_AHEAD, N_RESERVED};
+use crate::LOCK_LINGERS;
 use crate::blocks::seed_of;
-use crate::locking::lock_soon;
 use crate::quarantine::{FileWarning, quarantine};
 use node_core::book::{Book, DamageTotals, JournalRecord};
 
@@ -32,8 +33,8 @@ pub struct OpenJournal {
     pub damage: Option<FileDamage>,
     pub(super) mark: MarkFile,
     /// Lock that keeps other daemons from opening the journal.
-    #[expect(dead_code, reason = "the system lets go of the lock when the file is closed")]
-    lock: File,
+    #[expect(dead_code, reason = "the lock is let go of when this is dropped")]
+    lock: Lock,
     /// Name of the node.
     pub(super) name: String,
     pub(super) sequence: u64,
@@ -111,7 +112,7 @@ pub fn open(
     now_ms: u64,
     book: &mut Book,
 ) -> Result<OpenJournal, JournalError> {
-    let lock = lock(&folder.join(LOCK))?;
+    let lock = lock(folder.join(LOCK))?;
     let path = folder.join(FILE);
     let fail = |wanted| {
         let path = path.clone();
@@ -163,15 +164,14 @@ pub fn open(
     Ok(OpenJournal { path, file, n_bytes, damage, mark, lock, name, sequence, next })
 }
 
-fn lock(path: &Path) -> Result<File, JournalError> {
-    let fail = |source| JournalError::File { path: path.to_owned(), wanted: "locked", source };
-    let mut options = OpenOptions::new();
-    let file = options.write(true).create(true).truncate(false).open(path).map_err(fail)?;
-    match lock_soon(&file) {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(JournalError::InUse { path: path.to_owned() }),
-        Err(TryLockError::Error(source)) => Err(fail(source)),
-    }
+fn lock(path: PathBuf) -> Result<Lock, JournalError> {
+    let by = format!("process {}", std::process::id());
+    Lock::take(&path, &by, LOCK_LINGERS).map_err(|error| match error {
+        LockError::Held { .. } => JournalError::InUse { path },
+        LockError::Unsupported(source) | LockError::File(source) => {
+            JournalError::File { path, wanted: "locked", source }
+        }
+    })
 }
 
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
@@ -255,18 +255,13 @@ pub(super) fn write_anew(
     (name, sequence): (&str, u64),
     bytes: &[u8],
 ) -> io::Result<File> {
-    let new: PathBuf = path.with_extension("new");
     let mut header = Vec::new();
     encode_header(name, sequence, &mut header).map_err(io::Error::other)?;
-    let mut options = OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    let draft = Draft::of(path);
+    let mut file = draft.create(0o600)?;
     file.write_all(&header)?;
     file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&new, path)?;
-    if let Some(folder) = path.parent() {
-        File::open(folder)?.sync_all()?;
-    }
+    draft.publish_durably(&file)?;
     Ok(file)
 }
 

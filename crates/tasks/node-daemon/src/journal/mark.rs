@@ -100,7 +100,7 @@ impl MarkFile {
         let file = options.write(true).create(true).truncate(false).mode(0o600).open(&path)?;
         let mut file = Self { file, seed, n_written, mark };
         file.write_safely(mark)?;
-        File::open(folder)?.sync_all()?;
+        files::sync_folder(folder)?;
         Ok(file)
     }
 

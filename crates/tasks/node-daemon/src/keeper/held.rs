@@ -149,10 +149,7 @@ impl HeldEnds {
         }
         let begin = blocks::open(&mut bytes);
         blocks::seal(KIND, SEED, self.ends.len() as u64 + 1, begin, &mut bytes);
-        let beside = state.join("keeper.held.new");
-        fs::write(&beside, bytes)?;
-        fs::File::open(&beside)?.sync_all()?;
-        fs::rename(beside, state.join(FILE))
+        files::replace_durably(&state.join(FILE), &bytes)
     }
 
     pub(super) fn push(&mut self, mut ended: Ended) {

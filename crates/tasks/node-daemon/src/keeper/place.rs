@@ -1,20 +1,20 @@
 //! A keeper's place in its state folder: the lock, and the socket on which a daemon finds it.
 
-use std::{fs::File, os::unix::net::UnixListener, path::Path};
+use std::{os::unix::net::UnixListener, path::Path, time::Duration};
+
+use files::{Lock, LockError};
 
 use super::{KeeperError, SOCKET};
 
-/// Locks the folder for as long as the file is open.
-pub(super) fn lock(state: &Path) -> Result<File, KeeperError> {
+pub(super) fn lock(state: &Path) -> Result<Lock, KeeperError> {
     let path = state.join("keeper.lock");
-    let folder = |source| KeeperError::Folder { path: path.clone(), source };
-    let options = File::options().create(true).truncate(false).write(true).open(&path);
-    let file = options.map_err(folder)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(KeeperError::Taken(state.to_owned())),
-        Err(std::fs::TryLockError::Error(source)) => Err(folder(source)),
-    }
+    let by = format!("process {}", std::process::id());
+    Lock::take(&path, &by, Duration::ZERO).map_err(|error| match error {
+        LockError::Held { .. } => KeeperError::Taken(state.to_owned()),
+        LockError::Unsupported(source) | LockError::File(source) => {
+            KeeperError::Folder { path, source }
+        }
+    })
 }
 
 pub(super) fn listen(state: &Path) -> Result<UnixListener, KeeperError> {

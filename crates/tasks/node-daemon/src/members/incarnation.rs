@@ -22,12 +22,10 @@ pub struct IncarnationError {
 /// When the file that stores it cannot be written.
 pub fn next_incarnation(state: &Path, unix_ms: u64) -> Result<u64, IncarnationError> {
     let path = state.join(FILE);
-    let failed = |source| IncarnationError { path: path.clone(), source };
     let last = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse::<u64>().ok());
     let next = unix_ms.max(last.map_or(0, |last| last.saturating_add(1)));
-    let beside = state.join("incarnation.new");
-    fs::write(&beside, next.to_string()).map_err(failed)?;
-    fs::rename(beside, &path).map_err(failed)?;
+    let written = files::replace(&path, next.to_string().as_bytes());
+    written.map_err(|source| IncarnationError { path, source })?;
     Ok(next)
 }
 

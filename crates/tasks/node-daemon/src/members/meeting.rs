@@ -73,9 +73,7 @@ impl Meeting {
     /// Writes this node's file so that others read it as a whole or not at all.
     fn write(&self) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let beside = self.folder.join(format!(".{}.new", self.name));
-        fs::write(&beside, &self.address)?;
-        fs::rename(beside, self.path())
+        files::replace(&self.path(), self.address.as_bytes())
     }
 
     fn read(&self) -> io::Result<Vec<String>> {

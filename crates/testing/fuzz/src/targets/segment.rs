@@ -82,10 +82,10 @@ fn start_of(part: u8) -> usize {
 fn recover(segment: &[u8]) {
     let folder = Folder::new("segment");
     let node = place::run_dir(folder.path(), RUN).join("node");
-    private_folder::claim(&place::run_dir(folder.path(), RUN)).expect("a folder of ours");
-    private_folder::claim(&node).expect("a folder of ours");
+    files::private::claim(&place::run_dir(folder.path(), RUN)).expect("a folder of ours");
+    files::private::claim(&node).expect("a folder of ours");
     let file = node.join("1-2.segment");
-    let mut made = private_folder::make_file(&file).expect("a folder of ours");
+    let mut made = files::private::make_file(&file).expect("a folder of ours");
     std::io::Write::write_all(&mut made, segment).expect("room for it");
     let Ok(record) = RunRecord::create(&folder.path().join("record"), Default::default()) else {
         return;

@@ -30,6 +30,16 @@ pub fn claim(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Makes the folder `path`, where it is missing, with access for this user alone; unlike [`claim`], follows a link to
+/// a folder.
+///
+/// # Errors
+/// When the folder cannot be made, belongs to another user, or others may write in it.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    check_owner(&std::fs::metadata(path)?)
+}
+
 /// Checks that the folder `path` is ours alone.
 ///
 /// # Errors
@@ -37,7 +47,7 @@ pub fn claim(path: &Path) -> io::Result<()> {
 pub fn verify(path: &Path) -> io::Result<()> {
     let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     let folder = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    check_owner(&folder)
+    check_owner(&folder.metadata()?)
 }
 
 /// Opens an existing file to read, and to write where `is_written`: one that is ours, and no link, pipe or device.
@@ -47,10 +57,11 @@ pub fn verify(path: &Path) -> io::Result<()> {
 pub fn open_file(path: &Path, is_written: bool) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let file = OpenOptions::new().read(true).write(is_written).custom_flags(flags).open(path)?;
-    if !file.metadata()?.is_file() {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
         return Err(ErrorKind::InvalidInput.into());
     }
-    check_owner(&file)?;
+    check_owner(&metadata)?;
     Ok(file)
 }
 
@@ -59,21 +70,19 @@ pub fn open_file(path: &Path, is_written: bool) -> io::Result<File> {
 /// # Errors
 /// When the file cannot be made, is another user's, or others may write in it.
 pub fn make_file(path: &Path) -> io::Result<File> {
-    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
-    let file = options.open(path)?;
-    check_owner(&file)?;
+    let file = open_or_make(path)?;
+    check_owner(&file.metadata()?)?;
     Ok(file)
 }
 
-/// Returns whether a folder or file with this `metadata` belongs to the effective user of this process, and nobody
-/// else may write in it.
-#[must_use]
-pub fn is_ours_alone(metadata: &Metadata) -> bool {
-    is_alone(metadata, own_user())
+/// As [`make_file`], whoever owns the file.
+pub(crate) fn open_or_make(path: &Path) -> io::Result<File> {
+    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600).custom_flags(flags).open(path)
 }
 
+/// Returns whether a folder or file with this `metadata` belongs to `user`, and nobody else may write in it.
 fn is_alone(metadata: &Metadata, user: u32) -> bool {
     // Many systems give each user a group of the same number and `umask` 002: nobody else is in that group.
     let has_own_group = user != 0 && metadata.gid() == user;
@@ -81,9 +90,9 @@ fn is_alone(metadata: &Metadata, user: u32) -> bool {
     metadata.uid() == user && metadata.mode() & others == 0
 }
 
-fn check_owner(opened: &File) -> io::Result<()> {
-    let why = "it belongs to another user, or others may write in it; remove it";
-    match is_ours_alone(&opened.metadata()?) {
+fn check_owner(metadata: &Metadata) -> io::Result<()> {
+    let why = "it belongs to another user, or others may write in it; remove it or name another";
+    match is_alone(metadata, own_user()) {
         true => Ok(()),
         false => Err(io::Error::new(ErrorKind::PermissionDenied, why)),
     }
