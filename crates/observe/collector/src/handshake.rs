@@ -14,9 +14,8 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::frame::FRAME_BYTES_MAX;
 use wire::hello::{earlier_version, unversioned, versioned};
-use wire::{FrameBuffer, Hello, Secret, Verdict, WireError};
+use wire::{FRAMES, Hello, Secret, Verdict, WireError};
 
 /// Time within which both sides must have proved themselves.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -96,7 +95,7 @@ pub struct MessageReader {
 
 impl MessageReader {
     fn new(opener: Opener) -> Self {
-        Self { opener, frames: FrameBuffer::new(FRAME_BYTES_MAX), plain: Vec::new() }
+        Self { opener, frames: FrameBuffer::new(FRAMES), plain: Vec::new() }
     }
 
     /// Adds bytes that arrived.
@@ -118,7 +117,7 @@ impl MessageReader {
     pub fn next_message<M: serde::de::DeserializeOwned>(
         &mut self,
     ) -> Result<Option<M>, HandshakeError> {
-        Ok(self.frames.next_message()?)
+        Ok(wire::next_message(&mut self.frames)?)
     }
 }
 

@@ -1,7 +1,6 @@
 //! File of messages in the order of their arrival; complete frames survive the death of the writer.
 //!
-//! A file is a header (8 bytes magic, version, 4 bytes zero) and frames (length of the payload, CRC-32 of
-//! length and payload, payload); numbers are little-endian `u32`.
+//! A file is a header (8 bytes magic, version as little-endian `u32`, 4 bytes zero) and checked frames.
 //!
 //! # Invariants
 //! - A frame is passed to the system in one write before `append` returns, so it survives the death of this
@@ -10,8 +9,9 @@
 //! - A reader returns all frames before the first damaged byte, and reports the damage.
 
 use crate::file_error::FileError;
+use frame::{Format, FrameError};
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Take, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -19,10 +19,10 @@ use thiserror::Error;
 const MAGIC: [u8; 8] = *b"SINTSPL\n";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 16;
-const FRAME_HEADER_BYTES: usize = 8;
 
 /// Largest payload of a frame in bytes; a larger length is damage.
 pub const PAYLOAD_BYTES_MAX: usize = 64 << 20;
+const FRAMES: Format = Format::checked(PAYLOAD_BYTES_MAX);
 
 /// Writer that appends frames to a new file.
 #[derive(Debug)]
@@ -65,15 +65,8 @@ impl SpoolWriter {
     /// When the payload is larger than [`PAYLOAD_BYTES_MAX`] or the file cannot be written; the file then
     /// ends with the previous frame, and later frames may be appended.
     pub fn append(&mut self, payload: &[&[u8]]) -> Result<(), SpoolError> {
-        let n_bytes: usize = payload.iter().map(|piece| piece.len()).sum();
-        let length = u32::try_from(n_bytes)
-            .ok()
-            .filter(|_| n_bytes <= PAYLOAD_BYTES_MAX)
-            .ok_or(SpoolError::TooLarge { n_bytes })?;
         self.frame.clear();
-        self.frame.extend_from_slice(&length.to_le_bytes());
-        self.frame.extend_from_slice(&checksum(length, payload).to_le_bytes());
-        payload.iter().for_each(|piece| self.frame.extend_from_slice(piece));
+        FRAMES.append(payload, &mut self.frame).map_err(SpoolError::TooLarge)?;
         if let Err(error) = self.file.write_all(&self.frame) {
             // Best effort: if even this fails, the reader stops at the torn frame and reports it.
             self.file.set_len(self.n_bytes).ok();
@@ -101,9 +94,9 @@ impl SpoolWriter {
 #[derive(Debug)]
 pub struct SpoolReader {
     path: PathBuf,
-    file: BufReader<File>,
-    /// Bytes of the file that are not read yet.
-    n_left: u64,
+    file: BufReader<Take<File>>,
+    /// Length of the file when it was opened.
+    n_bytes: u64,
     /// Start of the next frame.
     position: u64,
     problem: Option<SpoolProblem>,
@@ -117,10 +110,9 @@ impl SpoolReader {
     /// header is an empty spool with a problem.
     pub fn open(path: &Path) -> Result<Self, SpoolError> {
         let file = File::open(path).map_err(|e| FileError::new(path, e))?;
-        let n_left = file.metadata().map_err(|e| FileError::new(path, e))?.len();
-        let path = path.to_owned();
-        let mut reader =
-            Self { path, file: BufReader::new(file), n_left, position: 0, problem: None };
+        let n_bytes = file.metadata().map_err(|e| FileError::new(path, e))?.len();
+        let (path, file) = (path.to_owned(), BufReader::new(file.take(n_bytes)));
+        let mut reader = Self { path, file, n_bytes, position: 0, problem: None };
         reader.read_header()?;
         Ok(reader)
     }
@@ -130,30 +122,19 @@ impl SpoolReader {
     /// # Errors
     /// When the file cannot be read.
     pub fn next_frame(&mut self, payload: &mut Vec<u8>) -> Result<bool, SpoolError> {
-        if self.n_left == 0 || self.problem.is_some() {
+        if self.problem.is_some() {
             return Ok(false);
         }
-        let mut head = [0; FRAME_HEADER_BYTES];
-        if self.n_left < head.len() as u64 {
-            return Ok(self.stop(Damage::Torn));
+        match FRAMES.read(&mut self.file, payload) {
+            Ok(is_there) => {
+                let n_waiting = self.file.buffer().len() as u64 + self.file.get_ref().limit();
+                self.position = self.n_bytes.saturating_sub(n_waiting);
+                Ok(is_there)
+            }
+            Err(FrameError::Stream(ErrorKind::UnexpectedEof)) => Ok(self.stop(Damage::Torn)),
+            Err(FrameError::Stream(kind)) => Err(FileError::new(&self.path, kind.into()).into()),
+            Err(_) => Ok(self.stop(Damage::Checksum)),
         }
-        self.read(&mut head)?;
-        let [l0, l1, l2, l3, c0, c1, c2, c3] = head;
-        let length = u32::from_le_bytes([l0, l1, l2, l3]);
-        let n_bytes = length as usize;
-        if PAYLOAD_BYTES_MAX < n_bytes {
-            return Ok(self.stop(Damage::Checksum));
-        }
-        if self.n_left < FRAME_HEADER_BYTES as u64 + u64::from(length) {
-            return Ok(self.stop(Damage::Torn));
-        }
-        payload.resize(n_bytes, 0);
-        self.read(payload)?;
-        if checksum(length, &[payload]) != u32::from_le_bytes([c0, c1, c2, c3]) {
-            return Ok(self.stop(Damage::Checksum));
-        }
-        self.pass(FRAME_HEADER_BYTES + n_bytes);
-        Ok(true)
     }
 
     /// Returns the damage found so far, if any.
@@ -163,11 +144,11 @@ impl SpoolReader {
 
     fn read_header(&mut self) -> Result<(), SpoolError> {
         let mut header = [0; HEADER_BYTES];
-        if self.n_left < header.len() as u64 {
+        if self.n_bytes < header.len() as u64 {
             self.stop(Damage::Torn);
             return Ok(());
         }
-        self.read(&mut header)?;
+        self.file.read_exact(&mut header).map_err(|e| FileError::new(&self.path, e))?;
         let [v0, v1, v2, v3] = [header[8], header[9], header[10], header[11]];
         let version = u32::from_le_bytes([v0, v1, v2, v3]);
         if header[..8] != MAGIC {
@@ -176,31 +157,15 @@ impl SpoolReader {
         if version != VERSION {
             return Err(SpoolError::OtherVersion { path: self.path.clone(), version });
         }
-        self.pass(HEADER_BYTES);
+        self.position = HEADER_BYTES as u64;
         Ok(())
     }
 
-    fn pass(&mut self, n_bytes: usize) {
-        self.position += n_bytes as u64;
-        self.n_left = self.n_left.saturating_sub(n_bytes as u64);
-    }
-
     fn stop(&mut self, damage: Damage) -> bool {
-        self.problem =
-            Some(SpoolProblem { damage, at_byte: self.position, n_bytes_lost: self.n_left });
+        let n_bytes_lost = self.n_bytes - self.position;
+        self.problem = Some(SpoolProblem { damage, at_byte: self.position, n_bytes_lost });
         false
     }
-
-    fn read(&mut self, buffer: &mut [u8]) -> Result<(), SpoolError> {
-        Ok(self.file.read_exact(buffer).map_err(|e| FileError::new(&self.path, e))?)
-    }
-}
-
-fn checksum(length: u32, payload: &[&[u8]]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&length.to_le_bytes());
-    payload.iter().for_each(|piece| hasher.update(piece));
-    hasher.finalize()
 }
 
 /// Reason why the rest of a spool file was not read.
@@ -228,11 +193,8 @@ pub enum Damage {
 #[non_exhaustive]
 pub enum SpoolError {
     /// The message does not fit into a frame.
-    #[error("a message of {n_bytes} bytes is above the {PAYLOAD_BYTES_MAX} of a frame: split it")]
-    TooLarge {
-        /// Size of the message.
-        n_bytes: usize,
-    },
+    #[error("a message does not fit into a frame: split it")]
+    TooLarge(#[source] FrameError),
     /// The file is of another kind.
     #[error("`{path}` is not a spool file: remove it from the record")]
     NotASpool {
@@ -271,7 +233,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut spool = SpoolWriter::create(&dir.path().join("s")).unwrap();
         let large = vec![0; PAYLOAD_BYTES_MAX / 2 + 1];
-        assert!(matches!(spool.append(&[&large, &large]), Err(SpoolError::TooLarge { .. })));
+        assert!(matches!(spool.append(&[&large, &large]), Err(SpoolError::TooLarge(_))));
         assert_eq!(spool.n_bytes(), HEADER_BYTES as u64);
     }
 }

@@ -5,8 +5,8 @@
 //!   standard error, which the run shows line by line; nothing else is inherited.
 //! - The process dies with the run.
 
-use crate::frame::{self, ANSWER_BYTES_MAX, Answer, FrameError, ORDER_BYTES_MAX, Order};
 use crate::loaded::LoadedTunlet;
+use crate::message::{self, ANSWERS, Answer, MessageError, ORDERS, Order};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::fs::File;
 use std::io::{self, Write};
@@ -28,8 +28,8 @@ pub enum ChildError {
     Unspoken(String),
 }
 
-impl From<FrameError> for ChildError {
-    fn from(error: FrameError) -> Self {
+impl From<MessageError> for ChildError {
+    fn from(error: MessageError) -> Self {
         Self::Unspoken(error.to_string())
     }
 }
@@ -40,13 +40,13 @@ impl From<FrameError> for ChildError {
 /// The descriptors cannot be set up, or the run cannot be communicated with.
 pub fn serve(library: &Path) -> Result<(), ChildError> {
     let (mut orders, mut answers) = take_protocol()?;
-    let mut say = |answer: &Answer| frame::write(&mut answers, answer, ANSWER_BYTES_MAX);
+    let mut say = |answer: &Answer| message::write(&mut answers, answer, ANSWERS);
     let mut tunlet = match LoadedTunlet::open(library) {
         Ok(tunlet) => tunlet,
         Err(error) => return Ok(say(&Answer::Opened(Err(error.to_string())))?),
     };
     say(&Answer::Opened(Ok(tunlet.spec())))?;
-    while let Some(order) = frame::read(&mut orders, ORDER_BYTES_MAX)? {
+    while let Some(order) = message::read(&mut orders, ORDERS)? {
         let answer = answer(&mut tunlet, order);
         for line in tunlet.lines() {
             // If standard error is closed, there is no reader.

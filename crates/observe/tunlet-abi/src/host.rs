@@ -6,14 +6,14 @@
 //! - However its process ends, even by not answering in time, only the tunlet ends, with a sentence; the run goes on.
 //!
 //! # Not here
-//! The process itself (`child`), the messages (`frame`).
+//! The process itself (`child`), the messages (`message`).
 
 mod ending;
 mod shared;
 mod supervisor;
 mod writer;
 
-use crate::frame::Order;
+use crate::message::Order;
 use app_description::Application;
 use shared::Shared;
 use std::io;

@@ -25,9 +25,9 @@
 pub mod abi;
 pub mod child;
 pub mod exported;
-mod frame;
 pub mod host;
 pub mod loaded;
+mod message;
 pub mod standalone;
 
 pub use host::{ForeignTunlet, ForeignTunletError};

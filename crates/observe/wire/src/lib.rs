@@ -1,7 +1,6 @@
 //! Messages between a node's collector and the analyzer of a run, their encoding, and the sums that they carry.
 //!
-//! A message travels as a *frame*: its length in four bytes, little-endian, then the message in `postcard`'s
-//! encoding. Frames travel encrypted, on a connection whose sides have proved that they know the run's [`Secret`];
+//! A message travels as a frame, in `postcard`'s encoding. Frames travel encrypted, on a connection whose sides have proved that they know the run's [`Secret`];
 //! the first two messages are [`Hello`] and [`Verdict`], with the protocol's version in front, an encoding that
 //! never changes.
 //!
@@ -15,7 +14,7 @@
 
 pub mod control;
 pub mod facts;
-pub mod frame;
+pub mod encoding;
 pub mod hello;
 pub mod message;
 pub mod report;
@@ -25,7 +24,7 @@ pub mod summary;
 
 pub use control::{Answer, Order};
 pub use facts::{EventFacts, ProbedFunction};
-pub use frame::{FrameBuffer, WireError, decode, encode, to_bytes};
+pub use encoding::{FRAMES, WireError, decode, encode, next_message, to_bytes};
 pub use hello::{Hello, PROTOCOL, Verdict};
 pub use message::{Records, ToAnalyzer, ToCollector};
 pub use report::{CommunicatorReport, InCall, ProcessReport, ThreadReport};

@@ -1,7 +1,6 @@
 //! Client socket of a node: a socket in its state folder, at which clients of the same user ask and are answered.
 //!
-//! A message is its length (4 bytes, little endian) and that many bytes of JSON: a [`Request`] in, an [`Answer`]
-//! out. Each client has a reading thread and a writing thread.
+//! A message is JSON in a frame: a [`Request`] in, an [`Answer`] out. Each client has a reading thread and a writing thread.
 //!
 //! # Invariants
 //! - Only the owner of the node is let in: the folder is closed to others, and the system reports the user of the
@@ -15,7 +14,7 @@
 mod client;
 mod error;
 mod folder;
-mod framing;
+mod message;
 mod session;
 
 use std::{
@@ -38,7 +37,7 @@ use task_api::{Answer, Request};
 pub use client::Client;
 pub use error::{ClientError, ClientSocketError};
 pub use folder::{default_state, open_state};
-pub use framing::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
+pub use message::REQUEST_BYTES_MAX;
 
 use crate::locking::lock_soon;
 use node_core::interface::ClientId;

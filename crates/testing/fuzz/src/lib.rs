@@ -32,6 +32,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "checkpoint", run: targets::checkpoint::run, bytes_max: 4096 },
     Target { name: "control", run: targets::control::run, bytes_max: 4096 },
     Target { name: "extrap-text", run: targets::extrap_text::run, bytes_max: 2048 },
+    Target { name: "frame", run: targets::frame::run, bytes_max: 2048 },
     Target { name: "handshake", run: targets::handshake::run, bytes_max: 512 },
     Target { name: "hosts", run: targets::hosts::run, bytes_max: 256 },
     Target { name: "http", run: targets::http::run, bytes_max: 9000 },

@@ -6,6 +6,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod control;
 pub(crate) mod extrap_text;
 mod folder;
+pub(crate) mod frame;
 pub(crate) mod handshake;
 pub(crate) mod hosts;
 pub(crate) mod http;

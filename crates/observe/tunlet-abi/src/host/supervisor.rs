@@ -6,7 +6,8 @@
 use super::ending;
 use super::shared::Shared;
 use super::writer;
-use crate::frame::{ANSWER_BYTES_MAX, Answer, FrameBuffer, Order};
+use crate::message::{self, ANSWERS, Answer, Order};
+use frame::FrameBuffer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io::{self, BufRead, BufReader, Read};
@@ -85,7 +86,7 @@ fn supervise(mut child: Child, shared: &Arc<Shared>, orders: Receiver<Order>) {
 
 /// Reads answers until the process must be ended, or has ended.
 fn read_answers(child: &Child, shared: &Shared, mut answers: ChildStdout) {
-    let mut frames = FrameBuffer::new(ANSWER_BYTES_MAX);
+    let mut frames = FrameBuffer::new(ANSWERS);
     let mut bytes = vec![0; 64 << 10];
     loop {
         if let Some(how) = shared.overdue() {
@@ -134,7 +135,7 @@ fn take_answers(shared: &Shared, frames: &mut FrameBuffer) -> Result<(), String>
 }
 
 fn next_answer(frames: &mut FrameBuffer) -> Result<Option<Answer>, String> {
-    frames.next_message().map_err(|error| format!("its answer is garbage ({error})"))
+    message::next(frames).map_err(|error| format!("its answer is garbage ({error})"))
 }
 
 /// Returns whether the process has exited; its id stays reserved until it is reaped.

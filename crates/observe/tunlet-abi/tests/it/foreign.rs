@@ -68,7 +68,7 @@ fn a_wild_tunlet_ends_alone() {
     check(&library, "exit", "it exited with code 3");
     check(&library, "child", "it exited with code 5");
     check(&library, "loop", "it did not answer within 2 s");
-    let garbage = "a message of 4008636142 bytes is longer than the 4194304 that are taken";
+    let garbage = "a message of 4008636142 bytes exceeds the limit of 4194304";
     check(&library, "garbage", &format!("its answer is garbage ({garbage})"));
 }
 

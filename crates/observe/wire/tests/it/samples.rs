@@ -7,15 +7,16 @@ use events::{
     CallRecord, Clock, CommunicatorId, Moments, Peer, ProbePoint, ProcessKey, Rank, RegionCounters,
     SizeHistogram, Ticks, Value, ValueType, WorldId,
 };
+use frame::FrameBuffer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use wire::control::{Attribute, Change, Location, Module, Point, Replacement, Site, Source};
 use wire::{
-    Answer, CommunicatorReport, EventShape, EventSummary, FrameBuffer, InCall, Order, PROTOCOL,
+    Answer, CommunicatorReport, EventShape, EventSummary, FRAMES, InCall, Order, PROTOCOL,
     ProcessReport, ProcessSum, Records, SummaryBatch, ThreadRange, ThreadReport, ToAnalyzer,
-    ToCollector,
+    ToCollector, next_message,
 };
 
 const KEY: ProcessKey = ProcessKey { pid: 4711, started: 123_456_789 };
@@ -237,12 +238,12 @@ fn check<M: Serialize + DeserializeOwned + PartialEq + Debug>(name: &str, expect
         path.display(),
         made.display()
     );
-    let mut frames = FrameBuffer::new(1 << 20);
+    let mut frames = FrameBuffer::new(FRAMES);
     frames.push(&sample);
     for message in expected {
-        assert_eq!(frames.next_message::<M>().expect("a message").as_ref(), Some(message));
+        assert_eq!(next_message::<M>(&mut frames).expect("a message").as_ref(), Some(message));
     }
-    assert_eq!(frames.finish(), Ok(()));
+    assert_eq!(frames.n_waiting(), 0);
 }
 
 #[test]

@@ -9,8 +9,8 @@ use std::{
 use task_api::{Answer, PROTOCOL_VERSION, Request};
 
 use super::{
-    ANSWER_BYTES_MAX, ClientError, REQUEST_BYTES_MAX, SOCKET,
-    framing::{FrameError, read, write},
+    ClientError, SOCKET,
+    message::{ANSWERS, MessageError, REQUESTS, read, write},
 };
 
 /// Connection to the daemon of this node.
@@ -56,10 +56,10 @@ impl Client {
     /// # Errors
     /// When the daemon has ended, or the request is too long.
     pub fn say(&mut self, request: &Request) -> Result<(), ClientError> {
-        match write(&mut self.stream, request, REQUEST_BYTES_MAX) {
+        match write(&mut self.stream, request, REQUESTS) {
             // A client that is refused at the door has been told why: that is read next.
             Ok(()) => Ok(()),
-            Err(FrameError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(MessageError::Io(io::ErrorKind::BrokenPipe)) => Ok(()),
             Err(error) => Err(why(error)),
         }
     }
@@ -69,14 +69,14 @@ impl Client {
     /// # Errors
     /// When the daemon ends, or its answer cannot be understood.
     pub fn next_answer(&mut self) -> Result<Answer, ClientError> {
-        read(&mut self.stream, ANSWER_BYTES_MAX).map_err(why)
+        read(&mut self.stream, ANSWERS).map_err(why)
     }
 }
 
-fn why(error: FrameError) -> ClientError {
+fn why(error: MessageError) -> ClientError {
     match error {
-        FrameError::Io(source) => ClientError::Ended(source),
-        FrameError::TooLong(n_bytes) => ClientError::TooLong { n_bytes },
-        FrameError::Json(_) => ClientError::Version,
+        MessageError::Io(kind) => ClientError::Ended(kind.into()),
+        MessageError::TooLong(n_bytes) => ClientError::TooLong { n_bytes },
+        MessageError::Json(_) => ClientError::Version,
     }
 }

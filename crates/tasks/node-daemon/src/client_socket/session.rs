@@ -15,8 +15,8 @@ use rustix::{net::sockopt::socket_peercred, process::geteuid};
 use task_api::{Answer, Request};
 
 use super::{
-    ANSWER_BYTES_MAX, ClientEvent, N_ANSWERS_MAX, Present, REQUEST_BYTES_MAX, Shared,
-    framing::{FrameError, read, write},
+    ClientEvent, N_ANSWERS_MAX, Present, Shared,
+    message::{ANSWERS, MessageError, REQUESTS, read, write},
 };
 use node_core::interface::ClientId;
 
@@ -25,7 +25,7 @@ pub(super) fn receive(shared: &Arc<Shared>, stream: UnixStream) {
     let welcomed = welcome(shared, &stream).and_then(|()| enter(shared, &stream));
     if let Err(sentence) = welcomed {
         // The client is refused, whether it reads the reason or not.
-        write(&mut &stream, &Answer::Refused { sentence }, ANSWER_BYTES_MAX).ok();
+        write(&mut &stream, &Answer::Refused { sentence }, ANSWERS).ok();
     }
 }
 
@@ -80,19 +80,19 @@ fn enter(shared: &Arc<Shared>, stream: &UnixStream) -> Result<(), String> {
 /// Reads requests until the client goes.
 fn hear(shared: &Shared, client: ClientId, stream: &mut UnixStream) {
     loop {
-        let sentence = match read::<Request>(stream, REQUEST_BYTES_MAX) {
+        let sentence = match read::<Request>(stream, REQUESTS) {
             Ok(request) => {
                 (shared.on_event)(ClientEvent::Asked { client, request });
                 continue;
             }
-            Err(FrameError::Io(_)) => return,
-            Err(FrameError::TooLong(n_bytes)) => {
+            Err(MessageError::Io(_)) => return,
+            Err(MessageError::TooLong(n_bytes)) => {
                 let sentence =
                     format!("a request of {n_bytes} bytes is too long: submit less at once");
                 refuse(shared, client, sentence);
                 return;
             }
-            Err(FrameError::Json(error)) => format!("this is no request: {error}"),
+            Err(MessageError::Json(error)) => format!("this is no request: {error}"),
         };
         refuse(shared, client, sentence);
     }
@@ -108,15 +108,15 @@ fn refuse(shared: &Shared, client: ClientId, sentence: String) {
 /// Writes answers until there are no more.
 fn tell(stream: &UnixStream, answers: &Receiver<Answer>) {
     for answer in answers {
-        match write(&mut &*stream, &answer, ANSWER_BYTES_MAX) {
+        match write(&mut &*stream, &answer, ANSWERS) {
             Ok(()) => {}
-            Err(FrameError::TooLong(n_bytes)) => {
+            Err(MessageError::TooLong(n_bytes)) => {
                 let sentence = format!("the answer has {n_bytes} bytes: ask for less at once");
-                if write(&mut &*stream, &Answer::Refused { sentence }, ANSWER_BYTES_MAX).is_err() {
+                if write(&mut &*stream, &Answer::Refused { sentence }, ANSWERS).is_err() {
                     break;
                 }
             }
-            Err(FrameError::Io(_) | FrameError::Json(_)) => break,
+            Err(MessageError::Io(_) | MessageError::Json(_)) => break,
         }
     }
     // This ends the reading thread. The client may have gone before.

@@ -1,9 +1,9 @@
-//! Reads journals of versions 1 and 2: a header, then for each record its length and its CRC-32 in four bytes each,
-//! and its contents.
+//! Reads journals of versions 1 and 2: a header, then a checked frame for each record.
 //!
 //! Reading stops at the first damage, since nothing tells where the next record begins. Such a journal is written
 //! anew when it is opened.
 
+use frame::Format;
 use serde::{Deserialize, Serialize};
 
 use super::format::{Entry, HEADER, JournalSummary, NotRead, RECORD_BYTES_MAX};
@@ -65,15 +65,8 @@ fn line(bytes: &[u8]) -> Option<(Line, usize)> {
 }
 
 fn payload(bytes: &[u8]) -> Option<&[u8]> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
-    let (crc, rest) = rest.split_first_chunk::<4>()?;
-    let n_bytes = u32::from_le_bytes(*length) as usize;
-    let is_possible = 0 < n_bytes && n_bytes <= RECORD_BYTES_MAX;
-    let payload = rest.get(..n_bytes).filter(|_| is_possible)?;
-    let mut found = crc32fast::Hasher::new();
-    found.update(length);
-    found.update(payload);
-    (found.finalize() == u32::from_le_bytes(*crc)).then_some(payload)
+    let (payload, _) = Format::checked(RECORD_BYTES_MAX).first(bytes).ok()??;
+    (!payload.is_empty()).then_some(payload)
 }
 
 /// Returns whether the last line was cut: it is longer than the bytes that are left, and no other one follows.

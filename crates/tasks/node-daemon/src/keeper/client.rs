@@ -12,9 +12,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use frame::FrameBuffer;
+
 use super::{
     SOCKET,
-    protocol::{Order, ProtocolError, Report, Start, VERSION, decode, encode},
+    protocol::{FRAMES, Order, ProtocolError, Report, Start, VERSION, encode, next_message},
 };
 use node_core::interface::{KeeperEvent, KeeperOrder};
 
@@ -196,7 +198,7 @@ fn find(state: &Path, deadline: Instant) -> Result<Found, KeeperClientError> {
     // A stopped keeper accepts connections and sends nothing.
     let left = deadline.saturating_duration_since(Instant::now()).max(LOOKS_EVERY);
     stream.set_read_timeout(Some(left)).map_err(ended)?;
-    let mut reports = Reports { stream, bytes: Vec::new() };
+    let mut reports = Reports { stream, frames: FrameBuffer::new(FRAMES) };
     let (pid, inventory) = reports.inventory()?;
     reports.stream.set_read_timeout(None).map_err(ended)?;
     Ok((reports, pid, inventory))
@@ -225,7 +227,7 @@ fn missing(state: &Path) -> KeeperClientError {
 
 struct Reports {
     stream: UnixStream,
-    bytes: Vec<u8>,
+    frames: FrameBuffer,
 }
 
 impl Reports {
@@ -248,18 +250,11 @@ impl Reports {
 
     fn next(&mut self) -> Result<Report, KeeperClientError> {
         loop {
-            if let Some(report) = self.next_read()? {
+            if let Some(report) = next_message(&mut self.frames)? {
                 return Ok(report);
             }
             self.read()?;
         }
-    }
-
-    /// Next report among the bytes that were read already.
-    fn next_read(&mut self) -> Result<Option<Report>, KeeperClientError> {
-        let Some((report, n_bytes)) = decode(&self.bytes)? else { return Ok(None) };
-        self.bytes.drain(..n_bytes);
-        Ok(Some(report))
     }
 
     fn read(&mut self) -> Result<(), KeeperClientError> {
@@ -267,7 +262,7 @@ impl Reports {
         match self.stream.read(&mut buffer) {
             Ok(0) => Err(KeeperClientError::Ended(io::ErrorKind::UnexpectedEof.into())),
             Ok(n_bytes) => {
-                self.bytes.extend_from_slice(&buffer[..n_bytes]);
+                self.frames.push(&buffer[..n_bytes]);
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
@@ -281,9 +276,9 @@ impl Reports {
         while let Ok(Report::Ended(first)) = self.next() {
             let mut ended = vec![*first];
             while ended.len() < N_ENDED_AT_ONCE
-                && let Ok(Some(Report::Ended(next))) = self.next_read()
+                && let Ok(Some(Report::Ended(more))) = next_message(&mut self.frames)
             {
-                ended.push(*next);
+                ended.push(*more);
             }
             on_event(KeeperEvent::Ended(ended));
         }

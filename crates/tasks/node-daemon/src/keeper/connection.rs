@@ -5,7 +5,11 @@ use std::{
     os::unix::net::UnixStream,
 };
 
-use super::protocol::{MESSAGE_BYTES_MAX, Order, ProtocolError, Report, decode, encode};
+use frame::FrameBuffer;
+
+use super::protocol::{
+    FRAMES, MESSAGE_BYTES_MAX, Order, ProtocolError, Report, encode, next_message,
+};
 
 /// Most bytes of reports that wait to be written; further ones wait until the daemon has read some.
 const OUTGOING_BYTES_MAX: usize = 1 << 20;
@@ -16,8 +20,7 @@ const INCOMING_BYTES_MAX: usize = MESSAGE_BYTES_MAX + (1 << 16);
 #[derive(Debug)]
 pub(super) struct DaemonConnection {
     pub(super) stream: UnixStream,
-    incoming: Vec<u8>,
-    n_taken: usize,
+    incoming: FrameBuffer,
     outgoing: Vec<u8>,
     n_written: usize,
 }
@@ -25,8 +28,8 @@ pub(super) struct DaemonConnection {
 impl DaemonConnection {
     pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        let buffers = (Vec::new(), Vec::new());
-        Ok(Self { stream, incoming: buffers.0, n_taken: 0, outgoing: buffers.1, n_written: 0 })
+        let incoming = FrameBuffer::new(FRAMES);
+        Ok(Self { stream, incoming, outgoing: Vec::new(), n_written: 0 })
     }
 
     /// Reads the bytes that are there.
@@ -34,15 +37,13 @@ impl DaemonConnection {
     /// # Errors
     /// When the daemon is gone.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        self.incoming.drain(..self.n_taken);
-        self.n_taken = 0;
-        if INCOMING_BYTES_MAX <= self.incoming.len() + buffer.len() {
+        if INCOMING_BYTES_MAX <= self.incoming.n_waiting() + buffer.len() {
             return Ok(());
         }
         match self.stream.read(buffer) {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             Ok(n_bytes) => {
-                self.incoming.extend_from_slice(&buffer[..n_bytes]);
+                self.incoming.push(&buffer[..n_bytes]);
                 Ok(())
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
@@ -52,10 +53,7 @@ impl DaemonConnection {
 
     /// Next complete order.
     pub(super) fn next_order(&mut self) -> Result<Option<Order>, ProtocolError> {
-        let rest = self.incoming.get(self.n_taken..).unwrap_or_default();
-        let Some((order, n_bytes)) = decode(rest)? else { return Ok(None) };
-        self.n_taken += n_bytes;
-        Ok(Some(order))
+        next_message(&mut self.incoming)
     }
 
     /// Returns whether another report may be added.

@@ -9,7 +9,7 @@ use std::{
 use rustix::io::Errno;
 use task_api::{Output, Text};
 
-use super::protocol::decode;
+use super::protocol::{FRAMES, MESSAGE_BYTES_MAX};
 use crate::blocks::{self, BlockItem, Blocks, Kind};
 use crate::quarantine::{FileWarning, quarantine};
 use node_core::interface::{Attempt, Ended};
@@ -19,8 +19,7 @@ use node_core::interface::{Attempt, Ended};
 pub(super) const FILE: &str = "keeper.held";
 /// Copy of a damaged file as it was found.
 const DAMAGED: &str = "keeper.held.damaged";
-const KIND: Kind =
-    Kind { magic: *b"\xa7KH\x02", payload_bytes_max: super::protocol::MESSAGE_BYTES_MAX };
+const KIND: Kind = Kind { magic: *b"\xa7KH\x02", payload_bytes_max: MESSAGE_BYTES_MAX };
 /// Kind of the previous version, which wrote no empty block.
 const KIND_BEFORE: Kind = Kind { magic: *b"\xa7KH\x01", ..KIND };
 const SEED: u32 = 0;
@@ -92,9 +91,11 @@ fn blocks_in(kind: Kind, bytes: &[u8]) -> HeldSummary {
 fn old_ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
     let mut ends = Vec::new();
     let mut rest = bytes;
-    while let Ok(Some((ended, n_bytes))) = decode::<Ended>(rest) {
+    while let Ok(Some((payload, behind))) = FRAMES.first(rest)
+        && let Ok(ended) = postcard::from_bytes(payload)
+    {
         ends.push(ended);
-        rest = &rest[n_bytes..];
+        rest = behind;
     }
     (ends, !rest.is_empty())
 }

@@ -1,7 +1,6 @@
-//! Messages between daemon and keeper, and their encoding on the socket.
-//!
-//! A message is its length (4 bytes, little endian) and then its fields in `postcard`'s encoding.
+//! Messages between daemon and keeper, and their encoding on the socket: frames of `postcard`'s encoding.
 
+use frame::{Format, FrameBuffer, FrameError};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use task_api::OUTPUT_BYTES_MAX;
 
@@ -12,6 +11,7 @@ pub(super) const VERSION: u32 = 2;
 
 /// Longest message in bytes: lists of running and ended tasks, of as many as a keeper takes.
 pub(super) const MESSAGE_BYTES_MAX: usize = 8 << 20;
+pub(super) const FRAMES: Format = Format::plain(MESSAGE_BYTES_MAX);
 
 /// Message from daemon to keeper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,8 +68,8 @@ pub(super) enum Report {
 #[non_exhaustive]
 pub enum ProtocolError {
     /// The length exceeds the bound.
-    #[error("a message of {0} bytes between daemon and keeper is too long; shorten the command")]
-    TooLong(usize),
+    #[error("a message between daemon and keeper is too long; shorten the command")]
+    TooLong(#[from] FrameError),
     /// The fields cannot be decoded.
     #[error("a message between daemon and keeper is damaged; restart the daemon")]
     Damaged(#[source] postcard::Error),
@@ -111,30 +111,17 @@ impl Start {
 /// When it is too long; then nothing was appended.
 pub(super) fn encode<M: Serialize>(message: &M, bytes: &mut Vec<u8>) -> Result<(), ProtocolError> {
     let fields = postcard::to_stdvec(message).map_err(ProtocolError::Damaged)?;
-    let n_bytes = u32::try_from(fields.len()).unwrap_or(u32::MAX);
-    if MESSAGE_BYTES_MAX < fields.len() {
-        return Err(ProtocolError::TooLong(fields.len()));
-    }
-    bytes.extend_from_slice(&n_bytes.to_le_bytes());
-    bytes.extend_from_slice(&fields);
-    Ok(())
+    Ok(FRAMES.append(&[&fields], bytes)?)
 }
 
-/// Message at the start of `bytes`, and the number of its bytes; `None` while it is incomplete.
+/// Next message among those that arrived; `None` while it is incomplete.
 ///
 /// # Errors
 /// When the length exceeds the bound, or the fields cannot be decoded: the connection is of no more use.
-pub(super) fn decode<M: DeserializeOwned>(
-    bytes: &[u8],
-) -> Result<Option<(M, usize)>, ProtocolError> {
-    let Some((length, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
-    let n_bytes = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
-    if MESSAGE_BYTES_MAX < n_bytes {
-        return Err(ProtocolError::TooLong(n_bytes));
-    }
-    let Some(fields) = rest.get(..n_bytes) else { return Ok(None) };
-    let message = postcard::from_bytes(fields).map_err(ProtocolError::Damaged)?;
-    Ok(Some((message, 4 + n_bytes)))
+pub(super) fn next_message<M: DeserializeOwned>(
+    frames: &mut FrameBuffer,
+) -> Result<Option<M>, ProtocolError> {
+    frames.next_frame()?.map(postcard::from_bytes).transpose().map_err(ProtocolError::Damaged)
 }
 
 #[cfg(test)]
@@ -145,14 +132,17 @@ mod tests {
     fn comes_back(order: Order) {
         let mut bytes = Vec::new();
         encode(&order, &mut bytes).unwrap();
-        for cut in 0..bytes.len() {
-            assert!(decode::<Order>(&bytes[..cut]).unwrap().is_none(), "cut at {cut}");
-        }
-        assert_eq!(decode(&bytes).unwrap(), Some((order, bytes.len())));
+        assert_eq!(decoded(&bytes).unwrap(), Some(order));
+    }
+
+    fn decoded(bytes: &[u8]) -> Result<Option<Order>, ProtocolError> {
+        let mut frames = FrameBuffer::new(FRAMES);
+        frames.push(bytes);
+        next_message(&mut frames)
     }
 
     #[test]
-    fn every_order_comes_back_and_a_part_of_it_is_none() {
+    fn every_order_comes_back() {
         comes_back(Order::Kill { attempt: attempt(1), because: Killed::Canceled });
         comes_back(Order::Forget(vec![attempt(1), attempt(2)]));
         comes_back(Order::Leave);
@@ -172,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_length_beyond_the_bound_is_refused_at_once() {
-        assert!(matches!(decode::<Order>(&[255; 4]), Err(ProtocolError::TooLong(_))));
-        assert!(matches!(decode::<Order>(&[1, 0, 0, 0, 99]), Err(ProtocolError::Damaged(_))));
+        assert!(matches!(decoded(&[255; 4]), Err(ProtocolError::TooLong(_))));
+        assert!(matches!(decoded(&[1, 0, 0, 0, 99]), Err(ProtocolError::Damaged(_))));
     }
 }

@@ -1,6 +1,6 @@
 //! Encrypted channel after both sides have proved the key: messages in, messages out.
 //!
-//! A message is its length (4 bytes, little endian) and its bytes, cut into as many records of the channel as it takes.
+//! A message is a frame, cut into as many records of the channel as it takes.
 
 use std::{
     io::{self, Write},
@@ -9,8 +9,7 @@ use std::{
 };
 
 use channel::{Opener, Sealer, read_record};
-
-const LENGTH_BYTES: usize = 4;
+use frame::Format;
 
 /// Reasons why a message could not be read.
 #[derive(Debug)]
@@ -31,7 +30,7 @@ impl From<io::Error> for MessageStreamError {
 pub(super) struct Incoming {
     stream: Arc<TcpStream>,
     opener: Opener,
-    message_bytes_max: usize,
+    format: Format,
 }
 
 /// Writing end.
@@ -48,7 +47,8 @@ pub(super) fn ends(
     (sealer, opener): (Sealer, Opener),
     message_bytes_max: usize,
 ) -> (Incoming, Outgoing) {
-    let incoming = Incoming { stream: Arc::clone(stream), opener, message_bytes_max };
+    let format = Format::plain(message_bytes_max);
+    let incoming = Incoming { stream: Arc::clone(stream), opener, format };
     let (plain, wire) = (Vec::new(), Vec::new());
     (incoming, Outgoing { stream: Arc::clone(stream), sealer, plain, wire })
 }
@@ -56,26 +56,16 @@ pub(super) fn ends(
 impl Incoming {
     /// Reads the next message; empty ones say only that the peer is alive.
     pub(super) fn read(&mut self) -> Result<Vec<u8>, MessageStreamError> {
-        let mut message = Vec::new();
-        self.read_record(&mut message)?;
-        let (length, _) =
-            message.split_first_chunk::<LENGTH_BYTES>().ok_or(MessageStreamError::Damaged)?;
-        let n_bytes = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
-        if self.message_bytes_max < n_bytes {
-            return Err(MessageStreamError::Damaged);
-        }
-        while message.len() < LENGTH_BYTES + n_bytes {
-            let n_before = message.len();
-            self.read_record(&mut message)?;
-            if message.len() == n_before {
-                return Err(MessageStreamError::Damaged);
+        let mut plain = Vec::new();
+        loop {
+            let n_before = plain.len();
+            self.read_record(&mut plain)?;
+            match self.format.first(&plain) {
+                Ok(Some((message, []))) => return Ok(message.to_vec()),
+                Ok(None) if n_before < plain.len() => {}
+                _ => return Err(MessageStreamError::Damaged),
             }
         }
-        if LENGTH_BYTES + n_bytes < message.len() {
-            return Err(MessageStreamError::Damaged);
-        }
-        message.drain(..LENGTH_BYTES);
-        Ok(message)
     }
 
     fn read_record(&mut self, plain: &mut Vec<u8>) -> Result<(), MessageStreamError> {
@@ -86,17 +76,17 @@ impl Incoming {
     /// Returns whether this record is an empty message.
     pub(super) fn is_empty_message(&mut self, record: &[u8]) -> bool {
         let mut plain = Vec::new();
-        self.opener.open(record, &mut plain).is_ok() && plain == [0; LENGTH_BYTES]
+        self.opener.open(record, &mut plain).is_ok()
+            && self.format.first(&plain) == Ok(Some((&[], &[])))
     }
 }
 
 impl Outgoing {
     pub(super) fn write(&mut self, message: &[u8]) -> io::Result<()> {
-        let n_bytes = u32::try_from(message.len()).map_err(io::Error::other)?;
         self.plain.clear();
         self.wire.clear();
-        self.plain.extend_from_slice(&n_bytes.to_le_bytes());
-        self.plain.extend_from_slice(message);
+        // The sender's bound is that of its messages.
+        Format::plain(usize::MAX).append(&[message], &mut self.plain).map_err(io::Error::other)?;
         self.sealer.seal(&self.plain, &mut self.wire).map_err(io::Error::other)?;
         (&*self.stream).write_all(&self.wire)
     }
