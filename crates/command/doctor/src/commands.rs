@@ -1,9 +1,9 @@
 //! Finds commands of this machine and reads what they print.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 use user_io::commands::{end, read};
+use std::process::Command;
+use std::time::Duration;
 
 /// Time after which a command that has not ended is killed.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -17,20 +17,7 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 /// Returns what a command prints on both streams; `None` if it does not start or does not end in time.
 pub(crate) fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // This program may be watched itself; the command should not be.
-    let mut child = command.env_remove("LD_PRELOAD").spawn().ok()?;
-    let Ok((output, errors)) = read(&mut child) else {
-        end(&mut child);
-        return None;
-    };
-    let deadline = Instant::now() + LIMIT;
-    while child.try_wait().ok()?.is_none() {
-        if deadline < Instant::now() {
-            end(&mut child);
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    Some([output, errors].into_iter().filter_map(|reader| reader.join().ok()?.ok()).collect())
+    let ended = timed_command::run(command.args(arguments).env_remove("LD_PRELOAD"), LIMIT);
+    ended.ok().map(|ended| ended.output + &ended.errors)
 }

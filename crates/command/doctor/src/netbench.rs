@@ -13,6 +13,7 @@ mod table;
 use anyhow::{Context, bail};
 use clap::Args;
 use models::network::Pair;
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::PathBuf;
@@ -24,6 +25,8 @@ use user_io::terminal::Terminal;
 
 /// Prefix of the result in the output of rank 0.
 const MARK: &str = "sintonia-netbench ";
+/// Time for a launcher to end its ranks.
+const GRACE: Duration = Duration::from_secs(2);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -134,16 +137,10 @@ fn reader(child: &mut Child) -> std::io::Result<Receiver<String>> {
 
 /// Sends `SIGTERM` to the launcher, and kills it if it goes on.
 fn end(child: &mut Child) -> anyhow::Result<()> {
-    if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+    kill_process(Pid::from_child(child), Signal::TERM)?;
+    if timed_command::wait(child, GRACE)?.is_none() {
+        child.kill()?;
+        child.wait()?;
     }
-    for _ in 0..100 {
-        if child.try_wait()?.is_some() {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    child.kill()?;
-    child.wait()?;
     Ok(())
 }

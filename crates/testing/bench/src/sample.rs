@@ -1,8 +1,9 @@
 //! Runs a command once: its output, its elapsed time, and its processor time.
 
 use crate::error::BenchError;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
+use timed_command::CommandError;
 
 /// Run that has finished.
 #[derive(Clone, Debug)]
@@ -15,7 +16,7 @@ pub(crate) struct Sample {
     pub(crate) cpu_s: f64,
 }
 
-const LIMIT_S: u64 = 300;
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// Runs a command to its end.
 pub(crate) fn take(mut command: Command) -> Result<Sample, BenchError> {
@@ -24,12 +25,18 @@ pub(crate) fn take(mut command: Command) -> Result<Sample, BenchError> {
     for name in ["ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM", "MCA_rmaps_base_oversubscribe"] {
         command.env(format!("OMPI_{name}"), "1");
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let (cpu_before_s, begin) = (children_cpu_s(), Instant::now());
-    let child =
-        command.spawn().map_err(|source| BenchError::Start { command: words.clone(), source })?;
-    let (status, output) = finish(child, &words)?;
+    let ended = match timed_command::run(&mut command, LIMIT) {
+        Ok(ended) => ended,
+        Err(CommandError::Late(limit)) => {
+            return Err(BenchError::Late { command: words, limit_s: limit.as_secs() });
+        }
+        Err(CommandError::Start(source) | CommandError::Read(source)) => {
+            return Err(BenchError::Start { command: words, source });
+        }
+    };
     let elapsed_s = begin.elapsed().as_secs_f64();
+    let (status, output) = (ended.status, ended.output + &ended.errors);
     if !status.success() {
         return Err(BenchError::Failed { command: words, status, output: last_lines(&output) });
     }
@@ -51,28 +58,6 @@ pub(crate) fn name_of(command: &Command) -> String {
 pub(crate) fn last_lines(output: &str) -> String {
     let lines: Vec<&str> = output.lines().collect();
     lines[lines.len().saturating_sub(8)..].join("\n")
-}
-
-fn finish(mut child: Child, words: &str) -> Result<(std::process::ExitStatus, String), BenchError> {
-    let readers = [
-        child.stdout.take().map(|pipe| std::thread::spawn(move || std::io::read_to_string(pipe))),
-        child.stderr.take().map(|pipe| std::thread::spawn(move || std::io::read_to_string(pipe))),
-    ];
-    let deadline = Instant::now() + Duration::from_secs(LIMIT_S);
-    let status = loop {
-        let ended = child.try_wait();
-        match ended.map_err(|source| BenchError::Start { command: words.to_owned(), source })? {
-            Some(status) => break status,
-            None if deadline < Instant::now() => {
-                let _ended = child.kill();
-                let _status = child.wait();
-                return Err(BenchError::Late { command: words.to_owned(), limit_s: LIMIT_S });
-            }
-            None => std::thread::sleep(Duration::from_millis(2)),
-        }
-    };
-    let texts = readers.into_iter().flatten().filter_map(|reader| reader.join().ok()?.ok());
-    Ok((status, texts.collect()))
 }
 
 /// Processor time of all children that have ended, in s, from `/proc/self/stat` (in hundredths).

@@ -1,5 +1,6 @@
 //! Reads the jobs and nodes of a partition from the output of Slurm's commands.
 
+use std::process::Command;
 use std::time::Duration;
 use user_io::commands::output_of;
 
@@ -41,15 +42,24 @@ impl QueuedJob {
 
 /// Asks Slurm for the queue.
 pub(super) fn ask(partition: Option<&str>) -> Result<Queue, String> {
-    let nodes = output_of("sinfo", &["--noheader", "--Node", "--format=%P|%N|%T"], LIMIT)?;
+    let nodes = output_of("sinfo", &["--noheader", "--Node", "--format=%P|%N|%T"])?;
     let partition = match partition {
         Some(name) => name.to_owned(),
         None => default_partition(&nodes)
             .ok_or("no partition is the default; name one by `--partition`")?,
     };
     let only = format!("--partition={partition}");
-    let jobs = output_of("squeue", &["--noheader", &only, "--format=%A|%T|%D|%r|%Q|%j"], LIMIT)?;
+    let jobs = output_of("squeue", &["--noheader", &only, "--format=%A|%T|%D|%r|%Q|%j"])?;
     Ok(read(&partition, &nodes, &jobs))
+}
+
+/// Returns what a command prints on standard output, or a sentence that says why there is nothing.
+fn output_of(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let mut command = Command::new(program);
+    // This program may be watched itself; the command should not be.
+    let ended = timed_command::run(command.args(arguments).env_remove("LD_PRELOAD"), LIMIT);
+    let ended = ended.map_err(|error| format!("`{program}` {error}"))?;
+    if ended.status.success() { Ok(ended.output) } else { Err(ended.complaint().to_owned()) }
 }
 
 fn default_partition(nodes: &str) -> Option<String> {

@@ -12,12 +12,10 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use user_io::files;
 
-/// Time between two checks of whether the replay has ended.
-const PAUSE: Duration = Duration::from_millis(20);
 /// Lines of the replay's output that an error shows.
 const N_LINES_MAX: usize = 5;
 /// Algorithms of collectives. Those of MPICH for bcast, reduce and allreduce end a replay with an invalid `free`.
@@ -128,7 +126,12 @@ fn run(input: &Input, machine: &Machine, at_most: Duration) -> anyhow::Result<St
         ),
         _ => anyhow::Error::new(error).context(format!("cannot start `{name}`")),
     })?;
-    let status = wait(&mut child, at_most)?;
+    let status = timed_command::wait(&mut child, at_most)?;
+    if status.is_none() {
+        // The processes that it started are in its group.
+        kill_process_group(Pid::from_child(&child), Signal::KILL)?;
+        child.wait()?;
+    }
     let output = String::from_utf8_lossy(&files::read_end(&path)?).into_owned();
     match status {
         None => bail!(
@@ -139,24 +142,6 @@ fn run(input: &Input, machine: &Machine, at_most: Duration) -> anyhow::Result<St
             bail!("`{name}` ended with {status}; its last lines:{}", last_lines(&output))
         }
         Some(_) => Ok(output),
-    }
-}
-
-/// Waits for the replay; if it takes too long, ends it and the processes it started.
-fn wait(child: &mut Child, at_most: Duration) -> anyhow::Result<Option<ExitStatus>> {
-    let began = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if at_most < began.elapsed() {
-            if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
-                kill_process_group(group, Signal::KILL)?;
-            }
-            child.wait()?;
-            return Ok(None);
-        }
-        std::thread::sleep(PAUSE);
     }
 }
 

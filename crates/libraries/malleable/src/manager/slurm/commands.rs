@@ -3,15 +3,13 @@
 //! Only options and fields that Slurm has had for ten years, and no JSON, which depends on how Slurm was built.
 
 use super::SlurmJob;
-use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
-use std::thread::{Builder, JoinHandle};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use timed_command::CommandError as TimedError;
 
 /// Time limit of a command.
 const PATIENCE: Duration = Duration::from_secs(30);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Error of a command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -201,61 +199,19 @@ pub(super) fn cancel_unused(jobs: &[u64]) {
 fn run(name: &str, words: &[String]) -> Result<String, CommandError> {
     let command = name.to_owned();
     // Tools that watch the program must not be loaded into these commands.
-    let mut child = Command::new(name)
-        .args(words)
-        .env_remove("LD_PRELOAD")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| CommandError::NotStarted {
-            command: command.clone(),
-            why: error.to_string(),
-        })?;
-    let until = Instant::now() + PATIENCE;
-    // Both pipes are read meanwhile: a long output would fill them.
-    let readers =
-        read(child.stdout.take()).and_then(|output| Ok((output, read(child.stderr.take())?)));
-    let (output, complaints) = match readers {
-        Ok(readers) => readers,
-        Err(error) => {
-            child.kill().and_then(|()| child.wait()).map(drop).unwrap_or_default();
-            let said = format!("no thread can read what it says: {error}; see `ulimit -u`");
-            return Err(CommandError::Failed { command, said });
+    let ended =
+        timed_command::run(Command::new(name).args(words).env_remove("LD_PRELOAD"), PATIENCE);
+    match ended {
+        Ok(ended) if ended.status.success() => Ok(ended.output),
+        Ok(ended) => Err(CommandError::Failed { command, said: ended.complaint().to_owned() }),
+        Err(TimedError::Start(error)) => {
+            Err(CommandError::NotStarted { command, why: error.to_string() })
         }
-    };
-    let ended = ended(&mut child, until)
-        .ok_or(CommandError::TimedOut { command: command.clone(), seconds: PATIENCE.as_secs() })?;
-    let (output, complaints) = (output.join(), complaints.join());
-    if ended {
-        Ok(output.unwrap_or_default())
-    } else {
-        let said = complaints.unwrap_or_default();
-        let said = said.trim().lines().next_back().unwrap_or("no word").to_owned();
-        Err(CommandError::Failed { command, said })
-    }
-}
-
-/// Waits for the command; returns whether it succeeded, or `None` if it had to be killed.
-fn ended(child: &mut Child, until: Instant) -> Option<bool> {
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status.success()),
-            Ok(None) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
-            _ => break,
+        Err(TimedError::Late(limit)) => {
+            Err(CommandError::TimedOut { command, seconds: limit.as_secs() })
         }
+        Err(error) => Err(CommandError::Failed { command, said: error.to_string() }),
     }
-    child.kill().unwrap_or_default();
-    child.wait().map(drop).unwrap_or_default();
-    None
-}
-
-fn read(pipe: Option<impl Read + Send + 'static>) -> std::io::Result<JoinHandle<String>> {
-    Builder::new().name("answer".to_owned()).spawn(move || {
-        let mut bytes = Vec::new();
-        pipe.map(|mut pipe| pipe.read_to_end(&mut bytes).unwrap_or_default());
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
 }
 
 fn not_understood(command: &str, said: &str) -> CommandError {
