@@ -52,6 +52,31 @@ pub enum NodeListError {
     },
 }
 
+/// Error in a host file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostFileError {
+    /// A word is not recognized.
+    #[error("line {line} of the host file has `{word}`; write `NAME slots=N`")]
+    Word {
+        /// Number of the line, from 1.
+        line: usize,
+        /// Word that is not recognized.
+        word: String,
+    },
+    /// The names are not a valid list of nodes.
+    #[error("line {line} of the host file is wrong: {source}")]
+    Names {
+        /// Number of the line, from 1.
+        line: usize,
+        /// Cause.
+        source: NodeListError,
+    },
+    /// The file names no host.
+    #[error("the host file names no host; write a line `NAME slots=N` for each")]
+    Empty,
+}
+
 /// Kind of mistake in a part of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wrong {

@@ -4,7 +4,9 @@
 //! | function | reads | used for |
 //! |---|---|---|
 //! | [`expand`] | names | `SLURM_JOB_NODELIST` |
-//! | [`hosts`] | names, each with an optional number of places | `--hosts`, host files of MPICH |
+//! | [`hosts`] | names, each with an optional number of places | `--hosts` |
+//! | [`host_file`] | a line `NAME slots=N` or `NAME:N` for each host | host files of both launchers |
+//! | [`peers`] | a line `host` or `host:port` for each node | files of daemons to join |
 //! | [`counts`] | a number for each node | `SLURM_JOB_CPUS_PER_NODE` |
 //!
 //! A name has any number of brackets, which hold numbers and ranges; the numbers of a range have as many
@@ -15,9 +17,11 @@
 //! - However short a list is, the size of its result is bounded.
 
 mod error;
+mod file;
 mod names;
 
-pub use error::NodeListError;
+pub use error::{HostFileError, NodeListError};
+pub use file::{PeerProblem, host_file, peer_address, peers};
 pub use names::{expand, words};
 
 use error::Wrong;

@@ -14,7 +14,8 @@ mod host_file;
 mod hosts;
 mod slurm;
 
-pub use host_file::{HostFile, HostFileError};
+pub use host_file::HostFile;
+pub use host_list::HostFileError;
 pub use hosts::{Host, Hosts};
 pub(crate) use hosts::{LOOPBACK, is_same};
 pub use slurm::{CommandError, Launcher, Slurm, SlurmError, SlurmJob, slots_per_node};

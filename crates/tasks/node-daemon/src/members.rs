@@ -15,7 +15,6 @@
 mod incarnation;
 mod meeting;
 mod membership_thread;
-mod peers_file;
 
 use std::{
     net::SocketAddr,
@@ -32,7 +31,6 @@ use std::{
 use task_api::Presence;
 
 pub use incarnation::{IncarnationError, next_incarnation};
-pub use peers_file::{PeerProblem, PeersFileError, peer_address, read_peers};
 
 use crate::links::{Hello, Key, LinkError, LinkEvent, LinkOptions, Links, SendError};
 use membership_thread::{MembershipEvent, MembershipThread};

@@ -2,11 +2,12 @@
 
 use super::key;
 use crate::location::host;
+use crate::files;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use node_daemon::daemon::Network;
 use node_daemon::links::LinkOptions;
-use node_daemon::members::{PORT, peer_address, read_peers};
+use node_daemon::members::PORT;
 use std::env;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -87,7 +88,15 @@ impl NetworkOptions {
         let mut peers =
             self.seed.iter().map(|seed| with_port(seed)).collect::<Result<Vec<_>, _>>()?;
         if let Some(path) = &self.peers {
-            let (listed, problems) = read_peers(path, PORT).context(BadOption)?;
+            let text = files::read_text(path, files::WRITTEN_BYTES_MAX);
+            let context = || {
+                let path = path.display();
+                format!(
+                    "cannot read the peers `{path}`; write an address to a line, `host` or `host:port`"
+                )
+            };
+            let (listed, problems) =
+                host_list::peers(&text.with_context(context).context(BadOption)?, PORT);
             problems.iter().for_each(|problem| warn(&problem.to_string()));
             peers.extend(listed);
         }
@@ -105,7 +114,7 @@ impl NetworkOptions {
 
 /// Address of a seed, with its port.
 fn with_port(seed: &str) -> anyhow::Result<String> {
-    peer_address(seed, PORT).ok_or_else(|| {
+    host_list::peer_address(seed, PORT).ok_or_else(|| {
         anyhow!(
             "`--seed {seed}` is not an address: write HOST:PORT, an address of IPv6 in brackets"
         )

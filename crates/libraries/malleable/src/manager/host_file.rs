@@ -2,6 +2,7 @@
 
 use super::hosts::is_same;
 use super::{GrantedHost, Host, Hosts, Manager, Reply, Request, StartMethod, Ticket, Tickets};
+use host_list::HostFileError;
 use resize_plan::Placement;
 use std::collections::BTreeMap;
 
@@ -13,31 +14,6 @@ pub struct HostFile {
     tickets: Tickets,
     granted: BTreeMap<Ticket, Vec<GrantedHost>>,
     refused: BTreeMap<Ticket, String>,
-}
-
-/// Error in a host file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum HostFileError {
-    /// A word is not recognized.
-    #[error("line {line} of the host file has `{word}`; write `NAME slots=N`")]
-    Word {
-        /// Number of the line, from 1.
-        line: usize,
-        /// Word that is not recognized.
-        word: String,
-    },
-    /// The names are not a valid list of nodes.
-    #[error("line {line} of the host file is wrong: {source}")]
-    Names {
-        /// Number of the line, from 1.
-        line: usize,
-        /// Cause.
-        source: host_list::NodeListError,
-    },
-    /// The file names no host.
-    #[error("the host file names no host; write a line `NAME slots=N` for each")]
-    Empty,
 }
 
 impl HostFile {
@@ -60,16 +36,10 @@ impl HostFile {
         present: &[String],
     ) -> Result<Self, HostFileError> {
         let mut hosts = Hosts::new(placement);
-        for (number, line) in text.lines().enumerate() {
-            for mut host in hosts_of(number + 1, line)? {
-                if let Some(own) = present.first().filter(|_| host.name == "localhost") {
-                    host.name.clone_from(own);
-                }
-                hosts.add(host);
-            }
-        }
-        if hosts.all().is_empty() {
-            return Err(HostFileError::Empty);
+        for named in host_list::host_file(text)? {
+            let own = present.first().filter(|_| named.name == "localhost").cloned();
+            let (name, n_slots) = (own.unwrap_or(named.name), named.n_places.unwrap_or(1));
+            hosts.add(Host { name, n_slots, n_busy: 0, start_method: StartMethod::Named });
         }
         for name in present {
             // Ranks on other hosts take no slots of the file.
@@ -98,29 +68,6 @@ impl HostFile {
             }
         }
     }
-}
-
-/// Parses the hosts of a line.
-fn hosts_of(line: usize, text: &str) -> Result<Vec<Host>, HostFileError> {
-    let text = text.split('#').next().unwrap_or_default();
-    let mut words = text.split_whitespace();
-    let Some(first) = words.next() else { return Ok(Vec::new()) };
-    let wrong = |word: &str| HostFileError::Word { line, word: word.to_owned() };
-    // MPICH writes `NAME:N`.
-    let named = host_list::hosts(first).map_err(|source| HostFileError::Names { line, source })?;
-    let mut n_slots = None;
-    for word in words {
-        match word.split_once('=') {
-            Some(("slots", n)) => n_slots = Some(n.parse().map_err(|_| wrong(word))?),
-            Some(("max_slots" | "max-slots", _)) => {}
-            _ => return Err(wrong(word)),
-        }
-    }
-    let host = |named: host_list::Named| {
-        let n_slots = n_slots.or(named.n_places).unwrap_or(1);
-        Host { name: named.name, n_slots, n_busy: 0, start_method: StartMethod::Named }
-    };
-    Ok(named.into_iter().map(host).collect())
 }
 
 impl Manager for HostFile {
@@ -165,35 +112,19 @@ impl Manager for HostFile {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(text: &str, expected: Result<&[(&str, u32, u32)], &str>) {
-        let present = ["n1".to_owned(), "n1".to_owned(), "n2".to_owned()];
-        match (HostFile::read(text, Placement::Balance, &present), expected) {
-            (Ok(read), Ok(expected)) => {
-                let hosts = read.hosts.all().iter();
-                let hosts = hosts.map(|host| (host.name.as_str(), host.n_slots, host.n_busy));
-                assert_eq!(hosts.collect::<Vec<_>>(), expected);
-            }
-            (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{error}"),
-            (read, expected) => panic!("{read:?} and not {expected:?}"),
-        }
-    }
-
     #[test]
-    fn files_of_both_launchers_are_read() {
-        check("n1 slots=4\nn2 slots=2 max_slots=4 # new\n", Ok(&[("n1", 4, 2), ("n2", 2, 1)]));
-        check("n1:4\n\nn2\n# n3\n", Ok(&[("n1", 4, 2), ("n2", 1, 1)]));
-        check("n1\nn1\n", Ok(&[("n1", 2, 2)]));
-        check(
-            "r[1,2]n[1-2] slots=3",
-            Ok(&[("r1n1", 3, 0), ("r1n2", 3, 0), ("r2n1", 3, 0), ("r2n2", 3, 0)]),
-        );
-        check("n[1-2]:4", Ok(&[("n1", 4, 2), ("n2", 4, 1)]));
-        check("n[1-", Err("line 1 of the host file is wrong: the brackets of"));
-        check("localhost slots=3", Ok(&[("n1", 3, 2)]));
-        check("n1 slots=many", Err("line 1 of the host file has `slots=many`"));
-        check("n1\nn2 four", Err("line 2 of the host file has `four`"));
-        check("# nobody\n", Err("names no host"));
+    fn present_ranks_take_slots_and_hosts_named_twice_add_up() {
+        #[track_caller]
+        fn check(text: &str, expected: &[(&str, u32, u32)]) {
+            let present = ["n1".to_owned(), "n1".to_owned(), "n2".to_owned()];
+            let read = HostFile::read(text, Placement::Balance, &present).unwrap();
+            let hosts = read.hosts.all().iter();
+            let hosts = hosts.map(|host| (host.name.as_str(), host.n_slots, host.n_busy));
+            assert_eq!(hosts.collect::<Vec<_>>(), expected);
+        }
+        check("n1 slots=4\nn2", &[("n1", 4, 2), ("n2", 1, 1)]);
+        check("n1\nn1\n", &[("n1", 2, 2)]);
+        check("localhost slots=3", &[("n1", 3, 2)]);
     }
 
     #[test]

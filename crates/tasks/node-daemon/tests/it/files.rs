@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use node_daemon::links::Key;
-use node_daemon::members::{next_incarnation, read_peers};
+use node_daemon::members::next_incarnation;
 use node_daemon::web::WebKey;
 
 /// Every prefix of the file, and the file with each of its bytes changed in three ways.
@@ -74,23 +74,5 @@ fn a_damaged_number_of_starts_does_not_fall_behind_the_clock() {
         let first = next_incarnation(folder.path(), now_ms + 1).unwrap();
         let second = next_incarnation(folder.path(), now_ms).unwrap();
         assert!(now_ms < first && first < second, "{bytes:?}: {first} {second}");
-    }
-}
-
-/// Fault: a file of peers was cut or changed. A line that is no address is named, and the others count.
-#[test]
-fn a_damaged_file_of_peers_loses_one_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("peers");
-    let whole = b"n1\nn2:8\n10.0.0.1\n";
-    for bytes in faults(whole) {
-        fs::write(&path, &bytes).unwrap();
-        match read_peers(&path, 9) {
-            Ok((peers, problems)) => {
-                let is_cut = bytes.len() < whole.len();
-                assert!(is_cut || !peers.is_empty(), "{bytes:?}: {peers:?} {}", problems.len());
-            }
-            Err(error) => assert!(error.to_string().contains("cannot read the peers"), "{error}"),
-        }
     }
 }

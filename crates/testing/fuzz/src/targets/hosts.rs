@@ -15,6 +15,11 @@ pub(crate) fn run(bytes: &[u8]) {
         assert!(hosts.len() <= N_NODES_MAX, "a list is bounded");
         assert!(hosts.iter().all(|host| host.n_places != Some(0)), "a host has places");
     }
+    if let Ok(hosts) = host_list::host_file(&text) {
+        assert!(!hosts.is_empty(), "a host file names hosts");
+    }
+    let (peers, _) = host_list::peers(&text, 9);
+    assert!(peers.iter().all(|peer| host_list::peer_address(peer, 9).as_ref() == Some(peer)));
     if let Ok(counts) = host_list::counts(&text) {
         assert!(counts.len() <= N_NODES_MAX, "a list is bounded");
     }
