@@ -196,7 +196,7 @@ mod tests {
         fs::copy(std::env::current_exe().expect("this test"), &program).expect("room for it");
         open(&program).expect("our file");
         let mut command = Command::new(program);
-        command.args(["--exact", "tests::role", "--ignored"]).env(ROLE, dir.path());
+        command.args(["--exact", "private::tests::role", "--ignored"]).env(ROLE, dir.path());
         let output = command.uid(USER).gid(USER).current_dir("/").output().expect("it starts");
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
