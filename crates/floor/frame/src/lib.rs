@@ -1,5 +1,6 @@
 //! Frames, which divide a stream or a file into payloads: the length of the payload as `u32`, little-endian, in a
-//! *checked* format the CRC-32 of length and payload, then the payload.
+//! *checked* format the CRC-32 of length and payload, then the payload. Most payloads are messages in `postcard`'s
+//! encoding.
 //!
 //! # Invariants
 //! - Reading returns what was written or an error, and takes no memory for bytes that have not arrived.
@@ -7,7 +8,9 @@
 //! # Not here
 //! The meaning of payloads; journals that are read on behind damage (`node-daemon`); encryption (`channel`).
 
-use std::io::{self, ErrorKind, Read};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, ErrorKind, Read, Write};
 
 /// Format of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +36,37 @@ pub enum FrameError {
     /// The stream failed, or ended inside a frame.
     #[error("a message cannot be read: {0}")]
     Stream(ErrorKind),
+    /// The payload is no message of the expected type, or continues after it.
+    #[error("a message cannot be understood")]
+    Unknown,
+}
+
+/// First frame of some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct First<'a> {
+    /// Its payload.
+    pub payload: &'a [u8],
+    /// Bytes behind it.
+    pub rest: &'a [u8],
+}
+
+/// Encodes a message, as the payload of a frame.
+///
+/// # Errors
+/// When the message has no encoding.
+pub fn to_bytes<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
+    postcard::to_allocvec(message).map_err(|_| FrameError::Unknown)
+}
+
+/// Decodes the message that a payload is.
+///
+/// # Errors
+/// When the bytes are not a message of type `M`, or continue after it.
+pub fn decode<M: DeserializeOwned>(payload: &[u8]) -> Result<M, FrameError> {
+    match postcard::take_from_bytes(payload) {
+        Ok((message, [])) => Ok(message),
+        _ => Err(FrameError::Unknown),
+    }
 }
 
 impl From<io::Error> for FrameError {
@@ -72,17 +106,47 @@ impl Format {
         Ok(())
     }
 
-    /// Payload of the frame at the front of `bytes`, and the bytes behind it; `None` while it is incomplete.
+    /// Appends a message as a frame to `to`.
+    ///
+    /// # Errors
+    /// When the message is too long; then nothing is appended.
+    pub fn encode<M: Serialize>(self, message: &M, to: &mut Vec<u8>) -> Result<(), FrameError> {
+        self.append(&[&to_bytes(message)?], to)
+    }
+
+    /// Writes a message as a frame.
+    ///
+    /// # Errors
+    /// When the message is too long, or the stream fails.
+    pub fn write<M: Serialize>(self, message: &M, to: &mut impl Write) -> Result<(), FrameError> {
+        let mut bytes = Vec::new();
+        self.encode(message, &mut bytes)?;
+        Ok(to.write_all(&bytes)?)
+    }
+
+    /// Frame at the front of `bytes`; `None` while it is incomplete.
     ///
     /// # Errors
     /// When the bytes are no frame.
-    pub fn first(self, bytes: &[u8]) -> Result<Option<(&[u8], &[u8])>, FrameError> {
+    pub fn first(self, bytes: &[u8]) -> Result<Option<First<'_>>, FrameError> {
         let Some((head, rest)) = bytes.split_at_checked(self.head_bytes()) else { return Ok(None) };
         let Some((payload, rest)) = rest.split_at_checked(self.length(head)?) else {
             return Ok(None);
         };
         self.verify(head, payload)?;
-        Ok(Some((payload, rest)))
+        Ok(Some(First { payload, rest }))
+    }
+
+    /// Waits for a message; returns `None` at the end of the stream.
+    ///
+    /// # Errors
+    /// When the stream fails or ends inside a frame, or holds no such message.
+    pub fn read_message<M: DeserializeOwned>(
+        self,
+        from: &mut impl Read,
+    ) -> Result<Option<M>, FrameError> {
+        let mut payload = Vec::new();
+        self.read(from, &mut payload)?.then(|| decode(&payload)).transpose()
     }
 
     /// Waits for a frame and reads its payload into `payload`; returns false at the end of the stream.
@@ -163,11 +227,17 @@ impl FrameBuffer {
     /// # Errors
     /// When the bytes are no frame.
     pub fn next_frame(&mut self) -> Result<Option<&[u8]>, FrameError> {
-        let Some((payload, rest)) = self.format.first(&self.bytes[self.n_taken..])? else {
-            return Ok(None);
-        };
-        self.n_taken = self.bytes.len() - rest.len();
-        Ok(Some(payload))
+        let first = self.format.first(&self.bytes[self.n_taken..])?;
+        self.n_taken = self.bytes.len() - first.map_or(self.n_waiting(), |first| first.rest.len());
+        Ok(first.map(|first| first.payload))
+    }
+
+    /// Next message; `None` while it is incomplete.
+    ///
+    /// # Errors
+    /// When the bytes are no frame, or the frame is no such message.
+    pub fn next_message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, FrameError> {
+        self.next_frame()?.map(decode).transpose()
     }
 
     /// Number of bytes that were not taken.
@@ -240,7 +310,7 @@ mod tests {
         #[test]
         fn a_checked_frame_is_read_as_it_was_written_or_not_at_all(
             payload in vec(any::<u8>(), 0..=100),
-            (at, bit) in (any::<Index>(), 0..8),
+            (at, bit) in (any::<Index>(), 0..8_u8),
         ) {
             let mut stream = frames(FORMATS[1], &[payload]);
             let at = at.index(stream.len());
@@ -254,6 +324,19 @@ mod tests {
         let [plain, checked] = FORMATS.map(|format| frames(format, &[b"hello".to_vec()]));
         assert_eq!(plain, b"\x05\0\0\0hello");
         assert_eq!(checked, b"\x05\0\0\0\x7a\x00\xac\x5chello");
+    }
+
+    #[test]
+    fn a_message_is_the_whole_payload() {
+        let (mut pipe, format) = (Vec::new(), FORMATS[0]);
+        format.write(&"hello", &mut pipe).unwrap();
+        let mut from = pipe.as_slice();
+        assert_eq!(format.read_message(&mut from), Ok(Some("hello".to_owned())));
+        assert_eq!(format.read_message::<String>(&mut from), Ok(None));
+        for (payload, expected) in [(&[5][..], Ok(5_u8)), (&[5, 6], Err(FrameError::Unknown))] {
+            assert_eq!(decode::<u8>(payload), expected);
+        }
+        assert_eq!(decode::<u8>(&[]), Err(FrameError::Unknown));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 use crate::place::RunEnvironment;
 use channel::{AdmissionSlot, ChannelError, DeadlineStream, Handshake, Opener, Sealer};
+use frame::{FrameBuffer, FrameError};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -33,9 +34,12 @@ pub enum HandshakeError {
         "the other side of the connection did not answer; check that nothing between the nodes drops connections"
     )]
     Connection(#[from] io::Error),
-    /// The peer uses another format.
+    /// The peer uses another version.
     #[error(transparent)]
     Wire(#[from] WireError),
+    /// The peer sent something that is no message.
+    #[error("{0}; use one version of Sintonia on all nodes")]
+    Message(#[from] FrameError),
     /// The peer does not know the secret of the run.
     #[error("the other side does not know the secret of this run; it belongs to another one")]
     Unproved(#[from] ChannelError),
@@ -117,7 +121,7 @@ impl MessageReader {
     pub fn next_message<M: serde::de::DeserializeOwned>(
         &mut self,
     ) -> Result<Option<M>, HandshakeError> {
-        Ok(wire::next_message(&mut self.frames)?)
+        Ok(self.frames.next_message()?)
     }
 }
 

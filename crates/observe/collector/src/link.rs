@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
-use wire::{ToAnalyzer, ToCollector};
+use wire::{FRAMES, ToAnalyzer, ToCollector};
 
 /// Number of bytes waiting to be written above which no message is added.
 const WAITING_BYTES_MAX: usize = 1 << 20;
@@ -187,7 +187,7 @@ impl Connection {
     /// Queues a message, to be written as the peer accepts it.
     pub(crate) fn send(&mut self, message: &ToAnalyzer) -> Result<(), HandshakeError> {
         self.plain.clear();
-        wire::encode(message, &mut self.plain)?;
+        FRAMES.encode(message, &mut self.plain)?;
         Ok(self.sealer.seal(&self.plain, &mut self.waiting)?)
     }
 

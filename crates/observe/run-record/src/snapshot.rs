@@ -3,9 +3,10 @@
 use crate::measured::{Measured, NodeClock, RunFacts};
 use crate::{SpoolReader, SpoolWriter};
 use files::Draft;
+use frame::FrameError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use wire::{ProcessReport, WireError};
+use wire::ProcessReport;
 
 /// Extension of a snapshot's file.
 pub const SUFFIX: &str = "reports";
@@ -37,7 +38,7 @@ pub enum SnapshotError {
     Spool(#[from] crate::spool::SpoolError),
     /// An entry could not be encoded or decoded.
     #[error(transparent)]
-    Wire(#[from] WireError),
+    Message(#[from] FrameError),
     /// The file could not be put in place.
     #[error("cannot replace `{path}`; check that its folder is writable")]
     Replace {

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tuner::TuningInput;
-use wire::{ProcessReport, Records, SummaryBatch, ThreadRange, ToAnalyzer, ToCollector};
+use wire::{FRAMES, ProcessReport, Records, SummaryBatch, ThreadRange, ToAnalyzer, ToCollector};
 
 /// Timeout of a read from a silent collector, after which its clock is asked for or the end is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -40,7 +40,7 @@ impl WriterState {
         self.plain.clear();
         self.wire.clear();
         for message in messages {
-            wire::encode(message, &mut self.plain)?;
+            FRAMES.encode(message, &mut self.plain)?;
         }
         self.sealer.seal(&self.plain, &mut self.wire)?;
         Ok((&*self.stream).write_all(&self.wire)?)

@@ -6,7 +6,8 @@
 //! - The process dies with the run.
 
 use crate::loaded::LoadedTunlet;
-use crate::message::{self, ANSWERS, Answer, MessageError, ORDERS, Order};
+use crate::message::{ANSWERS, Answer, ORDERS, Order};
+use frame::FrameError;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::fs::File;
 use std::io::{self, Write};
@@ -28,8 +29,8 @@ pub enum ChildError {
     Unspoken(String),
 }
 
-impl From<MessageError> for ChildError {
-    fn from(error: MessageError) -> Self {
+impl From<FrameError> for ChildError {
+    fn from(error: FrameError) -> Self {
         Self::Unspoken(error.to_string())
     }
 }
@@ -40,13 +41,13 @@ impl From<MessageError> for ChildError {
 /// The descriptors cannot be set up, or the run cannot be communicated with.
 pub fn serve(library: &Path) -> Result<(), ChildError> {
     let (mut orders, mut answers) = take_protocol()?;
-    let mut say = |answer: &Answer| message::write(&mut answers, answer, ANSWERS);
+    let mut say = |answer: &Answer| ANSWERS.write(answer, &mut answers);
     let mut tunlet = match LoadedTunlet::open(library) {
         Ok(tunlet) => tunlet,
         Err(error) => return Ok(say(&Answer::Opened(Err(error.to_string())))?),
     };
     say(&Answer::Opened(Ok(tunlet.spec())))?;
-    while let Some(order) = message::read(&mut orders, ORDERS)? {
+    while let Some(order) = ORDERS.read_message(&mut orders)? {
         let answer = answer(&mut tunlet, order);
         for line in tunlet.lines() {
             // If standard error is closed, there is no reader.

@@ -2,7 +2,7 @@
 //!
 //! Both travel in the handshake records that prove the key, behind the version of the messages that follow.
 
-use crate::WireError;
+use frame::FrameError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -31,12 +31,29 @@ pub enum Verdict {
     },
 }
 
+/// Reason why a first message cannot be read.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WireError {
+    /// The bytes are no such message.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// The other side uses another version.
+    #[error(
+        "the other side uses protocol version {theirs}, this side version {PROTOCOL}; use one version of Sintonia on all nodes"
+    )]
+    Version {
+        /// Version of the other side.
+        theirs: u16,
+    },
+}
+
 /// Encodes a [`Hello`] or [`Verdict`] with the version in front, the one part that all versions read alike.
 ///
 /// # Errors
 /// When the message is too long.
 pub fn versioned<M: Serialize>(message: &M) -> Result<Vec<u8>, WireError> {
-    crate::to_bytes(&(PROTOCOL, message))
+    Ok(crate::to_bytes(&(PROTOCOL, message))?)
 }
 
 /// Decodes bytes encoded by [`versioned`].
@@ -45,11 +62,11 @@ pub fn versioned<M: Serialize>(message: &M) -> Result<Vec<u8>, WireError> {
 /// [`WireError::Version`] when another version encoded the bytes, other errors when they are no such message.
 pub fn unversioned<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, WireError> {
     let (theirs, rest) =
-        postcard::take_from_bytes::<u16>(bytes).map_err(|source| WireError::Unknown { source })?;
+        postcard::take_from_bytes::<u16>(bytes).map_err(|_| FrameError::Unknown)?;
     if theirs != PROTOCOL {
         return Err(WireError::Version { theirs });
     }
-    crate::decode(rest)
+    Ok(crate::decode(rest)?)
 }
 
 /// Returns the version of a collector from before version 5, given the first bytes it sent: up to version 4 those

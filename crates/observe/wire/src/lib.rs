@@ -14,7 +14,6 @@
 
 pub mod control;
 pub mod facts;
-pub mod encoding;
 pub mod hello;
 pub mod message;
 pub mod report;
@@ -24,9 +23,12 @@ pub mod summary;
 
 pub use control::{Answer, Order};
 pub use facts::{EventFacts, ProbedFunction};
-pub use encoding::{FRAMES, WireError, decode, encode, next_message, to_bytes};
-pub use hello::{Hello, PROTOCOL, Verdict};
+pub use frame::{decode, to_bytes};
+pub use hello::{Hello, PROTOCOL, Verdict, WireError};
 pub use message::{Records, ToAnalyzer, ToCollector};
 pub use report::{CommunicatorReport, InCall, ProcessReport, ThreadReport};
 pub use secret::{Secret, SecretError};
 pub use summary::{EventShape, EventSummary, ProcessSum, SummaryBatch, ThreadRange};
+
+/// Frames of messages; the report of a process with many threads and full region tables must fit.
+pub const FRAMES: frame::Format = frame::Format::plain(32 << 20);

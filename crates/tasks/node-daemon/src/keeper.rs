@@ -36,7 +36,6 @@ use std::{ffi::OsString, io, path::PathBuf, time::Duration};
 pub use client::{Keeper, KeeperClientError};
 pub use guard::guard;
 pub(crate) use held::file_warning;
-pub use protocol::ProtocolError;
 pub use serving::serve;
 
 use node_core::interface::Moment;

@@ -6,7 +6,7 @@
 use super::ending;
 use super::shared::Shared;
 use super::writer;
-use crate::message::{self, ANSWERS, Answer, Order};
+use crate::message::{ANSWERS, Answer, Order};
 use frame::FrameBuffer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -135,7 +135,7 @@ fn take_answers(shared: &Shared, frames: &mut FrameBuffer) -> Result<(), String>
 }
 
 fn next_answer(frames: &mut FrameBuffer) -> Result<Option<Answer>, String> {
-    message::next(frames).map_err(|error| format!("its answer is garbage ({error})"))
+    frames.next_message().map_err(|error| format!("its answer is garbage ({error})"))
 }
 
 /// Returns whether the process has exited; its id stays reserved until it is reaped.

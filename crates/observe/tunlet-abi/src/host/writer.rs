@@ -1,7 +1,7 @@
 //! Writing of orders to the process of a tunlet, in batches: the next one is written when the last is answered.
 
 use super::shared::Shared;
-use crate::message::{self, ORDERS, Order};
+use crate::message::{ORDERS, Order};
 use std::process::ChildStdin;
 use std::sync::mpsc::Receiver;
 use tunlets::News;
@@ -22,7 +22,7 @@ pub(super) fn write(shared: &Shared, orders: &Receiver<Order>, mut to: ChildStdi
         }
         shared.owe();
         // The supervisor notices that the process is gone.
-        if message::write(&mut to, &batch, ORDERS).is_err() || !shared.wait_for_answer() {
+        if ORDERS.write(&batch, &mut to).is_err() || !shared.wait_for_answer() {
             return;
         }
     }

@@ -1,6 +1,5 @@
 //! Tests of encoding and decoding: what is encoded is decoded, and other bytes do no harm.
 
-mod damage;
 mod messages;
 mod round_trip;
 mod samples;

@@ -1,20 +1,44 @@
-//! `decode(encode(message)) == message`.
+//! `decode(encode(message)) == message`; other bytes are an error, and take little memory.
 
 use crate::messages::{records, to_analyzer};
-use frame::FrameBuffer;
+use frame::{FrameBuffer, FrameError};
+use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 use proptest::{prop_assert, prop_assert_eq};
-use wire::{FRAMES, Records, ToAnalyzer, decode, encode, next_message, to_bytes};
+use wire::{FRAMES, Records, ToAnalyzer, decode, to_bytes};
+
+#[test]
+fn a_message_that_claims_to_be_long_reserves_nothing() {
+    // `Records`, then a key, a thread, a first number, and a length of nearly 2^63 bytes.
+    let claim = [2, 1, 1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
+    assert_eq!(decode::<ToAnalyzer>(&claim), Err(FrameError::Unknown));
+}
 
 proptest! {
     #[test]
-    fn what_is_said_to_the_analyzer_arrives(message in to_analyzer()) {
+    fn damaged_messages_never_panic(
+        message in to_analyzer(),
+        damage in vec((any::<usize>(), any::<u8>()), 1..4),
+    ) {
         let mut stream = Vec::new();
-        encode(&message, &mut stream).unwrap();
+        FRAMES.encode(&message, &mut stream).unwrap();
+        for (place, byte) in damage {
+            let place = place % stream.len();
+            stream[place] = byte;
+        }
         let mut frames = FrameBuffer::new(FRAMES);
         frames.push(&stream);
-        prop_assert_eq!(next_message::<ToAnalyzer>(&mut frames).unwrap(), Some(message));
-        prop_assert_eq!(next_message::<ToAnalyzer>(&mut frames).unwrap(), None);
+        while let Ok(Some(_)) = frames.next_message::<ToAnalyzer>() {}
+    }
+
+    #[test]
+    fn what_is_said_to_the_analyzer_arrives(message in to_analyzer()) {
+        let mut stream = Vec::new();
+        FRAMES.encode(&message, &mut stream).unwrap();
+        let mut frames = FrameBuffer::new(FRAMES);
+        frames.push(&stream);
+        prop_assert_eq!(frames.next_message::<ToAnalyzer>().unwrap(), Some(message));
+        prop_assert_eq!(frames.next_message::<ToAnalyzer>().unwrap(), None);
         prop_assert_eq!(frames.n_waiting(), 0);
     }
 

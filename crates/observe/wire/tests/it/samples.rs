@@ -16,7 +16,7 @@ use wire::control::{Attribute, Change, Location, Module, Point, Replacement, Sit
 use wire::{
     Answer, CommunicatorReport, EventShape, EventSummary, FRAMES, InCall, Order, PROTOCOL,
     ProcessReport, ProcessSum, Records, SummaryBatch, ThreadRange, ThreadReport, ToAnalyzer,
-    ToCollector, next_message,
+    ToCollector,
 };
 
 const KEY: ProcessKey = ProcessKey { pid: 4711, started: 123_456_789 };
@@ -228,7 +228,7 @@ fn folder(protocol: u16) -> PathBuf {
 fn check<M: Serialize + DeserializeOwned + PartialEq + Debug>(name: &str, expected: &[M]) {
     let path = folder(PROTOCOL).join(name);
     let mut stream = Vec::new();
-    expected.iter().for_each(|message| wire::encode(message, &mut stream).expect("short"));
+    expected.iter().for_each(|message| FRAMES.encode(message, &mut stream).expect("short"));
     let sample = std::fs::read(&path).unwrap_or_default();
     let made = std::env::temp_dir().join(name);
     std::fs::write(&made, &stream).expect("a place for the stream");
@@ -241,7 +241,7 @@ fn check<M: Serialize + DeserializeOwned + PartialEq + Debug>(name: &str, expect
     let mut frames = FrameBuffer::new(FRAMES);
     frames.push(&sample);
     for message in expected {
-        assert_eq!(next_message::<M>(&mut frames).expect("a message").as_ref(), Some(message));
+        assert_eq!(frames.next_message::<M>().expect("a message").as_ref(), Some(message));
     }
     assert_eq!(frames.n_waiting(), 0);
 }

@@ -28,7 +28,7 @@ impl From<FrameError> for MessageError {
         match error {
             FrameError::Oversized { n_bytes, .. } => Self::TooLong(n_bytes),
             FrameError::Stream(kind) => Self::Io(kind),
-            FrameError::Damaged => Self::Io(ErrorKind::InvalidData),
+            FrameError::Damaged | FrameError::Unknown => Self::Io(ErrorKind::InvalidData),
         }
     }
 }

@@ -65,8 +65,8 @@ fn line(bytes: &[u8]) -> Option<(Line, usize)> {
 }
 
 fn payload(bytes: &[u8]) -> Option<&[u8]> {
-    let (payload, _) = Format::checked(RECORD_BYTES_MAX).first(bytes).ok()??;
-    (!payload.is_empty()).then_some(payload)
+    let first = Format::checked(RECORD_BYTES_MAX).first(bytes).ok()??;
+    (!first.payload.is_empty()).then_some(first.payload)
 }
 
 /// Returns whether the last line was cut: it is longer than the bytes that are left, and no other one follows.

@@ -12,11 +12,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use frame::FrameBuffer;
+use frame::{FrameBuffer, FrameError};
 
 use super::{
     SOCKET,
-    protocol::{FRAMES, Order, ProtocolError, Report, Start, VERSION, encode, next_message},
+    protocol::{FRAMES, Order, Report, Start, VERSION},
 };
 use node_core::interface::{KeeperEvent, KeeperOrder};
 
@@ -84,8 +84,10 @@ pub enum KeeperClientError {
     #[error("the connection to the keeper ended; restart the daemon")]
     Ended(#[source] io::Error),
     /// The bytes are no message.
-    #[error(transparent)]
-    Words(#[from] ProtocolError),
+    #[error(
+        "a message between daemon and keeper is too long or damaged; shorten the command, or restart the daemon"
+    )]
+    Words(#[from] FrameError),
 }
 
 impl Keeper {
@@ -124,7 +126,7 @@ impl Keeper {
     /// When the keeper is gone, or an order is too long; then none was sent.
     pub fn send(&self, orders: &[KeeperOrder]) -> Result<(), KeeperClientError> {
         let mut bytes = Vec::new();
-        orders.iter().try_for_each(|order| encode(&as_order(order), &mut bytes))?;
+        orders.iter().try_for_each(|order| FRAMES.encode(&as_order(order), &mut bytes))?;
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         stream.write_all(&bytes).map_err(KeeperClientError::Ended)
     }
@@ -250,7 +252,7 @@ impl Reports {
 
     fn next(&mut self) -> Result<Report, KeeperClientError> {
         loop {
-            if let Some(report) = next_message(&mut self.frames)? {
+            if let Some(report) = self.frames.next_message()? {
                 return Ok(report);
             }
             self.read()?;
@@ -276,7 +278,7 @@ impl Reports {
         while let Ok(Report::Ended(first)) = self.next() {
             let mut ended = vec![*first];
             while ended.len() < N_ENDED_AT_ONCE
-                && let Ok(Some(Report::Ended(more))) = next_message(&mut self.frames)
+                && let Ok(Some(Report::Ended(more))) = self.frames.next_message()
             {
                 ended.push(*more);
             }

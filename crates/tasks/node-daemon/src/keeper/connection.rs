@@ -5,11 +5,9 @@ use std::{
     os::unix::net::UnixStream,
 };
 
-use frame::FrameBuffer;
+use frame::{FrameBuffer, FrameError};
 
-use super::protocol::{
-    FRAMES, MESSAGE_BYTES_MAX, Order, ProtocolError, Report, encode, next_message,
-};
+use super::protocol::{FRAMES, MESSAGE_BYTES_MAX, Order, Report};
 
 /// Most bytes of reports that wait to be written; further ones wait until the daemon has read some.
 const OUTGOING_BYTES_MAX: usize = 1 << 20;
@@ -52,8 +50,8 @@ impl DaemonConnection {
     }
 
     /// Next complete order.
-    pub(super) fn next_order(&mut self) -> Result<Option<Order>, ProtocolError> {
-        next_message(&mut self.incoming)
+    pub(super) fn next_order(&mut self) -> Result<Option<Order>, FrameError> {
+        self.incoming.next_message()
     }
 
     /// Returns whether another report may be added.
@@ -61,8 +59,8 @@ impl DaemonConnection {
         self.outgoing.len() - self.n_written < OUTGOING_BYTES_MAX
     }
 
-    pub(super) fn queue(&mut self, report: &Report) -> Result<(), ProtocolError> {
-        encode(report, &mut self.outgoing)
+    pub(super) fn queue(&mut self, report: &Report) -> Result<(), FrameError> {
+        FRAMES.encode(report, &mut self.outgoing)
     }
 
     /// Writes as much as the socket takes; returns whether something is left.

@@ -91,11 +91,11 @@ fn blocks_in(kind: Kind, bytes: &[u8]) -> HeldSummary {
 fn old_ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
     let mut ends = Vec::new();
     let mut rest = bytes;
-    while let Ok(Some((payload, behind))) = FRAMES.first(rest)
-        && let Ok(ended) = postcard::from_bytes(payload)
+    while let Ok(Some(first)) = FRAMES.first(rest)
+        && let Ok(ended) = frame::decode(first.payload)
     {
         ends.push(ended);
-        rest = behind;
+        rest = first.rest;
     }
     (ends, !rest.is_empty())
 }

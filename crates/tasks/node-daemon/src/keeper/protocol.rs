@@ -1,7 +1,7 @@
 //! Messages between daemon and keeper, and their encoding on the socket: frames of `postcard`'s encoding.
 
-use frame::{Format, FrameBuffer, FrameError};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use frame::Format;
+use serde::{Deserialize, Serialize};
 use task_api::OUTPUT_BYTES_MAX;
 
 use node_core::interface::{Attempt, Ended, Job, Killed, Moment, Running};
@@ -63,18 +63,6 @@ pub(super) enum Report {
     Ended(Box<Ended>),
 }
 
-/// Reasons why bytes are no message, or a message cannot be sent.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProtocolError {
-    /// The length exceeds the bound.
-    #[error("a message between daemon and keeper is too long; shorten the command")]
-    TooLong(#[from] FrameError),
-    /// The fields cannot be decoded.
-    #[error("a message between daemon and keeper is damaged; restart the daemon")]
-    Damaged(#[source] postcard::Error),
-}
-
 impl Start {
     pub(super) fn of(job: &Job) -> Self {
         let around = &job.work.around;
@@ -105,25 +93,6 @@ impl Start {
     }
 }
 
-/// Appends a message.
-///
-/// # Errors
-/// When it is too long; then nothing was appended.
-pub(super) fn encode<M: Serialize>(message: &M, bytes: &mut Vec<u8>) -> Result<(), ProtocolError> {
-    let fields = postcard::to_stdvec(message).map_err(ProtocolError::Damaged)?;
-    Ok(FRAMES.append(&[&fields], bytes)?)
-}
-
-/// Next message among those that arrived; `None` while it is incomplete.
-///
-/// # Errors
-/// When the length exceeds the bound, or the fields cannot be decoded: the connection is of no more use.
-pub(super) fn next_message<M: DeserializeOwned>(
-    frames: &mut FrameBuffer,
-) -> Result<Option<M>, ProtocolError> {
-    frames.next_frame()?.map(postcard::from_bytes).transpose().map_err(ProtocolError::Damaged)
-}
-
 #[cfg(test)]
 mod tests {
     use super::{super::testing::attempt, *};
@@ -131,14 +100,8 @@ mod tests {
     #[track_caller]
     fn comes_back(order: Order) {
         let mut bytes = Vec::new();
-        encode(&order, &mut bytes).unwrap();
-        assert_eq!(decoded(&bytes).unwrap(), Some(order));
-    }
-
-    fn decoded(bytes: &[u8]) -> Result<Option<Order>, ProtocolError> {
-        let mut frames = FrameBuffer::new(FRAMES);
-        frames.push(bytes);
-        next_message(&mut frames)
+        FRAMES.write(&order, &mut bytes).unwrap();
+        assert_eq!(FRAMES.read_message(&mut bytes.as_slice()), Ok(Some(order)));
     }
 
     #[test]
@@ -158,11 +121,5 @@ mod tests {
             until: Some(Moment(1)),
             n_at_once: Some(2),
         })));
-    }
-
-    #[test]
-    fn a_length_beyond_the_bound_is_refused_at_once() {
-        assert!(matches!(decoded(&[255; 4]), Err(ProtocolError::TooLong(_))));
-        assert!(matches!(decoded(&[1, 0, 0, 0, 99]), Err(ProtocolError::Damaged(_))));
     }
 }

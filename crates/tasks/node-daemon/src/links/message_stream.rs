@@ -9,7 +9,7 @@ use std::{
 };
 
 use channel::{Opener, Sealer, read_record};
-use frame::Format;
+use frame::{First, Format};
 
 /// Reasons why a message could not be read.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Incoming {
             let n_before = plain.len();
             self.read_record(&mut plain)?;
             match self.format.first(&plain) {
-                Ok(Some((message, []))) => return Ok(message.to_vec()),
+                Ok(Some(First { payload, rest: [] })) => return Ok(payload.to_vec()),
                 Ok(None) if n_before < plain.len() => {}
                 _ => return Err(MessageStreamError::Damaged),
             }
@@ -77,7 +77,7 @@ impl Incoming {
     pub(super) fn is_empty_message(&mut self, record: &[u8]) -> bool {
         let mut plain = Vec::new();
         self.opener.open(record, &mut plain).is_ok()
-            && self.format.first(&plain) == Ok(Some((&[], &[])))
+            && self.format.first(&plain) == Ok(Some(First { payload: &[], rest: &[] }))
     }
 }
 

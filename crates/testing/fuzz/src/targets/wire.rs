@@ -1,7 +1,7 @@
 //! Target: the stream between a collector and the analyzer, as a stranger or a cut connection may leave it.
 
 use ::frame::FrameBuffer;
-use ::wire::{FRAMES, ToAnalyzer, ToCollector, next_message};
+use ::wire::{FRAMES, ToAnalyzer, ToCollector};
 use serde::de::DeserializeOwned;
 
 /// Reads the bytes as the messages to either side, in pieces whose length is the first byte.
@@ -15,6 +15,6 @@ fn hear<M: DeserializeOwned>(piece: usize, stream: &[u8]) {
     let mut buffer = FrameBuffer::new(FRAMES);
     for piece in stream.chunks(piece) {
         buffer.push(piece);
-        while let Ok(Some(_)) = next_message::<M>(&mut buffer) {}
+        while let Ok(Some(_)) = buffer.next_message::<M>() {}
     }
 }
