@@ -8,13 +8,11 @@
 //! header.expect(&c_header::text(made));
 //! ```
 //!
-//! # Not here
-//! Testing that compilers accept a header: the crate of the header, which knows the standards that it promises.
-
 #![expect(clippy::missing_panics_doc, reason = "a harness of tests fails by panicking")]
 
 pub use cbindgen::Builder;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Header in the repository.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +37,56 @@ impl Header<'_> {
             "run `SINTONIA_WRITE_HEADER=1 cargo test -p {package} header` and commit `{path}`"
         );
     }
+
+    /// Folder of the header.
+    fn folder(&self) -> PathBuf {
+        repository(self.path).parent().expect("a file lies in a folder").to_owned()
+    }
+
+    /// Text of a header that is made of these sources of its crate, without sections for people who write Rust.
+    #[must_use]
+    pub fn made_of(&self, builder: Builder, sources: &[&str]) -> String {
+        let folder = self.folder().join("../src");
+        let paths = sources.iter().map(|source| folder.join(source).with_extension("rs"));
+        let text = text(paths.fold(builder, Builder::with_src));
+        without_safety(&text.split_inclusive('\n').collect::<Vec<_>>())
+    }
+
+    /// Panics unless a compiler accepts a source file of this text, and as little as a warning is an error.
+    #[track_caller]
+    pub fn accept(&self, compiler: &str, options: &[&str], name: &str, text: &str) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = folder.path().join(name);
+        std::fs::write(&source, text).expect("a file");
+        let mut command = Command::new(compiler);
+        command.args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]).args(options);
+        command.arg("-I").arg(self.folder()).arg(source);
+        run(&mut command);
+    }
+}
+
+/// Removes the sections `# Safety`, up to the end of a comment.
+fn without_safety(lines: &[&str]) -> String {
+    let mut is_left_out = false;
+    let mut kept = String::new();
+    for (place, line) in lines.iter().enumerate() {
+        let follows = lines.get(place + 1).is_some_and(|next| next.trim() == "// # Safety");
+        is_left_out = line.starts_with("//") && (is_left_out || follows && line.trim() == "//");
+        if !is_left_out {
+            kept.push_str(line);
+        }
+    }
+    kept
+}
+
+/// Runs a command that must succeed; returns its output.
+#[track_caller]
+pub fn run(command: &mut Command) -> String {
+    let output = command.output().expect("it can be started");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}{errors}", output.status);
+    said
 }
 
 /// Path of a file of this repository.

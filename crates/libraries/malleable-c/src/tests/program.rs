@@ -1,15 +1,11 @@
 //! C programs built with the library and an MPI library, for tests.
 
+use c_header::{repository, run};
 use launch::Library;
 use launch::library::Language;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
-
-/// Path of a file of this repository.
-pub(crate) fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(path)
-}
 
 /// Folder of the built library.
 #[track_caller]
@@ -50,13 +46,4 @@ impl Program {
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
-}
-
-/// Runs a command that must succeed.
-#[track_caller]
-pub(crate) fn run(command: &mut Command) {
-    let output = command.output().expect("it can be started");
-    let said = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{said}{errors}", output.status);
 }

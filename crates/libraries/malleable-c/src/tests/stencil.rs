@@ -1,6 +1,7 @@
 //! Tests of `apps/stencil`: the same cells on fixed and on changing ranks.
 
-use super::program::{library, repository, run};
+use super::program::library;
+use c_header::{repository, run};
 use launch::library::Language;
 use launch::{Job, Library};
 use std::path::Path;
@@ -54,7 +55,7 @@ fn a_killed_program_goes_on_with_other_blocks() {
     let (_, fixed) = cells(job(mpi, 1, &built.path().join("stencil"), 30_000, &[]));
     let program = built.path().join("stencil_malleable");
     let file = built.path().join("checkpoint");
-    let words = ["--check-every", "1", "--checkpoint-every", "0.001", "--checkpoint"];
+    let words = ["--check-every", "1", "--checkpoint-every", "0.001s", "--checkpoint"];
     let words = words.into_iter().chain(file.to_str()).collect::<Vec<_>>();
     let running = job(mpi, 4, &program, 30_000, &words).start();
     running.wait_until("a checkpoint", |_| file.exists());

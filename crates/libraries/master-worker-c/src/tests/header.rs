@@ -1,9 +1,6 @@
 //! Tests that the header matches the sources, and that compilers accept it.
 
-use super::program::{repository, run};
 use c_header::Header;
-use std::path::Path;
-use std::process::Command;
 
 const HEADER: Header<'static> = Header {
     package: "master-worker-c",
@@ -38,57 +35,21 @@ const ABOUT: &str = "/* Programs of a master and workers that deal themselves we
 /// The sources, in the order of the header.
 const SOURCES: [&str; 6] = ["abi", "buffer", "failure", "options", "run", "map"];
 
-fn generated() -> String {
-    let mut builder =
-        c_header::builder("MASTER_WORKER_H", ABOUT).with_line_length(120).with_trailer("#endif");
-    for source in SOURCES {
-        builder = builder
-            .with_src(repository(&format!("crates/libraries/master-worker-c/src/{source}.rs")));
-    }
-    let text = c_header::text(builder);
-    // Safety sections are for people who write Rust.
-    let lines = text.split_inclusive('\n').collect::<Vec<_>>();
-    without_safety(&lines)
-}
-
-/// Removes the sections `# Safety`, up to the end of a comment.
-fn without_safety(lines: &[&str]) -> String {
-    let mut is_left_out = false;
-    let mut kept = String::new();
-    for (place, line) in lines.iter().enumerate() {
-        let follows = lines.get(place + 1).is_some_and(|next| next.trim() == "// # Safety");
-        is_left_out = line.starts_with("//") && (is_left_out || follows && line.trim() == "//");
-        if !is_left_out {
-            kept.push_str(line);
-        }
-    }
-    kept
-}
-
 #[test]
 fn the_header_is_up_to_date() {
-    HEADER.expect(&generated());
-}
-
-#[track_caller]
-fn check(compiler: &str, standard: &str, source: &Path) {
-    let mut command = Command::new(compiler);
-    command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", standard]);
-    command.arg("-I").arg(repository("crates/libraries/master-worker-c/include")).arg(source);
-    run(&mut command);
+    let builder =
+        c_header::builder("MASTER_WORKER_H", ABOUT).with_line_length(120).with_trailer("#endif");
+    HEADER.expect(&HEADER.made_of(builder, &SOURCES));
 }
 
 #[test]
 fn compilers_take_it() {
-    let dir = tempfile::tempdir().expect("a folder");
     let text = "#include <master_worker.h>\n#include <master_worker.h>\n\
         int own(int argc, char **argv);\n\
         int own(int argc, char **argv) { mw_program program; program.state = 0; return mw_run(&program, argc, argv); }\n";
     for (name, compiler, standard) in
         [("a.c", "gcc", "-std=c99"), ("a.c", "clang", "-std=c99"), ("a.cc", "g++", "-std=c++11")]
     {
-        let source = dir.path().join(name);
-        std::fs::write(&source, text).expect("a file");
-        check(compiler, standard, &source);
+        HEADER.accept(compiler, &["-Wpedantic", standard], name, text);
     }
 }

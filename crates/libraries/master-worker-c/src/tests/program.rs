@@ -1,14 +1,10 @@
 //! C programs built with the library, for tests.
 
+use c_header::{repository, run};
 use launch::Job;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
-
-/// Path of a file of this repository.
-pub(crate) fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(path)
-}
 
 /// Folder of the built library.
 #[track_caller]
@@ -73,14 +69,4 @@ impl Program {
     pub(crate) fn job(&self, arguments: &str) -> Job {
         Job::new(self.path()).args(arguments.split_whitespace())
     }
-}
-
-/// Runs a command that must succeed; returns its output.
-#[track_caller]
-pub(crate) fn run(command: &mut Command) -> String {
-    let output = command.output().expect("it can be started");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{said}{errors}", output.status);
-    said
 }

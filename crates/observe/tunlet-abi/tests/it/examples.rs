@@ -1,7 +1,8 @@
 //! The example tunlets, in this process and in separate ones, with a program that is fastest at one value.
 
-use crate::library::{Library, host_program, repository, run};
+use crate::library::{Library, host_program};
 use crate::news::{application, passage, world};
+use c_header::{repository, run};
 use events::Value;
 use std::path::Path;
 use std::process::Command;

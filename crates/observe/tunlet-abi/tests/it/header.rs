@@ -1,8 +1,6 @@
 //! The header is up to date with `abi.rs`, and compilers accept it.
 
-use crate::library::{repository, run};
-use c_header::Header;
-use std::process::Command;
+use c_header::{Header, repository};
 
 const HEADER: Header<'static> =
     Header { package: "tunlet-abi", path: "crates/observe/tunlet-abi/include/sintonia_tunlet.h" };
@@ -25,22 +23,11 @@ fn the_header_is_up_to_date() {
     HEADER.expect(&c_header::text(builder));
 }
 
-#[track_caller]
-fn check(compiler: &str, standard: &str, language: &str) {
-    let dir = tempfile::tempdir().expect("a folder");
-    let source = dir.path().join("source");
+#[test]
+fn compilers_take_it() {
     let text = "#include \"sintonia_tunlet.h\"\n#include \"sintonia_tunlet.h\"\n\
         double twice(int64_t n);\n\
         double twice(int64_t n) { return 2 * sintonia_as_double(sintonia_int(n)) + sintonia_as_double(sintonia_float(0.5)); }\n";
-    std::fs::write(&source, text).expect("a file");
-    let mut command = Command::new(compiler);
-    command.args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", standard]);
-    command.args(["-x", language]).arg(source).arg("-I");
-    run(command.arg(repository("crates/observe/tunlet-abi/include")));
-}
-
-#[test]
-fn compilers_take_it() {
-    check("cc", "-std=c11", "c");
-    check("c++", "-std=c++17", "c++");
+    HEADER.accept("cc", &["-pedantic", "-std=c11"], "a.c", text);
+    HEADER.accept("c++", &["-pedantic", "-std=c++17"], "a.cc", text);
 }

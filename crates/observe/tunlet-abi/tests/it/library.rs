@@ -1,14 +1,10 @@
 //! Libraries and programs used by the tests.
 
+use c_header::{repository, run};
 use launch::example;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
-
-/// Returns the path of a file in this repository.
-pub(crate) fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(path)
-}
 
 /// Returns the path of the tunlet that repeats its news.
 pub(crate) fn echo() -> PathBuf {
@@ -43,14 +39,4 @@ impl Library {
     pub(crate) fn path(&self) -> PathBuf {
         self.dir.path().join("tunlet.so")
     }
-}
-
-/// Runs a command that must succeed, and returns its output.
-#[track_caller]
-pub(crate) fn run(command: &mut Command) -> String {
-    let output = command.output().expect("it can be started");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{said}{errors}", output.status);
-    said
 }
