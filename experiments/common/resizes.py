@@ -54,7 +54,7 @@ class Nodes:
                               "-f", hosts]
             named = pathlib.Path(self.folder.name) / "named"
             named.write_text(f"sntx-n1 slots={SLOTS}\nsntx-n2 slots={SLOTS}\n")
-            self.options = ["--hosts", named, "--manager", "hosts"]
+            self.options = ["--hostfile", named, "--manager", "hosts"]
         return self
 
     def __exit__(self, *what):

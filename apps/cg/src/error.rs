@@ -1,8 +1,8 @@
 //! Errors of a run.
 
 use crate::market::MarketError;
-use malleable::OptionsError;
 use mpi::MpiError;
+use option_table::ArgumentError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,30 +10,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CgError {
-    /// The argument is not an option.
-    #[error("`{argument}` is not an option; `--help` lists them")]
-    Unknown {
-        /// Argument as given.
-        argument: String,
-    },
-    /// An option lacks its value.
-    #[error("`{option}` has no value; write `{option} {expected}`")]
-    NoValue {
-        /// Option without a value.
-        option: String,
-        /// Expected form of the value.
-        expected: &'static str,
-    },
-    /// The value of an option is not valid.
-    #[error("`{option} {value}` is not understood; write `{option} {expected}`")]
-    Value {
-        /// Option with the value.
-        option: String,
-        /// Value as given.
-        value: String,
-        /// Expected form of the value.
-        expected: &'static str,
-    },
+    /// An argument is not valid.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
     /// Neither a file nor a model was named, or more than one.
     #[error("there is {found} matrix; name one file, or `--generate {}`", crate::generate::MODELS)]
     NoMatrix {
@@ -65,9 +44,6 @@ pub enum CgError {
     /// An MPI call failed.
     #[error(transparent)]
     Mpi(#[from] MpiError),
-    /// An option of the library is not valid.
-    #[error(transparent)]
-    Options(#[from] OptionsError),
     /// The number of ranks cannot be changed.
     #[error(transparent)]
     Malleable(#[from] malleable::Error),

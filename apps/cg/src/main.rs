@@ -9,7 +9,7 @@ fn main() -> ExitCode {
 }
 
 fn solve(args: &Arguments) -> Result<Option<Report>, CgError> {
-    let mut run = Malleable::begin(Options::from_args()?)?;
+    let mut run = Malleable::begin(Options::from_args())?;
     let mut cg = if run.is_new() { Cg::empty(args) } else { Cg::begin(args, run.comm())? };
     while cg.goes_on() {
         let Step::Continue = run.resize_point(cg.n_iterations(), &mut cg)? else { return Ok(None) };

@@ -2,6 +2,7 @@
 
 use crate::generate::Generator;
 use crate::{Alone, Arguments, Cg, CgError, Report, Source, USAGE, market};
+use malleable::Options;
 use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
@@ -18,7 +19,7 @@ const UNSOLVED: u8 = 3;
 pub fn run(solve: impl FnOnce(&Arguments) -> Result<Option<Report>, CgError>) -> ExitCode {
     let done = Arguments::from_args().and_then(|arguments| {
         if arguments.is_help {
-            say_aloud(USAGE);
+            say_aloud(&format!("{USAGE}\n{}", Options::HELP));
             return Ok(ExitCode::SUCCESS);
         }
         if let (true, Some(Source::Model(model)), Some(path)) =
@@ -57,16 +58,12 @@ fn tell(report: &Report, arguments: &Arguments) -> ExitCode {
 
 fn complain(error: &CgError) -> ExitCode {
     if !matches!(error, CgError::Elsewhere { .. }) {
-        let mut said = format!("cg: {error}");
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            said.push_str(": ");
-            said.push_str(&error.to_string());
-            cause = error.source();
-        }
+        let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+        let said = causes.fold(format!("cg: {error}"), |said, cause| format!("{said}: {cause}"));
         let _written = writeln!(std::io::stderr(), "{said}");
     }
     match error {
+        CgError::Malleable(malleable::Error::Options(_)) => WRONG.into(),
         CgError::Mpi(_) | CgError::Malleable(_) | CgError::NotPositive { .. } => FAILED.into(),
         _ => WRONG.into(),
     }

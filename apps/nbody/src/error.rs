@@ -2,6 +2,7 @@
 
 use crate::load::LoadError;
 use crate::xyz::XyzError;
+use option_table::ArgumentError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,30 +10,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NbodyError {
-    /// The argument is not an option.
-    #[error("`{argument}` is not an option; `--help` lists them")]
-    Unknown {
-        /// Argument as given.
-        argument: String,
-    },
-    /// An option lacks its value.
-    #[error("`{option}` has no value; write `{option} {expected}`")]
-    NoValue {
-        /// Option without a value.
-        option: String,
-        /// Expected form of the value.
-        expected: &'static str,
-    },
-    /// The value of an option is not valid.
-    #[error("`{option} {value}` is not understood; write `{option} {expected}`")]
-    Value {
-        /// Option with the value.
-        option: String,
-        /// Value as given.
-        value: String,
-        /// Expected form of the value.
-        expected: &'static str,
-    },
+    /// An argument is not valid.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
     /// Bodies cannot be read or written.
     #[error(transparent)]
     Xyz(#[from] XyzError),

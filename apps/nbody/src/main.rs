@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     let (options, rest) = Options::parse(std::env::args().skip(1));
     let arguments = Arguments::parse(rest);
     if arguments.as_ref().is_ok_and(|arguments| arguments.is_help) {
-        let _written = std::io::stdout().write_all(USAGE.as_bytes());
+        let _written = write!(std::io::stdout(), "{USAGE}\n{}", Options::HELP);
         return ExitCode::SUCCESS;
     }
     let drift_max = arguments.as_ref().ok().and_then(|arguments| arguments.drift_max);
@@ -60,14 +60,8 @@ fn judge(conservation: &Conservation, drift_max: Option<f64>) -> ExitCode {
 }
 
 fn complain(error: &dyn Error, code: u8) -> ExitCode {
-    let mut said = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        said.push_str(": ");
-        said.push_str(&error.to_string());
-        cause = error.source();
-    }
-    say(&said);
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    say(&causes.fold(error.to_string(), |said, cause| format!("{said}: {cause}")));
     code.into()
 }
 

@@ -59,7 +59,7 @@ fn a_killed_solver_goes_on_with_another_number_of_ranks() {
     let program = &built("cg");
     let alone = Command::new(program).args(RUN).output().unwrap();
     let alone = solution(&String::from_utf8_lossy(&alone.stdout));
-    let words = ["--checkpoint-every", "0.001", "--check-every", "1", "--checkpoint"];
+    let words = ["--checkpoint-every", "0.001s", "--check-every", "1", "--checkpoint"];
     let job = |n_ranks| {
         let job = Library::Mpich5.launch(n_ranks, program).args(RUN).args(words).arg(&file);
         job.args(["--wait-us-per-row", "40"]).arg("--control").arg(folder.path().join("control"))

@@ -42,9 +42,6 @@
 // An argument of a library function is not valid, such as a null pointer.
 #define MALLEABLE_MISUSE 10
 
-// An option is not valid.
-#define MALLEABLE_OPTIONS 11
-
 // The ranks cannot continue together, or the library failed.
 #define MALLEABLE_FAILED 12
 

@@ -12,8 +12,6 @@ pub const MALLEABLE_RESIZED: c_int = 1;
 pub const MALLEABLE_LEFT: c_int = 2;
 /// An argument of a library function is not valid, such as a null pointer.
 pub const MALLEABLE_MISUSE: c_int = 10;
-/// An option is not valid.
-pub const MALLEABLE_OPTIONS: c_int = 11;
 /// The ranks cannot continue together, or the library failed.
 pub const MALLEABLE_FAILED: c_int = 12;
 

@@ -3,9 +3,10 @@
 use crate::abi::{MALLEABLE_FAILED, malleable_bounds, malleable_share};
 use crate::arrays::{PointerSlot, Value};
 use crate::cuts;
-use crate::failure::{guarded, misuse, say};
+use crate::failure::{guarded, misuse};
 use crate::run::malleable;
 use ::malleable::{Class, Cut};
+use c_interface::set_last_error;
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 /// Copies a name of the program, for good.
@@ -129,7 +130,9 @@ unsafe fn space(
     };
     guarded(|| {
         if let Some(first) = program.first_share(n_rows, cut) {
-            let Ok(first) = first.map_err(|why| say(&why)) else { return MALLEABLE_FAILED };
+            let Ok(first) = first.map_err(|why| set_last_error(&why)) else {
+                return MALLEABLE_FAILED;
+            };
             // SAFETY: `share` is the program's own memory for it.
             unsafe { share.write(first) };
         }

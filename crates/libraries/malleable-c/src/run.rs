@@ -4,9 +4,10 @@ use crate::abi::{
     MALLEABLE_CONTINUE, MALLEABLE_FAILED, MALLEABLE_LEFT, MALLEABLE_RESIZED, malleable_share,
 };
 use crate::arguments;
-use crate::failure::{guarded, misuse, say, sentence};
+use crate::failure::{guarded, misuse};
 use crate::state::Registered;
 use ::malleable::{Cut, Malleable, Step};
+use c_interface::{sentence, set_last_error};
 use core::ffi::{c_char, c_int};
 use std::ptr;
 
@@ -66,7 +67,7 @@ pub unsafe extern "C" fn malleable_begin_with(
 }
 
 fn failed(error: &dyn std::error::Error) -> c_int {
-    say(&sentence(error));
+    set_last_error(&sentence(error));
     MALLEABLE_FAILED
 }
 

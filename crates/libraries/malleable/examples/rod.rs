@@ -92,7 +92,7 @@ fn exchange(
 }
 
 fn main() -> Result<(), Error> {
-    let (options, words) = Options::from_args_and_rest()?;
+    let (options, words) = Options::from_args_and_rest();
     let number = |name: &str, default: u64| {
         let place = words.iter().position(|word| word == name);
         place.and_then(|at| words.get(at + 1)?.parse().ok()).unwrap_or(default)

@@ -4,9 +4,9 @@ use crate::checkpoint::CheckpointError;
 use crate::control::ControlError;
 use crate::decision::DecisionError;
 use crate::moving::MoveError;
-use crate::options::OptionsError;
 use crate::record::RecordError;
 use mpi::MpiError;
+use option_table::ArgumentError;
 use std::error::Error as _;
 use std::fmt;
 
@@ -17,7 +17,7 @@ use std::fmt;
 pub enum Error {
     /// An option is not valid.
     #[error("the options are wrong")]
-    Options(#[from] OptionsError),
+    Options(#[from] ArgumentError),
     /// An MPI call failed.
     #[error("the ranks cannot communicate")]
     Mpi(#[from] MpiError),
@@ -54,12 +54,8 @@ pub enum Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{self}")?;
-        let mut source = self.source();
-        while let Some(error) = source {
-            write!(formatter, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
+        let causes = std::iter::successors(self.source(), |cause| (*cause).source());
+        formatter
+            .write_str(&causes.fold(self.to_string(), |text, cause| format!("{text}: {cause}")))
     }
 }

@@ -20,7 +20,7 @@
 //!     }
 //! }
 //!
-//! let mut run = Malleable::begin(Options::from_args()?)?;
+//! let mut run = Malleable::begin(Options::from_args())?;
 //! let mut sum = Sum::default();
 //! if !run.is_new() {
 //!     let (rank, size) = (run.comm().rank() as usize, run.comm().size() as usize);
@@ -125,7 +125,8 @@ pub use decision::DecisionError;
 pub use error::Error;
 pub use moving::{Method, MoveError};
 pub use mpi::Comm;
-pub use options::{ManagerKind, Options, OptionsError, Placement, Redistribution};
+pub use option_table::{ArgumentError, Interval};
+pub use options::{ManagerKind, Options, Placement, Redistribution};
 pub use record::RecordError;
 pub use resize_api::{Spawn, Strategy};
 pub use run::{Malleable, Step};

@@ -2,6 +2,7 @@
 
 mod arguments;
 
+use option_table::{ArgumentError, Interval};
 use resize_api::{Spawn, Strategy};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,10 +13,9 @@ use std::time::Duration;
 /// use malleable::Options;
 ///
 /// let words = ["--sizes", "2:8", "--schedule", "10:4", "matrix.mtx"];
-/// let (options, others) = Options::parse(words.map(str::to_owned))?;
+/// let (options, others) = Options::parse(words.map(str::to_owned));
 /// assert_eq!(options, Options::new().sizes(2, 8).schedule([(10, 4)]));
 /// assert_eq!(others, ["matrix.mtx"]);
-/// # Ok::<(), malleable::OptionsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -30,7 +30,7 @@ pub struct Options {
     pub(crate) is_foreground: bool,
     pub(crate) redistribution: Redistribution,
     pub(crate) placement: Placement,
-    pub(crate) hosts: Option<PathBuf>,
+    pub(crate) hostfile: Option<PathBuf>,
     pub(crate) manager: ManagerKind,
     pub(crate) model: Option<PathBuf>,
     pub(crate) n_iterations: Option<u64>,
@@ -38,8 +38,10 @@ pub struct Options {
     pub(crate) control: Option<PathBuf>,
     pub(crate) deadline: Duration,
     pub(crate) checkpoint: Option<PathBuf>,
-    pub(crate) checkpoint_every: Duration,
+    pub(crate) checkpoint_every: Interval,
     pub(crate) is_explaining: bool,
+    /// First error in the arguments, which the start of the program returns.
+    pub(crate) problem: Option<ArgumentError>,
 }
 
 /// Method of moving data.
@@ -84,32 +86,8 @@ pub enum ManagerKind {
     Auto,
 }
 
-/// Error in the options.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum OptionsError {
-    /// An option lacks its value.
-    #[error("`{option}` has no value; write `{option} {expected}`")]
-    NoValue {
-        /// Option without a value.
-        option: String,
-        /// Expected form of the value.
-        expected: &'static str,
-    },
-    /// The value of an option is not valid.
-    #[error("`{option} {value}` is not understood; write `{option} {expected}`")]
-    Value {
-        /// Option with the value.
-        option: String,
-        /// Value as given.
-        value: String,
-        /// Expected form of the value.
-        expected: &'static str,
-    },
-}
-
-/// Default time between two checkpoints.
-const CHECKPOINT_EVERY: Duration = Duration::from_mins(5);
+/// Default interval between two checkpoints.
+const CHECKPOINT_EVERY: Interval = Interval::Time(Duration::from_mins(5));
 /// Default limit on the time of each phase of a resize.
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -125,7 +103,7 @@ impl Default for Options {
             is_foreground: false,
             redistribution: Redistribution::Auto,
             placement: Placement::Balance,
-            hosts: None,
+            hostfile: None,
             manager: ManagerKind::Auto,
             model: None,
             n_iterations: None,
@@ -135,6 +113,7 @@ impl Default for Options {
             checkpoint: None,
             checkpoint_every: CHECKPOINT_EVERY,
             is_explaining: false,
+            problem: None,
         }
     }
 }
@@ -213,8 +192,8 @@ impl Options {
 
     /// Sets the host file for additional processes.
     #[must_use]
-    pub fn hosts(mut self, file: impl AsRef<Path>) -> Self {
-        self.hosts = Some(file.as_ref().to_owned());
+    pub fn hostfile(mut self, file: impl AsRef<Path>) -> Self {
+        self.hostfile = Some(file.as_ref().to_owned());
         self
     }
 
@@ -277,10 +256,10 @@ impl Options {
         self
     }
 
-    /// Sets the time between two checkpoints; 5 minutes by default.
+    /// Sets after how many iterations or how long the next checkpoint is due; 5 minutes by default.
     #[must_use]
-    pub fn checkpoint_every(mut self, every: Duration) -> Self {
-        self.checkpoint_every = every;
+    pub fn checkpoint_every(mut self, interval: Interval) -> Self {
+        self.checkpoint_every = interval;
         self
     }
 

@@ -98,9 +98,10 @@ impl Malleable {
     /// Initializes MPI; a new process joins the ones that started it.
     ///
     /// # Errors
-    /// If this process was not launched as a rank, the record or the control folder cannot be used, or a new process
-    /// cannot join the others.
+    /// If an argument is not valid, this process was not launched as a rank, the record or the control folder cannot be
+    /// used, or a new process cannot join the others.
     pub fn begin(options: Options) -> Result<Self, Error> {
+        options.problem.clone().map_or(Ok(()), Err)?;
         let mut parent_watch = None;
         let watch = || parent_watch = Some(ParentWatch::watch());
         let mpi = Mpi::init_dynamic(nodes::of(&options), watch)?;
@@ -303,7 +304,9 @@ impl Malleable {
             RankPhase::Moving(underway) => input.has_constant = underway.is_everywhere(),
             _ => {}
         }
-        let order = coordinator.check(&input, &self.ranks).saving(self.saver.order(&self.options));
+        let order = coordinator
+            .check(&input, &self.ranks)
+            .saving(self.saver.order(&self.options, self.iteration));
         let backstage = &self.ranks.backstage;
         (1..self.ranks.size())
             .try_for_each(|rank| backstage.send(&[order], rank, Tag::Order.number()))?;

@@ -3,32 +3,17 @@
 use crate::abi::{
     MW_CANCELED, MW_CHECKPOINT, MW_COMMUNICATION, MW_MISUSE, MW_OPTIONS, MW_PROGRAM, MW_TASKS,
 };
-use core::ffi::{CStr, c_char, c_int};
-use std::cell::RefCell;
-use std::error::Error as _;
-use std::ffi::CString;
-
+use core::ffi::{c_char, c_int};
 use master_worker::Error;
+use std::cell::RefCell;
 
 thread_local! {
-    /// Text that `mw_last_error` returns.
-    static LAST: RefCell<CString> = RefCell::default();
     /// Text that `mw_fail` was given.
     static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Sets what the next call of `mw_last_error` in this thread returns.
-pub(crate) fn set_last(text: &str) {
-    let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
-    LAST.with_borrow_mut(|last| *last = text);
-}
-
-pub(crate) fn last() -> String {
-    LAST.with_borrow(|last| last.to_string_lossy().into_owned())
-}
-
 pub(crate) fn misuse(text: &str) -> c_int {
-    set_last(text);
+    c_interface::set_last_error(text);
     MW_MISUSE
 }
 
@@ -36,7 +21,7 @@ pub(crate) fn misuse(text: &str) -> c_int {
 /// failed. Valid until the next call fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn mw_last_error() -> *const c_char {
-    LAST.with_borrow(|last| last.as_ptr())
+    c_interface::last_error()
 }
 
 /// Sets the reason why a function of the program fails: `return mw_fail("the table is empty");`. Returns -1.
@@ -46,8 +31,7 @@ pub extern "C" fn mw_last_error() -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mw_fail(text: *const c_char) -> c_int {
     // SAFETY: by the condition of this function.
-    let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });
-    SAID.set(text.map(|text| text.to_string_lossy().into_owned()));
+    SAID.set((!text.is_null()).then(|| unsafe { c_interface::text(text) }));
     -1
 }
 
@@ -61,18 +45,6 @@ pub(crate) fn outcome(function: &str, code: c_int) -> Result<(), String> {
         Some(said) => format!("`{function}` failed: {said}"),
         None => format!("`{function}` returned {code}"),
     })
-}
-
-/// Formats an error with all its causes.
-pub(crate) fn sentence(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
 
 /// Returns the code of an error.

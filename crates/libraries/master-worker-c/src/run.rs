@@ -2,7 +2,7 @@
 
 use crate::abi::{MW_BUG, MW_OK, MW_PROGRAM, mw_program};
 use crate::failure;
-use crate::options::{HELP, mw_options, texts};
+use crate::options::mw_options;
 use crate::program::{Failure, Foreign};
 use core::ffi::{c_char, c_int};
 use master_worker::{Cancel, Error, Options, Outcome, Program};
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn mw_run(
         unsafe { std::slice::from_raw_parts(argv, n) }
     };
     // SAFETY: by the condition of this function.
-    let mut arguments = unsafe { texts(places) }.into_iter();
+    let mut arguments = places.iter().map(|place| unsafe { c_interface::text(*place) });
     let name = arguments.next().unwrap_or_else(|| "program".to_owned());
     let arguments: Vec<String> = arguments.collect();
     if arguments.iter().take_while(|argument| *argument != "--").any(|word| word == "--help") {
@@ -46,7 +46,8 @@ pub unsafe extern "C" fn mw_run(
     // SAFETY: by the condition of this function.
     let code = unsafe { run_with(program, &mw_options::of(arguments)) };
     if code != MW_OK {
-        let text = failure::last();
+        // SAFETY: the sentence ends with a zero byte.
+        let text = unsafe { c_interface::text(c_interface::last_error()) };
         // Ignored: a user who closed standard error does not want the text.
         let _written = writeln!(std::io::stderr(), "{name}: {text}");
     }
@@ -124,10 +125,10 @@ pub(crate) fn outcome<P: Program>(
     let (code, text) = match (failure.get(), ended) {
         (Some(text), _) => (MW_PROGRAM, text),
         (None, Ok(Ok(()))) => return MW_OK,
-        (None, Ok(Err(error))) => (failure::code(&error), failure::sentence(&error)),
+        (None, Ok(Err(error))) => (failure::code(&error), c_interface::sentence(&error)),
         (None, Err(_panic)) => (MW_BUG, "the library failed; its message is above".to_owned()),
     };
-    failure::set_last(&text);
+    c_interface::set_last_error(&text);
     code
 }
 
@@ -143,6 +144,6 @@ fn help() {
     let is_other = ranks.into_iter().any(|rank| std::env::var(rank).is_ok_and(|rank| rank != "0"));
     if !is_other {
         // Ignored: a user who closed standard output does not want the text.
-        let _written = std::io::stdout().write_all(HELP.to_bytes());
+        let _written = std::io::stdout().write_all(Options::HELP.as_bytes());
     }
 }

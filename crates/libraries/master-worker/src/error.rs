@@ -100,13 +100,9 @@ pub enum Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{self}")?;
-        let mut source = self.source();
-        while let Some(error) = source {
-            write!(formatter, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
+        let causes = std::iter::successors(self.source(), |cause| (*cause).source());
+        formatter
+            .write_str(&causes.fold(self.to_string(), |text, cause| format!("{text}: {cause}")))
     }
 }
 

@@ -60,7 +60,7 @@
 //! ```
 //!
 //! `cargo run -- --progress` runs it on one thread per core, `mpirun -n 4 target/debug/rod --progress` on four ranks:
-//! the same binary, for Open MPI and MPICH. [`Options::from_args`] lists the other options.
+//! the same binary, for Open MPI and MPICH. [`Options::HELP`] lists the other options.
 //!
 //! **Data.** Every type that serde supports can be shared data, input and output. For many numbers, or structs of
 //! numbers that derive [`Element`], [`Plain`] sends them from where they lie and reads them where they arrived. An
@@ -82,7 +82,7 @@
 //! `--with-ft ulfm`, its launcher returns 0, so look for the result there.
 //!
 //! **Idle workers.** `--explain` prints why workers were idle, after each iteration and as a table at the end;
-//! `--report FILE` writes the same as JSON, and [`Program::end_iteration`] gets the numbers as an [`IterationReport`].
+//! `--record FILE` writes the same as JSON, and [`Program::end_iteration`] gets the numbers as an [`IterationReport`].
 //! Under `sintonia run` they are part of the report, with charts.
 //!
 //! **Number of workers.** `--workers auto` follows the performance model of the tunlet `worker-count`, fed from one
@@ -105,7 +105,6 @@
 
 #![forbid(unsafe_code)]
 
-mod help;
 mod map;
 mod program;
 mod run;
@@ -150,6 +149,7 @@ pub use master::{lead, lead_with_pool};
 pub use master_worker_derive::Element;
 pub use message::{Message, MessageError, Plain, from_bytes, to_bytes};
 pub use network::{Network, NetworkFileError, NetworkSource};
+pub use option_table::{ArgumentError, Interval};
 pub use options::{Cancel, Options, OptionsError, Prefetch, Talk, Workers};
 pub use program::{BoxError, Iteration, Program};
 pub use report::{IterationReport, Report, WorkerReport};

@@ -20,6 +20,7 @@ use chunking::{Policy, Settings, by_name};
 use comm::Transport;
 use dealing_report::Iterated;
 use std::sync::Arc;
+use std::time::Duration;
 use tally::Tally;
 use tuning_points::Claim;
 
@@ -99,6 +100,8 @@ struct Master<'a, P: Program, T> {
     report: Report,
     reporter: ProgressReporter,
     report_writer: ReportWriter,
+    /// Number of iterations in the last checkpoint, and its time in seconds; the start of the run before the first.
+    saved: (u64, f64),
     /// Time as last read, in seconds; reading a clock costs as much as a short message.
     now_s: f64,
     /// Whether the user's code has run since `now_s` was read.
@@ -127,7 +130,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let rules = Rules {
             prefetch: options.prefetch_now(),
             n_attempts: options.n_attempts,
-            patience_s: options.patience.as_secs_f64(),
+            patience_s: options.deadline.as_secs_f64(),
             is_master_working: options.is_master_working,
         };
         let mut ledger = Ledger::new(policy, rules, transport.n_ranks());
@@ -154,6 +157,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             report: Report::new(&options.policy),
             reporter,
             report_writer: ReportWriter::new(),
+            saved: (0, 0.0),
             now_s: 0.0,
             is_late: true,
             buffer: Vec::new(),
@@ -166,6 +170,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         self.problem.take().map_or(Ok(()), Err)?;
         let mut number = self.resume()?;
         self.report.first_iteration = number;
+        self.saved = (number, self.transport.now_s());
         while let Some(iteration) = self.program.next(number) {
             self.update_pool()?;
             let (report, dealt) = self.iterate(number, iteration)?;
@@ -178,7 +183,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         }
         self.remark_missing();
         self.reporter.finish(&self.report);
-        self.report_writer.finish(&self.report.dealt, self.options.report.as_deref())?;
+        self.report_writer.finish(&self.report.dealt, self.options.record.as_deref())?;
         Ok(std::mem::take(&mut self.report))
     }
 
@@ -198,10 +203,13 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
 
     fn save(&mut self, n_iterations: u64) -> Result<(), Error> {
         let Some(path) = &self.options.checkpoint else { return Ok(()) };
-        if !n_iterations.is_multiple_of(self.options.n_between_checkpoints) {
+        let (n_saved, saved_s) = self.saved;
+        let elapsed = Duration::from_secs_f64((self.transport.now_s() - saved_s).max(0.0));
+        if !self.options.checkpoint_every.is_over(n_iterations - n_saved, elapsed) {
             return Ok(());
         }
         let Some(content) = self.program.save()? else { return Ok(()) };
+        self.saved = (n_iterations, self.transport.now_s());
         Ok(Checkpoint { n_iterations, content }.write(path)?)
     }
 

@@ -4,6 +4,7 @@ mod arguments;
 
 use chunking::UnknownPolicy;
 use host_list::NodeListError;
+use option_table::{ArgumentError, Interval};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,14 +31,14 @@ pub struct Options {
     pub(crate) n_iterations_to_come: Option<u64>,
     pub(crate) n_threads: Option<u32>,
     pub(crate) n_attempts: u32,
-    pub(crate) patience: Duration,
+    pub(crate) deadline: Duration,
     pub(crate) checkpoint: Option<PathBuf>,
-    pub(crate) n_between_checkpoints: u64,
+    pub(crate) checkpoint_every: Interval,
     pub(crate) is_resumed: bool,
     pub(crate) network: Option<PathBuf>,
     pub(crate) n_history: usize,
     pub(crate) talk: Talk,
-    pub(crate) report: Option<PathBuf>,
+    pub(crate) record: Option<PathBuf>,
     pub(crate) cancel: Cancel,
     /// First error in the arguments, which the run returns.
     pub(crate) problem: Option<OptionsError>,
@@ -105,24 +106,9 @@ impl PartialEq for Cancel {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
-    /// An option lacks its value.
-    #[error("`{option}` has no value; write `{option} {expected}`")]
-    NoValue {
-        /// Option without a value.
-        option: String,
-        /// Expected form of the value.
-        expected: &'static str,
-    },
-    /// The value of an option is not valid.
-    #[error("`{option} {value}` is not understood; write `{option} {expected}`")]
-    Value {
-        /// Option with the value.
-        option: String,
-        /// Value as given.
-        value: String,
-        /// Expected form of the value.
-        expected: &'static str,
-    },
+    /// An argument is not valid.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
     /// The list of hosts is malformed.
     #[error("`--hosts` is wrong")]
     Hosts(#[from] NodeListError),
@@ -142,8 +128,8 @@ pub enum OptionsError {
     NoFile,
 }
 
-/// Default of [`Options::patience`].
-const PATIENCE: Duration = Duration::from_secs(600);
+/// Default of [`Options::deadline`].
+const DEADLINE: Duration = Duration::from_secs(600);
 
 impl Default for Options {
     fn default() -> Self {
@@ -159,14 +145,14 @@ impl Default for Options {
             n_iterations_to_come: None,
             n_threads: None,
             n_attempts: 2,
-            patience: PATIENCE,
+            deadline: DEADLINE,
             checkpoint: None,
-            n_between_checkpoints: 1,
+            checkpoint_every: Interval::Iterations(1),
             is_resumed: false,
             network: None,
             n_history: 100,
             talk: Talk::Nothing,
-            report: None,
+            record: None,
             cancel: Cancel::default(),
             problem: None,
         }
@@ -270,22 +256,22 @@ impl Options {
     /// A worker that never comes back does not keep a run on ranks from ending: see
     /// [`missing`](crate::Report::missing). A thread cannot be ended from outside: on threads the run waits for it.
     #[must_use]
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
         self
     }
 
-    /// Writes a checkpoint to this file after each iteration.
+    /// Writes checkpoints to this file; after each iteration by default.
     #[must_use]
     pub fn checkpoint(mut self, file: impl AsRef<Path>) -> Self {
         self.checkpoint = Some(file.as_ref().to_owned());
         self
     }
 
-    /// Writes the checkpoint only after every `n`-th iteration.
+    /// Sets after how many iterations or how long the next checkpoint is due; every iteration by default.
     #[must_use]
-    pub fn checkpoint_every(mut self, n_iterations: u64) -> Self {
-        self.n_between_checkpoints = n_iterations.max(1);
+    pub fn checkpoint_every(mut self, interval: Interval) -> Self {
+        self.checkpoint_every = interval;
         self
     }
 
@@ -320,8 +306,8 @@ impl Options {
 
     /// Writes the report of the run to this file, as JSON; `sintonia report FILE` shows it.
     #[must_use]
-    pub fn report(mut self, file: impl AsRef<Path>) -> Self {
-        self.report = Some(file.as_ref().to_owned());
+    pub fn record(mut self, file: impl AsRef<Path>) -> Self {
+        self.record = Some(file.as_ref().to_owned());
         self
     }
 

@@ -1,4 +1,4 @@
-//! Writes the report of the run to files: for `--report`, for `sintonia run` and for `sintonia attach`.
+//! Writes the report of the run to files: for `--record`, for `sintonia run` and for `sintonia attach`.
 
 use dealing_report::DealingReport;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ const EVERY_S: f64 = 1.0;
 
 /// Error from writing the report.
 #[derive(Debug, thiserror::Error)]
-#[error("the report `{path}` cannot be written; choose another place with `--report FILE`")]
+#[error("the report `{path}` cannot be written; choose another place with `--record FILE`")]
 pub struct ReportFileError {
     /// Path of the file.
     path: PathBuf,
@@ -47,7 +47,7 @@ impl ReportWriter {
         }
     }
 
-    /// Writes the final report into that record, and into the file of `--report`.
+    /// Writes the final report into that record, and into the file of `--record`.
     pub(crate) fn finish(
         &self,
         dealt: &DealingReport,

@@ -51,7 +51,7 @@ pub(crate) fn serve_to_end<P: Program, T: Transport>(
         heard_s: now_s,
         is_heard: false,
         is_somebody_missed: false,
-        patience: options.patience.saturating_mul(PATIENCES),
+        patience: options.deadline.saturating_mul(PATIENCES),
     };
     let served = match worker.serve() {
         Err(error @ (Error::Message(_) | Error::Unknown { .. })) => worker.give_up(&error),

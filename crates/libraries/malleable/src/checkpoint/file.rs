@@ -137,8 +137,7 @@ pub(super) fn all_constants(path: &Path) -> Vec<PathBuf> {
 pub(super) fn program() -> String {
     let name = std::env::current_exe().unwrap_or_default();
     let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let own = crate::Options::parse(std::env::args().skip(1));
-    let own = own.map(|(_, own)| own).unwrap_or_default();
+    let (_, own) = crate::Options::parse(std::env::args().skip(1));
     std::iter::once(name).chain(own).collect::<Vec<_>>().join(" ")
 }
 

@@ -40,15 +40,15 @@ impl HostRequests {
         is_open_mpi: bool,
     ) -> Result<Self, String> {
         let is_job = crate::control::slurm_job().is_some();
-        let kind = match (options.manager, &options.hosts) {
+        let kind = match (options.manager, &options.hostfile) {
             (ManagerKind::Auto, Some(_)) => ManagerKind::Hosts,
             (ManagerKind::Auto, None) if is_job => ManagerKind::Slurm,
             (kind, _) => kind,
         };
-        let manager: Box<dyn Manager> = match (kind, &options.hosts) {
+        let manager: Box<dyn Manager> = match (kind, &options.hostfile) {
             (ManagerKind::Hosts, Some(file)) => Box::new(host_file(file, options, present)?),
             (ManagerKind::Hosts, None) => {
-                return Err("`--manager hosts` needs `--hosts FILE`".to_owned());
+                return Err("`--manager hosts` needs `--hostfile FILE`".to_owned());
             }
             (ManagerKind::Slurm, _) => Box::new(slurm(options, present, is_open_mpi)?),
             _ => Box::new(HostFile::anywhere()),

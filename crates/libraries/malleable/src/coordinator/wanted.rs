@@ -149,7 +149,7 @@ impl Coordinator {
     ) -> Option<Result<Vec<plan::HostSlots>, String>> {
         let is_near = self.options.placement == Placement::Nearest;
         let finds = if is_near { plan.finds(present) } else { Vec::new() };
-        let is_bound = self.is_open_mpi && hosts.is_empty() && self.options.hosts.is_some();
+        let is_bound = self.is_open_mpi && hosts.is_empty() && self.options.hostfile.is_some();
         let own = LOOPBACK.iter().map(|name| (*name).to_owned());
         let hosts = if is_bound { present.iter().cloned().chain(own).collect() } else { hosts };
         let request = Request { n_ranks: plan.n_new(), hosts, finds };

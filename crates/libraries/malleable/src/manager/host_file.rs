@@ -58,7 +58,7 @@ impl HostFile {
         let n_ranks = request.n_ranks;
         match request.hosts.as_slice() {
             [] => format!(
-                "{n_ranks} slots are needed, but {n_free} are free; name more hosts in `--hosts FILE`"
+                "{n_ranks} slots are needed, but {n_free} are free; name more hosts in `--hostfile FILE`"
             ),
             hosts => {
                 format!(

@@ -1,153 +1,140 @@
 //! Command line arguments for the options.
 
-use super::{ManagerKind, Options, OptionsError, Placement, Redistribution};
+use super::{ManagerKind, Options, Placement, Redistribution};
+use option_table::{Interval, OptionTable, interval, one_of, positive, time};
 use resize_api::{Spawn, Strategy};
-use std::str::FromStr;
-use std::time::Duration;
 
 /// Variable with further arguments, which are read first.
 const VARIABLE: &str = "SINTONIA_MALLEABLE";
 
+/// The options as arguments.
+const TABLE: OptionTable = OptionTable {
+    help: "\
+Options of a malleable program:
+  --sizes MIN:MAX             smallest and largest number of ranks
+  --preferred N               preferred number of ranks
+  --schedule ITERATION:SIZE,...  iterations from which the program has another size
+  --check-every K|auto        iterations between two resize points that check for requests (default: auto)
+  --strategy merge|baseline   ranks that continue: all that can (default), or only new processes
+  --spawn tree|one|per-node|sequential|companion  how processes are started (default: tree)
+  --foreground                the program waits while they are started
+  --redistribution auto|sync|async|p2p|get  how data are moved (default: auto)
+  --placement balance|fill|nearest  on which nodes processes are started (default: balance)
+  --hostfile FILE             nodes for further processes
+  --manager none|hosts|slurm|auto  source of further nodes (default: auto)
+  --model FILE[:NAME=VALUE,...]|learn|explore  model that decides whether another size pays
+  --iterations N              total number of iterations
+  --record DIR                write the outcome of each resize to DIR/resizes.jsonl
+  --control DIR               folder of the status and of resize requests (default: $HOME/.sintonia/jobs)
+  --deadline SECONDS          longest time of each phase of a resize (default: 60)
+  --checkpoint FILE           write the state to this file, and continue from it if it exists
+  --checkpoint-every 10it|30s  after so many iterations, or so long (default: 5min)
+  --explain                   a line on standard error for each resize
+`--option=value` does as well; what stands after `--` is the program's own.
+",
+    former: &[("--hosts", "--hostfile")],
+};
+
 impl Options {
-    /// Reads the options from the variable `SINTONIA_MALLEABLE` and then from the arguments of the
-    /// process:
-    ///
-    /// | argument | |
-    /// |---|---|
-    /// | `--sizes MIN:MAX` | [`sizes`](Self::sizes) |
-    /// | `--preferred N` | [`preferred`](Self::preferred) |
-    /// | `--schedule ITERATION:SIZE,...` | [`schedule`](Self::schedule) |
-    /// | `--check-every K\|auto` | [`check_every`](Self::check_every) |
-    /// | `--strategy merge\|baseline` | [`strategy`](Self::strategy) |
-    /// | `--spawn tree\|one\|per-node\|sequential\|companion` | [`spawn`](Self::spawn) |
-    /// | `--foreground` | [`foreground`](Self::foreground) |
-    /// | `--redistribution auto\|sync\|async\|p2p\|get` | [`redistribution`](Self::redistribution) |
-    /// | `--placement balance\|fill\|nearest` | [`placement`](Self::placement) |
-    /// | `--hosts FILE` | [`hosts`](Self::hosts) |
-    /// | `--manager none\|hosts\|slurm\|auto` | [`manager`](Self::manager) |
-    /// | `--model FILE[:NAME=VALUE,...]\|learn\|explore` | [`model`](Self::model) |
-    /// | `--iterations N` | [`iterations`](Self::iterations) |
-    /// | `--record DIR` | [`record`](Self::record) |
-    /// | `--control DIR` | [`control`](Self::control) |
-    /// | `--deadline SECONDS` | [`deadline`](Self::deadline) |
-    /// | `--checkpoint FILE` | [`checkpoint`](Self::checkpoint) |
-    /// | `--checkpoint-every SECONDS` | [`checkpoint_every`](Self::checkpoint_every) |
-    /// | `--explain` | [`explain`](Self::explain) |
-    ///
-    /// `--option=value` works as well. Other arguments are left to the program.
-    ///
-    /// # Errors
-    /// [`OptionsError`] if a value is missing or not valid.
-    pub fn from_args() -> Result<Self, OptionsError> {
-        Self::from_args_and_rest().map(|(options, _)| options)
+    /// The options as arguments, one per line, as a program prints them with `--help`.
+    pub const HELP: &'static str = TABLE.help;
+
+    /// Reads the options from the variable `SINTONIA_MALLEABLE` and then from the arguments of the process, as
+    /// [`HELP`](Self::HELP) lists them; `--option=value` works as well. Other arguments are left to the program.
+    /// [`Malleable::begin`](crate::Malleable::begin) returns the error for a wrong value.
+    #[must_use]
+    pub fn from_args() -> Self {
+        Self::from_args_and_rest().0
     }
 
     /// Like [`from_args`](Self::from_args); also returns the arguments left to the program.
-    ///
-    /// # Errors
-    /// As for [`from_args`](Self::from_args).
-    pub fn from_args_and_rest() -> Result<(Self, Vec<String>), OptionsError> {
+    #[must_use]
+    pub fn from_args_and_rest() -> (Self, Vec<String>) {
         let mut options = Self::default();
-        let variable = std::env::var(VARIABLE).unwrap_or_default();
-        options.take_all(variable.split_whitespace().map(str::to_owned))?;
-        let others = options.take_all(std::env::args().skip(1))?;
-        Ok((options, others))
+        options.read_variable();
+        let others = options.read(std::env::args().skip(1));
+        (options, others)
     }
 
     /// Reads the options from `words`; also returns the words that are none of these.
-    ///
-    /// # Errors
-    /// [`OptionsError`] if a value is missing or not valid.
-    pub fn parse(
-        words: impl IntoIterator<Item = String>,
-    ) -> Result<(Self, Vec<String>), OptionsError> {
+    pub fn parse(words: impl IntoIterator<Item = String>) -> (Self, Vec<String>) {
         let mut options = Self::default();
-        let others = options.take_all(words)?;
-        Ok((options, others))
+        let others = options.read(words);
+        (options, others)
     }
 
-    fn take_all(
-        &mut self,
-        words: impl IntoIterator<Item = String>,
-    ) -> Result<Vec<String>, OptionsError> {
-        let mut others = Vec::new();
-        let mut words = words.into_iter();
-        while let Some(word) = words.next() {
-            if word == "--" {
-                others.extend(words);
-                break;
-            }
-            if !self.take(&word, &mut words)? {
-                others.push(word);
-            }
-        }
-        Ok(others)
+    /// Changes the options that are in the variable `SINTONIA_MALLEABLE`; returns its words that are none of these.
+    pub fn read_variable(&mut self) -> Vec<String> {
+        let words = std::env::var(VARIABLE).unwrap_or_default();
+        self.read(words.split_whitespace().map(str::to_owned))
     }
 
-    /// Reads a word with its value; `false` when it is not an option of this library.
-    fn take(
-        &mut self,
-        word: &str,
-        rest: &mut impl Iterator<Item = String>,
-    ) -> Result<bool, OptionsError> {
-        let (option, attached) = match word.split_once('=') {
-            Some((option, value)) => (option, Some(value.to_owned())),
-            None => (word, None),
-        };
-        let mut value = |expected| -> Result<Value, OptionsError> {
-            let option = option.to_owned();
-            let found = attached.clone().or_else(|| rest.next());
-            let text = found.ok_or(OptionsError::NoValue { option: option.clone(), expected })?;
-            Ok(Value { option, text, expected })
-        };
+    /// Changes the options that are among `words`; returns the words that are none of these.
+    pub fn read(&mut self, words: impl IntoIterator<Item = String>) -> Vec<String> {
+        let (others, problem) = TABLE.read(words, |option, value| self.set_option(option, value));
+        self.problem = self.problem.take().or(problem);
+        others
+    }
+
+    /// Sets an option of the table; `None` if its value is not valid.
+    fn set_option(&mut self, option: &str, value: &str) -> Option<()> {
+        let duration = || time(value).map(Interval::Time);
         match option {
-            "--sizes" => self.sizes = Some(value("MIN:MAX")?.word(sizes)?),
-            "--preferred" => self.preferred = Some(value("N")?.word(positive)?),
-            "--schedule" => self.schedule = value("ITERATION:SIZE,...")?.word(schedule)?,
-            "--check-every" => self.check_every = value("K|auto")?.word(check_every)?,
-            "--strategy" => self.strategy = value("merge|baseline")?.word(strategy)?,
-            "--spawn" => {
-                self.spawn = value("tree|one|per-node|sequential|companion")?.word(spawn)?;
-            }
+            "--sizes" => self.sizes = Some(sizes(value)?),
+            "--preferred" => self.preferred = Some(positive(value)?),
+            "--schedule" => self.schedule = schedule(value)?,
+            "--check-every" if value == "auto" => self.check_every = None,
+            "--check-every" => self.check_every = Some(positive(value)?),
+            "--strategy" => self.strategy = one_of(value, &STRATEGIES)?,
+            "--spawn" => self.spawn = one_of(value, &SPAWNS)?,
             "--foreground" => self.is_foreground = true,
-            "--redistribution" => {
-                self.redistribution = value("auto|sync|async|p2p|get")?.word(redistribution)?;
-            }
-            "--placement" => self.placement = value("balance|fill|nearest")?.word(placement)?,
-            "--hosts" => self.hosts = Some(value("FILE")?.text.into()),
-            "--manager" => self.manager = value("none|hosts|slurm|auto")?.word(manager)?,
-            "--model" => self.model = Some(value("FILE|learn|explore")?.text.into()),
-            "--iterations" => self.n_iterations = Some(value("N")?.word(positive)?),
-            "--record" => self.record = Some(value("DIR")?.text.into()),
-            "--control" => self.control = Some(value("DIR")?.text.into()),
-            "--deadline" => self.deadline = value("SECONDS")?.word(seconds)?,
-            "--checkpoint" => self.checkpoint = Some(value("FILE")?.text.into()),
-            "--checkpoint-every" => self.checkpoint_every = value("SECONDS")?.word(seconds)?,
+            "--redistribution" => self.redistribution = one_of(value, &REDISTRIBUTIONS)?,
+            "--placement" => self.placement = one_of(value, &PLACEMENTS)?,
+            "--hostfile" => self.hostfile = Some(value.into()),
+            "--manager" => self.manager = one_of(value, &MANAGERS)?,
+            "--model" => self.model = Some(value.into()),
+            "--iterations" => self.n_iterations = Some(positive(value)?),
+            "--record" => self.record = Some(value.into()),
+            "--control" => self.control = Some(value.into()),
+            "--deadline" => self.deadline = time(value)?,
+            "--checkpoint" => self.checkpoint = Some(value.into()),
+            // Before there were units, a number was one of seconds.
+            "--checkpoint-every" => self.checkpoint_every = interval(value).or_else(duration)?,
             "--explain" => self.is_explaining = true,
-            _ => return Ok(false),
+            _ => return None,
         }
-        Ok(true)
+        Some(())
     }
 }
 
-/// Value given for an option.
-struct Value {
-    option: String,
-    text: String,
-    expected: &'static str,
-}
+const STRATEGIES: [(&str, Strategy); 2] =
+    [("merge", Strategy::Merge), ("baseline", Strategy::Baseline)];
 
-impl Value {
-    fn word<T>(self, read: impl Fn(&str) -> Option<T>) -> Result<T, OptionsError> {
-        let found = read(&self.text);
-        let Self { option, text: value, expected } = self;
-        found.ok_or(OptionsError::Value { option, value, expected })
-    }
-}
+const SPAWNS: [(&str, Spawn); 5] = [
+    ("tree", Spawn::Tree),
+    ("one", Spawn::One),
+    ("per-node", Spawn::PerNode),
+    ("sequential", Spawn::Sequential),
+    ("companion", Spawn::Companion),
+];
 
-fn positive<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Option<N> {
-    text.parse().ok().filter(|n| N::from(1) <= *n)
-}
+const REDISTRIBUTIONS: [(&str, Redistribution); 5] = [
+    ("auto", Redistribution::Auto),
+    ("sync", Redistribution::Sync),
+    ("async", Redistribution::Async),
+    ("p2p", Redistribution::PointToPoint),
+    ("get", Redistribution::Get),
+];
+
+const PLACEMENTS: [(&str, Placement); 3] =
+    [("balance", Placement::Balance), ("fill", Placement::Fill), ("nearest", Placement::Nearest)];
+
+const MANAGERS: [(&str, ManagerKind); 4] = [
+    ("none", ManagerKind::None),
+    ("hosts", ManagerKind::Hosts),
+    ("slurm", ManagerKind::Slurm),
+    ("auto", ManagerKind::Auto),
+];
 
 fn sizes(text: &str) -> Option<(u32, u32)> {
     let (min, max) = text.split_once(':').unwrap_or((text, text));
@@ -165,72 +152,15 @@ fn schedule(text: &str) -> Option<Vec<(u64, u32)>> {
     Some(pairs)
 }
 
-fn check_every(text: &str) -> Option<Option<u32>> {
-    if text == "auto" { Some(None) } else { positive(text).map(Some) }
-}
-
-fn strategy(text: &str) -> Option<Strategy> {
-    match text {
-        "merge" => Some(Strategy::Merge),
-        "baseline" => Some(Strategy::Baseline),
-        _ => None,
-    }
-}
-
-fn spawn(text: &str) -> Option<Spawn> {
-    match text {
-        "tree" => Some(Spawn::Tree),
-        "one" => Some(Spawn::One),
-        "per-node" => Some(Spawn::PerNode),
-        "sequential" => Some(Spawn::Sequential),
-        "companion" => Some(Spawn::Companion),
-        _ => None,
-    }
-}
-
-fn redistribution(text: &str) -> Option<Redistribution> {
-    match text {
-        "auto" => Some(Redistribution::Auto),
-        "sync" => Some(Redistribution::Sync),
-        "async" => Some(Redistribution::Async),
-        "p2p" => Some(Redistribution::PointToPoint),
-        "get" => Some(Redistribution::Get),
-        _ => None,
-    }
-}
-
-fn placement(text: &str) -> Option<Placement> {
-    match text {
-        "balance" => Some(Placement::Balance),
-        "fill" => Some(Placement::Fill),
-        "nearest" => Some(Placement::Nearest),
-        _ => None,
-    }
-}
-
-fn manager(text: &str) -> Option<ManagerKind> {
-    match text {
-        "none" => Some(ManagerKind::None),
-        "hosts" => Some(ManagerKind::Hosts),
-        "slurm" => Some(ManagerKind::Slurm),
-        "auto" => Some(ManagerKind::Auto),
-        _ => None,
-    }
-}
-
-fn seconds(text: &str) -> Option<Duration> {
-    let seconds = text.parse().ok().filter(|seconds| 0.0 < *seconds)?;
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[track_caller]
     fn check(words: &str, expected: Options) {
         let words = words.split_whitespace().map(str::to_owned);
-        assert_eq!(Options::parse(words), Ok((expected, Vec::new())));
+        assert_eq!(Options::parse(words), (expected, Vec::new()));
     }
 
     #[test]
@@ -250,27 +180,32 @@ mod tests {
         check("--redistribution p2p", {
             Options::new().redistribution(Redistribution::PointToPoint)
         });
-        check("--placement fill --hosts h", Options::new().placement(Placement::Fill).hosts("h"));
+        let hostfile = Options::new().placement(Placement::Fill).hostfile("h");
+        check("--placement fill --hostfile h", hostfile.clone());
+        check("--placement fill --hosts h", hostfile);
         check("--manager slurm", Options::new().manager(ManagerKind::Slurm));
         check("--model m --iterations 9", Options::new().model("m").iterations(9));
         check("--record r --control c", Options::new().record("r").control("c"));
         check("--deadline 0.5", Options::new().deadline(Duration::from_millis(500)));
-        check("--checkpoint f --checkpoint-every 3 --explain", {
-            Options::new().checkpoint("f").checkpoint_every(Duration::from_secs(3)).explain()
-        });
+        let every = |interval| Options::new().checkpoint_every(interval).explain();
+        check("--checkpoint-every 3it --explain", every(Interval::Iterations(3)));
+        let three = every(Interval::Time(Duration::from_secs(3)));
+        check("--checkpoint-every 3s --explain", three.clone());
+        check("--checkpoint-every 3 --checkpoint f --explain", three.checkpoint("f"));
     }
 
     #[test]
     fn other_words_are_the_programs_own() {
         let words = ["a.mtx", "--rows", "5", "--sizes", "1:2", "--", "--sizes"];
-        let (options, others) = Options::parse(words.map(str::to_owned)).unwrap();
+        let (options, others) = Options::parse(words.map(str::to_owned));
         assert_eq!(options, Options::new().sizes(1, 2));
         assert_eq!(others, ["a.mtx", "--rows", "5", "--sizes"]);
     }
 
     #[track_caller]
     fn check_refused(words: &str, part: &str) {
-        let refused = Options::parse(words.split_whitespace().map(str::to_owned)).unwrap_err();
+        let (options, _) = Options::parse(words.split_whitespace().map(str::to_owned));
+        let refused = options.problem.unwrap();
         assert!(refused.to_string().contains(part), "{refused}");
     }
 

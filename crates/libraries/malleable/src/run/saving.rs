@@ -33,6 +33,8 @@ pub(crate) enum Saving {
 #[derive(Debug)]
 pub(super) struct Saver {
     last: Instant,
+    /// Iteration of the last checkpoint.
+    last_iteration: u64,
     ordered: Saving,
     constants: Constants,
     has_complained: bool,
@@ -41,14 +43,21 @@ pub(super) struct Saver {
 impl Default for Saver {
     fn default() -> Self {
         let (last, ordered) = (Instant::now(), Saving::No);
-        Self { last, ordered, constants: Constants::Missing, has_complained: false }
+        Self {
+            last,
+            last_iteration: 0,
+            ordered,
+            constants: Constants::Missing,
+            has_complained: false,
+        }
     }
 }
 
 impl Saver {
     /// Decides what is written at the next check.
-    pub(super) fn order(&mut self, options: &Options) -> Saving {
-        let is_due = options.checkpoint_every <= self.last.elapsed();
+    pub(super) fn order(&mut self, options: &Options, iteration: u64) -> Saving {
+        let n_iterations = iteration.saturating_sub(self.last_iteration);
+        let is_due = options.checkpoint_every.is_over(n_iterations, self.last.elapsed());
         self.ordered = match self.constants {
             _ if options.checkpoint.is_none() || !is_due => Saving::No,
             Constants::Missing => Saving::All,
@@ -107,6 +116,7 @@ impl Malleable {
             coordinator.skip_schedule(index.iteration);
         }
         self.saver.constants = Constants::Written(index.constants);
+        self.saver.last_iteration = index.iteration;
         Ok(Step::Continue)
     }
 
@@ -135,7 +145,7 @@ impl Malleable {
             }
             Err(_) => {}
         }
-        self.saver.last = Instant::now();
+        (self.saver.last, self.saver.last_iteration) = (Instant::now(), self.iteration);
         Ok(())
     }
 

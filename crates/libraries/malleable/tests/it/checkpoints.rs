@@ -10,7 +10,7 @@ const UNTIL: [&str; 4] = ["--until", "1500", "--pause-us", "1000"];
 /// Arguments of a rod that writes its state often.
 fn words(file: &Path) -> Vec<String> {
     let file = file.to_str().unwrap();
-    let words = ["--checkpoint", file, "--checkpoint-every", "0.001", "--check-every", "1"];
+    let words = ["--checkpoint", file, "--checkpoint-every", "0.001s", "--check-every", "1"];
     UNTIL.iter().chain(&words).map(|word| (*word).to_owned()).collect()
 }
 

@@ -100,7 +100,7 @@ fn processes_of_a_node_are_one_world() {
     // under the other. Then three of six cannot leave.
     std::fs::write(hosts.path(), "localhost slots=4\n127.0.0.1 slots=8\n").unwrap();
     let file = hosts.path().to_str().unwrap();
-    let words = ["--schedule", "10:6,30:3", "--spawn", "per-node", "--hosts", file];
+    let words = ["--schedule", "10:6,30:3", "--spawn", "per-node", "--hostfile", file];
     let words = [&words[..], &["--placement", "nearest"]].concat();
     for record in check(&words, &[(2, 6, Strategy::Merge), (6, 3, Strategy::Baseline)]) {
         assert!(record.iter().all(|resize| resize.spawn == Spawn::PerNode));

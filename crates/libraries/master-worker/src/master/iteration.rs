@@ -105,7 +105,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             let n_bytes_before = bytes.len() as u64;
             self.known[worker as usize] = Known { iteration, shared, n_bytes_before };
         }
-        Ok(self.transport.broadcast(0, &mut bytes, self.options.patience)?)
+        Ok(self.transport.broadcast(0, &mut bytes, self.options.deadline)?)
     }
 
     /// Announces the iteration to a worker before its first chunk, with shared data that it does not have.
@@ -151,7 +151,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
 
     /// Waits until a worker confirms that it has the chunk.
     fn await_receipt(&mut self, worker: u32, chunk: u64, number: u64) -> Result<(), Error> {
-        let until_s = self.transport.now_s() + self.options.patience.as_secs_f64();
+        let until_s = self.transport.now_s() + self.options.deadline.as_secs_f64();
         while self.ledger.is_in_use(worker) && self.transport.now_s() < until_s {
             let wait = Duration::from_secs_f64(WAIT_S);
             let received = self.transport.receive(Some(worker), wait, &mut self.buffer);

@@ -1,35 +1,42 @@
 //! Command line arguments for the options.
 
-use super::{Options, OptionsError, Prefetch, Talk, Workers};
-use std::str::FromStr;
-use std::time::Duration;
+use super::{Options, Prefetch, Talk, Workers};
+use option_table::{Interval, OptionTable, interval, one_of, positive, time};
+
+/// The options as arguments.
+const TABLE: OptionTable = OptionTable {
+    help: "\
+Options of the run:
+  --policy NAME               how chunks are sized: best (default), static, ss, gss, tss, fac2, ...
+  --prefetch off|late|always  when the next chunk is sent to a worker that has one (default: late)
+  --synchronous               the master waits after each chunk until the worker has it
+  --master-works              the master computes too while no worker needs it
+  --workers N|all|auto        how many workers get work (default: all); auto follows a performance model
+  --first-workers N           how many take part in the first iteration with auto (default: all)
+  --max-workers N             start further workers, up to N in all, where the MPI library can
+  --hosts NAME[:N],...        hosts for these workers, and how many on each
+  --horizon N                 iterations to come, in which starting a worker has to pay
+  --threads N                 threads, the master included, when no MPI launcher started the program
+  --attempts N                how often tasks that fail are tried (default: 2)
+  --deadline SECONDS          how long a worker may be silent before its work is dealt again (default: 600)
+  --checkpoint FILE           write the state to this file
+  --checkpoint-every 10it|30s  after so many iterations, or so long (default: 1it)
+  --resume                    continue from the checkpoint if there is one
+  --network FILE              begin with the latencies that `sintonia netbench --json` wrote
+  --progress                  a line per iteration on standard error
+  --explain                   and why workers were idle
+  --record FILE               write the report on the work as JSON; `sintonia report FILE` shows it
+`--option=value` does as well; what stands after `--` is the program's own.
+",
+    former: &[("--patience", "--deadline"), ("--report", "--record")],
+};
 
 impl Options {
-    /// Reads the options from the arguments of the process:
-    ///
-    /// | argument | |
-    /// |---|---|
-    /// | `--policy NAME` | [`policy`](Self::policy) |
-    /// | `--prefetch off\|late\|always` | [`prefetch`](Self::prefetch) |
-    /// | `--synchronous` | [`synchronous`](Self::synchronous) |
-    /// | `--master-works` | [`master_works`](Self::master_works) |
-    /// | `--workers N\|all\|auto` | [`workers`](Self::workers) |
-    /// | `--first-workers N` | [`workers_first`](Self::workers_first) |
-    /// | `--max-workers N` | [`workers_max`](Self::workers_max) |
-    /// | `--hosts NAME[:N],...` | [`hosts`](Self::hosts) |
-    /// | `--horizon N` | [`iterations_to_come`](Self::iterations_to_come) |
-    /// | `--threads N` | [`threads`](Self::threads) |
-    /// | `--attempts N` | [`attempts`](Self::attempts) |
-    /// | `--patience SECONDS` | [`patience`](Self::patience) |
-    /// | `--checkpoint FILE` | [`checkpoint`](Self::checkpoint) |
-    /// | `--checkpoint-every N` | [`checkpoint_every`](Self::checkpoint_every) |
-    /// | `--resume` | [`resume`](Self::resume) |
-    /// | `--network FILE` | [`network`](Self::network) |
-    /// | `--progress`, `--explain` | [`talk`](Self::talk) |
-    /// | `--report FILE` | [`report`](Self::report) |
-    ///
-    /// `--option=value` works as well. Other arguments are left to the program. The run returns the error
-    /// for a wrong value.
+    /// The options as arguments, one per line, as a program prints them with `--help`.
+    pub const HELP: &'static str = TABLE.help;
+
+    /// Reads the options from the arguments of the process, as [`HELP`](Self::HELP) lists them; `--option=value` works as
+    /// well. Other arguments are left to the program. The run returns the error for a wrong value.
     #[must_use]
     pub fn from_args() -> Self {
         Self::parse(std::env::args().skip(1)).0
@@ -37,114 +44,67 @@ impl Options {
 
     /// Reads the options from `arguments`; also returns the arguments that are none of these.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> (Self, Vec<String>) {
-        let (mut options, mut others) = (Self::default(), Vec::new());
-        let mut arguments = arguments.into_iter();
-        while let Some(argument) = arguments.next() {
-            if argument == "--" {
-                others.extend(arguments);
-                break;
-            }
-            let taken = options.take(&argument, &mut arguments);
-            match taken {
-                Ok(true) => {}
-                Ok(false) => others.push(argument),
-                Err(problem) => options.problem = options.problem.or(Some(problem)),
-            }
-        }
+        let mut options = Self::default();
+        let others = options.read(arguments);
         (options, others)
     }
 
-    /// Reads an argument with its value; `false` when it is not an option of this library.
-    fn take(
-        &mut self,
-        argument: &str,
-        rest: &mut impl Iterator<Item = String>,
-    ) -> Result<bool, OptionsError> {
-        let (option, attached) = match argument.split_once('=') {
-            Some((option, value)) => (option, Some(value.to_owned())),
-            None => (argument, None),
-        };
-        let mut value = |expected| -> Result<Value, OptionsError> {
-            let option = option.to_owned();
-            let found = attached.clone().or_else(|| rest.next());
-            let text = found.ok_or(OptionsError::NoValue { option: option.clone(), expected })?;
-            Ok(Value { option, text, expected })
-        };
+    /// Changes the options that are among `arguments`; returns the arguments that are none of these.
+    pub fn read(&mut self, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
+        let (others, problem) =
+            TABLE.read(arguments, |option, value| self.set_option(option, value));
+        self.problem = self.problem.take().or(problem.map(Into::into));
+        others
+    }
+
+    /// Sets an option of the table; `None` if its value is not valid.
+    fn set_option(&mut self, option: &str, value: &str) -> Option<()> {
+        let prefetches =
+            [("off", Prefetch::Off), ("late", Prefetch::Late), ("always", Prefetch::Always)];
+        let n_workers = || positive(value).map(Workers::Fixed);
+        let iterations = || positive(value).map(Interval::Iterations);
         match option {
-            "--policy" => self.policy = value("NAME")?.text,
-            "--prefetch" => self.prefetch = value("off|late|always")?.word(prefetch)?,
+            "--policy" => value.clone_into(&mut self.policy),
+            "--prefetch" => self.prefetch = one_of(value, &prefetches)?,
             "--synchronous" => self.is_synchronous = true,
             "--master-works" => self.is_master_working = true,
-            "--workers" => self.workers = value("N|all|auto")?.word(workers)?,
-            "--first-workers" => self.n_workers_first = Some(value("N")?.word(positive)?),
-            "--max-workers" => self.n_workers_max = Some(value("N")?.word(positive)?),
-            "--hosts" => self.hosts = names(&value("NAME[:N],...")?.text)?,
-            "--horizon" => self.n_iterations_to_come = Some(value("N")?.word(positive)?),
-            "--threads" => self.n_threads = Some(value("N")?.word(positive)?),
-            "--attempts" => self.n_attempts = value("N")?.word(positive)?,
-            "--patience" => self.patience = value("SECONDS")?.word(seconds)?,
-            "--checkpoint" => self.checkpoint = Some(value("FILE")?.text.into()),
-            "--checkpoint-every" => self.n_between_checkpoints = value("N")?.word(positive)?,
+            "--workers" => {
+                let words = [("all", Workers::All), ("auto", Workers::Tuned)];
+                self.workers = one_of(value, &words).or_else(n_workers)?;
+            }
+            "--first-workers" => self.n_workers_first = Some(positive(value)?),
+            "--max-workers" => self.n_workers_max = Some(positive(value)?),
+            "--hosts" => self.hosts = hosts(value),
+            "--horizon" => self.n_iterations_to_come = Some(positive(value)?),
+            "--threads" => self.n_threads = Some(positive(value)?),
+            "--attempts" => self.n_attempts = positive(value)?,
+            "--deadline" => self.deadline = time(value)?,
+            "--checkpoint" => self.checkpoint = Some(value.into()),
+            // Before there were units, a number was one of iterations.
+            "--checkpoint-every" => {
+                self.checkpoint_every = interval(value).or_else(iterations)?;
+            }
             "--resume" => self.is_resumed = true,
-            "--network" => self.network = Some(value("FILE")?.text.into()),
+            "--network" => self.network = Some(value.into()),
             "--progress" => self.talk = Talk::Progress,
             "--explain" => self.talk = Talk::Explain,
-            "--report" => self.report = Some(value("FILE")?.text.into()),
-            _ => return Ok(false),
+            "--record" => self.record = Some(value.into()),
+            _ => return None,
         }
-        Ok(true)
+        Some(())
     }
 }
 
-/// Value given for an option.
-struct Value {
-    option: String,
-    text: String,
-    expected: &'static str,
-}
-
-impl Value {
-    fn word<T>(self, read: impl Fn(&str) -> Option<T>) -> Result<T, OptionsError> {
-        let found = read(&self.text);
-        let Self { option, text: value, expected } = self;
-        found.ok_or(OptionsError::Value { option, value, expected })
-    }
-}
-
-fn prefetch(text: &str) -> Option<Prefetch> {
-    match text {
-        "off" => Some(Prefetch::Off),
-        "late" => Some(Prefetch::Late),
-        "always" => Some(Prefetch::Always),
-        _ => None,
-    }
-}
-
-fn workers(text: &str) -> Option<Workers> {
-    match text {
-        "all" => Some(Workers::All),
-        "auto" => Some(Workers::Tuned),
-        number => positive(number).map(Workers::Fixed),
-    }
-}
-
-/// Splits a list of hosts; commas in brackets belong to a name.
-fn names(text: &str) -> Result<Vec<String>, OptionsError> {
-    Ok(host_list::words(text)?.into_iter().map(str::to_owned).collect())
-}
-
-fn positive<N: FromStr + Default + PartialEq>(text: &str) -> Option<N> {
-    text.parse().ok().filter(|number| *number != N::default())
-}
-
-fn seconds(text: &str) -> Option<Duration> {
-    let seconds = text.parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())
+/// Splits a list of hosts; commas in brackets belong to a name. The run refuses a list that is malformed.
+fn hosts(list: &str) -> Vec<String> {
+    let words = host_list::words(list).unwrap_or_else(|_| vec![list]);
+    words.into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn parse(line: &str) -> (Options, Vec<String>) {
         Options::parse(line.split_whitespace().map(str::to_owned))
@@ -170,13 +130,20 @@ mod tests {
         check("--hosts a,b:2", new().hosts(["a", "b:2"]));
         check("--hosts r[1,2]n[1-3]:2,b", new().hosts(["r[1,2]n[1-3]:2", "b"]));
         check("--threads 5 --attempts 1", new().threads(5).attempts(1));
-        check("--patience 0.5", new().patience(Duration::from_millis(500)));
-        check("--checkpoint a.b --checkpoint-every 7", new().checkpoint("a.b").checkpoint_every(7));
+        check("--deadline 0.5", new().deadline(Duration::from_millis(500)));
+        check("--patience 5min", new().deadline(Duration::from_mins(5)));
+        let every = |interval| new().checkpoint("a.b").checkpoint_every(interval);
+        let seven = every(Interval::Iterations(7));
+        check("--checkpoint a.b --checkpoint-every 7it", seven.clone());
+        check("--checkpoint a.b --checkpoint-every 7", seven);
+        let time = Interval::Time(Duration::from_secs(7));
+        check("--checkpoint a.b --checkpoint-every 7s", every(time));
         check("--checkpoint x --resume", new().checkpoint("x").resume());
         check("--network n.json", new().network("n.json"));
         check("--progress", new().talk(Talk::Progress));
         check("--explain", new().talk(Talk::Explain));
-        check("--report r.json", new().report("r.json"));
+        check("--record r.json", new().record("r.json"));
+        check("--report r.json", new().record("r.json"));
     }
 
     #[test]
@@ -194,10 +161,13 @@ mod tests {
     #[test]
     fn wrong_values_are_told() {
         check_wrong("--threads", "`--threads` has no value; write `--threads N`");
-        check_wrong("--threads 0", "`--threads 0` is not understood; write `--threads N`");
         check_wrong(
             "--patience inf",
             "`--patience inf` is not understood; write `--patience SECONDS`",
+        );
+        check_wrong(
+            "--checkpoint-every 0.5",
+            "`--checkpoint-every 0.5` is not understood; write `--checkpoint-every 10it|30s`",
         );
         check_wrong(
             "--workers some",

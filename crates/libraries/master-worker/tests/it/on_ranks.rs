@@ -209,7 +209,7 @@ fn a_rank_that_is_killed_ends_the_job_and_leaves_the_checkpoint() {
 #[test]
 fn a_worker_that_stands_still_is_missed_until_it_goes_on() {
     for library in Library::ALL {
-        let mut running = job(library, 3, "endless --patience 0.5").start();
+        let mut running = job(library, 3, "endless --deadline 0.5").start();
         let worker = Cell::new(None);
         running.wait_for_line_that("the process of rank 2", |line| {
             let number = line.strip_prefix("rank 2 is process ");
@@ -235,7 +235,7 @@ fn a_worker_that_stands_still_is_missed_until_it_goes_on() {
 fn a_worker_that_never_returns_does_not_keep_the_run_from_its_end() {
     for library in Library::ALL {
         for n_ranks in [3, 5] {
-            let words = "stuck --patience 0.5 --explain";
+            let words = "stuck --deadline 0.5 --explain";
             let ended = job(library, n_ranks, words).within(Duration::from_secs(20)).run();
             assert_eq!((ended.code, &*ended.stdout), (0, DIGEST), "{library:?}: {}", ended.stderr);
             let sentences = [

@@ -95,7 +95,7 @@ fn check_two_nodes(library: Library) {
     // The program chooses the network.
     let job =
         cluster.launch(library, 1, &example("rod")).args(words).without("MPIR_CVAR_CH4_NETMOD");
-    let job = job.args(["--check-every", "1", "--manager", "hosts", "--hosts"]).arg(&hosts);
+    let job = job.args(["--check-every", "1", "--manager", "hosts", "--hostfile"]).arg(&hosts);
     let ended = job.arg("--control").arg(folder.path()).run();
     assert_eq!(ended.code, 0, "{ended:?}");
     for sentence in ["2 ranks became 6", "6 ranks became 2", "2 ranks became 4"] {
