@@ -21,8 +21,6 @@ pub enum State {
     /// No resize is under way.
     #[default]
     Idle,
-    /// Another size is requested.
-    Wished,
     /// The request is evaluated.
     Deciding,
     /// Processes are being started; the program computes.
@@ -33,8 +31,6 @@ pub enum State {
     MovingConstant,
     /// Variable data move; the program waits.
     MovingVariable,
-    /// The new size is in force.
-    Switched,
     /// Processes that left have not all ended.
     Releasing,
 }

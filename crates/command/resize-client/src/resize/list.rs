@@ -67,13 +67,11 @@ fn seconds(time_s: f64) -> String {
 pub(super) fn words(state: State) -> &'static str {
     match state {
         State::Idle => "computes",
-        State::Wished => "got the request",
         State::Deciding => "decides and asks for nodes",
         State::Spawning => "starts processes",
         State::Connecting => "joins processes",
         State::MovingConstant => "moves constant data and computes",
         State::MovingVariable => "moves variable data",
-        State::Switched => "has the new size",
         State::Releasing => "waits until processes are gone",
     }
 }
