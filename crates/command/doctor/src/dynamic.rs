@@ -35,7 +35,7 @@ const DETAIL_MAX: usize = 70;
 pub(crate) struct LauncherReport {
     launcher: Launcher,
     steps: Vec<(Step, Outcome)>,
-    settings: Vec<known::Setting>,
+    settings: Vec<mpi_abi::Setting>,
 }
 
 /// Tries the library of a launcher; `words` are further options of the launcher.

@@ -97,7 +97,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
 }
 
 fn variables(agent: Option<&Path>, network: Option<String>) -> Vec<(&'static str, String)> {
-    let mut variables = vec![("OMPI_MCA_coll", "^han".to_owned())];
+    let mut variables =
+        vec![(mpi_abi::OPEN_MPI_SETTINGS[0].0, mpi_abi::OPEN_MPI_SETTINGS[0].1.to_owned())];
     if let Some(network) = network {
         let names = [LISTENING, "PRTE_MCA_prte_if_include", "OMPI_MCA_btl_tcp_if_include"];
         variables.extend(names.map(|name| (name, network.clone())));

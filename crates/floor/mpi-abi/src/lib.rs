@@ -26,6 +26,7 @@ mod library;
 mod number;
 mod operation;
 mod parse;
+mod settings;
 mod status;
 
 use std::collections::HashMap;
@@ -38,6 +39,7 @@ pub use library::{Constants, FortranAddress, FortranAddresses, Handle, Library};
 pub use number::Number;
 pub use operation::{Class, Mode, Operation, OperationId, Param};
 pub use parse::{LocalName, Problem, Table, parse};
+pub use settings::{MPICH_SETTINGS, OPEN_MPI_SETTINGS, Setting};
 pub use status::{ByteCount, StatusLayout};
 
 /// Text of the table, in the format documented at its top.

@@ -13,10 +13,10 @@ mod transfer;
 use crate::MpiError;
 use crate::functions::{Collectives, Exchanges, Functions, Handle, InitFunctions, Types, Worlds};
 use crate::library;
-use crate::settings::{self, Nodes, Setting};
+use crate::settings::{self, Nodes};
 use crate::support::{self, SpawnSupport};
 use crate::watch::watched;
-use mpi_abi::{Constants, Library, StatusLayout};
+use mpi_abi::{Constants, Library, Setting, StatusLayout};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
 use std::sync::atomic::{AtomicBool, AtomicI32};
@@ -24,7 +24,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
 pub use datatype::Datatype;
-pub use process::Program;
+pub use process::Spawn;
+pub(crate) use process::c_string;
 pub use transfer::{Address, FoundMessage, Transfer};
 
 /// Longest text that a library returns, in bytes (MPICH's version text).

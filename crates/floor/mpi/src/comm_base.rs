@@ -167,13 +167,7 @@ impl CommBase {
     /// # Errors
     /// When there is no such rank, or an MPI call fails.
     pub fn probe(&self, from: Option<u32>, tag: Option<u16>) -> Result<Option<Arrival>, MpiError> {
-        let (source, tag) = self.wanted(from, tag)?;
-        let (mut flag, mut status) = (0, crate::message::Status::new());
-        let (found, to) = (&raw mut flag, status.as_mut_ptr());
-        // SAFETY: a communicator of ours, and room for a flag and a status.
-        let code = unsafe { (self.mpi.functions.iprobe)(source, tag, self.comm, found, to) };
-        self.mpi.check("MPI_Iprobe", code)?;
-        if flag == 0 { Ok(None) } else { self.mpi.arrival(&status).map(Some) }
+        self.mpi.probed(self.comm, self.wanted(from, tag)?)
     }
 
     /// Waits until all ranks have called it; between two groups, all of both.

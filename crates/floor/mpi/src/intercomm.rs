@@ -9,10 +9,10 @@
 //! A deadline: these calls return when the other side makes its own, and cannot be interrupted. A caller that must not
 //! wait makes them in another thread, where [`Mpi::is_multiple`] allows it.
 
-use crate::calls::{CommHandle, Mpi, Program, value};
+use crate::calls::{CommHandle, Mpi, Spawn, c_string, value};
 use crate::functions::Handle;
 use crate::{Comm, CommBase, MpiError};
-use std::ffi::{CString, OsStr, OsString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,30 +24,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug)]
 pub struct Intercomm {
     base: CommBase,
-}
-
-/// Processes to be started.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spawn {
-    /// Path of the program, or a name that the launcher finds.
-    pub program: OsString,
-    /// Arguments after the name.
-    pub arguments: Vec<OsString>,
-    /// Number of processes, which form one world.
-    pub n: u32,
-    /// Hosts, separated by commas; `None` leaves the choice to the launcher.
-    pub hosts: Option<String>,
-    /// Further info keys and values, as the library defines them.
-    pub info: Vec<(String, String)>,
-}
-
-impl Spawn {
-    /// Creates `n` processes of a program without arguments, on hosts that the launcher chooses.
-    #[must_use]
-    pub fn new(program: impl AsRef<OsStr>, n: u32) -> Self {
-        let program = program.as_ref().to_owned();
-        Self { program, arguments: Vec::new(), n, hosts: None, info: Vec::new() }
-    }
 }
 
 /// A port to which another world can connect.
@@ -112,7 +88,7 @@ impl Mpi {
         let code = unsafe { (self.worlds.open_port)(info, to) };
         self.check("MPI_Open_port", code)?;
         bytes.truncate(bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()));
-        Ok(Port { name: text(&String::from_utf8_lossy(&bytes))?, mpi: Arc::clone(self) })
+        Ok(Port { name: c_string(&bytes)?, mpi: Arc::clone(self) })
     }
 }
 
@@ -125,15 +101,7 @@ impl Comm {
     /// not start.
     pub fn spawn(&self, start: &Spawn, root: u32) -> Result<Intercomm, MpiError> {
         let root = self.peer(root)?;
-        let path = words(start.program.as_encoded_bytes())?;
-        let arguments = start.arguments.iter().map(|word| words(word.as_encoded_bytes()));
-        let arguments = arguments.collect::<Result<_, _>>()?;
-        let host = start.hosts.as_deref().map(text).transpose()?;
-        let more: Result<Vec<_>, _> =
-            start.info.iter().map(|(key, value)| Ok((text(key)?, text(value)?))).collect();
-        let n = c_int::try_from(start.n).unwrap_or(c_int::MAX);
-        let program = Program { path, arguments, host };
-        let inter = self.mpi.spawn_many(&program, (n, &more?), self.handle(), root)?;
+        let inter = self.mpi.spawn(start, self.handle(), root)?;
         Intercomm::new(self.mpi(), inter)
     }
 
@@ -180,7 +148,7 @@ impl Comm {
     /// # Errors
     /// When there is no such rank, no world has opened that port, or an MPI call fails.
     pub fn connect(&self, port: &str, root: u32) -> Result<Intercomm, MpiError> {
-        self.meet("MPI_Comm_connect", self.mpi.worlds.connect, &text(port)?, root)
+        self.meet("MPI_Comm_connect", self.mpi.worlds.connect, &c_string(port.as_bytes())?, root)
     }
 
     fn meet(
@@ -246,13 +214,4 @@ impl Intercomm {
         // SAFETY: the communicator has no other owner, and ends with this value.
         unsafe { self.mpi.disconnect(CommHandle(self.comm)) }
     }
-}
-
-fn words(bytes: &[u8]) -> Result<CString, MpiError> {
-    let zero = |_| MpiError::ZeroByte { text: String::from_utf8_lossy(bytes).into_owned() };
-    CString::new(bytes).map_err(zero)
-}
-
-fn text(text: &str) -> Result<CString, MpiError> {
-    words(text.as_bytes())
 }

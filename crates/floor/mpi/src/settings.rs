@@ -1,42 +1,15 @@
-//! Settings with which a library starts processes reliably: environment variables, which libraries read when
-//! they are initialized.
-//!
-//! | library | setting | why |
-//! |---|---|---|
-//! | Open MPI 5, where processes may be started | `coll=^han` | operations over merged communicators hang otherwise |
-//! | Open MPI 5 | `pml=ob1`, `btl=self,sm,tcp` | with Ethernet only, it hangs otherwise and sleeps a second at its start |
-//! | | `mpi_yield_when_idle=1`, for crowded nodes | ranks that wait take the cores of those that compute |
-//! | MPICH | `MPIR_CVAR_ENABLE_HEAVY_YIELD=1`, for crowded nodes | the same: 14 ms per iteration of 4 ranks on 2 cores, not 83 |
-//! | MPICH 5, where processes may be started | `MPIR_CVAR_CH4_NETMOD=ofi` | UCX fails in the three ways below |
-//! | | `FI_PROVIDER=tcp;ofi_rxm`, with it where there is Ethernet only | `tcp` alone drops connections |
-//!
-//! Over UCX, with any transport, MPICH 5 fails in three ways: a receive from `MPI_ANY_SOURCE` on a communicator with
-//! processes that were started later sometimes waits forever; processes that are started on two nodes do not find each
-//! other; `MPI_Comm_disconnect` from a process that ends at once may wait forever.
-//!
-//! libfabric's provider `tcp` (2.5.1) leaves the process number of a closed connection in the memory that the next one reuses.
-//! Where two processes then connect to each other at the same time, one mistakes the other's request for that of a
-//! restarted process, and drops the connection, with the data in transit. Processes that come and go make this
-//! happen; the provider `ofi_rxm` over it connects in another way.
+//! Environment variables that are set for a library, of those that `mpi_abi` lists with their reasons.
 //!
 //! # Invariants
 //! - A variable that is already set stays; an empty one counts as unset.
 
 use crate::support::{STARTING_PROCESSES, netmods, number_after};
+use mpi_abi::{MPICH_SETTINGS, OPEN_MPI_SETTINGS, Setting};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// A variable and its value.
-pub type Setting = (&'static str, &'static str);
-
-const OPEN_MPI: [Setting; 1] = [("OMPI_MCA_coll", "^han")];
-const OPEN_MPI_ETHERNET: [Setting; 2] = [("OMPI_MCA_pml", "ob1"), ("OMPI_MCA_btl", "self,sm,tcp")];
-const OPEN_MPI_CROWDED: [Setting; 1] = [("OMPI_MCA_mpi_yield_when_idle", "1")];
-const MPICH_CROWDED: [Setting; 1] = [("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")];
 /// Variable that selects MPICH's network module.
-pub(crate) const NETMOD: &str = "MPIR_CVAR_CH4_NETMOD";
-const MPICH_GROWING: [Setting; 1] = [(NETMOD, "ofi")];
-const MPICH_ETHERNET: [Setting; 1] = [("FI_PROVIDER", "tcp;ofi_rxm")];
+pub(crate) const NETMOD: &str = MPICH_SETTINGS[0].0;
 /// System folders of fast networks, for which Open MPI has better transports.
 const FAST: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
 
@@ -66,15 +39,17 @@ pub(crate) fn choose(
 ) -> Vec<Setting> {
     let mut settings = Vec::new();
     if version.contains("Open MPI v5") {
-        settings.extend(OPEN_MPI.iter().filter(|_| !nodes.is_fixed));
-        settings.extend(OPEN_MPI_ETHERNET.iter().filter(|_| !has_fast_network));
-        settings.extend(OPEN_MPI_CROWDED.iter().filter(|_| nodes.is_crowded));
+        let [growing, ethernet, ethernet_too, crowded] = OPEN_MPI_SETTINGS;
+        settings.extend([growing].iter().filter(|_| !nodes.is_fixed));
+        settings.extend([ethernet, ethernet_too].iter().filter(|_| !has_fast_network));
+        settings.extend([crowded].iter().filter(|_| nodes.is_crowded));
     } else if let Some(number) = number_after(version, "MPICH Version:") {
-        settings.extend(MPICH_CROWDED.iter().filter(|_| nodes.is_crowded));
+        let [growing, ethernet, crowded] = MPICH_SETTINGS;
+        settings.extend([crowded].iter().filter(|_| nodes.is_crowded));
         let may_grow = !nodes.is_fixed && STARTING_PROCESSES <= number;
         let is_growing = may_grow && netmods(version).contains(&"ofi");
-        settings.extend(MPICH_GROWING.iter().filter(|_| is_growing));
-        settings.extend(MPICH_ETHERNET.iter().filter(|_| is_growing && !has_fast_network));
+        settings.extend([growing].iter().filter(|_| is_growing));
+        settings.extend([ethernet].iter().filter(|_| is_growing && !has_fast_network));
     }
     settings.retain(|(name, _)| !is_set(name));
     settings

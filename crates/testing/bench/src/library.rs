@@ -3,6 +3,7 @@
 use crate::build_paths::{BuildPaths, in_path, make_folder};
 use crate::error::BenchError;
 use crate::sample;
+use mpi_abi::{MPICH_SETTINGS, OPEN_MPI_SETTINGS, Setting};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +20,7 @@ pub(crate) struct Library {
     alone_on_cores: &'static [&'static str],
     sharing_cores: &'static [&'static str],
     /// Environment variables that its programs need.
-    pub(crate) settings: &'static [(&'static str, &'static str)],
+    pub(crate) settings: &'static [Setting],
 }
 
 /// Libraries found in `PATH`.
@@ -44,23 +45,10 @@ pub(crate) fn installed() -> Vec<Library> {
 /// Libraries installed by `scripts/setup.sh bench`, under which a running program can start processes.
 pub(crate) fn dynamic(paths: &BuildPaths) -> Vec<Library> {
     let giving_way: &[&str] = &["--oversubscribe", "--bind-to", "none"];
-    // Without these variables Open MPI sleeps at its start, and may hang in collectives of merged groups.
-    let open_mpi: &[_] = &[
-        ("OMPI_MCA_mpi_yield_when_idle", "1"),
-        ("OMPI_MCA_pml", "ob1"),
-        ("OMPI_MCA_btl", "self,sm,tcp"),
-        ("OMPI_MCA_coll", "^han"),
-    ];
-    // With these variables connections between worlds hold, and ranks that wait yield to those that compute.
-    let mpich: &[_] = &[
-        ("MPIR_CVAR_CH4_NETMOD", "ofi"),
-        ("FI_PROVIDER", "tcp;ofi_rxm"),
-        ("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1"),
-    ];
     let libraries = [
-        ("Open MPI 5", "openmpi5", giving_way, open_mpi),
+        ("Open MPI 5", "openmpi5", giving_way, &OPEN_MPI_SETTINGS[..]),
         // Its launcher fails at a spawn if it was given options for binding.
-        ("MPICH 5", "mpich5", &[], mpich),
+        ("MPICH 5", "mpich5", &[], &MPICH_SETTINGS),
     ];
     let installed = libraries.into_iter().map(|(name, key, options, settings)| {
         let folder = paths.root.join("target").join(format!("venv-{key}")).join("bin");

@@ -2,6 +2,7 @@
 
 use crate::Job;
 use crate::place::target;
+use mpi_abi::{MPICH_SETTINGS, OPEN_MPI_SETTINGS, Setting};
 use std::path::{Path, PathBuf};
 
 /// An installed MPI library.
@@ -109,29 +110,13 @@ impl Library {
 
     /// Variables for the launcher. Open MPI refuses root, and its waiting ranks take the cores of others; without these
     /// settings version 5 sleeps at its start and hangs in collectives over merged communicators.
-    fn variables(self) -> &'static [(&'static str, &'static str)] {
+    fn variables(self) -> Vec<Setting> {
+        let as_root = [("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")];
         match self {
-            OpenMpi4 => &[
-                ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-                ("OMPI_MCA_mpi_yield_when_idle", "1"),
-            ],
-            OpenMpi5 => &[
-                ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-                ("OMPI_MCA_mpi_yield_when_idle", "1"),
-                ("OMPI_MCA_pml", "ob1"),
-                ("OMPI_MCA_btl", "self,sm,tcp"),
-                ("OMPI_MCA_coll", "^han"),
-            ],
-            // Ports between worlds need the first variable, and the second one keeps their connections; with the third
-            // one, ranks that wait in calls of several threads yield to those that compute.
-            Mpich5 => &[
-                ("MPIR_CVAR_CH4_NETMOD", "ofi"),
-                ("FI_PROVIDER", "tcp;ofi_rxm"),
-                ("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1"),
-            ],
-            Mpich4 => &[],
+            OpenMpi4 => [&as_root[..], &[("OMPI_MCA_mpi_yield_when_idle", "1")]].concat(),
+            OpenMpi5 => [&as_root[..], &OPEN_MPI_SETTINGS].concat(),
+            Mpich5 => MPICH_SETTINGS.to_vec(),
+            Mpich4 => Vec::new(),
         }
     }
 

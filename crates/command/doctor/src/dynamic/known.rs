@@ -3,30 +3,23 @@
 //! Measured on Debian 12 with Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2.
 
 use super::super::mpi::Launcher;
-
-/// Environment variable: name and value.
-pub(super) type Setting = (&'static str, &'static str);
+use mpi_abi::{MPICH_SETTINGS, OPEN_MPI_SETTINGS, Setting};
 
 /// Variables to set for programs that change their size; Open MPI runs as root only with two more.
 pub(super) fn settings(launcher: &Launcher, is_root: bool) -> Vec<Setting> {
     let mut settings = Vec::new();
     if launcher.is_open_mpi {
-        settings.push(("OMPI_MCA_mpi_yield_when_idle", "1"));
         if 5 <= launcher.version.0 {
-            settings.extend([
-                ("OMPI_MCA_pml", "ob1"),
-                ("OMPI_MCA_btl", "self,sm,tcp"),
-                ("OMPI_MCA_coll", "^han"),
-            ]);
+            settings.extend(OPEN_MPI_SETTINGS);
+        } else {
+            settings.push(("OMPI_MCA_mpi_yield_when_idle", "1"));
         }
         if is_root {
             settings
                 .extend([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
         }
     } else if (4, 3) <= launcher.version {
-        settings.push(("MPIR_CVAR_CH4_NETMOD", "ofi"));
-        settings.push(("FI_PROVIDER", "tcp;ofi_rxm"));
-        settings.push(("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1"));
+        settings.extend(MPICH_SETTINGS);
     }
     settings
 }

@@ -3,51 +3,64 @@
 use super::{CommHandle, Mpi, value};
 use crate::MpiError;
 use crate::functions::Handle;
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CString, OsStr, OsString, c_char, c_int};
 
-/// Program to start by `MPI_Comm_spawn`.
+/// Processes to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// Path, or a name that the launcher finds.
-    pub path: CString,
+pub struct Spawn {
+    /// Path of the program, or a name that the launcher finds.
+    pub program: OsString,
     /// Arguments after the name.
-    pub arguments: Vec<CString>,
-    /// Host to run on; `None` leaves the choice to the launcher.
-    pub host: Option<CString>,
+    pub arguments: Vec<OsString>,
+    /// Number of processes, which form one world.
+    pub n: u32,
+    /// Hosts, separated by commas; `None` leaves the choice to the launcher.
+    pub hosts: Option<String>,
+    /// Further info keys and values, as the library defines them.
+    pub info: Vec<(String, String)>,
+}
+
+impl Spawn {
+    /// Creates `n` processes of a program without arguments, on hosts that the launcher chooses.
+    #[must_use]
+    pub fn new(program: impl AsRef<OsStr>, n: u32) -> Self {
+        let program = program.as_ref().to_owned();
+        Self { program, arguments: Vec::new(), n, hosts: None, info: Vec::new() }
+    }
 }
 
 impl Mpi {
-    /// Starts one process of `program`, as a world of its own, and returns the connection with it; `own_self` comes
-    /// from [`own_self`](Self::own_self), and no other thread may use it meanwhile.
+    /// Starts one process, as a world of its own, and returns the connection with it; `own_self` comes from
+    /// [`own_self`](Self::own_self), and no other thread may use it meanwhile.
     ///
     /// # Errors
     /// When the library does not support it, or the program does not start.
-    pub fn spawn(&self, program: &Program, own_self: CommHandle) -> Result<CommHandle, MpiError> {
-        self.spawn_many(program, (1, &[]), own_self.0, 0).map(CommHandle)
+    pub fn spawn_one(&self, start: &Spawn, own_self: CommHandle) -> Result<CommHandle, MpiError> {
+        self.spawn(start, own_self.0, 0).map(CommHandle)
     }
 
-    /// Starts `n` processes of `program` with further keys and values for the launcher, collectively over `comm`; the
-    /// arguments are significant only at `root`.
-    pub(crate) fn spawn_many(
+    /// Starts processes, collectively over `comm`; `start` is significant only at `root`.
+    pub(crate) fn spawn(
         &self,
-        program: &Program,
-        (n, more): (c_int, &[(CString, CString)]),
+        start: &Spawn,
         comm: Handle,
         root: c_int,
     ) -> Result<Handle, MpiError> {
-        let info = self.info(program, more)?;
-        let mut arguments: Vec<*const c_char> =
-            program.arguments.iter().map(|argument| argument.as_ptr()).collect();
-        arguments.push(std::ptr::null());
+        let path = c_string(start.program.as_encoded_bytes())?;
+        let arguments = start.arguments.iter().map(|word| c_string(word.as_encoded_bytes()));
+        let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+        let info = self.info(start)?;
+        let mut pointers: Vec<*const c_char> = arguments.iter().map(|word| word.as_ptr()).collect();
+        pointers.push(std::ptr::null());
+        let n = c_int::try_from(start.n).unwrap_or(c_int::MAX);
         let mut failures = vec![0; usize::try_from(n).unwrap_or_default()];
         let mut inter: Handle = 0;
-        let path = program.path.as_ptr();
         // SAFETY: NUL-terminated strings, a list of them that ends with null, a communicator of ours, and room for a
         // handle and for an error code of each process.
         let code = unsafe {
             (self.functions.comm_spawn)(
-                path,
-                arguments.as_ptr(),
+                path.as_ptr(),
+                pointers.as_ptr(),
                 n,
                 info,
                 root,
@@ -92,19 +105,23 @@ impl Mpi {
         self.check("MPI_Comm_disconnect", code)
     }
 
-    /// Creates the info object with the program's host and further keys and values.
-    fn info(&self, program: &Program, more: &[(CString, CString)]) -> Result<Handle, MpiError> {
-        if program.host.is_none() && more.is_empty() {
+    /// Creates the info object with the hosts and further keys and values.
+    fn info(&self, start: &Spawn) -> Result<Handle, MpiError> {
+        if start.hosts.is_none() && start.info.is_empty() {
             return value(self.constants.info_null);
         }
+        let is_open_mpi = self.library == mpi_abi::Library::OpenMpi;
+        let key = if is_open_mpi { "host" } else { "hosts" };
+        let hosts = start.hosts.iter().map(|hosts| (key, hosts.as_str()));
+        let all = hosts.chain(start.info.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+        let all =
+            all.map(|(key, value)| Ok((c_string(key.as_bytes())?, c_string(value.as_bytes())?)));
+        let all = all.collect::<Result<Vec<_>, MpiError>>()?;
         let mut info: Handle = 0;
         // SAFETY: room for a handle.
         let code = unsafe { (self.functions.info_create)(&raw mut info) };
         self.check("MPI_Info_create", code)?;
-        let is_open_mpi = self.library == mpi_abi::Library::OpenMpi;
-        let key = if is_open_mpi { c"host" } else { c"hosts" };
-        let host = program.host.iter().map(|host| (key, host.as_c_str()));
-        for (key, value) in host.chain(more.iter().map(|(key, value)| (&**key, &**value))) {
+        for (key, value) in &all {
             // SAFETY: an info object of ours and NUL-terminated strings.
             let code = unsafe { (self.functions.info_set)(info, key.as_ptr(), value.as_ptr()) };
             self.check("MPI_Info_set", code)?;
@@ -120,4 +137,10 @@ impl Mpi {
         let code = unsafe { (self.functions.info_free)(&raw mut info) };
         self.check("MPI_Info_free", code)
     }
+}
+
+/// Returns a text for the library.
+pub(crate) fn c_string(bytes: &[u8]) -> Result<CString, MpiError> {
+    let zero = |_| MpiError::ZeroByte { text: String::from_utf8_lossy(bytes).into_owned() };
+    CString::new(bytes).map_err(zero)
 }

@@ -153,17 +153,28 @@ impl Mpi {
     /// # Errors
     /// When an MPI call fails, or a rank is gone.
     pub fn probe(&self, comm: CommHandle) -> Result<Option<FoundMessage>, MpiError> {
-        let source = self.constants.any_source;
+        let any = (self.constants.any_source, self.constants.any_tag);
+        let found = self.probed(comm.0, any)?;
+        let found = found.map(|Arrival { from: rank, tag, n_bytes }| FoundMessage {
+            from: Address { comm, rank },
+            tag,
+            n_bytes,
+        });
+        Ok(found)
+    }
+
+    /// Returns a message from this source and with this tag that can be received on this communicator, if there is one.
+    pub(crate) fn probed(
+        &self,
+        comm: Handle,
+        (source, tag): (c_int, c_int),
+    ) -> Result<Option<Arrival>, MpiError> {
         let (mut flag, mut status) = (0, Status::new());
-        let (any_tag, to) = (self.constants.any_tag, status.as_mut_ptr());
+        let to = status.as_mut_ptr();
         // SAFETY: a communicator of ours, and room for a flag and a status.
-        let code = unsafe { (self.functions.iprobe)(source, any_tag, comm.0, &raw mut flag, to) };
+        let code = unsafe { (self.functions.iprobe)(source, tag, comm, &raw mut flag, to) };
         self.check("MPI_Iprobe", code)?;
-        if flag == 0 {
-            return Ok(None);
-        }
-        let Arrival { from, tag, n_bytes } = self.arrival(&status)?;
-        Ok(Some(FoundMessage { from: Address { comm, rank: from }, tag, n_bytes }))
+        if flag == 0 { Ok(None) } else { self.arrival(&status).map(Some) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests on ranks that are processes.
 
 use launch::{Library, example};
+use mpi_abi::{MPICH_SETTINGS, OPEN_MPI_SETTINGS};
 
 #[track_caller]
 fn check(library: Library, n_ranks: usize, scenario: &str) {
@@ -26,23 +27,15 @@ fn counts_that_mpi_does_not_know_go_as_datatypes() {
     }
 }
 
-/// Variables that the tests' launcher sets for libraries; unset here, because programs that start processes set them.
-const SETTINGS: [&str; 6] = [
-    "OMPI_MCA_pml",
-    "OMPI_MCA_btl",
-    "OMPI_MCA_coll",
-    "MPIR_CVAR_CH4_NETMOD",
-    "FI_PROVIDER",
-    "MPIR_CVAR_ENABLE_HEAVY_YIELD",
-];
-
 /// Over UCX, MPICH's receives from any rank waited forever after processes were started, and on a single node no variable
 /// was set.
 #[test]
 fn worlds_come_and_go() {
     for library in Library::DYNAMIC {
         let job = library.launch(2, &example("mpi_ranks")).arg("worlds");
-        let ended = SETTINGS.iter().fold(job, |job, name| job.without(name)).run();
+        // Programs that start processes set the variables that the tests' launcher sets.
+        let settings = OPEN_MPI_SETTINGS.iter().chain(&MPICH_SETTINGS);
+        let ended = settings.fold(job, |job, (name, _)| job.without(name)).run();
         assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
         assert_eq!(ended.stdout, "2 ranks did worlds\n", "{library:?}: {}", ended.text());
     }

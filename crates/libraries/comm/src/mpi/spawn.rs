@@ -9,9 +9,9 @@
 use super::{DEPARTURE, MpiTransport, WELCOME, connections};
 use crate::deadline::Deadline;
 use crate::{CommError, Transport};
-use mpi::{CommHandle, Mpi, MpiError, Program, SpawnSupport};
+use mpi::{CommHandle, Mpi, MpiError, Spawn, SpawnSupport};
 use std::collections::BTreeMap;
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
@@ -47,18 +47,9 @@ impl Start {
         Ok(Self { program, arguments: std::env::args_os().skip(1).collect(), host: None })
     }
 
-    fn as_program(&self) -> Result<Program, CommError> {
-        let text = |bytes: &[u8]| {
-            CString::new(bytes).map_err(|_| CommError::CannotSpawn {
-                why: format!("`{}` contains a zero byte", String::from_utf8_lossy(bytes)),
-            })
-        };
-        let arguments = self.arguments.iter().map(|argument| text(argument.as_encoded_bytes()));
-        Ok(Program {
-            path: text(self.program.as_os_str().as_encoded_bytes())?,
-            arguments: arguments.collect::<Result<_, _>>()?,
-            host: self.host.as_ref().map(|host| text(host.as_bytes())).transpose()?,
-        })
+    fn as_spawn(&self) -> Spawn {
+        let (arguments, hosts) = (self.arguments.clone(), self.host.clone());
+        Spawn { arguments, hosts, ..Spawn::new(&self.program, 1) }
     }
 }
 
@@ -105,13 +96,11 @@ impl MpiTransport {
         starts: &[Start],
         deadline: Deadline,
     ) -> Result<Vec<Result<u32, CommError>>, CommError> {
-        let programs: Vec<Program> =
-            starts.iter().map(Start::as_program).collect::<Result<_, _>>()?;
-        while self.own_selves.len() < programs.len() {
+        while self.own_selves.len() < starts.len() {
             self.own_selves.push(self.mpi.own_self()?);
         }
-        let calls = programs.into_iter().zip(self.own_selves.clone());
-        let calls = calls.map(|(program, own)| move |mpi: &Mpi| mpi.spawn(&program, own));
+        let calls = starts.iter().map(Start::as_spawn).zip(self.own_selves.clone());
+        let calls = calls.map(|(start, own)| move |mpi: &Mpi| mpi.spawn_one(&start, own));
         let added = self.on_threads("MPI_Comm_spawn", deadline, calls)?;
         Ok(added.into_iter().map(|comm| self.welcome(comm?)).collect())
     }

@@ -1,6 +1,7 @@
 //! Programs that change their size with the libraries that can start processes.
 
 use launch::{Job, Library, example};
+use mpi_abi::{MPICH_SETTINGS, OPEN_MPI_SETTINGS};
 use resize_api::{Outcome, Resize, Spawn, Started, Strategy};
 use std::path::Path;
 
@@ -107,25 +108,16 @@ fn processes_of_a_node_are_one_world() {
     }
 }
 
-/// Variables that tests set for libraries, but users need not.
-const SETTINGS: [&str; 8] = [
-    "OMPI_MCA_pml",
-    "OMPI_MCA_btl",
-    "OMPI_MCA_coll",
-    "OMPI_MCA_mpi_yield_when_idle",
-    "OMPI_MCA_btl_tcp_if_include",
-    "MPIR_CVAR_CH4_NETMOD",
-    "FI_PROVIDER",
-    "MPIR_CVAR_ENABLE_HEAVY_YIELD",
-];
-
 #[test]
 fn nobody_has_to_set_anything() {
     for library in Library::DYNAMIC {
         let folder = tempfile::tempdir().unwrap();
         let words = ["--schedule", "10:4,40:2", "--foreground", "--check-every", "1"];
         let job = rod(library, 2, folder.path(), &words).args(PACE);
-        let ended = SETTINGS.iter().fold(job, |job, name| job.without(name)).run();
+        // Tests set these variables for libraries, but users need not.
+        let settings = OPEN_MPI_SETTINGS.iter().chain(&MPICH_SETTINGS);
+        let job = settings.fold(job, |job, (name, _)| job.without(name));
+        let ended = job.without("OMPI_MCA_btl_tcp_if_include").run();
         assert_eq!(ended.code, 0, "{ended:?}");
         let resizes = record(folder.path());
         assert!(resizes.iter().all(|resize| resize.outcome == Outcome::Done), "{resizes:?}");
