@@ -30,11 +30,11 @@ impl Entry {
     }
 }
 
-/// Declares variables that tools find by name, and the table `ENTRIES`. The prefix of the names must be unique to the
-/// declaring crate.
+/// Declares variables that tools find by name, the table `ENTRIES`, and a type whose functions have the same names and
+/// return each variable as an atomic. The prefix of the names must be unique to the declaring crate.
 #[macro_export]
 macro_rules! variables {
-    ($($(#[$doc:meta])* $name:ident: $kind:ty = $start:expr;)*) => {
+    ($(#[$type_doc:meta])* $type:ident: $($(#[$doc:meta])* $name:ident: $kind:ty = $start:expr;)*) => {
         $(
             $(#[$doc])*
             #[allow(unsafe_code, reason = "tools find it by this name")]
@@ -50,6 +50,22 @@ macro_rules! variables {
         pub(crate) static ENTRIES: [$crate::Entry; [$(stringify!($name)),*].len()] = [
             $($crate::Entry::of(stringify!($name), (&raw const $name).cast(), size_of::<$kind>())),*
         ];
+
+        $(#[$type_doc])*
+        pub(crate) struct $type;
+
+        impl $type {
+            $(
+                #[inline(always)]
+                #[allow(clippy::inline_always, reason = "so that the instruction names the variable")]
+                #[allow(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
+                pub(crate) fn $name() -> &'static <$kind as $crate::Shared>::Atomic {
+                    // SAFETY: the static lives forever, its type promises an atomic of its size and alignment, and all
+                    // accesses of this program go through here; tools write while the thread that reads is stopped.
+                    unsafe { &*(&raw mut $name).cast() }
+                }
+            )*
+        }
     };
 }
 

@@ -7,6 +7,8 @@
 //! ```
 //! # #![allow(unsafe_code)]
 //! points::variables! {
+//!     /// Variables that tools see.
+//!     Variables:
 //!     /// Rounds so far.
 //!     doc_round: i32 = 0;
 //! }
@@ -21,17 +23,20 @@
 //! // Linkers keep what is referred to.
 //! std::hint::black_box((&NOTE, &ENTRIES, &at::ENTRIES));
 //! at::turn();
+//! points::set(Variables::doc_round(), 1);
 //! ```
 //!
 //! # Invariants
-//! - Variables have the types of C: debug information says `i32`, nothing wrapped.
+//! - Variables have the types of C: debug information says `i32`, nothing wrapped. They are read and written as atomics.
 //! - Functions have names that no compiler mangles, and are never inlined.
 //!
 //! # Not here
-//! The variables and functions themselves (`tuning-points`, `resize-points`). A program carries one description.
+//! The variables and functions themselves (`master-worker`, `malleable`). A program carries one description.
 
 mod entry;
 mod note;
+mod shared;
 
 pub use entry::Entry;
 pub use note::Note;
+pub use shared::{Shared, get, set};

@@ -47,8 +47,6 @@
 //! Redistribution of rows and placement of new processes (`resize-plan`), MPI calls (`mpi`), the formats of status and
 //! record (`resize-api`).
 
-#![forbid(unsafe_code)]
-
 mod bridge;
 mod checkpoint;
 mod control;
@@ -72,6 +70,7 @@ mod protocol;
 mod ready;
 mod record;
 mod release;
+mod resize_points;
 mod run;
 mod spawn;
 mod tags;

@@ -101,9 +101,7 @@
 //! - No `unsafe`.
 //!
 //! # Not here
-//! Sizes of chunks (`chunking`), messages (`comm`), what tools see (`tuning-points`), simulated time (`simulator`).
-
-#![forbid(unsafe_code)]
+//! Sizes of chunks (`chunking`), messages (`comm`), simulated time (`simulator`).
 
 mod map;
 mod program;
@@ -117,6 +115,8 @@ mod ledger;
 mod network;
 mod progress;
 mod tool;
+#[doc(hidden)]
+pub mod tuning_points;
 mod worker_pool;
 
 mod element;

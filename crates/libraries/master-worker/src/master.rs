@@ -15,6 +15,7 @@ use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
 use crate::report::{IterationReport, Report};
 use crate::report_file::ReportWriter;
 use crate::tool::{Observed, shares_of};
+use crate::tuning_points::{self, Claim};
 use crate::worker_pool::{FixedPool, WorkerDemand, WorkerPool, WorkerTarget};
 use chunking::{Policy, Settings, by_name};
 use comm::Transport;
@@ -22,7 +23,6 @@ use dealing_report::Iterated;
 use std::sync::Arc;
 use std::time::Duration;
 use tally::Tally;
-use tuning_points::Claim;
 
 /// Runs the master until the program has no more iterations; meanwhile the workers run [`serve`](crate::serve).
 ///
@@ -289,7 +289,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         dealt.reason.clone_from(&report.staffing);
         if self.claim.is_some() {
             let task_bytes = (report.input_bytes + report.shared_bytes) / n_tasks.max(1);
-            tuning_points::Variable::TaskBytes.set(task_bytes.max(1));
+            tuning_points::set_task_bytes(task_bytes.max(1));
         }
         Ok((report, dealt))
     }

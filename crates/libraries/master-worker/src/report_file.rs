@@ -1,5 +1,6 @@
 //! Writes the report of the run to files: for `--record`, for `sintonia run` and for `sintonia attach`.
 
+use crate::tuning_points;
 use dealing_report::DealingReport;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! The dealing policy as outside tools see it: it reports batches to them, and they may set shares
 //! instead.
 
+use crate::tuning_points::{self, Claim};
 use chunking::{Completed, Policy, Request, Work};
 use std::fmt;
 use std::sync::Arc;
-use tuning_points::Claim;
 
 /// Policy under observation by tools.
 ///

@@ -6,6 +6,7 @@ use crate::message::Message;
 use crate::options::Options;
 use crate::panics::caught;
 use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
+use crate::tuning_points;
 use crate::{Error, Program};
 use comm::{CommError, Transport};
 use std::collections::VecDeque;

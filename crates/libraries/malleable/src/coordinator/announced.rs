@@ -1,5 +1,7 @@
 //! The iterations up to the next check as outside tools see them, and the size that a tool requests.
 
+use crate::resize_points;
+
 /// Iterations up to the next check.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AnnouncedIterations {

@@ -7,6 +7,7 @@ use crate::message::Message;
 use crate::panics::caught;
 use crate::program::Program;
 use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
+use crate::tuning_points;
 use crate::worker_pool::ChunkTimes;
 use comm::{CommError, Envelope, Transport};
 use std::time::Duration;

@@ -12,10 +12,10 @@ use super::trials::{TaskTimes, Trials, Undo};
 use super::{ChunkTimes, Forecast};
 use crate::network::Network;
 use crate::report::IterationReport;
+use crate::tuning_points::DESCRIPTION;
 use app_description::Application;
 use events::{Rank, Value};
 use std::fmt;
-use tuning_points::DESCRIPTION;
 use tunlets::worker_count::{Cost, WorkerCount};
 use tunlets::{Applied, Decision, EventNews, IterationNews, News, Tunlet, World};
 

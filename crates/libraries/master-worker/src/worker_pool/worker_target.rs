@@ -5,8 +5,8 @@ use super::iteration_progress::IterationProgress;
 use super::worker_model::WorkerModel;
 use crate::options::Workers;
 use crate::report::IterationReport;
+use crate::tuning_points::{self, Claim};
 use std::sync::Arc;
-use tuning_points::{Claim, Variable};
 
 /// Determines the wanted number of workers from all its sources.
 #[derive(Debug)]
@@ -90,13 +90,13 @@ impl WorkerTarget {
             self.reason = reason;
         }
         if self.claim.is_some() {
-            Variable::Workers.set(u64::from(self.shown));
+            tuning_points::set_n_workers(self.shown);
         }
     }
 
     /// Returns the number for the iteration that has begun: a tool may just have changed it.
     pub(crate) fn current(&mut self) -> u32 {
-        let seen = self.claim.as_ref().map_or(self.shown, |claim| claim.n_workers());
+        let seen = self.claim.as_ref().map_or(self.shown, |_| tuning_points::n_workers());
         if seen != self.shown && seen != 0 {
             self.from_outside = Some(seen);
             self.reason = format!("{seen} workers because an external tool set this number");
@@ -161,7 +161,7 @@ impl WorkerTarget {
             model.joined(n_workers);
         }
         if self.claim.is_some() {
-            Variable::Workers.set(u64::from(n_workers));
+            tuning_points::set_n_workers(n_workers);
         }
     }
 
@@ -225,12 +225,12 @@ mod tests {
         let claim = tuning_points::claim([1.0; 3]).map(Arc::new);
         let mut worker_target = WorkerTarget::new(Workers::Fixed(3), claim);
         worker_target.show(5);
-        assert_eq!((Variable::Workers.get(), worker_target.current()), (3, 3));
-        Variable::Workers.set(2);
+        assert_eq!((tuning_points::n_workers(), worker_target.current()), (3, 3));
+        tuning_points::set_n_workers(2);
         assert_eq!(worker_target.current(), 2);
         assert_eq!(worker_target.reason(), "2 workers because an external tool set this number");
         worker_target.show(5);
-        assert_eq!((Variable::Workers.get(), worker_target.current()), (2, 2));
+        assert_eq!((tuning_points::n_workers(), worker_target.current()), (2, 2));
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use master_worker::{
     BoxError, Iteration, IterationReport, MessageError, Plain, Program, from_bytes, to_bytes,
+    tuning_points,
 };
 use std::ops::Range;
 use std::time::{Duration, Instant};
-use tuning_points::Variable;
 
 /// Test program; see the module.
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ impl Program for Steps {
         self.n_lost += report.n_lost;
         let set = self.script.iter().find(|(after, _)| *after == report.iteration);
         if let Some((_, n_workers)) = set {
-            Variable::Workers.set(u64::from(*n_workers));
+            tuning_points::set_n_workers(*n_workers);
         }
     }
 

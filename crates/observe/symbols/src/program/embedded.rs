@@ -1,7 +1,7 @@
 //! Information for tools contained in a file: an application description, and the addresses of the names in it.
 //!
 //! Programs of the master/worker library have an ELF note with the text, and a table of names and addresses that
-//! remains when `strip` removes the symbols (`tuning-points/src/description.rs` writes both). The addresses in the
+//! remains when `strip` removes the symbols (the crate `points` writes both). The addresses in the
 //! table are filled in by the loader, so they are read from relocations. The end of a function's code is known
 //! from its unwind information.
 

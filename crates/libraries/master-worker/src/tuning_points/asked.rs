@@ -1,15 +1,15 @@
 //! Report requests of tools that attached while the program runs: a tool writes the path of a folder into the
 //! variable `mw_report_folder` of the process.
 
-use crate::variables::report_folder;
+use super::Variables;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// Folder in which a tool wants the report, if one has asked.
-pub fn asked_for_report() -> Option<PathBuf> {
-    let bytes = report_folder();
+pub(crate) fn asked_for_report() -> Option<PathBuf> {
+    let bytes = Variables::mw_report_folder();
     if bytes[0].load(Ordering::Acquire) == 0 {
         return None;
     }
@@ -19,8 +19,8 @@ pub fn asked_for_report() -> Option<PathBuf> {
 }
 
 /// Clears the request, when the tool that asked is gone.
-pub fn forget_report() {
-    report_folder()[0].store(0, Ordering::Release);
+pub(crate) fn forget_report() {
+    Variables::mw_report_folder()[0].store(0, Ordering::Release);
 }
 
 #[cfg(test)]
@@ -32,7 +32,7 @@ mod tests {
         assert_eq!(asked_for_report(), None);
         let path = b"/a folder\0";
         for idx in (0..path.len()).rev() {
-            report_folder()[idx].store(path[idx], Ordering::Release);
+            Variables::mw_report_folder()[idx].store(path[idx], Ordering::Release);
         }
         assert_eq!(asked_for_report(), Some(PathBuf::from("/a folder")));
         forget_report();
