@@ -86,11 +86,6 @@ pub enum ManagerKind {
     Auto,
 }
 
-/// Default interval between two checkpoints.
-const CHECKPOINT_EVERY: Interval = Interval::Time(Duration::from_mins(5));
-/// Default limit on the time of each phase of a resize.
-const DEADLINE: Duration = Duration::from_secs(60);
-
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -109,9 +104,9 @@ impl Default for Options {
             n_iterations: None,
             record: None,
             control: None,
-            deadline: DEADLINE,
+            deadline: Duration::from_mins(1),
             checkpoint: None,
-            checkpoint_every: CHECKPOINT_EVERY,
+            checkpoint_every: Interval::Time(Duration::from_mins(5)),
             is_explaining: false,
             problem: None,
         }
@@ -133,13 +128,6 @@ impl Options {
         self
     }
 
-    /// Sets the number of ranks with which the program runs best.
-    #[must_use]
-    pub fn preferred(mut self, n_ranks: u32) -> Self {
-        self.preferred = Some(n_ranks);
-        self
-    }
-
     /// Sets from which iteration on the program wants which size; sizes are applied in order, none is skipped.
     #[must_use]
     pub fn schedule(mut self, sizes: impl IntoIterator<Item = (u64, u32)>) -> Self {
@@ -148,126 +136,51 @@ impl Options {
         self
     }
 
-    /// Sets the number of iterations between two checks for a resize; by default about one every 10 ms.
-    #[must_use]
-    pub fn check_every(mut self, n_iterations: u32) -> Self {
-        self.check_every = Some(n_iterations.max(1));
-        self
-    }
-
-    /// Sets which ranks continue after a resize.
-    #[must_use]
-    pub fn strategy(mut self, strategy: Strategy) -> Self {
-        self.strategy = strategy;
-        self
-    }
-
-    /// Sets how processes are started.
-    #[must_use]
-    pub fn spawn(mut self, spawn: Spawn) -> Self {
-        self.spawn = spawn;
-        self
-    }
-
-    /// Makes the program wait while processes are started, and until processes that leave are gone.
-    #[must_use]
-    pub fn foreground(mut self) -> Self {
-        self.is_foreground = true;
-        self
-    }
-
-    /// Sets how data move.
-    #[must_use]
-    pub fn redistribution(mut self, redistribution: Redistribution) -> Self {
-        self.redistribution = redistribution;
-        self
-    }
-
-    /// Sets on which nodes processes are started.
-    #[must_use]
-    pub fn placement(mut self, placement: Placement) -> Self {
-        self.placement = placement;
-        self
-    }
-
-    /// Sets the host file for additional processes.
-    #[must_use]
-    pub fn hostfile(mut self, file: impl AsRef<Path>) -> Self {
-        self.hostfile = Some(file.as_ref().to_owned());
-        self
-    }
-
-    /// Sets the source of nodes for additional processes.
-    #[must_use]
-    pub fn manager(mut self, manager: ManagerKind) -> Self {
-        self.manager = manager;
-        self
-    }
-
-    /// Sets how to judge whether a resize pays: by a model file of the program's time, as `FILE:NAME=VALUE,...` where
-    /// it has parameters beside the number of processes; by `learn`, from measurements at the sizes it has had; or by
-    /// `explore`, which also tries sizes. The program then changes its size by itself.
-    #[must_use]
-    pub fn model(mut self, file: impl AsRef<Path>) -> Self {
-        self.model = Some(file.as_ref().to_owned());
-        self
-    }
-
-    /// Sets the total number of iterations.
-    #[must_use]
-    pub fn iterations(mut self, n_iterations: u64) -> Self {
-        self.n_iterations = Some(n_iterations);
-        self
+    option_table::setters! {
+        /// Sets the number of ranks with which the program runs best.
+        preferred(n_ranks: u32) => preferred = Some(n_ranks);
+        /// Sets the number of iterations between two checks for a resize; by default about one every 10 ms.
+        check_every(n_iterations: u32) => check_every = Some(n_iterations.max(1));
+        /// Sets which ranks continue after a resize.
+        strategy(strategy: Strategy) => strategy = strategy;
+        /// Sets how processes are started.
+        spawn(spawn: Spawn) => spawn = spawn;
+        /// Makes the program wait while processes are started, and until processes that leave are gone.
+        foreground() => is_foreground = true;
+        /// Sets how data move.
+        redistribution(redistribution: Redistribution) => redistribution = redistribution;
+        /// Sets on which nodes processes are started.
+        placement(placement: Placement) => placement = placement;
+        /// Sets the host file for additional processes.
+        hostfile(file: impl AsRef<Path>) => hostfile = Some(file.as_ref().to_owned());
+        /// Sets the source of nodes for additional processes.
+        manager(manager: ManagerKind) => manager = manager;
+        /// Sets how to judge whether a resize pays: by a model file of the program's time, as `FILE:NAME=VALUE,...` where
+        /// it has parameters beside the number of processes; by `learn`, from measurements at the sizes it has had; or by
+        /// `explore`, which also tries sizes. The program then changes its size by itself.
+        model(file: impl AsRef<Path>) => model = Some(file.as_ref().to_owned());
+        /// Sets the total number of iterations.
+        iterations(n_iterations: u64) => n_iterations = Some(n_iterations);
+        /// Sets the folder in which `resizes.jsonl` is written.
+        record(folder: impl AsRef<Path>) => record = Some(folder.as_ref().to_owned());
+        /// Sets the folder of the status and of resize requests; `$HOME/.sintonia/jobs` by default.
+        control(folder: impl AsRef<Path>) => control = Some(folder.as_ref().to_owned());
+        /// Sets how long each phase of a resize may take; 60 s by default.
+        deadline(deadline: Duration) => deadline = deadline;
+        /// Sets the file to which the state is written from time to time. If it exists at the start of the program, the
+        /// program continues from it, with any number of ranks; when the program is done, the file is removed. Choose a
+        /// place where every rank 0 can write: another process may become rank 0. A file of constant data lies beside it.
+        checkpoint(file: impl AsRef<Path>) => checkpoint = Some(file.as_ref().to_owned());
+        /// Sets after how many iterations or how long the next checkpoint is due; 5 minutes by default.
+        checkpoint_every(interval: Interval) => checkpoint_every = interval;
+        /// Prints a line for each resize, on standard error of rank 0.
+        explain() => is_explaining = true;
     }
 
     /// Returns the number set by [`iterations`](Self::iterations) or by its argument, as the program may need it, too.
     #[must_use]
     pub const fn n_iterations(&self) -> Option<u64> {
         self.n_iterations
-    }
-
-    /// Sets the folder in which `resizes.jsonl` is written.
-    #[must_use]
-    pub fn record(mut self, folder: impl AsRef<Path>) -> Self {
-        self.record = Some(folder.as_ref().to_owned());
-        self
-    }
-
-    /// Sets the folder of the status and of resize requests; `$HOME/.sintonia/jobs` by default.
-    #[must_use]
-    pub fn control(mut self, folder: impl AsRef<Path>) -> Self {
-        self.control = Some(folder.as_ref().to_owned());
-        self
-    }
-
-    /// Sets how long each phase of a resize may take; 60 s by default.
-    #[must_use]
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
-    }
-
-    /// Sets the file to which the state is written from time to time. If it exists at the start of the program, the
-    /// program continues from it, with any number of ranks; when the program is done, the file is removed. Choose a
-    /// place where every rank 0 can write: another process may become rank 0. A file of constant data lies beside it.
-    #[must_use]
-    pub fn checkpoint(mut self, file: impl AsRef<Path>) -> Self {
-        self.checkpoint = Some(file.as_ref().to_owned());
-        self
-    }
-
-    /// Sets after how many iterations or how long the next checkpoint is due; 5 minutes by default.
-    #[must_use]
-    pub fn checkpoint_every(mut self, interval: Interval) -> Self {
-        self.checkpoint_every = interval;
-        self
-    }
-
-    /// Prints a line for each resize, on standard error of rank 0.
-    #[must_use]
-    pub fn explain(mut self) -> Self {
-        self.is_explaining = true;
-        self
     }
 
     /// Returns whether the program keeps the ranks with which it is launched.

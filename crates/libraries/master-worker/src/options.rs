@@ -128,9 +128,6 @@ pub enum OptionsError {
     NoFile,
 }
 
-/// Default of [`Options::deadline`].
-const DEADLINE: Duration = Duration::from_secs(600);
-
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -145,7 +142,7 @@ impl Default for Options {
             n_iterations_to_come: None,
             n_threads: None,
             n_attempts: 2,
-            deadline: DEADLINE,
+            deadline: Duration::from_mins(10),
             checkpoint: None,
             checkpoint_every: Interval::Iterations(1),
             is_resumed: false,
@@ -166,156 +163,59 @@ impl Options {
         Self::default()
     }
 
-    /// Sets the policy that sizes the chunks: a name that [`chunking::all`] lists; `best` by default.
-    #[must_use]
-    pub fn policy(mut self, name: &str) -> Self {
-        name.clone_into(&mut self.policy);
-        self
-    }
-
-    /// Sets when the next chunk is sent; [`Prefetch::Late`] by default.
-    #[must_use]
-    pub fn prefetch(mut self, prefetch: Prefetch) -> Self {
-        self.prefetch = prefetch;
-        self
-    }
-
-    /// Makes the master wait after each chunk until the worker confirms that it has it.
-    #[must_use]
-    pub fn synchronous(mut self) -> Self {
-        self.is_synchronous = true;
-        self
-    }
-
-    /// Makes the master compute as well while it has nothing else to do. Without any worker it does so anyway.
-    #[must_use]
-    pub fn master_works(mut self) -> Self {
-        self.is_master_working = true;
-        self
-    }
-
-    /// Sets how many workers get work; all by default.
-    #[must_use]
-    pub fn workers(mut self, workers: Workers) -> Self {
-        self.workers = workers;
-        self
-    }
-
-    /// Sets how many workers take part in the first iteration when their number is tuned; all present ones by default.
-    /// Others join as soon as measurements show that they help.
-    #[must_use]
-    pub fn workers_first(mut self, n_workers: u32) -> Self {
-        self.n_workers_first = Some(n_workers.max(1));
-        self
-    }
-
-    /// Sets the largest number of workers in use: further ones are started when [`workers`](Self::workers), its model
-    /// or an outside tool asks for more than there are, if the MPI library can start processes. By default as many as
-    /// the allocation has room for; on threads, those present.
-    #[must_use]
-    pub fn workers_max(mut self, n_workers: u32) -> Self {
-        self.n_workers_max = Some(n_workers.max(1));
-        self
-    }
-
-    /// Sets where workers are started: names of hosts, each followed by a colon and its number of workers unless that
-    /// is its number of cores; `rack[1-2]n[01-03]:4` are six hosts. By default the nodes of the Slurm job, or the
-    /// launcher's choice.
-    #[must_use]
-    pub fn hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
-        self.hosts = hosts.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets how many more iterations the model counts on: it starts workers when their gain over these iterations
-    /// exceeds the cost of starting them. By default as many as were done so far, and at least ten.
-    #[must_use]
-    pub fn iterations_to_come(mut self, n_iterations: u64) -> Self {
-        self.n_iterations_to_come = Some(n_iterations);
-        self
-    }
-
-    /// Sets the number of ranks, the master included, when the program was not started by an MPI launcher; by default
-    /// one more than there are cores.
-    #[must_use]
-    pub fn threads(mut self, n_threads: u32) -> Self {
-        self.n_threads = Some(n_threads.max(1));
-        self
-    }
-
-    /// Sets how often a task that panics is tried, each time on another rank if there is one; twice by default.
-    #[must_use]
-    pub fn attempts(mut self, n_attempts: u32) -> Self {
-        self.n_attempts = n_attempts.max(1);
-        self
-    }
-
-    /// Sets how long a worker may be silent, beyond ten times the expected time of its chunk, before its work is dealt
-    /// again; 600 s by default. A worker waits a hundred times as long for the master.
-    ///
-    /// A worker that never comes back does not keep a run on ranks from ending: see
-    /// [`missing`](crate::Report::missing). A thread cannot be ended from outside: on threads the run waits for it.
-    #[must_use]
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
-    }
-
-    /// Writes checkpoints to this file; after each iteration by default.
-    #[must_use]
-    pub fn checkpoint(mut self, file: impl AsRef<Path>) -> Self {
-        self.checkpoint = Some(file.as_ref().to_owned());
-        self
-    }
-
-    /// Sets after how many iterations or how long the next checkpoint is due; every iteration by default.
-    #[must_use]
-    pub fn checkpoint_every(mut self, interval: Interval) -> Self {
-        self.checkpoint_every = interval;
-        self
-    }
-
-    /// Continues from the checkpoint if it exists, else begins anew.
-    #[must_use]
-    pub fn resume(mut self) -> Self {
-        self.is_resumed = true;
-        self
-    }
-
-    /// Starts from the latency and cost per byte of a file that `sintonia netbench --json` wrote. Both are measured
-    /// during the run in any case; see [`Network`](crate::Network).
-    #[must_use]
-    pub fn network(mut self, file: impl AsRef<Path>) -> Self {
-        self.network = Some(file.as_ref().to_owned());
-        self
-    }
-
-    /// Sets how many iterations the report keeps; 100 by default.
-    #[must_use]
-    pub fn history(mut self, n_iterations: usize) -> Self {
-        self.n_history = n_iterations;
-        self
-    }
-
-    /// Sets what the master writes to standard error; nothing by default.
-    #[must_use]
-    pub fn talk(mut self, talk: Talk) -> Self {
-        self.talk = talk;
-        self
-    }
-
-    /// Writes the report of the run to this file, as JSON; `sintonia report FILE` shows it.
-    #[must_use]
-    pub fn record(mut self, file: impl AsRef<Path>) -> Self {
-        self.record = Some(file.as_ref().to_owned());
-        self
-    }
-
-    /// Sets the handle that stops the run.
-    #[must_use]
-    pub fn cancel(mut self, cancel: &Cancel) -> Self {
-        self.cancel = cancel.clone();
-        self
+    option_table::setters! {
+        /// Sets the policy that sizes the chunks: a name that [`chunking::all`] lists; `best` by default.
+        policy(name: &str) => policy = name.to_owned();
+        /// Sets when the next chunk is sent; [`Prefetch::Late`] by default.
+        prefetch(prefetch: Prefetch) => prefetch = prefetch;
+        /// Makes the master wait after each chunk until the worker confirms that it has it.
+        synchronous() => is_synchronous = true;
+        /// Makes the master compute as well while it has nothing else to do. Without any worker it does so anyway.
+        master_works() => is_master_working = true;
+        /// Sets how many workers get work; all by default.
+        workers(workers: Workers) => workers = workers;
+        /// Sets how many workers take part in the first iteration when their number is tuned; all present ones by default.
+        /// Others join as soon as measurements show that they help.
+        workers_first(n_workers: u32) => n_workers_first = Some(n_workers.max(1));
+        /// Sets the largest number of workers in use: further ones are started when [`workers`](Self::workers), its model
+        /// or an outside tool asks for more than there are, if the MPI library can start processes. By default as many as
+        /// the allocation has room for; on threads, those present.
+        workers_max(n_workers: u32) => n_workers_max = Some(n_workers.max(1));
+        /// Sets where workers are started: names of hosts, each followed by a colon and its number of workers unless that
+        /// is its number of cores; `rack[1-2]n[01-03]:4` are six hosts. By default the nodes of the Slurm job, or the
+        /// launcher's choice.
+        hosts(hosts: impl IntoIterator<Item = impl Into<String>>) => hosts = hosts.into_iter().map(Into::into).collect();
+        /// Sets how many more iterations the model counts on: it starts workers when their gain over these iterations
+        /// exceeds the cost of starting them. By default as many as were done so far, and at least ten.
+        iterations_to_come(n_iterations: u64) => n_iterations_to_come = Some(n_iterations);
+        /// Sets the number of ranks, the master included, when the program was not started by an MPI launcher; by default
+        /// one more than there are cores.
+        threads(n_threads: u32) => n_threads = Some(n_threads.max(1));
+        /// Sets how often a task that panics is tried, each time on another rank if there is one; twice by default.
+        attempts(n_attempts: u32) => n_attempts = n_attempts.max(1);
+        /// Sets how long a worker may be silent, beyond ten times the expected time of its chunk, before its work is dealt
+        /// again; 600 s by default. A worker waits a hundred times as long for the master.
+        ///
+        /// A worker that never comes back does not keep a run on ranks from ending: see
+        /// [`missing`](crate::Report::missing). A thread cannot be ended from outside: on threads the run waits for it.
+        deadline(deadline: Duration) => deadline = deadline;
+        /// Writes checkpoints to this file; after each iteration by default.
+        checkpoint(file: impl AsRef<Path>) => checkpoint = Some(file.as_ref().to_owned());
+        /// Sets after how many iterations or how long the next checkpoint is due; every iteration by default.
+        checkpoint_every(interval: Interval) => checkpoint_every = interval;
+        /// Continues from the checkpoint if it exists, else begins anew.
+        resume() => is_resumed = true;
+        /// Starts from the latency and cost per byte of a file that `sintonia netbench --json` wrote. Both are measured
+        /// during the run in any case; see [`Network`](crate::Network).
+        network(file: impl AsRef<Path>) => network = Some(file.as_ref().to_owned());
+        /// Sets how many iterations the report keeps; 100 by default.
+        history(n_iterations: usize) => n_history = n_iterations;
+        /// Sets what the master writes to standard error; nothing by default.
+        talk(talk: Talk) => talk = talk;
+        /// Writes the report of the run to this file, as JSON; `sintonia report FILE` shows it.
+        record(file: impl AsRef<Path>) => record = Some(file.as_ref().to_owned());
+        /// Sets the handle that stops the run.
+        cancel(cancel: &Cancel) => cancel = cancel.clone();
     }
 
     /// Prefetch in effect: none for synchronous runs, as a worker that computes confirms nothing.
