@@ -75,6 +75,7 @@ pub use layout::{Field, Kind, Layout};
 pub use memory::{ArcBuffer, Memory, SharedBuffer, StableBytes, VecBuffer};
 pub use message::Arrival;
 pub use number::{Number, Op};
+pub use pause::Pause;
 pub use pieces::{ArrayPiece, PieceReceiver, PieceSender};
 pub use request::Request;
 pub use settings::Nodes;

@@ -79,7 +79,7 @@ impl CommBase {
             if let Some((arrival, message)) = self.find(from, tag)? {
                 return self.receive_found(arrival, message).map(Some);
             }
-            if !pause.pause() {
+            if !pause.pause(Pause::SLEEP_MAX) {
                 return Ok(None);
             }
         }

@@ -121,7 +121,7 @@ impl<B> Request<B> {
     pub fn wait(&mut self, at_most: Duration) -> Result<bool, MpiError> {
         let mut pause = Pause::at_most(at_most);
         while !self.test()? {
-            if !pause.pause() {
+            if !pause.pause(Pause::SLEEP_MAX) {
                 return Ok(false);
             }
         }

@@ -1,6 +1,7 @@
 //! Deadline of a wait.
 
 use crate::CommError;
+use mpi::Pause;
 use std::time::{Duration, Instant};
 
 /// Start and length of a wait.
@@ -19,6 +20,11 @@ impl Deadline {
     /// Returns the remaining time; `None` when it is over.
     pub(crate) fn left(self) -> Option<Duration> {
         self.at_most.checked_sub(self.began.elapsed()).filter(|left| !left.is_zero())
+    }
+
+    /// Returns the wait for what is left.
+    pub(crate) fn pause(self) -> Pause {
+        Pause::at_most(self.left().unwrap_or_default())
     }
 
     /// Returns the time waited so far.

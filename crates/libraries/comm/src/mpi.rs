@@ -16,19 +16,17 @@ mod outbox;
 mod peers;
 mod spawn;
 mod transport;
-mod wait;
 
 use crate::CommError;
 use crate::deadline::Deadline;
 use buffers::Buffers;
 use inbox::Inbox;
-use mpi::{Address, CommHandle, FoundMessage, Mpi, MpiError, names};
+use mpi::{Address, CommHandle, FoundMessage, Mpi, MpiError, Pause, names};
 use outbox::Outbox;
 use peers::Peers;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wait::Wait;
 
 pub use spawn::Start;
 
@@ -53,6 +51,10 @@ const WELCOME: u16 = 258;
 
 /// Messages up to this length are complete as soon as they are found, in every library.
 const SHORT_BYTES_MAX: usize = 4000;
+/// Longest sleep between polls: a rank that is not needed for long hardly uses a core.
+const SLEEP_MAX: Duration = Duration::from_millis(5);
+/// Longest sleep while messages are in transit, whose progress needs this rank.
+const NAP_MAX: Duration = Duration::from_micros(50);
 /// Longest time that the end of a program waits for its sent messages.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -254,13 +256,13 @@ impl MpiTransport {
         if self.outbox.has_room(n_bytes) {
             return Ok(());
         }
-        let mut wait = Wait::until(Deadline::after(FLUSH_TIMEOUT));
+        let mut wait = Pause::at_most(FLUSH_TIMEOUT);
         loop {
             self.look_after_sent()?;
             if self.outbox.has_room(n_bytes) {
                 return Ok(());
             }
-            if !wait.pause(true) {
+            if !wait.pause(NAP_MAX) {
                 return Err(CommError::NoRoom { rank: to, n_bytes: self.outbox.n_bytes() });
             }
         }
@@ -290,7 +292,7 @@ impl MpiTransport {
         into: &mut Vec<u8>,
     ) -> Result<bool, CommError> {
         self.check_open()?;
-        let mut wait = Wait::until(deadline);
+        let mut wait = deadline.pause();
         let wanted = |sender, found| sender == from && found == tag;
         loop {
             if self.look(Consumer::Transport, wanted, into)?.is_some() {
@@ -298,15 +300,16 @@ impl MpiTransport {
             }
             self.address(from)?;
             self.look_after_sent()?;
-            if !wait.pause(self.is_moving()) {
+            if !wait.pause(self.sleep_max()) {
                 return Ok(false);
             }
         }
     }
 
-    /// Returns whether messages are in transit.
-    fn is_moving(&self) -> bool {
-        !self.outbox.is_empty() || !self.inboxes.iter().all(Inbox::is_empty)
+    /// Longest sleep between polls; a short one while messages are in transit.
+    fn sleep_max(&self) -> Duration {
+        let is_moving = !self.outbox.is_empty() || !self.inboxes.iter().all(Inbox::is_empty);
+        if is_moving { NAP_MAX } else { SLEEP_MAX }
     }
 
     fn address(&self, rank: u32) -> Result<Address, CommError> {
@@ -325,11 +328,11 @@ impl MpiTransport {
 
     /// Waits until all sends are complete, so that receivers do not depend on this rank any more.
     fn flush(&mut self, deadline: Deadline) -> Result<(), CommError> {
-        let mut wait = Wait::until(deadline);
+        let mut wait = deadline.pause();
         loop {
             self.look_after_sent()?;
             let Some(to) = self.outbox.first() else { return Ok(()) };
-            if !wait.pause(self.is_moving()) {
+            if !wait.pause(self.sleep_max()) {
                 return Err(deadline.late("the reception of what was sent", to));
             }
         }

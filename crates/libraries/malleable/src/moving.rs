@@ -18,7 +18,6 @@ mod budget;
 mod error;
 mod feeding;
 mod fetching;
-mod patience;
 mod route;
 mod throttle;
 mod travel;
@@ -32,12 +31,15 @@ use array_move::ArrayMove;
 use budget::{DutyCycle, TimeBudget};
 use feeding::Feeding;
 use fetching::{Fetching, Windows};
-use mpi::Exchange;
+use mpi::{Exchange, Pause};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use travel::{Landed, Travel};
 
 pub use error::MoveError;
+
+/// Longest sleep between polls while the program stands still.
+const SLEEP_MAX: Duration = Duration::from_micros(500);
 
 /// Method of moving distributed data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -186,13 +188,13 @@ impl Moving {
         data: &mut Data<'_>,
         at_most: Duration,
     ) -> Result<[Moved; 2], MoveError> {
-        patience::until(at_most, || self.advance(bridge, Duration::MAX))?;
+        until(at_most, || self.advance(bridge, Duration::MAX))?;
         let MovePhase::Here(constants) = std::mem::replace(&mut self.phase, MovePhase::Lost) else {
             return Ok([self.moved, Moved::default()]);
         };
         // New ranks get here early, and sleep until all others have.
         let mut all_here = bridge.comm.start_barrier()?;
-        patience::until(at_most, || Ok(all_here.is_complete()?))?;
+        until(at_most, || Ok(all_here.is_complete()?))?;
         let constants = constants.close()?;
         let began = Instant::now();
         let mut words = words::Travel::begin(bridge, data, Class::Variable)?;
@@ -200,9 +202,7 @@ impl Moving {
         let mut variable = moved(bridge, &array_moves, &words);
         array_moves.iter_mut().for_each(|array_move| array_move.prepare(DutyCycle::ALL));
         let mut travel = Travel::begin(bridge, array_moves, self.method)?;
-        patience::until(at_most, || {
-            Ok(travel.advance(bridge.comm, Duration::MAX)? && words.advance()?)
-        })?;
+        until(at_most, || Ok(travel.advance(bridge.comm, Duration::MAX)? && words.advance()?))?;
         let variables = travel.close()?;
         if bridge.target().is_some() {
             self.words.put(data, Class::Constant);
@@ -300,4 +300,18 @@ fn put(data: &mut Data<'_>, class: Class, landed: Vec<Landed>) {
             place.put(memory);
         }
     }
+}
+
+/// Polls until `is_so` returns true, and leaves the cores to threads with work to do.
+fn until(
+    deadline: Duration,
+    mut is_so: impl FnMut() -> Result<bool, MoveError>,
+) -> Result<(), MoveError> {
+    let mut pause = Pause::at_most(deadline);
+    while !is_so()? {
+        if !pause.pause(SLEEP_MAX) {
+            return Err(MoveError::Late { waited: pause.waited() });
+        }
+    }
+    Ok(())
 }

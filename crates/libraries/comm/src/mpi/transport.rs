@@ -1,10 +1,10 @@
 //! Implements [`Transport`] for an MPI rank.
 
-use super::wait::Wait;
 use super::{Consumer, FIRST_INTERNAL_TAG, MpiTransport};
 use crate::collective::{self, CollectiveBackend, Members};
 use crate::deadline::Deadline;
 use crate::{CommError, Envelope, Tag, Transport};
+use mpi::Pause;
 use std::time::Duration;
 
 impl Transport for MpiTransport {
@@ -33,7 +33,7 @@ impl Transport for MpiTransport {
         into: &mut Vec<u8>,
     ) -> Result<Option<Envelope>, CommError> {
         self.check_open()?;
-        let mut wait = Wait::at_most(at_most, self.silent);
+        let mut wait = Pause::at_most(at_most).after(self.silent);
         let wanted = |sender, _| from.is_none_or(|from| from == sender);
         loop {
             if let Some((from, tag)) = self.look(Consumer::User, wanted, into)? {
@@ -48,7 +48,7 @@ impl Transport for MpiTransport {
                 return Err(CommError::Gone { rank });
             }
             self.look_after_sent()?;
-            if !wait.pause(self.is_moving()) {
+            if !wait.pause(self.sleep_max()) {
                 self.silent = wait.waited();
                 return Ok(None);
             }
