@@ -4,9 +4,9 @@
 //! At each check (a resize point at which ranks exchange orders) it examines the progress of the resize, and
 //! gives the order for the next check. It never waits.
 
-mod announced;
 mod handover;
 mod host_requests;
+mod resize_points;
 mod timer;
 mod wanted;
 
@@ -23,9 +23,9 @@ use crate::present_ranks::PresentRanks;
 use crate::protocol::{ActiveResize, PhaseInput, Protocol, ResizeAction};
 use crate::record::{self, Record};
 use crate::release::{Release, Watch};
-use announced::AnnouncedIterations;
 use host_requests::{HostReply, HostRequests};
 use resize_api::{Answer, JobStatus, Outcome, Resize, Sizes};
+use resize_points::Stretch;
 use std::time::{Duration, Instant};
 use timer::IterationTimer;
 
@@ -68,7 +68,7 @@ pub(crate) struct Coordinator {
     plan: Option<ResizePlan>,
     ordered_at: u64,
     /// Tuning point of the size: what tools see and request.
-    announced: AnnouncedIterations,
+    stretch: Stretch,
 }
 
 impl Coordinator {
@@ -117,7 +117,7 @@ impl Coordinator {
             next: Order::new(ResizeAction::GoOn, 0, options.check_every.unwrap_or(1)),
             plan: None,
             ordered_at: 0,
-            announced: AnnouncedIterations::default(),
+            stretch: Stretch::default(),
         };
         coordinator.control = coordinator.open_control(ranks)?;
         Ok(coordinator)
@@ -151,7 +151,7 @@ impl Coordinator {
     /// Evaluates the observations, and gives the order for the next check.
     pub(crate) fn check(&mut self, input: &CheckInput, ranks: &PresentRanks) -> Order {
         let now_s = self.clock.elapsed().as_secs_f64();
-        self.announced.end();
+        self.stretch.end();
         let seconds = self.timer.check(input.iteration);
         if let Some(seconds) = seconds.filter(|_| self.protocol.active().is_none()) {
             self.advisor.saw(ranks.size(), seconds);
@@ -185,7 +185,7 @@ impl Coordinator {
         }
         self.tell(input.iteration, ranks);
         if self.protocol.active().is_none() {
-            self.announced.start(input.iteration, self.next.interval, ranks.size());
+            self.stretch.start(input.iteration, self.next.interval, ranks.size());
         }
         self.next
     }
@@ -307,7 +307,7 @@ impl Coordinator {
 
     /// Ends the program: waits until processes that left are gone, so that the record is complete.
     pub(crate) fn finish(&mut self, iteration: u64, ranks: &PresentRanks) {
-        self.announced.end();
+        self.stretch.end();
         self.await_gone();
         let now_s = self.clock.elapsed().as_secs_f64();
         let phase_input = self.phase_input(&CheckInput::default(), ranks);

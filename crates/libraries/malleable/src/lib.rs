@@ -70,7 +70,6 @@ mod protocol;
 mod ready;
 mod record;
 mod release;
-mod resize_points;
 mod run;
 mod spawn;
 mod tags;

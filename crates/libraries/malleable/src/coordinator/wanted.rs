@@ -52,7 +52,7 @@ impl Coordinator {
             let (size, reason, hosts) = (request.size, request.from, request.hosts);
             return Some(Wanted { size, reason, request_id: Some(request.id), hosts, decision });
         }
-        if let Some(size) = self.announced.take_requested() {
+        if let Some(size) = self.stretch.take_requested() {
             // Tools only know the largest range of any program.
             let size = size.clamp(self.handover.sizes.0, self.handover.sizes.1);
             let (reason, hosts) = ("tunlet".to_owned(), Vec::new());

@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 /// Description of what tools may measure and change in any malleable program, in the format of
 /// `docs/application-description.md`.
-const DESCRIPTION: &str = include_str!("../malleable.toml");
+const DESCRIPTION: &str = include_str!("../../malleable.toml");
 
 points::description!(DESCRIPTION);
 
@@ -48,22 +48,38 @@ mod functions {
     }
 }
 
-/// Starts a stretch: `n_iterations` iterations from `iteration` on run on `n_ranks` ranks. Returns the number of ranks
-/// that a tool requests, or `n_ranks` if none does.
-pub(crate) fn start(iteration: u64, n_iterations: u64, n_ranks: u32) -> u32 {
-    // Linkers keep what is referred to.
-    black_box((&NOTE, &ENTRIES, &functions::ENTRIES));
-    set(Variables::ml_iteration(), iteration);
-    set(Variables::ml_n_iterations(), n_iterations);
-    set(Variables::ml_n_ranks(), u64::from(n_ranks));
-    let mut wished = n_ranks;
-    functions::stretch(&mut || wished = get(Variables::ml_n_ranks()));
-    wished
+/// A stretch of iterations as outside tools see it, and the size that a tool requests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stretch {
+    is_open: bool,
+    requested: Option<u32>,
 }
 
-/// Ends the stretch.
-pub(crate) fn end() {
-    functions::stretch_end();
+impl Stretch {
+    /// Announces that `n_iterations` undisturbed iterations follow, whose time shows the performance of the size.
+    pub(super) fn start(&mut self, iteration: u64, n_iterations: u32, size: u32) {
+        // Linkers keep what is referred to.
+        black_box((&NOTE, &ENTRIES, &functions::ENTRIES));
+        set(Variables::ml_iteration(), iteration);
+        set(Variables::ml_n_iterations(), u64::from(n_iterations));
+        set(Variables::ml_n_ranks(), u64::from(size));
+        let mut requested = size;
+        functions::stretch(&mut || requested = get(Variables::ml_n_ranks()));
+        self.is_open = true;
+        self.requested = Some(requested).filter(|requested| *requested != size);
+    }
+
+    /// Ends the stretch, if there is one.
+    pub(super) fn end(&mut self) {
+        if std::mem::take(&mut self.is_open) {
+            functions::stretch_end();
+        }
+    }
+
+    /// Takes the size that a tool requested.
+    pub(super) fn take_requested(&mut self) -> Option<u32> {
+        self.requested.take()
+    }
 }
 
 #[cfg(test)]
@@ -72,10 +88,12 @@ mod tests {
 
     #[test]
     fn where_nobody_wishes_the_number_stays() {
-        assert_eq!(start(7, 4, 3), 3);
+        let mut stretch = Stretch::default();
+        stretch.start(7, 4, 3);
+        assert_eq!(stretch.take_requested(), None);
         let variables =
             [Variables::ml_iteration(), Variables::ml_n_iterations(), Variables::ml_n_ranks()];
         assert_eq!(variables.map(get), [7, 4, 3]);
-        end();
+        stretch.end();
     }
 }
