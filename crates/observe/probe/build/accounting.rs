@@ -129,7 +129,7 @@ impl Body<'_> {
             Kind::Win => "in_window",
             _ => return String::new(),
         };
-        format!("    call.{function}({});\n", self.variable(scope))
+        format!("    call.arguments.{function}({});\n", self.variable(scope))
     }
 
     fn tag(&self) -> String {
@@ -148,7 +148,7 @@ impl Body<'_> {
         match self.operation.root() {
             // A rank outside the exchange may pass anything but the root and the communicator.
             Some(root) if !movements.is_empty() => format!(
-                "    if !call.is_bystander({}) {{\n{movements}    }}\n",
+                "    if !call.arguments.is_bystander({}) {{\n{movements}    }}\n",
                 self.variable(root)
             ),
             _ => movements,
@@ -186,11 +186,13 @@ impl Body<'_> {
     fn condition(&self, condition: Condition) -> Option<String> {
         match condition {
             Condition::InPlace(buffer) => {
-                Some(format!("call.is_in_place({})", self.variable(buffer)))
+                Some(format!("call.arguments.is_in_place({})", self.variable(buffer)))
             }
-            Condition::Root(root) => Some(format!("call.is_root({})", self.variable(root))),
+            Condition::Root(root) => {
+                Some(format!("call.arguments.is_root({})", self.variable(root)))
+            }
             Condition::RemoteRoot(root) => {
-                Some(format!("call.is_remote_root({})", self.variable(root)))
+                Some(format!("call.arguments.is_remote_root({})", self.variable(root)))
             }
             _ => None,
         }
@@ -199,9 +201,9 @@ impl Body<'_> {
     fn factor(&self, factor: Factor) -> String {
         match factor {
             Factor::Param(param) => format!("{} as u64", self.variable(param)),
-            Factor::Peers => "call.n_peers()".to_owned(),
-            Factor::Ranks => "call.n_ranks()".to_owned(),
-            Factor::Outdegree => "call.outdegree()".to_owned(),
+            Factor::Peers => "call.arguments.n_peers()".to_owned(),
+            Factor::Ranks => "call.arguments.n_ranks()".to_owned(),
+            Factor::Outdegree => "call.arguments.outdegree()".to_owned(),
             _ => "1".to_owned(),
         }
     }
@@ -211,24 +213,28 @@ impl Body<'_> {
             Amount::Elements { count, datatype, factor } => {
                 let count = match count {
                     Count::Param(param) => self.variable(param),
-                    Count::Own(counts) => format!("call.own_count({})", self.counts(counts)),
+                    Count::Own(counts) => {
+                        format!("call.arguments.own_count({})", self.counts(counts))
+                    }
                     _ => "1".to_owned(),
                 };
-                let elements =
-                    format!("let n = {count}; call.elements(n, {})", self.variable(datatype));
+                let elements = format!(
+                    "let n = {count}; call.arguments.elements(n, {})",
+                    self.variable(datatype)
+                );
                 match self.factor(factor).as_str() {
                     "1" => elements,
                     factor => format!("let factor = {factor}; factor * {{ {elements} }}"),
                 }
             }
             Amount::Sum { counts, datatype, n } => format!(
-                "let n = {}; call.sum({}, {}, n)",
+                "let n = {}; call.arguments.sum({}, {}, n)",
                 self.factor(n),
                 self.counts(counts),
                 self.variable(datatype)
             ),
             Amount::SumOfProducts { counts, datatypes, n } => format!(
-                "let n = {}; call.sum_of_products({}, {}, n)",
+                "let n = {}; call.arguments.sum_of_products({}, {}, n)",
                 self.factor(n),
                 self.counts(counts),
                 self.variable(datatypes)

@@ -1,5 +1,5 @@
 //! Generates the MPI wrappers from the table of `mpi-abi`: one C wrapper per operation, and Fortran
-//! wrappers that share its accounting.
+//! wrappers that share its accounting; and the names of the functions behind them.
 //!
 //! # Not here
 //! Run-time behavior of a wrapper: everything but the calling convention is in `src/call.rs`.
@@ -25,16 +25,15 @@ fn main() {
         wrapper::write(&mut code, number, operation);
         fortran::write(&mut code, &mut fortran_names, number, operation);
     }
-    write_names(
-        &mut code,
-        "C_NAMES",
-        operations.iter().map(|operation| vec![operation.name.clone()]),
-    );
-    write_names(&mut code, "FORTRAN_NAMES", fortran_names.into_iter());
-    write_numbers(&mut code);
-    write_exports(&mut code);
+    let mut names = String::new();
+    let c_names = operations.iter().map(|operation| vec![operation.name.clone()]);
+    write_names(&mut names, "C_NAMES", c_names);
+    write_names(&mut names, "FORTRAN_NAMES", fortran_names.into_iter());
+    write_numbers(&mut names);
     let out_dir = env::var("OUT_DIR").expect("cargo sets OUT_DIR for build scripts");
-    fs::write(Path::new(&out_dir).join("wrappers.rs"), code).expect("OUT_DIR is writable");
+    for (file, code) in [("wrappers.rs", code), ("names.rs", names)] {
+        fs::write(Path::new(&out_dir).join(file), code).expect("OUT_DIR is writable");
+    }
 }
 
 fn write_names(code: &mut String, table: &str, names: impl ExactSizeIterator<Item = Vec<String>>) {
@@ -57,23 +56,5 @@ fn write_numbers(code: &mut String) {
     let number = mpi_abi::find("MPI_Send").expect("the table has the operation").0;
     code.push_str(&format!(
         "/// Place of `MPI_Send` in the table.\npub(crate) const MPI_SEND: u16 = {number};\n"
-    ));
-}
-
-/// Writes a table of every exported wrapper with its name, collected from the code generated so far.
-fn write_exports(code: &mut String) {
-    let rows: Vec<String> = code
-        .lines()
-        .filter_map(|line| line.strip_prefix("trampoline!(")?.strip_suffix(");"))
-        .map(|arguments| {
-            let mut arguments = arguments.split(", ");
-            let symbol = arguments.next().unwrap_or_default();
-            format!("    (c{symbol}, {}),\n", arguments.next().unwrap_or_default())
-        })
-        .collect();
-    code.push_str(&format!(
-        "/// Every wrapper by its symbol.\npub(crate) static EXPORTS: [(&CStr, next::Function); {}] = [\n{}];\n",
-        rows.len(),
-        rows.concat(),
     ));
 }

@@ -102,7 +102,7 @@ pub(crate) fn before(operation: &Operation, is_fortran: bool) -> String {
     if let (true, Some(status)) = (reads_status, operation.position(Kind::Status)) {
         let status = variable(operation, status);
         code.push_str(&format!(
-            "    let mut own_status = OwnStatus::new();\n    let {status} = call.status_or({status}, &mut own_status);\n"
+            "    let mut own_status = OwnStatus::new();\n    let {status} = call.arguments.status_or({status}, &mut own_status);\n"
         ));
     }
     if let Some(requests) = operation.completes {

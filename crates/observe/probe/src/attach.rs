@@ -7,7 +7,7 @@
 #![allow(unsafe_code, reason = "exports a C function, keeps what it is given")]
 
 use crate::options::Options;
-use crate::{control, next, process};
+use crate::{control, monitoring, next, process};
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -45,7 +45,7 @@ pub(crate) unsafe extern "C" fn sintonia_attach(options: *const c_char) -> c_int
     if len == TEXT_BYTES_MAX {
         return libc::EINVAL;
     }
-    if process::is_or_was_monitored() || IS_TAKEN.swap(true, Ordering::AcqRel) {
+    if monitoring::is_or_was_monitored() || IS_TAKEN.swap(true, Ordering::AcqRel) {
         return libc::EALREADY;
     }
     // SAFETY: `len` bytes of a C string, and room for more; the flag keeps others out.

@@ -13,14 +13,13 @@
 //! restored when monitoring ends.
 
 use crate::object::{self, Object};
-use crate::wrappers::EXPORTS;
-use crate::{next, process};
+use crate::{monitoring, next};
 use std::collections::HashMap;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-static IS_LOADED_LATER: AtomicBool = AtomicBool::new(false);
+/// Wrappers and their addresses, from when they were hidden until the program has loaded its MPI library.
+static HIDDEN: Mutex<Vec<(CString, usize)>> = Mutex::new(Vec::new());
 
 /// Hides the wrappers that the program must not find. Called before `main`, in a process of a monitored run.
 pub(crate) fn hide_wrappers() {
@@ -28,24 +27,21 @@ pub(crate) fn hide_wrappers() {
     let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
     if objects.iter().any(Object::is_mpi_library) {
         own.hide(|name| name.to_bytes().starts_with(b"MPI_") && next::real_symbol(name).is_null());
-    } else {
-        IS_LOADED_LATER.store(true, Ordering::Relaxed);
+    } else if let Ok(mut hidden) = HIDDEN.lock() {
+        let wrappers = own.exports().filter(|(name, _)| is_wrapper(name));
+        *hidden = wrappers.map(|(name, address)| (name.to_owned(), address)).collect();
         own.hide(|name| is_wrapper(name) && !is_entrance(name));
     }
 }
 
-/// Returns the wrappers of functions that the library has.
-fn wrappers() -> HashMap<&'static CStr, usize> {
-    let wrappers = EXPORTS.iter().filter(|(name, _)| !next::real_symbol(name).is_null());
-    wrappers.map(|(name, wrapper)| (*name, *wrapper as usize)).collect()
-}
-
 /// Binds the calls of a program that loaded its MPI library later. Called in `MPI_Init`.
 pub(crate) fn bind_late() {
-    if !IS_LOADED_LATER.swap(false, Ordering::Relaxed) {
+    let hidden = HIDDEN.lock().map(|mut hidden| std::mem::take(&mut *hidden)).unwrap_or_default();
+    if hidden.is_empty() {
         return;
     }
-    let wrappers = wrappers();
+    let of_library = |(name, _): &(CString, usize)| !next::real_symbol(name).is_null();
+    let wrappers: HashMap<CString, usize> = hidden.into_iter().filter(of_library).collect();
     for object in object::all() {
         if object.is_mpi_library() {
             continue;
@@ -104,7 +100,7 @@ pub(crate) fn restore() {
 }
 
 fn is_own(object: &Object) -> bool {
-    object.holds(process::is_running as *const () as usize)
+    object.holds(monitoring::is_running as *const () as usize)
 }
 
 fn is_wrapper(name: &CStr) -> bool {

@@ -1,42 +1,44 @@
 //! One monitored MPI call: from the wrapper's entry to the counters.
 //!
 //! The wrapper calls [`Call::begin`], the real function, [`Call::returned`], then the generated
-//! accounting (which uses `transfer.rs` and `completion.rs`), and last [`Call::finish`]. All of it is
+//! accounting (with the methods in `arguments.rs`, `transfer.rs` and `completion.rs`), and last [`Call::finish`]. All of it is
 //! inlined, so that a call carries only what its operation needs, in registers: nothing takes the
 //! address of a [`Call`].
 #![allow(unsafe_code, reason = "thread-local state behind a raw pointer")]
 
+mod arguments;
+mod completion;
+mod transfer;
+
 use crate::communicators::{self, Scope};
+use crate::datatypes;
 use crate::handle::Handle;
-use crate::thread::{self, Thread};
-use crate::{datatypes, tls};
+use crate::thread::{self, Thread, tls};
 use events::CallRecord;
 use events::call::{NO_PEER, RecordKind};
 use ring::clock;
 
-pub(crate) use crate::completion::Done;
-pub(crate) use crate::transfer::{Counts, OwnStatus};
+use arguments::Arguments;
+pub(crate) use arguments::{Counts, OwnStatus};
+pub(crate) use completion::Done;
 
 /// Monitored call in progress.
 pub(crate) struct Call {
-    thread: *mut Thread,
+    pub(crate) arguments: Arguments,
     address: u64,
     enter: u64,
     exit: u64,
-    /// Whether the arguments are Fortran's: handles are 32-bit numbers, indices start at 1.
-    pub(crate) is_fortran: bool,
     /// Bytes moved so far.
-    pub(crate) bytes: u64,
+    bytes: u64,
     /// World rank of the other side, or of the root.
-    pub(crate) peer: i32,
-    pub(crate) tag: i32,
+    peer: i32,
+    tag: i32,
     /// Request started, or the first one completed.
-    pub(crate) request: u64,
+    request: u64,
     /// Number of requests completed, at the front of the thread's pending ones.
-    pub(crate) n_completed: usize,
+    n_completed: usize,
     /// Receiving half of a send-receive: peer, tag, bytes.
-    pub(crate) half: Option<(i32, i32, u64)>,
-    pub(crate) scope: Option<(Scope, Handle)>,
+    half: Option<(i32, i32, u64)>,
 }
 
 impl Call {
@@ -79,8 +81,9 @@ impl Call {
             words.fortran_address = address;
             return None;
         }
-        let call = Self::start(thread, operation, address)?;
-        Some(Self { is_fortran: true, ..call })
+        let mut call = Self::start(thread, operation, address)?;
+        call.arguments.is_fortran = true;
+        Some(call)
     }
 
     /// Leaves a Fortran entry point whose call was counted in C, or not counted.
@@ -104,31 +107,27 @@ impl Call {
         let enter = clock::ticks();
         state.writer.enter(operation, address, enter);
         Some(Self {
-            thread,
+            arguments: Arguments { thread, is_fortran: false, scope: None },
             address,
             enter,
             exit: enter,
-            is_fortran: false,
             bytes: 0,
             peer: NO_PEER,
             tag: -1,
             request: 0,
             n_completed: 0,
             half: None,
-            scope: None,
         })
     }
 
-    /// State of the thread.
     #[inline(always)]
-    pub(crate) fn thread(&mut self) -> &mut Thread {
-        // SAFETY: the calling thread's own state; the reference ends before the next one is made.
-        unsafe { &mut *self.thread }
+    fn thread(&mut self) -> &mut Thread {
+        self.arguments.thread()
     }
 
     /// Returns whether records are written.
     #[inline(always)]
-    pub(crate) fn is_traced(&mut self) -> bool {
+    fn is_traced(&mut self) -> bool {
         self.thread().traced
     }
 
@@ -185,7 +184,7 @@ impl Call {
             request: self.request,
             peer: self.peer,
             tag: self.tag,
-            communicator: self.communicator_id(),
+            communicator: self.arguments.communicator_id(),
             operation,
             kind: RecordKind::Call as u16,
             more: 0,

@@ -5,7 +5,7 @@
 
 use crate::handle::Handle;
 use crate::library::MpiLibrary;
-use crate::{pmpi, process};
+use crate::{monitoring, pmpi};
 use mpi_abi::Library;
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -78,7 +78,7 @@ impl Communicator {
 /// Returns the world ranks of a group's members.
 fn world_ranks(group: usize, library: &MpiLibrary) -> Option<Box<[u32]>> {
     let ranks: Vec<c_int> = (0..pmpi::group_size(group)?).collect();
-    if !process::has_world() {
+    if !monitoring::has_world() {
         return Some(vec![OUTSIDE; ranks.len()].into());
     }
     let world_group = pmpi::comm_peer_group(library.world, false)?;
@@ -103,7 +103,7 @@ fn outdegree(comm: usize, rank: c_int, library: Library) -> u64 {
 
 /// Returns a number that all members compute alike (FNV-1a over their world ranks); never 0, the world's number.
 fn number_of(world_ranks: &[u32]) -> u32 {
-    let is_world = world_ranks.len() as u64 == u64::from(process::world_size())
+    let is_world = world_ranks.len() as u64 == u64::from(monitoring::world_size())
         && world_ranks.iter().enumerate().all(|(rank, world_rank)| rank == *world_rank as usize);
     if is_world {
         return 0;
@@ -133,7 +133,7 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Forgets a handle that is about to be freed.
 pub(crate) fn forget(scope: Scope, handle: Handle) {
-    let handle = process::library().and_then(|library| c_handle(scope, handle, library));
+    let handle = monitoring::library().and_then(|library| c_handle(scope, handle, library));
     if let (Some(handle), Ok(mut known)) = (handle, CACHE.write())
         && let Some(known) = known.as_mut()
     {
@@ -170,7 +170,7 @@ fn find(scope: Scope, handle: Handle, library: &MpiLibrary) -> Option<Arc<Commun
         Scope::Window => Communicator::of_window(key.1, library)?,
     });
     CACHE.write().ok()?.get_or_insert_default().insert(key, Arc::clone(&made));
-    process::define_communicator(made.id, &made.world_ranks);
+    monitoring::define_communicator(made.id, &made.world_ranks);
     Some(made)
 }
 

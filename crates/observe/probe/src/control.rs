@@ -20,7 +20,7 @@ mod modules;
 mod problem;
 mod sites;
 
-use crate::{collector, process};
+use crate::{collector, monitoring};
 use actions::Actions;
 use ring::control::{AnswerWriter, Bell, OrderReader};
 use ring::{SegmentWriter, ThreadWriter};
@@ -78,6 +78,8 @@ pub(crate) struct Control {
     orders: OrderReader,
     answers: AnswerWriter,
     folder: PathBuf,
+    /// Ends a monitoring that began by attaching, once the probes are removed.
+    after_detach: fn(),
     sites: Sites,
     actions: Actions,
     /// The control thread's own ring, for records that found no room elsewhere; attached when needed.
@@ -90,7 +92,11 @@ pub(crate) struct Control {
 
 impl Control {
     /// Opens the mailboxes of a segment; without room, returns `None` and stores the reason in the segment.
-    pub(crate) fn open(segment: &SegmentWriter, folder: PathBuf) -> Option<Self> {
+    pub(crate) fn open(
+        segment: &SegmentWriter,
+        folder: PathBuf,
+        after_detach: fn(),
+    ) -> Option<Self> {
         let Ok((orders, answers)) = segment.open_control() else {
             segment.refuse_control(libc::ENOSPC);
             return None;
@@ -101,6 +107,7 @@ impl Control {
             orders,
             answers,
             folder,
+            after_detach,
             sites,
             actions,
             ring: None,
@@ -154,7 +161,7 @@ impl Control {
     /// Main loop of the control thread.
     fn listen(mut self) {
         let mut n_lost_polls = 0;
-        let sleep = if process::is_attached() { ATTACHED_POLL_INTERVAL } else { POLL_INTERVAL };
+        let sleep = if monitoring::is_attached() { ATTACHED_POLL_INTERVAL } else { POLL_INTERVAL };
         while STATE.load(Ordering::Acquire) == LISTENING && !self.is_over {
             let n_rings = self.orders.bell().n_rings();
             self.carry_out_all();
@@ -164,10 +171,10 @@ impl Control {
                 self.orders.bell().wait(n_rings, at_most);
             }
             n_lost_polls =
-                if process::has_lost_collector(&self.folder) { n_lost_polls + 1 } else { 0 };
+                if monitoring::has_lost_collector(&self.folder) { n_lost_polls + 1 } else { 0 };
             if N_LOST_POLLS_MAX <= n_lost_polls && !self.is_over {
                 self.detach();
-                process::complete_detach();
+                (self.after_detach)();
             }
         }
         if !self.is_over {
@@ -193,7 +200,7 @@ impl Control {
         let ring = &mut self.ring;
         self.actions.flush_pending(|record| {
             if ring.is_none() {
-                *ring = process::attach_thread(control_thread::tid()).map(|(writer, ..)| writer);
+                *ring = monitoring::attach_thread(control_thread::tid()).map(|(writer, ..)| writer);
             }
             ring.as_mut().is_some_and(|ring| ring.append(&record.into()))
         })
@@ -209,7 +216,7 @@ impl Control {
                 has_answered = true;
             }
             if self.is_over {
-                return process::complete_detach();
+                return (self.after_detach)();
             }
         }
         if has_answered {

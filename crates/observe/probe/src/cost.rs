@@ -3,8 +3,8 @@
 
 use crate::call::Call;
 use crate::library::MpiLibrary;
+use crate::next::MPI_SEND;
 use crate::thread;
-use crate::wrappers::MPI_SEND;
 use ring::clock;
 use ring::{Capacity, SegmentWriter};
 use std::hint::black_box;

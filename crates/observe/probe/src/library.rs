@@ -38,7 +38,7 @@ pub(crate) struct MpiLibrary {
 impl MpiLibrary {
     /// Examines the process; `None` if it has no known library.
     pub(crate) fn detect() -> Option<Self> {
-        let init = next::c(usize::from(crate::wrappers::MPI_SEND))?;
+        let init = next::c(usize::from(next::MPI_SEND))?;
         let has_symbol = |name: &str| address_of(name) != 0;
         let family = Library::detect(&next::file_name_of(init), has_symbol)?;
         let constants = family.constants();

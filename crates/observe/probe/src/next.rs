@@ -1,10 +1,11 @@
 //! Real functions behind the wrappers: the next definition of the same name.
 #![allow(unsafe_code, reason = "asks the dynamic linker")]
 
-use crate::wrappers::{C_NAMES, FORTRAN_NAMES};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+include!(concat!(env!("OUT_DIR"), "/names.rs"));
 
 /// Function of any type; cast to its own type before it is called.
 pub(crate) type Function = unsafe extern "C" fn();

@@ -1,94 +1,30 @@
 //! Phases of a monitored process: from the end of `MPI_Init` to the start of `MPI_Finalize`, or from
 //! attaching to detaching, after which the process may be attached to again.
+//!
+//! # Not here
+//! What the rest of the probe asks about the current phase: `monitoring.rs`.
 #![allow(unsafe_code, reason = "fork handlers and system calls")]
 
 use crate::call::Call;
 use crate::control::{self, Control};
 use crate::identity::Identity;
 use crate::library::MpiLibrary;
+use crate::monitoring::{
+    BEFORE, IS_ATTACHED, IS_OF_SESSIONS, OVER, PHASE, PROCESS, Process, RUNNING, WORLD_SIZE,
+    is_attached, is_or_was_monitored, is_running, process,
+};
 use crate::options::Options;
-use crate::{binding, collector, communicators, cost, pmpi, probes, thread, tls};
+use crate::thread::tls;
+use crate::{binding, collector, communicators, cost, pmpi, probes, thread};
 use ring::clock;
-use ring::{Capacity, LifeState, SegmentWriter, ThreadWriter};
-use std::path::{Path, PathBuf};
+use ring::{Capacity, LifeState, SegmentWriter};
+use std::path::PathBuf;
 use std::ptr::null_mut;
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-const BEFORE: u8 = 0;
-const RUNNING: u8 = 1;
-const OVER: u8 = 2;
-
-static PHASE: AtomicU8 = AtomicU8::new(BEFORE);
-/// Current monitoring; null before and after. Never freed after its end, since a thread may still use it.
-static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());
-static WORLD_SIZE: AtomicU32 = AtomicU32::new(0);
-/// Whether monitoring began with a session, and no `MPI_Init` came after it.
-static IS_OF_SESSIONS: AtomicBool = AtomicBool::new(false);
-/// Whether monitoring began by attaching to the running program.
-static IS_ATTACHED: AtomicBool = AtomicBool::new(false);
 static HAS_FORK_HANDLER: Once = Once::new();
 static N_SESSIONS: AtomicU32 = AtomicU32::new(0);
-
-struct Process {
-    segment: SegmentWriter,
-    library: MpiLibrary,
-    folder: PathBuf,
-    options: Options,
-}
-
-/// Returns whether calls are counted now.
-pub(crate) fn is_running() -> bool {
-    PHASE.load(Ordering::Acquire) == RUNNING
-}
-
-/// Returns whether this process is or was monitored.
-pub(crate) fn is_or_was_monitored() -> bool {
-    PHASE.load(Ordering::Acquire) != BEFORE || process().is_some()
-}
-
-/// Returns whether monitoring began by attaching.
-pub(crate) fn is_attached() -> bool {
-    IS_ATTACHED.load(Ordering::Relaxed)
-}
-
-fn process() -> Option<&'static Process> {
-    // SAFETY: null, or what `make` has leaked.
-    unsafe { PROCESS.load(Ordering::Acquire).as_ref() }
-}
-
-/// Number of ranks in this process's world.
-pub(crate) fn world_size() -> u32 {
-    WORLD_SIZE.load(Ordering::Relaxed)
-}
-
-/// Returns a block for the calling thread, and whether it records MPI calls; `None` without room (which is
-/// counted).
-pub(crate) fn attach_thread(tid: u32) -> Option<(ThreadWriter, MpiLibrary, bool)> {
-    let process = process()?;
-    let writer = process.segment.attach_thread(tid)?;
-    if is_attached() && tid == std::process::id() {
-        process.segment.header().main_thread.store(writer.idx(), Ordering::Relaxed);
-    }
-    Some((writer, process.library, process.options.is_traced))
-}
-
-/// Returns whether there is an `MPI_COMM_WORLD`; in a program of sessions, MPI must not be asked about it.
-pub(crate) fn has_world() -> bool {
-    !IS_OF_SESSIONS.load(Ordering::Relaxed)
-}
-
-/// The MPI library, while calls are counted.
-pub(crate) fn library() -> Option<&'static MpiLibrary> {
-    process().filter(|_| is_running()).map(|process| &process.library)
-}
-
-/// Defines a communicator for readers; ranks outside the world are `u32::MAX`.
-pub(crate) fn define_communicator(id: u32, world_ranks: &[u32]) {
-    if let (Some(process), true) = (process(), id != 0) {
-        process.segment.define_communicator(id, world_ranks);
-    }
-}
 
 /// Place and time of the start of a call that is not monitored itself.
 #[derive(Clone, Copy, Debug)]
@@ -207,7 +143,7 @@ fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
 
 impl Process {
     fn listen(&self) -> Option<Control> {
-        Control::open(&self.segment, self.folder.clone())
+        Control::open(&self.segment, self.folder.clone(), complete_detach)
     }
 
     /// Makes the segment visible to collectors, and makes sure that there is a collector.
@@ -342,17 +278,12 @@ pub(crate) fn before_session_finalize(operation: u16) {
 
 /// Completes a detach by the control thread. Monitoring that began by attaching ends here, and the process
 /// may be attached to again.
-pub(crate) fn complete_detach() {
+fn complete_detach() {
     let Some(process) = process().filter(|_| is_attached()) else { return };
     binding::restore();
     probes::release();
     detach(process);
     collector::ring_doorbell(&process.folder);
-}
-
-/// Returns whether a process that was attached to has lost its collector.
-pub(crate) fn has_lost_collector(folder: &Path) -> bool {
-    is_attached() && !collector::is_collected(folder)
 }
 
 /// Stops all writing, and removes the segment's memory from the program.

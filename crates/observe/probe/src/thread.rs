@@ -1,10 +1,12 @@
 //! State of a monitored thread between its MPI calls.
 #![allow(unsafe_code, reason = "thread-local state behind a raw pointer")]
 
+pub(crate) mod tls;
+
 use crate::communicators::Recent;
 use crate::datatypes::Sizes;
 use crate::library::MpiLibrary;
-use crate::{probes, process, tls};
+use crate::monitoring;
 use events::CallRecord;
 use ring::clock;
 use ring::{RingCursor, ThreadWriter};
@@ -107,11 +109,12 @@ pub(crate) fn watch_ends() -> bool {
 unsafe extern "C" fn end_of_thread(thread: *mut c_void) {
     // A signal handler that interrupts this thread must not attach it meanwhile.
     set(ATTACHING);
-    probes::forget_thread();
+    instrument::forget_thread();
     THREADS.remove(thread.cast());
     // Calls later in the thread's exit attach it again, with a new block.
     leave();
-    if let (Some(thread), true) = (NonNull::new(thread.cast::<Thread>()), process::is_running()) {
+    if let (Some(thread), true) = (NonNull::new(thread.cast::<Thread>()), monitoring::is_running())
+    {
         // SAFETY: the pointer that `attach` stored; no other thread has it any more.
         unsafe { give_back(thread) };
     }
@@ -123,7 +126,7 @@ unsafe extern "C" fn end_of_thread(thread: *mut c_void) {
 #[cold]
 #[inline(never)]
 pub(crate) fn attach() -> *mut Thread {
-    if !attached().is_null() || !process::is_running() {
+    if !attached().is_null() || !monitoring::is_running() {
         return null_mut();
     }
     set(ATTACHING);
@@ -133,7 +136,7 @@ pub(crate) fn attach() -> *mut Thread {
         set(thread);
         return null_mut();
     }
-    if process::is_attached() {
+    if monitoring::is_attached() {
         THREADS.add(thread);
     }
     set(thread);
@@ -142,13 +145,13 @@ pub(crate) fn attach() -> *mut Thread {
         unsafe { libc::pthread_setspecific(THREAD_END.load(Ordering::Relaxed), thread.cast()) };
     }
     fence(Ordering::SeqCst);
-    if process::is_running() {
+    if monitoring::is_running() {
         return thread;
     }
     // Monitoring ended meanwhile, before or after this thread was added to the list.
     THREADS.remove(thread);
     set(null_mut());
-    probes::forget_thread();
+    instrument::forget_thread();
     null_mut()
 }
 
@@ -185,7 +188,7 @@ fn make() -> Option<NonNull<Thread>> {
     // SAFETY: a system call without arguments.
     let tid = unsafe { libc::gettid() }.cast_unsigned();
     let place = ring::private::bytes(size_of::<Thread>())?.cast::<Thread>();
-    let Some((writer, library, is_traced)) = process::attach_thread(tid) else {
+    let Some((writer, library, is_traced)) = monitoring::attach_thread(tid) else {
         // SAFETY: made above, and nothing is in it.
         unsafe { ring::private::free(place.cast(), size_of::<Thread>()) };
         return None;

@@ -8,7 +8,7 @@ use crate::call::{Call, Counts, Done, OwnStatus};
 use crate::handle::Handle;
 use crate::{fortran, next, process};
 use std::arch::naked_asm;
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 
 /// Exports `$symbol`: stores the return address (the call site) for the body and jumps to the body with all
 /// arguments in place, however many there are. Bodies let exceptions pass that the program's own error

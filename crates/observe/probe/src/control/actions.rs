@@ -15,7 +15,7 @@ use super::modules::Modules;
 use super::problem::OrderError;
 use super::sites::Sites;
 use super::wake;
-use crate::{probes, process, thread};
+use crate::{monitoring, probes, thread};
 use events::{ActionRecord, FunctionKind, ProbePoint};
 use instrument::Instrument;
 use ring::clock;
@@ -205,7 +205,7 @@ fn refused(action: u64, error: &OrderError) -> Answer {
 
 /// Handles the `hit`th passage of the sync point by a thread of the program; returns whether the action stays armed.
 fn pass(action: &Action, hit: u32) -> bool {
-    if !process::is_running() {
+    if !monitoring::is_running() {
         // True in a forked child, too, which is not the rank.
         return false;
     }

@@ -1,7 +1,7 @@
 //! Four words per thread, accessed without a function call (initial-exec TLS).
 #![allow(unsafe_code, reason = "reads the thread pointer")]
 
-use crate::thread::Thread;
+use super::Thread;
 use std::arch::{asm, global_asm};
 
 global_asm!(

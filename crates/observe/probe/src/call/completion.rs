@@ -1,9 +1,9 @@
 //! Requests that a call starts, may complete, and has completed.
 #![allow(unsafe_code, reason = "reads requests and results of the program's MPI calls")]
 
-use crate::call::Call;
+use super::Call;
+use super::arguments::read_handle;
 use crate::thread::PendingRequests;
-use crate::transfer::read_handle;
 
 /// Requests that a completion call has completed, given its results.
 #[derive(Clone, Copy)]
@@ -19,17 +19,12 @@ pub(crate) enum Done {
 }
 
 impl Call {
-    #[inline(always)]
-    fn request_bytes(&mut self) -> usize {
-        if self.is_fortran { 4 } else { self.thread().library.request_bytes }
-    }
-
     /// Notes the request that the call started.
     #[inline(always)]
     pub(crate) fn made_request(&mut self, request: usize) {
         if self.is_traced() && request != 0 {
             // SAFETY: MPI has written the handle there.
-            self.request = unsafe { read_handle(request, self.request_bytes()) } as u64;
+            self.request = unsafe { read_handle(request, self.arguments.request_bytes()) } as u64;
         }
     }
 
@@ -37,7 +32,7 @@ impl Call {
     #[inline(always)]
     pub(crate) fn will_complete(&mut self, requests: usize, n_requests: i64) {
         if self.is_traced() && requests != 0 {
-            let request_bytes = self.request_bytes();
+            let request_bytes = self.arguments.request_bytes();
             let n_requests = usize::try_from(n_requests).unwrap_or(0);
             self.thread().pending.note(requests, n_requests, request_bytes);
         }
@@ -47,7 +42,7 @@ impl Call {
     #[inline(always)]
     pub(crate) fn completed(&mut self, _requests: usize, done: Done) {
         if self.is_traced() {
-            let first_index = i32::from(self.is_fortran);
+            let first_index = i32::from(self.arguments.is_fortran);
             let pending = &mut self.thread().pending;
             let n_completed = pending.keep_completed(done, first_index);
             let request = if 0 < n_completed { pending.requests[0] } else { 0 };

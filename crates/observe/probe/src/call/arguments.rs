@@ -1,12 +1,11 @@
-//! Data moved by a call: the functions that the generated accounting calls.
+//! Arguments of a call, and amounts that follow from them: functions that the generated accounting calls.
 #![allow(unsafe_code, reason = "reads arguments of the program's MPI calls")]
 
-use crate::call::Call;
 use crate::communicators::{Communicator, Scope};
 use crate::handle::Handle;
 use crate::pmpi;
 use crate::thread::Thread;
-use events::call::{NO_PEER, OUTSIDE_WORLD};
+use events::call::OUTSIDE_WORLD;
 use mpi_abi::Library;
 use std::ffi::c_void;
 
@@ -53,7 +52,28 @@ impl OwnStatus {
     }
 }
 
-impl Call {
+/// Arguments of the call in progress.
+pub(crate) struct Arguments {
+    pub(super) thread: *mut Thread,
+    /// Whether they are Fortran's: handles are 32-bit numbers, indices start at 1.
+    pub(super) is_fortran: bool,
+    pub(super) scope: Option<(Scope, Handle)>,
+}
+
+impl Arguments {
+    /// State of the thread.
+    #[inline(always)]
+    pub(super) fn thread(&mut self) -> &mut Thread {
+        // SAFETY: the calling thread's own state; the reference ends before the next one is made.
+        unsafe { &mut *self.thread }
+    }
+
+    /// Width of a handle in memory.
+    #[inline(always)]
+    pub(super) fn request_bytes(&mut self) -> usize {
+        if self.is_fortran { 4 } else { self.thread().library.request_bytes }
+    }
+
     /// Sets the communicator of the call.
     #[inline(always)]
     pub(crate) fn in_communicator(&mut self, comm: Handle) {
@@ -64,22 +84,6 @@ impl Call {
     #[inline(always)]
     pub(crate) fn in_window(&mut self, win: Handle) {
         self.scope = Some((Scope::Window, win));
-    }
-
-    /// Sets the tag of the message.
-    #[inline(always)]
-    pub(crate) fn tagged(&mut self, tag: i64) {
-        #[expect(clippy::cast_possible_truncation, reason = "came from a 32-bit argument")]
-        let tag = tag as i32;
-        self.tag = tag;
-    }
-
-    /// Sets the root of the collective as the peer.
-    #[inline(always)]
-    pub(crate) fn rooted(&mut self, root: i64) {
-        if self.is_traced() && 0 <= root {
-            self.peer = self.world_rank(root);
-        }
     }
 
     #[inline(always)]
@@ -115,7 +119,7 @@ impl Call {
     }
 
     #[inline(always)]
-    fn world_rank(&mut self, rank: i64) -> i32 {
+    pub(super) fn world_rank(&mut self, rank: i64) -> i32 {
         if self.is_in_world() {
             return i32::try_from(rank).unwrap_or(OUTSIDE_WORLD);
         }
@@ -199,55 +203,6 @@ impl Call {
         sum_of_products(self.thread(), counts, (datatypes, is_fortran), n)
     }
 
-    /// Counts bytes moved without a peer.
-    #[inline(always)]
-    pub(crate) fn moved(&mut self, bytes: u64) {
-        self.bytes = self.bytes.wrapping_add(bytes);
-    }
-
-    /// Counts bytes sent to a rank.
-    #[inline(always)]
-    pub(crate) fn send(&mut self, bytes: u64, dest: i64) {
-        if dest < 0 {
-            return;
-        }
-        self.bytes = self.bytes.wrapping_add(bytes);
-        let peer = self.world_rank(dest);
-        self.peer = peer;
-        if let Some(slot) =
-            u32::try_from(peer).ok().and_then(|peer| self.thread().writer.peer(peer))
-        {
-            slot.sent(bytes);
-        }
-    }
-
-    /// Counts bytes received (or to be received) from a rank.
-    #[inline(always)]
-    pub(crate) fn receive(&mut self, bytes: u64, source: i64) {
-        if source == self.thread().library.proc_null {
-            return;
-        }
-        let tag = self.tag;
-        self.arrived(bytes, source, tag);
-    }
-
-    #[inline(always)]
-    fn arrived(&mut self, bytes: u64, source: i64, tag: i32) {
-        let was_sent = self.peer != NO_PEER;
-        self.bytes = self.bytes.wrapping_add(bytes);
-        let peer = if source < 0 { NO_PEER } else { self.world_rank(source) };
-        if was_sent {
-            self.half = Some((peer, tag, bytes));
-        } else {
-            self.peer = peer;
-        }
-        if let Some(slot) =
-            u32::try_from(peer).ok().and_then(|peer| self.thread().writer.peer(peer))
-        {
-            slot.received(bytes);
-        }
-    }
-
     /// Returns the address of the status to pass to MPI: the program's own, or ours if the program ignores it.
     #[inline(always)]
     pub(crate) fn status_or(&mut self, status: usize, own: &mut OwnStatus) -> usize {
@@ -258,29 +213,13 @@ impl Call {
         if is_ignored { std::ptr::from_mut(own).addr() } else { status }
     }
 
-    /// Counts the message of a blocking receive, from its status.
-    #[inline(always)]
-    pub(crate) fn receive_status(&mut self, status: usize) {
-        if status == 0 {
-            return;
-        }
-        // SAFETY: MPI has just filled this status; the layouts are those of `mpi-abi`.
-        let (source, tag, bytes) = unsafe { self.read_status(status) };
-        if 0 <= source {
-            self.arrived(bytes, source.into(), tag);
-            if self.half.is_none() {
-                self.tag = tag;
-            }
-        }
-    }
-
     /// Reads source, tag and bytes of a status.
     ///
     /// # Safety
     /// `status` is the address of a status that MPI has filled.
     #[inline(always)]
     #[allow(clippy::multiple_unsafe_ops_per_block, reason = "three fields of one status")]
-    unsafe fn read_status(&mut self, status: usize) -> (i32, i32, u64) {
+    pub(super) unsafe fn read_status(&mut self, status: usize) -> (i32, i32, u64) {
         let words = status as *const i32;
         let library = &self.thread().library;
         let byte = library.byte;
