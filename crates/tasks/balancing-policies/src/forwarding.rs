@@ -23,6 +23,9 @@ pub(crate) static SPEC: RuleSpec = RuleSpec {
     }),
 };
 
+/// Random draws for another node before giving up.
+const N_DRAWS: u32 = 8;
+
 #[derive(Debug)]
 struct Forwarding {
     n_hops: u8,
@@ -44,47 +47,45 @@ impl SenderRule for Forwarding {
     fn n_hops(&self) -> u8 {
         self.n_hops
     }
-}
 
-/// Random draws for another node before giving up.
-const N_DRAWS: u32 = 8;
-
-/// Asks random nodes of the domain, of which nothing is known; returns how many.
-pub(crate) fn ask_strangers(call: &mut CallContext<'_>, message: Message) -> u32 {
-    let mut asked = [None; N_CANDIDATES_MAX];
-    let mut n_asked = 0;
-    for _ in 0..N_DRAWS {
-        let drawn = call.node.domain_members.pick(&mut call.node.random);
-        if n_asked < N_CANDIDATES_MAX && drawn.is_some() && !asked.contains(&drawn) {
-            asked[n_asked] = drawn;
-            n_asked += 1;
+    /// Draws among the nodes known to have room first.
+    fn pass_on(
+        &self,
+        receivers: &Receivers,
+        call: &mut CallContext<'_>,
+        from: NodeId,
+        request: Request,
+    ) -> bool {
+        let Request { operation, n_tasks, origin, n_hops } = request;
+        let known = receivers.known();
+        for draw in 0..N_DRAWS {
+            let random = &mut call.node.random;
+            let next = if draw < N_DRAWS / 2 && !known.is_empty() {
+                Some(known[random.below(known.len())])
+            } else {
+                call.node.domain_members.pick(random)
+            };
+            if let Some(next) = next.filter(|next| *next != from && *next != origin) {
+                let n_hops = n_hops - 1;
+                call.send(next, Message::Request { operation, n_tasks, origin, n_hops });
+                return true;
+            }
         }
+        false
     }
-    asked.iter().flatten().for_each(|stranger| call.send(*stranger, message));
-    u32::try_from(n_asked).unwrap_or(u32::MAX)
-}
 
-/// Passes the request on; returns whether a node for it was found.
-pub(crate) fn pass_on(
-    receivers: &Receivers,
-    call: &mut CallContext<'_>,
-    from: NodeId,
-    request: Request,
-) -> bool {
-    let Request { operation, n_tasks, origin, n_hops } = request;
-    let known = receivers.known();
-    for draw in 0..N_DRAWS {
-        let random = &mut call.node.random;
-        let next = if draw < N_DRAWS / 2 && !known.is_empty() {
-            Some(known[random.below(known.len())])
-        } else {
-            call.node.domain_members.pick(random)
-        };
-        if let Some(next) = next.filter(|next| *next != from && *next != origin) {
-            let n_hops = n_hops - 1;
-            call.send(next, Message::Request { operation, n_tasks, origin, n_hops });
-            return true;
+    /// Asks random nodes of the domain.
+    fn ask_strangers(&self, call: &mut CallContext<'_>, message: Message) -> u32 {
+        let mut asked = [None; N_CANDIDATES_MAX];
+        let mut n_asked = 0;
+        for _ in 0..N_DRAWS {
+            let drawn = call.node.domain_members.pick(&mut call.node.random);
+            if n_asked < N_CANDIDATES_MAX && drawn.is_some() && !asked.contains(&drawn) {
+                asked[n_asked] = drawn;
+                n_asked += 1;
+            }
         }
+        asked.iter().flatten().for_each(|stranger| call.send(*stranger, message));
+        u32::try_from(n_asked).unwrap_or(u32::MAX)
     }
-    false
 }

@@ -25,13 +25,14 @@ impl SenderRule for OnDemand {
         None
     }
 
-    fn asks_for_states(&self) -> bool {
-        true
+    /// Forgets the list and asks all nodes.
+    fn ask_states(
+        &self,
+        receivers: &mut Receivers,
+        call: &mut CallContext<'_>,
+    ) -> Option<(u32, u32)> {
+        receivers.clear();
+        let operation = call.node.next_operation();
+        Some((operation, call.broadcast(Message::AskState { operation })))
     }
-}
-
-/// Forgets the list and asks; returns how many nodes were asked.
-pub(crate) fn ask(receivers: &mut Receivers, call: &mut CallContext<'_>, operation: u32) -> u32 {
-    receivers.clear();
-    call.broadcast(Message::AskState { operation })
 }

@@ -72,7 +72,7 @@ pub(crate) enum Initiative {
 
 impl Rule {
     /// All rules, those of the source first.
-    pub const ALL: [&'static RuleSpec; 8] = [
+    pub const ALL: &'static [&'static RuleSpec] = &[
         &crate::periodic::SPEC,
         &crate::event::SPEC,
         &crate::on_demand::SPEC,
@@ -162,7 +162,7 @@ impl FromStr for Rule {
             Some((name, numbers)) => (name, Some(numbers)),
             None => (text, None),
         };
-        let spec = Self::ALL.into_iter().find(|spec| spec.name == name);
+        let spec = Self::ALL.iter().copied().find(|spec| spec.name == name);
         let spec = spec.ok_or_else(|| RuleError::Unknown(text.to_owned()))?;
         if let (Parameters::None, Some(_)) = (spec.parameters, numbers) {
             return Err(RuleError::NoNumber { text: text.to_owned(), name: spec.name });

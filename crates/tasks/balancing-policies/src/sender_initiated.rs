@@ -15,7 +15,7 @@ use crate::domain::DomainMembers;
 use crate::operation::{Accepted, OPERATION_MS, Operation, Phase};
 use crate::receivers::Receivers;
 use crate::snapshot::{N_NAMED_MAX, OngoingOperation, OperationOutcome};
-use crate::{LoadState, Message, Moment, NodeId, NodeLoad, forwarding, on_demand};
+use crate::{LoadState, Message, Moment, NodeId, NodeLoad};
 use std::fmt;
 
 /// Pause after an operation that moved nothing.
@@ -53,13 +53,24 @@ pub(crate) trait SenderRule: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Returns whether an operation begins by asking all nodes for their states.
-    fn asks_for_states(&self) -> bool {
-        false
+    /// Begins an operation by asking nodes for their states; returns its number and the number of nodes. `None` if the
+    /// nodes known to have room are asked to take tasks at once.
+    fn ask_states(&self, _: &mut Receivers, _: &mut CallContext<'_>) -> Option<(u32, u32)> {
+        None
     }
 
     /// Most times that a request is passed on.
     fn n_hops(&self) -> u8 {
+        0
+    }
+
+    /// Passes a request on that has hops left; returns whether a node for it was found.
+    fn pass_on(&self, _: &Receivers, _: &mut CallContext<'_>, _from: NodeId, _: Request) -> bool {
+        false
+    }
+
+    /// Sends a request with hops to nodes of which nothing is known; returns how many.
+    fn ask_strangers(&self, _: &mut CallContext<'_>, _request: Message) -> u32 {
         0
     }
 }
@@ -209,7 +220,7 @@ impl SenderInitiated {
             let n_tasks_max = u16::try_from(n_room).unwrap_or(n_tasks);
             let load_permille = call.node.load_permille();
             call.send(origin, Message::Accept { operation, n_tasks_max, load_permille });
-        } else if n_hops == 0 || !forwarding::pass_on(&self.receivers, call, from, request) {
+        } else if n_hops == 0 || !self.rule.pass_on(&self.receivers, call, from, request) {
             call.send(origin, Message::Reject { operation });
         }
     }
@@ -284,12 +295,11 @@ impl SenderInitiated {
             }
             self.repeats_at = call.now.plus_ms(REPEAT_MS);
         }
-        if self.rule.asks_for_states() {
-            let number = call.node.next_operation();
-            let n_asked = on_demand::ask(&mut self.receivers, call, number);
-            self.open(call, Operation::new(number, call.now, Phase::States, n_asked));
-        } else {
-            self.request(call);
+        match self.rule.ask_states(&mut self.receivers, call) {
+            Some((number, n_asked)) => {
+                self.open(call, Operation::new(number, call.now, Phase::States, n_asked));
+            }
+            None => self.request(call),
         }
     }
 
@@ -321,7 +331,7 @@ impl SenderInitiated {
         candidates.iter().for_each(|candidate| call.send(*candidate, message));
         let mut n_asked = u32::try_from(candidates.len()).unwrap_or(u32::MAX);
         if n_asked == 0 && 0 < n_hops {
-            n_asked = forwarding::ask_strangers(call, message);
+            n_asked = self.rule.ask_strangers(call, message);
         }
         self.open(call, Operation::new(number, call.now, Phase::Requests, n_asked));
     }
