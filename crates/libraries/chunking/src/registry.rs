@@ -2,10 +2,6 @@
 
 use crate::guarded::Guarded;
 use crate::policy::{Policy, Settings};
-use crate::{
-    adjusting, best, factoring, fixed_size, guided, halving, predictive, self_scheduling,
-    static_split, trapezoid, weighted_batches, weighted_chunks,
-};
 
 /// Description of a policy.
 #[derive(Clone, Copy, Debug)]
@@ -39,24 +35,25 @@ pub struct UnknownPolicy {
     pub name: String,
 }
 
-const ALL: [PolicySpec; 12] = [
-    best::SPEC,
-    static_split::SPEC,
-    self_scheduling::SPEC,
-    fixed_size::SPEC,
-    guided::SPEC,
-    trapezoid::SPEC,
-    factoring::SPEC,
-    halving::SPEC,
-    predictive::SPEC,
-    adjusting::SPEC,
-    weighted_batches::SPEC,
-    weighted_chunks::SPEC,
+/// All policies, the default one first.
+static ALL: &[PolicySpec] = &[
+    crate::best::SPEC,
+    crate::static_split::SPEC,
+    crate::self_scheduling::SPEC,
+    crate::fixed_size::SPEC,
+    crate::guided::SPEC,
+    crate::trapezoid::SPEC,
+    crate::factoring::SPEC,
+    crate::halving::SPEC,
+    crate::predictive::SPEC,
+    crate::adjusting::SPEC,
+    crate::weighted_batches::SPEC,
+    crate::weighted_chunks::SPEC,
 ];
 
 /// Returns every policy, the default one first.
 pub fn all() -> &'static [PolicySpec] {
-    &ALL
+    ALL
 }
 
 /// Returns the policy with this name.
