@@ -31,6 +31,7 @@ pub mod job;
 mod library;
 mod permission;
 mod remote;
+mod restart;
 mod routine;
 mod tracee;
 

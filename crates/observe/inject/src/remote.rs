@@ -3,6 +3,7 @@
 use crate::InjectError;
 use crate::frame::{self, Frame};
 use crate::library::{CLibrary, Gadgets};
+use crate::restart;
 use crate::routine::{Outcome, Routine};
 use crate::tracee::{Registers, Tracee};
 use std::ops::Range;
@@ -121,7 +122,7 @@ fn prepare(tracee: &Tracee, gadgets: Gadgets) -> Result<(Registers, Frame), Inje
     let code_at = before.general.rip.saturating_sub(code.len() as u64);
     // If the code is unreadable, it is not the instruction searched for.
     let code = tracee.read(code_at, &mut code).map_or([0; 7], |()| code);
-    let resumed = frame::resume_registers(before.general, code);
+    let resumed = restart::resume_registers(before.general, code);
     let frame = Frame::below(&before.with(resumed), gadgets.restorer);
     tracee.write_on_stack(frame.address, &frame.bytes)?;
     Ok((before, frame))

@@ -1,8 +1,8 @@
 //! Thread of another process that can be stopped and controlled.
 
 use crate::InjectError;
-use crate::frame;
 use crate::permission::explain;
+use crate::restart;
 use libc::{c_void, user_regs_struct};
 use std::fs::OpenOptions;
 use std::io;
@@ -238,7 +238,7 @@ impl Tracee {
     /// registers.
     pub(crate) fn restart_call(&self) -> Result<user_regs_struct, InjectError> {
         let registers = self.general()?;
-        let Some(restarted) = frame::with_restart(registers) else { return Ok(registers) };
+        let Some(restarted) = restart::with_restart(registers) else { return Ok(registers) };
         self.set_general(&restarted)?;
         Ok(restarted)
     }
