@@ -4,7 +4,6 @@
 //! The return address lies in the *slot*; its shadow (`shadow`) holds `[return address, context]` while the function
 //! returns to `sintonia_thunk`. That address is put into the slot by a call just before the thunk, and the thunk
 //! returns by `ret`, so that the processor predicts both returns.
-//! so that the processor predicts both returns.
 //!
 //! # Invariants
 //! - Every register and flag is preserved, even those that a callee may change by the ABI: gcc's `-fipa-ra` relies on
@@ -36,21 +35,6 @@ pub(crate) const GATHER_RDX: i64 = 56;
 pub(crate) const GATHER_RAX: i64 = 72;
 /// The same offset of the first argument on the stack.
 pub(crate) const GATHER_STACK_ARGUMENTS: i64 = 88;
-
-unsafe extern "C" {
-    fn sintonia_passage();
-    fn sintonia_thunk();
-}
-
-/// Address of the routine for sites with something to do.
-pub(crate) fn routine() -> usize {
-    sintonia_passage as *const () as usize
-}
-
-/// Address of the thunk that hijacked functions return to.
-pub(crate) fn thunk() -> usize {
-    sintonia_thunk as *const () as usize
-}
 
 /// Returns whether the processor checks return addresses against a shadow stack.
 pub(crate) fn is_return_guarded() -> bool {

@@ -3,10 +3,14 @@
 //! # Invariants
 //! - A block is never freed: a function that was entered before its probes were removed still returns through it.
 //! - Switching is one store of `flags` or `routine`; every mixture of old and new values is sound.
+#![allow(
+    unsafe_code,
+    reason = "names machine code, and follows the pointer set once, before the first passage"
+)]
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use crate::passage::ArmedCallbacks;
+use crate::armed_callbacks::ArmedCallbacks;
 
 /// The entry is recorded.
 pub(crate) const ENTRY: u8 = 1;
@@ -72,7 +76,7 @@ impl Context {
         self.flags.store(flags, Ordering::Release);
         // The instruction before the displaced ones undoes the stub's push.
         let off = self.displaced.load(Ordering::Relaxed) - RESUME_BYTES;
-        let routine = if flags == 0 { off } else { crate::asm::routine() };
+        let routine = if flags == 0 { off } else { routine() };
         self.routine.store(routine, Ordering::Release);
     }
 
@@ -83,7 +87,6 @@ impl Context {
     }
 
     /// Actions armed at this site.
-    #[allow(unsafe_code, reason = "follows the pointer set once, before the first passage")]
     pub(crate) fn actions(&self) -> Option<&'static ArmedCallbacks> {
         let place = std::ptr::with_exposed_provenance::<ArmedCallbacks>(
             self.actions.load(Ordering::Acquire),
@@ -91,4 +94,19 @@ impl Context {
         // SAFETY: null, or what `install` leaked for this site.
         unsafe { place.as_ref() }
     }
+}
+
+unsafe extern "C" {
+    fn sintonia_passage();
+    fn sintonia_thunk();
+}
+
+/// Address of the routine for sites with something to do.
+fn routine() -> usize {
+    sintonia_passage as *const () as usize
+}
+
+/// Address of the thunk that hijacked functions return to.
+pub(crate) fn thunk() -> usize {
+    sintonia_thunk as *const () as usize
 }

@@ -8,6 +8,7 @@
 //! # Not here
 //! Names and debug information (`symbols`), requests for probes (`probe::control`), rings (`ring`).
 
+mod armed_callbacks;
 mod asm;
 mod capture;
 mod context;

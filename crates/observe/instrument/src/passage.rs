@@ -1,17 +1,17 @@
 //! Rare parts of a passage: a thread's first record, actions, and exits by exception.
 #![allow(unsafe_code, reason = "called by machine code, and by unwinders")]
 
-use crate::context::Context;
+use crate::context::{COUNT_EXIT, Context, EXIT, thunk};
 use crate::shadow;
-use crate::site::{Attribute, Callback, Source, StartError, ThreadHooks};
-use crate::thread;
+use crate::site::{Attribute, Source, StartError, ThreadHooks};
+use crate::thread::{self, Errno};
 use events::function::{EXIT_BY_EXCEPTION, N_VALUES};
 use events::{EventRecord, FunctionKind, ProbePoint};
 use ring::RingCursor;
 use std::arch::x86_64::__cpuid_count;
 use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence};
-use std::sync::{Mutex, OnceLock};
 
 /// Number of bytes that `xsave` writes.
 pub(crate) static XSAVE_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -30,27 +30,6 @@ pub(crate) fn start(hooks: ThreadHooks) -> Result<(), StartError> {
     HOOKS.set(hooks).map_err(|_| StartError::Twice)
 }
 
-/// The program's `errno`, saved during our own system calls.
-pub(crate) struct Errno(c_int);
-
-impl Errno {
-    pub(crate) fn keep() -> Self {
-        // SAFETY: the calling thread's own word.
-        let place = unsafe { libc::__errno_location() };
-        // SAFETY: as above; always there.
-        Self(unsafe { place.read() })
-    }
-
-    /// Restores `errno`, and returns `value`.
-    pub(crate) fn give_back<T>(self, value: T) -> T {
-        // SAFETY: the calling thread's own word.
-        let place = unsafe { libc::__errno_location() };
-        // SAFETY: as above; always there.
-        unsafe { place.write(self.0) };
-        value
-    }
-}
-
 /// Attaches a ring to the calling thread; returns null if there is none (now).
 pub(crate) extern "C" fn attach() -> *mut RingCursor {
     let words = thread::words();
@@ -65,73 +44,6 @@ pub(crate) extern "C" fn attach() -> *mut RingCursor {
     words.set_cursor(cursor);
     words.set_attaching(false);
     errno.give_back(cursor)
-}
-
-/// Armed callback of an action.
-struct ArmedCallback {
-    action: u64,
-    at_hit: u32,
-    is_done: bool,
-    act: Callback,
-}
-
-/// Callbacks armed at a site, and the attributes of its exit.
-#[derive(Default)]
-pub(crate) struct ArmedCallbacks {
-    entry: Mutex<Vec<ArmedCallback>>,
-    exit: Mutex<Vec<ArmedCallback>>,
-    exit_attributes: Vec<Attribute>,
-}
-
-impl std::fmt::Debug for ArmedCallbacks {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ArmedCallbacks").finish_non_exhaustive()
-    }
-}
-
-impl ArmedCallbacks {
-    /// Returns the empty callbacks of a site whose exit has these attributes.
-    pub(crate) fn of(exit_attributes: &[Attribute]) -> Self {
-        Self { exit_attributes: exit_attributes.to_vec(), ..Self::default() }
-    }
-
-    fn at(&self, place: ProbePoint) -> &Mutex<Vec<ArmedCallback>> {
-        match place {
-            ProbePoint::Entry => &self.entry,
-            ProbePoint::Exit => &self.exit,
-        }
-    }
-
-    /// Arms an action.
-    pub(crate) fn arm(&self, place: ProbePoint, action: u64, at_hit: u32, act: Callback) {
-        let Ok(mut armed) = self.at(place).lock() else { return };
-        armed.retain(|armed| !armed.is_done);
-        armed.push(ArmedCallback { action, at_hit, is_done: false, act });
-    }
-
-    /// Disarms an action; returns whether it was armed.
-    pub(crate) fn disarm(&self, place: ProbePoint, action: u64) -> bool {
-        let Ok(mut armed) = self.at(place).lock() else { return false };
-        armed.retain(|armed| !armed.is_done);
-        let n_before = armed.len();
-        armed.retain(|armed| armed.action != action);
-        armed.len() < n_before
-    }
-
-    /// Returns whether any action is armed.
-    pub(crate) fn is_armed(&self, place: ProbePoint) -> bool {
-        self.at(place).lock().is_ok_and(|armed| armed.iter().any(|armed| !armed.is_done))
-    }
-
-    /// Carries out the actions that are due. A passage on another thread, or inside an action itself, does not
-    /// wait: the next passage will do it. Finished actions are freed when another one is armed, never inside the
-    /// program's passage.
-    fn act(&self, place: ProbePoint, hit: u32) {
-        let Ok(mut armed) = self.at(place).try_lock() else { return };
-        for armed in armed.iter_mut().filter(|armed| !armed.is_done && armed.at_hit <= hit) {
-            armed.is_done = !(armed.act)(hit);
-        }
-    }
 }
 
 /// Carries out the actions at an entry.
@@ -176,7 +88,7 @@ pub(crate) extern "C" fn leave_unwound(
         // SAFETY: as above.
         let frame = unsafe { _Unwind_GetCFA(context) };
         // At other addresses in the thunk the exit is already recorded.
-        if at == crate::asm::thunk()
+        if at == thunk()
             && let Some(context) = shadow::context_at(frame - size_of::<usize>())
         {
             record_unwound(context);
@@ -188,10 +100,10 @@ pub(crate) extern "C" fn leave_unwound(
 fn record_unwound(context: &Context) {
     let flags = context.flags.load(Ordering::Acquire);
     let mut hit = 0;
-    if flags & crate::context::COUNT_EXIT != 0 {
+    if flags & COUNT_EXIT != 0 {
         hit = context.exit.hits.fetch_add(1, Ordering::AcqRel) + 1;
     }
-    if flags & crate::context::EXIT == 0 {
+    if flags & EXIT == 0 {
         return;
     }
     let words = thread::words();
@@ -201,7 +113,7 @@ fn record_unwound(context: &Context) {
     }
     // SAFETY: the calling thread's ring, as its hook gave it.
     let Some(cursor) = (unsafe { cursor.as_mut() }) else { return };
-    let attributes = context.actions().map_or(&[][..], |actions| &actions.exit_attributes);
+    let attributes = context.actions().map_or(&[][..], |actions| actions.exit_attributes());
     append(cursor, context.exit.event.load(Ordering::Relaxed), hit, attributes);
 }
 

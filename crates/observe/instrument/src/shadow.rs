@@ -7,6 +7,7 @@
 
 use crate::context::Context;
 use crate::site::StartError;
+use crate::thread::Errno;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,7 +31,7 @@ pub(crate) fn start() -> Result<(), StartError> {
 
 /// Maps the chunk for the part of a stack that contains `slot`; returns 0 if the system has no memory.
 pub(crate) extern "C" fn add_chunk(_context: *const Context, slot: usize) -> usize {
-    let errno = crate::passage::Errno::keep();
+    let errno = Errno::keep();
     let Ok(place) = map(0, CHUNK_BYTES, LAZY) else { return errno.give_back(0) };
     let known = directory(slot).compare_exchange(0, place, Ordering::AcqRel, Ordering::Acquire);
     if known.is_err() {

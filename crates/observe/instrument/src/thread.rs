@@ -3,6 +3,7 @@
 
 use ring::RingCursor;
 use std::arch::{asm, global_asm};
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 global_asm!(
@@ -95,5 +96,26 @@ impl ThreadWords {
         let cursor = unsafe { &raw mut (*self.0).cursor };
         // SAFETY: a word of that size; its thread writes it only in a passage.
         unsafe { AtomicPtr::from_ptr(cursor) }.store(std::ptr::null_mut(), Ordering::Release);
+    }
+}
+
+/// The program's `errno`, saved during our own system calls.
+pub(crate) struct Errno(c_int);
+
+impl Errno {
+    pub(crate) fn keep() -> Self {
+        // SAFETY: the calling thread's own word.
+        let place = unsafe { libc::__errno_location() };
+        // SAFETY: as above; always there.
+        Self(unsafe { place.read() })
+    }
+
+    /// Restores `errno`, and returns `value`.
+    pub(crate) fn give_back<T>(self, value: T) -> T {
+        // SAFETY: the calling thread's own word.
+        let place = unsafe { libc::__errno_location() };
+        // SAFETY: as above; always there.
+        unsafe { place.write(self.0) };
+        value
     }
 }

@@ -1,9 +1,9 @@
 //! A site with its probes.
 #![allow(unsafe_code, reason = "reads and changes code")]
 
+use crate::armed_callbacks::ArmedCallbacks;
 use crate::context::{self, Context, PointContext};
 use crate::near::{Mappings, NearArenas};
-use crate::passage::ArmedCallbacks;
 use crate::patch::Patch;
 use crate::plan::{Body, EntryPatch, Plan, plan};
 use crate::site::{Attribute, Point, Refusal, Site, Source};
