@@ -4,10 +4,10 @@
 //! `200 * |predicted - measured| / (|predicted| + |measured|)`.
 
 use crate::measurements::Measurements;
+use crate::model::TOTAL;
 use crate::model::{ModelError, Prediction};
 use crate::model_file::ModelFile;
 use crate::samples::SampleRule;
-use crate::total::TOTAL;
 
 /// A prediction and the measurement it is compared with.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,18 +3,19 @@
 //! For each region: one value per point ([`crate::SampleRule`]), the formula (`search`, `score`), pieces
 //! where one formula is not enough (`pieces`), draws for the interval, and warnings.
 
+mod pieces;
+mod pinv;
+
 use crate::{
     design::{Design, distinct_values},
     measurements::{Measurements, Point, Series},
-    model::{FORMAT, FittedModel, Range},
-    pieces::{Sample, fit_pieces, is_constant},
-    pinv,
+    model::{Cache, FORMAT, FittedModel, Range, Warning},
     samples::SampleRule,
     solve::N_TERMS_MAX,
     term::Term,
     vocabulary::Role,
-    warning::{Cache, Warning},
 };
+use pieces::{Sample, fit_pieces, is_constant};
 
 /// Limits on parameters, and on points of one region: beyond them time and memory grow out of bounds.
 const N_PARAMETERS_MAX: usize = 16;

@@ -11,12 +11,18 @@
 //! # Not here
 //! Fitting models (`fit`); evaluating one at a point (`point_estimate`).
 
-use crate::{
-    point_estimate::gap,
-    term::{Formula, Term},
-    warning::{Cache, Warning},
-};
+mod point_estimate;
+mod warning;
+
+use crate::term::{Formula, Term};
 use serde::{Deserialize, Serialize};
+
+use point_estimate::gap;
+pub(crate) use point_estimate::{PointEstimate, in_words};
+pub use warning::{Cache, Warning};
+
+/// Name of the region that stands for the whole program.
+pub const TOTAL: &str = "total";
 
 /// Version of the file format.
 pub const FORMAT: u32 = 1;

@@ -11,7 +11,7 @@
 //! # Not here
 //! Opening files (`prediction`); combining the models of all regions (`total`).
 
-use crate::model::{FittedModel, ModelError};
+use crate::model::{FittedModel, ModelError, TOTAL};
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use std::collections::BTreeMap;
 
@@ -184,7 +184,7 @@ impl ModelFile {
 /// Returns the regions by role, where each region's name contains its role; `total` has none.
 fn roles(models: &[FittedModel]) -> BTreeMap<String, Vec<String>> {
     let mut roles: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for model in models.iter().filter(|model| model.region != crate::total::TOTAL) {
+    for model in models.iter().filter(|model| model.region != TOTAL) {
         let role = model.region.split_once(ARROW).map(|(role, _)| role);
         let Some(role) = role.filter(|role| ROLES.iter().any(|name| role.starts_with(name))) else {
             return BTreeMap::new();

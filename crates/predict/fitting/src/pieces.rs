@@ -5,10 +5,10 @@
 //! measured values of a parameter; it is kept where it more than halves the cost of the fit (`score`). Both
 //! sides are then searched in the same way.
 
+use super::Settings;
 use crate::{
     design::{Design, distinct_values},
     draws::{draws, terms},
-    fit::Settings,
     model::{Piece, Range},
     samples::PointValue,
     score::{Scored, score},

@@ -3,9 +3,9 @@
 //! The singular values come from one-sided Jacobi rotations (Hestenes 1958) over columns of unit length;
 //! those below a share of the largest are dropped.
 
+use super::pieces::Sample;
 use crate::{
     model::Piece,
-    pieces::Sample,
     search::SMALL,
     solve::dot,
     term::{Formula, Term, Weighted},

@@ -11,10 +11,7 @@
 //! # Not here
 //! Sums over regions (`total`).
 
-use crate::{
-    model::{FittedModel, ModelError, Piece, Prediction},
-    warning::Warning,
-};
+use crate::model::{FittedModel, ModelError, Piece, Prediction, Warning};
 
 /// Uncertainty, as a share, that each doubling beyond the measured values of a parameter with few values adds.
 ///

@@ -5,8 +5,8 @@
 //! mean of the sums equals the sum of the means.
 
 use crate::measurements::{Measurements, Point};
+use crate::model::TOTAL;
 use crate::samples::SampleRule;
-use crate::total::TOTAL;
 
 /// Replaces values of disturbed runs by NaN; returns the rule to apply to the remaining ones.
 ///

@@ -10,12 +10,9 @@
 //! # Not here
 //! Waiting that no measurement includes: another network, other numbers of messages (`program-graph`).
 
-use crate::model::{FittedModel, ModelError, Prediction};
+use crate::model::{FittedModel, ModelError, PointEstimate, Prediction, TOTAL, in_words};
 use crate::model_file::ModelFile;
-use crate::point_estimate::{PointEstimate, in_words};
 
-/// Name of the region that stands for the whole program.
-pub const TOTAL: &str = "total";
 /// Offset between the draws of successive regions, so that regions with the same draws count as independent.
 const STRIDE: usize = 7;
 

@@ -1,6 +1,6 @@
 //! Warnings about a model or a prediction.
 
-use crate::model::FittedModel;
+use super::FittedModel;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
