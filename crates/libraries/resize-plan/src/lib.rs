@@ -38,6 +38,6 @@ pub mod queue;
 
 pub use partition::{Partition, PartitionError};
 pub use place::{Node, PlaceError, Placement, place, place_nearest, place_where_found};
-pub use plan::{Move, PairBytes, Plan, PlanError};
+pub use plan::{Move, PairBytes, Plan, PlanError, TargetProcess};
 pub use row_bytes::RowBytes;
-pub use stay::{StayError, TargetProcess, stay};
+pub use stay::{StayError, stay};

@@ -1,6 +1,6 @@
 //! Plans: the moves from one partition to another.
 
-use crate::{Partition, RowBytes, TargetProcess};
+use crate::{Partition, RowBytes};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -35,6 +35,18 @@ pub struct Move {
     pub to: u32,
     /// Rows that move.
     pub rows: Range<u64>,
+}
+
+/// Process that becomes a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetProcess {
+    /// A source that continues, perhaps under another number.
+    Stays {
+        /// Number of the source.
+        source: u32,
+    },
+    /// A newly started process.
+    New,
 }
 
 /// Bytes that move from one source to one target.

@@ -1,18 +1,7 @@
 //! Assignment of sources to targets so that as little as possible moves.
 
-use crate::{PairBytes, Plan, RowBytes};
-
-/// Process that becomes a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetProcess {
-    /// A source that continues, perhaps under another number.
-    Stays {
-        /// Number of the source.
-        source: u32,
-    },
-    /// A newly started process.
-    New,
-}
+use crate::RowBytes;
+use crate::plan::{PairBytes, Plan, TargetProcess};
 
 /// Error in the assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! Passages of measurement points that were summed on the nodes instead of being recorded one by one.
 //!
 //! # Not here
-//! Functions selected by `--probe` (`function_totals`).
+//! Functions selected by `--probe` ([`crate::FunctionTotals`]).
 
 use events::{Moments, ProbePoint};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Counts and times of functions selected by the user (`--probe`).
 
-use crate::summary::SourceLocation;
+use super::SourceLocation;
 use events::Moments;
 use serde::{Deserialize, Serialize};
 

@@ -3,14 +3,17 @@
 //! Times are seconds, sizes bytes. Fields are added over time and never change their meaning; a change of
 //! meaning raises [`FORMAT_VERSION`].
 
+mod function_totals;
+
 use crate::function_sums::FunctionSums;
-use crate::function_totals::FunctionTotals;
 use crate::tuning::TuningSummary;
 use dealing_report::DealingReport;
 pub use events::SourceLocation;
 use resize_api::Resize;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use function_totals::{FunctionTimes, FunctionTotals};
 
 /// Version of the record's layout and of the meaning of its fields.
 pub const FORMAT_VERSION: u32 = 1;

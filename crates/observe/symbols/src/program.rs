@@ -19,7 +19,6 @@
 //! function (`instrument`).
 
 mod debug;
-mod embedded;
 mod errors;
 mod function;
 mod globals;
@@ -36,9 +35,9 @@ mod survey;
 mod types;
 mod variable;
 
-pub use embedded::{EmbeddedVariable, embedded_variable};
 pub use errors::{LookupError, ProgramError};
 pub use function::{Function, Inlined, NotProbeable, Parameter, Passing, Returned, SourceLine};
+pub use image::embedded::{EmbeddedVariable, embedded_variable};
 pub use readers::{Access, AccessKind, Cached, Readers};
 pub use variable::Variable;
 
@@ -122,8 +121,9 @@ impl Program {
     /// Returns the application description contained in the program or in one of its libraries, with the
     /// file that contains it.
     pub fn description(&self) -> Option<(&Path, String)> {
-        self.modules()
-            .find_map(|module| Some((&*module.image.path, embedded::description(&module.image)?)))
+        self.modules().find_map(|module| {
+            Some((&*module.image.path, image::embedded::description(&module.image)?))
+        })
     }
 
     /// Names of linked libraries that are in none of the loader's folders.

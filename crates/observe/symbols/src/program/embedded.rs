@@ -5,7 +5,7 @@
 //! table are filled in by the loader, so they are read from relocations. The end of a function's code is known
 //! from its unwind information.
 
-use super::image::{DataSymbol, File, Image};
+use super::{DataSymbol, File, Image};
 use crate::elf::{Elf, has_section};
 use gimli::{BaseAddresses, CieOrFde, EhFrame, LittleEndian, UnwindSection};
 use object::elf::{R_X86_64_64, R_X86_64_RELATIVE};

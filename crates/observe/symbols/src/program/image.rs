@@ -1,6 +1,7 @@
 //! ELF file with its symbols, and the location of its debug information.
 
-use super::embedded::{self, Entry};
+pub(crate) mod embedded;
+
 use super::errors::ProgramError;
 use super::function::Function;
 use crate::debug_file;
@@ -12,6 +13,8 @@ use object::{Architecture, Endianness, Object, ObjectSection, ObjectSymbol, Sect
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use embedded::Entry;
 
 pub(crate) type File<'a> = ElfFile64<'a, Endianness>;
 

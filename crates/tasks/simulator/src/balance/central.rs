@@ -2,7 +2,7 @@
 //! time.
 
 use super::scenario::Scenario;
-use super::tasks::Tasks;
+use super::tasks::{Tasks, nanoseconds};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -33,12 +33,6 @@ pub fn central_s(scenario: &Scenario) -> f64 {
         last_ns = last_ns.max(end_ns);
     }
     last_ns as f64 * 1e-9
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a scenario's times are checked")]
-#[expect(clippy::cast_sign_loss, reason = "a scenario's times are checked")]
-pub(super) fn nanoseconds(seconds: f64) -> u64 {
-    (seconds * 1e9).round() as u64
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Simulates one scenario, event by event.
 
-use super::central::nanoseconds;
 use super::node::{Node, members};
 use super::outcome::{Outcome, Progress};
 use super::processor_sharing::Task;

@@ -1,6 +1,5 @@
 //! Tasks of a scenario, in the order of their arrival.
 
-use super::central::nanoseconds;
 use super::processor_sharing::Task;
 use super::scenario::{Arrivals, Durations, Scenario};
 use random::Random;
@@ -41,4 +40,10 @@ impl Tasks {
             Durations::Uniform { low_s, high_s } => low_s + (high_s - low_s) * self.random.share(),
         }
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a scenario's times are checked")]
+#[expect(clippy::cast_sign_loss, reason = "a scenario's times are checked")]
+pub(super) fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
 }
