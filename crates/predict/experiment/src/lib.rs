@@ -24,9 +24,9 @@
 //! - Nothing in a plan is ignored: an unknown field is an error.
 //!
 //! # Not here
-//! Starting runs and writing files (`campaign`); fitting models to the measurements (`fitting`).
+//! Starting runs and writing files (`campaign`); fitting models to the measurements (`fitting`); parsing expressions
+//! (`expression`).
 
-pub mod expression;
 pub mod journal;
 pub mod noise;
 pub mod plan;
@@ -35,7 +35,10 @@ mod roles;
 pub mod schedule;
 mod template;
 
-pub use expression::{Expression, ExpressionError};
+pub use expression::ExpressionError;
 pub use journal::Journal;
 pub use plan::{Plan, PlanError, Point};
 pub use regions::Measurement;
+
+/// Expression over the parameters of an experiment: `p + 1`, `p <= n and n % p == 0`.
+pub type Expression = expression::Expression<f64>;

@@ -5,8 +5,8 @@ mod grid;
 
 pub use check::PlanError;
 
-use crate::expression::{Expression, ExpressionError};
 use crate::template;
+use crate::{Expression, ExpressionError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

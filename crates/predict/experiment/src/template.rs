@@ -1,6 +1,6 @@
 //! Fills expressions in braces into a text, and splits commands into words.
 
-use crate::expression::{Expression, ExpressionError};
+use crate::{Expression, ExpressionError};
 use std::collections::BTreeMap;
 
 /// Placeholder for the path of the filled-in script.

@@ -4,11 +4,13 @@
 //! - Built by a reader that bounds the depth, so that recursion over an expression is bounded too.
 //!
 //! # Not here
-//! Parsing C expressions (`source::expression`).
+//! Parsing C expressions (`source::expression`); results of operators (crate `expression`).
 
 mod sum;
 mod text;
 mod value;
+
+pub use expression::Operator;
 
 /// An expression over the rank, the number of ranks, and names of the program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,65 +36,6 @@ pub enum Expr {
     Call(String, Vec<Expr>),
     /// Conditional expression: `condition ? one : other`.
     Choice(Box<Expr>, Box<Expr>, Box<Expr>),
-}
-
-/// Binary operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "each is said by its sign in `Operator::SIGNS`")]
-pub enum Operator {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-    Equal,
-    Unequal,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
-    And,
-    Or,
-    BitAnd,
-    BitOr,
-    BitXor,
-    ShiftLeft,
-    ShiftRight,
-}
-
-impl Operator {
-    /// Every operator with its sign in C and its precedence.
-    pub const SIGNS: [(&'static str, Self, u8); 18] = [
-        ("+", Self::Add, 9),
-        ("-", Self::Subtract, 9),
-        ("*", Self::Multiply, 10),
-        ("/", Self::Divide, 10),
-        ("%", Self::Remainder, 10),
-        ("==", Self::Equal, 6),
-        ("!=", Self::Unequal, 6),
-        ("<", Self::Less, 7),
-        ("<=", Self::LessEqual, 7),
-        (">", Self::Greater, 7),
-        (">=", Self::GreaterEqual, 7),
-        ("&&", Self::And, 2),
-        ("||", Self::Or, 1),
-        ("&", Self::BitAnd, 5),
-        ("|", Self::BitOr, 3),
-        ("^", Self::BitXor, 4),
-        ("<<", Self::ShiftLeft, 8),
-        (">>", Self::ShiftRight, 8),
-    ];
-
-    /// Returns the operator with this sign.
-    #[must_use]
-    pub fn of(sign: &str) -> Option<Self> {
-        Self::SIGNS.iter().find(|row| row.0 == sign).map(|row| row.1)
-    }
-
-    fn row(self) -> &'static (&'static str, Self, u8) {
-        // The rows are in the order of the variants, as a test checks.
-        &Self::SIGNS[self as usize]
-    }
 }
 
 impl Expr {
@@ -149,17 +92,5 @@ impl Expr {
     #[must_use]
     pub fn has_rank(&self) -> bool {
         self.parts().contains(&&Self::Rank)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_operator_has_its_row() {
-        for (row, (sign, operator, _)) in Operator::SIGNS.iter().enumerate() {
-            assert_eq!(*operator as usize, row, "`{sign}` stands where its operator is declared");
-        }
     }
 }

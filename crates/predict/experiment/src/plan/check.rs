@@ -1,8 +1,8 @@
 //! Checks of a plan, made before any run is started.
 
 use super::{Plan, Point};
-use crate::expression::{Expression, ExpressionError, is_taken};
 use crate::template::SCRIPT;
+use crate::{Expression, ExpressionError};
 use thiserror::Error;
 
 /// Largest number of runs (points times repetitions): more would be a typing mistake.
@@ -124,7 +124,7 @@ fn check_name(name: &str) -> Result<(), PlanError> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(is_of_name);
-    if is_plain && !is_taken(name) && name != SCRIPT {
+    if is_plain && !Expression::is_reserved(name) && name != SCRIPT {
         return Ok(());
     }
     Err(PlanError::BadName { name: name.to_owned() })

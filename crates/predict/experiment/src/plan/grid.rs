@@ -1,7 +1,7 @@
 //! Grid of a plan: all combinations of values, without those that are excluded.
 
 use super::{Parameters, Plan, PlanError, Point};
-use crate::expression::Expression;
+use crate::Expression;
 use std::collections::BTreeMap;
 
 /// Largest number of combinations before `where`: more would be a typing mistake.
@@ -18,7 +18,7 @@ pub(super) fn points(plan: &Plan) -> Result<Vec<Point>, PlanError> {
     for (values, is_holdout) in [(plan.parameters.clone(), false)].into_iter().chain(further) {
         for parameters in combinations(&values)? {
             let is_wanted = match &condition {
-                Some(condition) => condition.is_true(&parameters)?,
+                Some(condition) => condition.value(&parameters)? != 0.0,
                 None => true,
             };
             let is_new = !is_holdout || points.iter().all(|point| point.parameters != parameters);

@@ -43,9 +43,9 @@ fn write(expr: &Expr, to: &mut Formatter<'_>, around: u8) -> Result {
             write(other, to, 1)
         }),
         Expr::Binary(operator, one, other) => {
-            let (sign, _, binds) = operator.row();
-            enclosed(to, *binds < around, |to| {
-                write(one, to, *binds)?;
+            let (sign, binds) = operator.sign();
+            enclosed(to, binds < around, |to| {
+                write(one, to, binds)?;
                 write!(to, " {sign} ")?;
                 // The right operand of a non-associative operator keeps its parentheses.
                 let is_loose = matches!(operator, Operator::Add | Operator::And | Operator::Or);

@@ -24,7 +24,7 @@ impl Expr {
                 }
             }
             Self::Binary(operator, one, other) => {
-                joined(*operator, one.value(of)?, other.value(of)?)?
+                operator.real(one.value(of)?, other.value(of)?)?
             }
         };
         value.is_finite().then_some(value)
@@ -64,29 +64,6 @@ fn call(
     }
 }
 
-fn joined(operator: Operator, one: f64, other: f64) -> Option<f64> {
-    Some(match operator {
-        Operator::Add => one + other,
-        Operator::Subtract => one - other,
-        Operator::Multiply => one * other,
-        Operator::Divide => one / other,
-        Operator::Remainder => one % other,
-        Operator::Less => f64::from(one < other),
-        Operator::LessEqual => f64::from(one <= other),
-        Operator::Greater => f64::from(one > other),
-        Operator::GreaterEqual => f64::from(one >= other),
-        #[expect(clippy::float_cmp, reason = "the program compares whole numbers")]
-        Operator::Equal => f64::from(one == other),
-        #[expect(clippy::float_cmp, reason = "the program compares whole numbers")]
-        Operator::Unequal => f64::from(one != other),
-        Operator::And => f64::from(one != 0.0 && other != 0.0),
-        Operator::Or => f64::from(one != 0.0 || other != 0.0),
-        Operator::ShiftLeft => one * other.exp2(),
-        Operator::ShiftRight => (one / other.exp2()).floor(),
-        Operator::BitAnd | Operator::BitOr | Operator::BitXor => return None,
-    })
-}
-
 fn whole(operator: Operator, one: Option<i64>, other: Option<i64>) -> Option<i64> {
     // One operand is enough for these.
     match (operator, one, other) {
@@ -96,26 +73,5 @@ fn whole(operator: Operator, one: Option<i64>, other: Option<i64>) -> Option<i64
         }
         _ => {}
     }
-    let (one, other) = (one?, other?);
-    let shift = || u32::try_from(other).ok().filter(|bits| *bits < 63);
-    match operator {
-        Operator::Add => one.checked_add(other),
-        Operator::Subtract => one.checked_sub(other),
-        Operator::Multiply => one.checked_mul(other),
-        Operator::Divide => one.checked_div(other),
-        Operator::Remainder => one.checked_rem(other),
-        Operator::Equal => Some(i64::from(one == other)),
-        Operator::Unequal => Some(i64::from(one != other)),
-        Operator::Less => Some(i64::from(one < other)),
-        Operator::LessEqual => Some(i64::from(one <= other)),
-        Operator::Greater => Some(i64::from(one > other)),
-        Operator::GreaterEqual => Some(i64::from(one >= other)),
-        Operator::And => Some(i64::from(one != 0 && other != 0)),
-        Operator::Or => Some(i64::from(one != 0 || other != 0)),
-        Operator::BitAnd => Some(one & other),
-        Operator::BitOr => Some(one | other),
-        Operator::BitXor => Some(one ^ other),
-        Operator::ShiftLeft => one.checked_mul(1_i64.checked_shl(shift()?)?),
-        Operator::ShiftRight => one.checked_shr(shift()?),
-    }
+    operator.whole(one?, other?)
 }

@@ -5,6 +5,7 @@
 
 use super::syntax_node::{Parsed, SourceLanguage, SyntaxNode};
 use crate::expr::{Expr, Operator};
+use expression::c_integer;
 use std::collections::BTreeMap;
 
 /// Callback for the meaning of a piece, where its context determines it.
@@ -25,7 +26,7 @@ pub(super) fn read<'t>(piece: SyntaxNode<'t>, depth: usize, meaning: &mut Meanin
     }
     let mut inner = |piece: SyntaxNode<'t>| read(piece, depth + 1, meaning);
     match piece.kind() {
-        "number_literal" => number(piece.text()).map_or_else(|| as_written(piece), Expr::Number),
+        "number_literal" => c_integer(piece.text()).map_or_else(|| as_written(piece), Expr::Number),
         "true" | "false" => Expr::Number(i64::from(piece.kind() == "true")),
         "parenthesized_expression" | "argument" => {
             piece.children().first().map_or_else(|| as_written(piece), |child| inner(*child))
@@ -140,22 +141,9 @@ fn bytes_of_type(words: &str) -> Option<i64> {
     TYPES.iter().find(|row| row.0 == words).map(|row| row.1)
 }
 
-/// Parses a C integer literal.
-fn number(word: &str) -> Option<i64> {
-    let word = word.replace('\'', "");
-    let lower = word.trim_end_matches(['u', 'U', 'l', 'L', 'z', 'Z']).to_ascii_lowercase();
-    let (digits, radix) = match lower.as_bytes() {
-        [b'0', b'x', ..] => (lower.get(2..)?, 16),
-        [b'0', b'b', ..] => (lower.get(2..)?, 2),
-        [b'0', _, ..] => (lower.get(1..)?, 8),
-        _ => (lower.as_str(), 10),
-    };
-    i64::from_str_radix(digits, radix).ok()
-}
-
 /// Evaluates a C text as an integer, using known constants.
 pub(super) fn constant(text: &str, constants: &BTreeMap<String, i64>) -> Option<i64> {
-    if let Some(number) = number(text.trim()) {
+    if let Some(number) = c_integer(text.trim()) {
         return Some(number);
     }
     if text.is_empty() || TEXT_MAX < text.len() {
