@@ -2,7 +2,6 @@
 
 use crate::error::ExportError;
 use events::RecordKind;
-use models::Row;
 use mpi_abi::Operation;
 use run_record::{Event, EventReader, RunRecord, Summary};
 use std::collections::{BTreeMap, HashMap};
@@ -85,21 +84,6 @@ impl Trace {
         let ranks = &self.summary.ranks;
         let found = ranks.iter().find(|r| r.world == world as usize && r.rank == rank);
         found.map_or("", |r| r.node.as_str())
-    }
-}
-
-/// Returns the row in the form used by the models.
-pub(crate) fn row(event: &Event) -> Row {
-    Row {
-        start_ns: event.start_ns,
-        end_ns: event.end_ns,
-        operation: event.operation,
-        kind: event.kind,
-        peer: event.peer,
-        tag: event.tag,
-        communicator: event.communicator,
-        request: event.request,
-        more: event.more,
     }
 }
 

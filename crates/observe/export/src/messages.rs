@@ -1,7 +1,7 @@
 //! Messages of a trace, with both ends paired.
 
 use crate::error::ExportError;
-use crate::lanes::{Lanes, Trace, is_call, operation, row};
+use crate::lanes::{Lanes, Trace, is_call, operation};
 use models::matching::{Channel, Matcher};
 use models::{Action, Interpreter, Message};
 use mpi_abi::Mode;
@@ -105,7 +105,7 @@ impl Reader {
             self.declared_bytes.insert(event.request, event.bytes);
         }
         let Self { interpreter, ends, open, declared_bytes } = self;
-        interpreter.read(&row(event), |action| {
+        interpreter.read(event, |action| {
             let end = |is_send, message| End {
                 is_send,
                 message,

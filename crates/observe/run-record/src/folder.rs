@@ -13,10 +13,10 @@ use crate::file_error::FileError;
 use crate::function_file::{FunctionReader, FunctionWriter};
 use crate::header::{RunHeader, RunStart, RunState, Version};
 use crate::record_error::RecordError;
-use crate::region_file::{self, RegionRow};
+use crate::region_file::RegionRow;
 use crate::resize_file::ResizeLines;
 use crate::summary::{FORMAT_VERSION, Summary};
-use crate::table::TableError;
+use crate::table::{TableError, TableReader, TableWriter};
 use crate::tuning::{self, TuningLines};
 use dealing_report::DealingReport;
 use serde::{Deserialize, Serialize};
@@ -154,7 +154,9 @@ impl RunRecord {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_regions(&self, rows: &[RegionRow]) -> Result<(), TableError> {
-        region_file::write(&self.dir.join(REGIONS), rows)
+        let mut table = TableWriter::create(&self.dir.join(REGIONS))?;
+        table.append(rows)?;
+        table.finish().map(drop)
     }
 
     /// Reads the counters of all regions.
@@ -163,10 +165,12 @@ impl RunRecord {
     /// When the file does not exist or is damaged.
     pub fn read_regions(&self) -> Result<Vec<RegionRow>, TableError> {
         self.verify(REGIONS)?;
-        region_file::read(&self.dir.join(REGIONS))
+        let batches: Result<Vec<_>, _> =
+            TableReader::open(&self.dir.join(REGIONS))?.batches().collect();
+        Ok(batches?.concat())
     }
 
-    /// Starts the event file; it appears when [`EventWriter::finish`] is called.
+    /// Starts the event file; it appears when [`TableWriter::finish`] is called.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -184,7 +188,7 @@ impl RunRecord {
         if path.exists() { EventReader::open(&path).map(Some) } else { Ok(None) }
     }
 
-    /// Starts the file of function events; it appears when [`FunctionWriter::finish`] is called.
+    /// Starts the file of function events; it appears when [`TableWriter::finish`] is called.
     ///
     /// # Errors
     /// When the file cannot be written.

@@ -41,7 +41,8 @@ pub mod summary;
 mod table;
 pub mod tuning;
 
-pub use event_file::{Event, EventReader, EventWriter};
+pub use event_file::{EventReader, EventWriter};
+pub use events::Event;
 pub use file_error::FileError;
 pub use folder::RunRecord;
 pub use function_file::{FunctionEvent, FunctionReader, FunctionWriter};
@@ -52,5 +53,5 @@ pub use region_file::RegionRow;
 pub use resize_file::ResizeLines;
 pub use spool::{SpoolProblem, SpoolReader, SpoolWriter};
 pub use summary::{FunctionTimes, FunctionTotals, Summary};
-pub use table::{TableError, is_panic_caught};
+pub use table::{TableError, TableReader, TableWriter, is_panic_caught};
 pub use tuning::{TuningLine, TuningSummary, TuningWriter};

@@ -1,4 +1,4 @@
-//! Columns of numbers and words in Parquet files, without Arrow.
+//! Tables in Parquet files, without Arrow: a row is a struct, a column one of its fields.
 //!
 //! Parquet, because pandas, Polars, DuckDB, Spark and R read it directly.
 //!
@@ -7,16 +7,19 @@
 //! - A file is never replaced by one of fewer rows.
 //! - Columns are found by name, so that a reader skips columns added by a newer writer.
 
+mod column;
 mod error;
 
+pub(crate) use column::{Column, columns};
 pub use error::TableError;
 
 use crate::file_error::FileError;
 use files::Draft;
 use parquet::basic::{Compression, Encoding};
 use parquet::column::reader::get_typed_column_reader;
-use parquet::data_type::{ByteArray, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -24,73 +27,112 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 use std::cell::Cell;
 use std::fs::File;
+use std::marker::PhantomData;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Layout of a file: its columns, and which of them increase along the file.
-pub(crate) struct Layout {
-    /// Schema in Parquet's own notation.
-    pub(crate) schema: &'static str,
-    /// Columns stored as differences to the row before; the others by dictionary.
-    pub(crate) growing: &'static [&'static str],
+/// Number of rows that are written, and read, together.
+const GROUP_ROWS: usize = 100_000;
+
+/// A row of a table; [`columns!`] implements it.
+pub trait Row: Clone {
+    /// Columns stored as differences to the row before, because they increase along the file; the others by dictionary.
+    const GROWING: &'static [&'static str];
+    /// Returns the columns in Parquet's own notation.
+    fn schema() -> String;
+    /// Writes every column, in the order of the schema.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    fn write(rows: &[Self], group: &mut GroupWriter<'_>) -> Result<(), ParquetError>;
+    /// Reads all rows of a group, but those with a word that this version does not know.
+    ///
+    /// # Errors
+    /// When a column is missing or damaged.
+    fn read(group: &GroupReader<'_>) -> Result<Vec<Self>, TableError>;
 }
 
-/// Writer of one file, one group of rows at a time.
-pub(crate) struct TableWriter {
+/// Writer of a table, which appears under its name when it is complete.
+pub struct TableWriter<R> {
     path: PathBuf,
     writer: SerializedFileWriter<File>,
+    waiting: Vec<R>,
     n_rows: u64,
     draft: Draft,
 }
 
-impl TableWriter {
-    pub(crate) fn create(path: &Path, layout: &Layout) -> Result<Self, TableError> {
+impl<R: Row> TableWriter<R> {
+    /// Starts a file; it appears at `path` when [`TableWriter::finish`] is called.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn create(path: &Path) -> Result<Self, TableError> {
         let draft = Draft::of(path);
         let place = draft.place();
         let file = draft.create(0o666).map_err(|e| FileError::new(place, e))?;
         let start = || {
-            let schema = Arc::new(parse_message_type(layout.schema)?);
-            SerializedFileWriter::new(file, schema, Arc::new(properties(layout)))
+            let schema = Arc::new(parse_message_type(&R::schema())?);
+            SerializedFileWriter::new(file, schema, Arc::new(properties(R::GROWING)))
         };
         let writer = start().map_err(|e| TableError::new(place, e))?;
-        Ok(Self { path: path.to_owned(), writer, n_rows: 0, draft })
+        Ok(Self { path: path.to_owned(), writer, waiting: Vec::new(), n_rows: 0, draft })
     }
 
-    /// Appends one group; `fill` must write every column of the schema, in order.
-    pub(crate) fn group(
-        &mut self,
-        fill: impl FnOnce(&mut GroupWriter<'_>) -> Result<(), ParquetError>,
-    ) -> Result<(), TableError> {
-        let write = || {
-            let mut group = GroupWriter { group: self.writer.next_row_group()? };
-            fill(&mut group)?;
-            group.group.close().map(|group| group.num_rows())
-        };
-        let n_rows = write().map_err(|e| TableError::new(&self.path, e))?;
-        self.n_rows += n_rows.max(0).cast_unsigned();
+    /// Appends rows; at most one group of them waits in memory.
+    ///
+    /// # Errors
+    /// When the file cannot be written; it is then unusable, and the spool still holds the rows.
+    pub fn append(&mut self, rows: &[R]) -> Result<(), TableError> {
+        let mut rest = rows;
+        while GROUP_ROWS <= self.waiting.len() + rest.len() {
+            let (fitting, later) = rest.split_at(GROUP_ROWS - self.waiting.len());
+            self.waiting.extend_from_slice(fitting);
+            self.write_group()?;
+            rest = later;
+        }
+        self.waiting.extend_from_slice(rest);
         Ok(())
     }
 
-    /// Completes the file and gives it its name.
-    pub(crate) fn finish(self) -> Result<(), TableError> {
-        let Self { path, writer, n_rows, draft } = self;
+    /// Completes the file and gives it its name; returns its number of rows.
+    ///
+    /// # Errors
+    /// When the file cannot be written, or would replace one of more rows.
+    pub fn finish(mut self) -> Result<u64, TableError> {
+        if !self.waiting.is_empty() {
+            self.write_group()?;
+        }
+        let Self { path, writer, n_rows, draft, .. } = self;
         let file = writer.into_inner().map_err(|e| TableError::new(&path, e))?;
         file.sync_all().map_err(|e| FileError::new(&path, e))?;
         // An unreadable file has nothing to lose.
-        let n_kept = TableReader::open(&path).map_or(0, |kept| kept.n_rows());
+        let n_kept = TableReader::<R>::open(&path).map_or(0, |kept| kept.n_rows());
         if n_rows < n_kept {
             return Err(TableError::HoldsMore { path, n_kept, n_rows });
         }
-        Ok(draft.publish().map_err(|e| FileError::new(&path, e))?)
+        draft.publish().map_err(|e| FileError::new(&path, e))?;
+        Ok(n_rows)
+    }
+
+    fn write_group(&mut self) -> Result<(), TableError> {
+        let mut write = || {
+            let mut group = GroupWriter { group: self.writer.next_row_group()? };
+            R::write(&self.waiting, &mut group)?;
+            group.group.close()
+        };
+        write().map_err(|e| TableError::new(&self.path, e))?;
+        self.n_rows += self.waiting.len() as u64;
+        self.waiting.clear();
+        Ok(())
     }
 }
 
-fn properties(layout: &Layout) -> WriterProperties {
+fn properties(growing: &[&str]) -> WriterProperties {
     let mut builder = WriterProperties::builder()
         .set_created_by(concat!("sintonia ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::SNAPPY);
-    for column in layout.growing {
+    for column in growing {
         let column = ColumnPath::from(*column);
         builder = builder
             .set_column_dictionary_enabled(column.clone(), false)
@@ -100,78 +142,13 @@ fn properties(layout: &Layout) -> WriterProperties {
 }
 
 /// One group of rows being written, column after column.
-pub(crate) struct GroupWriter<'a> {
+pub struct GroupWriter<'a> {
     group: SerializedRowGroupWriter<'a, File>,
 }
 
 impl GroupWriter<'_> {
-    pub(crate) fn u32(&mut self, values: impl Iterator<Item = u32>) -> Result<(), ParquetError> {
-        self.i32(values.map(u32::cast_signed))
-    }
-
-    pub(crate) fn u64(&mut self, values: impl Iterator<Item = u64>) -> Result<(), ParquetError> {
-        self.column::<Int64Type>(&values.map(u64::cast_signed).collect::<Vec<_>>(), None)
-    }
-
-    pub(crate) fn i32(&mut self, values: impl Iterator<Item = i32>) -> Result<(), ParquetError> {
-        self.column::<Int32Type>(&values.collect::<Vec<_>>(), None)
-    }
-
-    pub(crate) fn f64(&mut self, values: impl Iterator<Item = f64>) -> Result<(), ParquetError> {
-        self.column::<DoubleType>(&values.collect::<Vec<_>>(), None)
-    }
-
-    pub(crate) fn optional_u32(
-        &mut self,
-        values: impl Iterator<Item = Option<u32>> + Clone,
-    ) -> Result<(), ParquetError> {
-        let levels: Vec<i16> = values.clone().map(|value| i16::from(value.is_some())).collect();
-        let present: Vec<i32> = values.flatten().map(u32::cast_signed).collect();
-        self.column::<Int32Type>(&present, Some(&levels))
-    }
-
-    pub(crate) fn words(
-        &mut self,
-        values: impl Iterator<Item = &'static str>,
-    ) -> Result<(), ParquetError> {
-        let values: Vec<ByteArray> =
-            values.map(|word| bytes::Bytes::from_static(word.as_bytes()).into()).collect();
-        self.column::<parquet::data_type::ByteArrayType>(&values, None)
-    }
-
-    pub(crate) fn texts<'a>(
-        &mut self,
-        values: impl Iterator<Item = &'a str>,
-    ) -> Result<(), ParquetError> {
-        let values: Vec<ByteArray> = values.map(ByteArray::from).collect();
-        self.column::<parquet::data_type::ByteArrayType>(&values, None)
-    }
-
-    /// Lists of numbers: a required list of required elements.
-    pub(crate) fn lists<'a>(
-        &mut self,
-        rows: impl Iterator<Item = &'a [f64]>,
-    ) -> Result<(), ParquetError> {
-        let (mut values, mut levels, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
-        for row in rows {
-            values.extend_from_slice(row);
-            // An empty list takes one entry, at the level of the list.
-            levels.extend(std::iter::repeat_n(i16::from(!row.is_empty()), row.len().max(1)));
-            repeats.push(0);
-            repeats.extend(std::iter::repeat_n(1, row.len().saturating_sub(1)));
-        }
-        self.nested::<DoubleType>(&values, Some(&levels), Some(&repeats))
-    }
-
+    /// Writes the next column, with Parquet's levels where it is optional or a list.
     fn column<T: DataType>(
-        &mut self,
-        values: &[T::T],
-        levels: Option<&[i16]>,
-    ) -> Result<(), ParquetError> {
-        self.nested::<T>(values, levels, None)
-    }
-
-    fn nested<T: DataType>(
         &mut self,
         values: &[T::T],
         levels: Option<&[i16]>,
@@ -185,141 +162,111 @@ impl GroupWriter<'_> {
     }
 }
 
-/// Reader of one file, one group of rows at a time.
-pub(crate) struct TableReader {
+/// Reader of a table, in batches.
+pub struct TableReader<R> {
     path: PathBuf,
     reader: SerializedFileReader<File>,
+    rows: PhantomData<R>,
 }
 
-impl TableReader {
-    pub(crate) fn open(path: &Path) -> Result<Self, TableError> {
+impl<R: Row> TableReader<R> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// When the file does not exist, or is not a Parquet file.
+    pub fn open(path: &Path) -> Result<Self, TableError> {
         let file = File::open(path).map_err(|e| FileError::new(path, e))?;
         let reader = caught(|| SerializedFileReader::new(file));
         let reader = reader.map_err(|e| TableError::new(path, e))?;
-        Ok(Self { path: path.to_owned(), reader })
+        Ok(Self { path: path.to_owned(), reader, rows: PhantomData })
     }
 
-    pub(crate) fn n_rows(&self) -> u64 {
+    /// Number of rows in the file.
+    pub fn n_rows(&self) -> u64 {
         self.reader.metadata().file_metadata().num_rows().max(0).cast_unsigned()
     }
 
-    pub(crate) fn n_groups(&self) -> usize {
-        self.reader.num_row_groups()
-    }
-
-    pub(crate) fn group(&self, group: usize) -> Result<GroupReader<'_>, TableError> {
-        let n_groups = self.n_groups();
-        if n_groups <= group {
-            return Err(TableError::NoGroup { path: self.path.clone(), group, n_groups });
-        }
-        let reader = caught(|| self.reader.get_row_group(group));
-        let reader = reader.map_err(|e| TableError::new(&self.path, e))?;
-        Ok(GroupReader { path: &self.path, reader })
+    /// Returns all rows in the order of the file; may be called repeatedly.
+    ///
+    /// Rows with a word that this version does not know (an operation, a kind) are skipped: the rows returned are fewer
+    /// than [`TableReader::n_rows`] by their number.
+    pub fn batches(&self) -> impl Iterator<Item = Result<Vec<R>, TableError>> {
+        (0..self.reader.num_row_groups()).map(|group| {
+            let reader = caught(|| self.reader.get_row_group(group));
+            let reader = reader.map_err(|e| TableError::new(&self.path, e))?;
+            R::read(&GroupReader { path: &self.path, reader })
+        })
     }
 }
 
 /// Group of rows being read, any column at a time.
-pub(crate) struct GroupReader<'a> {
+pub struct GroupReader<'a> {
     path: &'a Path,
     reader: Box<dyn RowGroupReader + 'a>,
 }
 
+/// Values of a column, with Parquet's levels: empty unless it is optional or a list.
+struct Values<T> {
+    values: Vec<T>,
+    levels: Vec<i16>,
+    repeats: Vec<i16>,
+}
+
 impl GroupReader<'_> {
-    pub(crate) fn u32(&self, column: &str) -> Result<Vec<u32>, TableError> {
-        Ok(self.i32(column)?.into_iter().map(i32::cast_unsigned).collect())
+    /// Number of rows in the group.
+    pub(crate) fn n_rows(&self) -> usize {
+        usize::try_from(self.reader.metadata().num_rows()).unwrap_or(0)
     }
 
-    pub(crate) fn u64(&self, column: &str) -> Result<Vec<u64>, TableError> {
-        let values = self.column::<Int64Type>(column)?.0;
-        Ok(values.into_iter().map(i64::cast_unsigned).collect())
-    }
-
-    pub(crate) fn i32(&self, column: &str) -> Result<Vec<i32>, TableError> {
-        Ok(self.column::<Int32Type>(column)?.0)
-    }
-
-    pub(crate) fn f64(&self, column: &str) -> Result<Vec<f64>, TableError> {
-        Ok(self.column::<DoubleType>(column)?.0)
-    }
-
-    pub(crate) fn optional_u32(&self, column: &str) -> Result<Vec<Option<u32>>, TableError> {
-        let (values, levels) = self.column::<Int32Type>(column)?;
-        let mut values = values.into_iter().map(i32::cast_unsigned);
-        Ok(levels.into_iter().map(|level| if level == 0 { None } else { values.next() }).collect())
-    }
-
-    pub(crate) fn words(&self, column: &str) -> Result<Vec<ByteArray>, TableError> {
-        Ok(self.column::<parquet::data_type::ByteArrayType>(column)?.0)
-    }
-
-    /// Lists of numbers, as [`GroupWriter::lists`] writes them.
-    pub(crate) fn lists(&self, column: &str) -> Result<Vec<Vec<f64>>, TableError> {
-        let (position, n_rows) = self.position::<DoubleType>(column)?;
-        let read = || {
-            let reader = self.reader.get_column_reader(position)?;
-            let mut reader = get_typed_column_reader::<DoubleType>(reader);
-            let (mut values, mut levels, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
-            let mut n_left = n_rows + 1;
-            while n_left != 0 {
-                let wanted = (Some(&mut levels), Some(&mut repeats));
-                let n_max = n_left.min(N_READ_MAX);
-                let (n_read, ..) = reader.read_records(n_max, wanted.0, wanted.1, &mut values)?;
-                if n_read == 0 {
-                    break;
-                }
-                n_left = n_left.saturating_sub(n_read);
-            }
-            Ok(rows_of(values, &levels, &repeats))
-        };
-        let rows = caught(read).map_err(|e| TableError::new(self.path, e))?;
-        if rows.len() != n_rows {
-            let source = ParquetError::EOF(format!("column `{column}` ends at row {}", rows.len()));
-            return Err(TableError::Damaged { path: self.path.to_owned(), source });
-        }
-        Ok(rows)
-    }
-
-    /// Returns the index of a column, and the number of rows in the group.
-    fn position<T: DataType>(&self, name: &str) -> Result<(usize, usize), TableError> {
+    /// Reads the column of this name, type and highest levels.
+    fn column<T: DataType>(
+        &self,
+        name: &str,
+        highest: (i16, i16),
+    ) -> Result<Values<T::T>, TableError> {
         let metadata = self.reader.metadata();
-        let position = metadata.columns().iter().position(|c| c.column_path().string() == name);
-        let is_of_type =
-            |position: &usize| metadata.column(*position).column_type() == T::get_physical_type();
+        let mut columns = metadata.columns().iter().enumerate();
+        let found = columns.find(|(_, column)| column.column_path().string() == name);
+        let is_as_written = |(_, column): &(usize, &ColumnChunkMetaData)| {
+            let described = column.column_descr();
+            column.column_type() == T::get_physical_type()
+                && (described.max_def_level(), described.max_rep_level()) == highest
+        };
         let missing =
             || TableError::NoColumn { path: self.path.to_owned(), column: name.to_owned() };
-        let position = position.filter(is_of_type).ok_or_else(missing)?;
-        Ok((position, usize::try_from(metadata.num_rows()).unwrap_or(0)))
-    }
-
-    fn column<T: DataType>(&self, name: &str) -> Result<(Vec<T::T>, Vec<i16>), TableError> {
-        let (position, n_rows) = self.position::<T>(name)?;
-        let column = self.reader.metadata().column(position);
-        let optional = 0 < column.column_descr().max_def_level();
+        let (position, _) = found.filter(is_as_written).ok_or_else(missing)?;
+        let n_rows = self.n_rows();
+        let mut all = Values { values: Vec::new(), levels: Vec::new(), repeats: Vec::new() };
+        let mut n_read = 0;
         let read = || {
             let reader = self.reader.get_column_reader(position)?;
             let mut reader = get_typed_column_reader::<T>(reader);
-            let (mut values, mut levels) = (Vec::new(), Vec::new());
             // One more than expected, to check that nothing follows.
-            let mut n_left = n_rows + 1;
-            while n_left != 0 {
-                let wanted = optional.then_some(&mut levels);
-                let n_max = n_left.min(N_READ_MAX);
-                let (n_read, ..) = reader.read_records(n_max, wanted, None, &mut values)?;
-                if n_read == 0 {
+            while n_read <= n_rows {
+                let n_max = (n_rows + 1 - n_read).min(N_READ_MAX);
+                let Values { values, levels, repeats } = &mut all;
+                let levels = (0 < highest.0).then_some(levels);
+                let repeats = (0 < highest.1).then_some(repeats);
+                let (n_new, ..) = reader.read_records(n_max, levels, repeats, values)?;
+                if n_new == 0 {
                     break;
                 }
-                n_left = n_left.saturating_sub(n_read);
+                n_read += n_new;
             }
-            Ok((values, levels))
+            Ok(())
         };
-        let (values, levels): (Vec<T::T>, Vec<i16>) =
-            caught(read).map_err(|e| TableError::new(self.path, e))?;
-        let n_read = if optional { levels.len() } else { values.len() };
+        caught(read).map_err(|e| TableError::new(self.path, e))?;
+        // A list begins where its level of repetition is 0.
+        let n_read = match highest {
+            (0, _) => all.values.len(),
+            (_, 0) => all.levels.len(),
+            _ => all.repeats.iter().filter(|repeat| **repeat == 0).count(),
+        };
         if n_read != n_rows {
             let source = ParquetError::EOF(format!("column `{name}` ends at row {n_read}"));
             return Err(TableError::Damaged { path: self.path.to_owned(), source });
         }
-        Ok((values, levels))
+        Ok(all)
     }
 }
 
@@ -348,28 +295,13 @@ fn caught<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Parque
     outcome
 }
 
-/// Builds lists from Parquet's values and levels.
-fn rows_of(values: Vec<f64>, levels: &[i16], repeats: &[i16]) -> Vec<Vec<f64>> {
-    let mut rows: Vec<Vec<f64>> = Vec::new();
-    let mut values = values.into_iter();
-    for (level, repeat) in levels.iter().zip(repeats) {
-        if *repeat == 0 {
-            rows.push(Vec::new());
-        }
-        if let (true, Some(row)) = (*level == 1, rows.last_mut()) {
-            row.extend(values.next());
-        }
-    }
-    rows
-}
-
-impl std::fmt::Debug for TableWriter {
+impl<R> std::fmt::Debug for TableWriter<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TableWriter").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
-impl std::fmt::Debug for TableReader {
+impl<R> std::fmt::Debug for TableReader<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TableReader").field("path", &self.path).finish_non_exhaustive()
     }

@@ -9,32 +9,9 @@
 //! # Not here
 //! How long any of it takes ([`crate::ideal_network`]).
 
-use events::{OperationId, RecordKind};
+use events::{Event, RecordKind};
 use mpi_abi::{Class, Kind, Mode, Operation};
 use std::collections::HashMap;
-
-/// The columns of one row of a trace that this module needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// Time at which the program entered the operation, in ns.
-    pub start_ns: u64,
-    /// Time at which the operation returned, in ns.
-    pub end_ns: u64,
-    /// The operation.
-    pub operation: OperationId,
-    /// Kind of record: a call, the receive half of a send-receive, or further requests of a call.
-    pub kind: RecordKind,
-    /// World rank of the peer or of the root; negative for none.
-    pub peer: i32,
-    /// Message tag; negative for none, or for any.
-    pub tag: i32,
-    /// Communicator.
-    pub communicator: u32,
-    /// Request created or completed; 0 for none.
-    pub request: u64,
-    /// Second request of a row of requests; 0 for none.
-    pub more: u64,
-}
 
 /// A message as seen from one of its two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +83,7 @@ pub struct Interpreter {
 
 impl Interpreter {
     /// Passes to `emit` what the row asks of other ranks: at most two actions.
-    pub fn read(&mut self, row: &Row, mut emit: impl FnMut(Action)) {
+    pub fn read(&mut self, row: &Event, mut emit: impl FnMut(Action)) {
         let Some(operation) = mpi_abi::operation(row.operation) else { return };
         match row.kind {
             RecordKind::Call => {
@@ -126,7 +103,7 @@ impl Interpreter {
         }
     }
 
-    fn read_call(&mut self, operation: &Operation, row: &Row, mut emit: impl FnMut(Action)) {
+    fn read_call(&mut self, operation: &Operation, row: &Event, mut emit: impl FnMut(Action)) {
         if operation.completes.is_some() || is_start(operation) {
             return self.read_request(operation, row, row.request, &mut emit);
         }
@@ -142,7 +119,7 @@ impl Interpreter {
     fn read_request(
         &self,
         operation: &Operation,
-        row: &Row,
+        row: &Event,
         request: u64,
         emit: &mut impl FnMut(Action),
     ) {
@@ -164,7 +141,7 @@ fn is_start(operation: &Operation) -> bool {
 }
 
 /// Returns the action of an operation that neither starts nor completes requests.
-fn meaning(operation: &Operation, row: &Row) -> Option<Action> {
+fn meaning(operation: &Operation, row: &Event) -> Option<Action> {
     let flow = operation.movements.first().map(|movement| movement.flow);
     match operation.class {
         Class::PointToPoint => match flow? {
@@ -182,7 +159,7 @@ fn meaning(operation: &Operation, row: &Row) -> Option<Action> {
     }
 }
 
-fn send(row: &Row) -> Option<Action> {
+fn send(row: &Event) -> Option<Action> {
     let peer = Some(u32::try_from(row.peer).ok()?);
     let tag = u32::try_from(row.tag).ok();
     let message = Message { peer, tag, communicator: row.communicator };
@@ -190,7 +167,7 @@ fn send(row: &Row) -> Option<Action> {
 }
 
 /// Returns a receive that waits at once (`request` is `None`) or when its request completes.
-fn receive(row: &Row, request: Option<u64>) -> Option<Action> {
+fn receive(row: &Event, request: Option<u64>) -> Option<Action> {
     let peer = u32::try_from(row.peer).ok();
     let tag = u32::try_from(row.tag).ok();
     let message = Message { peer, tag, communicator: row.communicator };
@@ -204,7 +181,7 @@ fn receive(row: &Row, request: Option<u64>) -> Option<Action> {
 }
 
 /// Returns the action of a collective operation on the communicator that is passed to it.
-fn collective(operation: &Operation, row: &Row) -> Option<Action> {
+fn collective(operation: &Operation, row: &Event) -> Option<Action> {
     let scope = operation.params.get(operation.scope()?)?;
     let local = ["Comm_free", "Comm_set_info", "Comm_create_group", "Intercomm_create"];
     if scope.kind != Kind::Comm || local.contains(&operation.stem.as_str()) {
@@ -230,22 +207,27 @@ fn collective(operation: &Operation, row: &Row) -> Option<Action> {
 mod tests {
     use super::*;
 
-    fn row(name: &str) -> Row {
-        Row {
+    fn row(name: &str) -> Event {
+        Event {
+            world: 0,
+            rank: 0,
+            thread: 0,
             start_ns: 0,
             end_ns: 1,
             operation: mpi_abi::find(name).unwrap(),
             kind: RecordKind::Call,
             peer: 3,
             tag: 7,
+            call_site: None,
             communicator: 5,
+            bytes: 0,
             request: 0,
             more: 0,
         }
     }
 
     #[track_caller]
-    fn check(rows: &[Row], expected: &[Action]) {
+    fn check(rows: &[Event], expected: &[Action]) {
         let mut interpreter = Interpreter::default();
         let mut found = Vec::new();
         rows.iter().for_each(|row| interpreter.read(row, |action| found.push(action)));
@@ -263,18 +245,18 @@ mod tests {
         check(&[row("MPI_Recv")], &[Action::Receive(MESSAGE)]);
         check(&[row("MPI_Mrecv")], &[Action::Receive(MESSAGE)]);
         let started = Action::StartReceive { message: MESSAGE, request: 9 };
-        check(&[Row { request: 9, ..row("MPI_Irecv") }], &[started]);
+        check(&[Event { request: 9, ..row("MPI_Irecv") }], &[started]);
         let started = Action::StartReceive { message: ANY, request: 9 };
-        check(&[Row { request: 9, peer: -1, tag: -1, ..row("MPI_Irecv") }], &[started]);
-        let half = Row { kind: RecordKind::ReceiveHalf, ..row("MPI_Sendrecv") };
+        check(&[Event { request: 9, peer: -1, tag: -1, ..row("MPI_Irecv") }], &[started]);
+        let half = Event { kind: RecordKind::ReceiveHalf, ..row("MPI_Sendrecv") };
         check(&[row("MPI_Sendrecv"), half], &[SEND, Action::Receive(MESSAGE)]);
     }
 
     #[test]
     fn what_has_no_partner_is_no_action() {
-        check(&[Row { peer: -1, ..row("MPI_Send") }], &[]);
-        check(&[Row { peer: -2, ..row("MPI_Recv") }], &[]);
-        check(&[Row { peer: -2, request: 9, ..row("MPI_Irecv") }], &[]);
+        check(&[Event { peer: -1, ..row("MPI_Send") }], &[]);
+        check(&[Event { peer: -2, ..row("MPI_Recv") }], &[]);
+        check(&[Event { peer: -2, request: 9, ..row("MPI_Irecv") }], &[]);
         check(&[row("MPI_Probe"), row("MPI_Put"), row("MPI_Win_fence"), row("MPI_Comm_free")], &[]);
         check(&[row("MPI_Finalize"), row("MPI_File_write_all"), row("MPI_Neighbor_alltoall")], &[]);
         check(&[row("MPI_Test"), row("MPI_Irecv"), row("MPI_Ibarrier")], &[]);
@@ -283,21 +265,21 @@ mod tests {
     #[test]
     fn completions() {
         let done = |request| Action::Complete { request, peer: None, tag: None };
-        let wait = Row { peer: -1, tag: -1, ..row("MPI_Waitall") };
-        let requests = Row { kind: RecordKind::Requests, request: 8, more: 9, ..wait };
-        check(&[wait, requests, Row { more: 0, ..requests }], &[done(8), done(9), done(8)]);
+        let wait = Event { peer: -1, tag: -1, ..row("MPI_Waitall") };
+        let requests = Event { kind: RecordKind::Requests, request: 8, more: 9, ..wait };
+        check(&[wait, requests, Event { more: 0, ..requests }], &[done(8), done(9), done(8)]);
         let learned = Action::Complete { request: 4, peer: Some(3), tag: Some(7) };
-        check(&[Row { request: 4, ..row("MPI_Wait") }], &[learned]);
+        check(&[Event { request: 4, ..row("MPI_Wait") }], &[learned]);
     }
 
     #[test]
     fn persistent_requests_act_when_started() {
-        let init = Row { request: 9, ..row("MPI_Recv_init") };
-        let start = Row { request: 9, peer: -1, tag: -1, ..row("MPI_Start") };
+        let init = Event { request: 9, ..row("MPI_Recv_init") };
+        let start = Event { request: 9, peer: -1, tag: -1, ..row("MPI_Start") };
         let started = Action::StartReceive { message: MESSAGE, request: 9 };
         check(&[init, start, start], &[started, started]);
-        let init = Row { request: 2, ..row("MPI_Send_init") };
-        let all = Row { kind: RecordKind::Requests, request: 2, ..row("MPI_Startall") };
+        let init = Event { request: 2, ..row("MPI_Send_init") };
+        let all = Event { kind: RecordKind::Requests, request: 2, ..row("MPI_Startall") };
         check(&[init, row("MPI_Startall"), all], &[Action::Send { message: MESSAGE, request: 2 }]);
     }
 
@@ -309,10 +291,10 @@ mod tests {
         check(&[row("MPI_Gatherv_c")], &[part(Flow::ToRoot(3), 0)]);
         check(&[row("MPI_Comm_split")], &[part(Flow::All, 0)]);
         check(&[row("MPI_Win_create")], &[part(Flow::All, 0)]);
-        check(&[Row { request: 6, ..row("MPI_Ireduce") }], &[part(Flow::ToRoot(3), 6)]);
-        check(&[Row { request: 6, ..row("MPI_Iallreduce") }], &[part(Flow::All, 6)]);
-        let init = Row { request: 6, ..row("MPI_Bcast_init") };
-        let start = Row { request: 6, ..row("MPI_Start") };
+        check(&[Event { request: 6, ..row("MPI_Ireduce") }], &[part(Flow::ToRoot(3), 6)]);
+        check(&[Event { request: 6, ..row("MPI_Iallreduce") }], &[part(Flow::All, 6)]);
+        let init = Event { request: 6, ..row("MPI_Bcast_init") };
+        let start = Event { request: 6, ..row("MPI_Start") };
         check(&[init, start], &[part(Flow::FromRoot(3), 6)]);
     }
 }

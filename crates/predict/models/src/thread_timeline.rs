@@ -1,6 +1,7 @@
 //! The calls of one thread as a sequence of computations and actions.
 
-use crate::action::{Action, Interpreter, Row};
+use crate::action::{Action, Interpreter};
+use events::Event;
 use std::collections::HashMap;
 
 /// One thread of a rank.
@@ -48,7 +49,7 @@ impl ThreadTimelineBuilder {
     }
 
     /// Appends the next row of the thread.
-    pub fn push(&mut self, row: &Row) {
+    pub fn push(&mut self, row: &Event) {
         if self.end_ns < row.end_ns {
             self.compute_ns += row.start_ns.saturating_sub(self.end_ns);
             self.end_ns = row.end_ns;
@@ -94,17 +95,22 @@ mod tests {
     use crate::action::Message;
     use events::RecordKind;
 
-    fn row(name: &str, start_ns: u64, end_ns: u64) -> Row {
+    fn row(name: &str, start_ns: u64, end_ns: u64) -> Event {
         let operation = mpi_abi::find(name).unwrap();
         let kind = RecordKind::Call;
-        Row {
+        Event {
+            world: 0,
+            rank: 0,
+            thread: 0,
             start_ns,
             end_ns,
             operation,
             kind,
             peer: -1,
             tag: -1,
+            call_site: None,
             communicator: 0,
+            bytes: 0,
             request: 0,
             more: 0,
         }
@@ -115,7 +121,7 @@ mod tests {
         let mut builder = ThreadTimelineBuilder::new(2, 10);
         builder.push(&row("MPI_Probe", 15, 20));
         builder.push(&row("MPI_Barrier", 22, 30));
-        builder.push(&Row { kind: RecordKind::Requests, ..row("MPI_Barrier", 22, 30) });
+        builder.push(&Event { kind: RecordKind::Requests, ..row("MPI_Barrier", 22, 30) });
         builder.push(&row("MPI_Barrier", 33, 40));
         builder.push(&row("MPI_Iprobe", 41, 42));
         let timeline = builder.finish(50);
@@ -126,8 +132,8 @@ mod tests {
     #[test]
     fn a_receive_from_any_rank_learns_from_its_completion() {
         let mut builder = ThreadTimelineBuilder::new(0, 0);
-        builder.push(&Row { request: 5, ..row("MPI_Irecv", 1, 2) });
-        builder.push(&Row { request: 5, peer: 4, tag: 8, ..row("MPI_Wait", 3, 4) });
+        builder.push(&Event { request: 5, ..row("MPI_Irecv", 1, 2) });
+        builder.push(&Event { request: 5, peer: 4, tag: 8, ..row("MPI_Wait", 3, 4) });
         let message = Message { peer: Some(4), tag: Some(8), communicator: 0 };
         let step = builder.finish(4).steps[0];
         assert_eq!(step.action, Action::StartReceive { message, request: 5 });

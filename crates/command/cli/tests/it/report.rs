@@ -98,7 +98,7 @@ fn check_whole(record: &Path) {
     let summary = summary_in(record);
     assert_eq!((summary.n_ranks, summary.tool.calls), (2, N_CALLS), "{:?}", summary.tool.warnings);
     let record = RunRecord::open(record).unwrap();
-    let n_events = record.events().unwrap().unwrap().n_events();
+    let n_events = record.events().unwrap().unwrap().n_rows();
     assert_eq!((n_events, summary.tool.records), (summary.tool.records, n_events));
     assert!(N_CALLS <= n_events && !record.read_regions().unwrap().is_empty());
     assert!(record.state() == RunState::Finished && record.spool_files().unwrap().is_empty());

@@ -55,7 +55,7 @@ impl<'a> Functions<'a> {
                 Some(writer) => writer,
                 None => self.record.function_writer()?,
             };
-            self.writer.insert(writer).append(row)?;
+            self.writer.insert(writer).append(&[row])?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::super::efficiency;
 use super::super::roster::{RankProcess, Roster, WorldRanks};
 use events::Ticks;
 use models::ideal_network::{self, Split};
-use models::{Row, ThreadTimeline, ThreadTimelineBuilder};
+use models::{ThreadTimeline, ThreadTimelineBuilder};
 use run_record::Event;
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl<'a> Lanes<'a> {
         let process = &self.roster.ranks[rank];
         let start = || ThreadTimelineBuilder::new(first.rank, init_end_ns(process));
         let builder = self.builders.entry((rank, first.thread)).or_insert_with(start);
-        events.iter().for_each(|event| builder.push(&row(event)));
+        events.iter().for_each(|event| builder.push(event));
     }
 
     /// Returns each world's serialization and transfer efficiency, and sentences about those that could not be computed.
@@ -85,18 +85,4 @@ fn split(ranks: &[RankProcess<'_>], ideal_ns: u64) -> Option<Split> {
 
 fn init_end_ns(rank: &RankProcess<'_>) -> u64 {
     rank.clock.ns_at(Ticks(rank.report.init_end.0)).max(0).cast_unsigned()
-}
-
-fn row(event: &Event) -> Row {
-    Row {
-        start_ns: event.start_ns,
-        end_ns: event.end_ns,
-        operation: event.operation,
-        kind: event.kind,
-        peer: event.peer,
-        tag: event.tag,
-        communicator: event.communicator,
-        request: event.request,
-        more: event.more,
-    }
 }

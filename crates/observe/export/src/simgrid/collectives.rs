@@ -4,7 +4,7 @@
 //! in which one of them is missing would never end, so calls that do not match are replaced by computation.
 
 use crate::error::ExportError;
-use crate::lanes::{Trace, operation, row};
+use crate::lanes::{Trace, operation};
 use models::{Action, Flow, Interpreter};
 use mpi_abi::Class;
 use run_record::Event;
@@ -60,7 +60,7 @@ impl Collectives {
                 return;
             }
             let Some((interpreter, joined)) = ranks.get_mut(event.rank as usize) else { return };
-            interpreter.read(&row(event), |action| {
+            interpreter.read(event, |action| {
                 let Some((communicator, flow)) = blocking(action) else { return };
                 let nth = joined.entry(communicator).or_default();
                 let communicator = collectives.communicators.entry(communicator).or_default();

@@ -4,7 +4,7 @@ use super::Notes;
 use super::collective_lines;
 use super::collectives::{Collectives, blocking};
 use crate::error::ExportError;
-use crate::lanes::{LaneKey, Lanes, is_call, operation, row};
+use crate::lanes::{LaneKey, Lanes, is_call, operation};
 use crate::messages::{End, Messages};
 use models::{Action, Interpreter};
 use mpi_abi::{Class, Mode, Operation};
@@ -88,7 +88,7 @@ impl RankWriter {
             self.end_ns = event.end_ns;
         }
         let mut actions = Vec::new();
-        self.interpreter.read(&row(event), |action| actions.push(action));
+        self.interpreter.read(event, |action| actions.push(action));
         if actions.is_empty() && is_call(event) && !waits_or_starts(operation) {
             self.count_as_computation(event, notes);
         }

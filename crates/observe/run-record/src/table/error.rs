@@ -28,16 +28,6 @@ pub enum TableError {
         /// Missing column.
         column: String,
     },
-    /// A row group outside the file was requested.
-    #[error("`{path}` has no row group {group}: ask for one of its {n_groups}")]
-    NoGroup {
-        /// Path of the file.
-        path: PathBuf,
-        /// Group requested.
-        group: usize,
-        /// Number of groups in the file.
-        n_groups: usize,
-    },
     /// The existing file has more rows than the one that would replace it.
     #[error("`{path}` holds {n_kept} rows and would be replaced by {n_rows}: it is kept as it is")]
     HoldsMore {

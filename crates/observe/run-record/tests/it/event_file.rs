@@ -35,7 +35,7 @@ fn check(n_events: u32, slice: usize) {
     assert!(!path.exists());
     assert_eq!(writer.finish().unwrap(), u64::from(n_events));
     let reader = EventReader::open(&path).unwrap();
-    assert_eq!(reader.n_events(), u64::from(n_events));
+    assert_eq!(reader.n_rows(), u64::from(n_events));
     for _pass in 0..2 {
         let batches: Vec<Vec<Event>> = reader.batches().map(Result::unwrap).collect();
         assert_eq!(batches.concat(), events);

@@ -48,7 +48,7 @@ fn a_finished_record_has_its_parts_and_no_spool() {
     assert_eq!(record.state(), RunState::Finished);
     assert_eq!(record.read_summary().unwrap(), summary);
     assert_eq!(record.read_regions().unwrap(), rows);
-    assert_eq!(record.events().unwrap().unwrap().n_events(), 0);
+    assert_eq!(record.events().unwrap().unwrap().n_rows(), 0);
     assert!(record.spool_files().unwrap().is_empty());
     let mut names: Vec<_> =
         fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();

@@ -17,10 +17,10 @@ fn a_whole_record_of_the_first_version() {
     assert!(!record.read_regions().unwrap().is_empty());
     let events = record.events().unwrap().unwrap();
     let n_read: usize = events.batches().map(|batch| batch.unwrap().len()).sum();
-    assert_eq!((n_read as u64, events.n_events()), (summary.tool.records, summary.tool.records));
+    assert_eq!((n_read as u64, events.n_rows()), (summary.tool.records, summary.tool.records));
     let functions = record.function_events().unwrap().unwrap();
     let n_read: usize = functions.batches().map(|batch| batch.unwrap().len()).sum();
-    assert!(n_read != 0 && n_read as u64 == functions.n_events());
+    assert!(n_read != 0 && n_read as u64 == functions.n_rows());
     let tuning = record.read_tuning().unwrap().unwrap();
     assert!(10 < tuning.lines.len() && tuning.problems.is_empty(), "{:?}", tuning.problems);
 }
