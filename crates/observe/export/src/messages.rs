@@ -2,7 +2,7 @@
 
 use crate::error::ExportError;
 use crate::lanes::{Lanes, Trace, is_call, operation};
-use models::matching::{Channel, Matcher};
+use models::matching::Matcher;
 use models::{Action, Interpreter, Message};
 use mpi_abi::Mode;
 use run_record::Event;
@@ -151,8 +151,14 @@ fn pair(ends: &mut [Vec<End>], lanes: &Lanes) {
         for lane in positions {
             for (at, end) in ends[lane].iter().enumerate() {
                 let place = (index(lane), index(at));
-                name(&mut matcher, lanes.keys[lane].rank, end);
-                if end.is_send { sends.push(place) } else { receives.push(place) }
+                let rank = lanes.keys[lane].rank;
+                if end.is_send {
+                    matcher.send(rank, end.message);
+                    sends.push(place);
+                } else {
+                    matcher.receive(rank, end.message);
+                    receives.push(place);
+                }
             }
         }
         for (receive, send) in matcher.finish().send_of_receive.into_iter().enumerate() {
@@ -166,20 +172,4 @@ fn pair(ends: &mut [Vec<End>], lanes: &Lanes) {
 
 fn index(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
-}
-
-fn name(matcher: &mut Matcher, rank: u32, end: &End) {
-    let Message { peer, tag, communicator } = end.message;
-    match (end.is_send, peer) {
-        (true, to) => {
-            let to = to.unwrap_or(u32::MAX);
-            matcher.send(Channel { from: rank, to, communicator }, tag);
-        }
-        (false, Some(from)) => {
-            matcher.receive(Channel { from, to: rank, communicator }, tag);
-        }
-        (false, None) => {
-            matcher.receive_from_unknown();
-        }
-    }
 }

@@ -7,17 +7,15 @@
 //! # Invariants
 //! - A send matches at most one receive, and a receive at most one send.
 
+use crate::action::Message;
 use std::collections::{HashMap, VecDeque};
 
 /// One direction between two ranks on a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Channel {
-    /// Sending rank.
-    pub from: u32,
-    /// Receiving rank.
-    pub to: u32,
-    /// Communicator.
-    pub communicator: u32,
+struct Channel {
+    from: u32,
+    to: u32,
+    communicator: u32,
 }
 
 /// Collects sends and receives, each numbered in the order in which it is added.
@@ -47,27 +45,21 @@ pub struct Matches {
 }
 
 impl Matcher {
-    /// Adds the next send of its rank; returns its number.
-    pub fn send(&mut self, channel: Channel, tag: Option<u32>) -> u32 {
-        let number = self.n_sends;
-        self.n_sends = number.saturating_add(1);
-        self.channels.entry(channel).or_default().sends.push((number, tag));
-        number
+    /// Adds the next send of a rank. Without a peer (to `MPI_PROC_NULL`, or out of the world) it stays unmatched.
+    pub fn send(&mut self, rank: u32, message: Message) {
+        let to = message.peer.unwrap_or(u32::MAX);
+        let channel = Channel { from: rank, to, communicator: message.communicator };
+        self.channels.entry(channel).or_default().sends.push((self.n_sends, message.tag));
+        self.n_sends = self.n_sends.saturating_add(1);
     }
 
-    /// Adds the next receive of its rank; returns its number.
-    pub fn receive(&mut self, channel: Channel, tag: Option<u32>) -> u32 {
-        let number = self.n_receives;
-        self.n_receives = number.saturating_add(1);
-        self.channels.entry(channel).or_default().receives.push((number, tag));
-        number
-    }
-
-    /// Adds a receive whose source is not known, which therefore stays unmatched; returns its number.
-    pub fn receive_from_unknown(&mut self) -> u32 {
-        let number = self.n_receives;
-        self.n_receives = number.saturating_add(1);
-        number
+    /// Adds the next receive of a rank. Without a peer, its source is not known, and it stays unmatched.
+    pub fn receive(&mut self, rank: u32, message: Message) {
+        if let Some(from) = message.peer {
+            let channel = Channel { from, to: rank, communicator: message.communicator };
+            self.channels.entry(channel).or_default().receives.push((self.n_receives, message.tag));
+        }
+        self.n_receives = self.n_receives.saturating_add(1);
     }
 
     /// Matches the sends with the receives.
@@ -118,16 +110,18 @@ impl Ends {
 mod tests {
     use super::*;
 
-    const CHANNEL: Channel = Channel { from: 0, to: 1, communicator: 0 };
+    fn message(peer: u32, tag: Option<u32>) -> Message {
+        Message { peer: Some(peer), tag, communicator: 0 }
+    }
 
     #[track_caller]
     fn check(sends: &[u32], receives: &[Option<u32>], expected: &[Option<u32>]) {
         let mut matcher = Matcher::default();
         for tag in sends {
-            matcher.send(CHANNEL, Some(*tag));
+            matcher.send(0, message(1, Some(*tag)));
         }
         for tag in receives {
-            matcher.receive(CHANNEL, *tag);
+            matcher.receive(1, message(0, *tag));
         }
         let matches = matcher.finish();
         assert_eq!(matches.send_of_receive, expected);
@@ -149,11 +143,12 @@ mod tests {
     #[test]
     fn other_ranks_and_communicators_are_other_channels() {
         let mut matcher = Matcher::default();
-        matcher.send(CHANNEL, Some(1));
-        matcher.receive(Channel { from: 2, ..CHANNEL }, Some(1));
-        matcher.receive(Channel { communicator: 9, ..CHANNEL }, Some(1));
-        matcher.receive_from_unknown();
-        matcher.receive(CHANNEL, Some(1));
+        let from = |peer| message(peer, Some(1));
+        matcher.send(0, from(1));
+        matcher.receive(1, from(2));
+        matcher.receive(1, Message { communicator: 9, ..from(0) });
+        matcher.receive(1, Message { peer: None, ..from(0) });
+        matcher.receive(1, from(0));
         assert_eq!(matcher.finish().send_of_receive, [None, None, None, Some(0)]);
     }
 }

@@ -6,18 +6,13 @@ use std::collections::HashMap;
 
 /// All collective operations on all communicators.
 pub(super) struct Collectives {
-    members: HashMap<(u32, u32), Member>,
+    /// Number of operations that each member joined, by communicator and rank.
+    n_joined: HashMap<(u32, u32), u64>,
     /// Number of calls of each member, ascending, by communicator.
     n_calls: HashMap<u32, Vec<u64>>,
     open: HashMap<(u32, u64), Operation>,
     /// Operations from which some member's call is missing.
     pub(super) n_incomplete: u64,
-}
-
-/// State of a rank on a communicator.
-#[derive(Default)]
-struct Member {
-    n_joined: u64,
 }
 
 /// One operation that some members have not left.
@@ -64,7 +59,7 @@ impl Collectives {
         }
         n_calls.values_mut().for_each(|n| n.sort_unstable());
         let n_incomplete = n_calls.values().filter_map(|n| Some(n.last()? - n.first()?)).sum();
-        Self { members: HashMap::new(), n_calls, open: HashMap::new(), n_incomplete }
+        Self { n_joined: HashMap::new(), n_calls, open: HashMap::new(), n_incomplete }
     }
 
     /// Joins the rank's next operation on the communicator; returns the timelines that may now advance.
@@ -75,9 +70,9 @@ impl Collectives {
         flow: Flow,
         at_ns: u64,
     ) -> (Participation, Vec<usize>) {
-        let member = self.members.entry((communicator, rank)).or_default();
-        let nth = member.n_joined;
-        member.n_joined += 1;
+        let n_joined = self.n_joined.entry((communicator, rank)).or_default();
+        let nth = *n_joined;
+        *n_joined += 1;
         let n_calls = self.n_calls.get(&communicator).map_or(&[][..], Vec::as_slice);
         let operation = self.open.entry((communicator, nth)).or_insert_with(|| Operation {
             n_expected: n_calls.len() - n_calls.partition_point(|n| *n <= nth),

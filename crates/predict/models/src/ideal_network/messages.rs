@@ -1,8 +1,8 @@
 //! Messages of a run: which send each receive waits for, and when it was sent.
 
 use super::Unmatched;
-use crate::action::{Action, Message};
-use crate::matching::{Channel, Matcher, Matches};
+use crate::action::Action;
+use crate::matching::{Matcher, Matches};
 use crate::thread_timeline::ThreadTimeline;
 
 /// Sends and receives of all timelines, numbered timeline by timeline.
@@ -31,11 +31,11 @@ impl Messages {
             for step in &timeline.steps {
                 match step.action {
                     Action::Send { message, .. } => {
-                        name_send(&mut matcher, timeline.rank, message);
+                        matcher.send(timeline.rank, message);
                         n_sends += 1;
                     }
                     Action::Receive(message) | Action::StartReceive { message, .. } => {
-                        name_receive(&mut matcher, timeline.rank, message);
+                        matcher.receive(timeline.rank, message);
                         n_receives += 1;
                     }
                     Action::Complete { .. } | Action::Collective { .. } => (),
@@ -76,17 +76,4 @@ impl Messages {
         }
         send.at_ns
     }
-}
-
-fn name_send(matcher: &mut Matcher, rank: u32, message: Message) {
-    let to = message.peer.unwrap_or(u32::MAX);
-    matcher.send(Channel { from: rank, to, communicator: message.communicator }, message.tag);
-}
-
-fn name_receive(matcher: &mut Matcher, rank: u32, message: Message) {
-    let Some(from) = message.peer else {
-        matcher.receive_from_unknown();
-        return;
-    };
-    matcher.receive(Channel { from, to: rank, communicator: message.communicator }, message.tag);
 }
