@@ -77,12 +77,39 @@ impl NetModel {
     /// Returns the seconds from the start of sending until a message of this length is received.
     #[must_use]
     pub fn one_way_s(&self, n_bytes: u64) -> f64 {
-        let piece = self.pieces.iter().rev().find(|piece| piece.from_bytes <= n_bytes);
-        piece.map_or(0.0, |piece| {
-            #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
-            let bytes = n_bytes as f64;
-            piece.latency_s + piece.s_per_byte * bytes
-        })
+        LinearPiece::of(&self.pieces, n_bytes).time_s(n_bytes)
+    }
+}
+
+impl LinearPiece {
+    /// Creates a piece that is known exactly.
+    #[must_use]
+    pub const fn exact(from_bytes: u64, latency_s: f64, s_per_byte: f64) -> Self {
+        Self { from_bytes, latency_s, latency_margin_s: 0.0, s_per_byte, s_per_byte_margin: 0.0 }
+    }
+
+    /// Returns the piece for messages of a length, of pieces sorted by length: the first one also holds below its
+    /// `from_bytes`. Without pieces, messages take no time.
+    #[must_use]
+    pub fn of(pieces: &[Self], n_bytes: u64) -> Self {
+        let piece = pieces.iter().rev().find(|piece| piece.from_bytes <= n_bytes);
+        piece.or(pieces.first()).copied().unwrap_or(Self::exact(0, 0.0, 0.0))
+    }
+
+    /// Returns the time of a message of this length, in s.
+    #[must_use]
+    pub fn time_s(&self, n_bytes: u64) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
+        let bytes = n_bytes as f64;
+        self.latency_s + self.s_per_byte * bytes
+    }
+
+    /// Returns the piece at an end of its intervals: -1 is the lower, 1 the upper end.
+    #[must_use]
+    pub fn at_end(&self, end: f64) -> Self {
+        let latency_s = (self.latency_s + end * self.latency_margin_s).max(0.0);
+        let s_per_byte = (self.s_per_byte + end * self.s_per_byte_margin).max(0.0);
+        Self::exact(self.from_bytes, latency_s, s_per_byte)
     }
 }
 

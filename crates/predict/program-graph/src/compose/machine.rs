@@ -13,8 +13,8 @@
 //! Reading files: the caller does it.
 
 use super::collectives::Rules;
-use super::network::{LinearCost, Network};
-use models::network::NetModel;
+use super::network::Network;
+use models::network::{LinearPiece, NetModel};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -161,7 +161,7 @@ impl Machine {
 
 impl Described {
     fn machine(self) -> Result<Machine, MachineError> {
-        let mut lines: Vec<LinearCost> = Vec::new();
+        let mut lines: Vec<LinearPiece> = Vec::new();
         let whole = match (self.latency_us, self.per_byte_ns) {
             (Some(latency_us), Some(per_byte_ns)) => {
                 Some(DescribedLine { from_bytes: 0, latency_us, per_byte_ns })
@@ -197,16 +197,14 @@ impl Described {
 }
 
 impl DescribedLine {
-    fn line(&self) -> Result<LinearCost, MachineError> {
+    fn line(&self) -> Result<LinearPiece, MachineError> {
         let time = |key, value: f64| {
             let is_possible = 0.0 <= value && value.is_finite();
             within(key, value, is_possible, "write 0 or a number above")
         };
-        Ok(LinearCost {
-            from_bytes: self.from_bytes,
-            latency_s: time("latency_us", self.latency_us)? * 1e-6,
-            s_per_byte: time("per_byte_ns", self.per_byte_ns)? * 1e-9,
-        })
+        let latency_s = time("latency_us", self.latency_us)? * 1e-6;
+        let s_per_byte = time("per_byte_ns", self.per_byte_ns)? * 1e-9;
+        Ok(LinearPiece::exact(self.from_bytes, latency_s, s_per_byte))
     }
 }
 

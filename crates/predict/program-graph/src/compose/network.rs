@@ -11,22 +11,11 @@ const OVERHEAD_SHARE: f64 = 0.25;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     /// Lines of time over length, from short to long messages.
-    lines: Vec<LinearCost>,
+    lines: Vec<LinearPiece>,
     /// Length of the longest eager message, sent without asking the receiver, in bytes.
     pub eager_bytes: u64,
     /// Share of the latency during which the sender is busy, and again the receiver; from 0 to 0.5.
     pub overhead_share: f64,
-}
-
-/// Linear time of messages from a length on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LinearCost {
-    /// Length of the shortest message that the line holds for, in bytes.
-    pub from_bytes: u64,
-    /// Time without bytes, in s.
-    pub latency_s: f64,
-    /// Time per byte, in s.
-    pub s_per_byte: f64,
 }
 
 /// Components of the time of one message.
@@ -61,12 +50,12 @@ impl Network {
     /// Creates a network with one line for all lengths.
     #[must_use]
     pub fn uniform(latency_s: f64, s_per_byte: f64) -> Self {
-        Self::of_lines(vec![LinearCost { from_bytes: 0, latency_s, s_per_byte }])
+        Self::of_lines(vec![LinearPiece::exact(0, latency_s, s_per_byte)])
     }
 
     /// Creates a network with several lines; the first one also holds below its `from_bytes`.
     #[must_use]
-    pub fn of_lines(mut lines: Vec<LinearCost>) -> Self {
+    pub fn of_lines(mut lines: Vec<LinearPiece>) -> Self {
         lines.sort_by_key(|line| line.from_bytes);
         let eager_bytes = first_jump(&lines).unwrap_or(EAGER_BYTES);
         Self { lines, eager_bytes, overhead_share: OVERHEAD_SHARE }
@@ -75,35 +64,28 @@ impl Network {
     /// Creates the network that `sintonia netbench` measured between two ranks.
     #[must_use]
     pub fn measured(model: &NetModel) -> Self {
-        Self::of_lines(model.pieces.iter().map(LinearCost::from).collect())
+        Self::of_lines(model.pieces.clone())
     }
 
     /// Does the same with latencies and costs per byte at an end of their intervals: -1 is the lower, 1 the
     /// upper end.
     #[must_use]
     pub fn measured_at(model: &NetModel, end: f64) -> Self {
-        let line = |piece: &LinearPiece| LinearCost {
-            from_bytes: piece.from_bytes,
-            latency_s: (piece.latency_s + end * piece.latency_margin_s).max(0.0),
-            s_per_byte: (piece.s_per_byte + end * piece.s_per_byte_margin).max(0.0),
-        };
         let eager_bytes = Self::measured(model).eager_bytes;
-        Self { eager_bytes, ..Self::of_lines(model.pieces.iter().map(line).collect()) }
+        let lines = model.pieces.iter().map(|piece| piece.at_end(end)).collect();
+        Self { eager_bytes, ..Self::of_lines(lines) }
     }
 
     /// Returns the lines, from short to long messages.
     #[must_use]
-    pub fn lines(&self) -> &[LinearCost] {
+    pub fn lines(&self) -> &[LinearPiece] {
         &self.lines
     }
 
     /// Returns the components of the time of a message of this length.
     #[must_use]
     pub fn cost(&self, n_bytes: u64) -> MessageCost {
-        let line = self.lines.iter().rev().find(|line| line.from_bytes <= n_bytes);
-        let line = line.or(self.lines.first());
-        let (latency_s, s_per_byte) =
-            line.map_or((0.0, 0.0), |line| (line.latency_s, line.s_per_byte));
+        let LinearPiece { latency_s, s_per_byte, .. } = LinearPiece::of(&self.lines, n_bytes);
         MessageCost {
             overhead_s: self.overhead_share * latency_s,
             flight_s: (1.0 - 2.0 * self.overhead_share) * latency_s,
@@ -119,20 +101,12 @@ impl Network {
     }
 }
 
-impl From<&LinearPiece> for LinearCost {
-    fn from(piece: &LinearPiece) -> Self {
-        let LinearPiece { from_bytes, latency_s, s_per_byte, .. } = *piece;
-        Self { from_bytes, latency_s, s_per_byte }
-    }
-}
-
 /// Returns the longest length before the first line that starts above the end of the previous one: asking
 /// the receiver makes a message slower by a jump, while caches only change the slope.
-fn first_jump(lines: &[LinearCost]) -> Option<u64> {
+fn first_jump(lines: &[LinearPiece]) -> Option<u64> {
     let jumps = lines.windows(2).filter(|pair| {
-        let at = as_f64(pair[1].from_bytes);
-        let time_s = |line: &LinearCost| line.latency_s + line.s_per_byte * at;
-        time_s(&pair[0]) < time_s(&pair[1])
+        let at_bytes = pair[1].from_bytes;
+        pair[0].time_s(at_bytes) < pair[1].time_s(at_bytes)
     });
     jumps.map(|pair| pair[1].from_bytes.saturating_sub(1)).next()
 }
@@ -146,26 +120,23 @@ pub(super) fn as_f64(n: u64) -> f64 {
 mod tests {
     use super::*;
 
-    const SHORT: LinearCost = LinearCost { from_bytes: 0, latency_s: 1e-6, s_per_byte: 1e-9 };
+    const SHORT: LinearPiece = LinearPiece::exact(0, 1e-6, 1e-9);
 
     #[track_caller]
-    fn check_eager(second: LinearCost, expected: u64) {
+    fn check_eager(second: LinearPiece, expected: u64) {
         assert_eq!(Network::of_lines(vec![SHORT, second]).eager_bytes, expected);
     }
 
     #[test]
     fn the_first_jump_upwards_ends_eager_messages() {
-        check_eager(LinearCost { from_bytes: 4097, latency_s: 9e-6, s_per_byte: 1e-9 }, 4096);
+        check_eager(LinearPiece::exact(4097, 9e-6, 1e-9), 4096);
         // A steeper line that starts below the previous one is a cache effect.
-        check_eager(
-            LinearCost { from_bytes: 4097, latency_s: 0.0, s_per_byte: 1.1e-9 },
-            EAGER_BYTES,
-        );
+        check_eager(LinearPiece::exact(4097, 0.0, 1.1e-9), EAGER_BYTES);
     }
 
     #[test]
     fn parts_add_up_to_the_line() {
-        let long = LinearCost { from_bytes: 1000, latency_s: 5e-6, s_per_byte: 2e-9 };
+        let long = LinearPiece::exact(1000, 5e-6, 2e-9);
         let network = Network::of_lines(vec![long, SHORT]);
         for (n_bytes, expected) in [(0, 1e-6), (999, 1.999e-6), (1000, 7e-6), (10_000, 25e-6)] {
             let found = network.one_way_s(n_bytes);

@@ -6,8 +6,8 @@
 
 use super::input::Input;
 use anyhow::{Context, bail};
+use models::network::LinearPiece;
 use program_graph::compose::Machine;
-use program_graph::compose::network::LinearCost;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -75,11 +75,10 @@ fn platform(machine: &Machine, n_ranks: usize, flops_per_s: f64) -> String {
 }
 
 /// Line of the longest messages; SimGrid does not accept a network without latency or without cost per byte.
-fn base(machine: &Machine) -> LinearCost {
+fn base(machine: &Machine) -> LinearPiece {
     let last = machine.network.lines().last();
-    let last =
-        last.copied().unwrap_or(LinearCost { from_bytes: 0, latency_s: 0.0, s_per_byte: 0.0 });
-    LinearCost {
+    let last = last.copied().unwrap_or(LinearPiece::exact(0, 0.0, 0.0));
+    LinearPiece {
         latency_s: last.latency_s.max(1e-12),
         s_per_byte: last.s_per_byte.max(1e-15),
         ..last
