@@ -20,6 +20,7 @@
 //! Generated wrappers (crate `probe`), and the measurements of an operation (crate `events`).
 
 mod accounting;
+mod collective;
 mod fortran;
 mod kind;
 mod library;
@@ -33,6 +34,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 pub use accounting::{Amount, Case, Condition, Count, Factor, Flow, Movement};
+pub use collective::{CollectiveKind, Rooted};
 pub use fortran::{Binding, EntryPoint, fortran_entry_points};
 pub use kind::{CType, Kind};
 pub use library::{Constants, FortranAddress, FortranAddresses, Handle, Library};

@@ -44,6 +44,12 @@ impl Class {
         ("process", Self::Process),
         ("environment", Self::Environment),
     ];
+
+    /// Returns its name in the table.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.1 == self).map_or("", |row| row.0)
+    }
 }
 
 /// Point at which an operation returns, relative to its transfer.
@@ -68,6 +74,12 @@ impl Mode {
         ("persistent", Self::Persistent),
         ("partitioned", Self::Partitioned),
     ];
+
+    /// Returns its name in the table.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.1 == self).map_or("", |row| row.0)
+    }
 }
 
 /// One parameter of an operation.

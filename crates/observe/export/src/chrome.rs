@@ -88,8 +88,7 @@ impl<W: Write> Writer<W> {
 
     fn call(&mut self, event: &Event, places: &HashMap<u32, String>) -> Result<(), ExportError> {
         let Some(operation) = operation(event).filter(|_| is_call(event)) else { return Ok(()) };
-        let class = mpi_abi::Class::NAMES.iter().find(|(_, class)| *class == operation.class);
-        let (name, class) = (&operation.name, class.map_or("", |(name, _)| name));
+        let (name, class) = (&operation.name, operation.class.name());
         let (pid, tid) = (self.process(&LaneKey::of(event)), event.thread);
         let (ts, dur) =
             (micros(event.start_ns), micros(event.end_ns.saturating_sub(event.start_ns)));

@@ -10,7 +10,7 @@
 //! How long any of it takes ([`crate::ideal_network`]).
 
 use events::{Event, RecordKind};
-use mpi_abi::{Class, Kind, Mode, Operation};
+use mpi_abi::{Class, CollectiveKind, Kind, Mode, Operation, Rooted};
 use std::collections::HashMap;
 
 /// A message as seen from one of its two ends.
@@ -187,13 +187,14 @@ fn collective(operation: &Operation, row: &Event) -> Option<Action> {
     if scope.kind != Kind::Comm || local.contains(&operation.stem.as_str()) {
         return None;
     }
-    let stem = operation.stem.trim_end_matches("_init").to_ascii_lowercase();
-    let stem = if operation.mode == Mode::Nonblocking { stem.strip_prefix('i')? } else { &stem };
+    if operation.mode == Mode::Nonblocking && !operation.stem.starts_with('I') {
+        return None;
+    }
     let root = || u32::try_from(row.peer).ok();
-    let flow = match stem {
-        "bcast" | "scatter" | "scatterv" => Flow::FromRoot(root()?),
-        "gather" | "gatherv" | "reduce" => Flow::ToRoot(root()?),
-        _ => Flow::All,
+    let flow = match operation.collective().and_then(CollectiveKind::rooted) {
+        Some(Rooted::FromRoot) => Flow::FromRoot(root()?),
+        Some(Rooted::ToRoot) => Flow::ToRoot(root()?),
+        None => Flow::All,
     };
     let later = operation.mode != Mode::Blocking;
     if later && row.request == 0 {

@@ -37,11 +37,13 @@ pub mod program;
 pub mod trace;
 pub mod unfold;
 
+pub use crate::shape::SendMode;
 pub use evaluate::{BlockedRank, ComposeError, evaluate};
 pub use machine::{Machine, MachineError};
+pub use mpi_abi::CollectiveKind;
 pub use network::Network;
 pub use outcome::{Outcome, PathInterval, RankTime, RegionTime};
-pub use program::{CallSite, Collective, Kind, Operation, Program, ProgramBuilder, SendMode};
+pub use program::{CallSite, Collective, Operation, Program, ProgramBuilder};
 pub use trace::{TraceError, TraceReader};
 pub use unfold::{Amount, Setting, UnfoldError, Unfolded, unfold};
 

@@ -40,14 +40,10 @@ fn draw(builder: &mut TimelineBuilder, event: &Event) {
         start_ns: if is_half { end_ns } else { event.start_ns.cast_signed() },
         end_ns,
         operation: &operation.name,
-        class: class_name(operation.class),
+        class: operation.class.name(),
         call_site: event.call_site.map(|id| id as usize),
         peer: (NO_PEER < event.peer).then_some(event.peer.cast_unsigned()),
         bytes: event.bytes,
         role,
     });
-}
-
-fn class_name(class: mpi_abi::Class) -> &'static str {
-    mpi_abi::Class::NAMES.iter().find(|(_, known)| *known == class).map_or("", |(name, _)| name)
 }

@@ -5,34 +5,38 @@
 
 use super::collectives::MatchedCollective;
 use models::Flow;
+use mpi_abi::CollectiveKind::{
+    Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Barrier, Bcast, Exscan, Gather, Gatherv,
+    Reduce, ReduceScatter, Scan, Scatter, Scatterv,
+};
 
 /// Returns the action of a call on the whole world.
 pub(super) fn of_world(call: &MatchedCollective<'_>, rank: u32, own_bytes: u64) -> String {
-    let MatchedCollective { name, bytes, shares, .. } = *call;
+    let MatchedCollective { kind, bytes, shares, .. } = *call;
     let root = match call.flow {
         Flow::FromRoot(root) | Flow::ToRoot(root) => root,
         Flow::All => 0,
     };
     let share = count(bytes);
-    let arguments = match name {
-        "bcast" => format!(" {bytes} {root}"),
-        "reduce" => format!(" {bytes} 0 {root}"),
-        "allreduce" | "scan" | "exscan" => format!(" {bytes} 0"),
-        "gather" | "scatter" => format!(" {share} {share} {root}"),
-        "allgather" | "alltoall" => format!(" {share} {share}"),
-        "gatherv" => format!(" {} {} {root}", count(own_bytes), list(shares)),
-        "allgatherv" => format!(" {} {}", count(own_bytes), list(shares)),
-        "scatterv" => scatterv(shares, root, rank),
-        "reducescatter" => format!(" {} 0", list(&vec![bytes; call.members.len()])),
-        "alltoallv" => alltoallv(shares, own_bytes),
-        _ => String::new(),
+    let arguments = match kind {
+        Bcast => format!(" {bytes} {root}"),
+        Reduce => format!(" {bytes} 0 {root}"),
+        Allreduce | Scan | Exscan => format!(" {bytes} 0"),
+        Gather | Scatter => format!(" {share} {share} {root}"),
+        Allgather | Alltoall => format!(" {share} {share}"),
+        Gatherv => format!(" {} {} {root}", count(own_bytes), list(shares)),
+        Allgatherv => format!(" {} {}", count(own_bytes), list(shares)),
+        Scatterv => scatterv(shares, root, rank),
+        ReduceScatter => format!(" {} 0", list(&vec![bytes; call.members.len()])),
+        Alltoallv => alltoallv(shares, own_bytes),
+        Barrier => String::new(),
     };
-    format!("{rank} {name}{arguments}")
+    format!("{rank} {}{arguments}", kind.name())
 }
 
 /// Returns whether a replay gives all ranks the same amount even if the program did not.
 pub(super) fn is_even(call: &MatchedCollective<'_>) -> bool {
-    matches!(call.name, "reducescatter" | "alltoallv")
+    matches!(call.kind, ReduceScatter | Alltoallv)
 }
 
 /// Returns the messages of a call on part of the world.

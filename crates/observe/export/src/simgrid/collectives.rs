@@ -6,7 +6,10 @@
 use crate::error::ExportError;
 use crate::lanes::{Trace, operation};
 use models::{Action, Flow, Interpreter};
-use mpi_abi::Class;
+use mpi_abi::CollectiveKind::{
+    self, Allgatherv, Alltoall, Alltoallv, Gatherv, ReduceScatter, Scatter, Scatterv,
+};
+use mpi_abi::Operation;
 use run_record::Event;
 use std::collections::{BTreeSet, HashMap};
 
@@ -27,7 +30,7 @@ struct Communicator {
 
 /// The n-th call of all members.
 struct Call {
-    name: &'static str,
+    kind: CollectiveKind,
     flow: Flow,
     n_members: usize,
     same: bool,
@@ -40,8 +43,8 @@ struct Call {
 /// Call made by all members of a communicator.
 #[derive(Clone, Copy)]
 pub(super) struct MatchedCollective<'a> {
-    /// Name of the action by which it is replayed.
-    pub(super) name: &'static str,
+    /// Kind of the call by which it is replayed.
+    pub(super) kind: CollectiveKind,
     pub(super) flow: Flow,
     pub(super) members: &'a BTreeSet<u32>,
     /// Bytes that each rank sends or receives, if equal for all.
@@ -80,7 +83,7 @@ impl Collectives {
         let all = self.communicators.get(&communicator)?;
         let call = all.calls.get(nth).filter(|call| call.same)?;
         Some(MatchedCollective {
-            name: call.name,
+            kind: call.kind,
             flow: call.flow,
             members: &all.members,
             bytes: call.bytes.max(call.bytes_of_all.div_ceil(all.members.len() as u64)),
@@ -92,10 +95,12 @@ impl Collectives {
 impl Communicator {
     fn join(&mut self, event: &Event, nth: usize, flow: Flow, n_ranks: u32) {
         self.members.insert(event.rank);
-        let name = action_name(event);
+        // Anything else that all members wait in is replayed as a barrier.
+        let kind = operation(event).and_then(Operation::collective);
+        let kind = kind.unwrap_or(CollectiveKind::Barrier);
         if self.calls.len() <= nth {
             let (bytes, bytes_of_all) = (0, 0);
-            self.calls.push(Call { name, flow, n_members: 0, same: true, bytes, bytes_of_all });
+            self.calls.push(Call { kind, flow, n_members: 0, same: true, bytes, bytes_of_all });
         }
         let root = match flow {
             Flow::All => None,
@@ -103,13 +108,16 @@ impl Communicator {
         };
         let call = &mut self.calls[nth];
         call.n_members += 1;
-        call.same &= call.name == name && call.flow == flow;
+        call.same &= call.kind == kind && call.flow == flow;
         call.same &= root.is_none_or(|root| root < n_ranks);
-        let of_all = matches!(name, "alltoall" | "alltoallv" | "reducescatter")
-            || (name.starts_with("scatter") && root == Some(event.rank));
+        let of_all = match kind {
+            Alltoall | Alltoallv | ReduceScatter => true,
+            Scatter | Scatterv => root == Some(event.rank),
+            _ => false,
+        };
         let most = if of_all { &mut call.bytes_of_all } else { &mut call.bytes };
         *most = event.bytes.max(*most);
-        if matches!(name, "gatherv" | "scatterv" | "allgatherv" | "alltoallv") {
+        if matches!(kind, Gatherv | Scatterv | Allgatherv | Alltoallv) {
             let shares = self.shares.entry(nth).or_insert_with(|| vec![0; n_ranks as usize]);
             shares[event.rank as usize] = event.bytes;
         }
@@ -121,29 +129,5 @@ pub(super) fn blocking(action: Action) -> Option<(u32, Flow)> {
     match action {
         Action::Collective { communicator, flow, request: 0 } => Some((communicator, flow)),
         _ => None,
-    }
-}
-
-/// Returns the name of the action by which a collective call is replayed.
-fn action_name(event: &Event) -> &'static str {
-    let Some(operation) = operation(event).filter(|o| o.class == Class::Collective) else {
-        return "barrier";
-    };
-    match operation.stem.as_str() {
-        "Bcast" => "bcast",
-        "Reduce" => "reduce",
-        "Allreduce" => "allreduce",
-        "Gather" => "gather",
-        "Gatherv" => "gatherv",
-        "Scatter" => "scatter",
-        "Scatterv" => "scatterv",
-        "Allgather" => "allgather",
-        "Allgatherv" => "allgatherv",
-        "Alltoall" => "alltoall",
-        "Alltoallv" | "Alltoallw" => "alltoallv",
-        "Reduce_scatter" | "Reduce_scatter_block" => "reducescatter",
-        "Scan" => "scan",
-        "Exscan" => "exscan",
-        _ => "barrier",
     }
 }

@@ -32,8 +32,9 @@
 mod clocks;
 
 use super::network::Network;
-use super::program::{Collective, Kind};
+use super::program::Collective;
 pub use clocks::{Clocks, Dependency};
+use mpi_abi::CollectiveKind;
 
 /// Message lengths in bytes at which MPICH 4 switches algorithms.
 const BCAST_SHORT: u64 = 12_288;
@@ -72,26 +73,28 @@ pub fn advance(clocks: &mut Clocks, parts: &[Collective], network: &Network, rul
     let bytes = parts.iter().map(|part| part.bytes).max().unwrap_or(0);
     let mut tree = Tree { clocks, network, root, is_linear: n_ranks <= rules.linear_up_to };
     match first.kind {
-        Kind::Bcast => tree.broadcast(bytes),
-        Kind::Reduce => tree.reduce(bytes),
-        Kind::Gather => tree.gather(bytes),
-        Kind::Scatter => tree.scatter(bytes),
-        Kind::Gatherv => tree.gather_linear(|rank| parts[rank].bytes),
-        Kind::Scatterv => tree.scatter_linear(|rank| parts[rank].bytes),
-        Kind::Allreduce => allreduce(clocks, network, bytes),
-        Kind::Scan | Kind::Exscan => scan(clocks, network, bytes),
-        Kind::Barrier => clocks.together(f64::from(rounds(n_ranks)) * network.one_way_s(0)),
-        Kind::Allgather | Kind::Allgatherv => {
+        CollectiveKind::Bcast => tree.broadcast(bytes),
+        CollectiveKind::Reduce => tree.reduce(bytes),
+        CollectiveKind::Gather => tree.gather(bytes),
+        CollectiveKind::Scatter => tree.scatter(bytes),
+        CollectiveKind::Gatherv => tree.gather_linear(|rank| parts[rank].bytes),
+        CollectiveKind::Scatterv => tree.scatter_linear(|rank| parts[rank].bytes),
+        CollectiveKind::Allreduce => allreduce(clocks, network, bytes),
+        CollectiveKind::Scan | CollectiveKind::Exscan => scan(clocks, network, bytes),
+        CollectiveKind::Barrier => {
+            clocks.together(f64::from(rounds(n_ranks)) * network.one_way_s(0))
+        }
+        CollectiveKind::Allgather | CollectiveKind::Allgatherv => {
             let all = parts.iter().map(|part| part.bytes).sum();
             clocks.together(allgather_s(network, n_ranks, bytes, all));
         }
-        Kind::Alltoall => clocks.together(alltoall_s(network, n_ranks, bytes)),
-        Kind::Alltoallv => {
+        CollectiveKind::Alltoall => clocks.together(alltoall_s(network, n_ranks, bytes)),
+        CollectiveKind::Alltoallv => {
             let most = parts.iter().map(|part| part.bytes.max(part.bytes_received)).max();
             let each = most.unwrap_or(0) / (n_ranks as u64);
             clocks.together(at_once_s(network, n_ranks, each));
         }
-        Kind::ReduceScatter => clocks.together(reduce_scatter_s(network, n_ranks, bytes)),
+        CollectiveKind::ReduceScatter => clocks.together(reduce_scatter_s(network, n_ranks, bytes)),
     }
 }
 

@@ -16,7 +16,8 @@ use super::machine::Machine;
 use super::network::{Network, as_f64};
 use super::outcome::Outcome;
 use super::path::Log;
-use super::program::{Act, CallSite, Collective, Program, SendMode, Step};
+use super::program::{Act, CallSite, Collective, Program, Step};
+use crate::shape::SendMode;
 pub(super) use rank::Rank;
 use std::fmt;
 use thiserror::Error;
@@ -207,7 +208,7 @@ impl<'a> Evaluation<'a> {
                 cost.is_eager = match mode {
                     SendMode::Standard => cost.is_eager,
                     SendMode::Synchronous => false,
-                    SendMode::Buffered => true,
+                    SendMode::Buffered | SendMode::Ready => true,
                 };
                 let (sent_s, transfer) = if cost.is_eager {
                     let sent_s = own.clock_s;

@@ -3,6 +3,8 @@
 //! # Invariants
 //! - Every peer and root is a rank of the program; every wait comes after its start.
 
+use crate::shape::SendMode;
+use mpi_abi::CollectiveKind;
 use std::collections::{HashMap, VecDeque};
 use thiserror::Error;
 
@@ -91,23 +93,11 @@ pub enum Operation {
     Collective(Collective),
 }
 
-/// Condition for a send to let its rank continue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SendMode {
-    /// Depends on the length: `MPI_Send`.
-    #[default]
-    Standard,
-    /// The receive has begun: `MPI_Ssend`.
-    Synchronous,
-    /// None: `MPI_Bsend`, `MPI_Rsend`.
-    Buffered,
-}
-
 /// Part of a rank in a collective operation on the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collective {
     /// Operation.
-    pub kind: Kind,
+    pub kind: CollectiveKind,
     /// Root rank; 0 where there is none.
     pub root: u32,
     /// Bytes that the rank contributes (in a scatter: receives): to each other rank in an alltoall; to all
@@ -115,60 +105,6 @@ pub struct Collective {
     pub bytes: u64,
     /// Bytes that it receives from all ranks together in an alltoallv.
     pub bytes_received: u64,
-}
-
-/// Collective operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names of MPI")]
-pub enum Kind {
-    Barrier,
-    Bcast,
-    Reduce,
-    Allreduce,
-    Gather,
-    Gatherv,
-    Scatter,
-    Scatterv,
-    Allgather,
-    Allgatherv,
-    Alltoall,
-    Alltoallv,
-    ReduceScatter,
-    Scan,
-    Exscan,
-}
-
-impl Kind {
-    /// All operations with their names in time-independent traces.
-    pub const NAMED: [(&'static str, Self); 15] = [
-        ("barrier", Self::Barrier),
-        ("bcast", Self::Bcast),
-        ("reduce", Self::Reduce),
-        ("allreduce", Self::Allreduce),
-        ("gather", Self::Gather),
-        ("gatherv", Self::Gatherv),
-        ("scatter", Self::Scatter),
-        ("scatterv", Self::Scatterv),
-        ("allgather", Self::Allgather),
-        ("allgatherv", Self::Allgatherv),
-        ("alltoall", Self::Alltoall),
-        ("alltoallv", Self::Alltoallv),
-        ("reducescatter", Self::ReduceScatter),
-        ("scan", Self::Scan),
-        ("exscan", Self::Exscan),
-    ];
-
-    /// Returns its name in a time-independent trace.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::NAMED.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
-    }
-
-    /// Returns the operation with this name.
-    #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::NAMED.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
-    }
 }
 
 /// Reason why a step cannot be part of a program.

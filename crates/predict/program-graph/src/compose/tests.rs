@@ -34,6 +34,6 @@ pub(super) fn receive(from: u32) -> Operation {
     Operation::Receive { from, tag: 0, request: None }
 }
 
-pub(super) fn collective(kind: Kind, bytes: u64) -> Operation {
+pub(super) fn collective(kind: CollectiveKind, bytes: u64) -> Operation {
     Operation::Collective(Collective { kind, root: 0, bytes, bytes_received: bytes })
 }

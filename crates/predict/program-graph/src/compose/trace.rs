@@ -26,9 +26,9 @@
 //! # Not here
 //! Datatypes of other sizes, and communicators: `export` writes neither.
 
-use super::program::{
-    CallSite, Collective, Kind, Operation, Program, ProgramBuilder, ProgramError, SendMode,
-};
+use super::program::{CallSite, Collective, Operation, Program, ProgramBuilder, ProgramError};
+use crate::shape::SendMode;
+use mpi_abi::CollectiveKind;
 use std::collections::{HashMap, VecDeque};
 use thiserror::Error;
 
@@ -209,32 +209,37 @@ impl TraceReader {
         name: &str,
         numbers: &[f64],
     ) -> Result<(), Wrong> {
-        let kind = Kind::of_name(name).ok_or(Wrong::Form("an action of this name is not known"))?;
+        let kind = CollectiveKind::of_name(name)
+            .ok_or(Wrong::Form("an action of this name is not known"))?;
         let n = self.n_ranks;
         let (bytes, bytes_received, root, flops) = match (kind, numbers) {
-            (Kind::Barrier, []) => (0.0, 0.0, 0.0, 0.0),
-            (Kind::Bcast, [bytes, root]) => (*bytes, 0.0, *root, 0.0),
-            (Kind::Reduce, [bytes, flops, root]) => (*bytes, 0.0, *root, *flops),
-            (Kind::Allreduce | Kind::Scan | Kind::Exscan, [bytes, flops]) => {
-                (*bytes, 0.0, 0.0, *flops)
-            }
-            (Kind::Gather, [bytes, _, root]) | (Kind::Scatter, [_, bytes, root]) => {
-                (*bytes, 0.0, *root, 0.0)
-            }
-            (Kind::Allgather | Kind::Alltoall, [bytes, _]) => (*bytes, 0.0, 0.0, 0.0),
-            (Kind::Gatherv, [bytes, received @ .., root]) if received.len() == n => {
-                (*bytes, 0.0, *root, 0.0)
-            }
-            (Kind::Scatterv, [sent @ .., bytes, root]) if sent.len() == n => {
-                (*bytes, 0.0, *root, 0.0)
-            }
-            (Kind::Allgatherv, [bytes, received @ ..]) if received.len() == n => {
+            (CollectiveKind::Barrier, []) => (0.0, 0.0, 0.0, 0.0),
+            (CollectiveKind::Bcast, [bytes, root]) => (*bytes, 0.0, *root, 0.0),
+            (CollectiveKind::Reduce, [bytes, flops, root]) => (*bytes, 0.0, *root, *flops),
+            (
+                CollectiveKind::Allreduce | CollectiveKind::Scan | CollectiveKind::Exscan,
+                [bytes, flops],
+            ) => (*bytes, 0.0, 0.0, *flops),
+            (CollectiveKind::Gather, [bytes, _, root])
+            | (CollectiveKind::Scatter, [_, bytes, root]) => (*bytes, 0.0, *root, 0.0),
+            (CollectiveKind::Allgather | CollectiveKind::Alltoall, [bytes, _]) => {
                 (*bytes, 0.0, 0.0, 0.0)
             }
-            (Kind::ReduceScatter, [received @ .., flops]) if received.len() == n => {
+            (CollectiveKind::Gatherv, [bytes, received @ .., root]) if received.len() == n => {
+                (*bytes, 0.0, *root, 0.0)
+            }
+            (CollectiveKind::Scatterv, [sent @ .., bytes, root]) if sent.len() == n => {
+                (*bytes, 0.0, *root, 0.0)
+            }
+            (CollectiveKind::Allgatherv, [bytes, received @ ..]) if received.len() == n => {
+                (*bytes, 0.0, 0.0, 0.0)
+            }
+            (CollectiveKind::ReduceScatter, [received @ .., flops]) if received.len() == n => {
                 (received.iter().sum(), 0.0, 0.0, *flops)
             }
-            (Kind::Alltoallv, all) if all.len() == 2 * n + 2 => (all[0], all[n + 1], 0.0, 0.0),
+            (CollectiveKind::Alltoallv, all) if all.len() == 2 * n + 2 => {
+                (all[0], all[n + 1], 0.0, 0.0)
+            }
             _ => return Err(Wrong::Form("it has not the numbers that this action needs")),
         };
         let (bytes, bytes_received) = (length(bytes), length(bytes_received));
@@ -322,14 +327,17 @@ mod tests {
             scatter 8 8 1|allgather 8 8|alltoall 8 8|gatherv 8 8 8 1|scatterv 8 8 8 1|\
             allgatherv 8 8 8|reducescatter 8 8 0|alltoallv 16 8 8 16 8 8";
         let names = lines.split('|').filter_map(|line| line.split(' ').next());
-        assert_eq!(names.collect::<std::collections::BTreeSet<_>>().len(), Kind::NAMED.len());
+        assert_eq!(
+            names.collect::<std::collections::BTreeSet<_>>().len(),
+            CollectiveKind::ALL.len()
+        );
         let of =
             |rank: u32| lines.split('|').map(|line| format!("{rank} {line}\n")).collect::<String>();
         let program = read(&[&of(0), &of(1)]).expect("a trace");
         let machine = Machine::of(Network::uniform(1e-6, 0.0));
         let outcome = evaluate(&program, &machine).expect("a time");
         let timed = outcome.regions.iter().filter(|region| 0.0 < region.mean_s);
-        assert_eq!(timed.count(), Kind::NAMED.len(), "{:?}", outcome.regions);
+        assert_eq!(timed.count(), CollectiveKind::ALL.len(), "{:?}", outcome.regions);
     }
 
     proptest! {

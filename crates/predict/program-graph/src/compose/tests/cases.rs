@@ -2,8 +2,8 @@
 
 use super::{collective, compute, program, receive, send};
 use crate::compose::{
-    CallSite, ComposeError, Kind, Machine, Network, Operation, Outcome, ProgramBuilder, SendMode,
-    evaluate,
+    CallSite, CollectiveKind, ComposeError, Machine, Network, Operation, Outcome, ProgramBuilder,
+    SendMode, evaluate,
 };
 
 const LATENCY_S: f64 = 4e-6;
@@ -140,7 +140,7 @@ fn ring(n_ranks: u32, n_times: u64, in_a_loop: bool) -> Outcome {
             let seconds = 1e-3 * f64::from(rank * 5 % 7);
             let (to, from) = ((rank + 1) % n_ranks, (rank + n_ranks - 1) % n_ranks);
             let steps = [compute(seconds), send(to, 100), receive(from)];
-            let all = collective(Kind::Allreduce, 8);
+            let all = collective(CollectiveKind::Allreduce, 8);
             for step in steps.into_iter().chain((rank < n_ranks).then_some(all)) {
                 builder.push(rank, place, step).expect("a possible step");
             }
@@ -224,11 +224,12 @@ fn ranks_that_wait_for_each_other_are_named_with_their_places() {
 
 #[test]
 fn different_collectives_are_told() {
-    let ranks = [vec![collective(Kind::Bcast, 8)], vec![collective(Kind::Barrier, 0)]];
+    let ranks =
+        [vec![collective(CollectiveKind::Bcast, 8)], vec![collective(CollectiveKind::Barrier, 0)]];
     let error = evaluate(&program(&ranks), &machine()).expect_err("a mismatch");
     assert!(matches!(error, ComposeError::Mismatch(..)), "{error}");
     assert!(error.to_string().contains("`bcast`") && error.to_string().contains("`barrier`"));
-    let missing = [vec![collective(Kind::Barrier, 0)], vec![]];
+    let missing = [vec![collective(CollectiveKind::Barrier, 0)], vec![]];
     assert!(matches!(
         evaluate(&program(&missing), &machine()),
         Err(ComposeError::Deadlock { n_waiting: 1, .. })

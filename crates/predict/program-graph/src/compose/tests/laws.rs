@@ -1,7 +1,7 @@
 //! Laws of randomly generated programs.
 
 use super::{collective, compute, program, receive, send};
-use crate::compose::{Kind, Machine, Network, Operation, Outcome, SendMode, evaluate};
+use crate::compose::{CollectiveKind, Machine, Network, Operation, Outcome, SendMode, evaluate};
 use proptest::prelude::*;
 
 /// Joint action of several ranks; a list of these never deadlocks.
@@ -11,7 +11,7 @@ enum Together {
     Message(u32, u32, u64),
     /// The same, started by both ranks before other steps, with the wait directly after.
     Started(u32, u32, u64),
-    All(Kind, u64),
+    All(CollectiveKind, u64),
 }
 
 const N_RANKS: u32 = 5;
@@ -19,7 +19,7 @@ const N_RANKS: u32 = 5;
 fn together() -> impl Strategy<Value = Together> {
     let rank = || 0..N_RANKS;
     let bytes = || prop_oneof![0_u64..2000, 60_000_u64..3_000_000];
-    let kind = (0..Kind::NAMED.len()).prop_map(|at| Kind::NAMED[at].1);
+    let kind = (0..CollectiveKind::ALL.len()).prop_map(|at| CollectiveKind::ALL[at].1);
     prop_oneof![
         4 => (rank(), 0.0..1e-2).prop_map(|(rank, seconds)| Together::Compute(rank, seconds)),
         4 => (rank(), 1..N_RANKS, bytes())
@@ -109,7 +109,7 @@ proptest! {
     ) {
         // Trees depend on the root's number, so only operations that are symmetric in the ranks are kept.
         let same = |step: &Together| !matches!(step, Together::All(kind, _)
-            if !matches!(kind, Kind::Barrier | Kind::Allgather | Kind::Alltoall));
+            if !matches!(kind, CollectiveKind::Barrier | CollectiveKind::Allgather | CollectiveKind::Alltoall));
         let all: Vec<Together> = all.into_iter().filter(same).collect();
         let plain = run(&all, &machine(5e-6));
         let turned = ranks(&all, |rank| (rank + by) % N_RANKS);

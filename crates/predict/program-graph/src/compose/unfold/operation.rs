@@ -2,10 +2,8 @@
 
 use super::walk::VisitedNode;
 use super::{Amount, Setting, Shares, UnfoldError};
-use crate::compose::program::{
-    CallSite, Collective, Kind, Operation, ProgramBuilder, ProgramError, SendMode,
-};
-use crate::shape::{self, Mpi, Role, Side};
+use crate::compose::program::{CallSite, Collective, Operation, ProgramBuilder, ProgramError};
+use crate::shape::{self, Mpi, Role, SendMode, Side};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
@@ -73,7 +71,10 @@ impl Steps<'_, '_> {
                 let operation = if side == Side::Sends {
                     let request = if is_double { Some(u64::MAX) } else { started };
                     sent = sent.or(request.filter(|_| is_double));
-                    let (bytes, mode) = (length(bytes(at).unwrap_or(0.0)), self.mode());
+                    let (bytes, mode) = (
+                        length(bytes(at).unwrap_or(0.0)),
+                        self.mpi.send_mode.unwrap_or(SendMode::Standard),
+                    );
                     Operation::Send { to: peer, tag, bytes, mode, request }
                 } else {
                     Operation::Receive { from: peer, tag, request: started }
@@ -114,10 +115,11 @@ impl Steps<'_, '_> {
     }
 
     fn collective(&mut self, bytes: &dyn Fn(usize) -> Option<f64>) -> Result<(), ProgramError> {
-        let stem = self.mpi.operation.trim_start_matches("MPI_").to_lowercase().replace('_', "");
-        let stem = stem.strip_suffix("block").unwrap_or(&stem);
-        let Some(kind) = Kind::of_name(stem).or_else(|| Kind::of_name(stem.strip_prefix('i')?))
-        else {
+        if !matches!(self.mpi.mode, "blocking" | "nonblocking") {
+            return Ok(());
+        }
+        let operation = mpi_abi::find(&self.mpi.operation).and_then(mpi_abi::operation);
+        let Some(kind) = operation.and_then(mpi_abi::Operation::collective) else {
             return Ok(());
         };
         let root = self.visited.root.filter(|root| 0.0 <= *root && *root < self.n_ranks as f64);
@@ -125,14 +127,6 @@ impl Steps<'_, '_> {
         let root = root.unwrap_or(0.0) as u32;
         let bytes = length(bytes(0).unwrap_or(0.0));
         self.push(Operation::Collective(Collective { kind, root, bytes, bytes_received: bytes }))
-    }
-
-    fn mode(&self) -> SendMode {
-        match self.mpi.send_mode {
-            Some(shape::SendMode::Synchronous) => SendMode::Synchronous,
-            Some(shape::SendMode::Buffered | shape::SendMode::Ready) => SendMode::Buffered,
-            Some(shape::SendMode::Standard) | None => SendMode::Standard,
-        }
     }
 
     /// Returns the tag; unknown tags count as equal, so that the order of messages decides.
