@@ -15,7 +15,6 @@ use crate::regions;
 use crate::shape::{
     Graph, Kind, Loop, Measured, Mpi, Node, Origin, Role, SendMode, Side, SourceLocation, Transfer,
 };
-use mpi_abi::{Class, Flow, Mode};
 use order::{Span, order, spans};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -192,15 +191,10 @@ fn step(run: &Run, id: u32, ranks: &[u32]) -> Option<Node> {
 /// Returns an operation as the operation table describes it, without the arguments of a call.
 fn operation(name: &str) -> Mpi {
     let known = mpi_abi::find(name).and_then(mpi_abi::operation);
-    let side = |flow: Flow| match flow {
-        Flow::Send | Flow::Put | Flow::Accumulate | Flow::Write => Side::Sends,
-        Flow::Receive | Flow::Get | Flow::Read => Side::Receives,
-        _ => Side::Both,
-    };
     let movements = known.map_or(&[][..], |it| it.movements.as_slice());
     let transfers: Vec<Transfer> = movements
         .iter()
-        .map(|it| Transfer { side: side(it.flow), peer: None, bytes: None })
+        .map(|it| Transfer { side: Side::of(it.flow), peer: None, bytes: None })
         .collect();
     let has = |side: Side| transfers.iter().any(|it| it.side == side || it.side == Side::Both);
     let all = match (has(Side::Sends), has(Side::Receives)) {
@@ -209,12 +203,10 @@ fn operation(name: &str) -> Mpi {
         (false, true) => Side::Receives,
         (false, false) => Side::Neither,
     };
-    let class = known.map(|it| it.class);
-    let mode = known.map(|it| it.mode);
     Mpi {
         operation: name.to_owned(),
-        class: Class::NAMES.iter().find(|row| Some(row.1) == class).map_or("", |row| row.0),
-        mode: Mode::NAMES.iter().find(|row| Some(row.1) == mode).map_or("", |row| row.0),
+        class: known.map_or("", |it| it.class.name()),
+        mode: known.map_or("", |it| it.mode.name()),
         send_mode: known.and_then(SendMode::of),
         side: all,
         transfers,

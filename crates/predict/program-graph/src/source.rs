@@ -206,13 +206,13 @@ fn walk<'a>(
             let value = Value::Expr(Expr::Name((*parameter).to_owned()));
             scope.values.insert((*parameter).to_owned(), value);
         }
-        walker.scopes.push(scope);
+        walker.names.scopes.push(scope);
         walker.statement(main.body);
     }
-    warnings.append(&mut walker.warnings);
-    let mut steps = walker.steps.pop().unwrap_or_default().finish();
+    let (mut steps, mut met) = walker.steps.finish();
+    warnings.append(&mut met);
     tidy::tidy(&mut steps);
-    (steps, ranks, walker.conditions)
+    (steps, ranks, walker.conditions.met)
 }
 
 fn named(

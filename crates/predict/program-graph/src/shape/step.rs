@@ -42,18 +42,15 @@ pub enum SendMode {
 }
 
 impl SendMode {
-    /// Every mode with its name.
-    pub const NAMES: [(&'static str, Self); 4] = [
-        ("standard", Self::Standard),
-        ("synchronous", Self::Synchronous),
-        ("buffered", Self::Buffered),
-        ("ready", Self::Ready),
-    ];
-
     /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.1 == self).map_or("", |row| row.0)
+        match self {
+            Self::Standard => "standard",
+            Self::Synchronous => "synchronous",
+            Self::Buffered => "buffered",
+            Self::Ready => "ready",
+        }
     }
 
     /// Returns the mode of an operation, given by the letter before `send` in its name.
@@ -87,18 +84,24 @@ pub enum Side {
 }
 
 impl Side {
-    /// Every side with its name.
-    pub const NAMES: [(&'static str, Self); 4] = [
-        ("sends", Self::Sends),
-        ("receives", Self::Receives),
-        ("both", Self::Both),
-        ("neither", Self::Neither),
-    ];
-
     /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.1 == self).map_or("", |row| row.0)
+        match self {
+            Self::Sends => "sends",
+            Self::Receives => "receives",
+            Self::Both => "both",
+            Self::Neither => "neither",
+        }
+    }
+
+    /// Returns the direction of a movement; a collective may do both.
+    pub(crate) fn of(flow: Flow) -> Self {
+        match flow {
+            Flow::Send | Flow::Put | Flow::Accumulate | Flow::Write => Self::Sends,
+            Flow::Receive | Flow::Get | Flow::Read => Self::Receives,
+            _ => Self::Both,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::syntax_index::SyntaxIndex;
 use super::syntax_node::SyntaxNode;
 use super::walker::{Flow, Walker};
 use crate::expr::{Expr, Operator};
-use crate::shape::{Arm, Branch, Jump, JumpKind, Kind, Node};
+use crate::shape::{Arm, Branch, JumpKind};
 
 /// An alternative of a branch, before it is walked.
 struct Alternative<'t> {
@@ -29,7 +29,7 @@ impl<'t> Walker<'_, 't> {
             other => other.into_iter().collect(),
         };
         let one: Vec<SyntaxNode<'t>> = one.into_iter().collect();
-        if let Some(holds) = self.holds_before(&decides, piece) {
+        if let Some(holds) = self.conditions.holds_before(&decides, piece) {
             return self.sequence(if holds { &one } else { &other });
         }
         let alternatives = vec![
@@ -48,7 +48,7 @@ impl<'t> Walker<'_, 't> {
         };
         let written = short(condition);
         let decides = self.expression(condition);
-        if let Some(holds) = self.holds_before(&decides, piece) {
+        if let Some(holds) = self.conditions.holds_before(&decides, piece) {
             return self.expression(if holds { one } else { other });
         }
         if !self.program.reaches_mpi(piece) {
@@ -63,20 +63,6 @@ impl<'t> Walker<'_, 't> {
         as_written(piece)
     }
 
-    /// Returns whether a condition holds for this role. It distinguishes roles only if something shown depends on it.
-    pub(super) fn holds_before(&mut self, condition: &Expr, piece: SyntaxNode<'t>) -> Option<bool> {
-        let is_shown = self.program.reaches_mpi(piece)
-            || self.program.syntax_index.leaves(piece)
-            || 0 < self.program.syntax_index.n_loops(piece)
-            || self.program.syntax_index.calls(piece).any(|call| self.is_call_with_loops(call));
-        if is_shown { self.holds(condition) } else { self.holds_quietly(condition) }
-    }
-
-    fn is_call_with_loops(&self, piece: SyntaxNode<'t>) -> bool {
-        let called = piece.field("function");
-        called.is_some_and(|called| 0 < self.program.n_loops_below(called.name()))
-    }
-
     /// Reads `a && b` or `a || b` with MPI in `b`; `None` for other expressions.
     pub(super) fn shortcut(&mut self, piece: SyntaxNode<'t>) -> Option<Expr> {
         let sign = piece.field("operator").map_or("", SyntaxNode::text);
@@ -85,7 +71,7 @@ impl<'t> Walker<'_, 't> {
             return None;
         }
         let decides = self.expression(left);
-        let holds = self.holds(&decides);
+        let holds = self.conditions.holds(&decides);
         let is_reached = holds.map(|holds| holds == (sign == "&&"));
         let value = match is_reached {
             Some(true) => self.expression(right),
@@ -110,85 +96,51 @@ impl<'t> Walker<'_, 't> {
         decides: Expr,
         alternatives: Vec<Alternative<'t>>,
     ) -> Flow {
-        let location = self.location(piece);
+        let location = self.names.location(piece);
         let is_of_interest =
             self.program.reaches_mpi(piece) || self.program.syntax_index.leaves(piece);
         if !is_of_interest {
             self.quiet_branch(piece);
             return None;
         }
-        let before = self.scope().values.clone();
+        let before = self.names.scope().values.clone();
         let mut arms = Vec::new();
         let mut flows = Vec::new();
         for (at, alternative) in alternatives.into_iter().enumerate() {
-            self.scope().values.clone_from(&before);
+            self.names.scope().values.clone_from(&before);
             let (body, flow) = self.in_new_steps(|walker| {
                 let flow = walker.sequence(&alternative.pieces);
                 let is_break = piece.kind() == "switch_statement" && flow == Some(JumpKind::Loop);
                 if let (Some(leaves), Some(last)) =
                     (flow.filter(|_| !is_break), alternative.pieces.last())
                 {
-                    walker.exit(leaves, *last);
+                    walker.steps.exit(leaves, walker.names.location(*last));
                 }
                 flow
             });
             arms.push(Arm { name: letter(at), label: alternative.label, body, probability: None });
             flows.push(flow);
         }
-        self.scope().values = before;
-        let is_varying = self.is_in_loop();
-        self.forget_changed(piece, is_varying);
-        self.put_branch(Branch { condition, decides, arms }, location);
+        self.names.scope().values = before;
+        let is_varying = self.names.is_in_loop();
+        self.names.forget_changed(piece, is_varying);
+        self.steps.put_branch(Branch { condition, decides, arms }, location);
         // Where every arm leaves in the same way, nothing follows.
         let first = flows.first().copied().flatten();
         first.filter(|_| flows.iter().all(|flow| *flow == first))
     }
 
-    /// Adds a branch, in simplified form.
-    pub(super) fn put_branch(
-        &mut self,
-        mut branch: Branch,
-        location: crate::shape::SourceLocation,
-    ) {
-        let is_shown = |node: &Node| match &node.kind {
-            Kind::Compute(compute) => compute.is_costly,
-            _ => true,
-        };
-        for arm in &mut branch.arms {
-            if !arm.body.iter().any(is_shown) {
-                arm.body.clear();
-            }
-        }
-        branch.arms.iter_mut().for_each(give_up);
-        if branch.arms.iter().all(|arm| arm.body.is_empty()) {
-            return self.top().statement(location);
-        }
-        if let [one, other] = branch.arms.as_slice() {
-            let (alone, empty, is_not) =
-                if other.body.is_empty() { (one, other, false) } else { (other, one, true) };
-            let shown: Vec<&Node> = alone.body.iter().filter(|it| is_shown(it)).collect();
-            if let ([Node { kind: Kind::Jump(exit), .. }], true) =
-                (shown.as_slice(), empty.body.is_empty())
-            {
-                let condition =
-                    if is_not { format!("not {}", branch.condition) } else { branch.condition };
-                return self.push(Kind::Jump(Jump { condition, ..exit.clone() }), location);
-            }
-        }
-        self.push(Kind::Branch(branch), location);
-    }
-
     /// Adds a conditional that neither communicates nor leaves, as a simple statement.
     fn quiet_branch(&mut self, piece: SyntaxNode<'t>) {
         let n_loops = self.program.syntax_index.n_loops(piece);
-        let location = self.location(piece);
-        self.top().statement(location.clone());
+        let location = self.names.location(piece);
+        self.steps.top().statement(location.clone());
         if 0 < n_loops {
-            self.top().costly(location, "loops under a condition", n_loops);
+            self.steps.top().costly(location, "loops under a condition", n_loops);
         }
         self.quiet_calls(piece);
-        let is_varying = self.is_in_loop();
-        self.forget_changed(piece, is_varying);
+        let is_varying = self.names.is_in_loop();
+        self.names.forget_changed(piece, is_varying);
     }
 
     pub(super) fn switch_statement(&mut self, piece: SyntaxNode<'t>) -> Flow {
@@ -213,7 +165,7 @@ impl<'t> Walker<'_, 't> {
             .iter()
             .map(|(case, _)| {
                 let case = case.clone()?;
-                self.holds_before(&value.clone().join(Operator::Equal, case), piece)
+                self.conditions.holds_before(&value.clone().join(Operator::Equal, case), piece)
             })
             .collect();
         let taken = match decided.iter().position(|holds| *holds == Some(true)) {
@@ -240,23 +192,6 @@ impl<'t> Walker<'_, 't> {
         // `break` leaves only the switch.
         flow.filter(|leaves| *leaves != JumpKind::Loop)
     }
-}
-
-/// Reduces an arm that ends the program, after at most one MPI operation, to its exit.
-fn give_up(arm: &mut Arm) {
-    let ends =
-        |node: &Node| matches!(&node.kind, Kind::Jump(exit) if exit.leaves == JumpKind::Program);
-    if n_operations(&arm.body) <= 1 && arm.body.last().is_some_and(ends) {
-        arm.body.drain(..arm.body.len() - 1);
-    }
-}
-
-fn n_operations(nodes: &[Node]) -> usize {
-    let count = |node: &Node| match &node.kind {
-        Kind::Mpi(mpi) => usize::from(mpi.class != "environment"),
-        _ => node.bodies().into_iter().map(n_operations).sum(),
-    };
-    nodes.iter().map(count).sum()
 }
 
 /// Lets cases without `break` continue with the next one.

@@ -2,11 +2,11 @@
 
 use super::expression::as_written;
 use super::program::{RANKS, SIZES};
-use super::scope::{Scope, Value, key};
+use super::scope::{Names, Scope, Value, key};
 use super::syntax_node::SyntaxNode;
 use super::walker::Walker;
 use crate::expr::Expr;
-use crate::shape::{Arm, Branch, Call, JumpKind, Kind, Node};
+use crate::shape::{Arm, Branch, Call, JumpKind, Kind};
 
 /// Largest depth of nested calls that are followed.
 const N_CALLS_MAX: usize = 40;
@@ -37,7 +37,7 @@ impl<'t> Walker<'_, 't> {
         if called.kind() != "identifier" {
             self.expression(called);
         }
-        let handed = match self.value_of(name) {
+        let handed = match self.names.value_of(name) {
             Some(Value::Functions(names)) => names.clone(),
             _ => Vec::new(),
         };
@@ -59,63 +59,124 @@ impl<'t> Walker<'_, 't> {
         let program = self.program;
         let Some(function) = program.function(name, list.len(), Some(&piece.file.name)) else {
             self.foreign(name, piece);
-            return self.result(name, piece, &arguments);
+            return self.names.result(name, piece, &arguments);
         };
         let name = function.name;
         if !program.is_of_mpi(name) && N_LOOPS_SHOWN < self.program.n_loops_below(name) {
-            let (n_loops, location) = (self.program.n_loops_below(name), self.location(piece));
-            self.top().costly(location, &format!("{name}()"), n_loops);
-            return self.result(name, piece, &arguments);
+            let (n_loops, location) =
+                (self.program.n_loops_below(name), self.names.location(piece));
+            self.steps.top().costly(location, &format!("{name}()"), n_loops);
+            return self.names.result(name, piece, &arguments);
         }
-        if self.scopes.iter().any(|scope| scope.function == name) || N_CALLS_MAX < self.scopes.len()
+        if self.names.scopes.iter().any(|scope| scope.function == name)
+            || N_CALLS_MAX < self.names.scopes.len()
         {
             self.recursive(name, piece);
-            return self.result(name, piece, &arguments);
+            return self.names.result(name, piece, &arguments);
         }
         let mut scope = Scope { function: name, ..Scope::default() };
-        scope.n_loops_around = usize::from(self.is_in_loop());
+        scope.n_loops_around = usize::from(self.names.is_in_loop());
         for (parameter, argument) in function.parameters.iter().zip(&arguments) {
             scope.values.insert((*parameter).to_owned(), argument.value.clone());
         }
         let body = function.body;
-        let location = self.location(piece);
+        let location = self.names.location(piece);
         scope.called_at = body.file.is_macro.then(|| location.clone());
-        self.scopes.push(scope);
+        self.names.scopes.push(scope);
         let (steps, flow) = self.in_new_steps(|walker| walker.statement(body));
-        let scope = self.scopes.pop().unwrap_or_default();
+        let scope = self.names.scopes.pop().unwrap_or_default();
         self.has_ended |= flow == Some(JumpKind::Program);
-        self.put_group(name, steps, location);
-        self.hand_back(&function.parameters, &arguments, &scope);
+        self.steps.put_group(name, steps, location);
+        self.names.hand_back(&function.parameters, &arguments, &scope);
         let is_single = |value: &Expr| scope.n_returns == 1 && !is_of(value, &scope);
         let single = scope.returned.clone().filter(is_single);
-        single.unwrap_or_else(|| self.result(name, piece, &[]))
-    }
-
-    fn put_group(&mut self, name: &str, body: Vec<Node>, location: crate::shape::SourceLocation) {
-        let is_shown = body.iter().any(|node| match &node.kind {
-            Kind::Compute(compute) => compute.is_costly,
-            Kind::Jump(_) => false,
-            _ => true,
-        });
-        if is_shown {
-            let group = Call { function: name.to_owned(), is_recursive: false, body };
-            self.push(Kind::Call(group), location);
-        } else {
-            self.top().statement(location);
-        }
+        single.unwrap_or_else(|| self.names.result(name, piece, &[]))
     }
 
     fn recursive(&mut self, name: &str, piece: SyntaxNode<'t>) {
-        let location = self.location(piece);
+        let location = self.names.location(piece);
         if self.program.is_of_mpi(name) {
-            self.warn(piece, format!("`{name}` is recursive; it is shown once"));
+            self.steps.warn(piece, format!("`{name}` is recursive; it is shown once"));
             let group = Call { function: name.to_owned(), is_recursive: true, body: Vec::new() };
-            self.push(Kind::Call(group), location);
+            self.steps.push(Kind::Call(group), location);
         } else {
-            self.top().costly(location, &format!("{name}()"), 0);
+            self.steps.top().costly(location, &format!("{name}()"), 0);
         }
     }
 
+    fn argument(&mut self, piece: SyntaxNode<'t>) -> Argument<'t> {
+        let is_address = piece.kind() == "pointer_expression" && piece.text().starts_with('&');
+        if let Some(to) = key(piece).filter(|_| is_address) {
+            return Argument { piece, value: Value::Address(to) };
+        }
+        let functions = self.names.functions_in(piece);
+        if !functions.is_empty() {
+            return Argument { piece, value: Value::Functions(functions) };
+        }
+        let is_name = piece.kind() == "identifier";
+        let known = self.names.value_of(piece.text()).cloned();
+        if let Some(known) = known.filter(|it| is_name && !matches!(it, Value::Expr(_))) {
+            return Argument { piece, value: known };
+        }
+        Argument { piece, value: Value::Expr(self.expression(piece)) }
+    }
+
+    /// Calls through a pointer that may point to several functions.
+    fn call_one_of(
+        &mut self,
+        names: &[&'t str],
+        piece: SyntaxNode<'t>,
+        list: &[SyntaxNode<'t>],
+    ) -> Expr {
+        if let [name] = names {
+            return self.call_named(name, piece, list);
+        }
+        let location = self.names.location(piece);
+        let arms = names.iter().enumerate().map(|(at, name)| {
+            let (body, _) = self.in_new_steps(|walker| walker.call_named(name, piece, list));
+            let letter = char::from(b'A' + u8::try_from(at % 26).unwrap_or_default());
+            Arm { name: letter.to_string(), label: (*name).to_owned(), body, probability: None }
+        });
+        let arms = arms.collect();
+        let called = piece.field("function").map(SyntaxNode::words).unwrap_or_default();
+        let condition = format!("which `{called}`");
+        self.steps.put_branch(Branch { condition, decides: Expr::Varying(called), arms }, location);
+        as_written(piece)
+    }
+
+    /// Handles a function that the sources do not define. One that they declare belongs to the program, and may
+    /// take time.
+    fn foreign(&mut self, name: &str, piece: SyntaxNode<'t>) {
+        if self.program.globals.contains(name) {
+            let location = self.names.location(piece);
+            self.steps.top().costly(location, &format!("{name}()"), 0);
+        }
+        if self.program.is_of_mpi(name) {
+            self.steps
+                .warn(piece, format!("the target of `{name}` is unknown; it is not followed"));
+        }
+        if name.starts_with("MPI_") && !mpi_abi::is_local(name) {
+            self.steps.warn(piece, format!("unknown MPI operation `{name}`; it is left out"));
+        }
+    }
+
+    /// Notes calls inside a piece that is not walked.
+    pub(super) fn quiet_calls(&mut self, piece: SyntaxNode<'t>) {
+        let program = self.program;
+        for call in program.syntax_index.calls(piece) {
+            let name = call.field("function").map_or("", SyntaxNode::name);
+            if let Some((name, _)) = self.program.functions.get_key_value(name) {
+                let n_loops = self.program.n_loops_below(name);
+                if 0 < n_loops {
+                    let location = self.names.location(call);
+                    self.steps.top().costly(location, &format!("{name}()"), n_loops);
+                }
+            }
+        }
+    }
+}
+
+impl<'t> Names<'_, 't> {
     /// Updates the caller's variables that a call wrote through pointers.
     fn hand_back(&mut self, parameters: &[&str], arguments: &[Argument<'t>], scope: &Scope<'t>) {
         for (parameter, argument) in parameters.iter().zip(arguments) {
@@ -130,23 +191,6 @@ impl<'t> Walker<'_, 't> {
                 }
             }
         }
-    }
-
-    fn argument(&mut self, piece: SyntaxNode<'t>) -> Argument<'t> {
-        let is_address = piece.kind() == "pointer_expression" && piece.text().starts_with('&');
-        if let Some(to) = key(piece).filter(|_| is_address) {
-            return Argument { piece, value: Value::Address(to) };
-        }
-        let functions = self.functions_in(piece);
-        if !functions.is_empty() {
-            return Argument { piece, value: Value::Functions(functions) };
-        }
-        let is_name = piece.kind() == "identifier";
-        let known = self.value_of(piece.text()).cloned();
-        if let Some(known) = known.filter(|it| is_name && !matches!(it, Value::Expr(_))) {
-            return Argument { piece, value: known };
-        }
-        Argument { piece, value: Value::Expr(self.expression(piece)) }
     }
 
     /// Returns functions of the program that are named without being called.
@@ -170,29 +214,6 @@ impl<'t> Walker<'_, 't> {
         words.map(SyntaxNode::text).collect()
     }
 
-    /// Calls through a pointer that may point to several functions.
-    fn call_one_of(
-        &mut self,
-        names: &[&'t str],
-        piece: SyntaxNode<'t>,
-        list: &[SyntaxNode<'t>],
-    ) -> Expr {
-        if let [name] = names {
-            return self.call_named(name, piece, list);
-        }
-        let location = self.location(piece);
-        let arms = names.iter().enumerate().map(|(at, name)| {
-            let (body, _) = self.in_new_steps(|walker| walker.call_named(name, piece, list));
-            let letter = char::from(b'A' + u8::try_from(at % 26).unwrap_or_default());
-            Arm { name: letter.to_string(), label: (*name).to_owned(), body, probability: None }
-        });
-        let arms = arms.collect();
-        let called = piece.field("function").map(SyntaxNode::words).unwrap_or_default();
-        let condition = format!("which `{called}`");
-        self.put_branch(Branch { condition, decides: Expr::Varying(called), arms }, location);
-        as_written(piece)
-    }
-
     /// Forgets variables that an unfollowed call may have changed; returns the value of the call.
     fn result(&mut self, name: &str, piece: SyntaxNode<'t>, arguments: &[Argument<'t>]) -> Expr {
         let is_varying = self.is_in_loop();
@@ -213,36 +234,6 @@ impl<'t> Walker<'_, 't> {
             ("log2" | "log2f", 1) => Expr::Call("log2".into(), values),
             ("", _) => as_written(piece),
             _ => Expr::Call(name.to_owned(), values),
-        }
-    }
-
-    /// Handles a function that the sources do not define. One that they declare belongs to the program, and may
-    /// take time.
-    fn foreign(&mut self, name: &str, piece: SyntaxNode<'t>) {
-        if self.program.globals.contains(name) {
-            let location = self.location(piece);
-            self.top().costly(location, &format!("{name}()"), 0);
-        }
-        if self.program.is_of_mpi(name) {
-            self.warn(piece, format!("the target of `{name}` is unknown; it is not followed"));
-        }
-        if name.starts_with("MPI_") && !mpi_abi::is_local(name) {
-            self.warn(piece, format!("unknown MPI operation `{name}`; it is left out"));
-        }
-    }
-
-    /// Notes calls inside a piece that is not walked.
-    pub(super) fn quiet_calls(&mut self, piece: SyntaxNode<'t>) {
-        let program = self.program;
-        for call in program.syntax_index.calls(piece) {
-            let name = call.field("function").map_or("", SyntaxNode::name);
-            if let Some((name, _)) = self.program.functions.get_key_value(name) {
-                let n_loops = self.program.n_loops_below(name);
-                if 0 < n_loops {
-                    let location = self.location(call);
-                    self.top().costly(location, &format!("{name}()"), n_loops);
-                }
-            }
         }
     }
 

@@ -114,31 +114,13 @@ fn size_of(piece: SyntaxNode<'_>) -> Expr {
 
 /// Returns the size of a basic C type on 64-bit systems, in bytes.
 fn bytes_of_type(words: &str) -> Option<i64> {
-    const TYPES: [(&str, i64); 22] = [
-        ("char", 1),
-        ("signed char", 1),
-        ("unsigned char", 1),
-        ("bool", 1),
-        ("int8_t", 1),
-        ("uint8_t", 1),
-        ("short", 2),
-        ("unsigned short", 2),
-        ("int16_t", 2),
-        ("uint16_t", 2),
-        ("int", 4),
-        ("unsigned", 4),
-        ("unsigned int", 4),
-        ("float", 4),
-        ("int32_t", 4),
-        ("uint32_t", 4),
-        ("long", 8),
-        ("unsigned long", 8),
-        ("double", 8),
-        ("size_t", 8),
-        ("int64_t", 8),
-        ("uint64_t", 8),
+    const NAMES: [(i64, &str); 4] = [
+        (1, "char,signed char,unsigned char,bool,int8_t,uint8_t"),
+        (2, "short,unsigned short,int16_t,uint16_t"),
+        (4, "int,unsigned,unsigned int,float,int32_t,uint32_t"),
+        (8, "long,unsigned long,double,size_t,int64_t,uint64_t"),
     ];
-    TYPES.iter().find(|row| row.0 == words).map(|row| row.1)
+    NAMES.iter().find(|row| row.1.split(',').any(|known| known == words)).map(|row| row.0)
 }
 
 /// Evaluates a C text as an integer, using known constants.

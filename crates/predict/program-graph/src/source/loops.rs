@@ -4,7 +4,7 @@
 //! iterations; one that is doubled, `log2(bound / first)`.
 
 use super::expression::{constant, short};
-use super::scope::{Value, key};
+use super::scope::{Names, Value, key};
 use super::steps::unknown;
 use super::syntax_node::SyntaxNode;
 use super::walker::{Flow, Walker};
@@ -24,28 +24,29 @@ impl<'t> Walker<'_, 't> {
         if let Some(init) = piece.field("initializer") {
             self.statement(init);
         }
-        let location = self.location(piece);
+        let location = self.names.location(piece);
         let header = header(piece);
-        let updates = self.updates(piece);
+        let updates = self.names.updates(piece);
         let first: Vec<(String, Expr)> =
-            updates.iter().map(|(key, _)| (key.clone(), self.known(key))).collect();
-        self.forget_changed(piece, true);
-        self.scope().n_loops_around += 1;
+            updates.iter().map(|(key, _)| (key.clone(), self.names.known(key))).collect();
+        self.names.forget_changed(piece, true);
+        self.names.scope().n_loops_around += 1;
         let condition = piece.field("condition");
         let (before, decides) =
             self.in_new_steps(|walker| condition.map(|condition| walker.expression(condition)));
-        let is_never =
-            decides.as_ref().is_some_and(|it| self.holds_before(it, piece) == Some(false));
+        let is_never = decides
+            .as_ref()
+            .is_some_and(|it| self.conditions.holds_before(it, piece) == Some(false));
         if is_never && piece.kind() != "do_statement" {
-            let scope = self.scope();
+            let scope = self.names.scope();
             scope.n_loops_around = scope.n_loops_around.saturating_sub(1);
             return None;
         }
-        let (count, repeat) = self.count(piece, decides.as_ref(), &updates, &first);
+        let (count, repeat) = self.names.count(piece, decides.as_ref(), &updates, &first);
         let (mut body, flow) = self.in_new_steps(|walker| {
             let flow = piece.field("body").and_then(|body| walker.statement(body));
             if let Some(leaves) = flow.filter(|leaves| *leaves != JumpKind::Iteration) {
-                walker.exit(leaves, piece);
+                walker.steps.exit(leaves, walker.names.location(piece));
             }
             if let Some(update) = piece.field("update") {
                 walker.expression(update);
@@ -54,19 +55,22 @@ impl<'t> Walker<'_, 't> {
         });
         // The condition is evaluated in each iteration.
         body.splice(0..0, before);
-        self.forget_changed(piece, true);
-        let scope = self.scope();
+        self.names.forget_changed(piece, true);
+        let scope = self.names.scope();
         scope.n_loops_around = scope.n_loops_around.saturating_sub(1);
-        let is_endless =
-            matches!(&decides, Some(Expr::Number(1)) | None) && !self.leaves_loop(piece);
+        // Whether it contains a `break` or `goto`.
+        let jumps = piece.field("body").is_some_and(|body| self.program.syntax_index.jumps(body));
+        let is_endless = matches!(&decides, Some(Expr::Number(1)) | None) && !jumps;
         if !body.iter().any(Node::has_mpi) {
             prune(&mut body);
         }
-        self.push(Kind::Loop(Loop { count, header, repeat, body }), location);
+        self.steps.push(Kind::Loop(Loop { count, header, repeat, body }), location);
         let leaves = flow.filter(|it| matches!(it, JumpKind::Function | JumpKind::Program));
         leaves.filter(|_| is_endless || piece.kind() == "do_statement")
     }
+}
 
+impl<'t> Names<'_, 't> {
     /// Returns the variables that a loop changes in only one place, with that place.
     fn updates(&self, piece: SyntaxNode<'t>) -> Vec<(String, SyntaxNode<'t>)> {
         let parts = [piece.field("update"), piece.field("body"), piece.field("condition")];
@@ -80,11 +84,6 @@ impl<'t> Walker<'_, 't> {
         once.map(|(key, it)| (key.to_owned(), it)).collect()
     }
 
-    /// Returns whether the loop contains a `break` or `goto`.
-    fn leaves_loop(&self, piece: SyntaxNode<'t>) -> bool {
-        piece.field("body").is_some_and(|body| self.program.syntax_index.jumps(body))
-    }
-
     fn known(&self, key: &str) -> Expr {
         match self.value_of(key) {
             Some(Value::Expr(expr)) => expr.clone(),
@@ -92,8 +91,9 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
+    /// Returns the number of iterations, and the variable that counts them.
     fn count(
-        &mut self,
+        &self,
         piece: SyntaxNode<'t>,
         decides: Option<&Expr>,
         updates: &[(String, SyntaxNode<'t>)],

@@ -4,12 +4,16 @@
 
 use super::expression::as_written;
 use super::program::{RANKS, SIZES};
-use super::scope::Value;
+use super::roles::Conditions;
+use super::scope::{Names, Value};
 use super::syntax_node::SyntaxNode;
 use super::walker::Walker;
 use crate::expr::{Expr, Operator};
 use crate::shape::{Kind, Mpi, SendMode, Side, Transfer};
-use mpi_abi::{Amount, Class, Condition, Count, Factor, Flow, Kind as Parameter, Mode, Operation};
+use mpi_abi::{
+    Amount, Class, CollectiveKind, Condition, Count, Factor, Flow, Kind as Parameter, Operation,
+    Rooted,
+};
 
 /// Operations that are not shown because they move no data.
 const SILENT: [&str; 3] = ["MPI_Pcontrol", "MPI_Type_free", "MPI_Abort"];
@@ -22,7 +26,7 @@ impl<'t> Walker<'_, 't> {
         piece: SyntaxNode<'t>,
         list: &[SyntaxNode<'t>],
     ) -> Expr {
-        if self.tells_rank(name, list) {
+        if self.names.tells_rank(name, list) {
             // `Get_rank()` of the C++ bindings returns it.
             return match list.len() {
                 0 if RANKS.contains(&name) => Expr::Rank,
@@ -33,24 +37,24 @@ impl<'t> Walker<'_, 't> {
         let plain = name.strip_prefix('P').filter(|it| it.starts_with("MPI_")).unwrap_or(name);
         let known = mpi_abi::find(plain).and_then(mpi_abi::operation);
         let Some(operation) = known else { return as_written(piece) };
-        let arguments: Vec<Expr> = list.iter().map(|it| self.value_of_argument(*it)).collect();
+        let value = |piece: &SyntaxNode<'t>| {
+            let is_written = piece.text().starts_with('&') || piece.kind() == "initializer_list";
+            if is_written { as_written(*piece) } else { self.expression(*piece) }
+        };
+        let arguments: Vec<Expr> = list.iter().map(value).collect();
         if !SILENT.contains(&plain) {
-            let call = MpiCall { walker: self, operation, arguments: &arguments, list };
+            let call =
+                MpiCall { conditions: &self.conditions, operation, arguments: &arguments, list };
             let mpi = call.step();
-            let location = self.location(piece);
-            self.push(Kind::Mpi(mpi), location);
+            let location = self.names.location(piece);
+            self.steps.push(Kind::Mpi(mpi), location);
         }
-        self.written(operation, list);
+        self.names.written(operation, list);
         as_written(piece)
     }
+}
 
-    fn value_of_argument(&mut self, piece: SyntaxNode<'t>) -> Expr {
-        if piece.text().starts_with('&') || piece.kind() == "initializer_list" {
-            return as_written(piece);
-        }
-        self.expression(piece)
-    }
-
+impl<'t> Names<'_, 't> {
     /// Forgets variables that the call writes.
     fn written(&mut self, operation: &Operation, list: &[SyntaxNode<'t>]) {
         let is_same = operation.class == Class::Collective;
@@ -90,14 +94,14 @@ impl<'t> Walker<'_, 't> {
 
 /// An operation with its arguments.
 struct MpiCall<'a, 'p, 't> {
-    walker: &'a mut Walker<'p, 't>,
+    conditions: &'a Conditions<'p, 't>,
     operation: &'static Operation,
     arguments: &'a [Expr],
     list: &'a [SyntaxNode<'t>],
 }
 
 impl MpiCall<'_, '_, '_> {
-    fn step(mut self) -> Mpi {
+    fn step(self) -> Mpi {
         let operation = self.operation;
         let root = operation.root().and_then(|at| self.arguments.get(at)).cloned();
         let transfers: Vec<Transfer> =
@@ -111,8 +115,8 @@ impl MpiCall<'_, '_, '_> {
         let written = |at: Option<usize>| at.and_then(|at| self.list.get(at)).map(|it| it.words());
         Mpi {
             operation: operation.name.clone(),
-            class: class_name(operation.class),
-            mode: mode_name(operation.mode),
+            class: operation.class.name(),
+            mode: operation.mode.name(),
             send_mode: SendMode::of(operation),
             side,
             root,
@@ -123,7 +127,7 @@ impl MpiCall<'_, '_, '_> {
         }
     }
 
-    fn side(&mut self, transfers: &[Transfer], root: Option<&Expr>) -> Side {
+    fn side(&self, transfers: &[Transfer], root: Option<&Expr>) -> Side {
         let has = |side: Side| transfers.iter().any(|transfer| transfer.side == side);
         match (has(Side::Sends), has(Side::Receives)) {
             (true, true) => return Side::Both,
@@ -139,10 +143,10 @@ impl MpiCall<'_, '_, '_> {
         let is_root = Expr::Rank.join(Operator::Equal, root.clone());
         let is_root = match &is_root {
             Expr::Number(known) => Some(*known != 0),
-            condition => self.walker.holds_quietly(condition),
+            condition => self.conditions.holds_quietly(condition),
         };
-        let stem = self.operation.stem.to_ascii_lowercase();
-        let from_root = stem.contains("bcast") || stem.contains("scatter");
+        let rooted = self.operation.collective().and_then(CollectiveKind::rooted);
+        let from_root = rooted == Some(Rooted::FromRoot);
         match is_root {
             None => Side::Both,
             Some(is_root) if is_root == from_root => Side::Sends,
@@ -150,12 +154,8 @@ impl MpiCall<'_, '_, '_> {
         }
     }
 
-    fn transfer(&mut self, movement: &mpi_abi::Movement) -> Transfer {
-        let side = match movement.flow {
-            Flow::Send | Flow::Put | Flow::Accumulate | Flow::Write => Side::Sends,
-            Flow::Receive | Flow::Get | Flow::Read => Side::Receives,
-            _ => Side::Both,
-        };
+    fn transfer(&self, movement: &mpi_abi::Movement) -> Transfer {
+        let side = Side::of(movement.flow);
         let peer = movement.peer.or_else(|| {
             let source = self.operation.named("source")?;
             (side == Side::Receives).then_some(source)
@@ -166,7 +166,7 @@ impl MpiCall<'_, '_, '_> {
         Transfer { side, peer, bytes }
     }
 
-    fn applies(&mut self, condition: Condition) -> bool {
+    fn applies(&self, condition: Condition) -> bool {
         let text = |at: usize| self.list.get(at).map(|it| it.words()).unwrap_or_default();
         match condition {
             Condition::Always => true,
@@ -174,7 +174,7 @@ impl MpiCall<'_, '_, '_> {
             Condition::RemoteRoot(at) => text(at) == "MPI_ROOT",
             Condition::Root(at) => {
                 let Some(root) = self.arguments.get(at).cloned() else { return false };
-                self.walker.holds_quietly(&Expr::Rank.join(Operator::Equal, root)) == Some(true)
+                self.conditions.holds_quietly(&Expr::Rank.join(Operator::Equal, root)) == Some(true)
             }
             _ => false,
         }
@@ -231,53 +231,19 @@ impl MpiCall<'_, '_, '_> {
     }
 }
 
-/// Returns the name of a family in the operation table.
-fn class_name(class: Class) -> &'static str {
-    Class::NAMES.iter().find(|row| row.1 == class).map_or("", |row| row.0)
-}
-
-/// Returns the name of a mode in the operation table.
-fn mode_name(mode: Mode) -> &'static str {
-    Mode::NAMES.iter().find(|row| row.1 == mode).map_or("", |row| row.0)
-}
-
 /// Returns the size of an element of a datatype on 64-bit systems, in bytes.
 fn bytes_of_datatype(name: &str) -> Option<i64> {
-    const TYPES: [(&str, i64); 34] = [
-        ("MPI_CHAR", 1),
-        ("MPI_SIGNED_CHAR", 1),
-        ("MPI_UNSIGNED_CHAR", 1),
-        ("MPI_BYTE", 1),
-        ("MPI_PACKED", 1),
-        ("MPI_C_BOOL", 1),
-        ("MPI_CXX_BOOL", 1),
-        ("MPI_INT8_T", 1),
-        ("MPI_UINT8_T", 1),
-        ("MPI_SHORT", 2),
-        ("MPI_UNSIGNED_SHORT", 2),
-        ("MPI_INT16_T", 2),
-        ("MPI_UINT16_T", 2),
-        ("MPI_INT", 4),
-        ("MPI_UNSIGNED", 4),
-        ("MPI_FLOAT", 4),
-        ("MPI_INT32_T", 4),
-        ("MPI_UINT32_T", 4),
-        ("MPI_WCHAR", 4),
-        ("MPI_LONG", 8),
-        ("MPI_UNSIGNED_LONG", 8),
-        ("MPI_LONG_LONG", 8),
-        ("MPI_LONG_LONG_INT", 8),
-        ("MPI_UNSIGNED_LONG_LONG", 8),
-        ("MPI_DOUBLE", 8),
-        ("MPI_INT64_T", 8),
-        ("MPI_UINT64_T", 8),
-        ("MPI_AINT", 8),
-        ("MPI_OFFSET", 8),
-        ("MPI_COUNT", 8),
-        ("MPI_FLOAT_INT", 8),
-        ("MPI_2INT", 8),
-        ("MPI_LONG_DOUBLE", 16),
-        ("MPI_C_DOUBLE_COMPLEX", 16),
+    const NAMES: [(i64, &str); 5] = [
+        (1, "CHAR SIGNED_CHAR UNSIGNED_CHAR BYTE PACKED C_BOOL CXX_BOOL INT8_T UINT8_T"),
+        (2, "SHORT UNSIGNED_SHORT INT16_T UINT16_T"),
+        (4, "INT UNSIGNED FLOAT INT32_T UINT32_T WCHAR"),
+        (
+            8,
+            "LONG UNSIGNED_LONG LONG_LONG LONG_LONG_INT UNSIGNED_LONG_LONG DOUBLE INT64_T UINT64_T AINT OFFSET COUNT \
+             FLOAT_INT 2INT",
+        ),
+        (16, "LONG_DOUBLE C_DOUBLE_COMPLEX"),
     ];
-    TYPES.iter().find(|row| row.0 == name).map(|row| row.1)
+    let name = name.strip_prefix("MPI_")?;
+    NAMES.iter().find(|row| row.1.split(' ').any(|known| known == name)).map(|row| row.0)
 }

@@ -7,6 +7,8 @@
 //! # Invariants
 //! - A condition that depends on more than the rank distinguishes roles only where the rest does not matter.
 
+use super::program::Program;
+use super::syntax_node::SyntaxNode;
 use crate::expr::{Expr, Operator};
 use std::collections::BTreeMap;
 
@@ -35,6 +37,47 @@ impl Ranks {
             self.ranks.iter().map(|rank| answer(condition, *rank, &self.values, constants));
         let first = answers.next()??;
         answers.all(|answer| answer == Some(first)).then_some(first)
+    }
+}
+
+/// Conditions on the rank that a walk meets, decided for the ranks of a role.
+pub(super) struct Conditions<'p, 't> {
+    pub(super) program: &'p Program<'t>,
+    /// Ranks whose control flow is followed; `None` follows all branches.
+    pub(super) ranks: Option<&'p Ranks>,
+    /// Conditions that distinguish roles, in the order in which they were met.
+    pub(super) met: Vec<Expr>,
+}
+
+impl<'t> Conditions<'_, 't> {
+    /// Returns whether a condition holds for this role; `None` when it depends on more than the rank.
+    pub(super) fn holds(&mut self, condition: &Expr) -> Option<bool> {
+        if condition.has_rank() && !self.met.contains(condition) {
+            self.met.push(condition.clone());
+        }
+        self.holds_quietly(condition)
+    }
+
+    /// Does the same without making the condition one that distinguishes roles.
+    pub(super) fn holds_quietly(&self, condition: &Expr) -> Option<bool> {
+        match self.ranks {
+            Some(ranks) => ranks.hold(condition, &self.program.constants),
+            None => always(condition, &self.program.constants),
+        }
+    }
+
+    /// Returns whether a condition holds for this role. It distinguishes roles only if something shown depends on it.
+    pub(super) fn holds_before(&mut self, condition: &Expr, piece: SyntaxNode<'t>) -> Option<bool> {
+        let is_shown = self.program.reaches_mpi(piece)
+            || self.program.syntax_index.leaves(piece)
+            || 0 < self.program.syntax_index.n_loops(piece)
+            || self.program.syntax_index.calls(piece).any(|call| self.is_call_with_loops(call));
+        if is_shown { self.holds(condition) } else { self.holds_quietly(condition) }
+    }
+
+    fn is_call_with_loops(&self, piece: SyntaxNode<'t>) -> bool {
+        let called = piece.field("function");
+        called.is_some_and(|called| 0 < self.program.n_loops_below(called.name()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Values of names at the walker's position.
 
+use super::program::Program;
 use super::syntax_node::SyntaxNode;
-use super::walker::Walker;
 use crate::expr::Expr;
 use crate::shape::SourceLocation;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +45,41 @@ pub(super) fn key(piece: SyntaxNode<'_>) -> Option<String> {
     }
 }
 
-impl<'t> Walker<'_, 't> {
+/// Values of all names, as far as they are known.
+pub(super) struct Names<'p, 't> {
+    pub(super) program: &'p Program<'t>,
+    pub(super) scopes: Vec<Scope<'t>>,
+    globals: BTreeMap<String, Value<'t>>,
+    /// Members of structs that hold the rank, or the number of ranks.
+    members: BTreeMap<String, Expr>,
+    /// Communicators that are parts of another, in which ranks are renumbered.
+    pub(super) parts: BTreeSet<String>,
+}
+
+impl<'p, 't> Names<'p, 't> {
+    pub(super) fn new(program: &'p Program<'t>) -> Self {
+        Self {
+            program,
+            scopes: Vec::new(),
+            globals: BTreeMap::new(),
+            members: BTreeMap::new(),
+            parts: BTreeSet::new(),
+        }
+    }
+
+    /// Returns the place of a piece, that of the call while a macro is walked.
+    pub(super) fn location(&self, piece: SyntaxNode<'t>) -> SourceLocation {
+        if let Some(location) = self.scopes.last().and_then(|scope| scope.called_at.clone()) {
+            return location;
+        }
+        SourceLocation {
+            file: piece.file.name.clone(),
+            line: piece.line(),
+            end_line: piece.end_line(),
+            function: self.scopes.last().map_or("", |scope| scope.function).to_owned(),
+        }
+    }
+
     pub(super) fn scope(&mut self) -> &mut Scope<'t> {
         if self.scopes.is_empty() {
             self.scopes.push(Scope::default());

@@ -1,9 +1,10 @@
 //! Walks through statements of each kind.
 
 use super::expression::as_written;
+use super::program::Program;
 use super::syntax_node::SyntaxNode;
 use super::walker::{Flow, Walker};
-use crate::shape::{Jump, JumpKind, Kind};
+use crate::shape::JumpKind;
 
 /// Kinds of nodes without effect on a graph.
 const IDLE: [&str; 14] = [
@@ -49,7 +50,7 @@ impl<'t> Walker<'_, 't> {
             "break_statement" => Some(JumpKind::Loop),
             "continue_statement" => Some(JumpKind::Iteration),
             "goto_statement" => {
-                self.warn(
+                self.steps.warn(
                     piece,
                     "`goto` is not followed; the statement behind it is taken as next",
                 );
@@ -62,13 +63,14 @@ impl<'t> Walker<'_, 't> {
             "preproc_ifdef" | "preproc_if" | "preproc_elif" | "preproc_elifdef"
             | "preproc_else" => self.conditional_text(piece),
             "ERROR" => {
-                self.warn(piece, format!("not understood: `{}`", super::expression::short(piece)));
+                self.steps
+                    .warn(piece, format!("not understood: `{}`", super::expression::short(piece)));
                 self.sequence(&piece.children())
             }
             kind if IDLE.contains(&kind) => None,
             "expression_statement" => {
                 let inner = piece.children();
-                let flow = inner.iter().find_map(|it| self.ends_program(*it));
+                let flow = inner.iter().find_map(|it| ends_program(self.program, *it));
                 inner.into_iter().for_each(|it| drop(self.expression(it)));
                 self.plain(piece);
                 flow
@@ -76,22 +78,14 @@ impl<'t> Walker<'_, 't> {
             _ => {
                 self.expression(piece);
                 self.plain(piece);
-                self.ends_program(piece)
+                ends_program(self.program, piece)
             }
         }
     }
 
-    fn ends_program(&self, piece: SyntaxNode<'t>) -> Flow {
-        const ENDS: [&str; 6] = ["exit", "_exit", "abort", "quick_exit", "MPI_Abort", "_Exit"];
-        let called = piece.field("function").filter(|_| piece.kind() == "call_expression")?;
-        let name = called.name();
-        (ENDS.contains(&name) && !self.program.functions.contains_key(name))
-            .then_some(JumpKind::Program)
-    }
-
     fn return_statement(&mut self, piece: SyntaxNode<'t>) {
         let value = piece.children().first().map(|it| self.expression(*it));
-        let scope = self.scope();
+        let scope = self.names.scope();
         scope.n_returns += 1;
         scope.returned = value.filter(|_| scope.n_returns == 1);
     }
@@ -101,7 +95,7 @@ impl<'t> Walker<'_, 't> {
         let body = piece.field("body");
         let caught = piece.children().into_iter().filter(|it| it.kind() == "catch_clause");
         for one in caught.filter(|it| self.program.reaches_mpi(*it)).collect::<Vec<_>>() {
-            self.warn(one, "MPI within `catch` is left out");
+            self.steps.warn(one, "MPI within `catch` is left out");
         }
         body.and_then(|body| self.statement(body))
     }
@@ -122,17 +116,17 @@ impl<'t> Walker<'_, 't> {
             } else if let Some(value) = one.field("value") {
                 let value = self.expression(value);
                 // A local name hides a global one.
-                self.scope().values.remove(name);
+                self.names.scope().values.remove(name);
                 let is_plain = one.field("declarator").is_some_and(|it| it.kind() == "identifier");
                 if is_plain {
                     let local = super::scope::Value::Expr(as_written(*one));
-                    self.scope().values.insert(name.to_owned(), local);
-                    self.assign(name.to_owned(), value);
+                    self.names.scope().values.insert(name.to_owned(), local);
+                    self.names.assign(name.to_owned(), value);
                 }
             } else if !name.is_empty() && one.kind() == "identifier" {
                 let value = crate::expr::Expr::Name(name.to_owned());
                 let value = super::scope::Value::Expr(value);
-                self.scope().values.insert(name.to_owned(), value);
+                self.names.scope().values.insert(name.to_owned(), value);
             }
             made = made.or_else(|| Some(name).filter(|_| one.field("value").is_none()));
         }
@@ -175,18 +169,21 @@ impl<'t> Walker<'_, 't> {
         }
         if has_first && has_other {
             let name = given.map(super::expression::short).unwrap_or_default();
-            self.warn(piece, format!("both sides of `#if {name}` communicate; the first is taken"));
+            self.steps
+                .warn(piece, format!("both sides of `#if {name}` communicate; the first is taken"));
         }
         self.sequence(&first)
-    }
-
-    /// Adds an unconditional exit.
-    pub(super) fn exit(&mut self, leaves: JumpKind, piece: SyntaxNode<'t>) {
-        let location = self.location(piece);
-        self.push(Kind::Jump(Jump { leaves, condition: String::new() }), location);
     }
 }
 
 fn is_statement(piece: &SyntaxNode<'_>) -> bool {
     piece.kind().ends_with("statement") || piece.kind() == "declaration"
+}
+
+/// Returns whether the piece calls a function that does not return.
+fn ends_program(program: &Program<'_>, piece: SyntaxNode<'_>) -> Flow {
+    const ENDS: [&str; 6] = ["exit", "_exit", "abort", "quick_exit", "MPI_Abort", "_Exit"];
+    let called = piece.field("function").filter(|_| piece.kind() == "call_expression")?;
+    let name = called.name();
+    (ENDS.contains(&name) && !program.functions.contains_key(name)).then_some(JumpKind::Program)
 }

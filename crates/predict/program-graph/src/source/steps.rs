@@ -1,8 +1,11 @@
-//! Collects steps: consecutive statements are joined.
+//! Collects steps: consecutive statements are joined, branches and groups simplified.
 
 use super::syntax_node::SyntaxNode;
 use crate::expr::Expr;
-use crate::shape::{Compute, Kind, Node, SourceLocation};
+use crate::shape::{
+    Arm, Branch, Call, Compute, Jump, JumpKind, Kind, Node, SourceLocation, Warning,
+};
+use std::collections::BTreeSet;
 
 /// Largest number of labels of one computation; further ones are counted.
 const N_LABELS_MAX: usize = 3;
@@ -75,6 +78,119 @@ impl Steps {
             Compute { label, n_statements: open.n_statements, n_loops: open.n_loops, is_costly };
         self.nodes.push(node(Kind::Compute(compute), open.location));
     }
+}
+
+/// Sequences being walked, the innermost last, and what is counted over all of them.
+#[derive(Default)]
+pub(super) struct StepStack {
+    outermost: Steps,
+    inner: Vec<Steps>,
+    n_nodes: usize,
+    warnings: BTreeSet<Warning>,
+}
+
+impl StepStack {
+    /// Returns the innermost sequence.
+    pub(super) fn top(&mut self) -> &mut Steps {
+        self.inner.last_mut().unwrap_or(&mut self.outermost)
+    }
+
+    /// Begins a sequence inside the present one.
+    pub(super) fn begin(&mut self) {
+        self.inner.push(Steps::default());
+    }
+
+    /// Ends the innermost sequence.
+    pub(super) fn end(&mut self) -> Vec<Node> {
+        self.inner.pop().unwrap_or_default().finish()
+    }
+
+    /// Returns the outermost sequence, and the warnings.
+    pub(super) fn finish(self) -> (Vec<Node>, BTreeSet<Warning>) {
+        (self.outermost.finish(), self.warnings)
+    }
+
+    /// Number of nodes of all sequences.
+    pub(super) fn n_nodes(&self) -> usize {
+        self.n_nodes
+    }
+
+    pub(super) fn push(&mut self, kind: Kind, location: SourceLocation) {
+        self.n_nodes += 1;
+        self.top().push(kind, location);
+    }
+
+    /// Adds an unconditional exit.
+    pub(super) fn exit(&mut self, leaves: JumpKind, location: SourceLocation) {
+        self.push(Kind::Jump(Jump { leaves, condition: String::new() }), location);
+    }
+
+    /// Adds the body of a function at a call, or a statement if nothing in it is shown.
+    pub(super) fn put_group(&mut self, name: &str, body: Vec<Node>, location: SourceLocation) {
+        let is_shown = body.iter().any(|node| match &node.kind {
+            Kind::Compute(compute) => compute.is_costly,
+            Kind::Jump(_) => false,
+            _ => true,
+        });
+        if is_shown {
+            let group = Call { function: name.to_owned(), is_recursive: false, body };
+            self.push(Kind::Call(group), location);
+        } else {
+            self.top().statement(location);
+        }
+    }
+
+    /// Adds a branch, in simplified form.
+    pub(super) fn put_branch(&mut self, mut branch: Branch, location: SourceLocation) {
+        let is_shown = |node: &Node| match &node.kind {
+            Kind::Compute(compute) => compute.is_costly,
+            _ => true,
+        };
+        for arm in &mut branch.arms {
+            if !arm.body.iter().any(is_shown) {
+                arm.body.clear();
+            }
+        }
+        branch.arms.iter_mut().for_each(give_up);
+        if branch.arms.iter().all(|arm| arm.body.is_empty()) {
+            return self.top().statement(location);
+        }
+        if let [one, other] = branch.arms.as_slice() {
+            let (alone, empty, is_not) =
+                if other.body.is_empty() { (one, other, false) } else { (other, one, true) };
+            let shown: Vec<&Node> = alone.body.iter().filter(|it| is_shown(it)).collect();
+            if let ([Node { kind: Kind::Jump(exit), .. }], true) =
+                (shown.as_slice(), empty.body.is_empty())
+            {
+                let condition =
+                    if is_not { format!("not {}", branch.condition) } else { branch.condition };
+                return self.push(Kind::Jump(Jump { condition, ..exit.clone() }), location);
+            }
+        }
+        self.push(Kind::Branch(branch), location);
+    }
+
+    pub(super) fn warn(&mut self, piece: SyntaxNode<'_>, text: impl Into<String>) {
+        let (file, line) = (piece.file.name.clone(), piece.line());
+        self.warnings.insert(Warning { file, line, text: text.into() });
+    }
+}
+
+/// Reduces an arm that ends the program, after at most one MPI operation, to its exit.
+fn give_up(arm: &mut Arm) {
+    let ends =
+        |node: &Node| matches!(&node.kind, Kind::Jump(exit) if exit.leaves == JumpKind::Program);
+    if n_operations(&arm.body) <= 1 && arm.body.last().is_some_and(ends) {
+        arm.body.drain(..arm.body.len() - 1);
+    }
+}
+
+fn n_operations(nodes: &[Node]) -> usize {
+    let count = |node: &Node| match &node.kind {
+        Kind::Mpi(mpi) => usize::from(mpi.class != "environment"),
+        _ => node.bodies().into_iter().map(n_operations).sum(),
+    };
+    nodes.iter().map(count).sum()
 }
 
 pub(super) fn node(kind: Kind, location: SourceLocation) -> Node {

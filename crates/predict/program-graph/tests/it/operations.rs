@@ -1,7 +1,7 @@
 //! Every operation of the table, called by a program.
 
 use crate::said::{graph, main_of};
-use mpi_abi::{Class, Kind as Parameter, Operation};
+use mpi_abi::{Kind as Parameter, Operation};
 use program_graph::{Graph, Kind, Mpi, Node, SendMode, Side};
 
 /// Returns a call with parameter names as arguments, as a program would write it.
@@ -46,8 +46,7 @@ fn every_operation_of_the_table_is_known() {
         let found = operations(&graph(&main_of(&body)));
         let first = found.first().map(|mpi| mpi.operation.as_str());
         assert_eq!(first, Some(operation.name.as_str()));
-        let class = Class::NAMES.iter().find(|row| row.1 == operation.class).map(|row| row.0);
-        assert_eq!(Some(found[0].class), class, "{}", operation.name);
+        assert_eq!(found[0].class, operation.class.name(), "{}", operation.name);
         let moves = operation.movements.len();
         assert_eq!(found[0].transfers.len(), moves, "{}", operation.name);
     }
