@@ -4,12 +4,15 @@
 ///
 /// Swapped neighboring letters count as one error, wrong case as none.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word: Vec<char> = word.to_lowercase().chars().collect();
-    let n_slips_max = (word.len() / 3).max(1);
+    let word = word.to_lowercase();
+    let n_slips_max = (word.chars().count() / 3).max(1);
     let slips = |candidate: &str| {
-        let candidate: Vec<char> = candidate.to_lowercase().chars().collect();
         let is_hopeless = n_slips_max < candidate.len().abs_diff(word.len());
-        if is_hopeless { usize::MAX } else { distance(&word, &candidate) }
+        if is_hopeless {
+            usize::MAX
+        } else {
+            strsim::osa_distance(&word, &candidate.to_lowercase())
+        }
     };
     candidates
         .into_iter()
@@ -29,26 +32,6 @@ pub(crate) fn hint<'a>(
         Some(near) => format!("; did you mean `{near}`?"),
         None => format!("; {remedy}"),
     }
-}
-
-/// Returns the number of insertions, deletions, replacements and swaps of neighbors between two words.
-fn distance(from: &[char], to: &[char]) -> usize {
-    let mut before = vec![0; to.len() + 1];
-    let mut last: Vec<usize> = (0..=to.len()).collect();
-    for (i, letter) in from.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, wanted) in to.iter().enumerate() {
-            let mut cost =
-                (last[j] + usize::from(letter != wanted)).min(last[j + 1] + 1).min(row[j] + 1);
-            let is_exchange = 0 < i && 0 < j && *letter == to[j - 1] && from[i - 1] == *wanted;
-            if is_exchange {
-                cost = cost.min(before[j - 1] + 1);
-            }
-            row.push(cost);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[to.len()]
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub(crate) fn near<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Ve
             let part = last_part(name).to_lowercase();
             // Names whose lengths differ by more need more edits.
             let is_close = part.len().abs_diff(last.len()) <= most;
-            let n_edits = if is_close { distance(&last, &part) } else { usize::MAX };
+            let n_edits = if is_close { strsim::osa_distance(&last, &part) } else { usize::MAX };
             (n_edits <= most).then_some((n_edits, name))
         })
         .collect();
@@ -76,28 +76,6 @@ pub(crate) fn near<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Ve
 
 fn last_part(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name).trim_end_matches('_')
-}
-
-/// Edit distance: number of letters to insert, delete, change or swap with the next one.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for (row, letter) in a.iter().enumerate() {
-        let mut here = vec![row + 1];
-        for (column, other) in b.iter().enumerate() {
-            let changed = above[column] + usize::from(letter != other);
-            let mut least = changed.min(above[column + 1] + 1).min(here[column] + 1);
-            let is_swapped =
-                0 < row && 0 < column && a[row - 1] == *other && b[column - 1] == *letter;
-            if is_swapped {
-                least = least.min(before[column - 1] + 1);
-            }
-            here.push(least);
-        }
-        before = std::mem::replace(&mut above, here);
-    }
-    above[b.len()]
 }
 
 #[cfg(test)]
