@@ -206,7 +206,7 @@ fn leave(
             matrix.step(world, false)?;
             times.push(began.elapsed().as_secs_f64());
         }
-        Ok(median(&mut times))
+        Ok(statistics::median(times).unwrap_or(0.0))
     };
     let before_s = alone(&matrix)?;
     let mut ready = all.start_barrier()?;
@@ -237,6 +237,7 @@ fn leave(
     if world.rank() == 0 {
         let alone_s = f64::midpoint(before_s, after_s);
         let (n, would) = (times.len(), meanwhile_s / alone_s);
+        let usual_s = statistics::median(times.iter().copied()).unwrap_or(0.0);
         let longest_ms = 1e3 * times.iter().copied().fold(0.0, f64::max);
         println!(
             "{:5} {} MiB in {:.3} s ({:.0} MB/s), begun in {:.1} ms, switched in {:.1} ms ({} B); {n} iterations of \
@@ -250,16 +251,11 @@ fn leave(
             1e3 * switch_s,
             variable.bytes,
             100.0 * n as f64 / would,
-            1e3 * median(&mut times),
+            1e3 * usual_s,
             1e3 * alone_s,
-            median(&mut times) / alone_s,
+            usual_s / alone_s,
             1e3 * in_test_s,
         );
     }
     Ok(())
-}
-
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(0.0)
 }

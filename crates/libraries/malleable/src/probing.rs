@@ -195,8 +195,7 @@ fn alone(sources: &Comm) -> Result<f64, MoveError> {
         iterate(sources, false)?;
         seconds.push(began.elapsed().as_secs_f64());
     }
-    seconds.sort_by(f64::total_cmp);
-    Ok(seconds.get(seconds.len() / 2).copied().unwrap_or(0.0))
+    Ok(statistics::median(seconds).unwrap_or(0.0))
 }
 
 /// Computes an iteration on all sources: some arithmetic and a sum; returns whether all of them reported that it was the

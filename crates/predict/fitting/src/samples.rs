@@ -3,6 +3,7 @@
 //! Noise on a machine mostly adds time, so the distance of a repetition is measured from the fastest one.
 
 use serde::{Deserialize, Serialize};
+use statistics::median;
 
 /// Rule that makes one value of the repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,12 +49,8 @@ impl SampleRule {
     #[must_use]
     pub fn widened<'a>(self, points: impl Iterator<Item = &'a [f64]>) -> Self {
         let Self::NearMinimum(share) = self else { return self };
-        let mut distances: Vec<f64> = points.filter_map(distance).collect();
-        distances.sort_unstable_by(f64::total_cmp);
-        if distances.is_empty() {
-            return self;
-        }
-        let deviation = median(&distances) / MEDIAN_ABOVE_SMALLEST;
+        let Some(distance) = median(points.filter_map(distance)) else { return self };
+        let deviation = distance / MEDIAN_ABOVE_SMALLEST;
         Self::NearMinimum(share.max(N_DEVIATIONS * deviation))
     }
 
@@ -67,7 +64,7 @@ impl SampleRule {
         }
         let value = match self {
             Self::NearMinimum(_) | Self::Mean => mean(&sorted),
-            Self::Median => median(&sorted),
+            Self::Median => median(sorted.iter().copied())?,
             Self::Minimum => smallest,
         };
         let spread = if value == 0.0 { 0.0 } else { deviation(&sorted) / value.abs() };
@@ -86,16 +83,8 @@ fn distance(values: &[f64]) -> Option<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     let smallest = *sorted.first()?;
-    (3 <= sorted.len() && 0.0 < smallest).then(|| median(&sorted) / smallest - 1.0)
-}
-
-fn median(sorted: &[f64]) -> f64 {
-    let middle = sorted.len() / 2;
-    if sorted.len().is_multiple_of(2) {
-        f64::midpoint(sorted[middle - 1], sorted[middle])
-    } else {
-        sorted[middle]
-    }
+    let median = median(sorted.iter().copied()).filter(|_| 3 <= sorted.len() && 0.0 < smallest)?;
+    Some(median / smallest - 1.0)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of repetitions are small")]
