@@ -12,7 +12,6 @@
 
 mod growth;
 mod run;
-mod units;
 mod words;
 
 pub use growth::Iterated;

@@ -1,40 +1,31 @@
 //! Summary of a run in words and small charts, for a terminal.
 
 use crate::run::{DealingReport, IterationChange, Slowest, Worker};
-use crate::units::{bytes, percent, plural, seconds, three_digits};
+use display::bars;
+use display::table::{Cell, Table};
+use display::text::wrap;
+use display::units::{self, percent, plural, seconds, three_digits};
 
 /// Columns before a chart.
 const N_NAME: usize = 15;
 const N_WORKERS_SHOWN: usize = 16;
 const N_CHANGES_SHOWN: usize = 12;
 const N_SIZES_SHOWN: usize = 16;
-const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-const TITLES: [&str; 9] = [
-    "worker",
-    "tasks",
-    "chunks",
-    "computes",
-    "waits at start",
-    "between",
-    "at end",
-    "messages",
-    "parked",
-];
 
 /// Summarizes the run in lines of at most `n_columns`; empty when nothing was dealt.
 pub fn lines(dealt: &DealingReport, n_columns: usize) -> Vec<String> {
     if dealt.sums.n_iterations == 0 {
         return Vec::new();
     }
-    let mut lines = wrapped(&headline(dealt), n_columns);
+    let mut lines = wrap(&headline(dealt), n_columns);
     lines.extend(courses(dealt, n_columns));
     lines.extend(workers(dealt, n_columns));
     if let Some(slowest) = dealt.slowest.as_ref().filter(|slowest| !slowest.chunks.is_empty()) {
         lines.extend(sizes(slowest, n_columns));
     }
-    lines.extend(wrapped(&messages(dealt), n_columns));
-    lines.extend(troubles(dealt).iter().flat_map(|text| wrapped(text, n_columns)));
-    lines.extend(changes(dealt).iter().flat_map(|text| wrapped(text, n_columns)));
+    lines.extend(wrap(&messages(dealt), n_columns));
+    lines.extend(troubles(dealt).iter().flat_map(|text| wrap(text, n_columns)));
+    lines.extend(changes(dealt).iter().flat_map(|text| wrap(text, n_columns)));
     lines
 }
 
@@ -65,65 +56,52 @@ fn courses(dealt: &DealingReport, n_columns: usize) -> Vec<String> {
     let (at_first, at_last) = (seconds(first.duration_s), seconds(last.duration_s));
     let words = format!(
         "{at_first} on {} at first, {at_last} on {} at last{longest}",
-        plural(first.n_workers.into(), "worker"),
-        plural(last.n_workers.into(), "worker")
+        plural(first.n_workers, "worker"),
+        plural(last.n_workers, "worker")
     );
     let mut lines =
         vec![picture("iteration time", &times, n_columns), picture("workers", &counts, n_columns)];
-    lines.extend(wrapped(&words, n_columns));
+    lines.extend(wrap(&words, n_columns));
     lines
 }
 
 fn picture(name: &str, values: &[f64], n_columns: usize) -> String {
-    format!("{name:<N_NAME$}{}", sparkline(values, n_columns.saturating_sub(N_NAME).max(1)))
+    let values = bars::averaged(values, n_columns.saturating_sub(N_NAME).max(1));
+    format!("{name:<N_NAME$}{}", bars::sparkline(&values))
 }
 
-/// Table of the workers: computing time, and the reasons for idle time.
+/// Table of the workers: computing time, and the reasons for idle time; the last columns are left out where there is no
+/// room.
 fn workers(dealt: &DealingReport, n_columns: usize) -> Vec<String> {
-    let mut lines = vec![columns(&TITLES.map(str::to_owned), n_columns)];
     // Of many workers, the idlest ones are shown.
     let mut shown: Vec<&Worker> = dealt.workers.iter().collect();
     if N_WORKERS_SHOWN < shown.len() {
         shown.sort_by(|a, b| share(a.compute_s, a).total_cmp(&share(b.compute_s, b)));
         shown.truncate(N_WORKERS_SHOWN);
     }
-    lines.extend(shown.iter().map(|worker| columns(&row(worker), n_columns)));
     let n_hidden = (dealt.workers.len() - shown.len()) as u64 + dealt.n_workers_left_out;
+    let part = |worker: &Worker, time_s| match worker.duration_s <= 0.0 {
+        true => Cell::from("-"),
+        false => Cell::percent(share(time_s, worker)),
+    };
+    let table = Table::new(shown)
+        .right("worker", |it| it.rank.to_string())
+        .right("tasks", |it| it.n_tasks.to_string())
+        .right("chunks", |it| it.n_chunks.to_string())
+        .right("computes", |it| part(it, it.compute_s))
+        .right("waits at start", |it| part(it, it.start_s))
+        .right("between", |it| part(it, it.waited_s))
+        .right("at end", |it| part(it, it.end_s))
+        .right("messages", |it| part(it, it.other_s()))
+        .right("parked", |it| match it.parked_s <= 0.0 {
+            true => "-".to_owned(),
+            false => seconds(it.parked_s),
+        });
+    let mut lines = table.lines(n_columns, false);
     if n_hidden != 0 {
         lines.push(format!("… and {n_hidden} more with less idle time"));
     }
     lines
-}
-
-/// Formats cells side by side; the last ones are left out where there is no room.
-fn columns(cells: &[String; 9], n_columns: usize) -> String {
-    let mut line = String::new();
-    for (cell, title) in cells.iter().zip(TITLES) {
-        let width = title.len().max(7);
-        let gap = if line.is_empty() { "" } else { "  " };
-        if n_columns < line.chars().count() + gap.len() + width {
-            break;
-        }
-        line += &format!("{gap}{cell:>width$}");
-    }
-    line
-}
-
-fn row(worker: &Worker) -> [String; 9] {
-    let part = |time_s| {
-        if worker.duration_s <= 0.0 { "-".to_owned() } else { percent(share(time_s, worker)) }
-    };
-    [
-        worker.rank.to_string(),
-        worker.n_tasks.to_string(),
-        worker.n_chunks.to_string(),
-        part(worker.compute_s),
-        part(worker.start_s),
-        part(worker.waited_s),
-        part(worker.end_s),
-        part(worker.other_s()),
-        if worker.parked_s <= 0.0 { "-".to_owned() } else { seconds(worker.parked_s) },
-    ]
 }
 
 fn share(time_s: f64, worker: &Worker) -> f64 {
@@ -138,19 +116,20 @@ fn sizes(slowest: &Slowest, n_columns: usize) -> Vec<String> {
     let words =
         format!("tasks in a chunk of iteration {}: {}{more}", slowest.iteration, first.join(" "));
     let mut lines = vec![picture("chunk sizes", &sizes, n_columns)];
-    lines.extend(wrapped(&words, n_columns));
+    lines.extend(wrap(&words, n_columns));
     lines
 }
 
 fn messages(dealt: &DealingReport) -> String {
     let sums = &dealt.sums;
     let per_chunk = |total: f64| total / sums.n_chunks.max(1) as f64;
+    let bytes = |total: u64| units::bytes(units::whole(per_chunk(total as f64)));
     let way_s = sums.way_s / sums.n_ways.max(1) as f64;
     format!(
         "{} messages per chunk, with {} of input and {} of results; {} in transit",
         three_digits(per_chunk(sums.n_messages as f64)),
-        bytes(per_chunk(sums.input_bytes as f64)),
-        bytes(per_chunk(sums.output_bytes as f64)),
+        bytes(sums.input_bytes),
+        bytes(sums.output_bytes),
         seconds(way_s)
     )
 }
@@ -190,43 +169,6 @@ fn change(change: &IterationChange) -> String {
 fn number(value: Option<f64>) -> String {
     let Some(value) = value else { return "own".to_owned() };
     if value.fract().abs() < 1e-9 { format!("{value:.0}") } else { format!("{value:.3}") }
-}
-
-/// Breaks text into lines at spaces.
-fn wrapped(text: &str, n_columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last().map_or(0, |line| line.chars().count());
-        if line != 0 && n_columns < line + 1 + word.chars().count() {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            *line += word;
-        }
-    }
-    lines
-}
-
-/// Draws one column for each value or group of neighbors, scaled to the largest.
-fn sparkline(values: &[f64], n_columns: usize) -> String {
-    let n_group = values.len().div_ceil(n_columns).max(1);
-    let means = values.chunks(n_group).map(|group| group.iter().sum::<f64>() / group.len() as f64);
-    let means: Vec<f64> = means.collect();
-    let largest = means.iter().copied().fold(0.0, f64::max);
-    means.iter().map(|value| HEIGHTS[height(*value, largest)]).collect()
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
-#[expect(clippy::cast_sign_loss, reason = "neither is negative")]
-fn height(value: f64, largest: f64) -> usize {
-    if value <= 0.0 || largest <= 0.0 {
-        0
-    } else {
-        ((8.0 * value / largest).round() as usize).clamp(1, 8)
-    }
 }
 
 #[cfg(test)]

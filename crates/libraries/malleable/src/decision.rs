@@ -381,7 +381,7 @@ mod tests {
         advisor.learn(&resize(Outcome::Done, 8, 1e6), &NOW);
         assert_eq!(sizes(&mut advisor), None);
         let said = advisor.weigh(&NOW, 8).unwrap().decision.sentence;
-        assert!(said.contains("would save 450 s in the 900 iterations left"), "{said}");
+        assert!(said.contains("would save 7 min 30 s in the 900 iterations left"), "{said}");
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod seen;
 
 pub use cost::{Cost, CostFactors};
 pub use curve::Curve;
+use display::units::seconds;
 pub use seen::{History, SizeMeasurement};
 
 /// Largest share of the remaining time that trying a size may lose.
@@ -186,12 +187,12 @@ fn sooner(prospect: &Prospect<'_>, now: Estimate, best: &Judged) -> String {
     format!(
         "{} finish {} earlier than {} in the {} iterations left: {} each instead of {}, and the change costs {}",
         processes(best.size),
-        said(best.gain_s.value),
+        seconds(best.gain_s.value),
         prospect.size,
         prospect.n_iterations_left,
-        said(best.seconds.value),
-        said(now.value),
-        said(best.cost_s.value)
+        seconds(best.seconds.value),
+        seconds(now.value),
+        seconds(best.cost_s.value)
     )
 }
 
@@ -199,53 +200,35 @@ fn worth(prospect: &Prospect<'_>, best: &Judged) -> String {
     format!(
         "{} may finish about {} earlier than {} ({} at best); trying costs {}",
         processes(best.size),
-        said(best.gain_s.value),
+        seconds(best.gain_s.value),
         prospect.size,
-        said(best.gain_s.high),
-        said(best.cost_s.value)
+        seconds(best.gain_s.high),
+        seconds(best.cost_s.value)
     )
 }
 
 fn no_gain(prospect: &Prospect<'_>, now: Estimate, best: &Judged) -> String {
     let saved_s = iterations(prospect) * (now.value - best.seconds.value);
-    let (size, cost) = (processes(best.size), said(best.cost_s.value));
+    let (size, cost) = (processes(best.size), seconds(best.cost_s.value));
     let n_left = prospect.n_iterations_left;
     if saved_s <= 0.0 {
-        format!("no size is faster: {size} would take {} longer", said(-saved_s))
+        format!("no size is faster: {size} would take {} longer", seconds(-saved_s))
     } else if best.gain_s.value <= 0.0 {
         format!(
             "{size} would save {} in the {n_left} iterations left, and the change costs {cost}",
-            said(saved_s)
+            seconds(saved_s)
         )
     } else {
         format!(
             "{size} would finish about {} earlier, but this is uncertain: it may be {} later",
-            said(best.gain_s.value),
-            said(-best.gain_s.low)
+            seconds(best.gain_s.value),
+            seconds(-best.gain_s.low)
         )
     }
 }
 
 fn processes(n: u32) -> String {
     if n == 1 { "1 process".to_owned() } else { format!("{n} processes") }
-}
-
-/// Formats seconds with three digits.
-fn said(seconds: f64) -> String {
-    let (value, unit) = match seconds.abs() {
-        least if least < 1e-3 => (seconds * 1e6, "us"),
-        small if small < 1.0 => (seconds * 1e3, "ms"),
-        _ => (seconds, "s"),
-    };
-    let n_digits = match value.abs() {
-        small if small < 9.995 => 2,
-        middle if middle < 99.95 => 1,
-        _ => 0,
-    };
-    let text = format!("{value:.n_digits$}");
-    let text =
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text} {unit}")
 }
 
 #[cfg(test)]
@@ -274,7 +257,7 @@ mod tests {
             (
                 Verdict::Resize,
                 8,
-                "8 processes finish 4.5 s earlier than 4 in the 100 iterations left: 60 ms each instead of 110 ms, and the change costs 500 ms",
+                "8 processes finish 4.50 s earlier than 4 in the 100 iterations left: 60.0 ms each instead of 110 ms, and the change costs 500 ms",
             ),
         );
         check(
@@ -331,7 +314,7 @@ mod tests {
             100,
             (
                 Verdict::Explore,
-                "3 processes may finish about 9.9 s earlier than 4 (39.9 s at best); trying costs 100 ms",
+                "3 processes may finish about 9.90 s earlier than 4 (39.9 s at best); trying costs 100 ms",
             ),
         );
         check_unknown(

@@ -15,7 +15,6 @@ mod point_to_point;
 mod polling;
 #[cfg(test)]
 mod runs;
-mod words;
 
 use super::summarize::call_in_words;
 use run_record::summary::{CallSite, Finding, RankTotals, Summary};

@@ -251,8 +251,9 @@ fn tool_cost(roster: &Roster<'_>, ranks: &[RankTotals], records_dropped: u64) ->
     let costs = roster.ranks.iter().zip(ranks);
     let cost_s: f64 =
         costs.map(|(rank, totals)| rank.report.cost_ns_per_call * totals.calls as f64 * 1e-9).sum();
+    let costs_ns = reports().map(|report| report.cost_ns_per_call).filter(|ns| 0.0 < *ns);
     ToolCost {
-        ns_per_call: median(reports().map(|r| r.cost_ns_per_call).filter(|ns| 0.0 < *ns).collect()),
+        ns_per_call: statistics::median(costs_ns).unwrap_or(0.0),
         calls: ranks.iter().map(|rank| rank.calls).sum(),
         share_of_time: if 0.0 < elapsed_s { (cost_s / elapsed_s).min(1.0) } else { 0.0 },
         shared_memory_bytes: reports().map(|report| report.reserved_bytes).sum(),
@@ -261,16 +262,6 @@ fn tool_cost(roster: &Roster<'_>, ranks: &[RankTotals], records_dropped: u64) ->
         calls_without_region: roster.ranks.iter().map(warnings::calls_without_region).sum(),
         threads_refused: reports().map(|report| u64::from(report.threads_refused)).sum(),
         warnings: Vec::new(),
-    }
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    match n {
-        0 => 0.0,
-        _ if n.is_multiple_of(2) => values[n / 2 - 1].midpoint(values[n / 2]),
-        _ => values[n / 2],
     }
 }
 

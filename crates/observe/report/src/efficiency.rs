@@ -1,5 +1,6 @@
 //! Efficiencies of a run as a tree of named terms, with their grades.
 
+use display::ink::Tone;
 use run_record::summary::Efficiencies;
 
 /// Grade of an efficiency. Above 80 % is acceptable in the POP methodology; below 60 % a run wastes more than
@@ -27,6 +28,16 @@ impl Grade {
             Self::Good => "good",
             Self::Fair => "fair",
             Self::Poor => "poor",
+        }
+    }
+}
+
+impl From<Grade> for Tone {
+    fn from(grade: Grade) -> Self {
+        match grade {
+            Grade::Good => Self::Good,
+            Grade::Fair => Self::Fair,
+            Grade::Poor => Self::Poor,
         }
     }
 }

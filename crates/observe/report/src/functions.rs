@@ -1,7 +1,7 @@
 //! Text about functions that were counted and timed.
 
-use crate::units::{count, seconds};
 use crate::{place, ranking};
+use display::units::{count, seconds};
 use run_record::{FunctionTimes, FunctionTotals, Summary};
 use std::collections::HashMap;
 

@@ -9,10 +9,8 @@
 //! # Not here
 //! Scripts and styles, which are separate files in `assets/`.
 
-mod calls;
 mod dealt;
 mod efficiencies;
-mod functions;
 mod header;
 mod lanes;
 mod matrix;
@@ -21,11 +19,13 @@ mod png;
 mod ranks;
 mod resizes;
 mod sizes;
-mod svg;
+pub(crate) mod svg;
+mod table;
 mod tool;
 mod tuning;
 
 use crate::resizes::program_of;
+use crate::tables::{self, Listing, Medium};
 use crate::timeline::Timeline;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use resize_api::Resize;
@@ -58,7 +58,7 @@ pub fn page(summary: &Summary, timeline: Option<&Timeline>) -> String {
 #[must_use]
 pub fn dealt(dealt: &::dealing_report::DealingReport, name: &str) -> String {
     let content = html! {
-        h1 { code { (crate::text::harmless(name)) } }
+        h1 { code { (display::text::harmless(name)) } }
         (dealt::draw(Some(dealt)))
     };
     document(&format!("Sintonia: {name}"), &content)
@@ -68,7 +68,7 @@ pub fn dealt(dealt: &::dealing_report::DealingReport, name: &str) -> String {
 #[must_use]
 pub fn resizes(resizes: &[Resize], name: &str) -> String {
     let content = html! {
-        h1 { code { (crate::text::harmless(name)) } }
+        h1 { code { (display::text::harmless(name)) } }
         (resizes::draw(resizes, None))
     };
     document(&format!("Sintonia: {name}"), &content)
@@ -106,10 +106,7 @@ fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
             (resizes::draw(&summary.resizes, program_of(summary)))
             @if let Some(timeline) = timeline { (lanes::draw(summary, timeline)) }
             (ranks::draw(summary))
-            (functions::draw(summary))
-            (calls::draw_call_sites(summary))
-            (calls::draw_regions(summary))
-            (calls::draw_operations(summary))
+            @for table in tables::all(summary, Medium::Page) { (listing(&table)) }
             (sizes::draw(summary))
             (matrix::draw(summary))
         }
@@ -135,6 +132,16 @@ fn section(id: &str, title: &str, note: &str, content: &Markup) -> Markup {
             (content)
         }
     }
+}
+
+/// Returns the section of a table.
+fn listing(listing: &Listing) -> Markup {
+    let content = html! {
+        (table::draw(&listing.table, ""))
+        (rest(listing.n_rows, listing.table.rows().len()))
+        @for remark in &listing.remarks { p.note { (remark) } }
+    };
+    section(listing.id, listing.title, listing.note, &content)
 }
 
 /// Returns a line with the number of items not among the first `n_shown` of `n`.

@@ -26,6 +26,5 @@ mod ranking;
 mod resizes;
 #[doc(hidden)]
 pub mod sample;
-mod text;
+mod tables;
 mod tuning_text;
-mod units;

@@ -19,6 +19,7 @@ mod snapshot;
 mod state;
 
 pub use draw::draw;
+pub(crate) use draw::{colored, dim, strong};
 pub use plain::plain_line;
 pub use screen::{LiveError, LiveScreen};
 pub use snapshot::{OperationRate, RankNow, Snapshot};

@@ -1,8 +1,8 @@
 //! Names of places in the program, for reports.
 
-use crate::text::harmless;
+use display::text::harmless;
 use run_record::Summary;
-use run_record::summary::{CallSite, Region, SourceLocation};
+use run_record::summary::{CallSite, SourceLocation};
 
 /// Returns `file:line` with the last part of the path; module and offset if the file is unknown.
 pub(crate) fn location(place: &SourceLocation) -> String {
@@ -50,13 +50,9 @@ pub fn call_label(site: &CallSite) -> String {
     format!("{} {}", location(&site.place), harmless(&site.operation))
 }
 
-/// Returns the locations of the calls at the start and end of a region.
-pub(crate) fn region_ends(summary: &Summary, region: &Region) -> (String, String) {
-    let end = |id: Option<usize>, missing: &str| {
-        id.and_then(|id| call_site(summary, id))
-            .map_or_else(|| missing.to_owned(), |site| location(&site.place))
-    };
-    (end(region.from, "start"), end(region.to, "end"))
+/// Returns the whole path and line, module and offset.
+pub(crate) fn full(place: &SourceLocation) -> String {
+    harmless(&format!("{}:{} ({}+{:#x})", place.file, place.line, place.module, place.offset))
 }
 
 fn last_part(path: &str) -> &str {

@@ -1,8 +1,8 @@
 //! Selection of ranks to show when there are too many: the extremes and the median.
 
-use crate::units::share_of;
+use display::units::share_of;
 use run_record::Summary;
-use run_record::summary::RankTotals;
+use run_record::summary::{OperationTotals, RankTotals};
 
 /// Ranks chosen to represent all, as positions in [`Summary::ranks`].
 pub(crate) struct RepresentativeRanks {
@@ -42,6 +42,14 @@ pub(crate) fn cut_short(summary: &Summary) -> Vec<&RankTotals> {
     summary.ranks.iter().filter(|rank| !in_order(rank) && !goes_on(rank)).collect()
 }
 
+/// Returns the operations in descending order of time.
+pub(crate) fn operations_by_time(summary: &Summary) -> Vec<(&str, &OperationTotals)> {
+    let mut operations: Vec<(&str, &OperationTotals)> =
+        summary.operations.iter().map(|(name, totals)| (name.as_str(), totals)).collect();
+    operations.sort_by(|a, b| b.1.time_s.total_cmp(&a.1.time_s));
+    operations
+}
+
 /// Returns `3`, or `1.3` in a run with several worlds.
 pub(crate) fn name(summary: &Summary, rank: &RankTotals) -> String {
     if summary.worlds.len() > 1 {
@@ -49,15 +57,6 @@ pub(crate) fn name(summary: &Summary, rank: &RankTotals) -> String {
     } else {
         rank.rank.to_string()
     }
-}
-
-/// Averages `values` in at most `n_max` groups of neighbors.
-pub(crate) fn averaged(values: &[f64], n_max: usize) -> Vec<f64> {
-    if values.is_empty() || n_max == 0 {
-        return Vec::new();
-    }
-    let per_group = values.len().div_ceil(n_max);
-    values.chunks(per_group).map(|group| group.iter().sum::<f64>() / group.len() as f64).collect()
 }
 
 #[cfg(test)]
@@ -96,11 +95,5 @@ mod tests {
         check_cut_short("running", false, 0);
         check_cut_short("running", true, 1);
         check_cut_short("ended without MPI_Finalize", false, 1);
-    }
-
-    #[test]
-    fn neighbors_are_averaged() {
-        assert_eq!(averaged(&[1.0, 3.0, 5.0], 2), [2.0, 5.0]);
-        assert_eq!(averaged(&[1.0, 3.0], 5), [1.0, 3.0]);
     }
 }

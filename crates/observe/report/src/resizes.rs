@@ -1,6 +1,6 @@
 //! Resizes of a malleable program: data and text shared by the terminal and HTML reports.
 
-use crate::units::{bytes, plural, seconds, whole};
+use display::units::{bytes, plural, seconds, whole};
 use resize_api::{Outcome, Resize, Started};
 use run_record::Summary;
 

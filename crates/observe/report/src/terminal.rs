@@ -1,47 +1,32 @@
 //! The report at the end of a run, as text for a terminal.
 //!
 //! # Invariants
-//! - No line is wider than [`Style::width`], except paths, which must stay copyable.
+//! - The report uses 60 to 140 columns of [`Style::width`]; no line is wider, except paths, which must stay copyable.
 //! - Without [`Style::color`], the text contains no escape sequences and the same information.
 //!
 //! # Not here
 //! Detection of a terminal, its width and whether it wants color (`user-io`).
 
-pub(crate) mod bars;
-
-mod calls;
 mod dealt;
-mod functions;
 mod header;
-pub(crate) mod ink;
-mod operations;
 pub(crate) mod page;
 mod performance;
 mod ranks;
 mod resizes;
-pub(crate) mod table;
+mod sizes;
 mod tool;
 mod tuning;
 
+pub use display::ink::Style;
 pub(crate) use header::{NO_MPI, command, outcome_words};
-pub(crate) use operations::{
-    OUTSIDE, by_time as operations_by_time, is_outside, sizes_of_all, tick as size_tick,
-};
+pub(crate) use sizes::{sizes_of_all, tick as size_tick};
 pub(crate) use tool::{kept, losses, price};
 
 use crate::resizes::program_of;
+use crate::tables;
 use page::Page;
 use resize_api::Resize;
 use run_record::Summary;
-
-/// Style of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// True to color with escape sequences.
-    pub color: bool,
-    /// Width of the terminal in columns; the report uses 60 to 140 of them.
-    pub width: usize,
-}
 
 /// Paths of files about the run, for the last lines of the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,11 +49,8 @@ pub fn report(summary: &Summary, paths: &OutputPaths, style: Style) -> String {
         dealt::write(&mut page, summary.dealt.as_ref());
         resizes::write(&mut page, &summary.resizes, program_of(summary));
         ranks::write(&mut page, summary);
-        functions::write(&mut page, summary);
-        calls::write_call_sites(&mut page, summary);
-        calls::write_regions(&mut page, summary);
-        operations::write(&mut page, summary);
-        operations::write_sizes(&mut page, summary);
+        tables::all(summary, page.medium()).for_each(|listing| page.listing(&listing));
+        sizes::write(&mut page, summary);
     }
     tool::write_cost(&mut page, summary);
     tool::write_paths(&mut page, paths);

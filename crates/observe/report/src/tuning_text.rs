@@ -1,9 +1,11 @@
 //! Numbers and sentences about tuning, shared by terminal and page.
 
-use crate::text::harmless;
-use crate::units::{percent, seconds};
+use display::ink::Tone;
+use display::text::harmless;
+use display::units::{percent, seconds, trimmed};
 use run_record::tuning::summary::IterationTime;
 use run_record::tuning::{DecisionSummary, Outcome, TuningMode, TuningSummary, TuningValue};
+use statistics::median;
 
 /// Number of iterations at each end of the run that stand for "at first" and "at last".
 const N_ENDS: usize = 5;
@@ -29,23 +31,15 @@ pub(crate) fn iteration_trend(tuning: &TuningSummary) -> Option<IterationTrend> 
     });
     let first = &iterations[..n_ends.min(n_before.max(1))];
     let last = &iterations[iterations.len() - n_ends..];
-    let time = |some: &[IterationTime]| median(some.iter().map(|iteration| iteration.duration_s));
+    let time = |some: &[IterationTime]| {
+        median(some.iter().map(|iteration| iteration.duration_s)).unwrap_or(0.0)
+    };
     let per_work = |some: &[IterationTime]| {
-        median(some.iter().map(|iteration| iteration.duration_s / iteration.work))
+        let times = some.iter().map(|iteration| iteration.duration_s / iteration.work);
+        median(times).unwrap_or(0.0)
     };
     let change = per_work(last) / per_work(first) - 1.0;
     Some(IterationTrend { first_s: time(first), last_s: time(last), change })
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len().is_multiple_of(2) {
-        f64::midpoint(values[middle - 1], values[middle])
-    } else {
-        values[middle]
-    }
 }
 
 /// Returns `0.312 s at first, 0.201 s at last: 35.6 % less per unit of work`.
@@ -114,9 +108,8 @@ pub(crate) fn change(decision: &DecisionSummary) -> String {
 pub(crate) fn value(number: TuningValue) -> String {
     match number {
         TuningValue::Float(float) if float.fract() != 0.0 && float.is_finite() => {
-            let rounded = format!("{float:.4}");
-            let short = rounded.trim_end_matches('0').trim_end_matches('.');
-            if short == "0" || short == "-0" { format!("{float:.2e}") } else { short.to_owned() }
+            let short = trimmed(float, 4);
+            if short == "0" || short == "-0" { format!("{float:.2e}") } else { short }
         }
         number => number.to_string(),
     }
@@ -136,6 +129,16 @@ pub(crate) fn outcome_words(decision: &DecisionSummary) -> String {
         _ => harmless(&decision.outcome_reason),
     };
     if why.is_empty() { word.to_owned() } else { format!("{word}: {why}") }
+}
+
+/// Returns the tone of an outcome.
+pub(crate) fn tone(outcome: Outcome) -> Tone {
+    match outcome {
+        Outcome::Kept => Tone::Good,
+        Outcome::Undone | Outcome::Lost => Tone::Poor,
+        Outcome::Declined => Tone::Fair,
+        Outcome::Would | Outcome::Open => Tone::Plain,
+    }
 }
 
 /// Returns `iteration 4, after 1.20 s`.

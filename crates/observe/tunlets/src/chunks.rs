@@ -4,9 +4,9 @@
 //! - Bounded: chunks that belong to no iteration are dropped, oldest first.
 
 use crate::costs::Costs;
-use crate::lookup::median;
 use crate::tunlet::IterationNews;
 use events::Rank;
+use statistics::median;
 use std::collections::{HashMap, VecDeque};
 
 /// Maximum number of chunks kept that belong to no finished iteration.
@@ -156,7 +156,7 @@ impl DealingCosts {
         first.sort_by(|a, b| a.0.total_cmp(&b.0));
         let services = first.windows(2).map(|two| (two[1].1, two[1].0 - two[0].0));
         let services: Vec<_> = services.collect();
-        let service_s = median(services.iter().map(|(_, time_s)| *time_s).collect());
+        let service_s = median(services.iter().map(|(_, time_s)| *time_s)).unwrap_or(0.0);
         if let Some((n_tasks, _)) = services.first() {
             self.service.add(*n_tasks, service_s);
         }

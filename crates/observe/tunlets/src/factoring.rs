@@ -28,7 +28,7 @@ mod plan;
 mod positions;
 
 use crate::chunks::{Chunk, Chunks, DealingCosts, Iteration};
-use crate::lookup::{Lookup, Point, median, time};
+use crate::lookup::{Lookup, Point};
 use crate::rest::Rest;
 use crate::tunlet::{
     Applied, Decision, Detail, EventNews, IterationNews, News, Requests, Tunlet, TunletError,
@@ -36,10 +36,12 @@ use crate::tunlet::{
 };
 use app_description::Application;
 use chunking::Spread;
+use display::units::seconds;
 use forecast::{Dealing, Profile};
 use plan::{Kind, Plan, is_same};
 pub(crate) use positions::GUIDE;
 use positions::{EventPositions, Options};
+use statistics::median;
 use std::collections::{BTreeMap, VecDeque};
 
 const NAME: &str = "factoring";
@@ -259,9 +261,10 @@ impl Factoring {
         match &self.strategy {
             Strategy::AsAtStart => self.begin_factoring(&plan, decisions),
             Strategy::Factoring { before_s, since_s, .. }
-                if since_s.len() == N_PROOF && *before_s < median(since_s.clone()) =>
+                if since_s.len() == N_PROOF && Some(*before_s) < median(since_s.clone()) =>
             {
-                let (since, before) = (time(median(since_s.clone())), time(*before_s));
+                let (since, before) =
+                    (seconds(median(since_s.clone()).unwrap_or(0.0)), seconds(*before_s));
                 let reason = format!(
                     "factoring did not pay: {since} per unit of work after it, {before} before"
                 );
@@ -323,9 +326,9 @@ impl Factoring {
         }
         // Not the median of the whole window, because the imbalance may have begun with the last iteration.
         let recent = self.window.iter().rev().take(N_PROOF).map(|iteration| iteration.work_s);
-        let before_s = median(recent.collect()).max(last.work_s);
+        let before_s = median(recent).unwrap_or(0.0).max(last.work_s);
         self.strategy = Strategy::Factoring { before_s, since_s: Vec::new(), is_first: true, kind };
-        let (dealt, split) = (time(factoring_s), time(start_s));
+        let (dealt, split) = (seconds(factoring_s), seconds(start_s));
         let reason =
             format!("{}; forecast {dealt} per iteration against {split}", plan.reason(kind));
         self.ask(shares, 0.0, &reason, decisions);
@@ -348,8 +351,8 @@ impl Factoring {
             let reason = format!(
                 "sigma/mu per task is {:.2}: forecast {} per iteration with the initial shares, {} with factoring",
                 plan.spread.relative(),
-                time(start_s),
-                time(factoring_s)
+                seconds(start_s),
+                seconds(factoring_s)
             );
             self.end_factoring(&reason, decisions);
             return;

@@ -14,12 +14,13 @@
 //! The check whether iterations became slower (`conductor`).
 
 use crate::guide::Guide;
-use crate::lookup::{Lookup, Point, short, time};
+use crate::lookup::{Lookup, Point};
 use crate::rest::Rest;
 use crate::tunlet::{
     Applied, Decision, Detail, News, Performance, Requests, Tunlet, TunletError, TunletSpec, World,
 };
 use app_description::Application;
+use display::units::{seconds, trimmed};
 
 const NAME: &str = "imbalance";
 
@@ -216,10 +217,10 @@ fn in_words(balance: f64, enough: f64, performance: &Performance) -> String {
             format!(
                 ": rank {} computes {} longer than the others in `{region}`",
                 rank.0,
-                time(*above_s)
+                seconds(*above_s)
             )
         }
         None => String::new(),
     };
-    format!("the load balance is {balance:.2}, below {}{culprit}", short(enough))
+    format!("the load balance is {balance:.2}, below {}{culprit}", trimmed(enough, 3))
 }

@@ -190,32 +190,6 @@ impl Point {
     }
 }
 
-/// Formats a number with at most three decimals.
-pub(crate) fn short(number: f64) -> String {
-    let text = format!("{number:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// Formats a time in a readable unit.
-pub(crate) fn time(seconds: f64) -> String {
-    match seconds {
-        _ if seconds < 1e-3 => format!("{:.1} us", seconds * 1e6),
-        _ if seconds < 1.0 => format!("{:.2} ms", seconds * 1e3),
-        _ => format!("{seconds:.3} s"),
-    }
-}
-
-/// Returns the median; 0 if there are no numbers.
-pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    let n = numbers.len();
-    match n {
-        0 => 0.0,
-        _ if n % 2 == 1 => numbers[n / 2],
-        _ => f64::midpoint(numbers[n / 2 - 1], numbers[n / 2]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,14 +219,5 @@ mod tests {
         check(&point(0.05, 1.0, Some(0.05)), 0.52, 0.5);
         check(&point(1.0, 8.0, Some(3.0)), 8.0, 7.0);
         check(&point(1.0, 1.0, Some(1.0)), 8.0, 1.0);
-    }
-
-    #[test]
-    fn the_median_is_in_the_middle() {
-        for (numbers, expected) in
-            [(vec![], 0.0), (vec![3.0, 1.0, 9.0], 3.0), (vec![1.0, 2.0], 1.5)]
-        {
-            assert!((median(numbers) - expected).abs() < 1e-12);
-        }
     }
 }

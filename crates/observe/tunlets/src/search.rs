@@ -20,11 +20,12 @@ mod line_search;
 mod simplex;
 
 use crate::guide::Guide;
-use crate::lookup::{Lookup, Point, median, short, time};
+use crate::lookup::{Lookup, Point};
 use crate::tunlet::{
     Decision, Detail, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec, World,
 };
 use app_description::Application;
+use display::units::{seconds, trimmed};
 use line_search::LineSearch;
 use simplex::Simplex;
 use std::collections::BTreeMap;
@@ -216,7 +217,7 @@ impl Search {
         if self.times_s.len() < self.options.repeats {
             return;
         }
-        let time_s = median(std::mem::take(&mut self.times_s));
+        let time_s = statistics::median(std::mem::take(&mut self.times_s)).unwrap_or(0.0);
         if self.is_holding {
             self.hold(time_s, decisions);
         } else if self.points.iter().any(|point| point.value.is_none()) {
@@ -259,7 +260,7 @@ impl Search {
             let n_tried = self.n_tried;
             let reason = format!(
                 "it is the best of {n_tried} values tried, {} per unit of work",
-                time(best_s)
+                seconds(best_s)
             );
             self.set(&best, &reason, decisions);
         }
@@ -271,7 +272,7 @@ impl Search {
             "value {} of {} is tried; the best one so far takes {} per unit of work",
             self.n_tried + 1,
             self.options.budget,
-            time(best_s)
+            seconds(best_s)
         );
         self.set(&next, &reason, decisions);
         self.at = next;
@@ -292,7 +293,7 @@ impl Search {
         if time_s <= (1.0 + self.options.drift) * best_s {
             return;
         }
-        let percent = short((time_s / best_s - 1.0) * 100.0);
+        let percent = trimmed((time_s / best_s - 1.0) * 100.0, 3);
         self.start_from(position);
         let first = decisions.len();
         self.judge(time_s, decisions);

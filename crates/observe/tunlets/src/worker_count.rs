@@ -22,7 +22,7 @@ mod words;
 
 use crate::chunks::{Chunk, Chunks};
 use crate::guide::{EventNeed, Guide, PointNeed};
-use crate::lookup::{Lookup, Point, median};
+use crate::lookup::{Lookup, Point};
 use crate::rest::Rest;
 use crate::tunlet::{
     Decision, Detail, EventNews, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec,
@@ -33,6 +33,7 @@ use curve::Curve;
 use events::Rank;
 use messages::{Messages, all_latency};
 use models::master_worker::{Data, Iteration, Objective, Sends};
+use statistics::median;
 use std::collections::{HashMap, HashSet, VecDeque};
 use words::{in_words, to_measure};
 
@@ -327,7 +328,7 @@ impl WorkerCount {
             cost = Cost {
                 // The cost per worker already contains the latency, unless only a short message is sent.
                 latency_s: self.network.map_or(0.0, |network| network.latency_s),
-                byte_s: median(self.each_s.iter().copied().collect()) / bytes.max(1.0),
+                byte_s: median(self.each_s.iter().copied()).unwrap_or(0.0) / bytes.max(1.0),
             };
             Data::Same { each_bytes: bytes, returned_bytes }
         } else {
@@ -338,7 +339,7 @@ impl WorkerCount {
         Some(Iteration {
             latency_s: cost.latency_s,
             byte_s: cost.byte_s,
-            compute_s: median(self.compute_s.iter().copied().collect()),
+            compute_s: median(self.compute_s.iter().copied()).unwrap_or(0.0),
             data,
             sends: self.options.sends,
         })

@@ -2,6 +2,7 @@
 
 use super::{Network, NetworkSource};
 use serde::Deserialize;
+use statistics::median;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -61,18 +62,14 @@ pub(crate) fn read(path: &Path) -> Result<Network, NetworkFileError> {
         .map_err(|source| NetworkFileError::Form { path: name(), source })?;
     // Other pairs may be within a node, where the master may not be.
     pairs.retain(|pair| pair.from == 0);
-    let first = pairs.iter().filter_map(|pair| Some(pair.model.pieces.first()?.latency_s));
-    let last = pairs.iter().filter_map(|pair| Some(pair.model.pieces.last()?.s_per_byte));
-    let network = median(first.collect()).zip(median(last.collect()));
+    let mut first = pairs.iter().filter_map(|pair| Some(pair.model.pieces.first()?.latency_s));
+    let mut last = pairs.iter().filter_map(|pair| Some(pair.model.pieces.last()?.s_per_byte));
+    let middle =
+        |values: &mut dyn Iterator<Item = f64>| median(values.filter(|value| 0.0 <= *value));
+    let network = middle(&mut first).zip(middle(&mut last));
     let (latency_s, s_per_byte) =
         network.ok_or_else(|| NetworkFileError::Empty { path: name() })?;
     Ok(Network { latency_s, s_per_byte, confidence: 0.0, source: NetworkSource::File })
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.retain(|value| 0.0 <= *value);
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Measured times of iterations at the sizes that a program has had.
 
+use statistics::median;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Number of iterations kept per size: the newest ones, because programs change.
@@ -55,22 +56,11 @@ impl History {
 
 #[expect(clippy::cast_precision_loss, reason = "at most `N_KEPT`")]
 fn summary(size: u32, kept: &VecDeque<f64>) -> SizeMeasurement {
-    let seconds = median(kept.iter().copied());
-    let deviation = DEVIATIONS * median(kept.iter().map(|one| (one - seconds).abs()));
+    let seconds = median(kept.iter().copied()).unwrap_or(0.0);
+    let deviations = kept.iter().map(|one| (one - seconds).abs());
+    let deviation = DEVIATIONS * median(deviations).unwrap_or(0.0);
     let error_s = 2.0 * MEDIAN_FACTOR * deviation / (kept.len() as f64).sqrt();
     SizeMeasurement { size, seconds, error_s: error_s.max(ERROR_SHARE_MIN * seconds) }
-}
-
-/// Median of a non-empty list of values.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len().is_multiple_of(2) {
-        f64::midpoint(values[middle - 1], values[middle])
-    } else {
-        values[middle]
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Findings about imbalance: overloaded ranks, masters that hold up their workers, masters that only wait.
 
-use super::words::{percent, time};
 use super::{Finding, Run, at_site, call_in_words, capital};
+use display::units::{percent, seconds};
 use run_record::summary::{CallSite, RankTotals};
 
 type Ranks<'a> = [(usize, &'a RankTotals)];
@@ -70,9 +70,9 @@ fn busy_master(run: &Run<'_>, ranks: &Ranks<'_>, hub: &RankTotals, share: f64) -
     let text = format!(
         "{} holds up the others: nearly all messages pass through it and it computes for {} of {}, while the others compute for {} on average and wait, most in {}. Send larger chunks, or move work from rank {} to other ranks.",
         capital(&run.rank_in_words(hub)),
-        time(hub.useful_s),
-        time(hub.elapsed_s),
-        time(average_useful_s(ranks, Some(hub.rank))),
+        seconds(hub.useful_s),
+        seconds(hub.elapsed_s),
+        seconds(average_useful_s(ranks, Some(hub.rank))),
         call_in_words(site),
         hub.rank,
     );
@@ -86,8 +86,8 @@ fn idle_master(run: &Run<'_>, ranks: &Ranks<'_>, hub: &RankTotals) -> Option<Fin
     let text = format!(
         "{} gives out the work and computes for only {} of {}; the others are balanced. One rank of {} is idle in {}: let it work too, or start one more rank than there are processors.",
         capital(&run.rank_in_words(hub)),
-        time(hub.useful_s),
-        time(hub.elapsed_s),
+        seconds(hub.useful_s),
+        seconds(hub.elapsed_s),
         ranks.len(),
         call_in_words(site),
     );
@@ -114,9 +114,9 @@ fn imbalance(
     let text = format!(
         "The load is out of balance: {} computes for {}{others}, the average of {} ranks is {}. The others wait, most in {}.{} An even split would save up to {} of the time.",
         run.rank_in_words(heaviest),
-        time(heaviest.useful_s),
+        seconds(heaviest.useful_s),
         ranks.len(),
-        time(average_s),
+        seconds(average_s),
         call_in_words(site),
         extra_work(run, ranks, heaviest),
         percent((heaviest.useful_s - average_s) / heaviest.elapsed_s.max(f64::MIN_POSITIVE)),

@@ -3,8 +3,8 @@
 //! The time that even the last rank to arrive spends in a collective is the cost of the operation itself; any
 //! excess in other ranks is time spent waiting for the last one.
 
-use super::words::{count, percent, size};
 use super::{Finding, Run, at_site, call_in_words};
+use display::units::{bytes, count, percent};
 use run_record::summary::CallSite;
 
 /// Time at a site, split into the operation itself and waiting.
@@ -39,8 +39,8 @@ fn cost(run: &Run<'_>, sites: &[(&CallSite, Split)]) -> Option<Finding> {
     let total_s: f64 = sites.iter().map(|(_, split)| split.own_s).sum();
     let (site, _) = sites.iter().max_by(|a, b| a.1.own_s.total_cmp(&b.1.own_s))?;
     let share = run.share(total_s);
-    let bytes = site.bytes as f64 / site.calls.max(1) as f64;
-    let advice = if bytes < 1024.0 {
+    let n_bytes = site.bytes / site.calls.max(1);
+    let advice = if n_bytes < 1024 {
         "Join several small ones, or use the non-blocking form and compute meanwhile."
     } else {
         "Move less, or use the non-blocking form and compute meanwhile."
@@ -50,7 +50,7 @@ fn cost(run: &Run<'_>, sites: &[(&CallSite, Split)]) -> Option<Finding> {
         percent(share),
         call_in_words(site),
         count(site.calls),
-        size(bytes),
+        bytes(n_bytes),
     );
     (super::SHARE_MIN <= share).then(|| at_site(site, share, text))
 }

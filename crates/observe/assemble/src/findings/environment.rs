@@ -1,7 +1,7 @@
 //! Findings about operations other than messages and collectives: files, windows, processes, communicators, start.
 
-use super::words::{percent, size, time};
 use super::{Finding, Run, at_site, call_in_words};
+use display::units::{bytes, percent, seconds, whole};
 use resize_api::Outcome;
 
 /// Class, name of its operations in sentences, advice.
@@ -31,7 +31,7 @@ fn of_class(run: &Run<'_>, (class, name, advice): &(&str, &str, &str)) -> Option
         String::new()
     } else {
         let per_s = site.bytes as f64 / site.time_s.max(f64::MIN_POSITIVE);
-        format!(" ({} at {}/s)", size(site.bytes as f64), size(per_s))
+        format!(" ({} at {}/s)", bytes(site.bytes), bytes(whole(per_s)))
     };
     let text = format!(
         "{name} takes {} of the ranks' time, most in {}{moved}. {advice}",
@@ -52,7 +52,7 @@ fn resizes(run: &Run<'_>) -> Option<Finding> {
             "Changing the number of ranks {} times stopped the program for {}, {} of the ranks' time. Change it less often, or \
              let data move while it computes.",
             done().count(),
-            time(wait_s),
+            seconds(wait_s),
             percent(share),
         ),
         call_site: None,
@@ -71,7 +71,7 @@ fn start(run: &Run<'_>) -> Option<Finding> {
     (START_S_MIN <= each_s && super::SHARE_MIN <= share).then(|| Finding {
         text: format!(
             "Starting MPI takes {} on average, {} of the command's time: use fewer, longer runs to pay for it less often.",
-            time(each_s),
+            seconds(each_s),
             percent(share.min(1.0)),
         ),
         call_site: None,

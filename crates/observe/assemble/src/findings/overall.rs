@@ -1,7 +1,7 @@
 //! Overall finding: whether the run is efficient.
 
-use super::words::percent;
 use super::{Finding, Run};
+use display::units::percent;
 
 /// Parallel efficiency above which there is little to gain.
 const GOOD: f64 = 0.9;

@@ -2,8 +2,8 @@
 //!
 //! A call that takes far longer than its bytes need was waiting for a late partner.
 
-use super::words::{count, percent, size, time};
 use super::{Finding, Run, at_site, call_in_words};
+use display::units::{bytes, count, percent, seconds, whole};
 use run_record::summary::CallSite;
 
 /// Cost of a call without waiting on a slow network, in seconds: latency and time per byte.
@@ -76,8 +76,8 @@ fn waiting_for_partners(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
         "Ranks wait for messages: {} of their time is in calls that take far longer than their bytes need, most in {} ({} a call for {}): {late}. Look at what the partner does before.",
         percent(run.share(total_s)),
         call_in_words(site),
-        time(site.time_s / n_calls),
-        size(site.bytes as f64 / n_calls),
+        seconds(site.time_s / n_calls),
+        bytes(whole(site.bytes as f64 / n_calls)),
     );
     (super::SHARE_MIN <= share).then(|| at_site(site, share, text))
 }
@@ -90,7 +90,7 @@ fn small_messages(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
         percent(share),
         call_in_words(site),
         count(site.calls),
-        size(site.bytes as f64 / site.calls.max(1) as f64),
+        bytes(site.bytes / site.calls.max(1)),
     );
     (super::SHARE_MIN <= share).then(|| at_site(site, share, text))
 }
@@ -102,8 +102,8 @@ fn much_data(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
         "Moving large messages takes {} of the ranks' time, most in {}: {} at {}/s. Overlap them with computation, or move less.",
         percent(share),
         call_in_words(site),
-        size(site.bytes as f64),
-        size(site.bytes as f64 / site.time_s.max(f64::MIN_POSITIVE)),
+        bytes(site.bytes),
+        bytes(whole(site.bytes as f64 / site.time_s.max(f64::MIN_POSITIVE))),
     );
     (super::SHARE_MIN <= share).then(|| at_site(site, share, text))
 }

@@ -1,7 +1,7 @@
 //! Findings about busy polling instead of blocking calls.
 
-use super::words::{count, percent};
 use super::{Finding, Run, at_site, call_in_words};
+use display::units::{count, percent};
 use mpi_abi::Mode;
 
 /// Minimum number of calls that counts as a busy loop.

@@ -155,14 +155,3 @@ fn a_library_has_a_name_and_a_version() {
     );
     check("", "");
 }
-
-#[test]
-fn a_median_is_in_the_middle() {
-    let check = |values: &[f64], expected: f64| {
-        assert!((median(values.to_vec()) - expected).abs() < 1e-12);
-    };
-    check(&[], 0.0);
-    check(&[3.0], 3.0);
-    check(&[3.0, 1.0], 2.0);
-    check(&[9.0, 1.0, 2.0], 2.0);
-}

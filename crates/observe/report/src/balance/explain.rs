@@ -2,10 +2,10 @@
 
 use super::tasks;
 use crate::terminal::Style;
-use crate::terminal::ink::Tone;
 use crate::terminal::page::Page;
-use crate::text::harmless;
-use crate::units::{moment, seconds};
+use display::ink::Tone;
+use display::text::harmless;
+use display::units::{moment, seconds};
 use task_api::Explanation;
 
 /// Returns the task, the reasons and its history, ending in a line feed.

@@ -43,7 +43,7 @@ impl Part {
 /// Formats the nodes at a moment, in ms since 1970, as one line without a line feed, for pipes and log files.
 #[must_use]
 pub fn plain_line(at_ms: u64, nodes: &[NodeStatus]) -> String {
-    format!("{}: {}", crate::units::moment(at_ms as f64 / 1e3), super::nodes::in_short(nodes))
+    format!("{}: {}", display::units::moment(at_ms as f64 / 1e3), super::nodes::in_short(nodes))
 }
 
 /// State of the live view.

@@ -1,36 +1,18 @@
 //! Table of nodes for a terminal.
 
 use crate::terminal::Style;
-use crate::terminal::ink::Tone;
 use crate::terminal::page::Page;
-use crate::terminal::table::{Align, Cell, Column, Table};
-use crate::text::harmless;
-use crate::units::{count, plural};
+use display::ink::Tone;
+use display::table::{Cell, Table};
+use display::text::harmless;
+use display::units::{count, plural};
 use task_api::{NodeLoadState, NodeStatus, Presence};
-
-/// Columns by importance: the last ones are left out if there is no room.
-const COLUMNS: [Column; 12] = [
-    ("node", Align::Name),
-    ("state", Align::Left),
-    ("load", Align::Left),
-    ("running", Align::Right),
-    ("queued", Align::Right),
-    ("elsewhere", Align::Right),
-    ("taken", Align::Right),
-    ("given", Align::Right),
-    ("ended", Align::Right),
-    ("speed", Align::Right),
-    ("address", Align::Name),
-    ("policy", Align::Name),
-];
 
 /// Returns a line for each node and a summary line, ending in a line feed.
 #[must_use]
 pub fn nodes(nodes: &[NodeStatus], style: Style) -> String {
     let mut page = Page::new(style);
-    let mut table = Table::new(&COLUMNS);
-    nodes.iter().for_each(|node| table.row(row(node)));
-    table.write(&mut page);
+    page.table(&table(nodes));
     page.sentence("", &in_short(nodes), Tone::Dim);
     for node in nodes {
         for trouble in troubles(node) {
@@ -59,32 +41,34 @@ pub(super) fn in_short(nodes: &[NodeStatus]) -> String {
     format!(
         "{}{of} up with {}, {} running, {} queued",
         plural(n_up, "node"),
-        plural(n_cores as usize, "core"),
+        plural(n_cores, "core"),
         count(n_running.into()),
         count(n_queued)
     )
 }
 
-fn row(node: &NodeStatus) -> Vec<Cell> {
+/// Columns by importance: the last ones are left out if there is no room.
+fn table(nodes: &[NodeStatus]) -> Table<&NodeStatus> {
+    let n = |n: u64| Cell::count(n).tone(if n == 0 { Tone::Dim } else { Tone::Plain });
     let unknown = || "-".to_owned();
-    let load = node.load.map_or_else(unknown, |load| load.to_string());
-    let counts = &node.counts;
-    let plain = |text: String| (text, Tone::Plain);
-    let n = |n: u64| (count(n), if n == 0 { Tone::Dim } else { Tone::Plain });
-    vec![
-        (harmless(&node.node), Tone::Strong),
-        (node.presence.to_string(), presence_tone(node.presence)),
-        (load, node.load.map_or(Tone::Dim, load_tone)),
-        plain(format!("{}/{}", node.n_running, node.n_cores)),
-        n(node.n_queued),
-        n(node.n_leased),
-        n(counts.n_moved_in),
-        n(counts.n_moved_out),
-        n(counts.n_ended),
-        plain(format!("{:.2}", node.speed)),
-        plain(harmless(&node.address)),
-        plain(node.policy.as_deref().map_or_else(unknown, harmless)),
-    ]
+    Table::new(nodes)
+        .name("node", |node| Cell::from(harmless(&node.node)).tone(Tone::Strong))
+        .left("state", |node| {
+            Cell::from(node.presence.to_string()).tone(presence_tone(node.presence))
+        })
+        .left("load", |node| {
+            let load = node.load.map_or_else(unknown, |load| load.to_string());
+            Cell::from(load).tone(node.load.map_or(Tone::Dim, load_tone))
+        })
+        .right("running", |node| format!("{}/{}", node.n_running, node.n_cores))
+        .right("queued", |node| n(node.n_queued))
+        .right("elsewhere", |node| n(node.n_leased))
+        .right("taken", |node| n(node.counts.n_moved_in))
+        .right("given", |node| n(node.counts.n_moved_out))
+        .right("ended", |node| n(node.counts.n_ended))
+        .right("speed", |node| format!("{:.2}", node.speed))
+        .name("address", |node| harmless(&node.address))
+        .name("policy", |node| node.policy.as_deref().map_or_else(unknown, harmless))
 }
 
 fn presence_tone(presence: Presence) -> Tone {

@@ -1,32 +1,18 @@
 //! Tasks for a terminal: a table, and a single ended task with its output.
 
 use crate::terminal::Style;
-use crate::terminal::ink::Tone;
 use crate::terminal::page::Page;
-use crate::terminal::table::{Align, Cell, Column, Table};
-use crate::text::harmless;
-use crate::units::{bytes, seconds};
+use display::ink::Tone;
+use display::table::{Cell, Table};
+use display::text::harmless;
+use display::units::{bytes, seconds};
 use task_api::{EndedTask, Outcome, TaskName, TaskState, TaskStatus, Text};
-
-/// Columns by importance: the last ones are left out if there is no room.
-const COLUMNS: [Column; 8] = [
-    ("task", Align::Left),
-    ("state", Align::Name),
-    ("what", Align::Name),
-    ("index", Align::Right),
-    ("node", Align::Name),
-    ("waited", Align::Right),
-    ("ran", Align::Right),
-    ("start", Align::Right),
-];
 
 /// Returns a line for each task, ending in a line feed; `now_ms` is the current time in ms since 1970.
 #[must_use]
 pub fn tasks(tasks: &[TaskStatus], now_ms: u64, style: Style) -> String {
     let mut page = Page::new(style);
-    let mut table = Table::new(&COLUMNS);
-    tasks.iter().for_each(|task| table.row(row(task, now_ms)));
-    table.write(&mut page);
+    page.table(&table(tasks, now_ms));
     page.into_text()
 }
 
@@ -68,27 +54,31 @@ fn write_text(page: &mut Page, title: &str, text: &Text) {
     }
 }
 
-fn row(task: &TaskStatus, now_ms: u64) -> Vec<Cell> {
+/// Columns by importance: the last ones are left out if there is no room.
+fn table(tasks: &[TaskStatus], now_ms: u64) -> Table<&TaskStatus> {
     let nothing = || "-".to_owned();
-    let state = task.outcome.as_ref().map_or_else(|| task.state.to_string(), ToString::to_string);
-    let tone = task.outcome.as_ref().map_or_else(|| state_tone(task.state), outcome_tone);
-    let waited_until_ms = task.started_ms.or(task.ended_ms).unwrap_or(now_ms);
-    let ran = task.started_ms.map_or_else(nothing, |started_ms| {
-        let is_running = matches!(task.state, TaskState::Running | TaskState::Leased);
-        let until_ms = task.ended_ms.or(is_running.then_some(now_ms));
-        until_ms.map_or_else(nothing, |until_ms| span(started_ms, until_ms))
-    });
-    let plain = |text: String| (text, Tone::Plain);
-    vec![
-        (task.task.to_string(), Tone::Strong),
-        (harmless(&state), tone),
-        plain(harmless(&task.title)),
-        plain(task.array_index.map_or_else(nothing, |index| index.to_string())),
-        plain(task.node.as_deref().map_or_else(nothing, harmless)),
-        plain(span(task.submitted_ms, waited_until_ms)),
-        plain(ran),
-        (task.instance.to_string(), if 1 < task.instance { Tone::Fair } else { Tone::Dim }),
-    ]
+    Table::new(tasks)
+        .left("task", |task| Cell::from(task.task.to_string()).tone(Tone::Strong))
+        .name("state", |task| match &task.outcome {
+            Some(outcome) => Cell::from(harmless(&outcome.to_string())).tone(outcome_tone(outcome)),
+            None => Cell::from(task.state.to_string()).tone(state_tone(task.state)),
+        })
+        .name("what", |task| harmless(&task.title))
+        .right("index", |task| task.array_index.map_or_else(nothing, |index| index.to_string()))
+        .name("node", |task| task.node.as_deref().map_or_else(nothing, harmless))
+        .right("waited", |task| {
+            span(task.submitted_ms, task.started_ms.or(task.ended_ms).unwrap_or(now_ms))
+        })
+        .right("ran", |task| {
+            let is_running = matches!(task.state, TaskState::Running | TaskState::Leased);
+            let until_ms = task.ended_ms.or(is_running.then_some(now_ms));
+            let times = task.started_ms.zip(until_ms);
+            times.map_or_else(nothing, |(started_ms, until_ms)| span(started_ms, until_ms))
+        })
+        .right("start", |task| {
+            let tone = if 1 < task.instance { Tone::Fair } else { Tone::Dim };
+            Cell::from(task.instance.to_string()).tone(tone)
+        })
 }
 
 /// Formats a time span. The clocks of two nodes differ, so an end may seem to precede its start.

@@ -4,11 +4,13 @@
 mod chunks;
 mod course;
 
+use super::section;
 use super::svg::stacked;
-use super::{rest, section};
-use crate::text::harmless;
-use crate::units::{bytes, count, percent, seconds, share_of, whole};
-use dealing_report::{DealingReport, IterationChange, Sums, Worker};
+use super::table::draw_some;
+use dealing_report::{DealingReport, Sums, Worker};
+use display::table::{Align, Cell, Table};
+use display::text::harmless;
+use display::units::{bytes, count, percent, seconds, share_of, whole};
 use maud::{Markup, html};
 
 const N_WORKERS_MAX: usize = 256;
@@ -66,36 +68,26 @@ const PARTS: [Part; 5] = [
 ];
 
 fn workers(dealt: &DealingReport) -> Markup {
+    let share = |worker: &Worker, part_s| share_of(part_s, worker.duration_s);
+    let table = Table::new(dealt.workers.iter().take(N_WORKERS_MAX))
+        .right("worker", |it| {
+            let master = if it.rank == 0 { " (master)" } else { "" };
+            Cell::from(format!("{}{master}", it.rank)).value(it.rank.into())
+        })
+        .column("time of its iterations", Align::Bar, |it| {
+            let parts = PARTS.map(|(_, class, part)| (share(it, part(it)), class));
+            stacked(&parts).into_string()
+        })
+        .right("computes", |it| Cell::percent(share(it, it.compute_s)))
+        .right("tasks", |it| Cell::count(it.n_tasks))
+        .right("chunks", |it| Cell::count(it.n_chunks))
+        .right("idle", |it| Cell::seconds((it.duration_s - it.compute_s).max(0.0)))
+        .right("parked", |it| Cell::seconds(it.parked_s));
     html! {
         p.legend {
             @for (what, class, _) in PARTS { span class={ "key " (class) } {} (what) }
         }
-        table.sortable.dealt {
-            thead { tr {
-                th.number { "worker" } th.wide.fixed { "time of its iterations" } th.number { "computes" }
-                th.number { "tasks" } th.number { "chunks" } th.number { "idle" } th.number { "parked" }
-            } }
-            tbody { @for worker in dealt.workers.iter().take(N_WORKERS_MAX) { (row(worker)) } }
-        }
-        (rest(dealt.workers.len(), N_WORKERS_MAX))
-    }
-}
-
-fn row(worker: &Worker) -> Markup {
-    let share = |part_s| share_of(part_s, worker.duration_s);
-    let parts: Vec<(f64, &str)> =
-        PARTS.iter().map(|(_, class, part)| (share(part(worker)), *class)).collect();
-    let idle_s = (worker.duration_s - worker.compute_s).max(0.0);
-    html! {
-        tr {
-            td.number data-value=(worker.rank) { (worker.rank) @if worker.rank == 0 { " (master)" } }
-            td.wide { (stacked(&parts)) }
-            td.number data-value=(share(worker.compute_s)) { (percent(share(worker.compute_s))) }
-            td.number data-value=(worker.n_tasks) { (count(worker.n_tasks)) }
-            td.number data-value=(worker.n_chunks) { (count(worker.n_chunks)) }
-            td.number data-value=(idle_s) { (seconds(idle_s)) }
-            td.number data-value=(worker.parked_s) { (seconds(worker.parked_s)) }
-        }
+        (draw_some(table, "dealt", dealt.workers.len()))
     }
 }
 
@@ -103,28 +95,16 @@ fn changes(dealt: &DealingReport) -> Markup {
     if dealt.changes.is_empty() {
         return html! {};
     }
-    html! {
-        table.sortable.decisions {
-            thead { tr { th.number { "iteration" } th { "what changed" } th.number { "from" } th.number { "to" } th { "because" } } }
-            tbody { @for change in dealt.changes.iter().take(N_CHANGES_MAX) { (change_row(change)) } }
-        }
-        (rest(dealt.changes.len(), N_CHANGES_MAX))
-    }
-}
-
-fn change_row(change: &IterationChange) -> Markup {
     let number = |value: Option<f64>| match value {
         Some(value) if value.fract().abs() < 1e-9 => format!("{value:.0}"),
         Some(value) => format!("{value:.3}"),
         None => "its own".to_owned(),
     };
-    html! {
-        tr {
-            td.number data-value=(change.iteration) { (change.iteration) }
-            td { (harmless(&change.what)) }
-            td.number { (number(change.old)) }
-            td.number { (number(change.new)) }
-            td { (harmless(&change.reason)) }
-        }
-    }
+    let table = Table::new(dealt.changes.iter().take(N_CHANGES_MAX))
+        .right("iteration", |it| it.iteration.to_string())
+        .left("what changed", |it| harmless(&it.what))
+        .right("from", |it| number(it.old))
+        .right("to", |it| number(it.new))
+        .left("because", |it| harmless(&it.reason));
+    draw_some(table, "decisions", dealt.changes.len())
 }

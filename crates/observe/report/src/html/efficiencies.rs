@@ -3,8 +3,8 @@
 use super::{rest, section, svg};
 use crate::efficiency::{Grade, Term, terms};
 use crate::place;
-use crate::text::harmless;
-use crate::units::percent;
+use display::text::harmless;
+use display::units::percent;
 use maud::{Markup, html};
 use run_record::Summary;
 

@@ -1,15 +1,15 @@
 //! Header of the report: command, machine, duration and outcome.
 
-use super::{rest, section};
+use super::{listing, rest};
 use crate::efficiency::Grade;
 use crate::ranking;
-use crate::text::harmless;
-use crate::units::{moment, percent, plural, seconds};
+use crate::tables::{self, Medium};
+use display::text::harmless;
+use display::units::{moment, percent, plural, seconds};
 use maud::{Markup, html};
 use run_record::Summary;
 
 const N_CUT_SHORT_MAX: usize = 32;
-const N_WORLDS_MAX: usize = 64;
 
 pub(super) fn draw(summary: &Summary) -> Markup {
     let (outcome, good) = outcome(summary);
@@ -29,7 +29,7 @@ pub(super) fn draw(summary: &Summary) -> Markup {
             }
         }
         (cut_short(summary))
-        @if summary.worlds.len() > 1 { (worlds(summary)) }
+        @if summary.worlds.len() > 1 { (listing(&tables::worlds(summary, Medium::Page))) }
     }
 }
 
@@ -79,27 +79,4 @@ fn cut_short(summary: &Summary) -> Markup {
             }
         }
     }
-}
-
-fn worlds(summary: &Summary) -> Markup {
-    let table = html! {
-        table.sortable {
-            thead { tr { th { "world" } th { "program" } th.number { "ranks" } th.number { "start" } th.number { "time" } th.number { "parallel efficiency" } } }
-            tbody {
-                @for (idx, world) in summary.worlds.iter().enumerate().take(N_WORLDS_MAX) {
-                    @let efficiency = world.pop.parallel_efficiency;
-                    tr {
-                        td { (idx) }
-                        td { code { (harmless(&world.program)) } }
-                        td.number data-value=(world.size) { (world.n_ranks) " of " (world.size) }
-                        td.number data-value=(world.start_s) { (seconds(world.start_s)) }
-                        td.number data-value=(world.elapsed_s) { (seconds(world.elapsed_s)) }
-                        td.number data-value=(efficiency) { span class=(Grade::of(efficiency).word()) { (percent(efficiency)) } }
-                    }
-                }
-            }
-        }
-        (rest(summary.worlds.len(), N_WORLDS_MAX))
-    };
-    section("worlds", "Worlds", "", &table)
 }

@@ -2,10 +2,10 @@
 
 use super::packed::{Packed, or_none};
 use super::{json, section};
-use crate::text::harmless;
 use crate::timeline::{Lane, Timeline};
-use crate::units::{count, seconds};
 use crate::{place, ranking};
+use display::text::harmless;
+use display::units::{count, seconds};
 use maud::{Markup, html};
 use run_record::Summary;
 use serde_json::{Value, json};

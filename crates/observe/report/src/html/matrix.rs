@@ -2,8 +2,8 @@
 
 use super::packed::Packed;
 use super::{json, png, rest, section};
-use crate::text::harmless;
-use crate::units::{bytes, count, plural, whole};
+use display::text::harmless;
+use display::units::{bytes, count, plural, whole};
 use maud::{Markup, html};
 use run_record::Summary;
 use run_record::summary::Traffic;

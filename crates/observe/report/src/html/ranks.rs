@@ -1,9 +1,12 @@
 //! Computation versus MPI by rank: a row for each of a few ranks, a column for each of many.
 
+use super::table::draw_some;
 use super::{section, svg};
 use crate::ranking::{self, useful_share};
-use crate::text::harmless;
-use crate::units::{bytes, count, percent, seconds, share_of};
+use display::bars;
+use display::table::{Align, Cell, Table};
+use display::text::harmless;
+use display::units::{percent, share_of};
 use maud::{Markup, html};
 use run_record::Summary;
 use run_record::summary::RankTotals;
@@ -39,38 +42,26 @@ fn ends_and_middle(summary: &Summary) -> Vec<usize> {
 
 fn table(summary: &Summary, shown: &[usize]) -> Markup {
     let longest_s = summary.ranks.iter().map(|rank| rank.elapsed_s).fold(0.0, f64::max);
-    html! {
-        table.sortable {
-            thead { tr {
-                th.number { "rank" } th { "node" } th.wide.fixed {} th.number { "computing" }
-                th.number { "time" } th.number { "calls" } th.number { "bytes" }
-            } }
-            tbody { @for idx in shown { (row(summary, &summary.ranks[*idx], longest_s)) } }
-        }
-    }
-}
-
-fn row(summary: &Summary, rank: &RankTotals, longest_s: f64) -> Markup {
-    let parts =
-        [(share_of(rank.useful_s, longest_s), "useful"), (share_of(rank.mpi_s, longest_s), "mpi")];
-    html! {
-        tr {
-            td.number { (ranking::name(summary, rank)) }
-            td { (harmless(&rank.node)) }
-            td.wide { (svg::stacked(&parts)) }
-            td.number data-value=(useful_share(rank)) { (percent(useful_share(rank))) }
-            td.number data-value=(rank.elapsed_s) { (seconds(rank.elapsed_s)) }
-            td.number data-value=(rank.calls) { (count(rank.calls)) }
-            td.number data-value=(rank.bytes) { (bytes(rank.bytes)) }
-        }
-    }
+    let bar = |rank: &RankTotals| {
+        let useful = (share_of(rank.useful_s, longest_s), "useful");
+        svg::stacked(&[useful, (share_of(rank.mpi_s, longest_s), "mpi")]).into_string()
+    };
+    let table = Table::new(shown.iter().map(|idx| &summary.ranks[*idx]))
+        .right("rank", |rank| ranking::name(summary, rank))
+        .left("node", |rank| harmless(&rank.node))
+        .column("", Align::Bar, |rank| bar(rank))
+        .right("computing", |rank| Cell::percent(useful_share(rank)))
+        .right("time", |rank| Cell::seconds(rank.elapsed_s))
+        .right("calls", |rank| Cell::count(rank.calls))
+        .right("bytes", |rank| Cell::bytes(rank.bytes));
+    draw_some(table, "", shown.len())
 }
 
 /// Draws average shares of groups of neighboring ranks as columns.
 fn columns(summary: &Summary) -> Markup {
     let shares: Vec<f64> = summary.ranks.iter().map(useful_share).collect();
     let per_column = shares.len().div_ceil(N_COLUMNS_MAX);
-    let columns = ranking::averaged(&shares, N_COLUMNS_MAX);
+    let columns = bars::averaged(&shares, N_COLUMNS_MAX);
     html! {
         svg.columns viewBox={ "0 0 " (columns.len()) " 100" } preserveAspectRatio="none" role="img"
             aria-label="share of time computing, by rank" {

@@ -2,11 +2,14 @@
 
 mod rank_history;
 
+use super::section;
 use super::svg::stacked;
-use super::{rest, section};
+use super::table::draw_some;
 use crate::resizes::{RankHistory, caution, moved, note, outcome};
-use crate::text::harmless;
-use crate::units::{count, seconds, share_of};
+use display::ink::Tone;
+use display::table::{Align, Cell, Table};
+use display::text::harmless;
+use display::units::{seconds, share_of};
 use maud::{Markup, html};
 use resize_api::{Outcome, Phase, Resize};
 
@@ -22,14 +25,7 @@ pub(super) fn draw(resizes: &[Resize], program: Option<(f64, f64)>) -> Markup {
         p.legend {
             @for phase in Phase::ALL { span class={ "key " (class(phase)) } {} (phase.words()) }
         }
-        table.sortable.decisions.resizes {
-            thead { tr {
-                th.number { "iteration" } th { "ranks" } th { "why" } th.wide.fixed { "where its time went" } th.number { "in all" }
-                th.number { "wait" } th.number { "iterations meanwhile" } th { "moved" } th { "outcome" }
-            } }
-            tbody { @for resize in resizes.iter().take(N_RESIZES_MAX) { (row(resize)) } }
-        }
-        (rest(resizes.len(), N_RESIZES_MAX))
+        (draw_some(table(resizes), "decisions resizes", resizes.len()))
         @if let Some(caution) = caution(resizes) { p.note { (caution) } }
     };
     section("resizes", "Resizes", &note(resizes), &content)
@@ -48,34 +44,37 @@ fn class(phase: Phase) -> &'static str {
     }
 }
 
-fn row(resize: &Resize) -> Markup {
-    let phases = resize.phases();
-    let sum_s: f64 = phases.iter().map(|(_, time_s)| time_s).sum();
-    let parts: Vec<(f64, &str)> =
-        phases.iter().map(|(phase, time_s)| (share_of(*time_s, sum_s), class(*phase))).collect();
-    let (total_s, wait_s) = (resize.seconds.total, resize.seconds.wait);
-    html! {
-        tr {
-            td.number data-value=(resize.iteration) { (resize.iteration) }
-            td data-value=(resize.to) { (resize.from) " → " (resize.to) }
-            td { (harmless(&resize.reason)) }
-            td.wide title=(in_words(&phases)) { (stacked(&parts)) }
-            td.number data-value=(total_s) { (seconds(total_s)) }
-            td.number data-value=(wait_s) { (seconds(wait_s)) }
-            td.number data-value=(resize.iterations_meanwhile) { (count(resize.iterations_meanwhile)) }
-            td data-value=(resize.bytes.moved) { (moved(resize)) }
-            td { (ending(resize)) }
-        }
-    }
+fn table(resizes: &[Resize]) -> Table<&Resize> {
+    let parts = |resize: &Resize| {
+        let phases = resize.phases();
+        let sum_s: f64 = phases.iter().map(|(_, time_s)| time_s).sum();
+        let part = |(phase, time_s): &(Phase, f64)| (share_of(*time_s, sum_s), class(*phase));
+        let parts: Vec<(f64, &str)> = phases.iter().map(part).collect();
+        Cell::from(stacked(&parts).into_string()).hint(in_words(&phases))
+    };
+    Table::new(resizes.iter().take(N_RESIZES_MAX))
+        .right("iteration", |it| it.iteration.to_string())
+        .left("ranks", |it| Cell::from(format!("{} → {}", it.from, it.to)).value(it.to.into()))
+        .left("why", |it| harmless(&it.reason))
+        .column("where its time went", Align::Bar, |it| parts(it))
+        .right("in all", |it| Cell::seconds(it.seconds.total))
+        .right("wait", |it| Cell::seconds(it.seconds.wait))
+        .right("iterations meanwhile", |it| Cell::count(it.iterations_meanwhile))
+        .left("moved", |it| Cell::from(moved(it)).value(it.bytes.moved as f64))
+        .left("outcome", |it| ending(it))
 }
 
 /// Returns the outcome, the estimate that was made, and the reason of a failure.
-fn ending(resize: &Resize) -> Markup {
-    html! {
-        @if resize.outcome == Outcome::Done { (outcome(resize)) }
-        @else { strong { (outcome(resize)) } ": " (harmless(&resize.sentence)) }
-        @if let Some(decision) = &resize.decision { "; " (harmless(&decision.sentence)) }
+fn ending(resize: &Resize) -> Cell {
+    let mut words = outcome(resize).to_owned();
+    let is_done = resize.outcome == Outcome::Done;
+    if !is_done {
+        words += &format!(": {}", harmless(&resize.sentence));
     }
+    if let Some(decision) = &resize.decision {
+        words += &format!("; {}", harmless(&decision.sentence));
+    }
+    Cell::from(words).tone(if is_done { Tone::Plain } else { Tone::Poor })
 }
 
 fn in_words(phases: &[(Phase, f64)]) -> String {

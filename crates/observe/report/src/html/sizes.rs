@@ -1,9 +1,10 @@
 //! Message sizes: a histogram over all operations, and one for each of the operations with the most time.
 
 use super::{section, svg};
-use crate::terminal::{operations_by_time, size_tick, sizes_of_all};
-use crate::text::harmless;
-use crate::units::{bytes, count};
+use crate::ranking::operations_by_time;
+use crate::terminal::{size_tick, sizes_of_all};
+use display::text::harmless;
+use display::units::{bytes, count};
 use maud::{Markup, html};
 use run_record::Summary;
 

@@ -2,7 +2,7 @@
 
 use super::section;
 use crate::terminal::{kept, losses, price};
-use crate::text::harmless;
+use display::text::harmless;
 use maud::{Markup, html};
 use run_record::Summary;
 

@@ -3,13 +3,13 @@
 
 mod chart;
 
-use super::{rest, section};
-use crate::text::harmless;
+use super::{rest, section, table};
 use crate::tuning_text;
-use crate::units::seconds;
+use display::table::{Cell, Table};
+use display::text::harmless;
 use maud::{Markup, html};
 use run_record::Summary;
-use run_record::tuning::{DecisionSummary, Outcome, TuningSummary};
+use run_record::tuning::TuningSummary;
 
 const N_ROWS_MAX: usize = 500;
 
@@ -20,51 +20,27 @@ pub(super) fn draw(summary: &Summary) -> Markup {
         @if let Some(trend) = tuning_text::iteration_trend(tuning) { p.note { "Iterations: " (tuning_text::trend_words(&trend)) "." } }
         (chart::iterations(tuning))
         (chart::values(tuning))
-        (table(tuning))
+        (decisions(tuning))
         (warnings(tuning))
     };
     section("tuning", "Tuning", tuning_text::mode_words(tuning), &content)
 }
 
-fn table(tuning: &TuningSummary) -> Markup {
+fn decisions(tuning: &TuningSummary) -> Markup {
     if tuning.decisions.is_empty() {
         return html! {};
     }
-    html! {
-        table.sortable.decisions {
-            thead { tr {
-                th.number { "after" } th.number { "iteration" } th { "tunlet" } th { "change" } th { "because" }
-                th { "what came of it" }
-            } }
-            tbody { @for decision in tuning.decisions.iter().take(N_ROWS_MAX) { (row(decision)) } }
-        }
-        (rest(tuning.decisions.len(), N_ROWS_MAX))
-    }
-}
-
-fn row(decision: &DecisionSummary) -> Markup {
-    let at_s = decision.applied_s.unwrap_or(decision.t_s);
-    let iteration = decision.iteration.map(|iteration| iteration.to_string()).unwrap_or_default();
-    html! {
-        tr id={ "decision-" (decision.decision) } {
-            td.number data-value=(at_s) { (seconds(at_s)) }
-            td.number data-value=(iteration) { (iteration) }
-            td { (harmless(&decision.tunlet)) }
-            td { code { (tuning_text::change(decision)) } }
-            td { (harmless(&decision.reason)) }
-            td class=(class(decision.outcome)) { (tuning_text::outcome_words(decision)) }
-        }
-    }
-}
-
-/// Returns the color class of an outcome.
-fn class(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Kept => "good",
-        Outcome::Undone | Outcome::Lost => "poor",
-        Outcome::Declined => "fair",
-        Outcome::Would | Outcome::Open => "",
-    }
+    let table = Table::new(tuning.decisions.iter().take(N_ROWS_MAX))
+        .right("after", |it| Cell::seconds(it.applied_s.unwrap_or(it.t_s)))
+        .right("iteration", |it| it.iteration.map(|n| n.to_string()).unwrap_or_default())
+        .left("tunlet", |it| harmless(&it.tunlet))
+        .name("change", |it| tuning_text::change(it))
+        .left("because", |it| harmless(&it.reason))
+        .left("what came of it", |it| {
+            Cell::from(tuning_text::outcome_words(it)).tone(tuning_text::tone(it.outcome))
+        })
+        .with_rows(|it| format!("decision-{}", it.decision));
+    html! { (table::draw(&table, "decisions")) (rest(tuning.decisions.len(), N_ROWS_MAX)) }
 }
 
 fn warnings(tuning: &TuningSummary) -> Markup {

@@ -5,8 +5,8 @@ mod overview;
 mod ranks;
 
 use super::{LiveState, Tab};
-use crate::text;
-use crate::units::{count, percent, plural, seconds};
+use display::text;
+use display::units::{count, percent, plural, seconds};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
@@ -65,7 +65,7 @@ fn header(state: &LiveState, n_columns: usize) -> Vec<Line<'static>> {
     let command = text::shorten(&text::harmless(&state.command), n_columns);
     let tabs = Tab::ALL.into_iter().map(|tab| {
         if tab == state.tab {
-            Span::styled(format!("[{}] ", tab.title()), Style::new().add_modifier(Modifier::BOLD))
+            strong(format!("[{}] ", tab.title()))
         } else {
             dim(format!(" {}  ", tab.title()))
         }
@@ -107,16 +107,16 @@ fn output(state: &LiveState, body: Rect) -> Vec<Line<'static>> {
     lines.map(|line| Line::from(text::shorten(&text::harmless(line), body.width.into()))).collect()
 }
 
-fn strong(text: String) -> Span<'static> {
+pub(crate) fn strong(text: String) -> Span<'static> {
     Span::styled(text, Style::new().add_modifier(Modifier::BOLD))
 }
 
-fn dim(text: String) -> Span<'static> {
+pub(crate) fn dim(text: String) -> Span<'static> {
     Span::styled(text, Style::new().add_modifier(Modifier::DIM))
 }
 
 /// Returns `text` in `color`, if color is enabled.
-fn colored(state: &LiveState, color: Color, text: String) -> Span<'static> {
-    let style = if state.color { Style::new().fg(color) } else { Style::new() };
+pub(crate) fn colored(has_color: bool, color: Color, text: String) -> Span<'static> {
+    let style = if has_color { Style::new().fg(color) } else { Style::new() };
     Span::styled(text, style)
 }

@@ -2,8 +2,8 @@
 
 use super::Snapshot;
 use crate::place;
-use crate::text::harmless;
-use crate::units::{percent, plural, rate, seconds};
+use display::text::harmless;
+use display::units::{percent, plural, rate, seconds};
 
 /// Formats a snapshot as one line without a line feed.
 #[must_use]

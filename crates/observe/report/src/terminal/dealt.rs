@@ -1,8 +1,8 @@
 //! Report of dealt work.
 
 use super::page::{INDENT, Page};
-use crate::text::harmless;
 use dealing_report::DealingReport;
+use display::text::harmless;
 
 pub(super) fn write(page: &mut Page, dealt: Option<&DealingReport>) {
     let lines =

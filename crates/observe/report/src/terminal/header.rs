@@ -1,14 +1,14 @@
 //! Header of the report: command, machine, duration and outcome.
 
-use super::ink::Tone;
 use super::page::{INDENT, Page};
-use super::table::{Align, Table};
-use crate::units::{moment, percent, plural, seconds};
-use crate::{ranking, text};
+use crate::ranking;
+use display::ink::Tone;
+use display::text;
+use display::units::{moment, plural, seconds};
 use run_record::Summary;
 use run_record::summary::Outcome;
 
-/// Maximum number of worlds and of unfinished ranks listed; the rest is counted.
+/// Maximum number of unfinished ranks listed; the rest is counted.
 const N_MAX: usize = 8;
 /// Text of a report without numbers.
 pub(crate) const NO_MPI: &str = "No MPI process was seen: the command started none, or they run a statically linked MPI \
@@ -26,7 +26,9 @@ pub(super) fn write(page: &mut Page, summary: &Summary) {
     page.sentence("", &summary.mpi, Tone::Dim);
     page.sentence("", &size(summary), Tone::Plain);
     write_cut_short(page, summary);
-    write_worlds(page, summary);
+    if 1 < summary.worlds.len() {
+        page.listing(&crate::tables::worlds(summary, page.medium()));
+    }
 }
 
 fn write_title(page: &mut Page, summary: &Summary) {
@@ -98,37 +100,4 @@ fn write_cut_short(page: &mut Page, summary: &Summary) {
         let more = format!("! and {} more", plural(cut_short.len() - N_MAX, "rank"));
         page.line(&more);
     }
-}
-
-fn write_worlds(page: &mut Page, summary: &Summary) {
-    if summary.worlds.len() < 2 {
-        return;
-    }
-    page.heading("Worlds", "");
-    let mut table = Table::new(&[
-        ("", Align::Right),
-        ("program", Align::Name),
-        ("ranks", Align::Right),
-        ("start", Align::Right),
-        ("time", Align::Right),
-        ("parallel efficiency", Align::Right),
-    ]);
-    for (idx, world) in summary.worlds.iter().enumerate().take(N_MAX) {
-        let ranks = if world.n_ranks == world.size {
-            world.size.to_string()
-        } else {
-            format!("{} of {}", world.n_ranks, world.size)
-        };
-        let efficiency = world.pop.parallel_efficiency;
-        table.row(vec![
-            (idx.to_string(), Tone::Dim),
-            (text::harmless(&world.program), Tone::Plain),
-            (ranks, Tone::Plain),
-            (seconds(world.start_s), Tone::Plain),
-            (seconds(world.elapsed_s), Tone::Plain),
-            (percent(efficiency), crate::efficiency::Grade::of(efficiency).into()),
-        ]);
-    }
-    table.write(page);
-    super::calls::write_rest(page, summary.worlds.len(), N_MAX);
 }

@@ -1,11 +1,15 @@
 //! Text of a report under construction.
 
 use super::Style;
-use super::ink::{Tone, paint};
-use crate::text;
+use crate::tables::{Listing, Medium};
+use display::ink::{Tone, paint};
+use display::table::Table;
+use display::text;
 
 /// Number of spaces before every line below a heading.
 pub(crate) const INDENT: usize = 2;
+/// Minimum width in columns for columns that are of interest to few.
+const WIDE: usize = 110;
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=140;
 
 /// Lines written so far, and their style.
@@ -24,6 +28,11 @@ impl Page {
     /// Returns the width of a line in columns.
     pub(crate) fn width(&self) -> usize {
         self.style.width
+    }
+
+    /// Returns this terminal as a medium of tables.
+    pub(crate) fn medium(&self) -> Medium {
+        Medium::Terminal { is_wide: WIDE <= self.width() }
     }
 
     /// Returns whether to use color.
@@ -64,7 +73,31 @@ impl Page {
         let lines = text::wrap(&text::harmless(sentence), self.width() - INDENT - hang);
         for (idx, line) in lines.iter().enumerate() {
             let before = if idx == 0 { bullet.to_owned() } else { text::spaces(hang) };
-            let line = format!("{before}{}", self.paint(tone, line));
+            let line = text::shorten(line, self.width() - INDENT - hang);
+            let line = format!("{before}{}", self.paint(tone, &line));
+            self.line(&line);
+        }
+    }
+
+    /// Writes a table.
+    pub(crate) fn table<R>(&mut self, table: &Table<R>) {
+        for line in table.lines(self.width() - INDENT, self.color()) {
+            self.line(&line);
+        }
+    }
+
+    /// Writes a table under its heading.
+    pub(crate) fn listing(&mut self, listing: &Listing) {
+        self.heading(listing.title, listing.note);
+        self.table(&listing.table);
+        self.rest(listing.n_rows, listing.table.rows().len());
+        listing.remarks.iter().for_each(|remark| self.sentence("", remark, Tone::Dim));
+    }
+
+    /// Writes how many rows of `n` are not among the first `n_shown`.
+    pub(crate) fn rest(&mut self, n: usize, n_shown: usize) {
+        if n > n_shown {
+            let line = self.paint(Tone::Dim, &format!("… and {} more", n - n_shown));
             self.line(&line);
         }
     }

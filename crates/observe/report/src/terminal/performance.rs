@@ -1,11 +1,12 @@
 //! The efficiencies as a tree, and the findings.
 
-use super::bars;
-use super::ink::Tone;
 use super::page::{INDENT, Page};
 use crate::efficiency::{Grade, Term, terms};
-use crate::units::percent;
-use crate::{place, text};
+use crate::place;
+use display::bars;
+use display::ink::Tone;
+use display::text;
+use display::units::percent;
 use run_record::Summary;
 use run_record::summary::Finding;
 
@@ -30,8 +31,7 @@ fn efficiency_line(page: &Page, term: &Term) -> String {
     let n_name = N_NAME - text::width(term.branch);
     let name = text::left(term.name, n_name);
     let name_tone = if term.depth == 0 { Tone::Strong } else { Tone::Plain };
-    let bar = bars::filled(term.value, n_bar);
-    let rest = "·".repeat(n_bar - text::width(&bar));
+    let [bar, rest] = bars::gauge(term.value, n_bar);
     format!(
         "{}{} {}{}{}  {}",
         page.paint(Tone::Dim, term.branch),
@@ -51,7 +51,7 @@ pub(super) fn write_findings(page: &mut Page, summary: &Summary) {
     for (idx, finding) in summary.findings.iter().enumerate().take(N_FINDINGS_MAX) {
         write_finding(page, summary, idx + 1, finding);
     }
-    super::calls::write_rest(page, summary.findings.len(), N_FINDINGS_MAX);
+    page.rest(summary.findings.len(), N_FINDINGS_MAX);
 }
 
 fn write_finding(page: &mut Page, summary: &Summary, number: usize, finding: &Finding) {

@@ -1,11 +1,11 @@
 //! Computation versus MPI, rank by rank, or the extremes and the median of many.
 
-use super::bars;
-use super::ink::Tone;
 use super::page::{INDENT, Page};
 use crate::ranking::{self, useful_share};
-use crate::text;
-use crate::units::{count, percent, plural, seconds, share_of};
+use display::bars;
+use display::ink::Tone;
+use display::text;
+use display::units::{count, percent, plural, seconds, share_of};
 use run_record::Summary;
 use run_record::summary::RankTotals;
 
@@ -32,7 +32,7 @@ pub(super) fn write(page: &mut Page, summary: &Summary) {
 /// Writes one character per group of neighbors, to show patterns over ranks.
 fn write_spread(page: &mut Page, summary: &Summary) {
     let shares: Vec<f64> = summary.ranks.iter().map(useful_share).collect();
-    let shown = ranking::averaged(&shares, page.width() - INDENT);
+    let shown = bars::averaged(&shares, page.width() - INDENT);
     let per_column = shares.len().div_ceil(shown.len().max(1));
     let line = page.paint(Tone::Useful, &bars::columns(&shown));
     page.line(&line);

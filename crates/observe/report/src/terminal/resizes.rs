@@ -1,33 +1,17 @@
 //! Resizes of a malleable program, and the phases of each.
 
-use super::bars;
-use super::ink::Tone;
 use super::page::{INDENT, Page};
-use super::table::{Align, Cell, Column, Table};
 use crate::resizes::{RankHistory, caution, note, outcome};
-use crate::text::{self, harmless};
-use crate::units::{bytes, count, seconds};
+use display::bars;
+use display::ink::Tone;
+use display::table::{Cell, Table};
+use display::text::{self, harmless};
+use display::units::{bytes, count, seconds};
 use resize_api::{Outcome, Phase, Resize};
 
 const NAME: &str = "ranks ";
 /// Number of resizes listed at each end.
 const N_LISTED_ENDS: usize = 8;
-
-/// Columns by importance, from the left: the last ones are left out if there is no room.
-const COLUMNS: [Column; 12] = [
-    ("ranks", Align::Left),
-    ("iteration", Align::Right),
-    ("why", Align::Name),
-    ("wait", Align::Right),
-    ("in all", Align::Right),
-    ("spawn", Align::Right),
-    ("connect", Align::Right),
-    ("moving", Align::Right),
-    ("moved", Align::Right),
-    ("release", Align::Right),
-    ("decide", Align::Right),
-    ("meanwhile", Align::Right),
-];
 
 pub(super) fn write(page: &mut Page, resizes: &[Resize], program: Option<(f64, f64)>) {
     if resizes.is_empty() {
@@ -44,7 +28,7 @@ pub(super) fn write(page: &mut Page, resizes: &[Resize], program: Option<(f64, f
         );
         page.sentence("", &words, Tone::Dim);
     }
-    write_table(page, &listed(resizes));
+    page.table(&table(&listed(resizes)));
     let n_hidden = resizes.len().saturating_sub(2 * N_LISTED_ENDS);
     if n_hidden != 0 {
         let words = format!("{n_hidden} between them are in `resizes.jsonl` of the record");
@@ -63,34 +47,30 @@ fn listed(resizes: &[Resize]) -> Vec<&Resize> {
     resizes.iter().enumerate().filter(|(idx, _)| is_listed(*idx)).map(|(_, one)| one).collect()
 }
 
-fn write_table(page: &mut Page, resizes: &[&Resize]) {
-    let mut table = Table::new(&COLUMNS);
-    resizes.iter().for_each(|resize| table.row(row(resize)));
-    table.write(page);
-}
-
-fn row(resize: &Resize) -> Vec<Cell> {
-    let phases = resize.phases();
-    let phase = |wanted| {
+/// Columns by importance, from the left: the last ones are left out if there is no room.
+fn table<'a>(resizes: &[&'a Resize]) -> Table<&'a Resize> {
+    let phase = |resize: &Resize, wanted| {
+        let phases = resize.phases();
         let found = phases.iter().find(|(phase, _)| *phase == wanted);
         found.map_or_else(|| "-".to_owned(), |(_, time_s)| seconds(*time_s))
     };
-    let texts = [
-        change(resize),
-        count(resize.iteration),
-        harmless(&resize.reason),
-        phase(Phase::Wait),
-        seconds(resize.seconds.total),
-        phase(Phase::Spawn),
-        phase(Phase::Connect),
-        phase(Phase::Moving),
-        bytes(resize.bytes.moved),
-        phase(Phase::Release),
-        phase(Phase::Decide),
-        count(resize.iterations_meanwhile),
-    ];
-    let tone = if resize.outcome == Outcome::Done { Tone::Plain } else { Tone::Poor };
-    texts.into_iter().map(|text| (text, tone)).collect()
+    let tone = |resize: &Resize| match resize.outcome {
+        Outcome::Done => Tone::Plain,
+        _ => Tone::Poor,
+    };
+    Table::new(resizes.iter().copied())
+        .left("ranks", |it| Cell::from(change(it)).tone(tone(it)))
+        .right("iteration", |it| count(it.iteration))
+        .name("why", |it| harmless(&it.reason))
+        .right("wait", |it| phase(it, Phase::Wait))
+        .right("in all", |it| seconds(it.seconds.total))
+        .right("spawn", |it| phase(it, Phase::Spawn))
+        .right("connect", |it| phase(it, Phase::Connect))
+        .right("moving", |it| phase(it, Phase::Moving))
+        .right("moved", |it| bytes(it.bytes.moved))
+        .right("release", |it| phase(it, Phase::Release))
+        .right("decide", |it| phase(it, Phase::Decide))
+        .right("meanwhile", |it| count(it.iterations_meanwhile))
 }
 
 fn change(resize: &Resize) -> String {

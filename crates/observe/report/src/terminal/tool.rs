@@ -1,10 +1,10 @@
 //! Cost of the observation, data that were lost, and paths of the run's files.
 
 use super::OutputPaths;
-use super::ink::Tone;
 use super::page::Page;
-use crate::text;
-use crate::units::{bytes, count, percent};
+use display::ink::Tone;
+use display::text;
+use display::units::{bytes, count, percent};
 use run_record::Summary;
 use run_record::summary::ToolCost;
 

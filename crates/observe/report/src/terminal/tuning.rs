@@ -1,9 +1,10 @@
 //! Tuning: iteration times as a line of blocks, with decisions marked below and listed.
 
-use super::bars;
-use super::ink::Tone;
 use super::page::{INDENT, Page};
-use crate::{ranking, text, tuning_text};
+use crate::tuning_text;
+use display::bars;
+use display::ink::Tone;
+use display::text;
 use run_record::Summary;
 use run_record::tuning::{DecisionSummary, Outcome, TuningSummary};
 
@@ -41,7 +42,7 @@ fn write_course(page: &mut Page, tuning: &TuningSummary) {
     let Some(trend) = tuning_text::iteration_trend(tuning) else { return };
     let n_columns = (page.width() - INDENT - text::width(NAME)).min(tuning.iterations.len());
     let times: Vec<f64> = tuning.iterations.iter().map(|one| one.duration_s).collect();
-    let line = bars::sparkline(&ranking::averaged(&times, n_columns));
+    let line = bars::sparkline(&bars::averaged(&times, n_columns));
     page.line(&format!("{NAME}{}", page.paint(Tone::Useful, &line)));
     let marks = marks(tuning, text::width(&line));
     if !marks.trim().is_empty() {
@@ -82,17 +83,11 @@ fn write_decisions(page: &mut Page, tuning: &TuningSummary) {
 }
 
 fn write_decision(page: &mut Page, decision: &DecisionSummary) {
-    let tone = match decision.outcome {
-        Outcome::Kept => Tone::Good,
-        Outcome::Undone | Outcome::Lost => Tone::Poor,
-        Outcome::Declined => Tone::Fair,
-        Outcome::Would | Outcome::Open => Tone::Plain,
-    };
     let room = page.width() - INDENT;
     let change = text::shorten(&tuning_text::change(decision), room);
     let moment = format!("  {} ({})", tuning_text::moment_words(decision), decision.tunlet);
     let moment = text::harmless(&text::shorten(&moment, room - text::width(&change)));
     page.line(&format!("{}{}", page.paint(Tone::Strong, &change), page.paint(Tone::Dim, &moment)));
     page.sentence("  because ", &decision.reason, Tone::Plain);
-    page.sentence("  ", &tuning_text::outcome_words(decision), tone);
+    page.sentence("  ", &tuning_text::outcome_words(decision), tuning_text::tone(decision.outcome));
 }

@@ -3,6 +3,7 @@
 use super::Options;
 use super::iterations::Iterations;
 use events::tuning::Effect;
+use statistics::median;
 
 /// Comparison under way.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,36 +66,9 @@ impl Trial {
     }
 }
 
-/// Returns the middle number, or the mean of the two in the middle.
-pub(super) fn median(mut numbers: Vec<f64>) -> Option<f64> {
-    numbers.sort_by(f64::total_cmp);
-    let middle = numbers.len() / 2;
-    let upper = *numbers.get(middle)?;
-    let is_odd = numbers.len() % 2 == 1;
-    Some(if is_odd { upper } else { f64::midpoint(numbers[middle - 1], upper) })
-}
-
 /// Describes a change in words: `iterations became 12.3 % faster`.
 pub(super) fn in_words(change: f64) -> String {
     let percent = (100.0 * change).abs();
     let direction = if change < 0.0 { "faster" } else { "slower" };
     format!("iterations became {percent:.1} % {direction}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(numbers: &[f64], expected: Option<f64>) {
-        assert_eq!(median(numbers.to_vec()), expected);
-    }
-
-    #[test]
-    fn a_median_stands_in_the_middle() {
-        check(&[], None);
-        check(&[3.0], Some(3.0));
-        check(&[9.0, 1.0, 2.0], Some(2.0));
-        check(&[4.0, 1.0, 9.0, 2.0], Some(3.0));
-    }
 }

@@ -8,8 +8,9 @@
 //! Finding models (`fitting`), opening their file (`watch`).
 
 use super::WorkerCount;
-use crate::lookup::{Lookup, short};
+use crate::lookup::Lookup;
 use crate::tunlet::{Decision, TunletError};
+use display::units::trimmed;
 use fitting::{ModelFile, Prediction, Role};
 use models::master_worker::Objective;
 
@@ -110,7 +111,8 @@ impl Lowest {
             Objective::Time => "are fastest by the fitted models",
             Objective::Index => "have the lowest performance index by the fitted models",
         };
-        let [value, low, high] = [speedup.value, speedup.low, speedup.high].map(short);
+        let [value, low, high] =
+            [speedup.value, speedup.low, speedup.high].map(|number| trimmed(number, 3));
         format!("{n_workers} workers {what}: {value} times as fast as now ({low} to {high})")
     }
 }

@@ -1,14 +1,14 @@
 //! Reasons for a requested number of workers, in words.
 
-use crate::lookup::{short, time};
+use display::units::{seconds, trimmed};
 use models::master_worker::{Iteration, Objective};
 
 pub(super) fn to_measure(seen: &Iteration) -> String {
     format!(
         "messages of a single size, {}, cannot separate latency from cost per byte: if all of it is latency, \
          Nopt is {} ({}); going halfway there yields other sizes",
-        time(seen.latency_s),
-        short(seen.optimum()),
+        seconds(seen.latency_s),
+        trimmed(seen.optimum(), 3),
         seen.equation()
     )
 }
@@ -20,16 +20,16 @@ pub(super) fn in_words(
 ) -> String {
     let what = match objective {
         Objective::Time => {
-            format!("Nopt is {} ({})", short(model.optimum()), model.equation())
+            format!("Nopt is {} ({})", trimmed(model.optimum(), 3), model.equation())
         }
         Objective::Index => "the performance index is lowest there".to_owned(),
     };
     format!(
         "{what} for latency {}, {:.2} ns per byte, {} of computing: {} against {} now",
-        time(model.latency_s),
+        seconds(model.latency_s),
         model.byte_s * 1e9,
-        time(model.compute_s),
-        time(then_s),
-        time(now_s)
+        seconds(model.compute_s),
+        seconds(then_s),
+        seconds(now_s)
     )
 }

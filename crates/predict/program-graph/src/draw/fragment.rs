@@ -1,6 +1,7 @@
 //! Parts of a picture: drawings around a vertical axis, along which the program runs downwards.
 
-use super::text::{escape, width};
+use super::text::width;
+use display::text::escape_xml;
 
 /// Font size of most texts, in pixels.
 pub(super) const SIZE: f64 = 11.0;
@@ -41,7 +42,7 @@ impl Fragment {
     }
 
     pub(super) fn text(&mut self, x: f64, y: f64, class: &str, text: &str) -> &mut Self {
-        let text = escape(text);
+        let text = escape_xml(text);
         self.svg
             .push_str(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"{class}\">{text}</text>"));
         self
@@ -69,7 +70,7 @@ impl Fragment {
     /// Adds a tooltip.
     pub(super) fn hint(&mut self, text: &str) -> &mut Self {
         if !text.is_empty() {
-            self.svg = format!("<g><title>{}</title>{}</g>", escape(text), self.svg);
+            self.svg = format!("<g><title>{}</title>{}</g>", escape_xml(text), self.svg);
         }
         self
     }

@@ -1,9 +1,10 @@
 //! Texts beside symbols and in boxes.
 
-use super::text::{bytes, seconds, shorten, times};
+use super::text::{shorten, times};
 use crate::expr::Expr;
 use crate::regions::roman;
 use crate::shape::{Kind, Measured, Mpi, Node, Side};
+use display::units::{bytes, seconds, whole};
 
 /// Largest number of characters of texts beside symbols.
 pub(super) const N_BESIDE_MAX: usize = 46;
@@ -87,7 +88,7 @@ pub(super) fn counted(measured: &Measured) -> String {
         words.push(format!("{} in it", seconds(measured.mpi_s / n_ranks)));
     }
     if 0 < measured.bytes {
-        words.push(bytes(measured.bytes as f64 / n_ranks));
+        words.push(bytes(whole(measured.bytes as f64 / n_ranks)));
     }
     if 1 < measured.n_places {
         words.push(format!("{} places", measured.n_places));

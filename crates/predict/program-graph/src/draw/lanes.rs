@@ -3,9 +3,10 @@
 use super::fragment::Fragment;
 use super::legend;
 use super::steps::{Drawer, title};
-use super::text::{escape, width};
+use super::text::width;
 use super::{View, fragment};
 use crate::shape::{Graph, Origin, Role};
+use display::text::escape_xml;
 
 const MARGIN: f64 = 16.0;
 const TITLE_HEIGHT: f64 = 40.0;
@@ -58,7 +59,7 @@ pub(super) fn page(graph: &Graph, name: &str, view: View) -> String {
          <defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
          <path d=\"M0 0.8 L7.5 4 L0 7.2 Z\" fill=\"#52606d\"/></marker></defs>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{}{}<script>{SCRIPT}</script>\n</svg>\n",
-        escape(name),
+        escape_xml(name),
         group("full", &full, view == View::Full),
         group("regions", &regions, view == View::Regions),
         w = shown.width,

@@ -8,9 +8,11 @@ use super::labels::{
     regions_of,
 };
 use super::symbol::{HALF, HEIGHT, symbol};
-use super::text::{escape, seconds, shorten, times, width};
+use super::text::{shorten, times, width};
 use crate::regions::roman;
 use crate::shape::{Arm, Branch, Call, Jump, Kind, Mpi, Node};
+use display::text::escape_xml;
+use display::units::seconds;
 
 /// Largest number of characters of conditions, and of loop headers.
 const N_CONDITION_MAX: usize = 40;
@@ -268,5 +270,5 @@ fn is_quiet(node: &Node) -> bool {
 
 /// Returns a tooltip.
 pub(super) fn title(text: &str) -> String {
-    format!("<title>{}</title>", escape(text))
+    format!("<title>{}</title>", escape_xml(text))
 }

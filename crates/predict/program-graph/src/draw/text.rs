@@ -27,56 +27,6 @@ pub(super) fn shorten(text: &str, n_max: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Escapes a text for XML.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            c if c.is_control() => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-/// Formats a time with a suitable unit.
-pub(super) fn seconds(seconds: f64) -> String {
-    match seconds {
-        s if s >= 1.0 => format!("{} s", digits(s)),
-        s if s >= 1e-3 => format!("{} ms", digits(s * 1e3)),
-        s => format!("{} µs", digits(s * 1e6)),
-    }
-}
-
-/// Formats a number of bytes with a suitable unit.
-pub(super) fn bytes(n_bytes: f64) -> String {
-    match n_bytes {
-        n if n >= 1e9 => format!("{} GB", digits(n / 1e9)),
-        n if n >= 1e6 => format!("{} MB", digits(n / 1e6)),
-        n if n >= 1e4 => format!("{} kB", digits(n / 1e3)),
-        n => format!("{n:.0} B"),
-    }
-}
-
-/// Formats a value with three significant digits.
-fn digits(value: f64) -> String {
-    let n_places = match value {
-        v if v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        _ => 2,
-    };
-    let text = format!("{value:.n_places$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
 /// Formats a count, which may be a mean.
 pub(super) fn times(count: f64) -> String {
     if (count - count.round()).abs() < 0.005 {
@@ -97,18 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn xml_stays_xml() {
-        assert_eq!(escape("a < b && \"c\"\u{1}"), "a &lt; b &amp;&amp; &quot;c&quot; ");
-    }
-
-    #[test]
     fn quantities_are_short() {
-        assert_eq!(seconds(1.5), "1.5 s");
-        assert_eq!(seconds(0.002), "2 ms");
-        assert_eq!(seconds(0.123_456), "123 ms");
-        assert_eq!(seconds(3.25e-6), "3.25 µs");
-        assert_eq!((bytes(12.0), bytes(123_456.0)), ("12 B".into(), "123 kB".into()));
-        assert_eq!(bytes(3_840_000.0), "3.84 MB");
         assert_eq!((times(4.0), times(0.3)), ("4".into(), "0.30".into()));
     }
 }

@@ -2,12 +2,13 @@
 
 use super::{ClusterView, Part};
 use crate::balance::nodes::{in_short, troubles};
-use crate::terminal::bars;
-use crate::text::{self, harmless};
-use crate::units::{count, moment, seconds};
+use crate::live::{colored, dim, strong};
+use display::bars;
+use display::text::{self, harmless};
+use display::units::{count, moment, seconds};
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::Color;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
 use task_api::{NodeLoadState, NodeStatus, Presence, TaskState, TaskStatus};
@@ -70,8 +71,8 @@ fn header(view: &ClusterView, n_columns: usize) -> Vec<Line<'static>> {
     vec![
         Line::from(vec![strong(left), Span::raw(text::spaces(gap)), dim(right)]),
         Line::from(in_short(&view.nodes)),
-        Line::from(vec![Span::raw("running  "), colored(view, Color::Green, running)]),
-        Line::from(vec![Span::raw("queued   "), colored(view, Color::Yellow, queued)]),
+        Line::from(vec![Span::raw("running  "), colored(view.has_color, Color::Green, running)]),
+        Line::from(vec![Span::raw("queued   "), colored(view.has_color, Color::Yellow, queued)]),
         Line::from_iter(tabs),
     ]
 }
@@ -79,7 +80,7 @@ fn header(view: &ClusterView, n_columns: usize) -> Vec<Line<'static>> {
 fn footer(view: &ClusterView) -> Line<'static> {
     let of_nodes = || view.nodes.iter().flat_map(troubles).next();
     match view.trouble.clone().or_else(of_nodes) {
-        Some(sentence) => Line::from(colored(view, Color::Red, harmless(&sentence))),
+        Some(sentence) => Line::from(colored(view.has_color, Color::Red, harmless(&sentence))),
         None => Line::from(dim(KEYS.to_owned())),
     }
 }
@@ -129,15 +130,14 @@ fn node_line(view: &ClusterView, node: &NodeStatus, n_columns: usize) -> Line<'s
     let state = text::left(&format!("{}{load}", node.presence), N_STATE);
     let n_bar = n_bar(n_columns);
     let share = f64::from(node.n_running) / f64::from(node.n_cores.max(1));
-    let bar = bars::filled(share, n_bar);
-    let rest = "·".repeat(n_bar - text::width(&bar));
+    let [bar, rest] = bars::gauge(share, n_bar);
     let cores = format!("{}/{}", node.n_running, node.n_cores);
     let counts = [node.n_queued, node.counts.n_moved_in, node.counts.n_moved_out];
     let counts: String = counts.into_iter().map(|n| format!("{:>9}", count(n))).collect();
     Line::from(vec![
         Span::raw(text::left(&name, N_NODE)),
-        colored(view, state_color(node), state),
-        colored(view, Color::Green, bar),
+        colored(view.has_color, state_color(node), state),
+        colored(view.has_color, Color::Green, bar),
         dim(rest),
         Span::raw(format!("{cores:>N_CORES$}{counts}")),
     ])
@@ -168,21 +168,7 @@ fn task_line(view: &ClusterView, task: &TaskStatus, n_columns: usize) -> Line<'s
     let what = text::shorten(&harmless(&task.title), n_columns.saturating_sub(60));
     Line::from(vec![
         Span::raw(name),
-        colored(view, color, state),
+        colored(view.has_color, color, state),
         Span::raw(format!("{node}{since:>11}  {what}")),
     ])
-}
-
-fn strong(text: String) -> Span<'static> {
-    Span::styled(text, Style::new().add_modifier(Modifier::BOLD))
-}
-
-fn dim(text: String) -> Span<'static> {
-    Span::styled(text, Style::new().add_modifier(Modifier::DIM))
-}
-
-/// Returns `text` in `color`, if color is enabled.
-fn colored(view: &ClusterView, color: Color, text: String) -> Span<'static> {
-    let style = if view.has_color { Style::new().fg(color) } else { Style::new() };
-    Span::styled(text, style)
 }

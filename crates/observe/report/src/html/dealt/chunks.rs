@@ -1,13 +1,11 @@
 //! The slowest iteration chunk by chunk: who computed what and when, and the sizes of chunks.
 
-use super::super::svg::short;
-use crate::units::seconds;
+use super::super::svg::{across, course, label_at, level, short};
 use dealing_report::{Chunk, Slowest};
+use display::units::seconds;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-const WIDTH: f64 = 1000.0;
-const LEFT: f64 = 58.0;
 const LANES: f64 = 320.0;
 const LANE_MAX: f64 = 22.0;
 const SIZES: f64 = 150.0;
@@ -32,38 +30,31 @@ fn gantt(slowest: &Slowest) -> Markup {
     let n_lanes = lanes.len().min(N_LANES_MAX);
     let height = (LANES / n_lanes as f64).min(LANE_MAX);
     let bottom = height * n_lanes as f64;
-    let x = |at_s: f64| LEFT + (WIDTH - LEFT) * (at_s / slowest.duration_s).clamp(0.0, 1.0);
+    let x = |at_s: f64| across(at_s / slowest.duration_s);
     let n_apart = n_lanes.div_ceil(24);
-    html! {
-        figure {
-            figcaption {
-                "Iteration " (slowest.iteration) ", the slowest: who computed which chunk when; the paler, the later its batch"
-                @if slowest.n_chunks_left_out != 0 { " (its first " (slowest.chunks.len()) " chunks)" }
-                @if N_LANES_MAX < lanes.len() { " (the first " (N_LANES_MAX) " of " (lanes.len()) " workers)" }
-            }
-            svg.course viewBox={ "0 0 " (WIDTH + 6.0) " " (short(bottom + 20.0)) } {
-                @for (lane, (rank, chunks)) in lanes.iter().take(N_LANES_MAX).enumerate() {
-                    @let top = height * lane as f64;
-                    @if lane % n_apart == 0 {
-                        text x=(LEFT - 6.0) y=(short(top + height / 2.0 + 4.0)) text-anchor="end" { (rank) }
-                    }
-                    rect.empty x=(LEFT) width=(WIDTH - LEFT) y=(short(top + 1.0)) height=(short(height - 2.0)) {}
-                    @for chunk in chunks {
-                        @let (from, to) = (x(chunk.began_s), x(chunk.ended_s));
-                        rect.useful.chunk x=(short(from)) y=(short(top + 1.0)) width=(short((to - from).max(0.3)))
-                            height=(short(height - 2.0)) opacity=(paleness(chunk)) {
-                            title {
-                                "worker " (rank) ": " (chunk.n_tasks) " tasks of batch " (chunk.batch) ", "
-                                (seconds(chunk.ended_s - chunk.began_s)) " from " (seconds(chunk.began_s)) " on"
-                            }
-                        }
+    let caption = html! {
+        "Iteration " (slowest.iteration) ", the slowest: who computed which chunk when; the paler, the later its batch"
+        @if slowest.n_chunks_left_out != 0 { " (its first " (slowest.chunks.len()) " chunks)" }
+        @if N_LANES_MAX < lanes.len() { " (the first " (N_LANES_MAX) " of " (lanes.len()) " workers)" }
+    };
+    let content = html! {
+        @for (lane, (rank, chunks)) in lanes.iter().take(N_LANES_MAX).enumerate() {
+            @let top = height * lane as f64;
+            @if lane % n_apart == 0 { (label_at(top + height / 2.0 + 4.0, &rank.to_string())) }
+            rect.empty x=(across(0.0)) width=(across(1.0) - across(0.0)) y=(short(top + 1.0)) height=(short(height - 2.0)) {}
+            @for chunk in chunks {
+                @let (from, to) = (x(chunk.began_s), x(chunk.ended_s));
+                rect.useful.chunk x=(short(from)) y=(short(top + 1.0)) width=(short((to - from).max(0.3)))
+                    height=(short(height - 2.0)) opacity=(paleness(chunk)) {
+                    title {
+                        "worker " (rank) ": " (chunk.n_tasks) " tasks of batch " (chunk.batch) ", "
+                        (seconds(chunk.ended_s - chunk.began_s)) " from " (seconds(chunk.began_s)) " on"
                     }
                 }
-                text x=(LEFT) y=(short(bottom + 15.0)) { "0 s" }
-                text x=(WIDTH) y=(short(bottom + 15.0)) text-anchor="end" { (seconds(slowest.duration_s)) }
             }
         }
-    }
+    };
+    course(&caption, bottom, Some(["0 s".to_owned(), seconds(slowest.duration_s)]), &content)
 }
 
 fn paleness(chunk: &Chunk) -> String {
@@ -84,26 +75,19 @@ fn sizes(slowest: &Slowest) -> Markup {
             (from.min(1.0), chunk.n_tasks as f64, chunk)
         })
         .collect();
-    let x = |share: f64| LEFT + (WIDTH - LEFT) * share.min(1.0);
     let y = |size: f64| 8.0 + (SIZES - 8.0) * (1.0 - size / largest);
-    html! {
-        figure {
-            figcaption { "Tasks in its chunks, over the tasks that were left when they were dealt" }
-            svg.course viewBox={ "0 0 " (WIDTH + 6.0) " " (short(SIZES + 20.0)) } {
-                @for size in [0.0, largest] {
-                    line x1=(LEFT) x2=(WIDTH) y1=(short(y(size))) y2=(short(y(size))) {}
-                    text x=(LEFT - 6.0) y=(short(y(size) + 4.0)) text-anchor="end" { (size) }
-                }
-                @for (from, size, chunk) in &placed {
-                    @let to = x(from + size / n_tasks);
-                    rect.mpi x=(short(x(*from))) y=(short(y(*size))) width=(short((to - x(*from) - 0.6).max(0.4)))
-                        height=(short(SIZES - y(*size))) {
-                        title { (chunk.n_tasks) " tasks to worker " (chunk.rank) ", batch " (chunk.batch) }
-                    }
-                }
-                text x=(LEFT) y=(SIZES + 16.0) { (slowest.n_tasks) " tasks left" }
-                text x=(WIDTH) y=(SIZES + 16.0) text-anchor="end" { "none left" }
+    let content = html! {
+        @for size in [0.0, largest] { (level(y(size), &size.to_string())) }
+        @for (from, size, chunk) in &placed {
+            @let (from, to) = (across(*from), across(from + size / n_tasks));
+            rect.mpi x=(short(from)) y=(short(y(*size))) width=(short((to - from - 0.6).max(0.4)))
+                height=(short(SIZES - y(*size))) {
+                title { (chunk.n_tasks) " tasks to worker " (chunk.rank) ", batch " (chunk.batch) }
             }
         }
-    }
+    };
+    let caption =
+        html! { "Tasks in its chunks, over the tasks that were left when they were dealt" };
+    let ends = [format!("{} tasks left", slowest.n_tasks), "none left".to_owned()];
+    course(&caption, SIZES, Some(ends), &content)
 }

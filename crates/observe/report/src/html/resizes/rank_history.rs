@@ -1,14 +1,12 @@
 //! Ranks over time, with the phases of each resize below.
 
-use super::super::svg::short;
+use super::super::svg::{across, area, course, level, short};
 use super::{class, in_words};
 use crate::resizes::RankHistory;
-use crate::units::seconds;
+use display::units::seconds;
 use maud::{Markup, html};
 use resize_api::Resize;
 
-const WIDTH: f64 = 1000.0;
-const LEFT: f64 = 40.0;
 const TOP: f64 = 8.0;
 const HEIGHT: f64 = 120.0;
 /// Height of the lane of phases, and of the space above it.
@@ -20,25 +18,19 @@ const N_RESIZES_MAX: usize = 500;
 
 pub(super) fn draw(history: &RankHistory, resizes: &[Resize]) -> Markup {
     let span_s = (history.end_s - history.start_s).max(f64::MIN_POSITIVE);
-    let x = |at_s: f64| LEFT + (WIDTH - LEFT) * ((at_s - history.start_s) / span_s).clamp(0.0, 1.0);
+    let x = |at_s: f64| across((at_s - history.start_s) / span_s);
     let most = f64::from(history.most().max(1));
     let y = |n_ranks: u32| TOP + HEIGHT * (1.0 - f64::from(n_ranks) / most);
     let (bottom, lane) = (TOP + HEIGHT, TOP + HEIGHT + GAP);
-    html! {
-        figure {
-            figcaption { "Ranks over time, and below what went on in each resize" }
-            svg.course viewBox={ "0 0 " (WIDTH + 6.0) " " (short(lane + LANE + 20.0)) } {
-                path.crew d=(area(history, &x, &y, bottom)) {}
-                @for n_ranks in [0, history.most()] {
-                    line x1=(LEFT) x2=(WIDTH) y1=(short(y(n_ranks))) y2=(short(y(n_ranks))) {}
-                    text x=(LEFT - 6.0) y=(short(y(n_ranks) + 4.0)) text-anchor="end" { (n_ranks) }
-                }
-                @for resize in resizes.iter().take(N_RESIZES_MAX) { (phases(resize, &x, lane)) }
-                text x=(LEFT) y=(short(lane + LANE + 15.0)) { "0 s" }
-                text x=(WIDTH) y=(short(lane + LANE + 15.0)) text-anchor="end" { (seconds(span_s)) }
-            }
-        }
-    }
+    let points: Vec<(f64, f64)> =
+        history.steps.iter().map(|(from_s, n_ranks)| (x(*from_s), y(*n_ranks))).collect();
+    let content = html! {
+        path.crew d=(area(&points, across(1.0), bottom)) {}
+        @for n_ranks in [0, history.most()] { (level(y(n_ranks), &n_ranks.to_string())) }
+        @for resize in resizes.iter().take(N_RESIZES_MAX) { (phases(resize, &x, lane)) }
+    };
+    let caption = html! { "Ranks over time, and below what went on in each resize" };
+    course(&caption, lane + LANE, Some(["0 s".to_owned(), seconds(span_s)]), &content)
 }
 
 /// Draws the phases of a resize in order.
@@ -59,18 +51,4 @@ fn phases(resize: &Resize, x: &dyn Fn(f64) -> f64, lane: f64) -> Markup {
             }
         }
     }
-}
-
-fn area(
-    history: &RankHistory,
-    x: &dyn Fn(f64) -> f64,
-    y: &dyn Fn(u32) -> f64,
-    bottom: f64,
-) -> String {
-    let mut path = format!("M{} {}", short(x(history.start_s)), short(bottom));
-    for (from_s, n_ranks) in &history.steps {
-        path.push_str(&format!("H{}V{}", short(x(*from_s)), short(y(*n_ranks))));
-    }
-    path.push_str(&format!("H{}V{}Z", short(x(history.end_s)), short(bottom)));
-    path
 }

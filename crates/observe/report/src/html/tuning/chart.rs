@@ -1,15 +1,12 @@
 //! Times and values over the run, as SVG.
 
-use super::super::svg::short;
-use super::class;
-use crate::text::harmless;
+use super::super::svg::{across, course, label_at, level, short, steps};
 use crate::tuning_text;
-use crate::units::seconds;
+use display::text::harmless;
+use display::units::seconds;
 use maud::{Markup, html};
 use run_record::tuning::{DecisionSummary, TuningSummary};
 
-const WIDTH: f64 = 1000.0;
-const LEFT: f64 = 58.0;
 const HEIGHT: f64 = 190.0;
 const LANE: f64 = 46.0;
 /// Maximum number of iterations drawn individually; more are averaged in groups.
@@ -32,8 +29,7 @@ impl Axis {
     }
 
     fn x(self, at_s: f64) -> f64 {
-        let share = (at_s - self.start_s) / (self.end_s - self.start_s);
-        LEFT + (WIDTH - LEFT) * share.clamp(0.0, 1.0)
+        across((at_s - self.start_s) / (self.end_s - self.start_s))
     }
 }
 
@@ -44,37 +40,26 @@ pub(super) fn iterations(tuning: &TuningSummary) -> Markup {
     let y =
         |duration_s: f64| 8.0 + (HEIGHT - 8.0) * (1.0 - (duration_s / longest_s).clamp(0.0, 1.0));
     let n_group = tuning.iterations.len().div_ceil(N_DOTS_MAX).max(1);
-    html! {
-        figure {
-            figcaption { "Iteration times; lines are changes, in the color of what came of them" }
-            svg.course viewBox={ "0 0 " (WIDTH + 6.0) " " (HEIGHT + 22.0) } {
-                @for share in [0.0, 0.5, 1.0] {
-                    @let at = y(share * longest_s);
-                    line x1=(LEFT) x2=(WIDTH) y1=(short(at)) y2=(short(at)) {}
-                    text x=(LEFT - 6.0) y=(short(at + 4.0)) text-anchor="end" { (seconds(share * longest_s)) }
-                }
-                @for decision in tuning.decisions.iter().filter(|one| one.applied_s.is_some()) {
-                    (mark(axis, decision))
-                }
-                @for group in tuning.iterations.chunks(n_group) {
-                    @let duration_s = group.iter().map(|one| one.duration_s).sum::<f64>() / group.len() as f64;
-                    @let last = group[group.len() - 1];
-                    circle cx=(short(axis.x(last.end_s))) cy=(short(y(duration_s))) r="2.6" {
-                        title { "iteration " (last.number) ": " (seconds(duration_s)) }
-                    }
-                }
-                text x=(LEFT) y=(HEIGHT + 16.0) { (seconds(axis.start_s)) }
-                text x=(WIDTH) y=(HEIGHT + 16.0) text-anchor="end" { (seconds(axis.end_s)) }
+    let content = html! {
+        @for share in [0.0, 0.5, 1.0] { (level(y(share * longest_s), &seconds(share * longest_s))) }
+        @for decision in tuning.decisions.iter().filter(|one| one.applied_s.is_some()) { (mark(axis, decision)) }
+        @for group in tuning.iterations.chunks(n_group) {
+            @let duration_s = group.iter().map(|one| one.duration_s).sum::<f64>() / group.len() as f64;
+            @let last = group[group.len() - 1];
+            circle cx=(short(axis.x(last.end_s))) cy=(short(y(duration_s))) r="2.6" {
+                title { "iteration " (last.number) ": " (seconds(duration_s)) }
             }
         }
-    }
+    };
+    let caption = html! { "Iteration times; lines are changes, in the color of what came of them" };
+    course(&caption, HEIGHT, Some([axis.start_s, axis.end_s].map(seconds)), &content)
 }
 
 fn mark(axis: Axis, decision: &DecisionSummary) -> Markup {
     let x = short(axis.x(decision.applied_s.unwrap_or(decision.t_s)));
     html! {
         a href={ "#decision-" (decision.decision) } {
-            line class={ "change " (class(decision.outcome)) } x1=(x) x2=(x) y1="4" y2=(HEIGHT) {
+            line class={ "change " (tuning_text::tone(decision.outcome).grade()) } x1=(x) x2=(x) y1="4" y2=(HEIGHT) {
                 title { (tuning_text::change(decision)) " (" (harmless(&decision.tunlet)) "): " (tuning_text::outcome_words(decision)) }
             }
         }
@@ -87,24 +72,21 @@ pub(super) fn values(tuning: &TuningSummary) -> Markup {
     let changed: Vec<(&str, Vec<(f64, f64)>)> = tuning
         .points
         .iter()
-        .map(|point| (point.as_str(), steps(tuning, point, axis)))
+        .map(|point| (point.as_str(), changes(tuning, point, axis)))
         .filter(|(_, steps)| !steps.is_empty())
         .take(N_POINTS_MAX)
         .collect();
-    html! {
-        @if !changed.is_empty() {
-            figure {
-                figcaption { "Values of tuning points" }
-                svg.course viewBox={ "0 0 " (WIDTH + 6.0) " " (short(LANE * changed.len() as f64 + 4.0)) } {
-                    @for (lane, (point, steps)) in changed.iter().enumerate() { (step_line(lane, point, steps, axis)) }
-                }
-            }
-        }
+    if changed.is_empty() {
+        return html! {};
     }
+    let content = html! {
+        @for (lane, (point, steps)) in changed.iter().enumerate() { (step_line(lane, point, steps, axis)) }
+    };
+    course(&html! { "Values of tuning points" }, LANE * changed.len() as f64 + 4.0, None, &content)
 }
 
 /// Returns times and values of a point: before the first change, at each change, and at each undo.
-fn steps(tuning: &TuningSummary, point: &str, axis: Axis) -> Vec<(f64, f64)> {
+fn changes(tuning: &TuningSummary, point: &str, axis: Axis) -> Vec<(f64, f64)> {
     let mut steps: Vec<(f64, f64)> = Vec::new();
     let applied = tuning.decisions.iter().filter(|one| one.point == point);
     for decision in applied {
@@ -126,22 +108,19 @@ fn steps(tuning: &TuningSummary, point: &str, axis: Axis) -> Vec<(f64, f64)> {
     steps
 }
 
-fn step_line(lane: usize, point: &str, steps: &[(f64, f64)], axis: Axis) -> Markup {
-    let bounds = |pick: fn(f64, f64) -> f64, from| steps.iter().map(|step| step.1).fold(from, pick);
+fn step_line(lane: usize, point: &str, values: &[(f64, f64)], axis: Axis) -> Markup {
+    let bounds =
+        |pick: fn(f64, f64) -> f64, from| values.iter().map(|step| step.1).fold(from, pick);
     let (low, high) = (bounds(f64::min, f64::INFINITY), bounds(f64::max, f64::NEG_INFINITY));
     let top = LANE * lane as f64 + 8.0;
     let span = if low < high { high - low } else { 1.0 };
     let y = |value: f64| top + (LANE - 16.0) * (1.0 - (value - low) / span);
-    let mut path = String::new();
-    for (idx, (at_s, value)) in steps.iter().enumerate() {
-        let (x, y) = (short(axis.x(*at_s)), short(y(*value)));
-        path.push_str(&if idx == 0 { format!("M{x} {y}") } else { format!("H{x}V{y}") });
-    }
-    path.push_str(&format!("H{WIDTH}"));
-    let last = steps.last().map_or(0.0, |step| step.1);
+    let points: Vec<(f64, f64)> =
+        values.iter().map(|(at_s, value)| (axis.x(*at_s), y(*value))).collect();
+    let last = values.last().map_or(0.0, |step| step.1);
     let title = format!("{point}: from {low} to {high}, at last {last}");
     html! {
-        text x=(LEFT - 6.0) y=(short(top + 18.0)) text-anchor="end" { (harmless(point)) }
-        path.steps d=(path) { title { (harmless(&title)) } }
+        (label_at(top + 18.0, &harmless(point)))
+        path.steps d=(steps(&points, across(1.0))) { title { (harmless(&title)) } }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::{dim, strong};
 use crate::live::{LiveState, OperationRate, Tab};
-use crate::units::{bytes, count, percent, rate, seconds, whole};
-use crate::{place, text};
+use crate::place;
+use display::text;
+use display::units::{bytes, count, percent, rate, seconds, whole};
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use run_record::summary::CallSite;

@@ -3,9 +3,9 @@
 use super::{colored, dim, strong};
 use crate::efficiency::{Grade, Term, terms};
 use crate::live::LiveState;
-use crate::terminal::bars;
-use crate::units::percent;
-use crate::{place, ranking, text};
+use crate::place;
+use display::units::percent;
+use display::{bars, text};
 use ratatui::layout::Rect;
 use ratatui::style::Color;
 use ratatui::text::{Line, Span};
@@ -50,8 +50,7 @@ fn titles(n_columns: usize) -> Line<'static> {
 fn efficiency(state: &LiveState, now: &Term, so_far: f64, n_columns: usize) -> Line<'static> {
     let n_bar = n_columns - N_NAME - N_VALUES - 1;
     let grade = Grade::of(now.value);
-    let bar = bars::filled(now.value, n_bar);
-    let rest = "·".repeat(n_bar - text::width(&bar));
+    let [bar, rest] = bars::gauge(now.value, n_bar);
     let indent = if now.depth == 0 { "" } else { "  " };
     let color = match grade {
         Grade::Good => Color::Green,
@@ -60,10 +59,10 @@ fn efficiency(state: &LiveState, now: &Term, so_far: f64, n_columns: usize) -> L
     };
     Line::from(vec![
         Span::raw(text::left(&format!("{indent}{}", now.name), N_NAME)),
-        colored(state, color, bar),
+        colored(state.color, color, bar),
         dim(rest),
         Span::raw(format!(" {:>8} {:>8}  ", percent(now.value), percent(so_far))),
-        colored(state, color, grade.word().to_owned()),
+        colored(state.color, color, grade.word().to_owned()),
     ])
 }
 
@@ -73,21 +72,21 @@ fn history(state: &LiveState, n_columns: usize) -> Line<'static> {
     let n_hidden = state.history.len().saturating_sub(room);
     let shares: Vec<f64> = state.history.iter().skip(n_hidden).copied().collect();
     let name = Span::raw(text::left("  over the intervals", N_NAME));
-    Line::from(vec![name, colored(state, Color::Green, bars::columns(&shares))])
+    Line::from(vec![name, colored(state.color, Color::Green, bars::columns(&shares))])
 }
 
 fn rank_shares(state: &LiveState, n_columns: usize) -> Line<'static> {
     let shares: Vec<f64> = state.snapshot.ranks.iter().map(|rank| rank.useful_share).collect();
-    let shown = ranking::averaged(&shares, n_columns - N_NAME);
+    let shown = bars::averaged(&shares, n_columns - N_NAME);
     let name = Span::raw(text::left("  computing, by rank", N_NAME));
-    Line::from(vec![name, colored(state, Color::Green, bars::columns(&shown))])
+    Line::from(vec![name, colored(state.color, Color::Green, bars::columns(&shown))])
 }
 
 /// Returns a line with name and place of a call site, and its share of the MPI time.
 fn call_site(site: &CallSite, total_s: f64, n_columns: usize) -> Line<'static> {
     let name = format!("{}  {}", text::harmless(&site.operation), place::place(&site.place));
     let room = n_columns - 10;
-    let share = crate::units::share_of(site.time_s, total_s);
+    let share = display::units::share_of(site.time_s, total_s);
     let name = text::left(&text::shorten(&name, room - 2), room - 2);
     Line::from(format!("  {name} {:>8}", percent(share)))
 }

@@ -2,9 +2,9 @@
 
 use super::{colored, dim};
 use crate::live::{LiveState, RankNow, Tab};
-use crate::terminal::bars;
-use crate::text;
-use crate::units::{percent, rate, seconds};
+use display::bars;
+use display::text;
+use display::units::{percent, rate, seconds};
 use ratatui::layout::Rect;
 use ratatui::style::Color;
 use ratatui::text::{Line, Span};
@@ -65,8 +65,8 @@ fn line(state: &LiveState, rank: &RankNow, widths: Widths) -> Line<'static> {
     let rates = format!(" {:>9} {:>9}  ", percent(rank.useful_share), rate(rank.calls_per_s));
     Line::from(vec![
         Span::raw(format!("{name:>5} {node}")),
-        colored(state, Color::Green, "█".repeat(n_useful)),
-        colored(state, Color::Blue, "▒".repeat(n_mpi)),
+        colored(state.color, Color::Green, "█".repeat(n_useful)),
+        colored(state.color, Color::Blue, "▒".repeat(n_mpi)),
         Span::raw(text::spaces(n_bar - n_useful - n_mpi)),
         Span::raw(rates),
         Span::raw(now(rank)),

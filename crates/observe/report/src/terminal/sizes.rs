@@ -1,69 +1,15 @@
-//! MPI operations, and the sizes of their messages.
+//! Sizes of messages: calls by the power of two below their bytes.
 
-use super::bars;
-use super::calls::{operation, share, write_rest};
-use super::ink::Tone;
 use super::page::Page;
-use super::table::{Align, Cell, Table};
-use crate::units::{bytes, count, seconds};
-use crate::{ranking, text};
+use display::bars;
+use display::ink::Tone;
+use display::text;
+use display::units::{bytes, count};
 use run_record::Summary;
-use run_record::summary::OperationTotals;
 use std::collections::BTreeMap;
 
-const N_ROWS_MAX: usize = 10;
-/// Text in place of a share.
-pub(crate) const OUTSIDE: &str = "outside";
 /// Width of a size label on the axis under the sparkline.
 const N_TICK: usize = 8;
-
-pub(super) fn write(page: &mut Page, summary: &Summary) {
-    if summary.operations.is_empty() {
-        return;
-    }
-    page.heading("Operations", "time over all ranks");
-    let mut table = Table::new(&[
-        ("operation", Align::Name),
-        ("class", Align::Name),
-        ("calls", Align::Right),
-        ("time", Align::Right),
-        ("share", Align::Right),
-        ("per call", Align::Right),
-        ("bytes", Align::Right),
-    ]);
-    let total_s = ranking::time_of_all_s(summary);
-    for (name, totals) in by_time(summary).into_iter().take(N_ROWS_MAX) {
-        table.row(vec![
-            (operation(name), Tone::Plain),
-            (text::harmless(&totals.class), Tone::Dim),
-            (count(totals.calls), Tone::Plain),
-            (seconds(totals.time_s), Tone::Plain),
-            share_inside(name, totals, total_s),
-            (seconds(totals.time_s / totals.calls.max(1) as f64), Tone::Plain),
-            (bytes(totals.bytes), Tone::Plain),
-        ]);
-    }
-    table.write(page);
-    write_rest(page, summary.operations.len(), N_ROWS_MAX);
-}
-
-/// Returns the share of the measured time, which excludes starting and ending MPI.
-fn share_inside(name: &str, totals: &OperationTotals, total_s: f64) -> Cell {
-    if is_outside(name) { (OUTSIDE.to_owned(), Tone::Dim) } else { share(totals.time_s, total_s) }
-}
-
-/// Returns whether an operation begins or ends the measured time.
-pub(crate) fn is_outside(operation: &str) -> bool {
-    ["MPI_Init", "MPI_Init_thread", "MPI_Finalize"].contains(&operation)
-}
-
-/// Returns the operations in descending order of time.
-pub(crate) fn by_time(summary: &Summary) -> Vec<(&str, &OperationTotals)> {
-    let mut operations: Vec<(&str, &OperationTotals)> =
-        summary.operations.iter().map(|(name, totals)| (name.as_str(), totals)).collect();
-    operations.sort_by(|a, b| b.1.time_s.total_cmp(&a.1.time_s));
-    operations
-}
 
 /// Returns the number of calls over all operations by smallest size of the bin, without gaps between the ends.
 pub(crate) fn sizes_of_all<'a>(sizes: impl Iterator<Item = &'a [(u64, u64)]>) -> Vec<(u64, u64)> {
@@ -85,7 +31,7 @@ pub(crate) fn sizes_of_all<'a>(sizes: impl Iterator<Item = &'a [(u64, u64)]>) ->
     by_size.into_iter().collect()
 }
 
-pub(super) fn write_sizes(page: &mut Page, summary: &Summary) {
+pub(super) fn write(page: &mut Page, summary: &Summary) {
     let sizes = sizes_of_all(summary.operations.values().map(|totals| totals.sizes.as_slice()));
     if sizes.is_empty() {
         return;

@@ -6,7 +6,7 @@ const EIGHTHS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'
 const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Returns the filled part of a bar of `n_columns` for a share in 0..=1, exact to an eighth of a column.
-pub(crate) fn filled(share: f64, n_columns: usize) -> String {
+pub fn filled(share: f64, n_columns: usize) -> String {
     let n_eighths = eighths(share, n_columns);
     let mut bar = "█".repeat(n_eighths / 8);
     if !n_eighths.is_multiple_of(8) {
@@ -15,8 +15,15 @@ pub(crate) fn filled(share: f64, n_columns: usize) -> String {
     bar
 }
 
+/// Returns the filled part of a bar, and dots for the rest of its `n_columns`.
+pub fn gauge(share: f64, n_columns: usize) -> [String; 2] {
+    let bar = filled(share, n_columns);
+    let rest = "·".repeat(n_columns - bar.chars().count());
+    [bar, rest]
+}
+
 /// Splits `n_columns` by shares into whole columns; the rest up to 1 is not drawn.
-pub(crate) fn split(shares: [f64; 2], n_columns: usize) -> [usize; 2] {
+pub fn split(shares: [f64; 2], n_columns: usize) -> [usize; 2] {
     let rounded = |share: f64| (eighths(share, n_columns) + 4) / 8;
     let n_both = rounded(shares[0] + shares[1]).min(n_columns);
     // Rounding never hides a second part above 1 %.
@@ -26,14 +33,23 @@ pub(crate) fn split(shares: [f64; 2], n_columns: usize) -> [usize; 2] {
 }
 
 /// Draws one column for each value, scaled to the largest; a value above zero is never blank.
-pub(crate) fn sparkline(values: &[f64]) -> String {
+pub fn sparkline(values: &[f64]) -> String {
     let largest = values.iter().copied().fold(0.0, f64::max);
     values.iter().map(|value| HEIGHTS[height(*value, largest)]).collect()
 }
 
 /// Draws one column for each share in 0..=1.
-pub(crate) fn columns(shares: &[f64]) -> String {
+pub fn columns(shares: &[f64]) -> String {
     shares.iter().map(|share| HEIGHTS[height(*share, 1.0)]).collect()
+}
+
+/// Averages `values` in at most `n_max` groups of neighbors.
+pub fn averaged(values: &[f64], n_max: usize) -> Vec<f64> {
+    if values.is_empty() || n_max == 0 {
+        return Vec::new();
+    }
+    let per_group = values.len().div_ceil(n_max);
+    values.chunks(per_group).map(|group| group.iter().sum::<f64>() / group.len() as f64).collect()
 }
 
 fn height(value: f64, largest: f64) -> usize {
@@ -65,6 +81,7 @@ mod tests {
         check(0.65625, 4, "██▋");
         check(7.0, 2, "██");
         check(f64::NAN, 2, "");
+        assert_eq!(gauge(0.65625, 4).concat(), "██▋·");
     }
 
     #[test]
@@ -82,5 +99,11 @@ mod tests {
         assert_eq!(sparkline(&[0.0, 0.001, 8.0]), " ▁█");
         assert_eq!(sparkline(&[0.0]), " ");
         assert_eq!(columns(&[0.5, 1.0]), "▄█");
+    }
+
+    #[test]
+    fn neighbors_are_averaged() {
+        assert_eq!(averaged(&[1.0, 3.0, 5.0], 2), [2.0, 5.0]);
+        assert_eq!(averaged(&[1.0, 3.0], 5), [1.0, 3.0]);
     }
 }

@@ -1,35 +1,35 @@
-//! Text in columns of a terminal: sanitizing, measuring and cutting.
+//! Text in columns of a terminal, and in markup: sanitizing, measuring and cutting.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Replaces characters that a terminal would interpret, control and direction characters, by `·`.
-pub(crate) fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     text.chars().map(|c| if is_obeyed(c) { '·' } else { c }).collect()
 }
 
 /// Returns the width of `text` in columns.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     text.width()
 }
 
 /// Pads `text` on the right to `n_columns`.
-pub(crate) fn left(text: &str, n_columns: usize) -> String {
+pub fn left(text: &str, n_columns: usize) -> String {
     format!("{text}{}", spaces(n_columns.saturating_sub(width(text))))
 }
 
 /// Pads `text` on the left to `n_columns`.
-pub(crate) fn right(text: &str, n_columns: usize) -> String {
+pub fn right(text: &str, n_columns: usize) -> String {
     format!("{}{text}", spaces(n_columns.saturating_sub(width(text))))
 }
 
 /// Returns `n` spaces.
-pub(crate) fn spaces(n: usize) -> String {
+pub fn spaces(n: usize) -> String {
     " ".repeat(n)
 }
 
 /// Cuts `text` to at most `n_columns`, with `…` in the middle: the start identifies the thing, the end
 /// distinguishes it from its neighbors.
-pub(crate) fn shorten(text: &str, n_columns: usize) -> String {
+pub fn shorten(text: &str, n_columns: usize) -> String {
     if width(text) <= n_columns {
         return text.to_owned();
     }
@@ -41,30 +41,41 @@ pub(crate) fn shorten(text: &str, n_columns: usize) -> String {
     format!("{head}{ellipsis}{tail}")
 }
 
-/// Breaks `text` at spaces into lines of at most `n_columns`.
-pub(crate) fn wrap(text: &str, n_columns: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
+/// Breaks `text` at spaces into lines of at most `n_columns`; a longer word has a line of its own.
+pub fn wrap(text: &str, n_columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        let word = shorten(word, n_columns);
-        if !line.is_empty() && n_columns < width(&line) + 1 + width(&word) {
-            lines.push(std::mem::take(&mut line));
+        match lines.last_mut() {
+            Some(line) if width(line) + 1 + width(word) <= n_columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
         }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(&word);
-    }
-    if !line.is_empty() {
-        lines.push(line);
     }
     lines
 }
 
-fn is_obeyed(c: char) -> bool {
-    let direction =
-        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    c.is_control() || direction || matches!(c, '\u{2028}' | '\u{2029}')
+/// Escapes `text` for XML; control characters become spaces.
+pub fn escape_xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            c => escaped.push(if c.is_control() { ' ' } else { c }),
+        }
+    }
+    escaped
+}
+
+/// Returns whether a terminal obeys a character rather than to show it: control characters, line and paragraph
+/// separators, and marks of writing direction.
+pub fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn head_of(chars: impl Iterator<Item = char>, n_columns: usize) -> String {
@@ -105,7 +116,12 @@ mod tests {
     #[test]
     fn a_sentence_breaks_at_spaces() {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap("abcdefghij", 5), ["ab…ij"]);
+        assert_eq!(wrap("a abcdefghij", 5), ["a", "abcdefghij"]);
         assert!(wrap("  ", 5).is_empty());
+    }
+
+    #[test]
+    fn xml_stays_xml() {
+        assert_eq!(escape_xml("a < b && \"c\"\u{1}"), "a &lt; b &amp;&amp; &quot;c&quot; ");
     }
 }

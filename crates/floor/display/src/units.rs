@@ -1,10 +1,12 @@
 //! Formatting of numbers with three digits and a unit.
 
+use std::fmt::Display;
+
 const BYTE_UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const COUNT_UNITS: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];
 
 /// Formats a time span, from nanoseconds to hours.
-pub(crate) fn seconds(span_s: f64) -> String {
+pub fn seconds(span_s: f64) -> String {
     if !span_s.is_finite() {
         return "-".to_owned();
     }
@@ -26,12 +28,12 @@ pub(crate) fn seconds(span_s: f64) -> String {
 }
 
 /// Formats an amount of memory or traffic, in powers of 1024.
-pub(crate) fn bytes(n_bytes: u64) -> String {
+pub fn bytes(n_bytes: u64) -> String {
     scaled(n_bytes, 1024.0, " B", &BYTE_UNITS)
 }
 
 /// Formats a count, in powers of 1000.
-pub(crate) fn count(n: u64) -> String {
+pub fn count(n: u64) -> String {
     if n < 10_000 {
         return n.to_string();
     }
@@ -39,7 +41,7 @@ pub(crate) fn count(n: u64) -> String {
 }
 
 /// Formats a count per second, or another number that is not an integer.
-pub(crate) fn rate(per_s: f64) -> String {
+pub fn rate(per_s: f64) -> String {
     if !per_s.is_finite() || per_s <= 0.0 {
         return "0".to_owned();
     }
@@ -50,7 +52,7 @@ pub(crate) fn rate(per_s: f64) -> String {
 }
 
 /// Formats a share of 0..=1 as percent.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if !percent.is_finite() {
         "-".to_owned()
@@ -62,8 +64,15 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// Formats a time in seconds since 1970 as date and time in UTC.
-pub(crate) fn moment(since_1970_s: f64) -> String {
-    let total_s = whole(since_1970_s);
+pub fn moment(since_1970_s: f64) -> String {
+    let [year, month, day, hour, minute, second] = calendar(since_1970_s);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+/// Returns year, month, day, hour, minute and second in UTC of a time in seconds since 1970
+/// (Hinnant, "chrono-compatible low-level date algorithms").
+pub fn calendar(since_1970_s: f64) -> [u64; 6] {
+    let total_s = whole(since_1970_s.floor());
     let (day, in_day_s) = (total_s / 86_400, total_s % 86_400);
     // Days since 0000-03-01, in eras of 400 years, so that the leap day is the last of a year.
     let shifted = day + 719_468;
@@ -74,22 +83,21 @@ pub(crate) fn moment(since_1970_s: f64) -> String {
     let in_month = in_year - (153 * shifted_month + 2) / 5 + 1;
     let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
     let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let (hour, minute, second) = (in_day_s / 3600, in_day_s / 60 % 60, in_day_s % 60);
-    format!("{year}-{month:02}-{in_month:02} {hour:02}:{minute:02}:{second:02} UTC")
+    [year, month, in_month, in_day_s / 3600, in_day_s / 60 % 60, in_day_s % 60]
 }
 
 /// Returns `n` with the singular or plural of `one`: `1 rank`, `12 ranks`.
-pub(crate) fn plural(n: usize, one: &str) -> String {
-    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+pub fn plural<N: Display + From<u8> + PartialEq>(n: N, one: &str) -> String {
+    if n == N::from(1) { format!("1 {one}") } else { format!("{n} {one}s") }
 }
 
 /// Returns `part / total`; 0 if the total is not positive.
-pub(crate) fn share_of(part: f64, total: f64) -> f64 {
+pub fn share_of(part: f64, total: f64) -> f64 {
     if total > 0.0 { part / total } else { 0.0 }
 }
 
 /// Rounds to the nearest non-negative integer.
-pub(crate) fn whole(value: f64) -> u64 {
+pub fn whole(value: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
     let whole = value.round() as u64;
     whole
@@ -109,7 +117,15 @@ fn scaled(n: u64, base: f64, smallest: &str, units: &[&str]) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-fn three_digits(value: f64) -> String {
+/// Formats a number with at most `n_decimals`, without zeros at its end.
+pub fn trimmed(value: f64, n_decimals: usize) -> String {
+    let text = format!("{value:.n_decimals$}");
+    let is_whole = !text.contains('.');
+    if is_whole { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
+}
+
+/// Formats a number with three digits.
+pub fn three_digits(value: f64) -> String {
     match value {
         v if v < 9.995 => format!("{v:.2}"),
         v if v < 99.95 => format!("{v:.1}"),
@@ -151,13 +167,16 @@ mod tests {
         check(count(1_234_567), "1.23 M");
         check(rate(0.5), "0.50");
         check(rate(25_000.0), "25.0 k");
+        check(trimmed(0.38, 4) + &trimmed(120.0, 0) + &trimmed(2.0, 3), "0.381202");
     }
 
     #[test]
     fn a_moment_is_a_date() {
         check(moment(0.0), "1970-01-01 00:00:00 UTC");
         check(moment(951_827_696.0), "2000-02-29 12:34:56 UTC");
+        check(moment(951_782_399.9), "2000-02-28 23:59:59 UTC");
         check(moment(1_798_761_599.0), "2026-12-31 23:59:59 UTC");
+        check(moment(4_107_542_400.0), "2100-03-01 00:00:00 UTC");
     }
 
     #[test]

@@ -1,0 +1,18 @@
+//! Tables, charts and units: how numbers and names are shown to people, on a terminal and in a picture.
+//!
+//! ```
+//! use display::{table::Table, units};
+//!
+//! let ranks = [("node01", 0.25), ("node02", 75.0)];
+//! let table = Table::new(ranks).left("node", |rank| rank.0).right("time", |rank| units::seconds(rank.1));
+//! assert_eq!(table.to_string(), "node      time\nnode01  250 ms\nnode02  75.0 s\n");
+//! ```
+//!
+//! # Not here
+//! Whether a terminal is there, its width and its colors (`cli`); the pages of runs and clusters (`report`).
+
+pub mod bars;
+pub mod ink;
+pub mod table;
+pub mod text;
+pub mod units;
