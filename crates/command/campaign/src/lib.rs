@@ -102,7 +102,7 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     }
     let n_failed = folder.journal.failed.len();
     if 0 < n_failed {
-        let failed = user_io::print::counted(n_failed as u64, "run");
+        let failed = display::units::plural(n_failed, "run");
         bail!("{failed} failed; the same command tries again");
     }
     Ok(ExitCode::SUCCESS)

@@ -2,7 +2,6 @@
 
 use super::folder::{Folder, HOLDOUT, MEASURED};
 use super::prepared::Prepared;
-use super::progress::duration;
 use experiment::Journal;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -36,7 +35,7 @@ pub(super) fn dry_run(
         writeln!(text, "{:>5}  {words}{kept}", idx + 1)?;
     }
     let time = match estimate_s {
-        Some(time_s) => format!("about {}", duration(time_s)),
+        Some(time_s) => format!("about {}", display::units::seconds(time_s)),
         None => "unknown until runs are done, unless the plan has `expected_s`".to_owned(),
     };
     let n_points = points.len();

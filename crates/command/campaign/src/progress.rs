@@ -19,8 +19,10 @@ impl Progress {
 
     /// Shows that a run begins.
     pub(super) fn show(&mut self, number: usize, n: usize, point: &str, left_s: Option<f64>) {
-        let left = left_s
-            .map_or_else(|| "time left unknown".to_owned(), |s| format!("{} left", duration(s)));
+        let left = left_s.map_or_else(
+            || "time left unknown".to_owned(),
+            |s| format!("{} left", display::units::seconds(s)),
+        );
         let line = format!("run {number} of {n} ({point}), {left}");
         if self.line.is_terminal {
             self.line.show(|| line);
@@ -39,26 +41,5 @@ impl Progress {
     /// Removes the line from the terminal.
     pub(super) fn clear(&mut self) {
         self.line.clear();
-    }
-}
-
-/// Time in words: `45 s`, `12 min`, `3.5 h`.
-pub(super) fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 10.0 => format!("{s:.1} s"),
-        s if s < 100.0 => format!("{s:.0} s"),
-        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::duration;
-
-    #[test]
-    fn durations_are_said_as_people_say_them() {
-        let said = [4.26, 45.0, 725.0, 12_600.0].map(duration);
-        assert_eq!(said, ["4.3 s", "45 s", "12 min", "3.5 h"]);
     }
 }

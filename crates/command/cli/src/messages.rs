@@ -61,7 +61,10 @@ pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         for problem in &problems {
             eprintln!("{}", problem.render(&shown, &text));
         }
-        bail!("{} in `{shown}`; nothing is written", counted(problems.len() as u64, "problem"));
+        bail!(
+            "{} in `{shown}`; nothing is written",
+            display::units::plural(problems.len(), "problem")
+        );
     }
     for remark in header.remarks() {
         eprintln!("sintonia: `{shown}`: {remark}");

@@ -5,6 +5,7 @@
 
 use anyhow::bail;
 use clap::Args;
+use display::text::wrap;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use tunlets::{EventNeed, Guide, TunletSpec, built_in_guides};
@@ -132,21 +133,9 @@ fn section(title: &str, rows: &[(String, String)]) -> String {
 /// Name with a text beside it, in lines of at most [`N_COLUMNS_MAX`].
 fn row(name: &str, width: usize, text: &str) -> String {
     let gap = if name.trim().is_empty() && width <= 2 { "" } else { "  " };
-    let mut lines = vec![format!("{name:<width$}{gap}")];
-    let mut is_first = true;
-    for word in text.split_whitespace() {
-        let line = lines.last().map_or(0, String::len);
-        if !is_first && N_COLUMNS_MAX < line + 1 + word.len() {
-            lines.push(format!("{:width$}{gap}", ""));
-            is_first = true;
-        }
-        if let Some(line) = lines.last_mut() {
-            *line += if is_first { "" } else { " " };
-            *line += word;
-        }
-        is_first = false;
-    }
-    lines.join("\n") + "\n"
+    let indent = width + gap.len();
+    let lines = wrap(text, N_COLUMNS_MAX - indent);
+    format!("{name:<width$}{gap}{}\n", lines.join(&format!("\n{:indent$}", "")))
 }
 
 fn as_json(spec: &TunletSpec, guide: &Guide) -> Value {

@@ -14,6 +14,7 @@
 
 use crate::exit::NotWritten;
 use anyhow::Context;
+use display::text::is_obeyed;
 use std::borrow::Cow;
 use std::fmt::{Arguments, Write as _};
 use std::io::Write;
@@ -85,15 +86,9 @@ pub fn warn(text: &str) {
     eprintln!("sintonia: {text}");
 }
 
-/// Number of things whose plural ends in `s`: `1 run`, `2 runs`.
-pub fn counted(n: impl Into<u128>, what: &str) -> String {
-    let n: u128 = n.into();
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
-}
-
 /// Text in one line, with characters that would leave it made visible: a name in a table, an argument in a message.
 pub fn escape_line(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_hidden) {
+    if !text.chars().any(is_obeyed) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
@@ -105,7 +100,7 @@ pub fn escape_line(text: &str) -> Cow<'_, str> {
 
 /// Text of several lines, which may have colors.
 pub fn escape_lines(words: &str) -> Cow<'_, str> {
-    let is_plain = |letter: char| !is_hidden(letter) || matches!(letter, '\n' | '\t');
+    let is_plain = |letter: char| !is_obeyed(letter) || matches!(letter, '\n' | '\t');
     if words.chars().all(is_plain) {
         return Cow::Borrowed(words);
     }
@@ -131,19 +126,12 @@ fn color(text: &str) -> Option<usize> {
     is_color.then_some(2 + n_parameters + 1)
 }
 
-/// Returns whether a terminal does something else with a character than to show it.
-fn is_hidden(letter: char) -> bool {
-    // Line and paragraph separators, and marks that turn the direction of writing.
-    letter.is_control()
-        || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
-}
-
 fn push(shown: &mut String, letter: char) {
     match letter {
         '\n' => shown.push_str("\\n"),
         '\r' => shown.push_str("\\r"),
         '\t' => shown.push_str("\\t"),
-        hidden if is_hidden(hidden) => {
+        hidden if is_obeyed(hidden) => {
             write!(shown, "\\u{:04x}", u32::from(hidden)).expect("a string takes everything");
         }
         plain => shown.push(plain),
@@ -185,7 +173,7 @@ mod tests {
     fn json_stays_json() {
         let value = serde_json::json!({ "name": "a\u{1b}\u{85}\u{202e}\nb" });
         let printed = escape_lines(&format!("{value:#}\n")).into_owned();
-        assert!(printed.chars().all(|letter| letter == '\n' || !is_hidden(letter)), "{printed}");
+        assert!(printed.chars().all(|letter| letter == '\n' || !is_obeyed(letter)), "{printed}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&printed).unwrap(), value);
     }
 }

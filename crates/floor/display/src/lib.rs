@@ -12,6 +12,7 @@
 //! Whether a terminal is there, its width and its colors (`cli`); the pages of runs and clusters (`report`).
 
 pub mod bars;
+pub mod chart;
 pub mod ink;
 pub mod table;
 pub mod text;

@@ -1,8 +1,12 @@
 //! Prints the lines between pairs of ranks for people.
 
-use models::network::{LinearPiece, Locality, NetModel, Networks, Pair};
+use display::table::Table;
+use models::network::{Locality, NetModel, Networks, Pair};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+
+/// Nanoseconds per KiB of one second per byte.
+const NS_PER_KIB: f64 = 1024e9;
 
 /// Table for every pair; where ranks lie on several nodes, also one for messages inside nodes and one for messages
 /// between nodes.
@@ -41,33 +45,23 @@ fn title(pair: &Pair, are_several: bool) -> String {
 }
 
 fn add(text: &mut String, title: &str, model: &NetModel) {
-    let header = format!("{:>12}  {:>20}  {:>22}", "from bytes", "latency us", "cost ns/KiB");
-    let mut line = |line: String| writeln!(text, "{line}").expect("a string grows");
-    line(title.to_owned());
-    line(header);
-    for piece in &model.pieces {
-        line(row(piece));
-    }
+    let margin = |value: f64, margin: f64| format!("{value:.2} +- {margin:.2}");
+    let table = Table::new(&model.pieces)
+        .right("from bytes", |it| it.from_bytes.to_string())
+        .right("latency us", |it| margin(1e6 * it.latency_s, 1e6 * it.latency_margin_s))
+        .right("cost ns/KiB", |it| {
+            margin(NS_PER_KIB * it.s_per_byte, NS_PER_KIB * it.s_per_byte_margin)
+        });
     let examples = [(8, "8 B"), (1 << 10, "1 KiB"), (64 << 10, "64 KiB"), (1 << 20, "1 MiB")];
     let times =
         examples.map(|(n_bytes, name)| format!("{name} {:.2} us", 1e6 * model.one_way_s(n_bytes)));
-    line(format!("one way: {}\n", times.join(", ")));
-}
-
-fn row(piece: &LinearPiece) -> String {
-    let latency = format!("{:.2} +- {:.2}", 1e6 * piece.latency_s, 1e6 * piece.latency_margin_s);
-    let ns_per_kib = 1024e9;
-    let cost = format!(
-        "{:.1} +- {:.1}",
-        ns_per_kib * piece.s_per_byte,
-        ns_per_kib * piece.s_per_byte_margin
-    );
-    format!("{:>12}  {latency:>20}  {cost:>22}", piece.from_bytes)
+    writeln!(text, "{title}\n{table}one way: {}\n", times.join(", ")).expect("a string grows");
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use models::network::LinearPiece;
 
     fn model() -> NetModel {
         let piece = LinearPiece {
@@ -80,8 +74,8 @@ mod tests {
         NetModel { pieces: vec![piece], samples: Vec::new() }
     }
 
-    const LINES: &str = "  from bytes            latency us             cost ns/KiB
-           0          1.50 +- 0.01            204.8 +- 1.0
+    const LINES: &str = "from bytes    latency us     cost ns/KiB
+         0  1.50 +- 0.01  204.80 +- 1.02
 one way: 8 B 1.50 us, 1 KiB 1.70 us, 64 KiB 14.61 us, 1 MiB 211.22 us
 
 ";

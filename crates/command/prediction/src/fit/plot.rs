@@ -1,5 +1,6 @@
 //! Draws measurements and models: a panel for each of the largest regions.
 
+use display::chart::{self, Line, Panel};
 use fitting::{FittedModel, Measurements, ModelFile, SampleRule};
 use user_io::chart::{self, Line, Panel};
 
@@ -7,8 +8,6 @@ use user_io::chart::{self, Line, Panel};
 const N_PANELS_MAX: usize = 12;
 /// Most lines in a panel.
 const N_LINES_MAX: usize = 6;
-/// Steps of a line, which may be curved.
-const N_STEPS: u32 = 60;
 
 /// Draws the picture as SVG.
 pub(super) fn picture(file: &ModelFile, seen: &Measurements, unseen: &Measurements) -> String {
@@ -16,7 +15,7 @@ pub(super) fn picture(file: &ModelFile, seen: &Measurements, unseen: &Measuremen
     models.sort_by(|a, b| largest(b, seen).total_cmp(&largest(a, seen)));
     let panels: Vec<Panel> =
         models.iter().take(N_PANELS_MAX).map(|model| panel(model, seen, unseen)).collect();
-    chart::picture(&panels, 2)
+    chart::panels(&panels, 2)
 }
 
 /// Points with their values.
@@ -67,7 +66,7 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
             let its = levels.iter().filter(|(at, _)| others(at) == *combination);
             its.map(|(at, value)| [at[x_idx], *value]).collect::<Vec<_>>()
         };
-        let steps = steps(low, high).into_iter().filter_map(|x| {
+        let steps = chart::steps(low, high).into_iter().filter_map(|x| {
             let mut at = combination.clone();
             at.insert(x_idx, x);
             Some((x, model.value_at(&at).ok()?))
@@ -82,6 +81,7 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
                 .collect(),
             points: of(&seen),
             hollow: of(&unseen),
+            ..Line::default()
         }
     };
     Panel {
@@ -93,6 +93,7 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
             model.metric.clone()
         },
         lines: combinations.iter().step_by(every).map(line).collect(),
+        ..Panel::default()
     }
 }
 
@@ -106,19 +107,6 @@ fn across(model: &FittedModel, seen: &Levels) -> usize {
     };
     let rev = (0..model.parameters.len()).rev();
     rev.max_by_key(n_values).unwrap_or(0)
-}
-
-/// Positions along an axis, closer to each other where values are small.
-pub(crate) fn steps(low: f64, high: f64) -> Vec<f64> {
-    let share = |k: u32| f64::from(k) / f64::from(N_STEPS);
-    let at = |k: u32| {
-        if 0.0 < low {
-            low * (high / low).powf(share(k))
-        } else {
-            (high - low).mul_add(share(k), low)
-        }
-    };
-    (0..=N_STEPS).map(at).collect()
 }
 
 fn name(model: &FittedModel, x_idx: usize, combination: &[f64]) -> String {

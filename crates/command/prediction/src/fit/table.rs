@@ -2,6 +2,9 @@
 
 use super::list::{self, Fitted};
 use crate::text::wrapped;
+use crate::print::escape_line;
+use display::text::wrap;
+use display::units::plural;
 use fitting::Measurements;
 use user_io::print::{counted, escape_line};
 
@@ -40,7 +43,7 @@ fn heading(measured: &Measurements, all: &[Fitted]) -> String {
     format!(
         "{} {regions} over {parameters}, from up to {} each\n\n",
         all.len(),
-        counted(n_points as u64, "point")
+        plural(n_points, "point")
     )
 }
 
@@ -63,7 +66,7 @@ fn row(one: &Fitted, name: &str, width: usize, n_columns: usize) -> String {
         }
         Err(_) => (format!("{:>8}  {:>6}  {:>8}", "", one.n_points, ""), "none"),
     };
-    let lines = wrapped(model, n_columns.saturating_sub(indent));
+    let lines = wrap(model, n_columns.saturating_sub(indent));
     let mut text = if name.chars().count() <= width {
         format!("{name:width$}  {figures}  ")
     } else {
@@ -72,7 +75,7 @@ fn row(one: &Fitted, name: &str, width: usize, n_columns: usize) -> String {
     text += &lines.join(&format!("\n{:indent$}", ""));
     text.push('\n');
     for warning in list::warnings(one) {
-        let lines = wrapped(&warning, n_columns.saturating_sub(4));
+        let lines = wrap(&warning, n_columns.saturating_sub(4));
         text += &format!("  ! {}\n", lines.join("\n    "));
     }
     text

@@ -2,6 +2,7 @@
 
 use super::context::{PredictionContext, Row};
 use user_io::chart::{self, Line, Panel};
+use display::chart::{self, Line, Panel};
 
 /// Most lines; further combinations are not drawn.
 const N_LINES_MAX: usize = 8;
@@ -35,8 +36,9 @@ pub(super) fn picture(context: &PredictionContext<'_>, rows: &[Row<'_>]) -> Stri
         x_name: x_name.to_owned(),
         y_name: if is_time { "time in s".to_owned() } else { context.metric.to_owned() },
         lines,
+        ..Panel::default()
     };
-    chart::picture(&[panel], 1)
+    chart::panels(&[panel], 1)
 }
 
 fn others(row: &Row<'_>, x_idx: usize) -> String {

@@ -3,6 +3,9 @@
 use super::best::Best;
 use super::context::{PredictionContext, Row};
 use crate::text::{short, wrapped};
+use display::table::Table;
+use display::text::wrap;
+use display::units;
 use fitting::Warning;
 
 /// Width of the plot beside the rows, in columns.
@@ -30,7 +33,7 @@ pub(super) fn table(
         best.iter().filter_map(|best| best.found.as_ref()).flat_map(|found| found.warnings.clone());
     let sentences = if rows.is_empty() { unique(of_best.collect()) } else { sentences(&all) };
     for sentence in sentences.iter().take(N_SHOWN) {
-        text += &format!("! {}\n", wrapped(sentence, n_columns.max(60)).join("\n  "));
+        text += &format!("! {}\n", wrap(sentence, n_columns.max(60)).join("\n  "));
     }
     if let Some(n_more @ 1..) = sentences.len().checked_sub(N_SHOWN) {
         text += &format!("! {n_more} more; `--json` lists all\n");
@@ -58,23 +61,14 @@ fn percent(rate: f64) -> String {
 /// Table of one point, with all its regions.
 fn point(context: &PredictionContext<'_>, row: &Row<'_>) -> String {
     let at: Vec<String> = row.at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    let names = row.regions.iter().map(|region| region.name.chars().count().min(N_NAME_MAX));
-    let width = names.max().unwrap_or(0).max("the program".len());
-    let interval = format!("INTERVAL ({})", percent(context.file.rate(context.metric)));
-    let mut text = format!("at {}\n\n", at.join(", "));
-    text += &format!("{:width$}  {:>11}  {interval:>25}  {:>7}\n", "REGION", "PREDICTED", "SHARE");
-    let mut line = |name: &str, prediction: fitting::Prediction, share: &str| {
-        let [value, low, high] =
-            [prediction.value, prediction.low, prediction.high].map(|it| context.with_unit(it));
-        let interval = format!("{low} to {high}");
-        let row = format!("{:width$}  {value:>11}  {interval:>25}  {share:>7}", cut(name));
-        text += &(row.trim_end().to_owned() + "\n");
-    };
-    for region in &row.regions {
-        let share = region.share.map_or(String::new(), |share| format!("{:.1} %", 100.0 * share));
-        line(&region.name, region.prediction, &share);
-    }
-    line("the program", row.total, "");
+    let regions = row.regions.iter().map(|it| (cut(&it.name), it.prediction, it.share));
+    let all = regions.chain([("the program".to_owned(), row.total, None)]);
+    let table = Table::new(all)
+        .left("REGION", |(name, ..)| name.clone())
+        .right("PREDICTED", |(_, it, _)| context.with_unit(it.value))
+        .right(interval_title(context), |(_, it, _)| interval(context, *it))
+        .right("SHARE", |(.., share)| share.map_or(String::new(), units::percent));
+    let mut text = format!("at {}\n\n{table}", at.join(", "));
     if let Some(role) = &row.role {
         text += &format!("\nThe longest role is `{role}`.\n");
     }
@@ -99,36 +93,28 @@ fn cut(name: &str) -> String {
 
 /// Table of the whole program at many points.
 fn points(context: &PredictionContext<'_>, rows: &[Row<'_>]) -> String {
-    let names: Vec<&str> = rows[0].at.iter().map(|(name, _)| *name).collect();
-    let cell = |row: &Row<'_>, idx: usize| row.at[idx].1.to_string();
-    let width_of = |(idx, name): (usize, &&str)| {
-        rows.iter().map(|row| cell(row, idx).len()).max().unwrap_or(0).max(name.len())
-    };
-    let widths: Vec<usize> = names.iter().enumerate().map(width_of).collect();
-    let mut text = String::new();
-    for (name, width) in names.iter().zip(&widths) {
-        text += &format!("{name:>width$}  ");
-    }
-    let interval = format!("INTERVAL ({})", percent(context.file.rate(context.metric)));
-    text += &format!("{:>11}  {interval:>25}", "PREDICTED");
-    if rows[0].core_hours.is_some() {
-        text += &format!("  {:>10}", "CORE-HOURS");
-    }
     let high = rows.iter().map(|row| row.total.high).fold(0.0, f64::max);
-    text += &format!("  0{:>width$}\n", short(high), width = N_PLOT - 1);
-    for row in rows {
-        for (idx, width) in widths.iter().enumerate() {
-            text += &format!("{:>width$}  ", cell(row, idx));
-        }
-        let [value, low, upper] =
-            [row.total.value, row.total.low, row.total.high].map(|it| context.with_unit(it));
-        text += &format!("{value:>11}  {:>25}", format!("{low} to {upper}"));
-        if let Some(core_hours) = row.core_hours {
-            text += &format!("  {:>10}", short(core_hours));
-        }
-        text += &format!("  {}\n", mark(row, high));
+    let mut table = Table::new(rows);
+    for (idx, (name, _)) in rows[0].at.iter().enumerate() {
+        table = table.right(*name, |row| row.at[idx].1.to_string());
     }
-    text
+    let scale = format!("0{:>width$}", short(high), width = N_PLOT - 1);
+    table
+        .right("PREDICTED", |row| context.with_unit(row.total.value))
+        .right(interval_title(context), |row| interval(context, row.total))
+        .right("CORE-HOURS", |row| row.core_hours.map_or(String::new(), short))
+        .when(rows[0].core_hours.is_some())
+        .left(scale, |row| mark(row, high))
+        .to_string()
+}
+
+fn interval_title(context: &PredictionContext<'_>) -> String {
+    format!("INTERVAL ({})", percent(context.file.rate(context.metric)))
+}
+
+fn interval(context: &PredictionContext<'_>, prediction: fitting::Prediction) -> String {
+    let [low, high] = [prediction.low, prediction.high].map(|it| context.with_unit(it));
+    format!("{low} to {high}")
 }
 
 /// Draws the value as a mark in its interval, on a line from 0 to `high`.

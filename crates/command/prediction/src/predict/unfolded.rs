@@ -12,6 +12,7 @@ use crate::text::short;
 use crate::values::{self, Point};
 use crate::{graph, input};
 use anyhow::{Context, anyhow, ensure};
+use display::{table::Table, units};
 use experiment::Expression;
 use fitting::{ModelFile, Prediction};
 use program_graph::compose::{Amount, Machine, Outcome, Setting, evaluate, unfold};
@@ -244,12 +245,13 @@ fn table(row: &Row<'_>) -> String {
         short(row.high_s),
         100.0 * composed.waiting_share(),
     );
-    for region in composed.regions.iter().take(N_SHOWN).filter(|region| 0.0 < region.longest_s) {
-        let share = 100.0 * region.on_path_s / composed.total_s;
-        let (name, longest) = (&region.name, short(region.longest_s));
-        writeln!(text, "  {name:<44} {longest:>10} s  {share:>5.1} % of the critical path")
-            .expect("text grows without failing");
-    }
+    let shown = composed.regions.iter().take(N_SHOWN).filter(|region| 0.0 < region.longest_s);
+    let regions = Table::new(shown)
+        .left("", |it| format!("  {}", it.name))
+        .right("", |it| format!("{} s", short(it.longest_s)))
+        .right("", |it| units::percent(it.on_path_s / composed.total_s))
+        .left("", |_| "of the critical path");
+    text += &regions.to_string();
     for note in &row.notes {
         writeln!(text, "! {note}").expect("text grows without failing");
     }

@@ -1,6 +1,8 @@
 //! Prints the comparison for people: a row for each point, as in the tables of the source.
 
-use crate::text::{short, wrapped};
+use crate::text::short;
+use display::table::Table;
+use display::text::wrap;
 use fitting::{Compared, Summary};
 
 /// Longest name of a region, in characters; longer ones are cut.
@@ -37,36 +39,29 @@ pub(super) fn table(
     // Without the whole program, all regions are shown.
     let shown: Vec<&Compared> =
         outcome.compared.iter().filter(|one| !has_program || is_shown(one)).collect();
-    let mut text = String::new();
-    let mut region = None;
-    for one in shown {
-        if region != Some(&one.region) {
-            text += &heading(outcome, one, text.is_empty());
-            region = Some(&one.region);
-        }
-        text += &row(one);
-    }
+    let tables = shown.chunk_by(|one, next| one.region == next.region);
+    let text: Vec<String> = tables.map(|points| region(outcome, points)).collect();
+    let text = text.join("\n");
     text + &summary(outcome, &outcome.summary(), n_columns)
 }
 
-fn heading(outcome: &Outcome, first: &Compared, is_first: bool) -> String {
-    let name = first.region.as_deref().unwrap_or("the program");
+/// Table of the points of a region.
+fn region(outcome: &Outcome, points: &[&Compared]) -> String {
+    let name = points[0].region.as_deref().unwrap_or("the program");
     let name: String =
         name.chars().rev().take(N_NAME_MAX).collect::<Vec<_>>().into_iter().rev().collect();
     let name = if name.is_empty() { "(all)" } else { &name };
-    let gap = if is_first { "" } else { "\n" };
-    let parameters: String = outcome.parameters.iter().map(|name| format!("{name:>12} ")).collect();
-    format!(
-        "{gap}{name}\n{parameters}{:>12} {:>12} {:>10}  WITHIN\n",
-        "MEASURED", "PREDICTED", "ERROR"
-    )
-}
-
-fn row(one: &Compared) -> String {
-    let at: String = one.at.iter().map(|value| format!("{value:>12} ")).collect();
-    let [measured, predicted] = [one.measured, one.predicted.value].map(short);
-    let within = if one.is_within() { "yes" } else { "no" };
-    format!("{at}{measured:>12} {predicted:>12} {:>+8.2} %  {within}\n", one.error_percent())
+    let mut table = Table::new(points);
+    for (idx, parameter) in outcome.parameters.iter().enumerate() {
+        let cell = |one: &&&Compared| one.at.get(idx).map_or(String::new(), f64::to_string);
+        table = table.right(parameter.as_str(), cell);
+    }
+    let table = table
+        .right("MEASURED", |one| short(one.measured))
+        .right("PREDICTED", |one| short(one.predicted.value))
+        .right("ERROR", |one| format!("{:+.2} %", one.error_percent()))
+        .left("WITHIN", |one| if one.is_within() { "yes" } else { "no" });
+    format!("{name}\n{table}")
 }
 
 fn summary(outcome: &Outcome, summary: &Summary, n_columns: usize) -> String {
@@ -81,5 +76,5 @@ fn summary(outcome: &Outcome, summary: &Summary, n_columns: usize) -> String {
         summary.n_within,
         summary.n_points,
     );
-    format!("\n{}\n", wrapped(&sentence, n_columns.max(60)).join("\n"))
+    format!("\n{}\n", wrap(&sentence, n_columns.max(60)).join("\n"))
 }

@@ -1,5 +1,7 @@
 //! Malleable programs, and the result of a resize, as text.
 
+use display::table::Table;
+use display::units::seconds;
 use resize_api::{JobStatus, Resize, Sizes, State};
 use std::path::Path;
 
@@ -9,24 +11,19 @@ pub(super) fn table(jobs: &[JobStatus], folder: &Path) -> String {
         let folder = folder.display();
         return format!("no malleable program is running (no status in `{folder}`)\n");
     }
-    let head = ["JOB", "PROGRAM", "RANKS", "MAY HAVE", "ITERATION", "EACH", "STATE"];
-    let rows = jobs.iter().map(|job| {
-        let each = job.seconds_per_iteration.map_or_else(|| "-".to_owned(), seconds);
-        let iteration = match job.n_iterations {
-            Some(n) => format!("{}/{n}", job.iteration),
-            None => job.iteration.to_string(),
-        };
-        let (ranks, state) = (job.size.to_string(), words(job.state).to_owned());
-        [job.job.clone(), job.program.clone(), ranks, range(job.sizes), iteration, each, state]
-    });
-    let rows: Vec<[String; 7]> = [head.map(str::to_owned)].into_iter().chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..head.len()).filter_map(width).collect();
-    let line = |row: &[String; 7]| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    let iteration = |job: &JobStatus| match job.n_iterations {
+        Some(n) => format!("{}/{n}", job.iteration),
+        None => job.iteration.to_string(),
     };
-    rows.iter().map(line).collect()
+    let table = Table::new(jobs)
+        .left("JOB", |job| job.job.as_str())
+        .left("PROGRAM", |job| job.program.as_str())
+        .right("RANKS", |job| job.size.to_string())
+        .left("MAY HAVE", |job| range(job.sizes))
+        .right("ITERATION", |job| iteration(job))
+        .right("EACH", |job| job.seconds_per_iteration.map_or_else(|| "-".to_owned(), seconds))
+        .left("STATE", |job| words(job.state));
+    table.to_string()
 }
 
 fn range(sizes: Sizes) -> String {
@@ -48,19 +45,15 @@ pub(super) fn breakdown(resize: &Resize) -> String {
         ("variable data moved", times.variable),
         ("processes gone", times.release),
     ];
-    let parts = parts.iter().filter(|(_, time)| 0.0 < *time);
-    let parts: String =
-        parts.map(|(what, time)| format!("  {what:<20} {:>9}\n", seconds(*time))).collect();
+    let parts = parts.into_iter().filter(|(_, time_s)| 0.0 < *time_s);
+    let parts = parts.map(|(what, time_s)| (what, seconds(time_s)));
+    let parts = Table::new(parts.chain([("moved", display::units::bytes(bytes.moved))]))
+        .left("", |(what, _)| format!("  {what}"))
+        .right("", |(_, amount)| amount.clone());
     let (waited, n) = (seconds(times.wait), resize.iterations_meanwhile);
     format!(
-        "{from} -> {to} ranks before iteration {iteration}; the program waited {waited}, {n} iterations ran meanwhile\n\
-         {parts}  {:<20} {:>9}\n",
-        "bytes moved", bytes.moved
+        "{from} -> {to} ranks before iteration {iteration}; the program waited {waited}, {n} iterations ran meanwhile\n{parts}"
     )
-}
-
-fn seconds(time_s: f64) -> String {
-    if time_s < 1.0 { format!("{:.1} ms", time_s * 1e3) } else { format!("{time_s:.2} s") }
 }
 
 /// State in words.
@@ -99,9 +92,9 @@ mod tests {
         let text = table(&[slurm, other], Path::new("/jobs"));
         assert_eq!(
             text,
-            "JOB     PROGRAM  RANKS  MAY HAVE         ITERATION  EACH     STATE\n\
-             4711    cg       4      1 to 16, best 8  120/1000   12.5 ms  computes\n\
-             host-7           0      1 to 1           0          -        starts processes\n"
+            "JOB     PROGRAM  RANKS  MAY HAVE         ITERATION     EACH  STATE\n\
+             4711    cg           4  1 to 16, best 8   120/1000  12.5 ms  computes\n\
+             host-7               0  1 to 1                   0        -  starts processes\n"
         );
         assert_eq!(
             table(&[], Path::new("/jobs")),
@@ -116,9 +109,9 @@ mod tests {
         assert_eq!(
             breakdown(&resize),
             "4 -> 8 ranks before iteration 9; the program waited 50.0 ms, 0 iterations ran meanwhile\n  \
-             processes started       1.25 s\n  \
-             variable data moved    30.0 ms\n  \
-             bytes moved                  0\n"
+             processes started     1.25 s\n  \
+             variable data moved  30.0 ms\n  \
+             moved                    0 B\n"
         );
     }
 }

@@ -34,13 +34,13 @@ pub(super) fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
     match requests::ask(&mut client, &request, &location)? {
         Answer::Stopping { n_running: 0 } => {}
         Answer::Stopping { n_running } if options.now => {
-            let tasks = user_io::print::counted(n_running, "running task");
+            let tasks = display::units::plural(n_running, "running task");
             eprintln!("sintonia: ends {tasks}");
         }
         Answer::Stopping { n_running } => {
             eprintln!(
                 "sintonia: waiting for {}; `sintonia node stop --now` ends them",
-                user_io::print::counted(n_running, "task")
+                display::units::plural(n_running, "task")
             );
         }
         other => return Err(requests::unexpected(&other)),

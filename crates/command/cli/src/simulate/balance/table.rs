@@ -1,6 +1,7 @@
 //! Prints policies as lines of text, the one with the best ratio first.
 
 use ::balancing_policies::{Policy, Rule};
+use display::table::Table;
 use simulator::balance::{Arrivals, Outcome, Scenario};
 
 /// Policy and its outcome.
@@ -25,50 +26,39 @@ pub(super) fn heading(scenario: &Scenario, rows: &[Row]) -> String {
 pub(super) fn table(scenario: &Scenario, rows: &[Row], central_s: f64) -> String {
     let mut sorted: Vec<&Row> = rows.iter().collect();
     sorted.sort_by(|some, other| other.outcome.ratio().total_cmp(&some.outcome.ratio()));
-    let names = rows.iter().map(|row| row.policy.to_string().len());
-    let width = names.max().unwrap_or(0).max("POLICY".len());
-    let head = format!(
-        "{}; with a central queue that costs nothing {central_s:.1} s\n\n\
-         {:<width$}  RATIO  EXECUTED     DEALT  MESSAGES  PER TASK  ACCEPTED  REFUSED  EFFICIENCY   IDLE\n",
-        heading(scenario, rows),
-        "POLICY"
-    );
-    let line = |row: &&Row| {
-        let it = &row.outcome;
-        format!(
-            "{:<width$}  {:.3}  {:>6.1} s  {:>6.1} s  {:>8}  {:>8.2}  {:>8}  {:>7}  {:>10.2e}  {:>4.1}%\n",
-            row.policy.to_string(),
-            it.ratio(),
-            it.t_exec_s,
-            it.t_dist_s,
-            it.messages,
-            it.messages as f64 / it.n_tasks as f64,
-            it.counts.accepted,
-            it.counts.not_accepted,
-            it.efficiency(),
-            100.0 * it.idle_share
-        )
-    };
-    let lines: String = sorted.iter().map(line).collect();
+    let table = Table::new(&sorted)
+        .left("POLICY", |row| row.policy.to_string())
+        .right("RATIO", |row| format!("{:.3}", row.outcome.ratio()))
+        .right("EXECUTED", |row| format!("{:.1} s", row.outcome.t_exec_s))
+        .right("DEALT", |row| format!("{:.1} s", row.outcome.t_dist_s))
+        .right("MESSAGES", |row| row.outcome.messages.to_string())
+        .right("PER TASK", |row| {
+            format!("{:.2}", row.outcome.messages as f64 / row.outcome.n_tasks as f64)
+        })
+        .right("ACCEPTED", |row| row.outcome.counts.accepted.to_string())
+        .right("REFUSED", |row| row.outcome.counts.not_accepted.to_string())
+        .right("EFFICIENCY", |row| format!("{:.2e}", row.outcome.efficiency()))
+        .right("IDLE", |row| format!("{:.1} %", 100.0 * row.outcome.idle_share));
     let unfinished = |row: &&&Row| row.outcome.n_ended < row.outcome.n_tasks;
     let warning = |row: &&Row| {
         let n_left = row.outcome.n_tasks - row.outcome.n_ended;
         format!("{}: {n_left} tasks wait at nodes that never come back\n", row.policy)
     };
     let warnings: String = sorted.iter().filter(unfinished).map(warning).collect();
-    format!("{head}{lines}{warnings}")
+    let heading = heading(scenario, rows);
+    format!(
+        "{heading}; with a central queue that costs nothing {central_s:.1} s\n\n{table}{warnings}"
+    )
 }
 
 /// List of the rules.
 pub(super) fn rules() -> String {
-    let head = format!("{:<20} {:<7} {}\n", "RULE", "FROM", "WHAT IT DOES");
-    let line = |spec: &&::balancing_policies::RuleSpec| {
-        let from = if spec.is_of_source { "source" } else { "ours" };
-        format!("{:<20} {from:<7} {}\n", spec.form, spec.sentence)
-    };
-    let lines: String = Rule::ALL.iter().map(line).collect();
+    let table = Table::new(Rule::ALL)
+        .left("RULE", |spec| spec.form)
+        .left("FROM", |spec| if spec.is_of_source { "source" } else { "ours" })
+        .left("WHAT IT DOES", |spec| spec.sentence);
     format!(
-        "{head}{lines}\nA policy is RULE or RULE@DOMAIN. Domains: global (all nodes, the default), \
+        "{table}\nA policy is RULE or RULE@DOMAIN. Domains: global (all nodes, the default), \
          overlapping:SIZE[:OVERLAP]\n(neighbors on a ring), random:SIZE (drawn at each sending).\n"
     )
 }

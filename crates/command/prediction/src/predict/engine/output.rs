@@ -6,6 +6,7 @@ use crate::predict::options::Engine;
 use crate::text::short;
 use program_graph::compose::Outcome;
 use serde_json::{Value, json};
+use display::{table::Table, units};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -82,34 +83,19 @@ impl EngineResult<'_> {
 
 fn regions(text: &mut String, result: &EngineResult<'_>) {
     let composed = &result.composed;
-    let title = ["region", "mean", "longest", "waiting", "share", "critical path"];
-    let [region, mean, longest, waiting, share, on_path] = title;
+    let share = |time_s: f64| units::percent(time_s / composed.total_s);
+    let shown = composed.regions.iter().filter(|region| 0.0 < region.longest_s);
+    let table = Table::new(shown)
+        .left("region", |it| it.name.as_str())
+        .right("mean", |it| short(it.mean_s))
+        .right("longest", |it| short(it.longest_s))
+        .right("waiting", |it| short(it.waiting_s))
+        .right("share", |it| share(it.mean_s))
+        .right("critical path", |it| share(it.on_path_s));
+    add(text, format_args!("\n{table}"));
     add(
         text,
-        format_args!(
-            "\n{region:<16} {mean:>10} {longest:>10} {waiting:>10} {share:>7} {on_path:>13}"
-        ),
-    );
-    for region in composed.regions.iter().filter(|region| 0.0 < region.longest_s) {
-        add(
-            text,
-            format_args!(
-                "{:<16} {:>10} {:>10} {:>10} {:>5.1} % {:>11.1} %",
-                region.name,
-                short(region.mean_s),
-                short(region.longest_s),
-                short(region.waiting_s),
-                100.0 * region.mean_s / composed.total_s,
-                100.0 * region.on_path_s / composed.total_s,
-            ),
-        );
-    }
-    add(
-        text,
-        format_args!(
-            "\nranks wait {:.1} % of the time for others",
-            100.0 * composed.waiting_share()
-        ),
+        format_args!("ranks wait {:.1} % of the time for others", 100.0 * composed.waiting_share()),
     );
 }
 
