@@ -200,8 +200,12 @@ mod tests {
                 &[5.9, 5.9, 1.9, 5.9],
             )
         };
-        let words =
-            &["rank 2 computes for 8.0 s", "4 ranks is 5.0 s", "MPI_Allreduce at a.c:1", "30 %"];
+        let words = &[
+            "rank 2 computes for 8.00 s",
+            "4 ranks is 5.00 s",
+            "MPI_Allreduce at a.c:1",
+            "30.0 %",
+        ];
         check(findings, made(), &[(0.3, Some(1), words)]);
         let extra = &["The extra work is before MPI_Send at a.c:0"][..];
         check(findings, made().region(0, &[1.0, 1.0, 5.0, 1.0]), &[(0.3, Some(1), extra)]);
@@ -229,7 +233,7 @@ mod tests {
         check(
             findings,
             made,
-            &[(0.2, Some(1), &["computes for only 1.0 s", "MPI_Probe at a.c:1"])],
+            &[(0.2, Some(1), &["computes for only 1.00 s", "MPI_Probe at a.c:1"])],
         );
     }
 

@@ -78,9 +78,9 @@ mod tests {
         let made = || SummaryBuilder::ranks(&[6.0, 6.0]).site("MPI_Barrier", 2, 0, &[0.1, 0.1]);
         check(findings, made(), &[]);
         let small = made().site("MPI_Allreduce", 100, 800, &[3.9, 3.9]);
-        check(findings, small, &[(0.4, Some(1), &["100 calls of 8 bytes", "Join"])]);
+        check(findings, small, &[(0.4, Some(1), &["100 calls of 8 B", "Join"])]);
         let large = made().site("MPI_Alltoall", 2, 8_000_000, &[3.9, 3.9]);
-        check(findings, large, &[(0.4, Some(1), &["2 calls of 4.0 MB", "Move less"])]);
+        check(findings, large, &[(0.4, Some(1), &["2 calls of 3.81 MiB", "Move less"])]);
     }
 
     #[test]

@@ -92,7 +92,7 @@ mod tests {
     fn classes_that_take_time_are_named_with_their_longest_site() {
         check(findings, made(), &[]);
         let io = made().site("MPI_File_write_at", 4, 4_000_000_000, &[2.0, 2.0]);
-        check(findings, io, &[(0.2, Some(0), &["MPI-IO takes 20 %", "4.0 GB at 1.0 GB/s"])]);
+        check(findings, io, &[(0.2, Some(0), &["MPI-IO takes 20.0 %", "3.73 GiB at 954 MiB/s"])]);
         let window = made().site("MPI_Win_fence", 4, 0, &[2.0, 2.0]);
         check(findings, window, &[(0.2, Some(0), &["One-sided", "MPI_Win_fence at a.c:0 (f). "])]);
         let spawn = made().site("MPI_Comm_spawn", 1, 0, &[2.0, 0.0]);
@@ -104,13 +104,17 @@ mod tests {
     fn of_a_resize_only_the_wait_holds_anybody_up() {
         let resized = |wait| made().site("MPI_Comm_spawn", 1, 0, &[2.0, 0.0]).resize(2, wait);
         check(findings, resized(0.1), &[]);
-        check(findings, resized(1.0).resize(2, 0.0), &[(0.1, None, &["2 times", "1.0 s, 10 %"])]);
+        check(
+            findings,
+            resized(1.0).resize(2, 0.0),
+            &[(0.1, None, &["2 times", "1.00 s, 10.0 %"])],
+        );
     }
 
     #[test]
     fn a_long_start_is_a_share_of_the_command() {
         let start = made().site("MPI_Init", 2, 0, &[2.2, 2.2]);
-        check(findings, start, &[(0.2, None, &["2.2 s on average"])]);
+        check(findings, start, &[(0.2, None, &["2.20 s on average"])]);
         check(findings, made().site("MPI_Init", 2, 0, &[0.5, 0.5]), &[]);
     }
 }

@@ -44,12 +44,16 @@ mod tests {
 
     #[test]
     fn good_runs_are_called_good() {
-        check(&[9.6, 9.4], &[], &["is efficient: 95 %", "at most 5.0 %"]);
+        check(&[9.6, 9.4], &[], &["is efficient: 95.0 %", "at most 5.0 %"]);
     }
 
     #[test]
     fn other_runs_have_a_main_limit() {
-        check(&[8.0, 2.0], &[Finding::default()], &["50 % of", "load imbalance (balance 62 %)."]);
-        check(&[5.0, 5.0], &[], &["communication (efficiency 50 %)", "No single call site"]);
+        check(
+            &[8.0, 2.0],
+            &[Finding::default()],
+            &["50.0 % of", "load imbalance (balance 62.5 %)."],
+        );
+        check(&[5.0, 5.0], &[], &["communication (efficiency 50.0 %)", "No single call site"]);
     }
 }

@@ -123,7 +123,7 @@ mod tests {
         check(
             findings,
             late,
-            &[(0.4, Some(0), &["40.0 ms a call", "8 bytes", "the sender is late"])]
+            &[(0.4, Some(0), &["40.0 ms a call", "for 8 B", "the sender is late"])]
                 .map(|(s, c, w)| (s, c, &w[1..])),
         );
         let late = made().site("MPI_Ssend", 100, 800, &[4.0, 4.0]);
@@ -146,7 +146,7 @@ mod tests {
             9_600_000,
             &[3.0, 3.0],
         );
-        let words = &["take 40 %", "MPI_Send at a.c:1", "1.2 million calls of 8 bytes"];
+        let words = &["take 40.0 %", "MPI_Send at a.c:1", "1.20 M calls of 8 B"];
         check(findings, small, &[(0.4, Some(1), words)]);
         check(findings, made().site("MPI_Send", 9000, 72_000, &[0.1, 0.1]), &[]);
     }
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn large_messages_are_bandwidth() {
         let large = made().site("MPI_Sendrecv", 1000, 8_000_000_000, &[4.0, 4.0]);
-        check(findings, large, &[(0.4, Some(0), &["8.0 GB at 1.0 GB/s"])]);
+        check(findings, large, &[(0.4, Some(0), &["7.45 GiB at 954 MiB/s"])]);
     }
 
     #[test]

@@ -61,11 +61,7 @@ mod tests {
                 &[4.0, 4.0],
             )
         };
-        check(
-            findings,
-            made(2_000_000),
-            &[(0.4, Some(1), &["2.0 million of its 2.0 million", "40 %"])],
-        );
+        check(findings, made(2_000_000), &[(0.4, Some(1), &["2.00 M of its 2.00 M", "40.0 %"])]);
         check(findings, made(1000), &[]);
     }
 }
