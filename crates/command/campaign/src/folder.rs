@@ -9,9 +9,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use user_io::exit::NotWritten;
 use user_io::files;
-use std::time::Duration;
 
 const JOURNAL: &str = "experiment.json";
 /// File of measurements that are fitted.

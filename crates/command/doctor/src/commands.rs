@@ -1,9 +1,9 @@
 //! Finds commands of this machine and reads what they print.
 
 use std::path::PathBuf;
-use user_io::commands::{end, read};
 use std::process::Command;
 use std::time::Duration;
+use user_io::commands::{end, read};
 
 /// Time after which a command that has not ended is killed.
 const LIMIT: Duration = Duration::from_secs(3);

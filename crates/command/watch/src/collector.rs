@@ -1,7 +1,7 @@
 //! `sintonia collector`: the collector of a node as a process of its own.
 
-use collector::{Collector, RunEnvironment};
 use clap::Args;
+use collector::{Collector, RunEnvironment};
 use std::process::{Command, ExitCode, Stdio};
 use user_io::exit::Failure;
 use user_io::terminal::Terminal;

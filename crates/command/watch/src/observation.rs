@@ -17,8 +17,8 @@ use std::fs::DirBuilder;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use tuner::TuningOptions;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tuner::TuningOptions;
 use wire::Secret;
 
 /// Longest wait for this node's collector before the program is watched.

@@ -4,10 +4,10 @@ mod master_worker;
 mod pictures;
 mod resizes;
 
-use assemble::{assemble, summarize};
-use collector::recover;
 pub use crate::options::ReportOptions as Options;
 use analyzer::{AssembleError, Measured, RunFacts, assemble, recover, summarize};
+use assemble::{assemble, summarize};
+use collector::recover;
 use report::terminal::{OutputPaths, Style};
 use run_record::measured::{Measured, RunFacts};
 use run_record::{RecordError, RunRecord, RunState, Summary, TableError, completeness};

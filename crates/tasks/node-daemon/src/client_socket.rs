@@ -40,8 +40,8 @@ pub use folder::{default_state, open_state};
 pub use message::REQUEST_BYTES_MAX;
 
 use crate::locking::lock_soon;
-use node_core::interface::ClientId;
 use crate::{LOCK_LINGERS, core::interface::ClientId};
+use node_core::interface::ClientId;
 
 /// Name of the socket in the state folder.
 pub const SOCKET: &str = "node.sock";

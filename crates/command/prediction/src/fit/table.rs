@@ -1,8 +1,8 @@
 //! Prints models for people: a row for each region, and warnings below it.
 
 use super::list::{self, Fitted};
-use crate::text::wrapped;
 use crate::print::escape_line;
+use crate::text::wrapped;
 use display::text::wrap;
 use display::units::plural;
 use fitting::Measurements;

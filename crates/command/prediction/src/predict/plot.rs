@@ -1,8 +1,8 @@
 //! Draws the predictions for the whole program over the parameter with the most values.
 
 use super::context::{PredictionContext, Row};
-use user_io::chart::{self, Line, Panel};
 use display::chart::{self, Line, Panel};
+use user_io::chart::{self, Line, Panel};
 
 /// Most lines; further combinations are not drawn.
 const N_LINES_MAX: usize = 8;

@@ -1,8 +1,8 @@
 //! Turns options into the addresses of a daemon and of the other nodes of its cluster.
 
 use super::key;
-use crate::location::host;
 use crate::files;
+use crate::location::host;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use node_daemon::daemon::Network;
