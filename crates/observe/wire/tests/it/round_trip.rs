@@ -18,8 +18,8 @@ fn a_message_that_claims_to_be_long_reserves_nothing() {
 
 fn arrived<M: Serialize + DeserializeOwned>(message: &M) -> Option<M> {
     let mut stream = Vec::new();
-    FRAMES.encode(message, &mut stream).unwrap();
-    FRAMES.read_message(&mut stream.as_slice()).unwrap()
+    FRAMES.encode(message, &mut stream).expect("short");
+    FRAMES.read_message(&mut stream.as_slice()).expect("a frame")
 }
 
 proptest! {
