@@ -4,6 +4,7 @@
 //! The program's side (`malleable`), and the format of the files (`resize-api`).
 
 use ::files::{Draft, private};
+use analyzer::place::host_name;
 use anyhow::Context;
 use resize_api::{JobStatus, ResizeRequest};
 use std::ffi::OsStr;
@@ -111,12 +112,8 @@ fn read(path: &Path) -> Option<StoredStatus> {
     }
     // A process of another host cannot be looked up from here.
     let is_stale =
-        status.host == host() && !Path::new("/proc").join(status.pid.to_string()).exists();
+        status.host == host_name() && !Path::new("/proc").join(status.pid.to_string()).exists();
     Some(StoredStatus { status, is_stale })
-}
-
-fn host() -> String {
-    fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 
 /// Number that no other wish has: the time in us.

@@ -3,6 +3,7 @@
 //! It is the network of the address of this node's name, provided that all nodes of the job have an address in it: the
 //! setting applies to all of them, and a login node or nodes of several subnets would find no network.
 
+use analyzer::place::host_name;
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 
 /// A subnet: network and mask.
@@ -10,8 +11,8 @@ type Subnet = (u32, u32);
 
 /// Subnet of this node's name, if all nodes of the job are in it.
 pub(super) fn of_this_job() -> Option<String> {
-    let name =
-        std::env::var("SLURMD_NODENAME").ok().filter(|name| !name.is_empty()).or_else(own_name)?;
+    let name = std::env::var("SLURMD_NODENAME").ok().filter(|name| !name.is_empty());
+    let name = name.unwrap_or_else(host_name);
     let routes = std::fs::read_to_string("/proc/net/route").ok()?;
     let own = addresses(&name).into_iter().find_map(|address| subnet(&routes, address))?;
     let nodes = host_list::expand(&std::env::var("SLURM_JOB_NODELIST").ok()?).ok()?;
@@ -30,11 +31,6 @@ fn is_in((network, mask): Subnet, address: IpAddr) -> bool {
 
 fn in_words((network, mask): Subnet) -> String {
     format!("{}/{}", Ipv4Addr::from_bits(network), mask.count_ones())
-}
-
-fn own_name() -> Option<String> {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    Some(name.trim().to_owned())
 }
 
 /// Subnet to which this node is directly connected and that holds the address; the smallest of several.
