@@ -90,14 +90,7 @@ impl Job {
 
     /// Exit status of the job, if it ends by itself within [`GRACE`].
     pub(super) fn ended(&mut self) -> Option<ExitStatus> {
-        let until = Instant::now() + GRACE;
-        while Instant::now() < until {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return Some(status);
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        None
+        timed_command::wait(&mut self.child, GRACE).ok().flatten()
     }
 
     /// Returns what the job wrote to standard error, once it has ended. Waits for the rest, but not for ever: a process
