@@ -41,7 +41,6 @@ use forecast::{Dealing, Profile};
 use plan::{Kind, Plan, is_same};
 pub(crate) use positions::GUIDE;
 use positions::{EventPositions, Options};
-use statistics::median;
 use std::collections::{BTreeMap, VecDeque};
 
 const NAME: &str = "factoring";
@@ -261,10 +260,11 @@ impl Factoring {
         match &self.strategy {
             Strategy::AsAtStart => self.begin_factoring(&plan, decisions),
             Strategy::Factoring { before_s, since_s, .. }
-                if since_s.len() == N_PROOF && Some(*before_s) < median(since_s.clone()) =>
+                if since_s.len() == N_PROOF
+                    && Some(*before_s) < statistics::median(since_s.clone()) =>
             {
-                let (since, before) =
-                    (seconds(median(since_s.clone()).unwrap_or(0.0)), seconds(*before_s));
+                let since_s = statistics::median(since_s.clone()).unwrap_or(0.0);
+                let (since, before) = (seconds(since_s), seconds(*before_s));
                 let reason = format!(
                     "factoring did not pay: {since} per unit of work after it, {before} before"
                 );
@@ -326,11 +326,10 @@ impl Factoring {
         }
         // Not the median of the whole window, because the imbalance may have begun with the last iteration.
         let recent = self.window.iter().rev().take(N_PROOF).map(|iteration| iteration.work_s);
-        let before_s = median(recent).unwrap_or(0.0).max(last.work_s);
+        let before_s = statistics::median(recent).unwrap_or(0.0).max(last.work_s);
         self.strategy = Strategy::Factoring { before_s, since_s: Vec::new(), is_first: true, kind };
-        let (dealt, split) = (seconds(factoring_s), seconds(start_s));
-        let reason =
-            format!("{}; forecast {dealt} per iteration against {split}", plan.reason(kind));
+        let (why, dealt, split) = (plan.reason(kind), seconds(factoring_s), seconds(start_s));
+        let reason = format!("{why}; forecast {dealt} per iteration against {split}");
         self.ask(shares, 0.0, &reason, decisions);
     }
 
@@ -348,14 +347,12 @@ impl Factoring {
         let start_s = forecast_s(self.start);
         // Going back costs no more than it gains, so its threshold is lower than that for starting.
         if self.options.gain / 3.0 * last.duration_s < factoring_s - start_s {
+            let (split, dealt) = (seconds(start_s), seconds(factoring_s));
             let reason = format!(
-                "sigma/mu per task is {:.2}: forecast {} per iteration with the initial shares, {} with factoring",
-                plan.spread.relative(),
-                seconds(start_s),
-                seconds(factoring_s)
+                "sigma/mu per task is {:.2}: forecast {split} per iteration with the initial shares, {dealt} with factoring",
+                plan.spread.relative()
             );
-            self.end_factoring(&reason, decisions);
-            return;
+            return self.end_factoring(&reason, decisions);
         }
         if let Strategy::Factoring { kind, .. } = &mut self.strategy {
             *kind = best;
