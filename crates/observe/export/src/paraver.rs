@@ -76,7 +76,7 @@ fn write_names(
     for (state, _, [red, green, blue]) in States::ALL {
         writeln!(out, "{state}    {{{red},{green},{blue}}}")?;
     }
-    for (kind, name) in operations::KINDS {
+    for (kind, name, _) in operations::KINDS {
         writeln!(out, "\nEVENT_TYPE\n9    {kind}    {name}\nVALUES\n0    Outside MPI")?;
         for (encoded, name) in records.operations().filter(|(encoded, _)| encoded.kind == kind) {
             writeln!(out, "{}    {name}", encoded.value)?;
