@@ -29,31 +29,8 @@ const METRICS: [&str; 1] = ["metric"];
 /// Name of a value column that takes precedence over names of times.
 const VALUE: &str = "value";
 /// First words of names of computed, not measured, values.
-const COMPUTED: [&str; 23] = [
-    "predict",
-    "predicted",
-    "prediction",
-    "forecast",
-    "modeled",
-    "modelled",
-    "expected",
-    "error",
-    "errors",
-    "residual",
-    "speedup",
-    "efficiency",
-    "extrap",
-    "std",
-    "stdev",
-    "stddev",
-    "sd",
-    "var",
-    "variance",
-    "ci",
-    "sem",
-    "min",
-    "max",
-];
+const COMPUTED: &str = "predict predicted prediction forecast modeled modelled expected error errors residual speedup efficiency \
+    extrap std stdev stddev sd var variance ci sem min max";
 const REPETITIONS: [&str; 9] =
     ["rep", "repetition", "repeat", "trial", "sample", "replicate", "run_id", "iteration", "row"];
 
@@ -190,7 +167,7 @@ fn first_word(rows: &[Row], idx: usize) -> Option<(usize, String, usize)> {
 fn is_computed(name: &str) -> bool {
     let name = plain(name);
     let first = name.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
-    name == "model" || COMPUTED.contains(&first)
+    name == "model" || COMPUTED.split(' ').any(|word| word == first)
 }
 
 /// Returns whether two names differ only in the number at their ends, as `time_1` and `time_2` do.
@@ -210,7 +187,7 @@ fn value(heading: &[String], numbers: &[usize]) -> Option<(usize, bool)> {
         let name = plain(&heading[idx]);
         name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '_').to_owned()
     };
-    let mut customs = [VALUE].into_iter().chain(TIMES);
+    let mut customs = [VALUE].into_iter().chain(TIMES.split(' '));
     let customary =
         customs.find_map(|custom| measured.iter().copied().find(|idx| stem(*idx) == custom));
     if let Some(idx) = customary {
