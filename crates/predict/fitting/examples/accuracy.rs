@@ -6,8 +6,6 @@
 #![allow(clippy::unwrap_used, reason = "a measurement stops where it cannot go on")]
 #![allow(clippy::cast_precision_loss, reason = "numbers of seeds are small")]
 
-#[path = "../tests/it/error.rs"]
-mod error;
 #[path = "../tests/it/synthetic.rs"]
 mod synthetic;
 

@@ -5,8 +5,6 @@
 #![allow(clippy::cast_precision_loss, reason = "sets are small")]
 #![allow(dead_code, reason = "shared with tests that use more")]
 
-#[path = "../tests/it/error.rs"]
-mod error;
 #[path = "../tests/it/synthetic.rs"]
 mod synthetic;
 

@@ -14,7 +14,6 @@ mod frames;
 mod labels;
 mod lanes;
 mod legend;
-mod pictogram;
 mod steps;
 mod symbol;
 mod text;

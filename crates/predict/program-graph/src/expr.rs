@@ -7,10 +7,13 @@
 //! Parsing C expressions (`source::expression`); results of operators (crate `expression`).
 
 mod sum;
-mod text;
-mod value;
 
 pub use expression::Operator;
+
+use std::fmt;
+
+/// Precedence above that of every operator.
+const TIGHT: u8 = 20;
 
 /// An expression over the rank, the number of ranks, and names of the program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,4 +96,137 @@ impl Expr {
     pub fn has_rank(&self) -> bool {
         self.parts().contains(&&Self::Rank)
     }
+}
+
+impl Expr {
+    /// Evaluates the expression, where `of` returns the values of `rank`, `p` and names; `None` when one is
+    /// unknown, or the result is not finite.
+    ///
+    /// Division is real division, as in a formula.
+    pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+        let value = match self {
+            #[expect(clippy::cast_precision_loss, reason = "a number that a person wrote")]
+            Self::Number(number) => *number as f64,
+            Self::Rank => of("rank")?,
+            Self::Size => of("p")?,
+            Self::Name(name) | Self::Varying(name) | Self::Unknown(name) => of(name)?,
+            Self::Not(inner) => f64::from(inner.value(of)? == 0.0),
+            Self::Call(name, arguments) => call(self, name, arguments, of)?,
+            Self::Choice(condition, one, other) => {
+                if condition.value(of)? == 0.0 {
+                    other.value(of)?
+                } else {
+                    one.value(of)?
+                }
+            }
+            Self::Binary(operator, one, other) => {
+                operator.real(one.value(of)?, other.value(of)?)?
+            }
+        };
+        value.is_finite().then_some(value)
+    }
+
+    /// Evaluates the expression with C integer arithmetic, where `of` returns the values of names, `rank` and `p`;
+    /// `None` when it depends on an unknown value.
+    pub fn whole(&self, of: &dyn Fn(&Expr) -> Option<i64>) -> Option<i64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Not(inner) => Some(i64::from(inner.whole(of)? == 0)),
+            Self::Choice(condition, one, other) => {
+                if condition.whole(of)? == 0 {
+                    other.whole(of)
+                } else {
+                    one.whole(of)
+                }
+            }
+            Self::Binary(operator, one, other) => whole(*operator, one.whole(of), other.whole(of)),
+            leaf => of(leaf),
+        }
+    }
+}
+
+fn call(
+    expr: &Expr,
+    name: &str,
+    arguments: &[Expr],
+    of: &dyn Fn(&str) -> Option<f64>,
+) -> Option<f64> {
+    let value = |at: usize| arguments.get(at)?.value(of);
+    match name {
+        "log2" => Some(value(0)?.log2()),
+        "min" => Some(value(0)?.min(value(1)?)),
+        "max" => Some(value(0)?.max(value(1)?)),
+        _ => of(&expr.to_string()),
+    }
+}
+
+fn whole(operator: Operator, one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    // One operand is enough for these.
+    match (operator, one, other) {
+        (Operator::And, Some(0), _) | (Operator::And, _, Some(0)) => return Some(0),
+        (Operator::Or, Some(known), _) | (Operator::Or, _, Some(known)) if known != 0 => {
+            return Some(1);
+        }
+        _ => {}
+    }
+    operator.whole(one?, other?)
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(self, to, 0)
+    }
+}
+
+fn write(expr: &Expr, to: &mut fmt::Formatter<'_>, around: u8) -> fmt::Result {
+    match expr {
+        Expr::Number(number) if *number < 0 && 0 < around => write!(to, "({number})"),
+        Expr::Number(number) => write!(to, "{number}"),
+        Expr::Rank => to.write_str("rank"),
+        Expr::Size => to.write_str("p"),
+        Expr::Name(text) | Expr::Unknown(text) => to.write_str(text),
+        Expr::Varying(text) => {
+            let is_word = text.chars().all(|c| c.is_alphanumeric() || "_.->[]".contains(c));
+            if is_word || around == 0 { to.write_str(text) } else { write!(to, "({text})") }
+        }
+        Expr::Not(inner) => {
+            to.write_str("!")?;
+            write(inner, to, TIGHT)
+        }
+        Expr::Call(name, arguments) => {
+            write!(to, "{name}(")?;
+            for (at, argument) in arguments.iter().enumerate() {
+                to.write_str(if at == 0 { "" } else { ", " })?;
+                write(argument, to, 0)?;
+            }
+            to.write_str(")")
+        }
+        Expr::Choice(condition, one, other) => enclosed(to, 0 < around, |to| {
+            write(condition, to, 1)?;
+            to.write_str(" ? ")?;
+            write(one, to, 1)?;
+            to.write_str(" : ")?;
+            write(other, to, 1)
+        }),
+        Expr::Binary(operator, one, other) => {
+            let (sign, binds) = operator.sign();
+            enclosed(to, binds < around, |to| {
+                write(one, to, binds)?;
+                write!(to, " {sign} ")?;
+                // The right operand of a non-associative operator keeps its parentheses.
+                let is_loose = matches!(operator, Operator::Add | Operator::And | Operator::Or);
+                write(other, to, binds + u8::from(!is_loose))
+            })
+        }
+    }
+}
+
+fn enclosed(
+    to: &mut fmt::Formatter<'_>,
+    is_enclosed: bool,
+    inner: impl FnOnce(&mut fmt::Formatter<'_>) -> fmt::Result,
+) -> fmt::Result {
+    to.write_str(if is_enclosed { "(" } else { "" })?;
+    inner(to)?;
+    to.write_str(if is_enclosed { ")" } else { "" })
 }

@@ -4,7 +4,6 @@
 
 mod accuracy;
 mod breakpoints;
-mod error;
 mod laws;
 mod models;
 mod samples;

@@ -1,6 +1,5 @@
 //! Synthetic measurements from known formulas: strong scaling with noise and outliers.
 
-use crate::error::smape;
 use fitting::{Measurements, Point, Series, Settings, fit};
 use random::Random;
 
@@ -220,4 +219,10 @@ impl Set {
         let median = errors[errors.len() / 2];
         Outcome { median, mean, n_negative, inside: n_inside as f64 / n_points as f64 }
     }
+}
+
+/// Returns the mean of the absolute differences over the means of both, in percent, from 0 to 200.
+pub(crate) fn smape(pairs: &[(f64, f64)]) -> f64 {
+    let one = |(a, b): &(f64, f64)| 200.0 * (a - b).abs() / (a.abs() + b.abs());
+    pairs.iter().map(one).sum::<f64>() / pairs.len() as f64
 }

@@ -1,6 +1,6 @@
 //! The source's tables: predicted from a part of their rows, and their polynomials reproduced.
 
-use crate::error::smape;
+use crate::synthetic::smape;
 use fitting::{Factor, FittedModel, Fitter, Measurements, Method, SampleRule, Settings, Term};
 
 const MATMUL: &str = include_str!("../../../../../experiments/pred-matmul-v2/source.csv");

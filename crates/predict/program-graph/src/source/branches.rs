@@ -220,7 +220,7 @@ fn fall_through<'t>(
 const N_FALLEN_MAX: usize = 500;
 
 /// Returns the name of an arm: `A`, `B`, ..., `Z`, `A2`, ...
-fn letter(at: usize) -> String {
+pub(super) fn letter(at: usize) -> String {
     let letter = char::from(b'A' + u8::try_from(at % 26).unwrap_or_default());
     match at / 26 {
         0 => letter.to_string(),

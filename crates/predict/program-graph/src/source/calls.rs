@@ -1,5 +1,6 @@
 //! Calls: of MPI, of the program's own functions, of function pointers, and of other functions.
 
+use super::branches::letter;
 use super::expression::as_written;
 use super::program::{RANKS, SIZES};
 use super::scope::{Names, Scope, Value, key};
@@ -134,8 +135,7 @@ impl<'t> Walker<'_, 't> {
         let location = self.names.location(piece);
         let arms = names.iter().enumerate().map(|(at, name)| {
             let (body, _) = self.in_new_steps(|walker| walker.call_named(name, piece, list));
-            let letter = char::from(b'A' + u8::try_from(at % 26).unwrap_or_default());
-            Arm { name: letter.to_string(), label: (*name).to_owned(), body, probability: None }
+            Arm { name: letter(at), label: (*name).to_owned(), body, probability: None }
         });
         let arms = arms.collect();
         let called = piece.field("function").map(SyntaxNode::words).unwrap_or_default();

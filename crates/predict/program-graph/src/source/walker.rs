@@ -19,6 +19,7 @@ const NESTING_MAX: usize = 250;
 /// Largest number of nodes of a role.
 const N_NODES_MAX: usize = 3000;
 
+/// A walk through the program, as the ranks of one role take it.
 pub(super) struct Walker<'p, 't> {
     pub(super) program: &'p Program<'t>,
     pub(super) names: Names<'p, 't>,

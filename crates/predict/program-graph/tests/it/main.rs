@@ -3,7 +3,6 @@
 mod forms;
 mod laws;
 mod loops;
-mod nested;
 mod operations;
 mod pictures;
 mod programs;
