@@ -1,8 +1,10 @@
 //! `sintonia export`: writes a traced run in the formats of other tools.
 
+use crate::arguments::ExportOptions;
 use anyhow::Context;
-use clap::{Args, ValueEnum};
-use export::SimgridOptions;
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use export::{ExportError, ExportFormat, ExportWriter, FORMATS};
 use run_record::RunRecord;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -27,8 +29,8 @@ pub(crate) struct Options {
     /// Folder of the record
     run: PathBuf,
     /// Format of the output
-    #[arg(long, value_enum)]
-    format: Format,
+    #[arg(long, value_parser = export_format())]
+    format: ExportFormat,
     /// File to write (`chrome`, `-` for standard output; `paraver`), or folder (`simgrid`)
     #[arg(long, short, value_name = "PATH")]
     output: PathBuf,
@@ -37,27 +39,28 @@ pub(crate) struct Options {
     world: u32,
 }
 
-/// Formats of other tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Trace events as JSON: Perfetto, chrome://tracing, Speedscope.
-    Chrome,
-    /// Paraver: `.prv`, `.pcf` and `.row`.
-    Paraver,
-    /// SimGrid's time-independent trace.
-    Simgrid,
+/// Parser of the name of a format.
+fn export_format() -> impl TypedValueParser<Value = ExportFormat> {
+    let value = |format: &ExportFormat| PossibleValue::new(format.name).help(format.sentence);
+    let known = |name: String| FORMATS.iter().copied().find(|format| format.name == name);
+    PossibleValuesParser::new(FORMATS.iter().map(value))
+        .map(move |name| known(name).expect("the parser accepts their names only"))
 }
 
 /// Writes the record in another tool's format.
 pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let record = RunRecord::open(&options.run)?;
-    let sentences = match options.format {
-        Format::Chrome => chrome(&record, &options.output)?,
-        Format::Paraver => paraver(&record, &options.output)?,
-        Format::Simgrid => {
-            make_folder(&options.output)?;
-            let choice = SimgridOptions { world: options.world, ..SimgridOptions::default() };
-            export::simgrid(&record, &options.output, &choice)?
+    let output = &*options.output;
+    let sentences = match options.format.writer {
+        ExportWriter::File(write) => to_file(output, |file| write(&record, file))?,
+        ExportWriter::Files(write) => {
+            let (folder, name) = folder_and_name(output)?;
+            make_folder(folder)?;
+            write(&record, folder, name)?
+        }
+        ExportWriter::Folder(write) => {
+            make_folder(output)?;
+            write(&record, output, options.world)?
         }
     };
     sentences.iter().for_each(|sentence| eprintln!("sintonia: {sentence}"));
@@ -65,27 +68,26 @@ pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
 }
 
 /// Writes a file that appears only when it is complete; `-` is standard output.
-fn chrome(record: &RunRecord, path: &Path) -> anyhow::Result<Vec<String>> {
+fn to_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<Vec<String>, ExportError>,
+) -> anyhow::Result<Vec<String>> {
     let place = if path == Path::new("-") { Path::new("/dev/stdout") } else { path };
-    result_file::write_with(place, |file| write_chrome(record, file))
-        .with_context(|| format!("`{}`", path.display()))
+    let written = result_file::write_with(place, |file: File| {
+        let mut file = BufWriter::new(file);
+        let sentences = write(&mut file)?;
+        file.flush().context(NotWritten)?;
+        Ok(sentences)
+    });
+    written.with_context(|| format!("`{}`", path.display()))
 }
 
-fn write_chrome(record: &RunRecord, file: File) -> anyhow::Result<Vec<String>> {
-    let mut file = BufWriter::new(file);
-    let sentences = export::chrome(record, &mut file)?;
-    file.flush().context(NotWritten)?;
-    Ok(sentences)
-}
-
-/// Writes `DIR/NAME.prv`, with the other two files beside it.
-fn paraver(record: &RunRecord, path: &Path) -> anyhow::Result<Vec<String>> {
+/// Divides `DIR/NAME.prv`.
+fn folder_and_name(path: &Path) -> anyhow::Result<(&Path, &str)> {
     let name = path.file_stem().and_then(|name| name.to_str());
-    let name = name.context("the name of the `.prv` file has to be text")?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    make_folder(folder)?;
-    Ok(export::paraver(record, folder, name)?)
+    let name = name.with_context(|| format!("the name of `{}` has to be text", path.display()))?;
+    Ok((folder.unwrap_or(Path::new(".")), name))
 }
 
 fn make_folder(path: &Path) -> anyhow::Result<()> {

@@ -7,6 +7,7 @@
 //! Source: "Trace Event Format", the Chromium project.
 
 use crate::error::ExportError;
+use crate::format::{ExportFormat, ExportWriter};
 use crate::lanes::{LaneKey, Lanes, Trace, is_call, operation};
 use crate::messages::{Delivered, Messages};
 use crate::place;
@@ -14,6 +15,13 @@ use run_record::{Event, RunRecord};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
+
+/// Entry of the registry.
+pub(crate) const FORMAT: ExportFormat = ExportFormat {
+    name: "chrome",
+    sentence: "Trace events as JSON: Perfetto, chrome://tracing, Speedscope",
+    writer: ExportWriter::File(|record, out| chrome(record, out)),
+};
 
 /// Writes the events of the record as trace JSON; returns sentences about what the format could not hold.
 ///

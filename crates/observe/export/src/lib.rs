@@ -18,6 +18,7 @@
 
 mod chrome;
 mod error;
+mod format;
 mod lanes;
 mod messages;
 mod paraver;
@@ -26,5 +27,6 @@ mod simgrid;
 
 pub use chrome::chrome;
 pub use error::ExportError;
+pub use format::{ExportFormat, ExportWriter, FORMATS};
 pub use paraver::paraver;
 pub use simgrid::{SimgridOptions, simgrid};

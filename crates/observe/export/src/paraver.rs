@@ -16,6 +16,7 @@ mod records;
 
 use crate::chrome::unmatched_note;
 use crate::error::ExportError;
+use crate::format::{ExportFormat, ExportWriter};
 use crate::lanes::{Lanes, Trace};
 use crate::messages::Messages;
 use crate::place;
@@ -26,6 +27,13 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+
+/// Entry of the registry.
+pub(crate) const FORMAT: ExportFormat = ExportFormat {
+    name: "paraver",
+    sentence: "Paraver: `.prv`, `.pcf` and `.row`",
+    writer: ExportWriter::Files(paraver),
+};
 
 /// Writes `NAME.prv`, `NAME.pcf` and `NAME.row` into a folder; returns sentences about what they could not hold.
 ///

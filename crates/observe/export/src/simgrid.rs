@@ -29,6 +29,7 @@ mod platform;
 mod rank;
 
 use crate::error::ExportError;
+use crate::format::{ExportFormat, ExportWriter};
 use crate::lanes::{Lanes, Trace};
 use crate::messages::Messages;
 use collectives::Collectives;
@@ -51,6 +52,15 @@ impl Default for SimgridOptions {
         Self { world: 0, flops_per_s: 1e9 }
     }
 }
+
+/// Entry of the registry.
+pub(crate) const FORMAT: ExportFormat = ExportFormat {
+    name: "simgrid",
+    sentence: "SimGrid's time-independent trace",
+    writer: ExportWriter::Folder(|record, dir, world| {
+        simgrid(record, dir, &SimgridOptions { world, ..SimgridOptions::default() })
+    }),
+};
 
 /// Writes one world of the record into an existing folder; returns the command for the replay, and sentences
 /// about what the format could not hold.
