@@ -154,6 +154,17 @@ impl Change {
         let (library, name) = by.split_once(':')?;
         (!name.starts_with(':')).then_some((library, name))
     }
+
+    /// Returns why the change could not be undone, given whether the value before it is known; `None` if it could.
+    pub fn one_way(&self, is_value_known: bool) -> Option<&'static str> {
+        match self {
+            Self::Load(_) => Some("a library that was loaded stays"),
+            Self::Call(_) if !is_value_known => {
+                Some("what the program called it with before is not known")
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Range of allowed values.

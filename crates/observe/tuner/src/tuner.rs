@@ -77,7 +77,8 @@ impl<O: Outlet> Tuner<O> {
         self.now_s = now_s;
         match input {
             TuningInput::Collector { node } => {
-                let (mode, has_tunlets) = (self.conductor.mode(), self.conductor.has_tunlets());
+                let (mode, has_tunlets) =
+                    (self.conductor.mode(), self.conductor.tunlets().n_tunlets() != 0);
                 self.outlet.say(&node, &self.sums.shapes(mode, has_tunlets));
                 self.order_queue.come_back(&self.outlet, &node);
             }
@@ -179,7 +180,7 @@ impl<O: Outlet> Tuner<O> {
         }
         if let Some(rank) = self.directory.rank(&key)
             && self.directory.present().contains(&rank)
-            && self.conductor.wants_performance()
+            && self.conductor.tunlets().wants_performance()
         {
             self.efficiencies.see(rank, report, self.time_s(&key, report.now.0));
         }
@@ -206,12 +207,12 @@ impl<O: Outlet> Tuner<O> {
 
     /// Installs in a process what its rank needs, and lets it go on.
     fn start(&mut self, rank: Rank, key: &Key) {
-        let points = self.conductor.points();
+        let points = self.conductor.tunlets().points();
         let wants = |event: u32| {
             let event = event as usize;
             // Events of `--probe` are wanted from all ranks.
             self.n_described <= event
-                || !self.conductor.has_tunlets()
+                || self.conductor.tunlets().n_tunlets() == 0
                 || self.conductor.wants(event, rank) != Detail::None
         };
         let is_tuned = self.conductor.mode() == TuningMode::Tune;
@@ -229,7 +230,7 @@ impl<O: Outlet> Tuner<O> {
         for (event, number) in (0..self.n_described).zip(0..) {
             match self.conductor.wants(event, rank) {
                 Detail::Summary => there.push(number),
-                Detail::Every if self.conductor.wants_sums(event) => here.push(number),
+                Detail::Every if self.conductor.tunlets().wants_sums(event) => here.push(number),
                 Detail::Every | Detail::None => {}
             }
         }

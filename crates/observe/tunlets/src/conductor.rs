@@ -24,15 +24,15 @@ mod turn;
 mod undo;
 
 pub use message::{Acknowledged, Input, Output};
+pub use tunlet_set::TunletSet;
 
 use crate::{Applied, Decision, Detail, EventNews, News, Tunlet, World};
 use action::ActionReport;
-use app_description::{Application, Change};
+use app_description::Application;
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{Rank, Value};
 use iterations::Iterations;
 use std::collections::{BTreeMap, BTreeSet};
-use tunlet_set::TunletSet;
 use turn::Turn;
 
 /// Options of a conductor.
@@ -117,7 +117,12 @@ impl Conductor {
             Input::Refused { action, rank, reason } => {
                 self.tell_turn(rank, Some(action), &ActionReport::Failed { reason });
             }
-            Input::Acknowledged(done) => self.acknowledge(done),
+            Input::Acknowledged(done) => {
+                let Acknowledged { action, rank, time_s, hit, old, new, failure } = done;
+                let done = ActionReport::Done { time_s, hit, old, new };
+                let failed = |reason| ActionReport::Failed { reason };
+                self.tell_turn(rank, Some(action), &failure.map_or(done, failed));
+            }
             Input::Withdrawn { action, rank, n_done } => {
                 self.tell_turn(rank, Some(action), &ActionReport::Withdrawn { n_done });
             }
@@ -151,29 +156,14 @@ impl Conductor {
         if is_for_iterations { Detail::Every } else { self.tunlets.wants(event) }
     }
 
-    /// Returns whether a tunlet wants an event as [`Detail::Summary`], whatever detail the others want.
-    pub fn wants_sums(&self, event: usize) -> bool {
-        self.tunlets.wants_sums(event)
-    }
-
     /// Returns the permissions of the tunlets.
     pub fn mode(&self) -> TuningMode {
         self.mode
     }
 
-    /// Returns whether there are tunlets.
-    pub fn has_tunlets(&self) -> bool {
-        self.tunlets.n_tunlets() != 0
-    }
-
-    /// Returns whether a tunlet wants efficiencies.
-    pub fn wants_performance(&self) -> bool {
-        self.tunlets.wants_performance()
-    }
-
-    /// Returns the tuning points that may be changed.
-    pub fn points(&self) -> BTreeSet<usize> {
-        self.tunlets.points()
+    /// Returns the tunlets, for what they ask for.
+    pub fn tunlets(&self) -> &TunletSet {
+        &self.tunlets
     }
 
     /// Returns the lowest rank of an actor, on which iterations are measured.
@@ -230,15 +220,6 @@ impl Conductor {
                 self.tunlets.tell_found(&Applied { point, old, new, time_s, hit, is_own });
             }
         }
-    }
-
-    fn acknowledge(&mut self, done: Acknowledged) {
-        let Acknowledged { action, rank, time_s, hit, old, new, failure } = done;
-        let report = match failure {
-            Some(reason) => ActionReport::Failed { reason },
-            None => ActionReport::Done { time_s, hit, old, new },
-        };
-        self.tell_turn(rank, Some(action), &report);
     }
 
     fn tell_turn(&mut self, rank: Rank, action: Option<u64>, report: &ActionReport) {
@@ -307,7 +288,10 @@ impl Conductor {
         self.n_decisions += 1;
         let decision = self.n_decisions;
         let mut reason = wanted.reason.clone();
-        if let Some(why) = self.one_way(wanted.point, self.values[wanted.point].is_some()) {
+        if let Some(why) = self.application.tuning_points[wanted.point]
+            .change
+            .one_way(self.values[wanted.point].is_some())
+        {
             reason = format!("{reason} (for good: {why})");
         }
         self.record(
@@ -324,17 +308,6 @@ impl Conductor {
         decision
     }
 
-    /// Returns why a change of a tuning point could not be undone; `None` if it could.
-    fn one_way(&self, point: usize, is_value_known: bool) -> Option<&'static str> {
-        match self.application.tuning_points[point].change {
-            Change::Load(_) => Some("a library that was loaded stays"),
-            Change::Call(_) if !is_value_known => {
-                Some("what the program called it with before is not known")
-            }
-            _ => None,
-        }
-    }
-
     /// Returns the ranks of an actor if all of them are present.
     fn ranks_of(&self, actor: usize) -> Result<Vec<Rank>, String> {
         let actor = self.application.actors.get(actor).ok_or("its actor is not described")?;
@@ -345,16 +318,6 @@ impl Conductor {
             Some(missing) => Err(format!("rank {} has not started, or has ended", missing.0)),
             None => Ok(ranks),
         }
-    }
-
-    /// Returns the time granted to ranks for an answer.
-    fn patience_s(&self) -> f64 {
-        self.options.action_timeout_s.max(4.0 * self.iterations.last_s())
-    }
-
-    fn applied(&mut self, owner: usize, applied: &Applied) {
-        self.values[applied.point] = Some(applied.new);
-        self.tunlets.tell_applied(owner, applied);
     }
 
     fn record(&mut self, time_s: f64, what: TuningEvent) {

@@ -16,7 +16,7 @@ const REST_MAX: u64 = 1 << 20;
 
 /// All tunlets in command-line order.
 #[derive(Debug)]
-pub(super) struct TunletSet {
+pub struct TunletSet {
     slots: Vec<TunletSlot>,
     /// Index of the tunlet that had the last turn.
     last: usize,
@@ -84,7 +84,8 @@ impl TunletSet {
         Self { slots, last, endings: Vec::new(), foreign: Vec::new() }
     }
 
-    pub(super) fn n_tunlets(&self) -> usize {
+    /// Returns the number of tunlets.
+    pub fn n_tunlets(&self) -> usize {
         self.slots.len()
     }
 
@@ -140,15 +141,18 @@ impl TunletSet {
         })
     }
 
-    pub(super) fn wants_sums(&self, event: usize) -> bool {
+    /// Returns whether a tunlet wants an event as [`Detail::Summary`], whatever detail the others want.
+    pub fn wants_sums(&self, event: usize) -> bool {
         self.slots.iter().any(|slot| slot.wants(event) == Detail::Summary)
     }
 
-    pub(super) fn wants_performance(&self) -> bool {
+    /// Returns whether a tunlet wants efficiencies.
+    pub fn wants_performance(&self) -> bool {
         self.slots.iter().any(|slot| slot.tunlet.is_some() && slot.requests.performance)
     }
 
-    pub(super) fn points(&self) -> BTreeSet<usize> {
+    /// Returns the tuning points that may be changed.
+    pub fn points(&self) -> BTreeSet<usize> {
         self.slots.iter().flat_map(|slot| slot.requests.points.iter().copied()).collect()
     }
 

@@ -170,7 +170,7 @@ impl Conductor {
         repeats: bool,
     ) -> Action {
         self.n_actions += 1;
-        let patience_s = self.patience_s();
+        let patience_s = self.options.action_timeout_s.max(4.0 * self.iterations.last_s());
         let action = Action::new((self.n_actions, point, coverage), values, (now_s, patience_s));
         self.outputs.push(action.prepare(repeats));
         action
@@ -293,7 +293,8 @@ impl Conductor {
 
     fn tell_change(&mut self, slot: usize, point: usize, done: &Done, is_own: bool) {
         let (old, new, time_s, hit) = (done.old, done.new, done.time_s, done.hit);
-        self.applied(slot, &Applied { point, old, new, time_s, hit, is_own });
+        self.values[point] = Some(new);
+        self.tunlets.tell_applied(slot, &Applied { point, old, new, time_s, hit, is_own });
     }
 
     /// Puts the changes that hold on trial, once none is in progress.

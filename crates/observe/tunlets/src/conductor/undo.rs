@@ -38,7 +38,7 @@ impl Conductor {
         old: &[(Rank, Value)],
     ) -> Result<Action, &'static str> {
         let is_known = old.iter().all(|(_, value)| !value.as_f64().is_nan());
-        match self.one_way(change.point, is_known) {
+        match self.application.tuning_points[change.point].change.one_way(is_known) {
             Some(why) => Err(why),
             None => {
                 // A value that was set at every passage is again set at every passage.
