@@ -1,8 +1,8 @@
 //! Failures of nodes, and their return.
 
-use super::central::nanoseconds;
 use super::node::Node;
 use super::run::{Event, Simulation};
+use super::tasks::nanoseconds;
 use balancing_policies::{Moment, NodeId};
 
 /// Time after which nodes know that a node is gone, in ns.

@@ -6,7 +6,7 @@ use super::processor_sharing::Task;
 use super::queue::Queue;
 use super::scenario::{Detection, Scenario, ScenarioError};
 use super::tally::Tally;
-use super::tasks::Tasks;
+use super::tasks::{Tasks, nanoseconds};
 use balancing_policies::{Action, Counts, Members, Message, Moment, NodeId, Timer};
 use random::Random;
 use std::sync::Arc;
