@@ -1,19 +1,15 @@
 //! Built-in tunlets, looked up by name.
 
-use crate::factoring::{self, Factoring};
 use crate::guide::Guide;
-use crate::imbalance::{self, Imbalance};
-use crate::search::{self, Search};
 use crate::tunlet::{Tunlet, TunletSpec};
-use crate::worker_count::{self, WorkerCount};
 
 /// Returns all built-in tunlets in listing order.
 fn all() -> Vec<(Box<dyn Tunlet>, Guide)> {
     vec![
-        (Box::<Factoring>::default(), factoring::GUIDE),
-        (Box::<WorkerCount>::default(), worker_count::GUIDE),
-        (Box::<Imbalance>::default(), imbalance::GUIDE),
-        (Box::<Search>::default(), search::GUIDE),
+        (Box::<crate::factoring::Factoring>::default(), crate::factoring::GUIDE),
+        (Box::<crate::worker_count::WorkerCount>::default(), crate::worker_count::GUIDE),
+        (Box::<crate::imbalance::Imbalance>::default(), crate::imbalance::GUIDE),
+        (Box::<crate::search::Search>::default(), crate::search::GUIDE),
     ]
 }
 
