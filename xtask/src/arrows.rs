@@ -20,6 +20,12 @@ pub struct Arrows {
     /// Files whose length is not limited.
     #[serde(default)]
     pub length: LengthRules,
+    /// Reasons of types above the limits, by their full names.
+    #[serde(default)]
+    pub types: BTreeMap<String, String>,
+    /// Modules that may be in circles.
+    #[serde(default)]
+    pub circles: CircleRules,
 }
 
 /// House that every crate may use.
@@ -61,6 +67,18 @@ pub struct CrateRules {
 pub struct LengthRules {
     /// Tables of data with a row to a line, which may be long.
     pub tables: Vec<String>,
+}
+
+/// Exceptions to the rule that modules form no circle.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CircleRules {
+    /// Full names of modules that list others which name them.
+    #[serde(default)]
+    pub registries: Vec<String>,
+    /// Reasons why a module may name another, by `from -> to`.
+    #[serde(default)]
+    pub known: BTreeMap<String, String>,
 }
 
 impl Arrows {

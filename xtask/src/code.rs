@@ -1,10 +1,10 @@
-//! Removes comments and literals from Rust text, so that rules about code see only code.
+//! Removes comments and literals from Rust text, and divides the rest into words, so that rules about code see only code.
 //!
 //! # Invariants
 //! - The result has as many lines as the text, and each word of code remains on its line.
 //!
 //! # Not here
-//! A parser: the rules look for words and paths, for which this is enough.
+//! Items and their names: [`crate::items`].
 
 /// Returns `text` with every comment and literal blanked out.
 #[must_use]
@@ -25,17 +25,47 @@ pub fn code_only(text: &str) -> String {
     code
 }
 
-/// Lines before the tests of a file; all lines if it has none.
+/// Lines before the tests of a file; all lines if it has none. A module of tests in a file of its own is not the end.
 #[must_use]
 pub fn before_tests(text: &str) -> &str {
     let mut n_bytes = 0;
     for line in text.split_inclusive('\n') {
-        if line.starts_with("#[cfg(test)]") {
+        let next = text[n_bytes + line.len()..].lines().next().unwrap_or_default();
+        let is_file = next.contains("mod ") && next.ends_with(';');
+        if line.starts_with("#[cfg(test)]") && !is_file {
             return &text[..n_bytes];
         }
         n_bytes += line.len();
     }
     text
+}
+
+/// Word or punctuation of the code, with its line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Token<'a> {
+    pub(crate) word: &'a str,
+    pub(crate) line: usize,
+}
+
+/// Divides code without comments and literals into words and single signs.
+pub(crate) fn tokens(code: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    for (line_text, line) in code.lines().zip(1..) {
+        let mut rest = line_text.trim_start();
+        while let Some(first) = rest.chars().next() {
+            let word_end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+            let n_bytes = if is_word(first) { word_end } else { first.len_utf8() };
+            let (word, after) = rest.split_at(n_bytes);
+            tokens.push(Token { word, line });
+            rest = after.trim_start();
+        }
+    }
+    tokens
+}
+
+/// Returns whether a character belongs to a word.
+pub(crate) fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// Length in bytes of the comment or literal that `rest` starts with; zero if it starts with code.
@@ -52,7 +82,7 @@ fn literal_or_comment(rest: &str, before: Option<char>) -> usize {
     if rest.starts_with('\'') {
         return character(rest);
     }
-    let inside_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let inside_word = before.is_some_and(is_word);
     if inside_word { 0 } else { raw_string(rest) }
 }
 
@@ -139,6 +169,10 @@ mod tests {
     fn tests_are_cut_at_the_first_column() {
         assert_eq!(before_tests("a\n#[cfg(test)]\nb"), "a\n");
         assert_eq!(before_tests("a\n    #[cfg(test)]\nb"), "a\n    #[cfg(test)]\nb");
+        assert_eq!(
+            before_tests("#[cfg(test)]\nmod a;\nb\n#[cfg(test)]\nc"),
+            "#[cfg(test)]\nmod a;\nb\n"
+        );
         assert_eq!(before_tests("a"), "a");
     }
 }

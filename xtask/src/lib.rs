@@ -4,7 +4,7 @@
 //! compiled code against the processor's rules.
 //!
 //! # Invariants
-//! - The rules ([`alignment`], [`arrows`], [`rules`], [`decisions`], [`threats`]) are pure: text or bytes in, problems
+//! - The rules ([`alignment`], [`arrows`], [`circles`], [`decisions`], [`rules`], [`threats`], [`types`]) are pure: text or bytes in, problems
 //!   out.
 //! - Only [`tree`] reads files and starts `git`.
 //!
@@ -13,14 +13,20 @@
 
 pub mod alignment;
 pub mod arrows;
+pub mod circles;
 pub mod code;
 pub mod decisions;
+mod error;
+mod items;
 pub mod manifest;
+mod modules;
 pub mod problem;
 pub mod rules;
 pub mod threats;
 pub mod tidy;
 pub mod tree;
+pub mod types;
 
+pub use error::TidyError;
 pub use problem::Problem;
-pub use tidy::{TidyError, tidy};
+pub use tidy::tidy;

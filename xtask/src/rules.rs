@@ -4,7 +4,10 @@
 //! - Pure: a path and a text in, problems out.
 //! - Forbidden words are put together from halves here, so that this file passes.
 
-use crate::{Problem, code};
+use crate::{
+    Problem,
+    code::{self, Token, is_word, tokens},
+};
 
 /// Most lines of a file before its tests.
 pub const N_LINES_MAX: usize = 400;
@@ -143,28 +146,6 @@ pub fn words(path: &str, text: &str) -> Vec<Problem> {
     problems
 }
 
-/// Word or punctuation of the code, with its line.
-#[derive(Clone, Copy)]
-struct Token<'a> {
-    word: &'a str,
-    line: usize,
-}
-
-fn tokens(code: &str) -> Vec<Token<'_>> {
-    let mut tokens = Vec::new();
-    for (line_text, line) in code.lines().zip(1..) {
-        let mut rest = line_text.trim_start();
-        while let Some(first) = rest.chars().next() {
-            let word_end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-            let n_bytes = if is_word(first) { word_end } else { first.len_utf8() };
-            let (word, after) = rest.split_at(n_bytes);
-            tokens.push(Token { word, line });
-            rest = after.trim_start();
-        }
-    }
-    tokens
-}
-
 /// Clock, or module of `std` alone or in a group, that is named at a token; with its line.
 fn impurity_at(tokens: &[Token<'_>], at: usize) -> Option<(usize, String)> {
     let Token { word, line } = tokens[at];
@@ -205,10 +186,6 @@ fn group_heads<'a>(group: &[Token<'a>]) -> Vec<Token<'a>> {
         }
     }
     heads
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 fn has_word(line: &str, word: &str) -> bool {

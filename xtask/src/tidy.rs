@@ -1,15 +1,13 @@
 //! Applies every rule to the whole tree.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use crate::{
-    Problem,
+    Problem, TidyError,
     arrows::{self, Arrows},
-    decisions, manifest, rules, threats,
+    circles, decisions, manifest, rules, threats,
     tree::{self, TextFile},
+    types,
 };
 
 /// Extensions of files that people write and read as code.
@@ -17,45 +15,6 @@ const CODE_ENDINGS: [&str; 7] = [".rs", ".c", ".h", ".cpp", ".f90", ".py", ".js"
 
 /// Code that users do not run.
 const OF_TESTS: [&str; 2] = ["crates/testing/", "xtask/"];
-
-/// Error of reading the tree.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TidyError {
-    /// `git` is not installed.
-    #[error("`git` could not be started: install it")]
-    NoGit {
-        /// Error of the system.
-        source: io::Error,
-    },
-    /// `git` does not know the folder.
-    #[error("`{}` is no checkout: run this in a clone (git: {words})", root.display())]
-    NoRepository {
-        /// Folder.
-        root: PathBuf,
-        /// Message of `git`.
-        words: String,
-    },
-    /// A listed file cannot be read.
-    #[error("`{path}` could not be read: check its permissions")]
-    Unreadable {
-        /// Path from the root of the repository.
-        path: String,
-        /// Error of the system.
-        source: io::Error,
-    },
-    /// The file of dependency rules is missing.
-    #[error("`{}` is missing: it says which crate may depend on which", arrows::FILE)]
-    NoArrows,
-    /// A TOML file has the wrong shape.
-    #[error("`{path}` cannot be understood: mend it where the cause says")]
-    BadToml {
-        /// Path from the root of the repository.
-        path: String,
-        /// Place and cause.
-        source: Box<toml::de::Error>,
-    },
-}
 
 /// Finds all problems of the checkout at `root`, sorted by place.
 ///
@@ -87,6 +46,8 @@ pub fn problems_of(files: &[TextFile]) -> Result<Vec<Problem>, TidyError> {
     problems.extend(files.iter().flat_map(|file| problems_of_file(&arrows, file)));
     problems.extend(decisions::numbering(&records(files)));
     problems.extend(threats::promises(files));
+    problems.extend(types::sizes(&arrows, files));
+    problems.extend(circles::circles(&arrows, files));
     problems.sort();
     Ok(problems)
 }

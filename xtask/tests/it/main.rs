@@ -1,5 +1,7 @@
 //! Test that this repository keeps its own rules.
 
+mod one_of_each;
+
 use std::path::Path;
 
 #[test]
