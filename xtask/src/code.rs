@@ -30,9 +30,9 @@ pub fn code_only(text: &str) -> String {
 pub fn before_tests(text: &str) -> &str {
     let mut n_bytes = 0;
     for line in text.split_inclusive('\n') {
-        let next = text[n_bytes + line.len()..].lines().next().unwrap_or_default();
-        let is_file = next.contains("mod ") && next.ends_with(';');
-        if line.starts_with("#[cfg(test)]") && !is_file {
+        let (next, rest) = text[n_bytes + line.len()..].split_once('\n').unwrap_or_default();
+        let goes_on = next.contains("mod ") && next.ends_with(';') && !rest.trim().is_empty();
+        if line.starts_with("#[cfg(test)]") && !goes_on {
             return &text[..n_bytes];
         }
         n_bytes += line.len();

@@ -15,7 +15,7 @@ struct Entry {
     kind: &'static str,
     /// End of the path of its file, or of a list in which it is a line.
     file: &'static str,
-    /// Its module and type, or the word with which its line begins.
+    /// Its module and type; a word of its line, if it has no file.
     words: &'static [&'static str],
 }
 
@@ -23,7 +23,7 @@ const ENTRIES: [Entry; 6] = [
     Entry { kind: "MPI operation", file: "mpi-abi/operations.txt", words: &["Ibarrier"] },
     Entry { kind: "chunking policy", file: "/chunking/src/trapezoid.rs", words: &["trapezoid"] },
     Entry { kind: "rule of balancing", file: "-policies/src/stealing.rs", words: &["stealing"] },
-    Entry { kind: "finding", file: "/findings/environment.rs", words: &["environment"] },
+    Entry { kind: "finding", file: "/findings/collectives.rs", words: &["collectives"] },
     Entry { kind: "export format", file: "/export/src/chrome.rs", words: &["chrome"] },
     Entry { kind: "tunlet", file: "tunlets/src/imbalance.rs", words: &["imbalance", "Imbalance"] },
 ];
@@ -59,33 +59,30 @@ fn model<'a>(files: &'a [TextFile], entry: &Entry) -> &'a TextFile {
 /// Adds an entry like the one that is there; returns the lines that name it outside of its file, but for its `mod`.
 fn add(files: &mut Vec<TextFile>, entry: &Entry) -> Vec<String> {
     let model = model(files, entry).clone();
+    let added = renamed(&model.path, entry.words);
     let mut lines = Vec::new();
     for file in files.iter_mut() {
         let is_own = file.path.starts_with(crate_of(&model.path));
-        let is_list = !model.path.ends_with(".rs");
-        let is_read = if is_list { file.path == model.path } else { is_code(&file.path) };
-        if !is_read || !is_list && file.path == model.path {
-            continue;
-        }
-        let code = if is_list {
-            file.text.clone()
-        } else {
-            code::code_only(code::before_tests(&file.text))
-        };
-        let mut text = String::new();
-        let mut of_code = code.lines();
-        for line in file.text.split_inclusive('\n') {
-            text.push_str(line);
-            let Some(code) = of_code.next() else { continue };
-            let names = |word: &&&str| match is_list {
-                true => code.starts_with(&format!("{word} ")),
-                false if is_own => is_named(code, word),
-                false => code.contains(&format!(
+        let names = |line: &str, code: &str, word: &str| {
+            if added == model.path {
+                file.path == model.path && line.contains(word)
+            } else if is_own {
+                file.path != model.path && is_named(code, word)
+            } else {
+                code.contains(&format!(
                     "{}::{word}",
                     name_of(crate_of(&model.path)).replace('-', "_")
-                )),
-            };
-            if entry.words.iter().any(|word| names(&word)) {
+                ))
+            }
+        };
+        let shipped = if is_code(&file.path) { code::before_tests(&file.text) } else { "" };
+        let code = code::code_only(shipped);
+        let mut of_code = code.lines();
+        let mut text = String::new();
+        for line in file.text.split_inclusive('\n') {
+            text.push_str(line);
+            let code = of_code.next().unwrap_or_default();
+            if entry.words.iter().any(|word| names(line, code, word)) {
                 text.push_str(&renamed(line, entry.words));
                 if !code.trim_end().ends_with(&format!("mod {};", entry.words[0])) {
                     lines.push(format!("{}: {}", file.path, line.trim()));
@@ -94,9 +91,8 @@ fn add(files: &mut Vec<TextFile>, entry: &Entry) -> Vec<String> {
         }
         file.text = text;
     }
-    if model.path.ends_with(".rs") {
-        let path = renamed(&model.path, entry.words);
-        files.push(TextFile { path, text: renamed(&model.text, entry.words) });
+    if added != model.path {
+        files.push(TextFile { path: added, text: renamed(&model.text, entry.words) });
     }
     lines
 }
