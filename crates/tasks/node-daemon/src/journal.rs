@@ -24,7 +24,6 @@
 mod file;
 mod format;
 mod mark;
-mod old;
 mod writer;
 
 use std::io;

@@ -1,8 +1,9 @@
 //! Encodes records as blocks, and reads them back.
 
+mod old;
+
 use serde::{Deserialize, Serialize};
 
-use super::old;
 use crate::blocks::{self, BlockItem, Blocks, Kind};
 use node_core::book::JournalRecord;
 

@@ -6,7 +6,7 @@
 use frame::Format;
 use serde::{Deserialize, Serialize};
 
-use super::format::{Entry, HEADER, JournalSummary, NotRead, RECORD_BYTES_MAX};
+use super::{Entry, HEADER, JournalSummary, NotRead, RECORD_BYTES_MAX};
 use node_core::book::JournalRecord;
 
 const HEADERS: [&[u8; 20]; 2] = [b"sintonia-journal\x01\0\0\0", b"sintonia-journal\x02\0\0\0"];

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const SAMPLE: &[u8] = include_bytes!("../../../tests/samples/journal-v2");
+const SAMPLE: &[u8] = include_bytes!("../../../../tests/samples/journal-v2");
 
 #[test]
 fn a_cut_is_told_from_damage() {
