@@ -1,6 +1,6 @@
 //! Daemon of a node: one thread for the core, and the edges through which it receives and acts.
 //!
-//! The core thread takes the events that have arrived, passes each to the [`Core`], and then hands out the results:
+//! The core thread takes the events that have arrived, passes each to the [`node_core::Core`], and then hands out the results:
 //! records to the journal, orders to the keeper, messages to clients and nodes, some of them only when the records
 //! that they depend on are on disk ([`outbox`]).
 //!
@@ -13,11 +13,11 @@
 //! Arguments, signals and the names of folders: `task-client`.
 
 mod core_loop;
-mod error;
 mod file_warnings;
 mod network;
 mod orders;
 mod outbox;
+mod record_batch;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,22 +27,56 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use balancing_policies::Policy;
 use task_api::check_node_name;
 
-use crate::client_socket::{ClientEvent, ClientSocket, ClientSocketOptions};
-use crate::journal::{self, Durability, Writer, WriterNews};
+use crate::client_socket::{ClientEvent, ClientSocket, ClientSocketError, ClientSocketOptions};
+use crate::journal::{self, Durability, FormatError, JournalError, Writer, WriterNews};
 use crate::keeper::{Keeper, KeeperClientError, boot_now};
 use core_loop::CoreLoop;
-pub use error::DaemonError;
 use file_warnings::FileWarnings;
 use network::Start;
 pub use network::{Network, Warn};
+use node_core::CoreOptions;
+use node_core::book::Book;
 pub use node_core::book::BookLimits;
 use node_core::interface::{Event, Measurement, Now, node_id};
-use node_core::{Core, CoreOptions};
 use orders::Orders;
 use outbox::{Edges, Outbox};
+use record_batch::RecordBatch;
 
 /// Most events that wait for the core thread; beyond that the sender waits.
 const N_EVENTS_MAX: usize = 4096;
+
+/// Reasons why a daemon cannot run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DaemonError {
+    /// Error of the state folder or the door.
+    #[error(transparent)]
+    ClientSocket(#[from] ClientSocketError),
+    /// Error of the journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A record cannot be written.
+    #[error(transparent)]
+    Record(#[from] FormatError),
+    /// The node cannot take part in its cluster.
+    #[error(transparent)]
+    Links(#[from] crate::links::LinkError),
+    /// The daemon's incarnation cannot be read or written.
+    #[error(transparent)]
+    Incarnation(#[from] crate::members::IncarnationError),
+    /// Another node has this one's name.
+    #[error("{sentence}")]
+    NameTaken {
+        /// Name of the other node, and what to do.
+        sentence: String,
+    },
+    /// The name of the node is invalid.
+    #[error(transparent)]
+    Name(#[from] task_api::NameError),
+    /// Error of the keeper.
+    #[error(transparent)]
+    Keeper(#[from] KeeperClientError),
+}
 
 /// Options of a daemon.
 #[derive(Clone, Debug)]
@@ -151,10 +185,10 @@ impl Daemon {
         check_node_name(&options.name)?;
         let state = crate::client_socket::open_state(&options.state)?;
         let (wakes, incoming) = sync_channel(N_EVENTS_MAX);
-        let mut book = Core::book_for(&options.name, options.limits);
+        let mut book = Book::new(node_id(&options.name), options.limits);
         let now = now();
         let opened = journal::open(&state, &options.name, now.unix_ms, &mut book)?;
-        let written = (opened.encoder(), opened.n_bytes);
+        let records = RecordBatch::new(opened.encoder(), opened.n_bytes, book.next_number());
         let orders = Orders::new(node_id(&options.name), opened.assigned_below());
         let file_warning = opened.file_warning(book.damages());
         let tell = wakes.clone();
@@ -171,7 +205,7 @@ impl Daemon {
         let file_warnings = FileWarnings::new(files, options.warn.clone());
         let Start { address, cluster, .. } = start;
         let edges = Edges { writer, client_socket, cluster, durability: options.durability };
-        let outbox = Outbox::new((edges, orders), written, book.next_number());
+        let outbox = Outbox::new(edges, orders, records);
         let core = (core, book, now);
         let core_loop =
             CoreLoop::new(state, options.keeper, core, (outbox, file_warnings), &wakes)?;
