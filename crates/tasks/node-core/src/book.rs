@@ -6,7 +6,6 @@
 //!
 //! # Invariants
 //! - Any list of records, even a senseless one, makes a book; a record that cannot apply changes nothing.
-//! - A queued task is found through the queue; entries of the queue whose task is not queued are skipped.
 //! - A bounded number of ended tasks is kept, with a bounded number of bytes of output; of all others only the
 //!   outcome, and how much was dropped.
 //!
@@ -20,23 +19,20 @@ mod record;
 mod shared;
 mod snapshot;
 mod task;
-mod uncertain;
+mod task_table;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use task_api::{Output, Retention, TaskState};
+use balancing_policies::{Moment, NodeId};
+use task_api::{Retention, TaskState};
 
-use crate::interface::{Attempt, Ended, Moment, NodeId};
-pub use archive::{ArchivedRange, OutcomeArchive, OutcomeKind};
-use queue::Queue;
-pub use record::{EndRecord, JournalRecord, Reason};
+use crate::attempt::{Attempt, Ended};
+use crate::peer_message::InstanceId;
+pub use archive::OutcomeArchive;
+pub use record::{ArchivedRange, EndRecord, JournalRecord, Note, NotedEvent, OutcomeKind, Reason};
 use shared::Shared;
-pub use task::{Note, NotedEvent, Task};
-pub use uncertain::DamageTotals;
-use uncertain::ResolvedSinceLast;
-
-/// Most tasks of one submission: a record with more is damaged.
-const N_TASKS_MAX: u64 = 10_000_000;
+pub use task::Task;
+pub use task_table::TaskTable;
 
 /// Bounds of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,14 +66,26 @@ pub struct Lease {
     pub confirmed: bool,
 }
 
+/// Damage found in the journals of a book.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DamageTotals {
+    /// Time of the last discovery, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Total number of unreadable bytes.
+    pub n_bytes: u64,
+    /// Total number of missing records, as far as it is known.
+    pub n_missing: u64,
+    /// Number of discoveries.
+    pub n_times: u64,
+}
+
 /// Tasks of a node.
 #[derive(Debug)]
 pub struct Book {
     me: NodeId,
     limits: BookLimits,
-    tasks: BTreeMap<u64, Task>,
+    tasks: TaskTable,
     next: u64,
-    queue: Queue,
     shared: Shared,
     leases: BTreeMap<u64, Lease>,
     /// Results of other nodes' tasks that their homes have not acknowledged.
@@ -87,11 +95,23 @@ pub struct Book {
     /// Numbers of ended tasks whose output is kept.
     with_output: VecDeque<u64>,
     n_output_bytes: usize,
-    /// Number of uncertain tasks.
-    n_uncertain: u64,
-    resolved_since_last: ResolvedSinceLast,
     damages: DamageTotals,
     archive: OutcomeArchive,
+}
+
+impl DamageTotals {
+    fn add(&mut self, at_ms: u64, n_bytes: u64, n_missing: u64) {
+        self.at_ms = self.at_ms.max(at_ms);
+        self.n_bytes = self.n_bytes.saturating_add(n_bytes);
+        self.n_missing = self.n_missing.saturating_add(n_missing);
+        self.n_times += 1;
+    }
+
+    /// Record that holds all of it.
+    fn record(self) -> Option<JournalRecord> {
+        let Self { at_ms, n_bytes, n_missing, n_times } = self;
+        (0 < n_times).then_some(JournalRecord::Damaged { at_ms, n_bytes, n_missing })
+    }
 }
 
 impl Book {
@@ -101,17 +121,14 @@ impl Book {
         Self {
             me,
             limits,
-            tasks: BTreeMap::new(),
+            tasks: TaskTable::default(),
             next: 1,
-            queue: Queue::default(),
             shared: Shared::default(),
             leases: BTreeMap::new(),
             foreign: BTreeMap::new(),
             ended: VecDeque::new(),
             with_output: VecDeque::new(),
             n_output_bytes: 0,
-            n_uncertain: 0,
-            resolved_since_last: ResolvedSinceLast::default(),
             damages: DamageTotals::default(),
             archive: OutcomeArchive::default(),
         }
@@ -144,14 +161,12 @@ impl Book {
             JournalRecord::Ended(end) => self.end(end),
             JournalRecord::Canceled { first, last, at_ms } => self.canceled(*first, *last, *at_ms),
             JournalRecord::CancelWished { number, at_ms } => {
-                if let Some(task) = self.tasks.get_mut(number).filter(|task| !task.is_over()) {
-                    task.request_cancel(*at_ms);
+                if self.tasks.open(*number).is_some() {
+                    self.tasks.change(*number, |task| task.request_cancel(*at_ms));
                 }
             }
             JournalRecord::Tried { number, instance, n_lost } => {
-                if let Some(task) = self.tasks.get_mut(number) {
-                    task.tried(*instance, *n_lost);
-                }
+                self.tasks.change(*number, |task| task.tried(*instance, *n_lost));
             }
             JournalRecord::ForeignEnded(ended) => {
                 self.foreign.insert(ended.attempt, ended.clone());
@@ -166,9 +181,7 @@ impl Book {
                 self.start(*number, *instance, *at_ms)
             }
             JournalRecord::Story { number, n_dropped, notes } => {
-                if let Some(task) = self.tasks.get_mut(number) {
-                    task.tell(notes, *n_dropped);
-                }
+                self.tasks.change(*number, |task| task.tell(notes, *n_dropped));
             }
             JournalRecord::Damaged { at_ms, n_bytes, n_missing } => {
                 self.damages.add(*at_ms, *n_bytes, *n_missing);
@@ -178,8 +191,10 @@ impl Book {
                 counts.iter().for_each(|(brief, n_tasks)| self.archive.count(*brief, *n_tasks));
                 self.archive.drop_outputs(*n_outputs, *n_bytes);
             }
-            JournalRecord::Doubted { first, last } => self.mark_uncertain(*first, *last),
-            JournalRecord::Settled { first, last } => self.settle(*first, *last),
+            JournalRecord::Doubted { first, last } => {
+                self.tasks.mark_uncertain(*first, *last, self.next);
+            }
+            JournalRecord::Settled { first, last } => self.tasks.settle(*first, *last),
         }
     }
 
@@ -192,24 +207,24 @@ impl Book {
     /// The task with this number, if it is known and still kept.
     #[must_use]
     pub fn task(&self, number: u64) -> Option<&Task> {
-        self.tasks.get(&number)
+        self.tasks.get(number)
     }
 
     /// Tasks from the number `first` on.
     pub fn tasks_from(&self, first: u64) -> impl Iterator<Item = (u64, &Task)> {
-        self.tasks.range(first..).map(|(number, task)| (*number, task))
+        self.tasks.from(first)
     }
 
-    /// Number of tasks that wait here.
+    /// All tasks that are kept one by one.
     #[must_use]
-    pub fn n_queued(&self) -> u64 {
-        self.queue.n_queued()
+    pub fn tasks(&self) -> &TaskTable {
+        &self.tasks
     }
 
     /// Number of tasks that have not ended.
     #[must_use]
     pub fn n_open(&self) -> u64 {
-        self.tasks.len() as u64 - self.ended.len() as u64
+        self.tasks.len() - self.ended.len() as u64
     }
 
     /// Returns whether `n_tasks` more may be submitted.
@@ -224,9 +239,11 @@ impl Book {
         &self.leases
     }
 
-    /// Lease of a task, to note that it was renewed.
-    pub fn lease_mut(&mut self, number: u64) -> Option<&mut Lease> {
-        self.leases.get_mut(&number)
+    /// Lease of this share, if the node has it.
+    #[must_use]
+    pub fn lease_of(&self, node: NodeId, share: InstanceId) -> Option<&Lease> {
+        let lease = self.leases.get(&share.number)?;
+        (lease.to == node && lease.instance == share.instance).then_some(lease)
     }
 
     /// Results of other nodes' tasks that their homes have not acknowledged.
@@ -239,6 +256,12 @@ impl Book {
     #[must_use]
     pub fn archive(&self) -> &OutcomeArchive {
         &self.archive
+    }
+
+    /// Damage found so far.
+    #[must_use]
+    pub fn damages(&self) -> DamageTotals {
+        self.damages
     }
 
     /// Amounts of what is kept of ended tasks, and of what was dropped.
@@ -258,26 +281,21 @@ impl Book {
 
     /// Number of the queued task whose turn it is.
     pub fn next_queued(&mut self) -> Option<u64> {
-        let tasks = &self.tasks;
-        self.queue.next(|number| tasks.get(&number).is_some_and(Task::is_queued))
+        self.tasks.next_queued()
     }
 
-    /// Tasks that were started here and have not ended, with their instances.
-    pub fn running(&self) -> impl Iterator<Item = (u64, u32)> {
-        let runs = self.tasks.iter().filter(|(_, task)| task.state() == TaskState::Running);
-        runs.map(|(number, task)| (*number, task.instance()))
-    }
-
-    /// Notes that the node to which the task was offered was told that it may start.
-    pub fn confirm(&mut self, number: u64, at_ms: u64) {
-        let Some(lease) = self.leases.get_mut(&number) else { return };
-        let first = !std::mem::replace(&mut lease.confirmed, true);
-        if let Some(task) = self.tasks.get_mut(&number)
-            && first
-        {
-            task.place(TaskState::Leased, lease.to, lease.instance);
-            task.note(at_ms, NotedEvent::Moved(lease.to));
+    /// Renews the lease of a task, whose node is then told that it may start; returns whether this is the first time.
+    pub fn renew(&mut self, number: u64, now: Moment, at_ms: u64) -> bool {
+        let Some(lease) = self.leases.get_mut(&number) else { return false };
+        lease.heard = now;
+        let is_first = !std::mem::replace(&mut lease.confirmed, true);
+        if is_first {
+            self.tasks.change(number, |task| {
+                task.place(TaskState::Leased, lease.to, lease.instance);
+                task.note(at_ms, NotedEvent::Moved(lease.to));
+            });
         }
+        is_first
     }
 
     /// Marks a given task as not confirmed, which a record cannot express.
@@ -285,20 +303,15 @@ impl Book {
         if let Some(lease) = self.leases.get_mut(&number) {
             lease.confirmed = false;
             lease.heard = now;
-            if let Some(task) = self.tasks.get_mut(&number) {
-                task.place(TaskState::Offered, lease.to, lease.instance);
-            }
+            let (to, instance) = (lease.to, lease.instance);
+            self.tasks.change(number, |task| task.place(TaskState::Offered, to, instance));
         }
     }
 
-    /// Notes that the node that holds the task has started it.
-    pub fn started_elsewhere(&mut self, number: u64, instance: u32, at_ms: u64) {
-        let Some(lease) = self.leases.get(&number).filter(|lease| lease.instance == instance)
-        else {
-            return;
-        };
-        if let Some(task) = self.tasks.get_mut(&number) {
-            task.note(at_ms, NotedEvent::Started(lease.to));
+    /// Notes that the node that holds a task has started it.
+    pub fn started_elsewhere(&mut self, node: NodeId, share: InstanceId, at_ms: u64) {
+        if self.lease_of(node, share).is_some() {
+            self.tasks.change(share.number, |task| task.note(at_ms, NotedEvent::Started(node)));
         }
     }
 
@@ -320,7 +333,7 @@ impl Book {
             if self.with_output.front() == Some(&number) {
                 self.with_output.pop_front();
             }
-            let Some(task) = self.tasks.remove(&number) else { continue };
+            let Some(task) = self.tasks.remove(number) else { continue };
             let n_bytes = task.n_output_bytes();
             self.n_output_bytes -= n_bytes;
             self.archive.drop_outputs(u64::from(0 < n_bytes), n_bytes as u64);
@@ -330,12 +343,6 @@ impl Book {
             }
         }
     }
-}
-
-/// Output of a task; `None` where it wrote nothing.
-pub(crate) fn some_output(output: &Output) -> Option<Box<Output>> {
-    let silent = output.n_bytes() == 0 && output.n_dropped_bytes == 0;
-    (!silent).then(|| Box::new(output.clone()))
 }
 
 #[cfg(test)]

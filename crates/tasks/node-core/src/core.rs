@@ -1,8 +1,8 @@
-//! Core of a node: its knowledge and its decisions, without threads, clocks, files or sockets.
+//! Core of a node: its reactions to events.
 //!
 //! [`Core::on`] takes one event after the other. A task has one *home*, the node that it was submitted to, and only
-//! the home decides which node may run it: the home itself (`home`), or another node to which it gives a lease
-//! (`lending`). That node runs the task only as long as the home answers its renewals (`holding`). So a task never
+//! the home decides which node may run it: the home itself ([`node`]), or another node to which it gives a lease
+//! ([`lending`]). That node runs the task only as long as the home answers its renewals ([`holding`]). So a task never
 //! runs twice at the same time, even when nodes cannot reach each other, and runs again when a node is lost.
 //!
 //! # Invariants
@@ -13,145 +13,76 @@
 //! # Not here
 //! The rules by which tasks move: `balancing-policies`. The tasks: [`crate::book`].
 
-mod clients;
+mod at;
+mod balancing;
 mod explain;
-mod gather;
+mod gathering;
 mod holding;
-mod home;
 mod lending;
+mod node;
 mod peers;
-mod relay;
-mod rules;
+mod processes;
+mod relaying;
+mod requests;
 mod short_tasks;
-mod status;
 mod stopping;
-mod uncertain;
+mod task_view;
 mod waits;
 
-use std::collections::{BTreeMap, BTreeSet};
+use balancing_policies::{Balance, NodeLoad};
 
-use balancing_policies::{Balance, NodeLoad, Policy};
-use task_api::Counts;
-
-use crate::book::{Book, BookLimits, JournalRecord};
+use crate::book::Book;
 use crate::interface::{
-    Attempt, CoreTimer, Ended, Event, KeeperEvent, KeeperOrder, Killed, Measurement, Moment,
-    NodeId, Now, Out, PeerMessage, node_id,
+    CoreTimer, Ended, Event, KeeperEvent, KeeperOrder, Member, NodeId, Now, Out, PeerMessage,
 };
-use clients::Clients;
-use holding::Holding;
-use lending::Lending;
-use peers::Peers;
-use short_tasks::ShortTaskDetector;
+use at::{Asker, At};
+use gathering::Gathering;
+use holding::{Holding, N_RESULTS_MAX, Offered};
+use lending::{Lending, Renewal};
+pub use node::CoreOptions;
+use node::Node;
+use relaying::Relaying;
 use stopping::Stopping;
+use task_view::TaskView;
+use waits::Waits;
 
 /// Time between two checks of leases, offers and questions, in ms.
 const SWEEP_MS: u64 = 250;
-/// Time for which nothing is started after the system had no room for a process, in ms.
-const FULL_MS: u64 = 500;
-
-/// Options of a core.
-#[derive(Clone, Debug)]
-pub struct CoreOptions {
-    /// Name of the node.
-    pub name: String,
-    /// Address at which other nodes reach it: `host:port`.
-    pub address: String,
-    /// Grows with each start of the daemon.
-    pub incarnation: u64,
-    /// Policy by which tasks move.
-    pub policy: Policy,
-    /// Seed of the rules' random numbers.
-    pub seed: u64,
-    /// Time for which a node may run a task after its home last answered, in ms.
-    pub lease_ms: u64,
-    /// Additional time before a home gives the task to another node, in ms.
-    pub slack_ms: u64,
-    /// Cores and speed of the node.
-    pub measurement: Measurement,
-}
-
-impl CoreOptions {
-    /// Options of a node with this name, one core, and the usual times.
-    #[must_use]
-    pub fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            address: String::new(),
-            incarnation: 1,
-            policy: Policy::DEFAULT,
-            seed: 1,
-            lease_ms: 10_000,
-            slack_ms: 5_000,
-            measurement: Measurement { n_cores: 1, speed: 1.0 },
-        }
-    }
-}
 
 /// State of a node, and its reactions to events.
 #[derive(Debug)]
 pub struct Core {
-    me: NodeId,
-    options: CoreOptions,
-    began: Now,
-    book: Book,
-    /// Attempts that the keeper runs, each with the reason for which the keeper was told to end it, if any.
-    running: BTreeMap<Attempt, Option<Killed>>,
-    /// True when the keeper has reported what it runs.
-    ready: bool,
-    short_tasks: ShortTaskDetector,
-    /// Moment before which nothing is started, since the system had no room for another process.
-    full_until: Moment,
-    holding: Holding,
+    node: Node,
     lending: Lending,
-    peers: Peers,
+    holding: Holding,
     balance: Balance,
+    /// Load that was last reported to the rules.
     reported: Option<NodeLoad>,
-    clients: Clients,
+    waits: Waits,
+    gathering: Gathering,
+    relaying: Relaying,
     stopping: Option<Stopping>,
-    counts: Counts,
-    /// Sentences about damage on the node, for users.
-    warnings: Vec<String>,
-}
-
-/// Time of an event, and the receiver of the core's output.
-struct At<'a> {
-    now: Now,
-    out: &'a mut dyn Out,
 }
 
 impl Core {
     /// A node with the contents of its journal.
     #[must_use]
-    pub fn new(options: CoreOptions, now: Now, mut book: Book, out: &mut impl Out) -> Self {
-        let me = node_id(&options.name);
-        book.renew_all(now.moment);
+    pub fn new(options: CoreOptions, now: Now, book: Book, out: &mut impl Out) -> Self {
         out.timer(CoreTimer::Sweep, now.moment.plus_ms(SWEEP_MS));
+        let holding = Holding::new(options.incarnation, options.first_number());
+        let (policy, seed) = (options.policy, options.seed);
+        let node = Node::new(options, now, book);
         Self {
-            me,
-            began: now,
-            book,
-            running: BTreeMap::new(),
-            ready: false,
-            short_tasks: ShortTaskDetector::default(),
-            full_until: Moment(0),
-            holding: Holding::new(options.incarnation),
             lending: Lending::default(),
-            peers: Peers::default(),
-            balance: Balance::new(me, options.policy, options.seed),
+            holding,
+            balance: Balance::new(node.me, policy, seed),
             reported: None,
-            clients: Clients::default(),
+            waits: Waits::default(),
+            gathering: Gathering::default(),
+            relaying: Relaying::default(),
             stopping: None,
-            counts: Counts::default(),
-            warnings: Vec::new(),
-            options,
+            node,
         }
-    }
-
-    /// An empty book for a node of this name.
-    #[must_use]
-    pub fn book_for(name: &str, limits: BookLimits) -> Book {
-        Book::new(node_id(name), limits)
     }
 
     /// Handles an event.
@@ -159,159 +90,199 @@ impl Core {
         let at = &mut At { now, out };
         match event {
             Event::FromClient { client, request } => self.on_client(client, request, at),
-            Event::ClientGone { client } => self.on_client_gone(client, at),
+            Event::ClientGone { client } => {
+                self.waits.gone(Asker::Client(client));
+                self.gathering.gone(client);
+                self.relaying.gone(client, at);
+            }
             Event::FromPeer { from, message } => self.on_peer(from, message, at),
             Event::Keeper(said) => self.on_keeper(said, at),
-            Event::KeeperAway => self.ready = false,
+            Event::KeeperAway => self.node.processes.ready = false,
             Event::Members(members) => self.on_members(members, at),
             Event::Measured(measurement) => {
-                self.options.measurement = measurement;
-                self.tell_members(at);
+                self.node.options.measurement = measurement;
+                self.balance_members(at);
             }
-            Event::Timer(CoreTimer::Balance(timer)) => self.on_balance_timer(timer, at),
+            Event::Timer(CoreTimer::Balance(timer)) => {
+                self.balance_by(at, |balance, now, actions| {
+                    balance.on_timer(now, timer, actions);
+                })
+            }
             Event::Timer(CoreTimer::Sweep) => self.sweep(at),
         }
         self.settle(at);
     }
 
+    /// Makes the node leave, on a request from outside.
+    pub fn leave(&mut self, now: Now, at_once: bool, out: &mut impl Out) {
+        let at = &mut At { now, out };
+        self.stop(at_once, at);
+        self.settle(at);
+    }
+
     /// Sets the number of messages between nodes that were dropped because a queue was full.
     pub fn count_dropped(&mut self, n_dropped: u64) {
-        self.counts.n_dropped = n_dropped;
+        self.node.counts.n_dropped = n_dropped;
+    }
+
+    /// Sets the warnings that users should know of, a sentence each.
+    pub fn set_warnings(&mut self, warnings: Vec<String>) {
+        self.node.warnings = warnings;
     }
 
     /// Book of the node, for writing its journal anew.
     pub fn book_mut(&mut self) -> &mut Book {
-        &mut self.book
+        &mut self.node.book
     }
 
     /// Book of the node.
     #[must_use]
     pub fn book(&self) -> &Book {
-        &self.book
+        &self.node.book
     }
 
-    /// Attempts that run here.
-    pub fn running(&self) -> impl Iterator<Item = Attempt> {
-        self.running.keys().copied()
-    }
-
-    /// Starts tasks that can be started, reports the rest to the rules, and ended tasks to clients.
+    /// Starts tasks that can be started, reports the load to the rules, and ended tasks to clients.
     fn settle(&mut self, at: &mut At<'_>) {
         self.fill(at);
-        self.measure(at);
-        self.flush_waits(at);
-        let waits = &self.clients.waits;
-        self.book.prune(|number| waits.want(number));
+        self.report_load(at);
+        for gather in self.gathering.take_over(at.now.moment) {
+            gather.answer(self.status(at.now), &self.node.peers, at);
+        }
+        for (first, last) in self.node.take_ended() {
+            self.waits.ended(first, last);
+        }
+        self.waits.flush(TaskView(&self.node), at);
+        let waits = &self.waits;
+        self.node.book.prune(|number| waits.want(number));
     }
 
     /// Starts tasks while cores are free, those of other nodes first: they came because there was room. Orders
     /// short tasks ahead.
     fn fill(&mut self, at: &mut At<'_>) {
-        if !self.ready || self.stopping.is_some() || at.now.moment < self.full_until {
+        let now = at.now.moment;
+        let Self { node, holding, .. } = self;
+        if !node.processes.ready || self.stopping.is_some() || node.processes.are_full(now) {
             return;
         }
-        let n_slots = self.n_slots();
-        let n_kept = u64::from(self.balance.n_kept(at.now.moment));
-        let may_start = |core: &Self| n_kept < core.book.n_queued();
-        while self.running.len() < n_slots
-            && (self.start_held(at) || may_start(self) && self.start_own(None, at))
+        let n_slots = self.balance.n_slots().max(1);
+        let n_kept = u64::from(self.balance.n_kept(now));
+        let may_start = |node: &Node| n_kept < node.book.tasks().n_queued();
+        while node.processes.n() < n_slots as usize
+            && (holding.start(node, at) || may_start(node) && node.start(None, at))
         {}
-        let n_at_once = u32::try_from(n_slots).ok();
-        while self.running.len() < self.n_orders(n_slots)
-            && may_start(self)
-            && self.start_own(n_at_once, at)
+        while node.processes.n() < node.n_orders(n_slots as usize)
+            && may_start(node)
+            && node.start(Some(n_slots), at)
         {}
-    }
-
-    /// Pauses starts, since the system had no room for another process.
-    fn found_no_room(&mut self, at: &At<'_>) {
-        self.full_until = at.now.moment.plus_ms(FULL_MS);
-    }
-
-    /// Number of tasks that may run at once.
-    fn n_slots(&self) -> usize {
-        self.balance.n_slots().max(1) as usize
-    }
-
-    fn n_orders(&mut self, n_slots: usize) -> usize {
-        let next = self.book.next_queued().and_then(|number| self.book.task(number));
-        self.short_tasks.n_orders(next.map(crate::book::Task::work), n_slots)
     }
 
     fn sweep(&mut self, at: &mut At<'_>) {
         at.out.timer(CoreTimer::Sweep, at.now.moment.plus_ms(SWEEP_MS));
-        self.sweep_uncertain(at);
-        self.sweep_lending(at);
-        self.sweep_holding(at);
-        self.sweep_clients(at);
-        self.sweep_stopping(at);
+        for result in self.lending.sweep(&mut self.node, at) {
+            self.balance_offer(result, at);
+        }
+        self.holding.sweep(&mut self.node, at);
+        self.relaying.sweep(&self.node.peers, at);
+        if let Some(stopping) = &mut self.stopping {
+            stopping.sweep(&self.node, at);
+        }
         // The rules need a measurement now and then, even when nothing changes.
         self.reported = None;
     }
 
     fn on_peer(&mut self, from: NodeId, message: PeerMessage, at: &mut At<'_>) {
+        let Self { node, lending, holding, .. } = self;
         match message {
-            PeerMessage::Balance(message) => self.on_balance_message(from, message, at),
+            PeerMessage::Balance(message) => self.balance_by(at, |balance, now, actions| {
+                balance.on_message(now, from, message, actions);
+            }),
             PeerMessage::Offer { offer, incarnation, arounds, works, tasks } => {
-                let offered = holding::Offered { offer, incarnation, arounds, works, tasks };
-                self.on_offer(from, offered, at);
+                let offered = Offered { offer, arounds, works, tasks };
+                self.on_offer(from, incarnation, offered, at);
             }
             PeerMessage::Taken { offer, n_tasks, because } => {
-                self.on_taken(from, (offer, n_tasks), because, at);
+                if let Some(result) = lending.on_taken(from, (offer, n_tasks, because), node, at) {
+                    self.balance_offer(result, at);
+                }
             }
             PeerMessage::Renew { number, incarnation, whole, shares } => {
-                let renewal = lending::Renewal { number, incarnation, whole, shares };
-                self.on_renew(from, renewal, at);
+                lending.on_renew(from, Renewal { number, incarnation, whole, shares }, node, at);
             }
-            PeerMessage::Renewed { number, gone } => self.on_renewed(from, number, &gone, at),
+            PeerMessage::Renewed { number, gone } => {
+                holding.on_renewed(from, (number, gone), node, at);
+            }
             PeerMessage::Returned { shares, wish, because } => {
-                self.on_returned(from, &shares, (wish, because), at);
+                let n_back = lending::on_returned(from, &shares, &because, node, at);
+                if let Some(to) = wish.filter(|to| *to != from && *to != node.me) {
+                    lending.lend(to, n_back, node, at);
+                }
             }
-            PeerMessage::Started { shares } => self.on_started(from, &shares),
-            PeerMessage::Cancel { shares } => self.on_cancel(from, &shares, at),
-            PeerMessage::Ended { ends } => self.on_ended(from, ends, at),
-            PeerMessage::Acknowledged { shares } => self.on_acknowledged(from, &shares, at),
-            PeerMessage::Ask { ask, request } => self.on_ask(from, ask, request, at),
-            PeerMessage::AskGone { ask } => self.on_ask_gone(from, ask),
-            PeerMessage::Answer { ask, answer } => self.on_answer(from, ask, answer, at),
+            PeerMessage::Started { shares } => {
+                for (share, at_ms) in shares {
+                    node.book.started_elsewhere(from, share, at_ms);
+                }
+            }
+            PeerMessage::Cancel { shares } => holding.on_cancel(from, &shares, node, at),
+            PeerMessage::Ended { ends } => lending::on_ended(from, ends, node, at),
+            PeerMessage::Acknowledged { shares } => {
+                holding.on_acknowledged(from, &shares, node, at);
+            }
+            PeerMessage::Ask { ask, request } => self.on_ask(Asker::Peer(from, ask), request, at),
+            PeerMessage::AskGone { ask } => self.waits.gone(Asker::Peer(from, ask)),
+            PeerMessage::Answer { ask, answer } => self.relaying.on_answer(from, ask, answer, at),
             PeerMessage::HowAreYou { ask } => {
                 let status = Box::new(self.status(at.now));
                 at.out.send(from, PeerMessage::IAm { ask, status });
             }
-            PeerMessage::IAm { ask, status } => self.on_i_am(from, ask, *status, at),
+            PeerMessage::IAm { ask, status } => self.gathering.on_i_am(from, ask, *status),
         }
     }
 
+    /// Takes offered tasks, unless this node can take none.
+    fn on_offer(&mut self, from: NodeId, incarnation: u64, offered: Offered, at: &mut At<'_>) {
+        let because = if incarnation != self.node.options.incarnation || !self.node.processes.ready
+        {
+            "its daemon has restarted"
+        } else if self.stopping.is_some() {
+            "it is being stopped"
+        } else if N_RESULTS_MAX <= self.node.book.foreign().len() {
+            "too many of its results wait to be acknowledged"
+        } else {
+            if self.holding.on_offer(from, offered, &mut self.node, at) {
+                self.balance.on_received(from);
+            }
+            return;
+        };
+        let (offer, because) = (offered.offer, Some(because.to_owned()));
+        at.out.send(from, PeerMessage::Taken { offer, n_tasks: 0, because });
+    }
+
     fn on_keeper(&mut self, said: KeeperEvent, at: &mut At<'_>) {
+        let Self { node, holding, .. } = self;
         match said {
             KeeperEvent::Inventory { running, ended } => {
-                self.ready = true;
+                node.processes.ready = true;
                 for run in running {
-                    self.running.insert(run.attempt, None);
-                    if run.attempt.task.home == self.me {
-                        self.own_runs(run, at);
+                    node.processes.reported(run.attempt);
+                    if run.attempt.task.home == node.me {
+                        node.runs(run, at);
                     } else {
-                        self.adopt(run, at);
+                        holding.adopt(run.attempt, at.now.moment);
                     }
                 }
-                for end in ended {
-                    self.attempt_ended(end, at);
-                }
-                self.own_unknown(at);
-                self.renew_with_all(at);
+                ended.into_iter().for_each(|ended| self.attempt_ended(ended, at));
+                self.node.take_back_unknown(at);
+                self.holding.renew_all(&self.node, at);
             }
-            KeeperEvent::Ended(ends) => {
-                for end in ends {
-                    self.attempt_ended(end, at);
-                }
+            KeeperEvent::Ended(ended) => {
+                ended.into_iter().for_each(|ended| self.attempt_ended(ended, at));
             }
             KeeperEvent::Gone => {
-                self.ready = false;
-                for attempt in std::mem::take(&mut self.running).into_keys() {
-                    if attempt.task.home == self.me {
-                        self.own_lost(attempt, at);
+                for attempt in node.processes.lost() {
+                    if attempt.task.home == node.me {
+                        node.attempt_lost(attempt, at);
                     } else {
-                        self.held_lost(attempt, at);
+                        holding.attempt_lost(attempt, at);
                     }
                 }
             }
@@ -319,52 +290,42 @@ impl Core {
     }
 
     fn attempt_ended(&mut self, ended: Ended, at: &mut At<'_>) {
-        self.running.remove(&ended.attempt);
-        self.counts.n_ended += u64::from(ended.end.outcome().is_some());
         let attempt = ended.attempt;
-        if attempt.task.home == self.me {
-            self.own_ended(ended, at);
+        self.node.processes.ended(attempt);
+        self.node.counts.n_ended += u64::from(ended.end.outcome().is_some());
+        if attempt.task.home == self.node.me {
+            self.node.attempt_ended(ended, at);
         } else {
-            self.held_ended(ended, at);
+            self.holding.attempt_ended(ended, &mut self.node, at);
         }
         at.out.keeper(KeeperOrder::Forget(vec![attempt]));
     }
 
-    /// Tells the keeper to end an attempt, once for each reason.
-    fn kill(&mut self, attempt: Attempt, because: Killed, at: &mut At<'_>) {
-        if let Some(told) = self.running.get_mut(&attempt)
-            && *told != Some(because)
-        {
-            *told = Some(because);
-            at.out.keeper(KeeperOrder::Kill { attempt, because });
-        }
-    }
-
-    /// Applies a record, and appends it to the journal.
-    fn record(&mut self, record: &JournalRecord, at: &mut At<'_>) {
-        at.out.append(record);
-        self.book.apply(record);
-        match record {
-            JournalRecord::Ended(end) => self.clients.waits.ended(end.number),
-            // A task that was lost too often, or is to be canceled, does not wait again.
-            JournalRecord::Back { number, .. } if self.is_over(*number) => {
-                self.clients.waits.ended(*number);
+    fn on_members(&mut self, members: Vec<Member>, at: &mut At<'_>) {
+        let me = self.node.me;
+        let others = members.into_iter().filter(|member| member.id != me);
+        let changes = self.node.peers.replace(others);
+        self.balance_members(at);
+        changes.lost.into_iter().for_each(|node| self.balance.on_lost(node));
+        for node in changes.reached {
+            self.balance_by(at, |balance, now, actions| balance.on_reached(now, node, actions));
+            if self.node.processes.ready {
+                self.holding.renew(node, &self.node.book, at);
             }
-            _ => {}
         }
+        let peers = &self.node.peers;
+        self.relaying.on_members(peers, at);
+        self.waits.keep_heard(|node| peers.is_heard(node));
     }
 
-    fn is_over(&self, number: u64) -> bool {
-        self.book.task(number).is_some_and(crate::book::Task::is_over)
-    }
-
-    fn name_of(&self, node: NodeId) -> String {
-        if node == self.me { self.options.name.clone() } else { self.peers.name_of(node) }
+    /// Stops the node: it takes and starts nothing any more, and leaves when nothing runs. With `now`, running
+    /// tasks are ended, to run again elsewhere, or here when the node comes back.
+    fn stop(&mut self, now: bool, at: &mut At<'_>) {
+        let stopping = self.stopping.get_or_insert_with(|| Stopping::new(at.now.moment));
+        stopping.begin(now, &mut self.node.processes, at);
+        self.holding.return_all(at);
     }
 }
-
-/// Set of nodes.
-type Nodes = BTreeSet<NodeId>;
 
 #[cfg(test)]
 mod tests;

@@ -6,18 +6,16 @@
 //!   (`CLOCK_BOOTTIME`), so that a [`Moment`] means the same to daemon and keeper, even after one of them has
 //!   restarted.
 
-mod attempt;
-mod peer;
-
 use balancing_policies::Timer;
 use task_api::{Answer, Presence, Request};
 
 pub use balancing_policies::{Moment, NodeId};
 
+pub use crate::attempt::{
+    Attempt, AttemptEnd, Ended, ExecContext, Job, Killed, Running, TaskKey, Work,
+};
 use crate::book::JournalRecord;
-
-pub use attempt::{Attempt, AttemptEnd, Ended, ExecContext, Job, Killed, Running, TaskKey, Work};
-pub use peer::{
+pub use crate::peer_message::{
     FRAME_BYTES_MAX, InstanceId, OfferedTask, PEER_VERSION, PeerError, PeerMessage, SharedEnd,
     SharedWork,
 };

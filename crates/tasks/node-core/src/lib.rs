@@ -7,9 +7,11 @@
 //! Sockets, processes, links and the journal's file (`node-daemon`); the rules by which tasks move
 //! (`balancing-policies`); requests and answers of clients (`task-api`).
 
+mod attempt;
 pub mod book;
 mod core;
 pub mod interface;
 pub mod membership_table;
+mod peer_message;
 
 pub use crate::core::{Core, CoreOptions};

@@ -7,10 +7,10 @@
 use std::error::Error;
 use std::time::Instant;
 
-use node_core::book::{BookLimits, JournalRecord};
+use node_core::book::{Book, BookLimits, JournalRecord};
 use node_core::interface::{
     AttemptEnd, ClientId, CoreTimer, Ended, Event, Job, KeeperEvent, KeeperOrder, Moment, NodeId,
-    Now, Out, PeerMessage,
+    Now, Out, PeerMessage, node_id,
 };
 use node_core::{Core, CoreOptions};
 use node_daemon::journal::Encoder;
@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn core(sink: &mut Sink) -> Core {
-    let book = Core::book_for("n", BookLimits::default());
+    let book = Book::new(node_id("n"), BookLimits::default());
     let mut core = Core::new(CoreOptions::new("n"), Now::default(), book, sink);
     let inventory = KeeperEvent::Inventory { running: Vec::new(), ended: Vec::new() };
     core.on(Now::default(), Event::Keeper(inventory), sink);
@@ -139,7 +139,7 @@ fn memory(n_tasks: u64) -> Result<(), Box<dyn Error>> {
         let request = Request::Submit { submission };
         core.on(Now::default(), Event::FromClient { client: ClientId(1), request }, &mut sink);
     }
-    let n_queued = core.book().n_queued();
+    let n_queued = core.book().tasks().n_queued();
     let after = memory_kib()?;
     let seconds = began.elapsed().as_secs_f64();
     println!(

@@ -3,41 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use task_api::{Outcome, OutcomeCount, OutcomeRange};
 
-use super::JournalRecord;
+use super::record::{ArchivedRange, JournalRecord, OutcomeKind};
 
 /// Most ranges that are kept; an array whose tasks all end alike takes one.
 const N_RUNS_MAX: usize = 200_000;
 /// Most ranges of one record: a damaged spot loses no more.
 const N_RUNS_AT_ONCE: usize = 500;
-
-/// Outcome without its sentence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum OutcomeKind {
-    /// Exited by itself, with this code.
-    Exit(i32),
-    /// Killed by this signal, which the daemon did not send.
-    Signal(i32),
-    /// Canceled by a user.
-    Canceled,
-    /// Could not be started.
-    NotStarted,
-    /// Started as often as allowed, and each time its node was lost.
-    Lost,
-}
-
-/// Tasks with consecutive numbers and the same outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ArchivedRange {
-    /// Number of the first task.
-    pub first: u64,
-    /// Number of the last task.
-    pub last: u64,
-    /// Outcome of all of them.
-    pub brief: OutcomeKind,
-}
 
 /// Summary of tasks that ended long ago.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,38 +21,6 @@ pub struct OutcomeArchive {
     counts: BTreeMap<OutcomeKind, u64>,
     n_outputs_dropped: u64,
     output_bytes_dropped: u64,
-}
-
-impl OutcomeKind {
-    /// Shortens an outcome.
-    #[must_use]
-    pub fn of(outcome: &Outcome) -> Self {
-        match outcome {
-            Outcome::Exit(code) => Self::Exit(*code),
-            Outcome::Signal(signal) => Self::Signal(*signal),
-            Outcome::Canceled => Self::Canceled,
-            Outcome::NotStarted(_) => Self::NotStarted,
-            Outcome::Lost => Self::Lost,
-        }
-    }
-
-    /// Outcome, as far as it is kept.
-    #[must_use]
-    pub fn outcome(self) -> Outcome {
-        match self {
-            Self::Exit(code) => Outcome::Exit(code),
-            Self::Signal(signal) => Outcome::Signal(signal),
-            Self::Canceled => Outcome::Canceled,
-            Self::NotStarted => Outcome::NotStarted("the reason is no longer kept".to_owned()),
-            Self::Lost => Outcome::Lost,
-        }
-    }
-}
-
-impl ArchivedRange {
-    fn n_tasks(self) -> u64 {
-        (self.last - self.first).saturating_add(1)
-    }
 }
 
 impl OutcomeArchive {

@@ -1,10 +1,11 @@
 //! Records: events in the life of a node's tasks, as they are written to disk.
 
+use balancing_policies::NodeId;
 use serde::{Deserialize, Serialize};
 use task_api::{Outcome, Output};
 
-use super::{ArchivedRange, Note, OutcomeKind};
-use crate::interface::{Attempt, Ended, ExecContext, NodeId, SharedWork};
+use crate::attempt::{Attempt, Ended, ExecContext};
+use crate::peer_message::SharedWork;
 
 /// Event that is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,6 +178,88 @@ impl JournalRecord {
             | Self::Doubted { .. }
             | Self::Settled { .. } => 0,
         }
+    }
+}
+
+/// Outcome without its sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum OutcomeKind {
+    /// Exited by itself, with this code.
+    Exit(i32),
+    /// Killed by this signal, which the daemon did not send.
+    Signal(i32),
+    /// Canceled by a user.
+    Canceled,
+    /// Could not be started.
+    NotStarted,
+    /// Started as often as allowed, and each time its node was lost.
+    Lost,
+}
+
+/// Tasks with consecutive numbers and the same outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchivedRange {
+    /// Number of the first task.
+    pub first: u64,
+    /// Number of the last task.
+    pub last: u64,
+    /// Outcome of all of them.
+    pub brief: OutcomeKind,
+}
+
+/// Event in the life of a task, with its time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Time in ms since 1970.
+    pub at_ms: u64,
+    /// The event.
+    pub what: NotedEvent,
+}
+
+/// Event in the life of a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NotedEvent {
+    /// The task was offered to a node.
+    Offered(NodeId),
+    /// The node took the task.
+    Moved(NodeId),
+    /// The task was started on the node.
+    Started(NodeId),
+    /// The task waits again.
+    Back(Reason),
+    /// A user asked to cancel the task.
+    CancelWished,
+}
+
+impl OutcomeKind {
+    /// Shortens an outcome.
+    #[must_use]
+    pub fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Exit(code) => Self::Exit(*code),
+            Outcome::Signal(signal) => Self::Signal(*signal),
+            Outcome::Canceled => Self::Canceled,
+            Outcome::NotStarted(_) => Self::NotStarted,
+            Outcome::Lost => Self::Lost,
+        }
+    }
+
+    /// Outcome, as far as it is kept.
+    #[must_use]
+    pub fn outcome(self) -> Outcome {
+        match self {
+            Self::Exit(code) => Outcome::Exit(code),
+            Self::Signal(signal) => Outcome::Signal(signal),
+            Self::Canceled => Outcome::Canceled,
+            Self::NotStarted => Outcome::NotStarted("the reason is no longer kept".to_owned()),
+            Self::Lost => Outcome::Lost,
+        }
+    }
+}
+
+impl ArchivedRange {
+    pub(super) fn n_tasks(self) -> u64 {
+        (self.last - self.first).saturating_add(1)
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::interface::{ExecContext, SharedWork, Work};
+use crate::attempt::{ExecContext, Work};
+use crate::peer_message::SharedWork;
 
 /// Surroundings by number, and numbers by surroundings.
 #[derive(Debug, Default)]

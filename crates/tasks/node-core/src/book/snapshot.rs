@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use task_api::{Outcome, Submission, TaskState};
 
-use super::{Book, EndRecord, JournalRecord, Task};
-use crate::interface::{ExecContext, SharedWork, Work};
+use super::{Book, EndRecord, JournalRecord, Lease, Task};
+use crate::attempt::{ExecContext, Work};
+use crate::peer_message::SharedWork;
 
 impl Book {
     /// Records that turn a submission into tasks: its surroundings and the submission; records that many tasks
@@ -49,7 +50,7 @@ impl Book {
             .collect::<Vec<_>>();
         arounds.iter().for_each(&mut write);
         let mut run = Run::default();
-        for (&number, task) in &self.tasks {
+        for (number, task) in self.tasks.from(0) {
             if !run.takes(number, task) {
                 run.flush(self, &mut write);
                 run = Run::of(number, task);
@@ -58,7 +59,7 @@ impl Book {
         run.flush(self, &mut write);
         // The oldest first: they are forgotten in this order.
         for number in &self.ended {
-            let Some(task) = self.tasks.get(number) else { continue };
+            let Some(task) = self.tasks.get(*number) else { continue };
             if let Some(end) = end_of(*number, task) {
                 write(&JournalRecord::Ended(end));
             }
@@ -67,7 +68,7 @@ impl Book {
         for ended in self.foreign.values() {
             write(&JournalRecord::ForeignEnded(ended.clone()));
         }
-        for (first, last) in self.uncertain() {
+        for (first, last) in self.tasks.uncertain() {
             write(&JournalRecord::Doubted { first, last });
         }
         self.archive.records().iter().for_each(&mut write);
@@ -76,27 +77,32 @@ impl Book {
         // Surroundings that many submissions depend on are there twice: one damaged spot does not take both.
         arounds.iter().for_each(&mut write);
     }
+}
 
-    fn write_state(&self, number: u64, task: &Task, write: &mut impl FnMut(&JournalRecord)) {
-        if task.is_over() {
-            return;
-        }
-        let (instance, n_lost, at_ms) = (task.instance(), task.n_lost(), task.submitted_ms());
-        if 0 < instance {
-            write(&JournalRecord::Tried { number, instance, n_lost });
-        }
-        if let Some(lease) = self.leases.get(&number) {
-            let (instance, to, incarnation) = (lease.instance, lease.to, lease.incarnation);
-            write(&JournalRecord::Given { number, instance, to, incarnation, at_ms });
-        }
-        if task.state() == TaskState::Running {
-            write(&JournalRecord::Started { number, instance, at_ms });
-        }
-        if task.is_cancel_requested() {
-            write(&JournalRecord::CancelWished { number, at_ms });
-        }
-        write_history(number, task, write);
+/// Writes the state of a task that has not ended, with its lease.
+fn write_state(
+    number: u64,
+    task: &Task,
+    lease: Option<&Lease>,
+    write: &mut impl FnMut(&JournalRecord),
+) {
+    if task.is_over() {
+        return;
     }
+    let (instance, n_lost, at_ms) = (task.instance(), task.n_lost(), task.submitted_ms());
+    if 0 < instance {
+        write(&JournalRecord::Tried { number, instance, n_lost });
+    }
+    if let Some(&Lease { instance, to, incarnation, .. }) = lease {
+        write(&JournalRecord::Given { number, instance, to, incarnation, at_ms });
+    }
+    if task.state() == TaskState::Running {
+        write(&JournalRecord::Started { number, instance, at_ms });
+    }
+    if task.is_cancel_requested() {
+        write(&JournalRecord::CancelWished { number, at_ms });
+    }
+    write_history(number, task, write);
 }
 
 /// Writes the record of an array twice, with another record between, so that one damaged spot does not lose it. The
@@ -169,7 +175,7 @@ impl Run {
             array_first: self.array_first,
         };
         let n_tasks = usize::try_from(self.n_tasks).unwrap_or(usize::MAX);
-        let tasks = || book.tasks.range(self.first..).take(n_tasks);
+        let tasks = || book.tasks.from(self.first).take(n_tasks);
         // There may be as many ended arrays as ended tasks, and surroundings are long.
         let between = if tasks().all(|(_, task)| task.is_over()) {
             JournalRecord::Next { number: self.first }
@@ -177,8 +183,8 @@ impl Run {
             JournalRecord::Around { idx: around_idx, around: (*work.around).clone() }
         };
         twice_if_many(&submitted, &between, &mut *write);
-        for (&number, task) in tasks() {
-            book.write_state(number, task, write);
+        for (number, task) in tasks() {
+            write_state(number, task, book.leases.get(&number), write);
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use balancing_policies::NodeId;
 use task_api::{Outcome, Output, TaskState};
 
-use super::{EndRecord, Reason, some_output};
-use crate::interface::{NodeId, Work};
+use super::record::{EndRecord, Note, NotedEvent};
+use crate::attempt::Work;
 
 /// Most notes that are kept of a task.
 const N_NOTES_MAX: usize = 24;
@@ -42,30 +42,6 @@ struct End {
     ended_ms: u64,
     outcome: Outcome,
     output: Option<Box<Output>>,
-}
-
-/// Event in the life of a task, with its time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
-    /// Time in ms since 1970.
-    pub at_ms: u64,
-    /// The event.
-    pub what: NotedEvent,
-}
-
-/// Event in the life of a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NotedEvent {
-    /// The task was offered to a node.
-    Offered(NodeId),
-    /// The node took the task.
-    Moved(NodeId),
-    /// The task was started on the node.
-    Started(NodeId),
-    /// The task waits again.
-    Back(Reason),
-    /// A user asked to cancel the task.
-    CancelWished,
 }
 
 impl Task {
@@ -253,15 +229,23 @@ impl Task {
         });
     }
 
-    pub(super) fn drop_output(&mut self) {
+    /// Drops the output, and returns the number of its bytes.
+    pub(super) fn drop_output(&mut self) -> usize {
+        let n_bytes = self.n_output_bytes();
         if let Some(end) = self.more.as_mut().and_then(|more| more.end.as_mut())
             && let Some(output) = &mut end.output
         {
-            let n_bytes = output.n_bytes() as u64;
             **output = Output {
-                n_dropped_bytes: output.n_dropped_bytes.saturating_add(n_bytes),
+                n_dropped_bytes: output.n_dropped_bytes.saturating_add(n_bytes as u64),
                 ..Output::default()
             };
         }
+        n_bytes
     }
+}
+
+/// Output of a task; `None` where it wrote nothing.
+fn some_output(output: &Output) -> Option<Box<Output>> {
+    let silent = output.n_bytes() == 0 && output.n_dropped_bytes == 0;
+    (!silent).then(|| Box::new(output.clone()))
 }

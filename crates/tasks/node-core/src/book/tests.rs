@@ -1,7 +1,7 @@
 //! Books are what their records make of them.
 
 use proptest::{collection::vec, prelude::*};
-use task_api::{ArrayRange, Limits, Outcome, Submission, Text};
+use task_api::{ArrayRange, Limits, Outcome, Output, Submission, Text};
 
 use super::*;
 use crate::interface::{ExecContext, SharedWork, TaskKey};
@@ -52,25 +52,25 @@ fn ended(number: u64, instance: u32, text: &str) -> JournalRecord {
 #[test]
 fn a_task_is_given_comes_back_runs_and_ends() {
     let mut book = book(2);
-    assert_eq!((book.n_queued(), book.n_open(), book.next_queued()), (2, 2, Some(1)));
+    assert_eq!((book.tasks().n_queued(), book.n_open(), book.next_queued()), (2, 2, Some(1)));
     assert_eq!(book.task(2).unwrap().array_index(), Some(6));
     book.apply(&given(1, 1));
-    assert_eq!((book.n_queued(), book.next_queued()), (1, Some(2)));
+    assert_eq!((book.tasks().n_queued(), book.next_queued()), (1, Some(2)));
     book.apply(&back(1, 1, Reason::Unanswered(OTHER)));
-    assert_eq!((book.n_queued(), book.next_queued()), (2, Some(1)));
+    assert_eq!((book.tasks().n_queued(), book.next_queued()), (2, Some(1)));
     assert!(book.leases().is_empty());
     book.apply(&started(1, 1));
-    assert_eq!(book.running().collect::<Vec<_>>(), [(1, 1)]);
+    assert_eq!(book.tasks().running().collect::<Vec<_>>(), [(1, 1)]);
     book.apply(&back(1, 1, Reason::NodeLost));
     book.apply(&started(1, 0));
-    assert!(book.running().next().is_none(), "that was before");
+    assert!(book.tasks().running().next().is_none(), "that was before");
     book.apply(&started(1, 2));
     book.apply(&started(1, 3));
-    assert_eq!(book.running().collect::<Vec<_>>(), [(1, 2)], "it runs already");
+    assert_eq!(book.tasks().running().collect::<Vec<_>>(), [(1, 2)], "it runs already");
     book.apply(&back(1, 1, Reason::Silent(OTHER)));
     assert_eq!(book.task(1).unwrap().state(), TaskState::Running, "that was another instance");
     book.apply(&ended(1, 2, "hello"));
-    assert_eq!((book.n_queued(), book.n_open()), (1, 1));
+    assert_eq!((book.tasks().n_queued(), book.n_open()), (1, 1));
     assert_eq!(book.task(1).unwrap().output().unwrap().stdout.0, b"hello");
 }
 
@@ -96,7 +96,7 @@ fn a_task_that_is_lost_too_often_is_over() {
         book.apply(&back(1, instance, Reason::Silent(OTHER)));
     }
     assert_eq!(book.task(1).unwrap().outcome(), Some(&Outcome::Lost));
-    assert_eq!((book.n_queued(), book.next_queued()), (0, None));
+    assert_eq!((book.tasks().n_queued(), book.next_queued()), (0, None));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_task_whose_starts_at_home_were_lost_too_often_is_over() {
         book.apply(&back(1, instance, Reason::NodeLost));
     }
     assert_eq!(book.task(1).unwrap().outcome(), Some(&Outcome::Lost));
-    assert_eq!(book.running().count(), 0);
+    assert_eq!(book.tasks().running().count(), 0);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn what_waits_is_canceled_at_once_and_what_runs_when_it_is_back() {
     assert_eq!(over(&book), [true, false, true]);
     book.apply(&back(2, 1, Reason::Silent(OTHER)));
     assert_eq!(book.task(2).unwrap().outcome(), Some(&Outcome::Canceled));
-    assert_eq!(book.n_queued(), 0);
+    assert_eq!(book.tasks().n_queued(), 0);
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn facts(book: &Book) -> String {
         format!("{number} {state:?} {end:?} {:?} {folder}\n", task.array_index())
     };
     let tasks = book.tasks_from(0).map(task).collect::<String>();
-    format!("{tasks}{:?} {} {}", book.leases, book.n_queued(), book.next)
+    format!("{tasks}{:?} {} {}", book.leases, book.tasks().n_queued(), book.next)
 }
 
 proptest! {
@@ -303,16 +303,16 @@ proptest! {
         for record in &records {
             book.apply(record);
             if matches!(record, JournalRecord::Doubted { first: 1, last: u64::MAX }) {
-                prop_assert_eq!(book.n_uncertain(), book.n_open());
+                prop_assert_eq!(book.tasks().n_uncertain(), book.n_open());
             }
         }
         let n_queued = book.tasks_from(0).filter(|(_, task)| task.is_queued()).count() as u64;
-        prop_assert_eq!(book.n_queued(), n_queued);
+        prop_assert_eq!(book.tasks().n_queued(), n_queued);
         let n_open = book.tasks_from(0).filter(|(_, task)| !task.is_over()).count() as u64;
         prop_assert_eq!(book.n_open(), n_open);
         prop_assert_eq!(book.next_queued().is_some(), 0 < n_queued);
         let n_uncertain = book.tasks_from(0).filter(|(_, task)| task.is_uncertain()).count() as u64;
-        prop_assert_eq!(book.n_uncertain(), n_uncertain);
+        prop_assert_eq!(book.tasks().n_uncertain(), n_uncertain);
 
         let again = written_anew(&mut book);
         prop_assert_eq!(facts(&again), facts(&book));

@@ -1,20 +1,29 @@
 //! Explanations of a task's state.
 
-use balancing_policies::BalanceSnapshot;
-use task_api::{Answer, Explanation, Outcome, Presence, Step, TaskEvent, TaskState};
+use balancing_policies::{Balance, BalanceSnapshot};
+use task_api::{Answer, Explanation, NodeStatus, Outcome, Presence, Step, TaskEvent, TaskState};
 
-use super::Core;
+use super::node::Node;
+use super::task_view::TaskView;
 use crate::book::{Note, NotedEvent, Task};
 use crate::interface::Now;
 
 /// Most tasks that are examined to count those that wait before another one.
 const N_COUNTED_MAX: usize = 100_000;
 
-impl Core {
-    pub(super) fn explain(&self, number: u64, now: Now) -> Result<Answer, String> {
-        let Some(task) = self.book.task(number) else {
-            let home = &self.options.name;
-            return Err(match self.book.archive().outcome(number) {
+/// Sources of an explanation.
+pub(super) struct Explainer<'a> {
+    pub(super) node: &'a Node,
+    pub(super) balance: &'a Balance,
+    pub(super) now: Now,
+    pub(super) status: NodeStatus,
+}
+
+impl Explainer<'_> {
+    pub(super) fn explain(self, number: u64) -> Result<Answer, String> {
+        let Some(task) = self.node.book.task(number) else {
+            let home = &self.node.options.name;
+            return Err(match self.node.book.archive().outcome(number) {
                 Some(outcome) => format!(
                     "`{home}.{number}` ended long ago ({outcome}), and no more is kept of it"
                 ),
@@ -27,39 +36,40 @@ impl Core {
         if let (Some(at_ms), Some(outcome), Some(node)) =
             (task.ended_ms(), task.outcome(), task.node())
         {
-            let what = TaskEvent::Ended { on: self.name_of(node), outcome: outcome.to_string() };
+            let what =
+                TaskEvent::Ended { on: self.node.name_of(node), outcome: outcome.to_string() };
             steps.push(Step { at_ms, what });
         }
         let explanation = Box::new(Explanation {
-            status: self.task_status(number, task),
+            status: TaskView(self.node).status(number, task),
             steps,
             n_dropped_steps,
-            because: self.because(number, task, now),
-            home: self.status(now),
+            because: self.because(number, task),
+            home: self.status,
         });
         Ok(Answer::Explained { explanation })
     }
 
     fn step(&self, note: &Note) -> Step {
         let what = match &note.what {
-            NotedEvent::Offered(to) => TaskEvent::Offered { to: self.name_of(*to) },
-            NotedEvent::Moved(to) => TaskEvent::Moved { to: self.name_of(*to) },
-            NotedEvent::Started(on) => TaskEvent::Started { on: self.name_of(*on) },
+            NotedEvent::Offered(to) => TaskEvent::Offered { to: self.node.name_of(*to) },
+            NotedEvent::Moved(to) => TaskEvent::Moved { to: self.node.name_of(*to) },
+            NotedEvent::Started(on) => TaskEvent::Started { on: self.node.name_of(*on) },
             NotedEvent::CancelWished => TaskEvent::CancelWished,
             NotedEvent::Back(reason) => {
-                let node = reason.node().map(|node| self.name_of(node));
+                let node = reason.node().map(|node| self.node.name_of(node));
                 TaskEvent::Back { because: reason.sentence(node.as_deref().unwrap_or("")) }
             }
         };
         Step { at_ms: note.at_ms, what }
     }
 
-    fn because(&self, number: u64, task: &Task, now: Now) -> Vec<String> {
-        let node = task.node().map(|node| self.name_of(node)).unwrap_or_default();
+    fn because(&self, number: u64, task: &Task) -> Vec<String> {
+        let node = task.node().map(|node| self.node.name_of(node)).unwrap_or_default();
         let sentences = match task.state() {
-            TaskState::Queued => self.why_it_waits(number, now),
+            TaskState::Queued => self.why_it_waits(number),
             TaskState::Offered => vec![format!("`{node}` is asked whether it takes the task")],
-            TaskState::Leased => self.why_it_is_away(number, task, &node, now),
+            TaskState::Leased => self.why_it_is_away(number, task, &node),
             TaskState::Running => vec![format!("a core of `{node}`, its home, was free")],
             TaskState::Ended if task.outcome() == Some(&Outcome::Lost) => {
                 let n_lost = task.work().around.limits.n_starts_max;
@@ -76,35 +86,35 @@ impl Core {
         sentences.into_iter().chain(wish.map(str::to_owned)).collect()
     }
 
-    fn why_it_waits(&self, number: u64, now: Now) -> Vec<String> {
-        let name = &self.options.name;
-        let snapshot = self.balance.snapshot(now.moment);
+    fn why_it_waits(&self, number: u64) -> Vec<String> {
+        let name = &self.node.options.name;
+        let snapshot = self.balance.snapshot(self.now.moment);
         let mut sentences = Vec::new();
-        if self.book.task(number).is_some_and(Task::is_uncertain) {
-            let lease_ms = self.options.lease_ms + self.options.slack_ms;
+        if self.node.book.task(number).is_some_and(Task::is_uncertain) {
+            let lease_ms = self.node.options.lease_over_ms();
             sentences.push(format!(
                 "the damaged journal may have lost which node runs it: it waits {lease_ms} ms from the start of the \
                  daemon, and for the reports of the other nodes"
             ));
         }
-        if !self.ready {
+        if !self.node.processes.ready {
             sentences.push(format!(
                 "the daemon of `{name}` is waiting for its keeper's list of running tasks"
             ));
         }
-        if self.is_stopping() {
+        if self.status.presence == Presence::Stopping {
             sentences.push(format!("`{name}` is being stopped: it waits until `{name}` is back"));
         }
-        let (n_running, n_slots) = (self.running.len(), snapshot.n_slots);
+        let (n_running, n_slots) = (self.node.processes.n(), snapshot.n_slots);
         sentences.push(format!("`{name}` runs {n_running} of at most {n_slots} tasks"));
-        let n_kept = self.balance.n_kept(now.moment);
+        let n_kept = self.balance.n_kept(self.now.moment);
         if 0 < n_kept {
             sentences.push(format!(
                 "its last {n_kept} waiting tasks are reserved for faster nodes, which fetch tasks regularly and \
                  would finish them sooner"
             ));
         }
-        let before = self.book.tasks_from(0).take_while(|(other, _)| *other < number);
+        let before = self.node.book.tasks_from(0).take_while(|(other, _)| *other < number);
         let n_before = before.take(N_COUNTED_MAX).filter(|(_, task)| task.waits()).count();
         sentences.push(format!("at least {n_before} tasks with lower numbers wait there too"));
         sentences.extend(self.why_nobody_takes_it(&snapshot));
@@ -112,16 +122,16 @@ impl Core {
     }
 
     fn why_nobody_takes_it(&self, snapshot: &BalanceSnapshot) -> Vec<String> {
-        let n_up = self.peers.iter().filter(|member| member.presence == Presence::Up).count();
+        let n_up = self.node.peers.iter().filter(|member| member.presence == Presence::Up).count();
         if n_up == 0 {
             return vec!["no other node is up".to_owned()];
         }
-        let known = snapshot.known.iter().map(|node| format!("`{}`", self.name_of(*node)));
+        let known = snapshot.known.iter().map(|node| format!("`{}`", self.node.name_of(*node)));
         let known = known.collect::<Vec<_>>().join(", ");
         let mut sentences = vec![format!(
             "under policy `{}`, `{}` is a {} and knows {} of {n_up} nodes that may accept tasks: {}",
             snapshot.policy,
-            self.options.name,
+            self.node.options.name,
             snapshot.state,
             snapshot.n_known,
             if known.is_empty() { "none" } else { &known },
@@ -134,13 +144,13 @@ impl Core {
         sentences
     }
 
-    fn why_it_is_away(&self, number: u64, task: &Task, node: &str, now: Now) -> Vec<String> {
+    fn why_it_is_away(&self, number: u64, task: &Task, node: &str) -> Vec<String> {
         let runs = task.started_ms().is_some();
         let what = if runs { "runs it" } else { "holds it, but has not reported its start" };
         let mut sentences = vec![format!("`{node}` had room first and {what}")];
-        if let Some(lease) = self.book.leases().get(&number) {
-            let ms = now.moment.ms_since(lease.heard);
-            let limit_ms = self.options.lease_ms + self.options.slack_ms;
+        if let Some(lease) = self.node.book.leases().get(&number) {
+            let ms = self.now.moment.ms_since(lease.heard);
+            let limit_ms = self.node.options.lease_over_ms();
             sentences.push(format!(
                 "`{node}` renewed its lease {ms} ms ago; without renewal, another node gets the task after {limit_ms} ms"
             ));

@@ -3,16 +3,21 @@
 //! A task that is given is *offered* until the other node has asked to renew it: only then is that node told that
 //! it may start, so an unanswered offer is taken back at once. From then on it is *leased*: it returns when the
 //! node gives it back, or has not asked for longer than it may run without an answer.
+//!
+//! A lease that a damaged journal has lost may still be held. Its node reports it when it is linked, and gets it
+//! again; a node that does not report it has lost it after as long as any lease lasts. So a task that the journal has
+//! forgotten does not run twice.
 
 mod packing;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use balancing_policies::Moment;
+use task_api::Outcome;
 
-use super::home::N_SHARES_MAX;
-use super::{At, Core};
-use crate::book::{EndRecord, JournalRecord, Lease, Reason, Task};
+use super::at::At;
+use super::node::{N_SHARES_MAX, Node, count};
+use crate::book::{Book, EndRecord, JournalRecord, Lease, Reason, Task};
 use crate::interface::{InstanceId, NodeId, PeerMessage, SharedEnd};
 use packing::Packing;
 
@@ -21,13 +26,13 @@ const OFFER_MS: u64 = 2_000;
 /// Most open offers: beyond that no more are made.
 const N_OFFERS_MAX: usize = 4096;
 
-/// Open offers.
+/// Open offers, and the nodes that have reported what they hold.
 #[derive(Debug, Default)]
 pub(super) struct Lending {
     offers: BTreeMap<u64, Offer>,
-    next: u64,
+    n_offers: u64,
     /// Newest incarnation of each node that has reported all that it holds.
-    pub(super) whole: BTreeMap<NodeId, u64>,
+    whole: BTreeMap<NodeId, u64>,
 }
 
 #[derive(Debug)]
@@ -46,14 +51,30 @@ pub(super) struct Renewal {
     pub(super) shares: Vec<InstanceId>,
 }
 
-impl Core {
+/// Result of an offer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfferResult {
+    pub(super) to: NodeId,
+    /// Number of tasks that were offered.
+    pub(super) n_offered: u32,
+    /// Number of these that the other node has taken.
+    pub(super) n_taken: u32,
+}
+
+impl Lending {
     /// Offers up to `n_tasks` waiting tasks of this node; returns how many.
-    pub(super) fn lend(&mut self, to: NodeId, n_tasks: u32, at: &mut At<'_>) -> u32 {
-        let Some(member) = self.peers.get(to).filter(|_| self.peers.is_up(to)) else { return 0 };
+    pub(super) fn lend(
+        &mut self,
+        to: NodeId,
+        n_tasks: u32,
+        node: &mut Node,
+        at: &mut At<'_>,
+    ) -> u32 {
+        let Some(member) = node.peers.get(to).filter(|_| node.peers.is_up(to)) else { return 0 };
         let incarnation = member.incarnation;
         let mut n_offered = 0;
-        while n_offered < n_tasks && self.lending.offers.len() < N_OFFERS_MAX {
-            let n_more = self.offer(to, incarnation, n_tasks - n_offered, at);
+        while n_offered < n_tasks && self.offers.len() < N_OFFERS_MAX {
+            let n_more = self.offer((to, incarnation), n_tasks - n_offered, node, at);
             if n_more == 0 {
                 break;
             }
@@ -63,30 +84,36 @@ impl Core {
     }
 
     /// Makes one offer, as long as a message may be.
-    fn offer(&mut self, to: NodeId, incarnation: u64, n_tasks: u32, at: &mut At<'_>) -> u32 {
+    fn offer(
+        &mut self,
+        (to, incarnation): (NodeId, u64),
+        n_tasks: u32,
+        node: &mut Node,
+        at: &mut At<'_>,
+    ) -> u32 {
         let mut packing = Packing::default();
         while packing.n_tasks() < n_tasks
-            && let Some(number) = self.book.next_queued()
-            && let Some(task) = self.book.task(number)
+            && let Some(number) = node.book.next_queued()
+            && let Some(task) = node.book.task(number)
         {
             let instance = task.instance() + 1;
             if !task.is_cancel_requested() && !packing.add(InstanceId { number, instance }, task) {
                 break;
             }
             if task.is_cancel_requested() {
-                self.end_unrun(number, task_api::Outcome::Canceled, at);
+                node.end_unrun(number, Outcome::Canceled, at);
                 continue;
             }
             let at_ms = at.now.unix_ms;
-            self.record(&JournalRecord::Given { number, instance, to, incarnation, at_ms }, at);
-            self.book.unconfirm(number, at.now.moment);
+            node.record(&JournalRecord::Given { number, instance, to, incarnation, at_ms }, at);
+            node.book.unconfirm(number, at.now.moment);
         }
         let n_tasks = packing.n_tasks();
         if 0 < n_tasks {
-            let offer = self.options.incarnation.wrapping_shl(20).wrapping_add(self.lending.next);
-            self.lending.next += 1;
+            let offer = node.options.first_number().wrapping_add(self.n_offers);
+            self.n_offers += 1;
             let shares = packing.shares();
-            self.lending.offers.insert(offer, Offer { to, shares, sent: at.now.moment });
+            self.offers.insert(offer, Offer { to, shares, sent: at.now.moment });
             at.out.send(to, packing.into_message(offer, incarnation));
         }
         n_tasks
@@ -96,42 +123,47 @@ impl Core {
     pub(super) fn on_taken(
         &mut self,
         from: NodeId,
-        (offer, n_taken): (u64, u32),
-        because: Option<String>,
+        (offer, n_taken, because): (u64, u32, Option<String>),
+        node: &mut Node,
         at: &mut At<'_>,
-    ) {
-        let Some(offer) = self.take_offer(offer, from) else { return };
+    ) -> Option<OfferResult> {
+        let offer = self.take_offer(offer, from)?;
         let because = because.unwrap_or_else(|| "it gave no reason".to_owned());
-        let reason = Reason::NotTaken(from, because.into());
-        self.take_back(&offer, n_taken, &reason, at);
+        Some(offer.take_back(n_taken, &Reason::NotTaken(from, because.into()), node, at))
     }
 
     /// Answers a node that asks to keep tasks of this one.
-    pub(super) fn on_renew(&mut self, from: NodeId, renewal: Renewal, at: &mut At<'_>) {
+    pub(super) fn on_renew(
+        &mut self,
+        from: NodeId,
+        renewal: Renewal,
+        node: &mut Node,
+        at: &mut At<'_>,
+    ) {
         let Renewal { number, incarnation, whole, shares } = renewal;
-        if !self.ready && shares.iter().any(|share| self.may_hold(*share)) {
+        if !node.processes.ready && shares.iter().any(|share| may_be_lent(&node.book, *share)) {
             // This node's keeper may know better; the other node asks again soon.
             return;
         }
-        if whole && self.lending.whole.get(&from).is_none_or(|&newest| newest < incarnation) {
-            self.lending.whole.insert(from, incarnation);
-            self.take_back_forgotten(from, incarnation, &shares, at);
+        if whole && self.whole.get(&from).is_none_or(|&newest| newest < incarnation) {
+            self.whole.insert(from, incarnation);
+            take_back_forgotten((from, incarnation), &shares, node, at);
         }
         let mut gone = Vec::new();
         let mut canceled = Vec::new();
         for share in shares {
-            if self.lease_of(from, share).is_none() && self.may_hold(share) {
-                self.lend_again((from, incarnation), share, at);
+            let InstanceId { number, instance } = share;
+            if node.book.lease_of(from, share).is_none() && may_be_lent(&node.book, share) {
+                let (to, at_ms) = (from, at.now.unix_ms);
+                node.record(&JournalRecord::Given { number, instance, to, incarnation, at_ms }, at);
             }
-            let Some(lease) = self.lease_of(from, share) else {
+            if node.book.lease_of(from, share).is_none() {
                 gone.push(share);
                 continue;
-            };
-            lease.heard = at.now.moment;
-            let is_first = !lease.confirmed;
-            self.counts.n_moved_out += u64::from(is_first);
-            self.book.confirm(share.number, at.now.unix_ms);
-            if self.book.task(share.number).is_some_and(Task::is_cancel_requested) {
+            }
+            node.counts.n_moved_out +=
+                u64::from(node.book.renew(number, at.now.moment, at.now.unix_ms));
+            if node.book.task(number).is_some_and(Task::is_cancel_requested) {
                 canceled.push(share);
             }
         }
@@ -141,126 +173,137 @@ impl Core {
         }
     }
 
-    /// Takes back tasks, and lends them to a better node if one is named.
-    pub(super) fn on_returned(
-        &mut self,
-        from: NodeId,
-        shares: &[InstanceId],
-        (wish, because): (Option<NodeId>, String),
-        at: &mut At<'_>,
-    ) {
-        let mut n_back = 0;
-        // The tasks go to the front of the queue, so the last one goes first.
-        for share in shares.iter().take(N_SHARES_MAX).rev() {
-            if self.lease_of(from, *share).is_some() {
-                let reason = Reason::Returned(from, because.as_str().into());
-                self.back(share.number, share.instance, reason, at);
-                n_back += 1;
-            }
-        }
-        if let Some(to) = wish.filter(|to| *to != from && *to != self.me) {
-            self.lend(to, n_back, at);
-        }
-    }
-
-    /// Notes that another node has started tasks of this one.
-    pub(super) fn on_started(&mut self, from: NodeId, shares: &[(InstanceId, u64)]) {
-        for &(share, at_ms) in shares {
-            if self.lease_of(from, share).is_some() {
-                self.book.started_elsewhere(share.number, share.instance, at_ms);
-            }
-        }
-    }
-
-    /// Handles results of own tasks from another node. Results that no longer count are acknowledged too.
-    pub(super) fn on_ended(&mut self, from: NodeId, ends: Vec<SharedEnd>, at: &mut At<'_>) {
-        let shares = ends.iter().map(|end| end.share).collect();
-        for end in ends {
-            let SharedEnd { share: InstanceId { number, instance }, .. } = end;
-            let waits = self.book.task(number).is_some_and(Task::waits);
-            // A task that was taken back and waits has been run after all.
-            if self.lease_of(from, end.share).is_none() && !waits && !self.may_hold(end.share) {
-                continue;
-            }
-            let end = EndRecord {
-                number,
-                instance,
-                node: from,
-                outcome: end.outcome,
-                started_ms: Some(end.started_ms),
-                ended_ms: end.ended_ms,
-                output: end.output,
-            };
-            self.record(&JournalRecord::Ended(end), at);
-        }
-        at.out.send(from, PeerMessage::Acknowledged { shares });
-    }
-
     /// Takes back offers that were not answered, and tasks that were not renewed.
-    pub(super) fn sweep_lending(&mut self, at: &mut At<'_>) {
+    pub(super) fn sweep(&mut self, node: &mut Node, at: &mut At<'_>) -> Vec<OfferResult> {
         let now = at.now.moment;
-        let late = |offer: &Offer| OFFER_MS <= now.ms_since(offer.sent);
-        let offers = &self.lending.offers;
-        let late =
-            offers.iter().filter(|(_, offer)| late(offer)).map(|(id, offer)| (*id, offer.to));
-        for (id, to) in late.collect::<Vec<_>>() {
-            if let Some(offer) = self.take_offer(id, to) {
-                self.take_back(&offer, 0, &Reason::Unanswered(to), at);
-            }
-        }
-        let lease_ms = self.options.lease_ms + self.options.slack_ms;
+        let late = |offer: &mut Offer| OFFER_MS <= now.ms_since(offer.sent);
+        let late = self.offers.extract_if(.., |_, offer| late(offer)).collect::<Vec<_>>();
+        let take_back =
+            |(_, offer): (u64, Offer)| offer.take_back(0, &Reason::Unanswered(offer.to), node, at);
+        let results = late.into_iter().map(take_back).collect();
+        let lease_ms = node.options.lease_over_ms();
         // The offer was answered, but the node never asked to renew it: the task was not started.
         let limit_ms = |lease: &Lease| if lease.confirmed { lease_ms } else { 2 * OFFER_MS };
         let is_out = |lease: &Lease| limit_ms(lease) <= now.ms_since(lease.heard);
-        let leases = self.book.leases().iter().filter(|(_, lease)| is_out(lease));
+        let leases = node.book.leases().iter().filter(|(_, lease)| is_out(lease));
         for (number, lease) in leases.map(|(number, lease)| (*number, *lease)).collect::<Vec<_>>() {
             let silent = Reason::Silent(lease.to);
             let reason = if lease.confirmed { silent } else { Reason::Unanswered(lease.to) };
-            self.back(number, lease.instance, reason, at);
+            node.back(number, lease.instance, reason, at);
         }
+        self.end_uncertainty(node, at);
+        results
     }
 
-    /// Takes back the tasks that a restarted daemon did not report when it reported all that it holds.
-    fn take_back_forgotten(
-        &mut self,
-        from: NodeId,
-        incarnation: u64,
-        held: &[InstanceId],
-        at: &mut At<'_>,
-    ) {
-        let held = held.iter().copied().collect::<std::collections::BTreeSet<_>>();
-        let is_lost = |(number, lease): &(&u64, &Lease)| {
-            let share = InstanceId { number: **number, instance: lease.instance };
-            lease.to == from && lease.incarnation < incarnation && !held.contains(&share)
-        };
-        let lost = self.book.leases().iter().filter(is_lost);
-        for (number, instance) in lost.map(|(n, lease)| (*n, lease.instance)).collect::<Vec<_>>() {
-            self.back(number, instance, Reason::Restarted(from), at);
+    /// Ends all uncertainty when unknown leases have expired, and all nodes that are up have reported what they hold:
+    /// the remaining tasks then wait like all others.
+    fn end_uncertainty(&self, node: &mut Node, at: &mut At<'_>) {
+        if node.book.tasks().n_uncertain() == 0 || !node.processes.ready {
+            return;
         }
-    }
-
-    /// Takes back an answered or late offer, except for its first `n_taken` tasks.
-    fn take_back(&mut self, offer: &Offer, n_taken: u32, reason: &Reason, at: &mut At<'_>) {
-        let n_taken = (n_taken as usize).min(offer.shares.len());
-        let mut n_back = 0;
-        for share in offer.shares[n_taken..].iter().rev() {
-            if self.lease_of(offer.to, *share).is_some_and(|lease| !lease.confirmed) {
-                self.back(share.number, share.instance, reason.clone(), at);
-                n_back += 1;
-            }
+        let lease_ms = node.options.lease_over_ms();
+        let waited_ms = at.now.moment.ms_since(node.began.moment);
+        let has_said = |id| !node.peers.is_up(id) || self.whole.contains_key(&id);
+        let all_have_said = node.peers.iter().all(|member| has_said(member.id));
+        // A node that holds very many tasks reports them in pieces, so that none of its requests is the whole.
+        if lease_ms <= waited_ms && (all_have_said || 2 * lease_ms <= waited_ms) {
+            node.record(&JournalRecord::Settled { first: 1, last: u64::MAX }, at);
         }
-        let n_tasks = super::rules::count(offer.shares.len());
-        self.balance_moved(offer.to, (n_tasks, n_tasks - n_back), at);
     }
 
     fn take_offer(&mut self, offer: u64, to: NodeId) -> Option<Offer> {
-        let is_his = self.lending.offers.get(&offer).is_some_and(|offer| offer.to == to);
-        is_his.then(|| self.lending.offers.remove(&offer)).flatten()
+        let is_his = self.offers.get(&offer).is_some_and(|offer| offer.to == to);
+        is_his.then(|| self.offers.remove(&offer)).flatten()
     }
+}
 
-    /// Lease of this share, if the node has it.
-    fn lease_of(&mut self, node: NodeId, share: InstanceId) -> Option<&mut Lease> {
-        let lease = self.book.lease_mut(share.number)?;
-        (lease.to == node && lease.instance == share.instance).then_some(lease)
+impl Offer {
+    /// Takes back an answered or late offer, except for its first `n_taken` tasks.
+    fn take_back(
+        &self,
+        n_taken: u32,
+        reason: &Reason,
+        node: &mut Node,
+        at: &mut At<'_>,
+    ) -> OfferResult {
+        let n_taken = (n_taken as usize).min(self.shares.len());
+        let mut n_back = 0;
+        for share in self.shares[n_taken..].iter().rev() {
+            if node.book.lease_of(self.to, *share).is_some_and(|lease| !lease.confirmed) {
+                node.back(share.number, share.instance, reason.clone(), at);
+                n_back += 1;
+            }
+        }
+        let n_offered = count(self.shares.len());
+        OfferResult { to: self.to, n_offered, n_taken: n_offered - n_back }
     }
+}
+
+/// Takes back tasks that another node returns; returns how many.
+pub(super) fn on_returned(
+    from: NodeId,
+    shares: &[InstanceId],
+    because: &str,
+    node: &mut Node,
+    at: &mut At<'_>,
+) -> u32 {
+    let mut n_back = 0;
+    // The tasks go to the front of the queue, so the last one goes first.
+    for share in shares.iter().take(N_SHARES_MAX).rev() {
+        if node.book.lease_of(from, *share).is_some() {
+            let reason = Reason::Returned(from, because.into());
+            node.back(share.number, share.instance, reason, at);
+            n_back += 1;
+        }
+    }
+    n_back
+}
+
+/// Handles results of own tasks from another node. Results that no longer count are acknowledged too.
+pub(super) fn on_ended(from: NodeId, ends: Vec<SharedEnd>, node: &mut Node, at: &mut At<'_>) {
+    let shares = ends.iter().map(|end| end.share).collect();
+    for end in ends {
+        let SharedEnd { share: InstanceId { number, instance }, .. } = end;
+        let waits = node.book.task(number).is_some_and(Task::waits);
+        // A task that was taken back and waits has been run after all.
+        let counts = waits || may_be_lent(&node.book, end.share);
+        if !counts && node.book.lease_of(from, end.share).is_none() {
+            continue;
+        }
+        let end = EndRecord {
+            number,
+            instance,
+            node: from,
+            outcome: end.outcome,
+            started_ms: Some(end.started_ms),
+            ended_ms: end.ended_ms,
+            output: end.output,
+        };
+        node.record(&JournalRecord::Ended(end), at);
+    }
+    at.out.send(from, PeerMessage::Acknowledged { shares });
+}
+
+/// Takes back the tasks that a restarted daemon did not report when it reported all that it holds.
+fn take_back_forgotten(
+    (from, incarnation): (NodeId, u64),
+    held: &[InstanceId],
+    node: &mut Node,
+    at: &mut At<'_>,
+) {
+    let held = held.iter().copied().collect::<BTreeSet<_>>();
+    let is_lost = |(number, lease): &(&u64, &Lease)| {
+        let share = InstanceId { number: **number, instance: lease.instance };
+        lease.to == from && lease.incarnation < incarnation && !held.contains(&share)
+    };
+    let lost = node.book.leases().iter().filter(is_lost);
+    for (number, instance) in lost.map(|(n, lease)| (*n, lease.instance)).collect::<Vec<_>>() {
+        node.back(number, instance, Reason::Restarted(from), at);
+    }
+}
+
+/// Returns whether the task is uncertain, and may be held as this instance.
+fn may_be_lent(book: &Book, share: InstanceId) -> bool {
+    let task = book.task(share.number);
+    task.is_some_and(|task| task.is_uncertain() && task.instance() <= share.instance)
 }

@@ -1,10 +1,9 @@
-//! Other nodes, and the consequences when one comes, falls silent or leaves.
+//! Other nodes of the cluster, and their names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use task_api::Presence;
 
-use super::{At, Core, Nodes};
 use crate::interface::{Member, NodeId};
 
 /// Other nodes that are known.
@@ -13,13 +12,23 @@ pub(super) struct Peers {
     members: BTreeMap<NodeId, Member>,
 }
 
+/// Nodes that can be reached now and could not before, or whose daemon has restarted, and those that are lost.
+pub(super) struct PeerChanges {
+    pub(super) reached: BTreeSet<NodeId>,
+    pub(super) lost: BTreeSet<NodeId>,
+}
+
 impl Peers {
     pub(super) fn get(&self, node: NodeId) -> Option<&Member> {
         self.members.get(&node)
     }
 
     pub(super) fn is_up(&self, node: NodeId) -> bool {
-        self.get(node).is_some_and(|member| member.presence == Presence::Up)
+        self.up(node).is_some()
+    }
+
+    fn up(&self, node: NodeId) -> Option<&Member> {
+        self.get(node).filter(|member| member.presence == Presence::Up)
     }
 
     /// Returns whether a node can be asked: it is up, or about to leave.
@@ -40,33 +49,19 @@ impl Peers {
         let unknown = || format!("node-{:08x}", node.0);
         self.get(node).map_or_else(unknown, |member| member.name.clone())
     }
-}
 
-impl Core {
-    pub(super) fn on_members(&mut self, members: Vec<Member>, at: &mut At<'_>) {
-        let members = members.into_iter().map(|member| (member.id, member));
-        let me = self.me;
-        let now = members.filter(|(id, _)| *id != me).collect::<BTreeMap<_, _>>();
-        let before = std::mem::replace(&mut self.peers.members, now);
-        self.tell_members(at);
-        let was_up = |id| before.get(&id).filter(|member| member.presence == Presence::Up);
-        let is_new = |member: &&Member| {
-            was_up(member.id).is_none_or(|before| before.incarnation != member.incarnation)
+    /// Replaces all other nodes.
+    pub(super) fn replace(&mut self, members: impl Iterator<Item = Member>) -> PeerChanges {
+        let members = members.map(|member| (member.id, member)).collect();
+        let before = Self { members: std::mem::replace(&mut self.members, members) };
+        let is_new = |id: &NodeId| {
+            let incarnation = |peers: &Self| peers.up(*id).map(|member| member.incarnation);
+            self.is_up(*id) && incarnation(&before) != incarnation(self)
         };
-        let up = self.peers.iter().filter(|member| member.presence == Presence::Up);
-        let reached = up.filter(is_new).map(|member| member.id).collect::<Nodes>();
-        let lost = before.keys().filter(|id| was_up(**id).is_some() && !self.peers.is_up(**id));
-        for node in lost.copied().collect::<Nodes>() {
-            self.balance.on_lost(node);
+        let is_lost = |id: &NodeId| before.is_up(*id) && !self.is_up(*id);
+        PeerChanges {
+            reached: self.members.keys().copied().filter(is_new).collect(),
+            lost: before.members.keys().copied().filter(is_lost).collect(),
         }
-        for node in reached {
-            self.balance_reached(node, at);
-            if self.ready {
-                self.renew_whole(node, at);
-            }
-        }
-        self.end_relays_of_lost(at);
-        let peers = &self.peers;
-        self.clients.waits.keep_heard(|node| peers.is_heard(node));
     }
 }

@@ -1,10 +1,12 @@
-//! Stops a node: other nodes' waiting tasks go back, and running tasks are awaited or ended.
+//! Stop of a node: running tasks are awaited or ended, and it leaves when other nodes need nothing of it.
 
 use balancing_policies::Moment;
 use task_api::Presence;
 
-use super::{At, Core, KeeperOrder};
-use crate::interface::{Killed, Now, Out};
+use super::at::At;
+use super::node::Node;
+use super::processes::Processes;
+use crate::interface::{KeeperOrder, Killed};
 
 /// Time for which results are still sent to homes that do not acknowledge them, in ms.
 const FAREWELL_MS: u64 = 10_000;
@@ -18,45 +20,31 @@ pub(super) struct Stopping {
     over: bool,
 }
 
-impl Core {
-    /// Returns whether the node stops.
-    #[must_use]
-    pub fn is_stopping(&self) -> bool {
-        self.stopping.is_some()
+impl Stopping {
+    pub(super) fn new(since: Moment) -> Self {
+        Self { now: false, since, over: false }
     }
 
-    /// Makes the node leave, on a request from outside.
-    pub fn leave(&mut self, now: Now, at_once: bool, out: &mut impl Out) {
-        let at = &mut At { now, out };
-        self.stop(at_once, at);
-        self.settle(at);
-    }
-
-    /// Stops the node: it takes and starts nothing any more, and leaves when nothing runs. With `now`, running
-    /// tasks are ended, to run again elsewhere, or here when the node comes back.
-    pub(super) fn stop(&mut self, now: bool, at: &mut At<'_>) {
-        let since = at.now.moment;
-        let before = self.stopping.get_or_insert(Stopping { now, since, over: false });
-        before.now |= now;
+    /// Announces the stop; with `now`, ends what runs.
+    pub(super) fn begin(&mut self, now: bool, processes: &mut Processes, at: &mut At<'_>) {
+        self.now |= now;
         at.out.presence(Presence::Stopping);
-        self.return_all_held(at);
         if now {
-            let running = self.running.keys().copied().collect::<Vec<_>>();
-            running.into_iter().for_each(|attempt| self.kill(attempt, Killed::Leaving, at));
+            processes.kill_all(Killed::Leaving, at);
         }
     }
 
-    pub(super) fn sweep_stopping(&mut self, at: &mut At<'_>) {
-        let Some(Stopping { now, since, over: false }) = self.stopping else { return };
-        let waited = FAREWELL_MS <= at.now.moment.ms_since(since);
-        let told = self.book.foreign().is_empty() || waited;
+    /// Leaves if nothing runs and other nodes need nothing of this one.
+    pub(super) fn sweep(&mut self, node: &Node, at: &mut At<'_>) {
+        let waited = FAREWELL_MS <= at.now.moment.ms_since(self.since);
+        let told = node.book.foreign().is_empty() || waited;
         // Other nodes may still run tasks of this home, and can report their results only here.
-        let nothing_lent = self.book.leases().is_empty() || now;
-        if self.running.is_empty() && told && nothing_lent {
-            self.stopping = Some(Stopping { now, since, over: true });
+        let nothing_lent = node.book.leases().is_empty() || self.now;
+        if !self.over && node.processes.n() == 0 && told && nothing_lent {
+            self.over = true;
             at.out.keeper(KeeperOrder::Leave);
             at.out.presence(Presence::Left);
-            Out::leave(at.out);
+            at.out.leave();
         }
     }
 }

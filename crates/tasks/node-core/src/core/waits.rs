@@ -6,16 +6,20 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use task_api::{Answer, TaskRange};
+use task_api::{Answer, Output, TaskRange};
 
-use super::clients::Asker;
-use super::{At, Core};
+use super::at::{Asker, At};
+use super::task_view::TaskView;
+use crate::book::Book;
 use crate::interface::NodeId;
 
 /// Most tasks of one answer.
 const N_TASKS_MAX: usize = 256;
 /// Bytes of output after which an answer is full. As JSON they are at most twice as many.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
+
+/// Refusal of [`Request::More`](task_api::Request::More) from an asker that waits for nothing.
+pub(super) const NOTHING_IS_WAITED_FOR: &str = "nothing is waited for";
 
 /// All waits.
 #[derive(Debug, Default)]
@@ -55,6 +59,24 @@ impl Wait {
         self.n_past = self.n_past.saturating_sub(1);
         Some(first)
     }
+
+    /// Answer with the next tasks that were not reported.
+    fn tell(&mut self, view: TaskView<'_>) -> Answer {
+        let mut tasks = Vec::new();
+        let mut n_bytes = 0;
+        while tasks.len() < N_TASKS_MAX
+            && n_bytes < OUTPUT_BYTES_MAX
+            && let Some(number) = self.pop()
+        {
+            self.told.push(number);
+            let task = view.ended(number, self.with_output);
+            let output = task.as_ref().and_then(|task| task.output.as_ref());
+            n_bytes += output.map_or(0, Output::n_bytes);
+            tasks.extend(task);
+        }
+        let n_left = self.n_open + self.ended.len() as u64 + self.n_past;
+        Answer::Ended { tasks, n_left }
+    }
 }
 
 impl Waits {
@@ -63,11 +85,13 @@ impl Waits {
         self.waits.values().any(|wait| wait.first <= number && number <= wait.last)
     }
 
-    pub(super) fn ended(&mut self, number: u64) {
+    /// Notes that the tasks from `first` to `last` have ended.
+    pub(super) fn ended(&mut self, first: u64, last: u64) {
         for wait in self.waits.values_mut() {
-            if wait.first <= number && number <= wait.last {
-                wait.ended.push_back(number);
-                wait.n_open = wait.n_open.saturating_sub(1);
+            let ended = first.max(wait.first)..=last.min(wait.last);
+            if !ended.is_empty() {
+                wait.n_open = wait.n_open.saturating_sub(ended.end() - ended.start() + 1);
+                wait.ended.extend(ended);
                 self.stirred = true;
             }
         }
@@ -109,15 +133,14 @@ impl Waits {
             Asker::Peer(node, _) => is_heard(*node),
         });
     }
-}
 
-impl Core {
-    pub(super) fn wait(&mut self, asker: Asker, tasks: &TaskRange, with_output: bool) {
-        if matches!(asker, Asker::Peer(..)) && self.clients.waits.again(asker, tasks) {
+    /// Lets a client wait for tasks of this node.
+    pub(super) fn wait(&mut self, asker: Asker, tasks: &TaskRange, with_output: bool, book: &Book) {
+        if matches!(asker, Asker::Peer(..)) && self.again(asker, tasks) {
             return;
         }
         let (first, last) = (tasks.first, tasks.last);
-        let known = self.book.tasks_from(first).take_while(|(number, _)| *number <= last);
+        let known = book.tasks_from(first).take_while(|(number, _)| *number <= last);
         let mut n_open = 0;
         let mut ended = VecDeque::new();
         for (number, task) in known {
@@ -127,56 +150,31 @@ impl Core {
                 n_open += 1;
             }
         }
-        let past = self.book.archive().runs(first, last).map(|run| (run.first, run.last));
+        let past = book.archive().runs(first, last).map(|run| (run.first, run.last));
         let past = past.collect::<VecDeque<_>>();
         let n_of = |(first, last): &(u64, u64)| (last - first).saturating_add(1);
         let n_past = past.iter().map(n_of).fold(0, u64::saturating_add);
         let (told, is_ready) = (Vec::new(), true);
         let wait = Wait { first, last, with_output, ended, past, n_past, told, n_open, is_ready };
-        self.clients.waits.waits.insert(asker, wait);
-        self.clients.waits.stirred = true;
+        self.waits.insert(asker, wait);
+        self.stirred = true;
     }
 
     /// Reports ended tasks to clients that are ready.
-    pub(super) fn flush_waits(&mut self, at: &mut At<'_>) {
-        if !std::mem::take(&mut self.clients.waits.stirred) {
+    pub(super) fn flush(&mut self, view: TaskView<'_>, at: &mut At<'_>) {
+        if !std::mem::take(&mut self.stirred) {
             return;
         }
-        let mut waits = std::mem::take(&mut self.clients.waits.waits);
-        waits.retain(|asker, wait| {
+        self.waits.retain(|asker, wait| {
             let has_news = !wait.ended.is_empty() || !wait.past.is_empty() || wait.n_open == 0;
             if !wait.is_ready || !has_news {
                 return true;
             }
-            let answer = self.told(wait);
+            let answer = wait.tell(view);
             let is_last = answer.is_last();
-            self.answer(*asker, answer, at);
+            at.answer(*asker, answer);
             wait.is_ready = false;
             !is_last
         });
-        self.clients.waits.waits = waits;
-    }
-
-    fn told(&self, wait: &mut Wait) -> Answer {
-        let mut tasks = Vec::new();
-        let mut n_bytes = 0;
-        while tasks.len() < N_TASKS_MAX
-            && n_bytes < OUTPUT_BYTES_MAX
-            && let Some(number) = wait.pop()
-        {
-            wait.told.push(number);
-            let Some(task) = self.book.task(number) else {
-                tasks.extend(self.ended_long_ago(number));
-                continue;
-            };
-            n_bytes += if wait.with_output {
-                task.output().map_or(0, task_api::Output::n_bytes)
-            } else {
-                0
-            };
-            tasks.extend(self.ended_task(number, task, wait.with_output));
-        }
-        let n_left = wait.n_open + wait.ended.len() as u64 + wait.n_past;
-        Answer::Ended { tasks, n_left }
     }
 }

@@ -45,8 +45,8 @@ fn check(entries: Vec<Entry>) {
         (
             book.next_number(),
             book.n_open(),
-            book.n_queued(),
-            book.n_uncertain(),
+            book.tasks().n_queued(),
+            book.tasks().n_uncertain(),
             book.archive().clone(),
         )
     };

@@ -1,58 +1,69 @@
 //! Sends results to their homes until they are acknowledged.
 
-use super::{
-    At, Attempt, Core, Ended, InstanceId, JournalRecord, NodeId, PeerMessage, RENEW_MS, SharedEnd,
-    attempt_of, share_of,
-};
+use std::collections::BTreeMap;
 
+use balancing_policies::Moment;
+
+use crate::book::JournalRecord;
+use crate::core::at::At;
+use crate::core::node::Node;
+use crate::interface::{Attempt, Ended, InstanceId, NodeId, PeerMessage, SharedEnd};
+
+/// Time between two repetitions of a result, in ms.
+const REPEAT_MS: u64 = 1_000;
 /// Most bytes of output in one message.
 const ENDS_BYTES_MAX: usize = 400 << 10;
 
-impl Core {
+/// Moment at which each result was last sent; the results are in the book.
+#[derive(Debug, Default)]
+pub(super) struct Results {
+    sent: BTreeMap<Attempt, Moment>,
+}
+
+impl Results {
     /// Forgets results that the home has acknowledged.
-    pub(in crate::core) fn on_acknowledged(
+    pub(super) fn acknowledged(
         &mut self,
         from: NodeId,
         shares: &[InstanceId],
+        node: &mut Node,
         at: &mut At<'_>,
     ) {
-        let attempts = shares.iter().map(|share| attempt_of(from, *share));
-        let known = |attempt: &Attempt| self.book.foreign().contains_key(attempt);
+        let attempts = shares.iter().map(|share| share.of_home(from));
+        let known = |attempt: &Attempt| node.book.foreign().contains_key(attempt);
         let attempts = attempts.filter(known).collect::<Vec<_>>();
         if !attempts.is_empty() {
             for attempt in &attempts {
-                self.holding.told.remove(attempt);
+                self.sent.remove(attempt);
             }
-            self.record(&JournalRecord::Acknowledged { attempts }, at);
+            node.record(&JournalRecord::Acknowledged { attempts }, at);
         }
     }
 
-    /// Records the result of another home's task, and sends it until it is acknowledged.
-    pub(super) fn held_over(&mut self, ended: Ended, at: &mut At<'_>) {
+    /// Records a result, and sends it.
+    pub(super) fn add(&mut self, ended: Ended, node: &mut Node, at: &mut At<'_>) {
         let attempt = ended.attempt;
-        self.holding.forget(attempt);
-        self.record(&JournalRecord::ForeignEnded(ended), at);
-        self.tell_results(Some(attempt), at);
+        node.record(&JournalRecord::ForeignEnded(ended), at);
+        self.send([attempt].into_iter(), node, at);
     }
 
-    /// Sends results to their homes: one that is new, or all that were last sent long ago.
-    pub(super) fn tell_results(&mut self, new: Option<Attempt>, at: &mut At<'_>) {
+    /// Sends all results that were last sent long ago.
+    pub(super) fn repeat(&mut self, node: &Node, at: &mut At<'_>) {
         let now = at.now.moment;
-        let told = &self.holding.told;
-        let is_due = |attempt: &Attempt| {
-            told.get(attempt).is_none_or(|told| RENEW_MS <= now.ms_since(*told))
+        let is_due = |attempt: &&Attempt| {
+            self.sent.get(attempt).is_none_or(|sent| REPEAT_MS <= now.ms_since(*sent))
         };
-        let results = self.book.foreign();
-        let due = match new {
-            Some(attempt) => vec![attempt],
-            None => results.keys().copied().filter(is_due).collect::<Vec<_>>(),
-        };
+        let due = node.book.foreign().keys().filter(is_due).copied().collect::<Vec<_>>();
+        self.send(due.into_iter(), node, at);
+    }
+
+    fn send(&mut self, attempts: impl Iterator<Item = Attempt>, node: &Node, at: &mut At<'_>) {
         let mut batch = Batch::default();
-        for attempt in due {
-            if self.peers.is_heard(attempt.task.home)
-                && let Some(end) = results.get(&attempt).and_then(shared_end)
+        for attempt in attempts {
+            if node.peers.is_heard(attempt.task.home)
+                && let Some(end) = node.book.foreign().get(&attempt).and_then(shared_end)
             {
-                self.holding.told.insert(attempt, now);
+                self.sent.insert(attempt, at.now.moment);
                 batch.add(attempt.task.home, end, at);
             }
         }
@@ -91,7 +102,7 @@ impl Batch {
 
 fn shared_end(ended: &Ended) -> Option<SharedEnd> {
     Some(SharedEnd {
-        share: share_of(ended.attempt),
+        share: ended.attempt.into(),
         outcome: ended.end.outcome()?,
         started_ms: ended.started_ms,
         ended_ms: ended.ended_ms,

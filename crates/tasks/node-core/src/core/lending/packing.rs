@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::book::Task;
+use crate::core::node::count;
 use crate::interface::{
     ExecContext, FRAME_BYTES_MAX, InstanceId, OfferedTask, PeerMessage, SharedWork, Work,
 };
@@ -26,7 +27,7 @@ pub(super) struct Packing {
 
 impl Packing {
     pub(super) fn n_tasks(&self) -> u32 {
-        super::super::rules::count(self.tasks.len())
+        count(self.tasks.len())
     }
 
     pub(super) fn shares(&self) -> Vec<InstanceId> {
@@ -42,7 +43,7 @@ impl Packing {
         // Neighbors in the queue are mostly of the same submission.
         let known = self.works.iter().rposition(|known| Arc::ptr_eq(known, work));
         let work_idx = known.unwrap_or_else(|| self.add_work(work));
-        let work_idx = super::super::rules::count(work_idx);
+        let work_idx = count(work_idx);
         self.tasks.push(OfferedTask { share, work_idx, array_index: task.array_index() });
         self.n_bytes += TASK_BYTES;
         true
@@ -71,7 +72,7 @@ impl Packing {
             self.arounds.len() - 1
         });
         self.n_bytes += work.words().len() + work.title.as_deref().map_or(0, str::len) + 16;
-        self.around_idxs.push(super::super::rules::count(around_idx));
+        self.around_idxs.push(count(around_idx));
         self.works.push(work.clone());
         self.works.len() - 1
     }

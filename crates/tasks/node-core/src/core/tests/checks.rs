@@ -27,7 +27,12 @@ impl World {
             assert!(book.leases().is_empty(), "{context}: {} keeps leases", node.name);
             assert!(node.keeper.running.is_empty(), "{context}: {} still runs", node.name);
             let again = replay(&node.name, &node.records);
-            assert_eq!(again.n_queued(), book.n_queued(), "{context}: {}", node.name);
+            assert_eq!(
+                again.tasks().n_queued(),
+                book.tasks().n_queued(),
+                "{context}: {}",
+                node.name
+            );
             assert_eq!(again.n_open(), book.n_open(), "{context}: {}", node.name);
         }
     }

@@ -64,7 +64,7 @@ impl Rig {
     }
 
     fn with(options: CoreOptions) -> Self {
-        Self::of(options, Core::book_for("n", BookLimits::default()))
+        Self::of(options, Book::new(node_id("n"), BookLimits::default()))
     }
 
     /// With this book, and a keeper that runs nothing.
@@ -213,7 +213,7 @@ fn everything_can_be_canceled_at_once() {
     rig.end();
     let everything = Request::Cancel { tasks: "n.1-18446744073709551615".parse().unwrap() };
     assert_eq!(rig.ask(everything.clone()), [Answer::Canceled { n_tasks: 4 }]);
-    assert_eq!(rig.core.book().n_queued(), 0);
+    assert_eq!(rig.core.book().tasks().n_queued(), 0);
     assert!(matches!(rig.seen.orders.last(), Some(KeeperOrder::Kill { .. })));
     assert_eq!(rig.ask(everything), [Answer::Canceled { n_tasks: 1 }], "one is still being ended");
 }
@@ -293,7 +293,7 @@ fn a_node_that_stops_takes_nothing_and_leaves_when_nothing_runs() {
     assert!(!rig.seen.left);
     rig.end();
     rig.pass(1_000);
-    assert!(rig.seen.left && rig.seen.jobs.is_empty() && rig.core.book().n_queued() == 1);
+    assert!(rig.seen.left && rig.seen.jobs.is_empty() && rig.core.book().tasks().n_queued() == 1);
     assert_eq!(rig.seen.orders.last(), Some(&KeeperOrder::Leave));
     assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&Outcome::Exit(0)));
 }

@@ -388,7 +388,7 @@ impl World {
 }
 
 pub(super) fn replay(name: &str, records: &[JournalRecord]) -> Book {
-    let mut book = Core::book_for(name, BookLimits::default());
+    let mut book = Book::new(node_id(name), BookLimits::default());
     for record in records {
         book.apply(record);
     }

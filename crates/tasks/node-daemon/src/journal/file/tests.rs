@@ -72,7 +72,7 @@ fn a_journal_goes_on() {
         (known(&book), book.next_number(), opened.damage),
         (vec![1, 2, 3, 4, 5, 6], 7 + N_AHEAD, None)
     );
-    assert_eq!(book.n_uncertain(), 0);
+    assert_eq!(book.tasks().n_uncertain(), 0);
     assert!(!folder.path().join(DAMAGED).exists());
 }
 
@@ -111,7 +111,10 @@ fn check(folder: &Path, n_tasks: u64, what: &str) -> (Vec<u64>, bool, Vec<u64>) 
     drop(opened);
     let (again, book_again) = self::opened(folder);
     assert_eq!(again.damage, None, "{what}: it is mended");
-    assert_eq!((known(&book_again), book_again.n_uncertain()), (known(&book), book.n_uncertain()));
+    assert_eq!(
+        (known(&book_again), book_again.tasks().n_uncertain()),
+        (known(&book), book.tasks().n_uncertain())
+    );
     assert!(n_tasks < book_again.next_number(), "{what}: after it was mended");
     (known(&book), damage.is_some(), uncertain)
 }
@@ -218,8 +221,8 @@ fn a_machine_that_went_down_gives_no_number_out_again_and_alarms_nobody() {
     // Fault: what came next was written behind a gap in the sequence numbers, and the second start took it for damage.
     append(again, &JournalRecord::Started { number: 4, instance: 1, at_ms: 2 });
     let (third, book_third) = self::opened(folder.path());
-    assert_eq!((third.damage, book_third.n_uncertain()), (None, 0));
-    assert_eq!(book_third.running().collect::<Vec<_>>(), [(4, 1)]);
+    assert_eq!((third.damage, book_third.tasks().n_uncertain()), (None, 0));
+    assert_eq!(book_third.tasks().running().collect::<Vec<_>>(), [(4, 1)]);
 }
 
 /// Writes a record as a daemon does that is then killed.
@@ -278,7 +281,7 @@ fn damage_is_known_until_the_journal_says_it() {
         }
         fs::remove_dir(path.with_extension("new")).unwrap();
         let (opened, book) = opened(folder.path());
-        assert!(opened.damage.is_some() && 0 < book.n_uncertain(), "{has_mark}");
+        assert!(opened.damage.is_some() && 0 < book.tasks().n_uncertain(), "{has_mark}");
         assert_eq!(fs::read(folder.path().join(DAMAGED)).unwrap(), cut);
         let before = fs::read(folder.path().join("journal.damaged.old")).unwrap();
         assert_eq!(before, b"of an earlier damage");
@@ -304,14 +307,14 @@ fn a_journal_of_the_version_before_is_read_and_is_of_this_one_from_then_on() {
             let task = book.task(number).unwrap();
             (task.state(), task.instance(), task.outcome().cloned())
         };
-        (book.n_queued(), book.n_open(), (1..10).map(task).collect::<Vec<_>>())
+        (book.tasks().n_queued(), book.n_open(), (1..10).map(task).collect::<Vec<_>>())
     };
     let folder = memory();
     fs::write(folder.path().join(FILE), sample).unwrap();
     let (found, book) = opened(folder.path());
-    assert_eq!((&found.damage, book.n_uncertain()), (&None, 0));
+    assert_eq!((&found.damage, book.tasks().n_uncertain()), (&None, 0));
     drop(found);
-    assert_eq!((book.next_number(), book.n_queued(), book.n_open()), (100, 3, 5));
+    assert_eq!((book.next_number(), book.tasks().n_queued(), book.n_open()), (100, 3, 5));
     assert_eq!(book.task(2).unwrap().outcome(), Some(&Outcome::Exit(5)));
     assert_eq!(book.task(2).unwrap().output().unwrap().stdout.0, b"second");
     assert_eq!((book.foreign().len(), book.leases().len()), (1, 1));

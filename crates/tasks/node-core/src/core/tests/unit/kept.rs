@@ -38,7 +38,7 @@ impl Rig {
 #[test]
 fn of_tasks_that_ended_long_ago_it_is_said_how_they_ended() {
     let limits = BookLimits { n_ended_max: 2, ..BookLimits::default() };
-    let mut rig = Rig::of(CoreOptions::new("n"), Core::book_for("n", limits));
+    let mut rig = Rig::of(CoreOptions::new("n"), Book::new(node_id("n"), limits));
     rig.submit(6);
     (0..5).for_each(|_| rig.end());
     assert_eq!(numbers(&rig.ask(wait("n.2-3"))), (vec![2, 3], 0));

@@ -3,13 +3,13 @@
 use task_api::{Answer, EndedTask, Limits, Outcome, Presence, Request, Submission};
 
 use super::{Rig, numbers, wait};
-use crate::book::BookLimits;
-use crate::core::{Core, CoreOptions};
+use crate::book::{Book, BookLimits};
+use crate::core::CoreOptions;
 use crate::interface::{Event, PeerMessage, node_id};
 
 /// A node with this submission whose daemon and keeper went down `n_times` while a task ran.
 fn down_while_it_runs(n_times: u32, n_starts_max: u32) -> Rig {
-    let mut book = Core::book_for("n", BookLimits::default());
+    let mut book = Book::new(node_id("n"), BookLimits::default());
     let submission = Submission {
         command: vec!["true".to_owned()],
         folder: "/".to_owned(),
@@ -21,7 +21,7 @@ fn down_while_it_runs(n_times: u32, n_starts_max: u32) -> Rig {
     }
     let mut rig = Rig::of(CoreOptions::new("n"), book);
     for _ in 0..n_times {
-        let mut book = Core::book_for("n", BookLimits::default());
+        let mut book = Book::new(node_id("n"), BookLimits::default());
         rig.core.book_mut().snapshot(|record| book.apply(record));
         rig = Rig::of(CoreOptions::new("n"), book);
     }

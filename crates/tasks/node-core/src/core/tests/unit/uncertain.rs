@@ -7,7 +7,7 @@ use crate::interface::{Attempt, AttemptEnd, Ended, InstanceId, Running, SharedEn
 
 /// A node whose journal has lost records of both of its tasks.
 fn rig(keeper_runs: &[(u64, u32)]) -> Rig {
-    let mut book = Core::book_for("n", BookLimits::default());
+    let mut book = Book::new(node_id("n"), BookLimits::default());
     let submission = Submission {
         command: vec!["true".to_owned()],
         folder: "/".to_owned(),
@@ -58,7 +58,7 @@ fn a_task_waits_until_all_leases_have_run_out_and_all_nodes_have_said_what_they_
     assert_eq!(renew(&mut rig, &[]), []);
     rig.pass(250);
     assert_eq!(rig.seen.jobs.iter().map(|job| job.attempt.task.number).collect::<Vec<_>>(), [1]);
-    assert_eq!(rig.core.book().n_uncertain(), 0);
+    assert_eq!(rig.core.book().tasks().n_uncertain(), 0);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_node_that_does_not_say_what_it_holds_is_not_waited_for_forever() {
 fn who_holds_a_task_whose_lease_was_lost_has_it_again() {
     let mut rig = rig(&[]);
     assert_eq!(renew(&mut rig, &[(2, 3)]), [], "it goes on");
-    assert_eq!((state(&rig, 2), rig.core.book().n_uncertain()), (TaskState::Leased, 1));
+    assert_eq!((state(&rig, 2), rig.core.book().tasks().n_uncertain()), (TaskState::Leased, 1));
     rig.pass(10_000);
     assert_eq!(renew(&mut rig, &[(2, 3)]), []);
     rig.pass(6_000);
@@ -95,7 +95,7 @@ fn an_end_of_a_task_whose_lease_was_lost_counts() {
     let message = PeerMessage::Ended { ends: vec![end] };
     rig.on(Event::FromPeer { from: node_id("other"), message });
     assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&Outcome::Canceled));
-    assert_eq!(rig.core.book().n_uncertain(), 1);
+    assert_eq!(rig.core.book().tasks().n_uncertain(), 1);
 }
 
 /// Fault: the keeper had started a task of which no record was left, and its number was given out again.
@@ -113,7 +113,7 @@ fn a_number_that_the_keeper_knows_is_not_given_out_again() {
 #[test]
 fn what_runs_here_goes_on_although_its_start_was_lost() {
     let mut rig = rig(&[(1, 2)]);
-    assert_eq!((state(&rig, 1), rig.core.book().n_uncertain()), (TaskState::Running, 1));
+    assert_eq!((state(&rig, 1), rig.core.book().tasks().n_uncertain()), (TaskState::Running, 1));
     assert!(rig.seen.orders.is_empty(), "{:?}", rig.seen.orders);
     let answers = rig.ask(Request::Explain { task: "n.2".parse().unwrap() });
     assert!(format!("{answers:?}").contains("may have lost which node runs it"), "{answers:?}");

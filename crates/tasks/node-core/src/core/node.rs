@@ -1,19 +1,139 @@
-//! Own tasks of a node, as far as they stay there: they are submitted, started, ended, canceled.
-
-use task_api::{Outcome, Submission, TaskRange, TaskState};
-
-use super::{At, Core, KeeperOrder, NodeId};
-use crate::book::{EndRecord, JournalRecord, Reason, Task};
-use crate::interface::{
-    Attempt, AttemptEnd, Ended, InstanceId, Job, Killed, PeerMessage, Running, TaskKey,
-};
+//! This node as the home of its tasks: their book and journal, the keeper's processes, and the other nodes.
+//!
+//! Own tasks are submitted, started, ended and canceled here. [`super::lending`] gives them to other nodes, and
+//! [`super::holding`] has those of other homes.
 
 use std::collections::BTreeMap;
+
+use balancing_policies::Policy;
+use task_api::{Counts, Outcome, Submission, TaskRange, TaskState};
+
+use super::at::At;
+use super::peers::Peers;
+use super::processes::Processes;
+use super::short_tasks::ShortTaskDetector;
+use crate::book::{Book, EndRecord, JournalRecord, Reason, Task};
+use crate::interface::{
+    Attempt, AttemptEnd, Ended, InstanceId, Job, Killed, Measurement, NodeId, Now, PeerMessage,
+    Running, TaskKey, node_id,
+};
 
 /// Most shares in one message.
 pub(super) const N_SHARES_MAX: usize = 20_000;
 
-impl Core {
+/// Options of a core.
+#[derive(Clone, Debug)]
+pub struct CoreOptions {
+    /// Name of the node.
+    pub name: String,
+    /// Address at which other nodes reach it: `host:port`.
+    pub address: String,
+    /// Grows with each start of the daemon.
+    pub incarnation: u64,
+    /// Policy by which tasks move.
+    pub policy: Policy,
+    /// Seed of the rules' random numbers.
+    pub seed: u64,
+    /// Time for which a node may run a task after its home last answered, in ms.
+    pub lease_ms: u64,
+    /// Additional time before a home gives the task to another node, in ms.
+    pub slack_ms: u64,
+    /// Cores and speed of the node.
+    pub measurement: Measurement,
+}
+
+/// Node with its tasks.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) me: NodeId,
+    pub(super) options: CoreOptions,
+    pub(super) began: Now,
+    /// Tasks of the node; [`Self::record`] changes it.
+    pub(super) book: Book,
+    pub(super) processes: Processes,
+    pub(super) peers: Peers,
+    pub(super) counts: Counts,
+    /// Sentences about damage on the node, for users.
+    pub(super) warnings: Vec<String>,
+    short_tasks: ShortTaskDetector,
+    /// Ranges of own tasks that have ended since they were last taken.
+    ended: Vec<(u64, u64)>,
+}
+
+impl CoreOptions {
+    /// Options of a node with this name, one core, and the usual times.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            address: String::new(),
+            incarnation: 1,
+            policy: Policy::DEFAULT,
+            seed: 1,
+            lease_ms: 10_000,
+            slack_ms: 5_000,
+            measurement: Measurement { n_cores: 1, speed: 1.0 },
+        }
+    }
+
+    /// Time in ms after the last renewal of a lease at which no other node can run the task any more.
+    pub(super) fn lease_over_ms(&self) -> u64 {
+        self.lease_ms + self.slack_ms
+    }
+
+    /// First of the numbers that no earlier daemon has used for its messages.
+    pub(super) fn first_number(&self) -> u64 {
+        self.incarnation.wrapping_shl(20)
+    }
+}
+
+impl Node {
+    pub(super) fn new(options: CoreOptions, began: Now, mut book: Book) -> Self {
+        book.renew_all(began.moment);
+        Self {
+            me: node_id(&options.name),
+            options,
+            began,
+            book,
+            processes: Processes::default(),
+            peers: Peers::default(),
+            counts: Counts::default(),
+            warnings: Vec::new(),
+            short_tasks: ShortTaskDetector::default(),
+            ended: Vec::new(),
+        }
+    }
+
+    pub(super) fn name_of(&self, node: NodeId) -> String {
+        if node == self.me { self.options.name.clone() } else { self.peers.name_of(node) }
+    }
+
+    pub(super) fn attempt(&self, number: u64, instance: u32) -> Attempt {
+        Attempt { task: TaskKey { home: self.me, number }, instance }
+    }
+
+    /// Applies a record, and appends it to the journal.
+    pub(super) fn record(&mut self, record: &JournalRecord, at: &mut At<'_>) {
+        at.out.append(record);
+        self.book.apply(record);
+        match record {
+            JournalRecord::Ended(end) => self.ended.push((end.number, end.number)),
+            JournalRecord::Canceled { first, last, .. } => self.ended.push((*first, *last)),
+            // A task that was lost too often, or is to be canceled, does not wait again.
+            JournalRecord::Back { number, .. }
+                if self.book.task(*number).is_some_and(Task::is_over) =>
+            {
+                self.ended.push((*number, *number));
+            }
+            _ => {}
+        }
+    }
+
+    /// Ranges of own tasks that have ended since the last call.
+    pub(super) fn take_ended(&mut self) -> Vec<(u64, u64)> {
+        std::mem::take(&mut self.ended)
+    }
+
     /// Accepts a checked submission; the tasks' names are on disk when the answer is sent.
     pub(super) fn submit(&mut self, submission: &Submission, at: &mut At<'_>) -> TaskRange {
         let first = self.book.next_number();
@@ -25,9 +145,15 @@ impl Core {
         TaskRange { home: self.options.name.clone(), first, last }
     }
 
+    /// Number of attempts that may be ordered where `n_slots` may run: more if the next task is expected to be short.
+    pub(super) fn n_orders(&mut self, n_slots: usize) -> usize {
+        let next = self.book.next_queued().and_then(|number| self.book.task(number));
+        self.short_tasks.n_orders(next.map(Task::work), n_slots)
+    }
+
     /// Starts the own task whose turn it is, if there is one; with `n_at_once`, the keeper starts it when fewer
     /// than that run.
-    pub(super) fn start_own(&mut self, n_at_once: Option<u32>, at: &mut At<'_>) -> bool {
+    pub(super) fn start(&mut self, n_at_once: Option<u32>, at: &mut At<'_>) -> bool {
         let Some(number) = self.book.next_queued() else { return false };
         let Some(task) = self.book.task(number) else { return false };
         if task.is_cancel_requested() {
@@ -45,13 +171,12 @@ impl Core {
             n_at_once,
         };
         self.started(attempt, at.now.unix_ms, at);
-        self.running.insert(attempt, None);
-        at.out.keeper(KeeperOrder::Start(Box::new(job)));
+        self.processes.start(job, at);
         true
     }
 
     /// Notes that the keeper runs an own task for an earlier daemon.
-    pub(super) fn own_runs(&mut self, run: Running, at: &mut At<'_>) {
+    pub(super) fn runs(&mut self, run: Running, at: &mut At<'_>) {
         let Attempt { task: TaskKey { number, .. }, instance } = run.attempt;
         self.used_up(number, at);
         let is_behind = |task: &Task| {
@@ -67,7 +192,7 @@ impl Core {
             runs && !task.is_cancel_requested()
         };
         if !self.book.task(number).is_some_and(wanted) {
-            self.kill(run.attempt, Killed::Canceled, at);
+            self.processes.kill(run.attempt, Killed::Canceled, at);
         } else if self.book.task(number).is_some_and(Task::is_uncertain) {
             self.record(&JournalRecord::Settled { first: number, last: number }, at);
         }
@@ -82,9 +207,10 @@ impl Core {
 
     /// Takes back own tasks that were started and that the keeper does not know: they are lost, and that start
     /// counts.
-    pub(super) fn own_unknown(&mut self, at: &mut At<'_>) {
-        let known = |number, instance| self.running.contains_key(&self.attempt(number, instance));
-        let lost = self.book.running().filter(|(number, instance)| !known(*number, *instance));
+    pub(super) fn take_back_unknown(&mut self, at: &mut At<'_>) {
+        let known = |number, instance| self.processes.run(self.attempt(number, instance));
+        let lost = self.book.tasks().running();
+        let lost = lost.filter(|(number, instance)| !known(*number, *instance));
         for (number, instance) in lost.collect::<Vec<_>>() {
             self.back(number, instance, Reason::NodeLost, at);
         }
@@ -97,7 +223,7 @@ impl Core {
     }
 
     /// Handles the end of an attempt at an own task.
-    pub(super) fn own_ended(&mut self, ended: Ended, at: &mut At<'_>) {
+    pub(super) fn attempt_ended(&mut self, ended: Ended, at: &mut At<'_>) {
         let Attempt { task: TaskKey { number, .. }, instance } = ended.attempt;
         self.used_up(number, at);
         let Some(task) = self.book.task(number) else { return };
@@ -109,8 +235,8 @@ impl Core {
         }
         match ended.end.outcome() {
             Some(outcome) => {
-                self.short_tasks
-                    .ended(task.work(), ended.ended_ms.saturating_sub(ended.started_ms));
+                let ms = ended.ended_ms.saturating_sub(ended.started_ms);
+                self.short_tasks.ended(task.work(), ms);
                 let end = EndRecord {
                     number,
                     instance,
@@ -132,7 +258,7 @@ impl Core {
     fn why_back(&mut self, end: AttemptEnd, at: &At<'_>) -> Reason {
         match end {
             AttemptEnd::NoRoom(because) => {
-                self.found_no_room(at);
+                self.processes.found_no_room(at.now.moment);
                 Reason::NoRoom(because.into())
             }
             AttemptEnd::NoTurn => {
@@ -144,7 +270,7 @@ impl Core {
     }
 
     /// Takes back an own task whose attempt was lost with the keeper.
-    pub(super) fn own_lost(&mut self, attempt: Attempt, at: &mut At<'_>) {
+    pub(super) fn attempt_lost(&mut self, attempt: Attempt, at: &mut At<'_>) {
         let number = attempt.task.number;
         let runs = |task: &Task| task.state() == TaskState::Running;
         if self.book.task(number).is_some_and(runs) {
@@ -174,12 +300,14 @@ impl Core {
                 Some(node) if node != self.me => {
                     leased.entry(node).or_default().push(InstanceId { number, instance });
                 }
-                _ => self.kill(self.attempt(number, instance), Killed::Canceled, at),
+                _ => {
+                    let attempt = self.attempt(number, instance);
+                    self.processes.kill(attempt, Killed::Canceled, at);
+                }
             }
         }
         for (first, last) in spans {
             self.record(&JournalRecord::Canceled { first, last, at_ms: at.now.unix_ms }, at);
-            (first..=last).for_each(|number| self.clients.waits.ended(number));
         }
         for (node, shares) in leased {
             for shares in shares.chunks(N_SHARES_MAX) {
@@ -189,18 +317,21 @@ impl Core {
         open.len() as u64
     }
 
+    /// Puts a task back into the queue.
     pub(super) fn back(&mut self, number: u64, instance: u32, reason: Reason, at: &mut At<'_>) {
         self.counts.n_lost += u64::from(reason.is_loss());
         self.record(&JournalRecord::Back { number, instance, reason, at_ms: at.now.unix_ms }, at);
     }
 
+    /// Ends a task that does not run.
     pub(super) fn end_unrun(&mut self, number: u64, outcome: Outcome, at: &mut At<'_>) {
         let instance = self.book.task(number).map_or(0, Task::instance);
         let end = EndRecord::without_run(number, instance, self.me, outcome, at.now.unix_ms);
         self.record(&JournalRecord::Ended(end), at);
     }
+}
 
-    pub(super) fn attempt(&self, number: u64, instance: u32) -> Attempt {
-        Attempt { task: TaskKey { home: self.me, number }, instance }
-    }
+/// Number as messages and rules have it.
+pub(super) fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use balancing_policies::{Moment, NodeId};
 use serde::{Deserialize, Serialize};
 use task_api::{Limits, Outcome, Output, Submission};
-
-use super::{Moment, NodeId};
 
 /// Task: its home and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -10,11 +10,15 @@
 
 mod waiting;
 
+use std::collections::BTreeMap;
+
 use balancing_policies::Moment;
 use task_api::{Answer, Presence, Request};
 
-use super::clients::{Asker, ByNumber, NOTHING_IS_WAITED_FOR};
-use super::{At, Core};
+use super::at::{Asker, At};
+use super::node::Node;
+use super::peers::Peers;
+use super::waits::NOTHING_IS_WAITED_FOR;
 use crate::interface::{ClientId, NodeId, PeerMessage};
 use waiting::Waiting;
 
@@ -24,8 +28,8 @@ const ANSWER_MS: u64 = 10_000;
 /// Questions that were passed on.
 #[derive(Debug, Default)]
 pub(super) struct Relaying {
-    open: ByNumber<Relay>,
-    next: u64,
+    open: BTreeMap<u64, Relay>,
+    n_asked: u64,
 }
 
 #[derive(Debug)]
@@ -44,40 +48,34 @@ impl Relaying {
         let relay = self.open.iter().find(|(_, relay)| relay.client == client);
         relay.map(|(ask, relay)| (*ask, relay.to))
     }
-}
 
-impl Core {
-    pub(super) fn relay(
-        &mut self,
-        client: ClientId,
-        home: &str,
-        request: Request,
-        at: &mut At<'_>,
-    ) {
-        let heard = self.peers.by_name(home).filter(|member| self.peers.is_heard(member.id));
+    /// Asks the home of the request's tasks.
+    pub(super) fn ask(&mut self, client: ClientId, request: Request, node: &Node, at: &mut At<'_>) {
+        let home = request.home().unwrap_or("");
+        let member = node.peers.by_name(home);
+        let heard = member.filter(|member| node.peers.is_heard(member.id));
         let Some((to, incarnation)) = heard.map(|member| (member.id, member.incarnation)) else {
-            let sentence = match self.peers.by_name(home) {
+            let sentence = match member {
                 Some(member) => format!("`{home}` is {}: ask again when it is up", member.presence),
                 None => format!("no node `{home}` is known: `sintonia nodes` lists those that are"),
             };
-            self.refuse(Asker::Client(client), sentence, at);
+            at.refuse(Asker::Client(client), sentence);
             return;
         };
-        let ask =
-            self.options.incarnation.wrapping_shl(20).wrapping_add(self.clients.relaying.next);
-        self.clients.relaying.next += 1;
+        let ask = node.options.first_number().wrapping_add(self.n_asked);
+        self.n_asked += 1;
         let since = at.now.moment;
         let takes_long = matches!(request, Request::Wait { .. });
         let waiting = takes_long.then(|| Waiting::new(request.clone(), since));
         let relay = Relay { client, to, incarnation, since, waiting };
-        self.clients.relaying.open.insert(ask, relay);
+        self.open.insert(ask, relay);
         at.out.send(to, PeerMessage::Ask { ask, request });
     }
 
     /// Passes on that the client is ready, if another node answers it; returns whether one does.
-    pub(super) fn relay_more(&mut self, client: ClientId, at: &mut At<'_>) -> bool {
-        let Some((ask, to)) = self.clients.relaying.of_client(client) else { return false };
-        let relay = self.clients.relaying.open.get_mut(&ask);
+    pub(super) fn more(&mut self, client: ClientId, at: &mut At<'_>) -> bool {
+        let Some((ask, to)) = self.of_client(client) else { return false };
+        let relay = self.open.get_mut(&ask);
         let waiting = relay.and_then(|relay| relay.waiting.as_mut());
         match waiting.and_then(|waiting| waiting.client_is_ready(at.now.moment)) {
             Some(early) => self.pass_answer(ask, client, early, at),
@@ -87,7 +85,7 @@ impl Core {
     }
 
     pub(super) fn on_answer(&mut self, from: NodeId, ask: u64, answer: Answer, at: &mut At<'_>) {
-        let relay = self.clients.relaying.open.get_mut(&ask).filter(|relay| relay.to == from);
+        let relay = self.open.get_mut(&ask).filter(|relay| relay.to == from);
         let Some(relay) = relay else {
             // The other node does not know yet that no client waits any more.
             at.out.send(from, PeerMessage::AskGone { ask });
@@ -111,24 +109,23 @@ impl Core {
 
     fn pass_answer(&mut self, ask: u64, client: ClientId, answer: Answer, at: &mut At<'_>) {
         if answer.is_last() {
-            self.clients.relaying.open.remove(&ask);
+            self.open.remove(&ask);
         }
         at.out.answer(client, answer);
     }
 
-    pub(super) fn relay_gone(&mut self, client: ClientId, at: &mut At<'_>) {
-        while let Some((ask, to)) = self.clients.relaying.of_client(client) {
-            self.clients.relaying.open.remove(&ask);
+    pub(super) fn gone(&mut self, client: ClientId, at: &mut At<'_>) {
+        while let Some((ask, to)) = self.of_client(client) {
+            self.open.remove(&ask);
             at.out.send(to, PeerMessage::AskGone { ask });
         }
     }
 
     /// Refuses questions to nodes that cannot be reached any more; a client that waits for tasks is kept.
-    pub(super) fn end_relays_of_lost(&mut self, at: &mut At<'_>) {
+    pub(super) fn on_members(&mut self, peers: &Peers, at: &mut At<'_>) {
         let now = at.now.moment;
-        let peers = &self.peers;
         let mut lost = Vec::new();
-        for (&ask, relay) in &mut self.clients.relaying.open {
+        for (&ask, relay) in &mut self.open {
             let member = peers.get(relay.to).filter(|member| member.presence != Presence::Left);
             let incarnation = member.map(|member| member.incarnation);
             let same = peers.is_heard(relay.to) && incarnation == Some(relay.incarnation);
@@ -144,13 +141,13 @@ impl Core {
                 _ => lost.push(ask),
             }
         }
-        self.end_relays(lost, "is no longer reachable", at);
+        self.end(lost, "is no longer reachable", peers, at);
     }
 
-    pub(super) fn sweep_relaying(&mut self, at: &mut At<'_>) {
+    pub(super) fn sweep(&mut self, peers: &Peers, at: &mut At<'_>) {
         let now = at.now.moment;
         let (mut late, mut lost) = (Vec::new(), Vec::new());
-        for (&ask, relay) in &mut self.clients.relaying.open {
+        for (&ask, relay) in &mut self.open {
             match &mut relay.waiting {
                 None if ANSWER_MS <= now.ms_since(relay.since) => late.push(ask),
                 Some(waiting) if waiting.is_lost(now) => lost.push(ask),
@@ -161,15 +158,15 @@ impl Core {
                 _ => {}
             }
         }
-        self.end_relays(late, "did not answer in time", at);
-        self.end_relays(lost, "is no longer reachable", at);
+        self.end(late, "did not answer in time", peers, at);
+        self.end(lost, "is no longer reachable", peers, at);
     }
 
-    fn end_relays(&mut self, asks: Vec<u64>, why: &str, at: &mut At<'_>) {
+    fn end(&mut self, asks: Vec<u64>, why: &str, peers: &Peers, at: &mut At<'_>) {
         for ask in asks {
-            if let Some(relay) = self.clients.relaying.open.remove(&ask) {
-                let sentence = format!("`{}` {why}; try again", self.name_of(relay.to));
-                self.refuse(Asker::Client(relay.client), sentence, at);
+            if let Some(relay) = self.open.remove(&ask) {
+                let sentence = format!("`{}` {why}; try again", peers.name_of(relay.to));
+                at.refuse(Asker::Client(relay.client), sentence);
             }
         }
     }

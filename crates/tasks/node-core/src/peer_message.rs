@@ -3,10 +3,11 @@
 //! The *home* of a task is the only authority over it. A node that holds tasks of another home renews its leases by
 //! numbered requests; an answer extends them from the moment at which its request was sent.
 
+use balancing_policies::NodeId;
 use serde::{Deserialize, Serialize};
 use task_api::{Answer, NodeStatus, Outcome, Output, Request};
 
-use super::{ExecContext, NodeId};
+use crate::attempt::{Attempt, ExecContext, TaskKey};
 
 /// Version of these messages; nodes of another version are refused when they connect.
 pub const PEER_VERSION: u16 = 1;
@@ -20,6 +21,20 @@ pub struct InstanceId {
     pub number: u64,
     /// Instance of the task.
     pub instance: u32,
+}
+
+impl InstanceId {
+    /// Attempt at this task of a home.
+    #[must_use]
+    pub fn of_home(self, home: NodeId) -> Attempt {
+        Attempt { task: TaskKey { home, number: self.number }, instance: self.instance }
+    }
+}
+
+impl From<Attempt> for InstanceId {
+    fn from(attempt: Attempt) -> Self {
+        Self { number: attempt.task.number, instance: attempt.instance }
+    }
 }
 
 /// Work as it is sent.

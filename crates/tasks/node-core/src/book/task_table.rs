@@ -1,0 +1,225 @@
+//! Tasks of a book by number, with the queue of those that wait here.
+//!
+//! A task is *uncertain* while records of it may be missing: a lost record may have been a lease, a start, an end or a
+//! cancel, and the task may run elsewhere although the book shows it waiting. It keeps its state, and is not run; a
+//! later record that places it counts, whatever the book shows.
+//!
+//! # Invariants
+//! - A task that waits and is certain is found through the queue.
+
+use std::collections::BTreeMap;
+
+use task_api::TaskState;
+
+use super::queue::Queue;
+use super::task::Task;
+
+/// Tasks that have not ended, and ended ones that are kept one by one.
+#[derive(Debug, Default)]
+pub struct TaskTable {
+    tasks: BTreeMap<u64, Task>,
+    queue: Queue,
+    n_uncertain: u64,
+    resolved_since_last: ResolvedSinceLast,
+}
+
+/// Tasks that may be certain again since all became uncertain. The next such event looks only at these:
+/// otherwise a journal with many holes would cost a pass over all tasks for each of them.
+#[derive(Debug, Default)]
+struct ResolvedSinceLast {
+    /// First number of the tasks that were submitted since.
+    from: u64,
+    /// Some of the tasks before that number.
+    numbers: Vec<u64>,
+}
+
+impl TaskTable {
+    /// Number of tasks that wait here, and may be run.
+    #[must_use]
+    pub fn n_queued(&self) -> u64 {
+        self.queue.n_queued()
+    }
+
+    /// Number of tasks that wait here, including those that must not run yet.
+    #[must_use]
+    pub fn n_waiting(&self) -> u64 {
+        if self.n_uncertain == 0 {
+            return self.n_queued();
+        }
+        self.tasks.values().filter(|task| task.waits()).count() as u64
+    }
+
+    /// Number of uncertain tasks.
+    #[must_use]
+    pub fn n_uncertain(&self) -> u64 {
+        self.n_uncertain
+    }
+
+    /// Tasks that were started here and have not ended, with their instances.
+    pub fn running(&self) -> impl Iterator<Item = (u64, u32)> {
+        let runs = self.tasks.iter().filter(|(_, task)| task.state() == TaskState::Running);
+        runs.map(|(number, task)| (*number, task.instance()))
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.tasks.len() as u64
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<&Task> {
+        self.tasks.get(&number)
+    }
+
+    /// A task that has not ended.
+    pub(super) fn open(&self, number: u64) -> Option<&Task> {
+        self.get(number).filter(|task| !task.is_over())
+    }
+
+    pub(super) fn from(&self, first: u64) -> impl Iterator<Item = (u64, &Task)> {
+        self.tasks.range(first..).map(|(number, task)| (*number, task))
+    }
+
+    /// Number of the queued task whose turn it is.
+    pub(super) fn next_queued(&mut self) -> Option<u64> {
+        let tasks = &self.tasks;
+        self.queue.next(|number| tasks.get(&number).is_some_and(Task::is_queued))
+    }
+
+    /// Adds tasks with consecutive numbers, behind all others in the queue.
+    pub(super) fn submit(&mut self, first: u64, tasks: impl Iterator<Item = Task>) {
+        let mut next = first;
+        for task in tasks {
+            self.tasks.insert(next, task);
+            next = next.saturating_add(1);
+        }
+        self.queue.push_back(first, next - 1);
+    }
+
+    pub(super) fn remove(&mut self, number: u64) -> Option<Task> {
+        self.tasks.remove(&number)
+    }
+
+    /// Changes a task, and keeps the queue in step with it.
+    pub(super) fn change<R>(
+        &mut self,
+        number: u64,
+        change: impl FnOnce(&mut Task) -> R,
+    ) -> Option<R> {
+        let task = self.tasks.get_mut(&number)?;
+        let was_queued = task.is_queued();
+        let result = change(task);
+        match (was_queued, task.is_queued()) {
+            (true, false) => self.queue.left(),
+            (false, true) => self.queue.push_front(number),
+            _ => {}
+        }
+        Some(result)
+    }
+
+    /// Ends the uncertainty of a task.
+    pub(super) fn resolve(&mut self, number: u64) {
+        if self.get(number).is_some_and(Task::is_uncertain) {
+            self.change(number, |task| task.set_uncertain(false));
+            self.n_uncertain -= 1;
+            self.resolved_since_last.numbers.push(number);
+        }
+    }
+
+    /// Makes the open tasks of a range uncertain; `next` is the number of the next task.
+    pub(super) fn mark_uncertain(&mut self, first: u64, last: u64, next: u64) {
+        if 1 < first || last < u64::MAX {
+            return self.mark_range_uncertain(first, last);
+        }
+        let since = ResolvedSinceLast { from: next, numbers: Vec::new() };
+        let before = std::mem::replace(&mut self.resolved_since_last, since);
+        before.numbers.into_iter().for_each(|number| self.mark_range_uncertain(number, number));
+        self.mark_range_uncertain(before.from, u64::MAX);
+    }
+
+    fn mark_range_uncertain(&mut self, first: u64, last: u64) {
+        if last < first {
+            return;
+        }
+        for task in self.tasks.range_mut(first..=last).map(|(_, task)| task) {
+            if task.is_over() || task.is_uncertain() {
+                continue;
+            }
+            if task.is_queued() {
+                self.queue.left();
+            }
+            task.set_uncertain(true);
+            self.n_uncertain += 1;
+        }
+    }
+
+    /// Ends the uncertainty of all tasks of a range.
+    pub(super) fn settle(&mut self, first: u64, last: u64) {
+        if last < first || self.n_uncertain == 0 {
+            return;
+        }
+        if first <= 1 && last == u64::MAX {
+            self.resolved_since_last = ResolvedSinceLast::default();
+        }
+        let tasks = self.tasks.range(first..=last).filter(|(_, task)| task.is_uncertain());
+        // The tasks go to the front of the queue, so the last one goes first.
+        for number in tasks.rev().map(|(number, _)| *number).collect::<Vec<_>>() {
+            self.resolve(number);
+        }
+    }
+
+    /// Ranges of uncertain tasks.
+    pub(super) fn uncertain(&self) -> Vec<(u64, u64)> {
+        let mut ranges = Vec::<(u64, u64)>::new();
+        if self.n_uncertain == 0 {
+            return ranges;
+        }
+        let uncertain = self.tasks.iter().filter(|(_, task)| task.is_uncertain());
+        for number in uncertain.map(|(number, _)| *number) {
+            match ranges.last_mut() {
+                Some((_, last)) if number.checked_sub(1) == Some(*last) => *last = number,
+                _ => ranges.push((number, number)),
+            }
+        }
+        ranges
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use balancing_policies::NodeId;
+
+    use crate::book::{Book, BookLimits, JournalRecord};
+
+    const ALL: JournalRecord = JournalRecord::Doubted { first: 1, last: u64::MAX };
+
+    fn submit(book: &mut Book, n_tasks: u64) {
+        let array = Some(task_api::ArrayRange { first: 1, last: n_tasks });
+        let command = vec!["true".to_owned()];
+        let submission = task_api::Submission { command, array, ..Default::default() };
+        book.records_of(&submission, 1).iter().for_each(|record| book.apply(record));
+    }
+
+    /// Fault: each hole of a journal cost a pass over all tasks.
+    #[test]
+    fn a_hole_costs_what_came_since_the_last_one() {
+        let mut book = Book::new(NodeId(1), BookLimits::default());
+        submit(&mut book, 100);
+        let left = |book: &Book| {
+            let since = &book.tasks().resolved_since_last;
+            (since.from, since.numbers.clone())
+        };
+        book.apply(&ALL);
+        assert_eq!((book.tasks().n_uncertain(), left(&book)), (100, (101, vec![])));
+        for number in [7, 9] {
+            book.apply(&JournalRecord::Started { number, instance: 1, at_ms: 1 });
+        }
+        submit(&mut book, 2);
+        assert_eq!((book.tasks().n_uncertain(), left(&book)), (98, (101, vec![7, 9])));
+        book.apply(&ALL);
+        assert_eq!((book.tasks().n_uncertain(), left(&book)), (102, (103, vec![])));
+        book.apply(&JournalRecord::Settled { first: 3, last: 4 });
+        assert_eq!((book.tasks().n_uncertain(), left(&book)), (100, (103, vec![4, 3])));
+        book.apply(&JournalRecord::Settled { first: 1, last: u64::MAX });
+        book.apply(&ALL);
+        assert_eq!((book.tasks().n_uncertain(), left(&book)), (102, (103, vec![])));
+    }
+}

@@ -1,0 +1,145 @@
+//! Requests of clients, either of this node or of another one that passes them on.
+
+use balancing_policies::LoadState;
+use task_api::{
+    Answer, Counts, NodeLoadState, NodeStatus, PROTOCOL_VERSION, Presence, Request, Submission,
+    TaskRange,
+};
+
+use super::Core;
+use super::at::{Asker, At};
+use super::explain::Explainer;
+use super::node::count;
+use super::task_view::TaskView;
+use super::waits::NOTHING_IS_WAITED_FOR;
+use crate::interface::{ClientId, Now};
+
+impl Core {
+    pub(super) fn on_client(&mut self, client: ClientId, request: Request, at: &mut At<'_>) {
+        match request.home() {
+            Some(home) if home != self.node.options.name => {
+                self.relaying.ask(client, request, &self.node, at);
+            }
+            _ if request == Request::More && self.relaying.more(client, at) => {}
+            _ => self.on_request(Asker::Client(client), request, at),
+        }
+    }
+
+    /// Answers a request that another node passes on.
+    pub(super) fn on_ask(&mut self, asker: Asker, request: Request, at: &mut At<'_>) {
+        match request {
+            Request::Wait { .. }
+            | Request::More
+            | Request::Tasks { .. }
+            | Request::Result { .. }
+            | Request::Cancel { .. }
+            | Request::Explain { .. } => self.on_request(asker, request, at),
+            _ => at.refuse(asker, "this is not asked of another node".to_owned()),
+        }
+    }
+
+    fn on_request(&mut self, asker: Asker, request: Request, at: &mut At<'_>) {
+        let view = TaskView(&self.node);
+        let answer = match request {
+            Request::Hello { version: PROTOCOL_VERSION } => {
+                let node = self.node.options.name.clone();
+                Ok(Answer::Hello { version: PROTOCOL_VERSION, node })
+            }
+            Request::Hello { version } => Err(format!(
+                "the daemon speaks version {PROTOCOL_VERSION}, and not {version}: use the same Sintonia"
+            )),
+            Request::Submit { submission } => self.take_submission(&submission, at),
+            Request::Wait { tasks, with_output } => match view.known(&tasks) {
+                Ok(()) => return self.waits.wait(asker, &tasks, with_output, &self.node.book),
+                Err(sentence) => Err(sentence),
+            },
+            Request::More => match self.waits.more(asker) {
+                true => return,
+                false => Err(NOTHING_IS_WAITED_FOR.to_owned()),
+            },
+            Request::Tasks { filter, after, n_max } => {
+                Ok(view.list(&filter, after.unwrap_or(0), n_max as usize))
+            }
+            Request::Result { task } => view.known(&task.alone()).map(|()| Answer::Ended {
+                tasks: view.ended(task.number, true).into_iter().collect(),
+                n_left: 0,
+            }),
+            Request::Nodes => return self.gathering.ask(asker, &self.node.peers, at),
+            Request::Cancel { tasks } => {
+                // A range of all tasks is written with a last number that does not exist yet.
+                let last = tasks.last.min(self.node.book.next_number() - 1).max(tasks.first);
+                let tasks = TaskRange { last, ..tasks };
+                let known = view.known(&tasks);
+                known.map(|()| Answer::Canceled { n_tasks: self.node.cancel(&tasks, at) })
+            }
+            Request::Explain { task } => view.known(&task.alone()).and_then(|()| {
+                let (node, balance) = (&self.node, &self.balance);
+                let status = self.status(at.now);
+                Explainer { node, balance, now: at.now, status }.explain(task.number)
+            }),
+            Request::Stop { now } => {
+                self.stop(now, at);
+                Ok(Answer::Stopping { n_running: count(self.node.processes.n()) })
+            }
+        };
+        let answer = answer.unwrap_or_else(|sentence| Answer::Refused { sentence });
+        at.answer(asker, answer);
+    }
+
+    fn take_submission(
+        &mut self,
+        submission: &Submission,
+        at: &mut At<'_>,
+    ) -> Result<Answer, String> {
+        submission.check().map_err(|error| error.to_string())?;
+        if self.stopping.is_some() {
+            let name = &self.node.options.name;
+            return Err(format!("`{name}` is being stopped: submit to another node"));
+        }
+        if !self.node.book.has_room(submission.n_tasks()) {
+            let n_open = self.node.book.n_open();
+            return Err(format!("{n_open} tasks are still unfinished; wait until some have ended"));
+        }
+        Ok(Answer::Submitted { tasks: self.node.submit(submission, at) })
+    }
+
+    /// Status of this node.
+    pub(super) fn status(&self, now: Now) -> NodeStatus {
+        let Self { node, holding, balance, stopping, .. } = self;
+        let snapshot = balance.snapshot(now.moment);
+        let mut troubles = node.warnings.clone();
+        let n_uncertain = node.book.tasks().n_uncertain();
+        if 0 < n_uncertain {
+            troubles.push(format!(
+                "{n_uncertain} tasks wait until no other node can run them, because the damaged journal may have lost which \
+                 node runs them"
+            ));
+        }
+        NodeStatus {
+            node: node.options.name.clone(),
+            address: node.options.address.clone(),
+            presence: if stopping.is_some() { Presence::Stopping } else { Presence::Up },
+            n_cores: node.options.measurement.n_cores,
+            speed: node.options.measurement.speed,
+            load: Some(match snapshot.state {
+                LoadState::Receiver => NodeLoadState::Receiver,
+                LoadState::Neutral => NodeLoadState::Neutral,
+                LoadState::Sender => NodeLoadState::Sender,
+            }),
+            index: snapshot.index,
+            policy: Some(snapshot.policy),
+            n_running: count(node.processes.n()),
+            n_queued: node.book.tasks().n_waiting() + holding.n_waiting(),
+            n_leased: node.book.leases().len() as u64,
+            counts: Counts {
+                n_messages: snapshot.counts.messages,
+                n_accepted: snapshot.counts.accepted,
+                n_not_accepted: snapshot.counts.not_accepted,
+                ..node.counts
+            },
+            uptime_ms: now.moment.ms_since(node.began.moment),
+            troubles,
+            kept: node.book.kept(),
+        }
+    }
+}
