@@ -1,6 +1,6 @@
 //! Environment of the runs: machine, system and program, as far as this node tells.
 
-use collector::place::host_name;
+use files::host_name;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;

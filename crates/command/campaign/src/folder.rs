@@ -1,17 +1,17 @@
 //! Folder of an experiment: its journal, and files of measurements that are valid up to the length in the journal.
 
-use ::files::{Lock, LockError};
 use anyhow::{Context, bail};
 use experiment::journal::{CompletedRun, Journal};
 use experiment::{Measurement, Plan};
+use files::{Lock, LockError};
 use serde_json::{Map, Number, Value, json};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use user_io::bounded_read;
 use user_io::exit::NotWritten;
-use user_io::files;
 
 const JOURNAL: &str = "experiment.json";
 /// File of measurements that are fitted.
@@ -35,7 +35,7 @@ impl Folder {
     /// Reads the journal of an earlier experiment with this plan; `None` if there was none.
     pub(super) fn look(dir: &Path, plan: &Plan) -> anyhow::Result<Option<Journal>> {
         let path = dir.join(JOURNAL);
-        let text = match files::read_text(&path, files::MEASURED_BYTES_MAX) {
+        let text = match bounded_read::read_text(&path, bounded_read::MEASURED_BYTES_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).with_context(|| format!("`{}`", path.display())),
@@ -136,7 +136,7 @@ impl Folder {
     pub(super) fn save(&self) -> anyhow::Result<()> {
         let path = self.dir.join(JOURNAL);
         let text = format!("{:#}\n", serde_json::to_value(&self.journal)?);
-        let written = ::files::replace_durably(&path, text.as_bytes());
+        let written = files::replace_durably(&path, text.as_bytes());
         written.context(NotWritten).with_context(|| format!("`{}`", path.display()))
     }
 

@@ -5,7 +5,7 @@ use experiment::journal::CompletedRun;
 use experiment::schedule::{self, Run, TimeEstimator};
 use experiment::{Plan, Point};
 use std::path::{Path, PathBuf};
-use user_io::files;
+use user_io::bounded_read;
 
 /// An experiment before its first run.
 pub(super) struct Prepared {
@@ -19,8 +19,8 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Reads the plan in this file.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
-        let text =
-            files::read_text(path, files::WRITTEN_BYTES_MAX).context("the plan cannot be read")?;
+        let text = bounded_read::read_text(path, bounded_read::WRITTEN_BYTES_MAX)
+            .context("the plan cannot be read")?;
         let plan = Plan::read(&text)?;
         let points = plan.points()?;
         let runs = schedule::runs(points.len(), plan.repetitions, plan.seed);

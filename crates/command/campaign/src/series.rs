@@ -18,8 +18,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use user_io::bounded_read;
 use user_io::exit::{BadDescription, NotExecutable, NotFound, NotWritten};
-use user_io::files;
 
 /// Number of failed runs, with none that succeeded, from which the command is taken to be wrong.
 const N_FAILED_FIRST: usize = 3;
@@ -230,7 +230,7 @@ fn first_line(text: &str) -> &str {
 
 /// Last lines of a command's output, indented.
 fn last_lines(output: &Path) -> String {
-    let bytes = files::read_end(output).unwrap_or_default();
+    let bytes = bounded_read::read_end(output).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let shown = &lines[lines.len().saturating_sub(N_LINES_SHOWN)..];

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use user_io::files;
+use user_io::bounded_read;
 use user_io::print::counted;
 use user_io::terminal::Terminal;
 
@@ -50,7 +50,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let path = &options.header;
     let shown = path.display().to_string();
-    let text = files::read_text(path, files::WRITTEN_BYTES_MAX)
+    let text = bounded_read::read_text(path, bounded_read::WRITTEN_BYTES_MAX)
         .with_context(|| format!("`{shown}` cannot be read"))?;
     let (header, problems) = c_structs::read(&text);
     if options.json {

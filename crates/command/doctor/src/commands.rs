@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
-use user_io::commands::{end, read};
 
 /// Time after which a command that has not ended is killed.
 const LIMIT: Duration = Duration::from_secs(3);

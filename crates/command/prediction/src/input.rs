@@ -9,8 +9,8 @@ use fitting::formats::csv::{self, Columns};
 use fitting::formats::{self, Reading};
 use fitting::{Measurements, ModelFile};
 use std::path::Path;
+use user_io::bounded_read;
 use user_io::exit::{BadOption, not_read};
-use user_io::files;
 
 /// Files that `sintonia experiment` writes: measurements to be fitted, and to be compared with.
 const OF_EXPERIMENT: &str = "measurements.jsonl";
@@ -102,14 +102,15 @@ pub(crate) struct Text {
 pub(crate) fn open(path: &Path) -> anyhow::Result<Text> {
     if path == Path::new("-") {
         let name = "standard input".to_owned();
-        let read = files::read_from(std::io::stdin().lock(), files::MEASURED_BYTES_MAX);
+        let read =
+            bounded_read::read_from(std::io::stdin().lock(), bounded_read::MEASURED_BYTES_MAX);
         let bytes = read.map_err(|error| anyhow!(not_read(&name, error)))?;
         return Ok(Text { text: text_of(&name, &bytes)?, name, is_of_experiment: false });
     }
     let is_of_experiment = path.is_dir();
     let path = if is_of_experiment { path.join(OF_EXPERIMENT) } else { path.to_owned() };
     let name = format!("`{}`", path.display());
-    let bytes = files::read(&path, files::MEASURED_BYTES_MAX).map_err(|error| {
+    let bytes = bounded_read::read(&path, bounded_read::MEASURED_BYTES_MAX).map_err(|error| {
         let remedy = if is_of_experiment {
             "name a folder that `sintonia experiment` wrote, or a file; convert CUBE files as `sintonia fit --help` says"
         } else {
@@ -142,7 +143,7 @@ fn text_of(name: &str, bytes: &[u8]) -> anyhow::Result<String> {
             "it is not text in UTF-8: give measurements as text, JSON, JSON Lines or CSV, and convert CUBE files as `sintonia fit --help` says"
         }
     };
-    let text = files::text(bytes).filter(|text| !text.contains('\0'));
+    let text = bounded_read::text(bytes).filter(|text| !text.contains('\0'));
     text.ok_or_else(|| anyhow!(not_read(name, what)))
 }
 
@@ -217,7 +218,11 @@ impl Text {
 
     /// Program that was measured, from the folder of `sintonia experiment`.
     pub(crate) fn program(&self, path: &Path) -> Option<String> {
-        let text = files::read_text(&path.join("experiment.json"), files::MEASURED_BYTES_MAX).ok();
+        let text = bounded_read::read_text(
+            &path.join("experiment.json"),
+            bounded_read::MEASURED_BYTES_MAX,
+        )
+        .ok();
         let text = text.filter(|_| self.is_of_experiment)?;
         let value: serde_json::Value = serde_json::from_str(&text).ok()?;
         Some(value.get("program")?.as_str()?.to_owned())

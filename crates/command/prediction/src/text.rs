@@ -22,23 +22,6 @@ pub(crate) fn short(value: f64) -> String {
     format!("{value:.n_digits$}")
 }
 
-/// Wraps a text at blanks, so that lines are no longer than this.
-pub(crate) fn wrapped(text: &str, n_columns: usize) -> Vec<String> {
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is a first line");
-        if line.is_empty() {
-            word.clone_into(line);
-        } else if line.chars().count() + 1 + word.chars().count() <= n_columns {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
-}
-
 /// Returns whether a name matches a pattern, in which `*` stands for anything.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
@@ -76,13 +59,6 @@ mod tests {
         ] {
             assert_eq!(short(value), expected);
         }
-    }
-
-    #[test]
-    fn lines_are_broken_at_blanks() {
-        assert_eq!(wrapped("a bb ccc", 4), ["a bb", "ccc"]);
-        assert_eq!(wrapped("aaaaaa b", 4), ["aaaaaa", "b"]);
-        assert_eq!(wrapped("", 4), [""]);
     }
 
     #[track_caller]

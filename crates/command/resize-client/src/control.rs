@@ -3,16 +3,15 @@
 //! # Not here
 //! The program's side (`malleable`), and the format of the files (`resize-api`).
 
-use ::files::{Draft, private};
-use analyzer::place::host_name;
 use anyhow::Context;
+use files::{Draft, host_name, private};
 use resize_api::{JobStatus, ResizeRequest};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use user_io::files;
+use user_io::bounded_read;
 
 /// Largest status that is read, in bytes; it has some hundred, and a few for each companion job.
 const STATUS_BYTES_MAX: u64 = 1 << 20;
@@ -73,7 +72,7 @@ impl Control {
     /// Removes this wish if the program has not taken it.
     pub(crate) fn take_back(&self, name: &str, wish: &ResizeRequest) {
         let path = self.file(name, "wish");
-        let ours = files::read(&path, files::WRITTEN_BYTES_MAX)
+        let ours = bounded_read::read(&path, bounded_read::WRITTEN_BYTES_MAX)
             .ok()
             .and_then(|bytes| serde_json::from_slice::<ResizeRequest>(&bytes).ok());
         if ours.is_some_and(|found| found.id == wish.id) {
@@ -105,7 +104,7 @@ impl Control {
 
 fn read(path: &Path) -> Option<StoredStatus> {
     let status: JobStatus =
-        serde_json::from_slice(&files::read(path, STATUS_BYTES_MAX).ok()?).ok()?;
+        serde_json::from_slice(&bounded_read::read(path, STATUS_BYTES_MAX).ok()?).ok()?;
     // The job's name decides which files are removed once the program is gone.
     if path.file_stem() != Some(OsStr::new(&status.job)) {
         return None;

@@ -3,9 +3,9 @@
 mod network;
 
 use crate::control::Control;
-use ::files::{Draft, private};
 use anyhow::Context;
 use clap::Args;
+use files::{Draft, private};
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::CommandExt;

@@ -97,7 +97,7 @@ fn variable(name: &str) -> Option<PathBuf> {
 
 /// Name of this machine up to its first dot.
 pub(crate) fn host() -> String {
-    let name = analyzer::place::host_name();
+    let name = files::host_name();
     name.split('.').next().unwrap_or_default().to_owned()
 }
 

@@ -7,10 +7,9 @@
 #[macro_use]
 pub mod print;
 
+pub mod bounded_read;
 pub mod chart;
-pub mod commands;
 pub mod exit;
-pub mod files;
 pub mod progress;
 pub mod result_file;
 pub mod terminal;

@@ -4,8 +4,8 @@
 //! - A file that this command has read is not overwritten.
 
 use crate::exit::NotWritten;
-use ::files::Draft;
 use anyhow::{Context, anyhow};
+use files::Draft;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub fn write_with<T>(
     path: &Path,
     content: impl FnOnce(File) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    if crate::files::was_read(path) {
+    if crate::bounded_read::was_read(path) {
         let why = anyhow!("it is what was read; name another file");
         return Err(why.context(NotWritten));
     }
@@ -49,8 +49,8 @@ mod tests {
         let (source, link) = (folder.path().join("source"), folder.path().join("link"));
         fs::write(&source, "words").expect("ours");
         fs::hard_link(&source, &link).expect("ours");
-        assert!(!crate::files::was_read(&source));
-        crate::files::read(&source, 100).expect("it is there");
+        assert!(!crate::bounded_read::was_read(&source));
+        crate::bounded_read::read(&source, 100).expect("it is there");
         for path in [&source, &link] {
             let said = format!("{:#}", write(path, "others").expect_err("it was read"));
             assert!(said.contains("it is what was read; name another file"), "{said}");

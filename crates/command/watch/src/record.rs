@@ -74,7 +74,7 @@ fn start(facts: &RunFacts) -> RunStart {
     RunStart {
         command: facts.command.clone(),
         started_s: facts.started_s,
-        host: collector::place::host_name(),
+        host: files::host_name(),
         pid: std::process::id(),
         run_id: facts.run.clone(),
     }

@@ -5,8 +5,7 @@ mod pictures;
 mod resizes;
 
 pub use crate::options::ReportOptions as Options;
-use analyzer::{AssembleError, Measured, RunFacts, assemble, recover, summarize};
-use assemble::{assemble, summarize};
+use assemble::{AssembleError, assemble, summarize};
 use collector::recover;
 use report::terminal::{OutputPaths, Style};
 use run_record::measured::{Measured, RunFacts};

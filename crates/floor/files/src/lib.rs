@@ -7,3 +7,8 @@ pub mod private;
 
 pub use draft::{Draft, open_output, replace, replace_durably, sync_folder};
 pub use lock::{Lock, LockError};
+
+/// Returns the name of this host.
+pub fn host_name() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
+}

@@ -140,12 +140,7 @@ pub fn run_dir_prefix() -> String {
 pub fn node_name() -> String {
     use std::os::unix::fs::MetadataExt;
     let namespace = std::fs::metadata("/proc/self/ns/net").map_or(0, |namespace| namespace.ino());
-    format!("{}-{namespace}", host_name())
-}
-
-/// Returns the name of this host.
-pub fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+    format!("{}-{namespace}", files::host_name())
 }
 
 /// Returns random bytes from the system.

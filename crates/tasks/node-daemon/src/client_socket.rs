@@ -39,8 +39,7 @@ pub use error::{ClientError, ClientSocketError};
 pub use folder::{default_state, open_state};
 pub use message::REQUEST_BYTES_MAX;
 
-use crate::locking::lock_soon;
-use crate::{LOCK_LINGERS, core::interface::ClientId};
+use crate::LOCK_LINGERS;
 use node_core::interface::ClientId;
 
 /// Name of the socket in the state folder.

@@ -13,8 +13,8 @@ use simulator::chunking::{
 };
 use std::path::PathBuf;
 use std::process::ExitCode;
+use user_io::bounded_read;
 use user_io::exit::BadOption;
-use user_io::files;
 use user_io::result_file;
 
 /// Name that stands for all policies.
@@ -180,7 +180,8 @@ fn scenario(options: &ChunkingOptions) -> anyhow::Result<Scenario> {
 fn workload(tasks: &Tasks) -> anyhow::Result<Workload> {
     if let Some(path) = &tasks.tasks_file {
         let name = || format!("`{}`", path.display());
-        let text = files::read_text(path, files::MEASURED_BYTES_MAX).with_context(name)?;
+        let text =
+            bounded_read::read_text(path, bounded_read::MEASURED_BYTES_MAX).with_context(name)?;
         return measured(&text, &name()).with_context(name);
     }
     let distribution = tasks.distribution.unwrap_or(Distribution::Constant { ms: tasks.task_ms });

@@ -2,7 +2,6 @@
 
 use display::chart::{self, Line, Panel};
 use fitting::{FittedModel, Measurements, ModelFile, SampleRule};
-use user_io::chart::{self, Line, Panel};
 
 /// Most panels; further regions, of less time, are not drawn.
 const N_PANELS_MAX: usize = 12;

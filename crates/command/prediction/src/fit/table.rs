@@ -1,12 +1,10 @@
 //! Prints models for people: a row for each region, and warnings below it.
 
 use super::list::{self, Fitted};
-use crate::print::escape_line;
-use crate::text::wrapped;
 use display::text::wrap;
 use display::units::plural;
 use fitting::Measurements;
-use user_io::print::{counted, escape_line};
+use user_io::print::escape_line;
 
 /// Widest name of a region, in columns, before its row is broken.
 const N_REGION_MAX: usize = 36;

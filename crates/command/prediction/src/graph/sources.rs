@@ -29,11 +29,12 @@ pub(super) fn read(inputs: &[PathBuf]) -> anyhow::Result<Vec<(String, String)>> 
         if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
             continue;
         }
-        let bytes = match user_io::files::read(&path, user_io::files::WRITTEN_BYTES_MAX) {
-            Err(_) if !is_named => continue,
-            read => read.with_context(|| format!("`{}` cannot be read", path.display()))?,
-        };
-        let text = user_io::files::text(&bytes)
+        let bytes =
+            match user_io::bounded_read::read(&path, user_io::bounded_read::WRITTEN_BYTES_MAX) {
+                Err(_) if !is_named => continue,
+                read => read.with_context(|| format!("`{}` cannot be read", path.display()))?,
+            };
+        let text = user_io::bounded_read::text(&bytes)
             .unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
         if left.len() < N_FILES_MAX {
             left.extend(included(&text, &path));

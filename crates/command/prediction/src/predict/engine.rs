@@ -83,7 +83,10 @@ pub(super) fn machine_of(name: Option<&str>) -> anyhow::Result<(&str, Machine)> 
 
 /// Reads a machine from a file; without such a file, takes the described machine of this name.
 fn machine(name: &str) -> anyhow::Result<Machine> {
-    let text = match user_io::files::read_text(name.as_ref(), user_io::files::WRITTEN_BYTES_MAX) {
+    let text = match user_io::bounded_read::read_text(
+        name.as_ref(),
+        user_io::bounded_read::WRITTEN_BYTES_MAX,
+    ) {
         Ok(text) => text,
         Err(error) => {
             let names: Vec<&str> = NAMES.iter().map(|(name, ..)| *name).collect();

@@ -2,7 +2,6 @@
 
 use super::context::{PredictionContext, Row};
 use display::chart::{self, Line, Panel};
-use user_io::chart::{self, Line, Panel};
 
 /// Most lines; further combinations are not drawn.
 const N_LINES_MAX: usize = 8;

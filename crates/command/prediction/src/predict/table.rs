@@ -2,7 +2,7 @@
 
 use super::best::Best;
 use super::context::{PredictionContext, Row};
-use crate::text::{short, wrapped};
+use crate::text::short;
 use display::table::Table;
 use display::text::wrap;
 use display::units;

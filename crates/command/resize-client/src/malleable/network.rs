@@ -3,7 +3,7 @@
 //! It is the network of the address of this node's name, provided that all nodes of the job have an address in it: the
 //! setting applies to all of them, and a login node or nodes of several subnets would find no network.
 
-use analyzer::place::host_name;
+use files::host_name;
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 
 /// A subnet: network and mask.

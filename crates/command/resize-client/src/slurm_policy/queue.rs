@@ -2,7 +2,6 @@
 
 use std::process::Command;
 use std::time::Duration;
-use user_io::commands::output_of;
 
 /// Time after which a controller that has not answered counts as unreachable.
 const LIMIT: Duration = Duration::from_secs(20);

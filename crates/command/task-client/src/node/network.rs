@@ -1,7 +1,6 @@
 //! Turns options into the addresses of a daemon and of the other nodes of its cluster.
 
 use super::key;
-use crate::files;
 use crate::location::host;
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -11,6 +10,7 @@ use node_daemon::members::PORT;
 use std::env;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use user_io::bounded_read;
 use user_io::exit::BadOption;
 use user_io::print::warn;
 
@@ -88,7 +88,7 @@ impl NetworkOptions {
         let mut peers =
             self.seed.iter().map(|seed| with_port(seed)).collect::<Result<Vec<_>, _>>()?;
         if let Some(path) = &self.peers {
-            let text = files::read_text(path, files::WRITTEN_BYTES_MAX);
+            let text = bounded_read::read_text(path, bounded_read::WRITTEN_BYTES_MAX);
             let context = || {
                 let path = path.display();
                 format!(

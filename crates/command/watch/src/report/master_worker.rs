@@ -9,7 +9,7 @@ use user_io::terminal::Terminal;
 /// Shows the file.
 pub(super) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let path = &options.run;
-    let text = user_io::files::read(path, user_io::files::MEASURED_BYTES_MAX)
+    let text = user_io::bounded_read::read(path, user_io::bounded_read::MEASURED_BYTES_MAX)
         .with_context(|| format!("cannot read `{}`", path.display()))?;
     ensure!(
         checked_json::check(&text).is_ok(),

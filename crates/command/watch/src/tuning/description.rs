@@ -107,7 +107,7 @@ fn missing(program: &Path, programs: &Programs) -> String {
 impl Description {
     fn read(path: &Path) -> anyhow::Result<Self> {
         let file = path.display().to_string();
-        let text = user_io::files::read_text(path, user_io::files::WRITTEN_BYTES_MAX)
+        let text = user_io::bounded_read::read_text(path, user_io::bounded_read::WRITTEN_BYTES_MAX)
             .with_context(|| format!("cannot read `{file}`"))?;
         Self::of(text, file, path.parent().map(Path::to_owned).unwrap_or_default())
     }

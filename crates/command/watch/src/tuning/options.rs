@@ -54,9 +54,14 @@ pub(super) fn add(
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
-    user_io::files::read_text(path, user_io::files::MEASURED_BYTES_MAX).with_context(|| {
-        format!("cannot read the models in `{}`; write them with `sintonia fit -o`", path.display())
-    })
+    user_io::bounded_read::read_text(path, user_io::bounded_read::MEASURED_BYTES_MAX).with_context(
+        || {
+            format!(
+                "cannot read the models in `{}`; write them with `sintonia fit -o`",
+                path.display()
+            )
+        },
+    )
 }
 
 #[cfg(test)]

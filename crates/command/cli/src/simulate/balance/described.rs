@@ -7,8 +7,8 @@ use simulator::balance::{
     Arrivals, Detection, Durations, Entries, Failure, Network, Scenario, ScenarioError,
 };
 use std::path::Path;
+use user_io::bounded_read;
 use user_io::exit::BadOption;
-use user_io::files;
 
 /// The cluster and the tasks. What is not given is as in the source's first scenario.
 #[derive(Args, Clone, Debug, Default)]
@@ -165,7 +165,7 @@ struct File {
 /// Reads a scenario file.
 pub(super) fn from_file(path: &Path) -> anyhow::Result<Described> {
     let name = || format!("`{}`", path.display());
-    let text = files::read_text(path, files::WRITTEN_BYTES_MAX).with_context(name)?;
+    let text = bounded_read::read_text(path, bounded_read::WRITTEN_BYTES_MAX).with_context(name)?;
     read(&text).map_err(|why| anyhow!("{}: {why}", name()).context(BadOption))
 }
 

@@ -8,8 +8,8 @@ use run_record::RunRecord;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+use user_io::bounded_read;
 use user_io::exit::NotWritten;
-use user_io::files;
 
 /// File that lists the files of a time-independent trace.
 const INDEX: &str = "trace.txt";
@@ -81,7 +81,7 @@ impl Input {
 /// Reads the files that the index names.
 fn program(dir: &Path, flops_per_s: f64) -> anyhow::Result<Program> {
     let read = |path: &Path| {
-        files::read_text(path, files::MEASURED_BYTES_MAX)
+        bounded_read::read_text(path, bounded_read::MEASURED_BYTES_MAX)
             .with_context(|| format!("`{}` cannot be read", path.display()))
     };
     let index = read(&dir.join(INDEX))?;

@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use user_io::files;
+use user_io::bounded_read;
 
 /// Lines of the replay's output that an error shows.
 const N_LINES_MAX: usize = 5;
@@ -131,7 +131,7 @@ fn run(input: &Input, machine: &Machine, at_most: Duration) -> anyhow::Result<St
         kill_process_group(Pid::from_child(&child), Signal::KILL)?;
         child.wait()?;
     }
-    let output = String::from_utf8_lossy(&files::read_end(&path)?).into_owned();
+    let output = String::from_utf8_lossy(&bounded_read::read_end(&path)?).into_owned();
     match status {
         None => bail!(
             "`{name}` did not end within {} s; allow more with `--at-most`",
