@@ -1,6 +1,5 @@
 //! `sintonia export`: writes a traced run in the formats of other tools.
 
-use crate::arguments::ExportOptions;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
