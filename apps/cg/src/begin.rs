@@ -2,13 +2,19 @@
 
 use crate::blocks::rows_of;
 use crate::csr::multiply;
-use crate::error::agree;
 use crate::generate::Generator;
+use crate::group::agree;
 use crate::{Arguments, Cg, CgError, Group, Source, market, vector};
 use malleable::Csr;
 use std::time::Instant;
 
 impl Cg {
+    /// Creates an empty part, for a rank that gets its data from others.
+    #[must_use]
+    pub fn empty(arguments: &Arguments) -> Self {
+        Self { settings: arguments.settings, ..Self::default() }
+    }
+
     /// Reads or generates this rank's rows, and begins the iterations.
     ///
     /// # Errors

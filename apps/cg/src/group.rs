@@ -115,3 +115,20 @@ impl Group for Comm {
 fn number(rank: usize) -> u32 {
     u32::try_from(rank).expect("MPI counts ranks in 32 bits")
 }
+
+/// Agrees whether to continue: either all ranks do or none. Of the ranks that failed, the one with the first line
+/// keeps its error, and the others learn its rank.
+///
+/// # Errors
+/// If one of the ranks or MPI failed.
+pub(crate) fn agree<T>(group: &impl Group, own: Result<T, CgError>) -> Result<T, CgError> {
+    let line = own.as_ref().err().map_or(f64::INFINITY, |error| error.line() as f64);
+    let mut lines = vec![f64::INFINITY; group.n_ranks()];
+    group.gather(&[line], &vec![1; group.n_ranks()], &mut lines)?;
+    let first = lines.iter().copied().fold(f64::INFINITY, f64::min);
+    let Some(rank) = lines.iter().position(|line| line.is_finite() && *line <= first) else {
+        return own;
+    };
+    group.end();
+    if rank == group.rank() { own } else { Err(CgError::Elsewhere { rank }) }
+}

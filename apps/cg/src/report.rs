@@ -1,7 +1,7 @@
 //! Report of a run.
 
 use crate::begin::right_side;
-use crate::error::agree;
+use crate::group::agree;
 use crate::solver::unix_s;
 use crate::{Arguments, Cg, CgError, Group, vector};
 use serde::Serialize;

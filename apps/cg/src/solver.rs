@@ -2,8 +2,8 @@
 
 use crate::blocks::{block_sums, n_blocks, rows_of};
 use crate::csr::multiply;
-use crate::error::agree;
-use crate::{Arguments, BLOCK_ROWS, CgError, Group};
+use crate::group::agree;
+use crate::{BLOCK_ROWS, CgError, Group};
 use bytemuck::{Pod, Zeroable};
 use malleable::Csr;
 use std::ops::Range;
@@ -54,7 +54,7 @@ pub struct Cg {
     /// Variable rows.
     pub(crate) direction: Vec<f64>,
     /// Scratch memory: the directions of all ranks, and the matrix times them.
-    scratch: (Vec<f64>, Vec<f64>),
+    pub(crate) scratch: (Vec<f64>, Vec<f64>),
 }
 
 /// Constants of a system.
@@ -81,12 +81,6 @@ pub(crate) struct Progress {
 }
 
 impl Cg {
-    /// Creates an empty part, for a rank that gets its data from others.
-    #[must_use]
-    pub fn empty(arguments: &Arguments) -> Self {
-        Self { settings: arguments.settings, ..Self::default() }
-    }
-
     /// Begins with a solution of zeros.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use super::header::Header;
 use super::rows::rows;
 use super::text::{Opened, Piece, Text, open};
 use crate::blocks::{owner, rows_of};
-use crate::error::agree;
+use crate::group::agree;
 use crate::solver::count;
 use crate::{CgError, Group, symmetry};
 use malleable::Csr;

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use user_io::bounded_read;
-use display::units::plural;
 use user_io::terminal::Terminal;
 
 const EXAMPLES: &str = "\

@@ -8,6 +8,7 @@ mod datatype;
 mod exit;
 mod panics;
 mod process;
+mod status;
 mod transfer;
 
 use crate::MpiError;
@@ -26,6 +27,8 @@ use std::thread::ThreadId;
 pub use datatype::Datatype;
 pub use process::Spawn;
 pub(crate) use process::c_string;
+pub use status::Arrival;
+pub(crate) use status::Status;
 pub use transfer::{Address, FoundMessage, Transfer};
 
 /// Longest text that a library returns, in bytes (MPICH's version text).

@@ -1,10 +1,9 @@
 //! Point-to-point messages on a communicator.
 
 use crate::MpiError;
-use crate::calls::{CommHandle, Mpi};
+use crate::calls::{Arrival, CommHandle, Mpi, Status};
 use crate::elements::{Elements, start_of, start_of_room};
 use crate::functions::Handle;
-use crate::message::Arrival;
 use bytemuck::Pod;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -97,7 +96,7 @@ impl CommBase {
     ) -> Result<usize, MpiError> {
         let (rank, room) = (self.peer(from)?, self.mpi.elements::<T>(values.len())?);
         let Elements { n, datatype, .. } = room;
-        let (start, mut status) = (start_of_room(values), crate::message::Status::new());
+        let (start, mut status) = (start_of_room(values), Status::new());
         let (tag, to) = (c_int::from(tag), status.as_mut_ptr());
         // SAFETY: there is room for `n` of the datatype, in values that take every bit pattern, and for a status.
         let code =
@@ -116,7 +115,7 @@ impl CommBase {
         let (source, tag) = self.wanted(None, Some(tag))?;
         self.mpi.enter()?;
         let Elements { n, datatype, .. } = &self.mpi.elements::<T>(values.len())?;
-        let (start, mut status) = (start_of_room(values), crate::message::Status::new());
+        let (start, mut status) = (start_of_room(values), Status::new());
         let to = status.as_mut_ptr();
         // SAFETY: as in `receive`.
         let code =
@@ -139,7 +138,7 @@ impl CommBase {
         let (to, from) = (self.peer(to)?, self.peer(from)?);
         let leaving = self.mpi.elements::<T>(sent.len())?;
         let coming = self.mpi.elements::<T>(received.len())?;
-        let mut status = crate::message::Status::new();
+        let mut status = Status::new();
         let tag = c_int::from(tag);
         // SAFETY: as in `send` and `receive`; the two buffers are apart, since one is borrowed for writing.
         let code = unsafe {

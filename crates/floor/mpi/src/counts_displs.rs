@@ -5,8 +5,8 @@
 
 use crate::calls::Mpi;
 use crate::comm_base::CommBase;
-use crate::elements::{Handles, start_of, start_of_room};
-use crate::functions::Handle;
+use crate::elements::{start_of, start_of_room};
+use crate::functions::{Handle, Handles};
 use crate::request::{HeldMemory, PendingTransfer, Request};
 use crate::{MpiError, Source};
 use bytemuck::Pod;

@@ -8,10 +8,9 @@
 //! - A datatype of many elements is freed when [`Elements`] is dropped; MPI keeps it for transfers in progress.
 
 use crate::calls::{Mpi, value};
-use crate::functions::Handle;
+use crate::functions::{Handle, Handles};
 use crate::{MpiError, Number};
 use bytemuck::Pod;
-use mpi_abi::Constants;
 use std::ffi::{c_int, c_void};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -170,31 +169,6 @@ pub(crate) fn start_of_room<T>(values: &mut [T]) -> *mut c_void {
     if values.is_empty() { nothing } else { values.as_mut_ptr().cast() }
 }
 
-/// Handles as a contiguous list, in the library's width.
-#[derive(Debug)]
-pub(crate) enum Handles {
-    Narrow(Vec<u32>),
-    Wide(Vec<Handle>),
-}
-
-impl Handles {
-    /// Creates a list of handles as wide as those of the library with these constants.
-    pub(crate) fn of(constants: &Constants, handles: impl Iterator<Item = Handle>) -> Self {
-        if constants.handle_bytes == size_of::<u32>() {
-            Self::Narrow(handles.map(lower_half).collect())
-        } else {
-            Self::Wide(handles.collect())
-        }
-    }
-
-    pub(crate) fn as_ptr(&self) -> *const c_void {
-        match self {
-            Self::Narrow(handles) => handles.as_ptr().cast(),
-            Self::Wide(handles) => handles.as_ptr().cast(),
-        }
-    }
-}
-
 impl Elements<'_> {
     /// Returns the datatype that was created, whose owner is now the caller.
     pub(crate) fn keep(mut self) -> Option<Handle> {
@@ -211,10 +185,4 @@ impl Drop for Elements<'_> {
             self.mpi.free_datatype(&mut datatype).unwrap_or_default();
         }
     }
-}
-
-/// Returns a handle for a library with handles of this width.
-#[expect(clippy::cast_possible_truncation, reason = "that is what is asked for")]
-fn lower_half(handle: Handle) -> u32 {
-    handle as u32
 }

@@ -6,6 +6,7 @@
 
 use super::library;
 use crate::MpiError;
+use mpi_abi::Constants;
 use std::ffi::{c_char, c_int, c_void};
 
 /// An MPI handle of any kind, in a register.
@@ -171,4 +172,35 @@ functions! {
             *mut c_void, c_int, Handle, c_int, isize, c_int, Handle, Handle, *mut Handle
         );
     }
+}
+
+/// Handles as a contiguous list, in the library's width.
+#[derive(Debug)]
+pub(crate) enum Handles {
+    Narrow(Vec<u32>),
+    Wide(Vec<Handle>),
+}
+
+impl Handles {
+    /// Creates a list of handles as wide as those of the library with these constants.
+    pub(crate) fn of(constants: &Constants, handles: impl Iterator<Item = Handle>) -> Self {
+        if constants.handle_bytes == size_of::<u32>() {
+            Self::Narrow(handles.map(lower_half).collect())
+        } else {
+            Self::Wide(handles.collect())
+        }
+    }
+
+    pub(crate) fn as_ptr(&self) -> *const c_void {
+        match self {
+            Self::Narrow(handles) => handles.as_ptr().cast(),
+            Self::Wide(handles) => handles.as_ptr().cast(),
+        }
+    }
+}
+
+/// Returns a handle for a library with handles of this width.
+#[expect(clippy::cast_possible_truncation, reason = "that is what is asked for")]
+fn lower_half(handle: Handle) -> u32 {
+    handle as u32
 }

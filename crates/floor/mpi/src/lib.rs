@@ -64,7 +64,7 @@ mod window;
 mod zeroed;
 
 pub use buffer::{SharedSlice, Source};
-pub use calls::{Address, CommHandle, Datatype, FoundMessage, Mpi, Spawn, Transfer};
+pub use calls::{Address, Arrival, CommHandle, Datatype, FoundMessage, Mpi, Spawn, Transfer};
 pub use comm::Comm;
 pub use comm_base::CommBase;
 pub use counts_displs::CountsDispls;
@@ -73,7 +73,6 @@ pub use exchange::{Bundle, ByteRange, Exchange};
 pub use intercomm::{Intercomm, Port};
 pub use layout::{Field, Kind, Layout};
 pub use memory::{ArcBuffer, Memory, SharedBuffer, StableBytes, VecBuffer};
-pub use message::Arrival;
 pub use number::{Number, Op};
 pub use pause::Pause;
 pub use pieces::{ArrayPiece, PieceReceiver, PieceSender};

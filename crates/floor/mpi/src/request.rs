@@ -1,10 +1,9 @@
 //! Requests: transfers in the background.
 
-use crate::calls::Mpi;
-use crate::functions::Handle;
-use crate::message::Status;
+use crate::MpiError;
+use crate::calls::{Mpi, Status};
+use crate::functions::{Handle, Handles};
 use crate::pause::Pause;
-use crate::{MpiError, elements::Handles};
 use std::ffi::c_int;
 use std::fmt;
 use std::sync::Arc;

@@ -5,7 +5,6 @@ use display::bars::filled;
 use display::table::Table;
 use display::units::plural;
 use simulator::chunking::{Outcome, Scenario};
-use display::units::plural;
 
 /// Length of the longest bar, in columns.
 const N_COLUMNS: usize = 24;

@@ -5,8 +5,7 @@
 
 use super::{failure, value};
 use crate::MpiError;
-use crate::elements::Handles;
-use crate::functions::{Handle, InitFunctions, Types};
+use crate::functions::{Handle, Handles, InitFunctions, Types};
 use crate::layout::{Kind, Layout};
 use crate::library;
 use mpi_abi::Library;

@@ -3,10 +3,9 @@
 //! # Not here
 //! Messages of typed elements, with communicators that know their ranks: [`Comm`](crate::Comm).
 
-use super::{CommHandle, Mpi};
+use super::{Arrival, CommHandle, Mpi, Status};
 use crate::MpiError;
 use crate::functions::Handle;
-use crate::message::{Arrival, Status};
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 

@@ -2,8 +2,7 @@
 
 use super::{Bundle, ByteRange};
 use crate::calls::Mpi;
-use crate::elements::Handles;
-use crate::functions::Handle;
+use crate::functions::{Handle, Handles};
 use crate::{CommBase, MpiError};
 use std::ffi::c_int;
 
