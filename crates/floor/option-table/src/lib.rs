@@ -29,15 +29,16 @@ mod value;
 
 pub use value::{Interval, interval, one_of, positive, time};
 
-/// Declares methods that set a field and return the value, a line each: `name(argument: Type) => field = expression;`.
+/// Declares methods that set a field and return the value, a line each: `name(argument: Type) => field = expression;`,
+/// where the field may be one of a field.
 #[macro_export]
 macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty)?) => $field:ident = $value:expr;)*) => {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty)?) => $($field:ident).+ = $value:expr;)*) => {
         $(
             $(#[$doc])*
             #[must_use]
             pub fn $name(mut self $(, $argument: $type)?) -> Self {
-                self.$field = $value;
+                self.$($field).+ = $value;
                 self
             }
         )*

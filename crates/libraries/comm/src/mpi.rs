@@ -21,7 +21,7 @@ use crate::CommError;
 use crate::deadline::Deadline;
 use buffers::Buffers;
 use inbox::Inbox;
-use mpi::{Address, CommHandle, FoundMessage, Mpi, MpiError, Pause, names};
+use mpi::{CommHandle, FoundMessage, Mpi, MpiError, Pause, names};
 use outbox::Outbox;
 use peers::Peers;
 use std::collections::BTreeSet;
@@ -170,7 +170,7 @@ impl MpiTransport {
 
     /// Starts a send; the tag may be an internal one.
     fn post(&mut self, to: u32, tag: u16, parts: &[&[u8]]) -> Result<(), CommError> {
-        let address = self.address(to)?;
+        let address = self.peers.address(to)?;
         let n_bytes = parts.iter().map(|part| part.len()).sum();
         self.make_room(to, n_bytes)?;
         let mut bytes = self.buffers.take();
@@ -298,7 +298,7 @@ impl MpiTransport {
             if self.look(Consumer::Transport, wanted, into)?.is_some() {
                 return Ok(true);
             }
-            self.address(from)?;
+            self.peers.address(from)?;
             self.look_after_sent()?;
             if !wait.pause(self.sleep_max()) {
                 return Ok(false);
@@ -310,16 +310,6 @@ impl MpiTransport {
     fn sleep_max(&self) -> Duration {
         let is_moving = !self.outbox.is_empty() || !self.inboxes.iter().all(Inbox::is_empty);
         if is_moving { NAP_MAX } else { SLEEP_MAX }
-    }
-
-    fn address(&self, rank: u32) -> Result<Address, CommError> {
-        self.peers.address(rank)
-    }
-
-    /// Remembers the failure of a collective call.
-    fn note<T>(&mut self, done: Result<T, CommError>) -> Result<T, CommError> {
-        self.has_missed_collective |= done.is_err();
-        done
     }
 
     fn check_open(&self) -> Result<(), CommError> {

@@ -160,8 +160,8 @@ impl Coordinator {
         if self.protocol.active().is_none() {
             self.begin_wanted(input, ranks, now_s);
         }
-        if self.options.is_foreground {
-            self.await_gone();
+        if self.options.method.is_foreground {
+            await_gone(self.watch.as_ref());
         }
         let phase_input = self.phase_input(input, ranks);
         let (action, ended) = self.protocol.advance(&phase_input, now_s);
@@ -308,7 +308,7 @@ impl Coordinator {
     /// Ends the program: waits until processes that left are gone, so that the record is complete.
     pub(crate) fn finish(&mut self, iteration: u64, ranks: &PresentRanks) {
         self.stretch.end();
-        self.await_gone();
+        await_gone(self.watch.as_ref());
         let now_s = self.clock.elapsed().as_secs_f64();
         let phase_input = self.phase_input(&CheckInput::default(), ranks);
         if let (_, Some(attempt)) = self.protocol.advance(&phase_input, now_s) {
@@ -320,13 +320,6 @@ impl Coordinator {
         let word = self.advisor.why_not().and_then(|why| self.record.last_word(ranks.size(), why));
         word.iter().for_each(|word| record::say(word));
         self.control = None;
-    }
-
-    /// Waits until processes that left are gone, or their deadline has passed.
-    fn await_gone(&self) {
-        while self.watch.as_ref().is_some_and(|watch| !watch.seen().is_over) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
     }
 
     fn note_seconds(&mut self, size: u32, seconds: f64) {
@@ -376,6 +369,13 @@ impl Coordinator {
             status.answered.clone_from(&self.handover.answered);
             status.last = self.record.resizes().last().cloned();
         });
+    }
+}
+
+/// Waits until processes that left are gone, or their deadline has passed.
+fn await_gone(watch: Option<&Watch>) {
+    while watch.is_some_and(|watch| !watch.seen().is_over) {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

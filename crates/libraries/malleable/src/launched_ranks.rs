@@ -4,10 +4,10 @@
 //! processes and their places on nodes. A message from rank 0 of the present ranks wakes them, on a communicator of
 //! all.
 
+use crate::joined::joined;
 use crate::plan::ResizePlan;
 use crate::ready::{Prepared, Ready};
-use crate::spawn::SpawnError;
-use crate::spawn::join::joined;
+use crate::spawn_error::SpawnError;
 use crate::tags::Tag;
 use mpi::{Comm, MpiError};
 use std::time::Duration;

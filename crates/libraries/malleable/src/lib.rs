@@ -57,6 +57,7 @@ mod decision;
 mod emptying;
 mod error;
 mod fault;
+mod joined;
 mod launched_ranks;
 mod leaving;
 pub mod manager;
@@ -72,6 +73,7 @@ mod record;
 mod release;
 mod run;
 mod spawn;
+mod spawn_error;
 mod tags;
 
 /// For bindings to other languages: objects of a state whose memory is not Rust's.

@@ -27,14 +27,14 @@ use crate::bridge::Bridge;
 use crate::data::{Class, Data};
 use agreed::Agreed;
 pub(crate) use agreed::partitions;
-use array_move::ArrayMove;
+use array_move::{ArrayMove, Landed};
 use budget::{DutyCycle, TimeBudget};
 use feeding::Feeding;
 use fetching::{Fetching, Windows};
 use mpi::{Exchange, Pause};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use travel::{Landed, Travel};
+use travel::Travel;
 
 pub use error::MoveError;
 

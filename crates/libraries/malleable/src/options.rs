@@ -25,13 +25,8 @@ pub struct Options {
     pub(crate) schedule: Vec<(u64, u32)>,
     /// Iterations between two checks for a resize; `None` to choose it from the time of an iteration.
     pub(crate) check_every: Option<u32>,
-    pub(crate) strategy: Strategy,
-    pub(crate) spawn: Spawn,
-    pub(crate) is_foreground: bool,
-    pub(crate) redistribution: Redistribution,
-    pub(crate) placement: Placement,
-    pub(crate) hostfile: Option<PathBuf>,
-    pub(crate) manager: ManagerKind,
+    pub(crate) method: MethodOptions,
+    pub(crate) nodes: NodeOptions,
     pub(crate) model: Option<PathBuf>,
     pub(crate) n_iterations: Option<u64>,
     pub(crate) record: Option<PathBuf>,
@@ -42,6 +37,23 @@ pub struct Options {
     pub(crate) is_explaining: bool,
     /// First error in the arguments, which the start of the program returns.
     pub(crate) problem: Option<ArgumentError>,
+}
+
+/// Options for how the size is changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct MethodOptions {
+    pub(crate) strategy: Strategy,
+    pub(crate) spawn: Spawn,
+    pub(crate) is_foreground: bool,
+    pub(crate) redistribution: Redistribution,
+}
+
+/// Options for the nodes of additional processes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct NodeOptions {
+    pub(crate) placement: Placement,
+    pub(crate) hostfile: Option<PathBuf>,
+    pub(crate) manager: ManagerKind,
 }
 
 /// Method of moving data.
@@ -93,13 +105,8 @@ impl Default for Options {
             preferred: None,
             schedule: Vec::new(),
             check_every: None,
-            strategy: Strategy::Merge,
-            spawn: Spawn::Tree,
-            is_foreground: false,
-            redistribution: Redistribution::Auto,
-            placement: Placement::Balance,
-            hostfile: None,
-            manager: ManagerKind::Auto,
+            method: MethodOptions::default(),
+            nodes: NodeOptions::default(),
             model: None,
             n_iterations: None,
             record: None,
@@ -142,19 +149,19 @@ impl Options {
         /// Sets the number of iterations between two checks for a resize; by default about one every 10 ms.
         check_every(n_iterations: u32) => check_every = Some(n_iterations.max(1));
         /// Sets which ranks continue after a resize.
-        strategy(strategy: Strategy) => strategy = strategy;
+        strategy(strategy: Strategy) => method.strategy = strategy;
         /// Sets how processes are started.
-        spawn(spawn: Spawn) => spawn = spawn;
+        spawn(spawn: Spawn) => method.spawn = spawn;
         /// Makes the program wait while processes are started, and until processes that leave are gone.
-        foreground() => is_foreground = true;
+        foreground() => method.is_foreground = true;
         /// Sets how data move.
-        redistribution(redistribution: Redistribution) => redistribution = redistribution;
+        redistribution(redistribution: Redistribution) => method.redistribution = redistribution;
         /// Sets on which nodes processes are started.
-        placement(placement: Placement) => placement = placement;
+        placement(placement: Placement) => nodes.placement = placement;
         /// Sets the host file for additional processes.
-        hostfile(file: impl AsRef<Path>) => hostfile = Some(file.as_ref().to_owned());
+        hostfile(file: impl AsRef<Path>) => nodes.hostfile = Some(file.as_ref().to_owned());
         /// Sets the source of nodes for additional processes.
-        manager(manager: ManagerKind) => manager = manager;
+        manager(manager: ManagerKind) => nodes.manager = manager;
         /// Sets how to judge whether a resize pays: by a model file of the program's time, as `FILE:NAME=VALUE,...` where
         /// it has parameters beside the number of processes; by `learn`, from measurements at the sizes it has had; or by
         /// `explore`, which also tries sizes. The program then changes its size by itself.

@@ -4,8 +4,19 @@
 //! rank, which takes some microseconds for a hundred ranks, every 10 ms.
 
 use crate::protocol::ResizeAction;
-use crate::run::Saving;
 use bytemuck::{Pod, Zeroable};
+
+/// Part of the state that is written at the next check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Saving {
+    /// Nothing.
+    #[default]
+    No,
+    /// Variable data.
+    Variable,
+    /// All data.
+    All,
+}
 
 /// Order in the form in which it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]

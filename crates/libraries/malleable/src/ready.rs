@@ -10,7 +10,7 @@ use crate::plan::ResizePlan;
 use crate::present_ranks::{Member, PresentRanks};
 use crate::probing;
 use crate::release::{Release, ReleaseAddress};
-use crate::spawn::SpawnError;
+use crate::spawn_error::SpawnError;
 use crate::tags::Tag;
 use mpi::{Comm, MpiError};
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! Interface of a program that changes its number of ranks while it runs.
 
 mod arrival;
+mod arrival_command;
 mod ending;
 mod nodes;
 mod parent_watch;
@@ -18,6 +19,7 @@ use crate::order::Order;
 use crate::present_ranks::{Member, PresentRanks};
 use crate::protocol::ResizeAction;
 use crate::spawn::companion::{self, PeerConnections};
+use crate::spawn::is_open_mpi;
 use crate::tags::Tag;
 use arrival::Arrival;
 use ending::Ending;
@@ -25,7 +27,6 @@ use mpi::{Comm, Mpi};
 use parent_watch::ParentWatch;
 use preparing::{NOBODY_WATCHES, Preparing};
 use resize_api::{Resize, Spawn};
-pub(crate) use saving::Saving;
 use saving::{Resume, Saver};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,10 +53,8 @@ pub struct Malleable {
     ranks: PresentRanks,
     iteration: u64,
     is_new: bool,
-    /// Resize points until the next check.
-    until_look: u32,
-    /// Whether an order was given since the present ranks began.
-    has_order: bool,
+    /// Resize points until the next check; `None` while no order was given since the present ranks began.
+    until_look: Option<u32>,
     phase: RankPhase,
     /// Reason why no process can be started any more.
     obstacle: Option<String>,
@@ -144,10 +143,10 @@ impl Malleable {
         (coordinator, obstacle): (Option<Coordinator>, Option<String>),
     ) -> Self {
         let is_new = !matches!(phase, RankPhase::Computing);
-        let is_companion = options.spawn == Spawn::Companion;
+        let is_companion = options.method.spawn == Spawn::Companion;
         let none = || is_companion.then(|| companion::obstacle(&mpi.version())).flatten();
         let obstacle = obstacle.or_else(|| none().map(str::to_owned));
-        let (iteration, until_look, has_order) = (0, 0, false);
+        let (iteration, until_look) = (0, None);
         let is_stuck = false;
         Self {
             mpi,
@@ -156,7 +155,6 @@ impl Malleable {
             iteration,
             is_new,
             until_look,
-            has_order,
             phase,
             obstacle,
             is_stuck,
@@ -252,8 +250,8 @@ impl Malleable {
         if let RankPhase::Moving(underway) = &mut self.phase {
             underway.advance()?;
         }
-        if 0 < self.until_look {
-            self.until_look -= 1;
+        if let Some(until_look) = self.until_look.as_mut().filter(|until_look| 0 < **until_look) {
+            *until_look -= 1;
             return Ok(Step::Continue);
         }
         self.look(state)
@@ -261,13 +259,12 @@ impl Malleable {
 
     /// Carries out the order given at the last check; rank 0 then gives the next one.
     fn look<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
-        let order = match (&self.coordinator, self.has_order) {
+        let order = match (&self.coordinator, self.until_look.is_some()) {
             (_, false) => Order::new(ResizeAction::GoOn, 0, 1),
             (Some(coordinator), true) => coordinator.order(),
-            (None, true) => self.hear()?,
+            (None, true) => hear(&self.ranks)?,
         };
-        self.has_order = true;
-        self.until_look = order.interval.saturating_sub(1);
+        self.until_look = Some(order.interval.saturating_sub(1));
         let ordered =
             if self.coordinator.is_some() { self.saver.take_ordered() } else { order.saved() };
         self.save(ordered, state)?;
@@ -280,13 +277,6 @@ impl Malleable {
         }
         self.give_order()?;
         Ok(Step::Continue)
-    }
-
-    /// Receives the order of rank 0.
-    fn hear(&self) -> Result<Order, Error> {
-        let mut order = [Order::default()];
-        self.ranks.backstage.receive(&mut order, 0, Tag::Order.number())?;
-        Ok(order[0])
     }
 
     /// On rank 0, sends the next order.
@@ -314,7 +304,9 @@ impl Malleable {
     }
 }
 
-/// Returns whether the library is Open MPI, whose names of `MPI_Info` keys differ.
-pub(crate) fn is_open_mpi(mpi: &Mpi) -> bool {
-    mpi.version().contains("Open MPI")
+/// Receives the order of rank 0.
+fn hear(ranks: &PresentRanks) -> Result<Order, Error> {
+    let mut order = [Order::default()];
+    ranks.backstage.receive(&mut order, 0, Tag::Order.number())?;
+    Ok(order[0])
 }

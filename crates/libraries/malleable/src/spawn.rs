@@ -13,13 +13,13 @@
 //! The agreement of the joined ranks: `ready`.
 
 pub(crate) mod companion;
-pub(crate) mod join;
+mod join;
 
 use crate::fault::{self, Deed, Point};
 use crate::launched_ranks::LaunchedRanks;
 use crate::plan::{ResizePlan, Start};
 use crate::ready::{Prepared, Ready};
-use crate::run::is_open_mpi;
+use crate::spawn_error::SpawnError;
 use crate::tags::{OfChange, Tag};
 use companion::PeerConnections;
 use mpi::{Comm, Intercomm, Mpi, MpiError};
@@ -34,32 +34,6 @@ use std::time::{Duration, Instant};
 const STARTED_BY: &str = "SINTONIA_MALLEABLE_STARTED_BY";
 /// The command that sets variables for another one.
 const ENV: &str = "/usr/bin/env";
-
-/// Error from starting and joining processes.
-#[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum SpawnError {
-    /// Processes could not be started.
-    #[error("rank {rank} could not start processes: {why}")]
-    Start { rank: u32, why: String },
-    /// A companion launcher failed.
-    #[error("a companion launcher did not bring processes: {0}")]
-    Companion(String),
-    /// A rank did not answer.
-    #[error("rank {rank} did not start its processes within {seconds} s")]
-    Late { rank: u32, seconds: f64 },
-    /// Rank 0 did not send the plan, or gave the resize up.
-    #[error("rank 0 gave up the resize")]
-    GivenUp,
-    /// The end of processes that leave cannot be watched.
-    #[error("the end of processes cannot be watched: {0}")]
-    Watch(String),
-    /// No method of moving data was given, and the trial of methods failed.
-    #[error("a trial of ways to move data failed: {0}; name one with `--redistribution`")]
-    Trial(String),
-    /// An MPI call failed.
-    #[error("{0}")]
-    Mpi(#[from] MpiError),
-}
 
 /// Progress of the preparation, readable without waiting for its end.
 #[derive(Clone, Debug, Default)]
@@ -327,6 +301,11 @@ pub(crate) fn arrive(
     let own_world = (u64::from(plan.serial) << 32) | u64::from(start.first);
     let ready = Ready { bridge, number, own_world, plan, n_bytes: 0 };
     ready.agree().map(Some)
+}
+
+/// Returns whether the library is Open MPI, whose names of `MPI_Info` keys differ.
+pub(crate) fn is_open_mpi(mpi: &Mpi) -> bool {
+    mpi.version().contains("Open MPI")
 }
 
 #[cfg(test)]

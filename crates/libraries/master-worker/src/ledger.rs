@@ -31,7 +31,7 @@ use pool::{Pool, whole};
 use speed::WorkerSpeed;
 use std::collections::VecDeque;
 use std::ops::Range;
-use worker_state::{AssignedChunk, Presence, WorkerState};
+use worker_state::{AssignedChunk, Presence, WorkerState, WorkerStates};
 
 /// Settings that stay the same during a run.
 #[derive(Clone, Copy, Debug)]
@@ -91,8 +91,7 @@ pub(crate) struct Ledger {
     policy: Box<dyn Policy>,
     rules: Rules,
     pool: Pool,
-    /// State of each worker by rank; the master's own is first.
-    states: Vec<WorkerState>,
+    pub(crate) workers: WorkerStates,
     idle: VecDeque<u32>,
     alarms: Alarms,
     /// Speed of all workers together.
@@ -106,12 +105,11 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn new(policy: Box<dyn Policy>, rules: Rules, n_ranks: u32) -> Self {
-        let states = (0..n_ranks).map(|_| WorkerState::default()).collect();
         Self {
             policy,
             rules,
             pool: Pool::default(),
-            states,
+            workers: WorkerStates::new(n_ranks),
             idle: VecDeque::new(),
             alarms: Alarms::default(),
             all: WorkerSpeed::default(),
@@ -129,58 +127,12 @@ impl Ledger {
         self.n_chunks_ever = whole(first);
     }
 
-    /// Adds a state for each added rank.
-    pub(crate) fn make_room(&mut self, n_ranks: u32) {
-        let n_states = self.states.len().max(n_ranks as usize);
-        self.states.resize_with(n_states, WorkerState::default);
-    }
-
-    /// Sets the expected round trip of workers of which none was measured, in seconds.
-    pub(crate) fn expect_round_trip(&mut self, round_trip_s: f64) {
-        self.states.iter_mut().for_each(|state| state.speed.expect_round_trip(round_trip_s));
-    }
-
     /// Returns an idle worker, if there is one.
     pub(crate) fn idle_worker(&self) -> Option<u32> {
         self.idle
             .iter()
             .copied()
-            .find(|worker| self.state(*worker).is_some_and(WorkerState::is_idle))
-    }
-
-    /// Workers that are not gone, including parked ones.
-    pub(crate) fn present(&self) -> impl Iterator<Item = u32> + '_ {
-        let workers = (0..).zip(&self.states).skip(1);
-        workers.filter(|(_, state)| state.presence != Presence::Gone).map(|(rank, _)| rank)
-    }
-
-    /// Workers that take part in the iteration.
-    pub(crate) fn in_use(&self) -> impl Iterator<Item = u32> + '_ {
-        let workers = (0..).zip(&self.states).skip(1);
-        workers.filter(|(_, state)| state.is_in_use()).map(|(rank, _)| rank)
-    }
-
-    /// Workers that are present and compute nothing, neither for this iteration nor leftovers of an earlier
-    /// one.
-    pub(crate) fn free(&self) -> impl Iterator<Item = u32> + '_ {
-        let workers = (0..).zip(&self.states).skip(1);
-        workers.filter(|(_, state)| state.is_free()).map(|(rank, _)| rank)
-    }
-
-    /// Workers that are missing and have sent nothing since.
-    pub(crate) fn missing(&self) -> impl Iterator<Item = u32> + '_ {
-        let workers = (0..).zip(&self.states).skip(1);
-        workers.filter(|(_, state)| state.presence == Presence::Away).map(|(rank, _)| rank)
-    }
-
-    pub(crate) fn is_in_use(&self, worker: u32) -> bool {
-        self.state(worker).is_some_and(WorkerState::is_in_use)
-    }
-
-    /// Returns whether no worker can compute, now or soon, so that only the master is left.
-    pub(crate) fn is_alone(&self) -> bool {
-        let mut workers = self.states.iter().skip(1);
-        !workers.any(|state| state.is_in_use() || state.presence == Presence::Busy)
+            .find(|worker| self.workers.get(*worker).is_some_and(WorkerState::is_idle))
     }
 
     /// Begins an iteration with `n_tasks` tasks and the first `n_workers` of those present; the others are
@@ -189,11 +141,11 @@ impl Ledger {
         self.pool = Pool::new(n_tasks, priorities);
         self.n_tasks_open = n_tasks;
         self.n_dealt = 0;
-        let present: Vec<u32> = self.present().collect();
+        let present: Vec<u32> = self.workers.present().collect();
         let n_used = present.len().min(n_workers as usize);
         self.idle.clear();
         for (place, worker) in present.into_iter().enumerate() {
-            let state = &mut self.states[worker as usize];
+            let state = &mut self.workers.states[worker as usize];
             state.presence = match state.presence {
                 Presence::Away => Presence::Away,
                 _ if n_used <= place => Presence::Parked,
@@ -225,7 +177,7 @@ impl Ledger {
         self.pool.clear();
         self.n_tasks_open = 0;
         let mut waiting = Vec::new();
-        for (worker, state) in (0..).zip(&mut self.states) {
+        for (worker, state) in (0..).zip(&mut self.workers.states) {
             waiting.extend(state.held.iter().skip(1).map(|held| (worker, held.id)));
             if !state.held.is_empty() && state.is_in_use() {
                 state.presence = Presence::Busy;
@@ -240,7 +192,7 @@ impl Ledger {
         let n_idle = if self.pool.n_tasks() == 0 { 0 } else { self.idle.len() };
         for _ in 0..n_idle {
             let worker = self.idle.pop_front()?;
-            if !self.state(worker).is_some_and(WorkerState::is_idle) {
+            if !self.workers.get(worker).is_some_and(WorkerState::is_idle) {
                 continue;
             }
             if let Some(chunk) = self.deal(worker, u64::MAX, now_s) {
@@ -258,7 +210,7 @@ impl Ledger {
 
     /// Records that a chunk was sent, in a message of `n_bytes`.
     pub(crate) fn sent(&mut self, (worker, chunk): (u32, u64), n_bytes: u64, now_s: f64) {
-        let Some(state) = self.states.get_mut(worker as usize) else { return };
+        let Some(state) = self.workers.states.get_mut(worker as usize) else { return };
         let Some(held) = state.held.iter_mut().find(|held| held.id == chunk) else { return };
         (held.sent_s, held.n_bytes) = (now_s, n_bytes);
         if held.is_first {
@@ -273,11 +225,11 @@ impl Ledger {
 
     /// Deals a chunk to the master itself, small enough to end before a worker is expected to need it.
     pub(crate) fn deal_to_master(&mut self, now_s: f64) -> Option<Chunk> {
-        let ends = self.states.iter().filter_map(|state| state.expected_end_s(&self.all));
+        let ends = self.workers.states.iter().filter_map(|state| state.expected_end_s(&self.all));
         let next_s = ends.map(|(end_s, _)| end_s).fold(f64::INFINITY, f64::min);
-        let speed = &self.states.first()?.speed;
+        let speed = &self.workers.states.first()?.speed;
         let n_tasks_max = match speed.tasks_per_s().or(self.all.tasks_per_s()) {
-            _ if self.is_alone() => u64::MAX,
+            _ if self.workers.is_alone() => u64::MAX,
             Some(tasks_per_s) => whole((next_s - now_s) * tasks_per_s),
             None => 1,
         };
@@ -285,12 +237,12 @@ impl Ledger {
     }
 
     fn deal(&mut self, worker: u32, n_tasks_max: u64, now_s: f64) -> Option<Chunk> {
-        let may_repeat = self.in_use().all(|other| other == worker);
+        let may_repeat = self.workers.in_use().all(|other| other == worker);
         if !self.pool.has_for(worker, may_repeat) {
             return None;
         }
         let Work { n_tasks: n_left, n_workers } = self.work();
-        let n_held = self.state(worker)?.n_held();
+        let n_held = self.workers.get(worker)?.n_held();
         let wished = self.policy.next(&Request { worker, n_left, n_workers, n_held });
         let part = self.pool.take(worker, wished.min(n_tasks_max), may_repeat)?;
         let batch = self.n_dealt / u64::from(self.n_workers_at_begin);
@@ -299,7 +251,7 @@ impl Ledger {
         self.n_chunks_ever += 1;
         let id = self.n_chunks_ever;
         let chunk = Chunk { worker, id, tasks: part.tasks.clone(), batch };
-        let state = self.states.get_mut(worker as usize)?;
+        let state = self.workers.states.get_mut(worker as usize)?;
         let is_first = state.held.is_empty();
         state.held.push_back(AssignedChunk {
             id,
@@ -319,7 +271,7 @@ impl Ledger {
     /// Schedules the departure of the next chunk, and the check whether the worker is missing.
     fn expect(&mut self, worker: u32, now_s: f64) {
         let patience_s = self.rules.patience_s;
-        let Some(state) = self.states.get_mut(worker as usize) else { return };
+        let Some(state) = self.workers.states.get_mut(worker as usize) else { return };
         let Some(held) = state.held.front().filter(|_| worker != 0) else { return };
         let expected = state.expected_end_s(&self.all);
         let leave_s = match (self.rules.prefetch, expected) {
@@ -338,7 +290,7 @@ impl Ledger {
     fn ring(&mut self, alarm: Alarm, now_s: f64) -> Option<LedgerAction> {
         match alarm {
             Alarm::Prefetch { worker, chunk } => {
-                let state = self.state(worker).filter(|state| state.is_in_use())?;
+                let state = self.workers.get(worker).filter(|state| state.is_in_use())?;
                 let is_still = state.held.len() == 1 && state.held.front()?.id == chunk;
                 if !is_still || self.is_wanted_by_idle() {
                     return None;
@@ -351,7 +303,7 @@ impl Ledger {
 
     fn watch(&mut self, worker: u32, now_s: f64) -> Option<LedgerAction> {
         let patience_s = self.rules.patience_s;
-        let state = self.states.get_mut(worker as usize)?;
+        let state = self.workers.states.get_mut(worker as usize)?;
         state.is_watched = false;
         let is_busy = state.presence == Presence::Busy;
         if !is_busy && (state.held.is_empty() || !state.is_in_use()) {
@@ -373,9 +325,9 @@ impl Ledger {
     /// Returns whether an idle worker waits for tasks in the pool.
     fn is_wanted_by_idle(&self) -> bool {
         let has_work = |worker: &u32| self.pool.has_for(*worker, false);
-        self.idle
-            .iter()
-            .any(|worker| self.state(*worker).is_some_and(WorkerState::is_idle) && has_work(worker))
+        self.idle.iter().any(|worker| {
+            self.workers.get(*worker).is_some_and(WorkerState::is_idle) && has_work(worker)
+        })
     }
 
     /// Tells the policy that the tasks left or the workers have changed.
@@ -385,16 +337,12 @@ impl Ledger {
     }
 
     fn count_workers(&mut self) {
-        let n_workers = u32::try_from(self.in_use().count()).unwrap_or(u32::MAX);
+        let n_workers = u32::try_from(self.workers.in_use().count()).unwrap_or(u32::MAX);
         self.n_workers = n_workers.saturating_add(self.rules.is_master_working.into()).max(1);
     }
 
     fn work(&self) -> Work {
         Work { n_tasks: self.pool.n_tasks(), n_workers: self.n_workers }
-    }
-
-    fn state(&self, worker: u32) -> Option<&WorkerState> {
-        self.states.get(worker as usize)
     }
 }
 

@@ -78,6 +78,31 @@ struct Known {
     n_bytes_before: u64,
 }
 
+/// Shared data, and what each worker has of them.
+struct Sent<S> {
+    /// State sent to each worker, by rank.
+    known: Vec<Known>,
+    shared: Option<S>,
+    /// Number of versions of the shared data so far.
+    n_shared: u64,
+}
+
+/// Measurements, and those who are told.
+struct Reporting {
+    tally: Tally,
+    report: Report,
+    reporter: ProgressReporter,
+    writer: ReportWriter,
+}
+
+/// Clock of the master; reading it costs as much as a short message.
+struct Clock {
+    /// Time as last read, in seconds.
+    now_s: f64,
+    /// Whether the user's code has run since then.
+    is_late: bool,
+}
+
 struct Master<'a, P: Program, T> {
     program: &'a mut P,
     transport: &'a mut T,
@@ -89,23 +114,13 @@ struct Master<'a, P: Program, T> {
     network: NetworkEstimator,
     /// Error in the network file, if it cannot be used.
     problem: Option<NetworkFileError>,
-    /// State sent to each worker, by rank.
-    known: Vec<Known>,
-    shared: Option<P::Shared>,
-    /// Number of versions of the shared data so far.
-    n_shared: u64,
+    sent: Sent<P::Shared>,
     /// Shortest round trip to a worker so far, in seconds.
     quickest_s: f64,
-    tally: Tally,
-    report: Report,
-    reporter: ProgressReporter,
-    report_writer: ReportWriter,
+    reporting: Reporting,
     /// Number of iterations in the last checkpoint, and its time in seconds; the start of the run before the first.
     saved: (u64, f64),
-    /// Time as last read, in seconds; reading a clock costs as much as a short message.
-    now_s: f64,
-    /// Whether the user's code has run since `now_s` was read.
-    is_late: bool,
+    clock: Clock,
     buffer: Vec<u8>,
     scratch: Vec<u8>,
 }
@@ -136,8 +151,8 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let mut ledger = Ledger::new(policy, rules, transport.n_ranks());
         // Chunk numbers stay unique across runs, as no run deals a chunk in a nanosecond.
         ledger.number_from(1e9 * transport.now_s());
-        let worker_target = WorkerTarget::new(options.workers, claim.clone())
-            .starting_with(options.n_workers_first);
+        let worker_target = WorkerTarget::new(options.pool.workers, claim.clone())
+            .starting_with(options.pool.n_first);
         let reporter = ProgressReporter::new(options.talk, program.n_iterations());
         Self {
             program,
@@ -149,17 +164,16 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             worker_target,
             network: NetworkEstimator::from_guess(guess),
             problem,
-            known: Vec::new(),
-            shared: None,
-            n_shared: 0,
+            sent: Sent { known: Vec::new(), shared: None, n_shared: 0 },
             quickest_s: f64::INFINITY,
-            tally: Tally::default(),
-            report: Report::new(&options.policy),
-            reporter,
-            report_writer: ReportWriter::new(),
+            reporting: Reporting {
+                tally: Tally::default(),
+                report: Report::new(&options.policy),
+                reporter,
+                writer: ReportWriter::new(),
+            },
             saved: (0, 0.0),
-            now_s: 0.0,
-            is_late: true,
+            clock: Clock { now_s: 0.0, is_late: true },
             buffer: Vec::new(),
             scratch: Vec::new(),
         }
@@ -169,31 +183,35 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         self.options.check()?;
         self.problem.take().map_or(Ok(()), Err)?;
         let mut number = self.resume()?;
-        self.report.first_iteration = number;
+        self.reporting.report.first_iteration = number;
         self.saved = (number, self.transport.now_s());
         while let Some(iteration) = self.program.next(number) {
             self.update_pool()?;
             let (report, dealt) = self.iterate(number, iteration)?;
             self.program.end_iteration(&report);
-            self.reporter.end(&report, self.transport.now_s());
-            self.report.add(report, dealt, self.options.n_history);
-            self.report_writer.write_when_due(&self.report.dealt, self.transport.now_s());
+            self.reporting.reporter.end(&report, self.transport.now_s());
+            self.reporting.report.add(report, dealt, self.options.n_history);
+            self.reporting
+                .writer
+                .write_when_due(&self.reporting.report.dealt, self.transport.now_s());
             number += 1;
             self.save(number)?;
         }
         self.remark_missing();
-        self.reporter.finish(&self.report);
-        self.report_writer.finish(&self.report.dealt, self.options.record.as_deref())?;
-        Ok(std::mem::take(&mut self.report))
+        self.reporting.reporter.finish(&self.reporting.report);
+        self.reporting
+            .writer
+            .finish(&self.reporting.report.dealt, self.options.record.as_deref())?;
+        Ok(std::mem::take(&mut self.reporting.report))
     }
 
     /// Returns the number of the first iteration.
     fn resume(&mut self) -> Result<u64, Error> {
-        let Some(path) = &self.options.checkpoint else { return Ok(0) };
+        let Some(path) = &self.options.checkpoint.file else { return Ok(0) };
         if self.program.save()?.is_none() {
             return Err(OptionsError::NoCheckpoints { option: "--checkpoint" }.into());
         }
-        if !self.options.is_resumed {
+        if !self.options.checkpoint.is_resumed {
             return Ok(0);
         }
         let Some(checkpoint) = Checkpoint::read(path)? else { return Ok(0) };
@@ -202,10 +220,10 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
     }
 
     fn save(&mut self, n_iterations: u64) -> Result<(), Error> {
-        let Some(path) = &self.options.checkpoint else { return Ok(()) };
+        let Some(path) = &self.options.checkpoint.file else { return Ok(()) };
         let (n_saved, saved_s) = self.saved;
         let elapsed = Duration::from_secs_f64((self.transport.now_s() - saved_s).max(0.0));
-        if !self.options.checkpoint_every.is_over(n_iterations - n_saved, elapsed) {
+        if !self.options.checkpoint.interval.is_over(n_iterations - n_saved, elapsed) {
             return Ok(());
         }
         let Some(content) = self.program.save()? else { return Ok(()) };
@@ -220,31 +238,31 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let demand = WorkerDemand {
             n_workers: self.worker_target.target(n_present, n_max),
             forecast: self.worker_target.forecast(),
-            n_iterations: self.report.n_iterations,
-            present: self.ledger.present().collect(),
-            idle: self.ledger.free().collect(),
+            n_iterations: self.reporting.report.n_iterations,
+            present: self.ledger.workers.present().collect(),
+            idle: self.ledger.workers.free().collect(),
         };
         let change = self.worker_pool.follow(self.transport, &demand)?;
         for rank in change.left {
             self.ledger.gone(rank);
         }
         if !change.remark.is_empty() {
-            self.reporter.say(&change.remark);
-            self.report.remark(change.remark);
+            self.reporting.reporter.say(&change.remark);
+            self.reporting.report.remark(change.remark);
         }
-        self.ledger.make_room(self.transport.n_ranks());
-        self.known.resize(self.transport.n_ranks() as usize, Known::default());
+        self.ledger.workers.make_room(self.transport.n_ranks());
+        self.sent.known.resize(self.transport.n_ranks() as usize, Known::default());
         self.worker_target.show(self.n_present().min(self.n_allowed()));
         Ok(())
     }
 
     /// Largest number of workers that the options allow.
     fn n_allowed(&self) -> u32 {
-        self.options.n_workers_max.unwrap_or(u32::MAX)
+        self.options.pool.n_max.unwrap_or(u32::MAX)
     }
 
     fn n_present(&self) -> u32 {
-        u32::try_from(self.ledger.present().count()).unwrap_or(u32::MAX)
+        u32::try_from(self.ledger.workers.present().count()).unwrap_or(u32::MAX)
     }
 
     fn iterate(
@@ -253,33 +271,39 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         iteration: Iteration<P::Shared>,
     ) -> Result<(IterationReport, Iterated), Error> {
         if let Some(shared) = iteration.shared {
-            self.shared = Some(shared);
-            self.n_shared += 1;
-            self.tally.shared_is_new();
+            self.sent.shared = Some(shared);
+            self.sent.n_shared += 1;
+            self.reporting.tally.shared_is_new();
         }
-        if self.shared.is_none() {
+        if self.sent.shared.is_none() {
             return Err(Error::NothingShared { iteration: number });
         }
         let (n_tasks, priorities) = (iteration.n_tasks, iteration.priorities);
         let mut result = Ok(());
         let (mut began_s, mut ended_s) = (0.0, 0.0);
         if let Some(network) = self.network.network() {
-            self.ledger.expect_round_trip(2.0 * network.one_way_s(HEADER_BYTES as u64));
+            self.ledger.workers.expect_round_trip(2.0 * network.one_way_s(HEADER_BYTES as u64));
         }
         tuning_points::iteration(number, n_tasks, &mut || {
             began_s = self.look_at_clock();
             self.worker_target.iteration_began(number, began_s);
-            self.tally.begin(began_s);
+            self.reporting.tally.begin(began_s);
             self.ledger.begin(n_tasks, &priorities, self.worker_target.current());
-            let n_used = u32::try_from(self.ledger.in_use().count()).unwrap_or(u32::MAX);
-            self.reporter.begin(number, n_tasks, n_used);
+            let n_used = u32::try_from(self.ledger.workers.in_use().count()).unwrap_or(u32::MAX);
+            self.reporting.reporter.begin(number, n_tasks, n_used);
             result = self.compute(number);
             ended_s = self.transport.now_s();
         });
         result?;
-        let used = self.ledger.in_use();
-        let (mut report, mut dealt) = self.tally.report(number, n_tasks, ended_s - began_s, used);
-        dealt.parked = self.ledger.present().filter(|rank| !self.ledger.is_in_use(*rank)).collect();
+        let used = self.ledger.workers.in_use();
+        let (mut report, mut dealt) =
+            self.reporting.tally.report(number, n_tasks, ended_s - began_s, used);
+        dealt.parked = self
+            .ledger
+            .workers
+            .present()
+            .filter(|rank| !self.ledger.workers.is_in_use(*rank))
+            .collect();
         dealt.shares = self.claim.as_ref().and_then(|claim| claim.shares());
         let n_max = self.worker_pool.n_workers_max(self.n_present()).min(self.n_allowed());
         report.network = self.network.network();
@@ -295,32 +319,33 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
     }
 
     fn look_at_clock(&mut self) -> f64 {
-        self.now_s = self.transport.now_s();
-        self.is_late = false;
-        self.now_s
+        self.clock.now_s = self.transport.now_s();
+        self.clock.is_late = false;
+        self.clock.now_s
     }
 
     /// Reports the workers that did not come back; the work of all iterations is done all the same.
     fn remark_missing(&mut self) {
-        self.report.missing = self.ledger.missing().collect();
-        if self.report.missing.is_empty() {
+        self.reporting.report.missing = self.ledger.workers.missing().collect();
+        if self.reporting.report.missing.is_empty() {
             return;
         }
-        let missing: Vec<String> = self.report.missing.iter().map(u32::to_string).collect();
+        let missing: Vec<String> =
+            self.reporting.report.missing.iter().map(u32::to_string).collect();
         let remark = format!(
             "workers: rank {} never returned its last tasks, and other workers did them; all results are complete, \
              and the run ends without it",
             missing.join(", ")
         );
-        self.reporter.say(&remark);
-        self.report.remark(remark);
+        self.reporting.reporter.say(&remark);
+        self.reporting.report.remark(remark);
     }
 
     /// Tells the workers that the run is over; a worker that cannot be told is gone or will see that the master is.
     /// Returns the missing workers; the message tells the others that some are missing.
     fn send_home(&mut self) -> Vec<u32> {
-        let workers: Vec<u32> = self.ledger.present().collect();
-        let missing: Vec<u32> = self.ledger.missing().collect();
+        let workers: Vec<u32> = self.ledger.workers.present().collect();
+        let missing: Vec<u32> = self.ledger.workers.missing().collect();
         let flag = !missing.is_empty();
         let end = Header { flag, ..Header::of(Kind::End, 0) }.to_bytes();
         for worker in workers {

@@ -24,17 +24,11 @@ pub struct Options {
     pub(crate) prefetch: Prefetch,
     pub(crate) is_synchronous: bool,
     pub(crate) is_master_working: bool,
-    pub(crate) workers: Workers,
-    pub(crate) n_workers_first: Option<u32>,
-    pub(crate) n_workers_max: Option<u32>,
-    pub(crate) hosts: Vec<String>,
-    pub(crate) n_iterations_to_come: Option<u64>,
+    pub(crate) pool: PoolOptions,
     pub(crate) n_threads: Option<u32>,
     pub(crate) n_attempts: u32,
     pub(crate) deadline: Duration,
-    pub(crate) checkpoint: Option<PathBuf>,
-    pub(crate) checkpoint_every: Interval,
-    pub(crate) is_resumed: bool,
+    pub(crate) checkpoint: CheckpointOptions,
     pub(crate) network: Option<PathBuf>,
     pub(crate) n_history: usize,
     pub(crate) talk: Talk,
@@ -42,6 +36,24 @@ pub struct Options {
     pub(crate) cancel: Cancel,
     /// First error in the arguments, which the run returns.
     pub(crate) problem: Option<OptionsError>,
+}
+
+/// Options for the number of workers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct PoolOptions {
+    pub(crate) workers: Workers,
+    pub(crate) n_first: Option<u32>,
+    pub(crate) n_max: Option<u32>,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) n_iterations_to_come: Option<u64>,
+}
+
+/// Options for checkpoints.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CheckpointOptions {
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) interval: Interval,
+    pub(crate) is_resumed: bool,
 }
 
 /// Time at which a worker that has a chunk is sent the next one.
@@ -135,17 +147,15 @@ impl Default for Options {
             prefetch: Prefetch::Late,
             is_synchronous: false,
             is_master_working: false,
-            workers: Workers::All,
-            n_workers_first: None,
-            n_workers_max: None,
-            hosts: Vec::new(),
-            n_iterations_to_come: None,
+            pool: PoolOptions::default(),
             n_threads: None,
             n_attempts: 2,
             deadline: Duration::from_mins(10),
-            checkpoint: None,
-            checkpoint_every: Interval::Iterations(1),
-            is_resumed: false,
+            checkpoint: CheckpointOptions {
+                file: None,
+                interval: Interval::Iterations(1),
+                is_resumed: false,
+            },
             network: None,
             n_history: 100,
             talk: Talk::Nothing,
@@ -173,21 +183,21 @@ impl Options {
         /// Makes the master compute as well while it has nothing else to do. Without any worker it does so anyway.
         master_works() => is_master_working = true;
         /// Sets how many workers get work; all by default.
-        workers(workers: Workers) => workers = workers;
+        workers(workers: Workers) => pool.workers = workers;
         /// Sets how many workers take part in the first iteration when their number is tuned; all present ones by default.
         /// Others join as soon as measurements show that they help.
-        workers_first(n_workers: u32) => n_workers_first = Some(n_workers.max(1));
+        workers_first(n_workers: u32) => pool.n_first = Some(n_workers.max(1));
         /// Sets the largest number of workers in use: further ones are started when [`workers`](Self::workers), its model
         /// or an outside tool asks for more than there are, if the MPI library can start processes. By default as many as
         /// the allocation has room for; on threads, those present.
-        workers_max(n_workers: u32) => n_workers_max = Some(n_workers.max(1));
+        workers_max(n_workers: u32) => pool.n_max = Some(n_workers.max(1));
         /// Sets where workers are started: names of hosts, each followed by a colon and its number of workers unless that
         /// is its number of cores; `rack[1-2]n[01-03]:4` are six hosts. By default the nodes of the Slurm job, or the
         /// launcher's choice.
-        hosts(hosts: impl IntoIterator<Item = impl Into<String>>) => hosts = hosts.into_iter().map(Into::into).collect();
+        hosts(hosts: impl IntoIterator<Item = impl Into<String>>) => pool.hosts = hosts.into_iter().map(Into::into).collect();
         /// Sets how many more iterations the model counts on: it starts workers when their gain over these iterations
         /// exceeds the cost of starting them. By default as many as were done so far, and at least ten.
-        iterations_to_come(n_iterations: u64) => n_iterations_to_come = Some(n_iterations);
+        iterations_to_come(n_iterations: u64) => pool.n_iterations_to_come = Some(n_iterations);
         /// Sets the number of ranks, the master included, when the program was not started by an MPI launcher; by default
         /// one more than there are cores.
         threads(n_threads: u32) => n_threads = Some(n_threads.max(1));
@@ -200,11 +210,11 @@ impl Options {
         /// [`missing`](crate::Report::missing). A thread cannot be ended from outside: on threads the run waits for it.
         deadline(deadline: Duration) => deadline = deadline;
         /// Writes checkpoints to this file; after each iteration by default.
-        checkpoint(file: impl AsRef<Path>) => checkpoint = Some(file.as_ref().to_owned());
+        checkpoint(file: impl AsRef<Path>) => checkpoint.file = Some(file.as_ref().to_owned());
         /// Sets after how many iterations or how long the next checkpoint is due; every iteration by default.
-        checkpoint_every(interval: Interval) => checkpoint_every = interval;
+        checkpoint_every(interval: Interval) => checkpoint.interval = interval;
         /// Continues from the checkpoint if it exists, else begins anew.
-        resume() => is_resumed = true;
+        resume() => checkpoint.is_resumed = true;
         /// Starts from the latency and cost per byte of a file that `sintonia netbench --json` wrote. Both are measured
         /// during the run in any case; see [`Network`](crate::Network).
         network(file: impl AsRef<Path>) => network = Some(file.as_ref().to_owned());
@@ -226,8 +236,8 @@ impl Options {
     /// Checks what can be checked before a run.
     pub(crate) fn check(&self) -> Result<(), OptionsError> {
         chunking::by_name(&self.policy)?;
-        self.hosts.iter().try_for_each(|host| host_list::hosts(host).map(drop))?;
-        if self.is_resumed && self.checkpoint.is_none() {
+        self.pool.hosts.iter().try_for_each(|host| host_list::hosts(host).map(drop))?;
+        if self.checkpoint.is_resumed && self.checkpoint.file.is_none() {
             return Err(OptionsError::NoFile);
         }
         self.problem.clone().map_or(Ok(()), Err)

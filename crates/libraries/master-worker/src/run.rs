@@ -38,7 +38,7 @@ pub fn run<P: Program>(program: P, options: Options) -> Result<(), Error> {
 /// # Errors
 /// As for [`run`].
 pub fn outcome<P: Program>(program: P, options: Options) -> Result<Option<Outcome<P>>, Error> {
-    let may_grow = options.n_workers_max.is_some() || options.workers == Workers::Tuned;
+    let may_grow = options.pool.n_max.is_some() || options.pool.workers == Workers::Tuned;
     match if may_grow { MpiTransport::init_to_grow() } else { MpiTransport::init() } {
         Ok(end) => on_a_rank(program, end, &options),
         // This worker was started for another run of this program.
@@ -88,8 +88,8 @@ fn on_threads<P: Program>(mut program: P, options: &Options) -> Result<Outcome<P
         for end in ends {
             threads.work(end).map_err(Error::Thread)?;
         }
-        let n_max = options.n_workers_max.unwrap_or(0).max(n_threads - 1);
-        let n_to_come = options.n_iterations_to_come;
+        let n_max = options.pool.n_max.unwrap_or(0).max(n_threads - 1);
+        let n_to_come = options.pool.n_iterations_to_come;
         let limits = Limits { n_max, n_to_come, start_s: USUAL_START_S };
         let mut worker_pool = ElasticPool::new(threads, limits, None);
         let led = lead_with_pool(&mut program, &mut master, options, &mut worker_pool);

@@ -15,7 +15,8 @@ mod worker_target;
 
 pub(crate) use elastic::{ElasticPool, Source};
 pub(crate) use growth::Limits;
-pub(crate) use worker_target::{ChunkTimes, WorkerTarget};
+pub(crate) use iteration_progress::ChunkTimes;
+pub(crate) use worker_target::WorkerTarget;
 
 pub use spawned::Spawned;
 

@@ -41,7 +41,7 @@ impl Transport for MpiTransport {
                 let tag = Tag(u8::try_from(tag).unwrap_or(u8::MAX));
                 return Ok(Some(Envelope { from, tag, n_bytes: into.len() }));
             }
-            from.map_or(Ok(()), |from| self.address(from).map(drop))?;
+            from.map_or(Ok(()), |from| self.peers.address(from).map(drop))?;
             if from.is_none()
                 && let Some(rank) = self.lost.pop_first()
             {
@@ -62,18 +62,21 @@ impl Transport for MpiTransport {
         at_most: Duration,
     ) -> Result<(), CommError> {
         let done = collective::broadcast(self, root, bytes, Deadline::after(at_most));
-        self.note(done)
+        self.has_missed_collective |= done.is_err();
+        done
     }
 
     fn barrier(&mut self, at_most: Duration) -> Result<(), CommError> {
         let done = collective::barrier(self, Deadline::after(at_most));
-        self.note(done)
+        self.has_missed_collective |= done.is_err();
+        done
     }
 
     fn leave(&mut self, at_most: Duration) -> Result<(), CommError> {
         self.check_open()?;
         let left = self.leave_until(Deadline::after(at_most));
-        self.note(left)?;
+        self.has_missed_collective |= left.is_err();
+        left?;
         self.finish()
     }
 

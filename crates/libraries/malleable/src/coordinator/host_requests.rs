@@ -40,12 +40,12 @@ impl HostRequests {
         is_open_mpi: bool,
     ) -> Result<Self, String> {
         let is_job = crate::control::slurm_job().is_some();
-        let kind = match (options.manager, &options.hostfile) {
+        let kind = match (options.nodes.manager, &options.nodes.hostfile) {
             (ManagerKind::Auto, Some(_)) => ManagerKind::Hosts,
             (ManagerKind::Auto, None) if is_job => ManagerKind::Slurm,
             (kind, _) => kind,
         };
-        let manager: Box<dyn Manager> = match (kind, &options.hostfile) {
+        let manager: Box<dyn Manager> = match (kind, &options.nodes.hostfile) {
             (ManagerKind::Hosts, Some(file)) => Box::new(host_file(file, options, present)?),
             (ManagerKind::Hosts, None) => {
                 return Err("`--manager hosts` needs `--hostfile FILE`".to_owned());
@@ -133,7 +133,7 @@ fn patience(options: &Options) -> std::time::Duration {
 }
 
 fn placement(options: &Options) -> resize_plan::Placement {
-    match options.placement {
+    match options.nodes.placement {
         Placement::Fill => resize_plan::Placement::Fill,
         // `Nearest` decides by the bytes found, where these are known.
         Placement::Balance | Placement::Nearest => resize_plan::Placement::Balance,

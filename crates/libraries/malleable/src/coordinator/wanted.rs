@@ -35,7 +35,7 @@ impl Coordinator {
             }
             return;
         }
-        let spawn = self.options.spawn;
+        let spawn = self.options.method.spawn;
         let iteration = input.iteration;
         let began_s = crate::record::now_s();
         let known = Resize { began_s, iteration, reason, spawn, decision, ..Resize::default() };
@@ -89,7 +89,7 @@ impl Coordinator {
         let resizes = self.record.resizes();
         let bytes = resizes.last().map_or(0, |last| last.bytes.constant + last.bytes.variable);
         let (size, sizes) = (ranks.size(), self.handover.sizes);
-        DecisionInput { iteration, size, sizes, bytes, strategy: self.options.strategy }
+        DecisionInput { iteration, size, sizes, bytes, strategy: self.options.method.strategy }
     }
 
     /// Decides whether the resize may begin; `None` while that is unknown. If it may, the plan is made.
@@ -110,7 +110,7 @@ impl Coordinator {
         let hosts_present = ranks.members.iter().map(crate::present_ranks::Member::host);
         let hosts_present = hosts_present.collect::<Vec<_>>();
         let there = (&*ranks.worlds(), &*hosts_present);
-        let (targets, strategy) = ResizePlan::seats(there, size, self.options.strategy);
+        let (targets, strategy) = ResizePlan::seats(there, size, self.options.method.strategy);
         let deadline_ms = u64::try_from(self.options.deadline.as_millis()).unwrap_or(u64::MAX);
         let n_sources = ranks.size();
         let mut plan = ResizePlan { n_sources, targets, deadline_ms, ..ResizePlan::default() };
@@ -134,7 +134,7 @@ impl Coordinator {
                 Ok(slots) => slots,
                 Err(why) => return Some(Err(why)),
             };
-            plan.start(self.options.spawn, &slots, &hosts_present);
+            plan.start(self.options.method.spawn, &slots, &hosts_present);
         }
         self.adopt_plan(plan, strategy);
         Some(Ok(()))
@@ -147,9 +147,10 @@ impl Coordinator {
         hosts: Vec<String>,
         present: &[String],
     ) -> Option<Result<Vec<plan::HostSlots>, String>> {
-        let is_near = self.options.placement == Placement::Nearest;
+        let is_near = self.options.nodes.placement == Placement::Nearest;
         let finds = if is_near { plan.finds(present) } else { Vec::new() };
-        let is_bound = self.is_open_mpi && hosts.is_empty() && self.options.hostfile.is_some();
+        let is_bound =
+            self.is_open_mpi && hosts.is_empty() && self.options.nodes.hostfile.is_some();
         let own = LOOPBACK.iter().map(|name| (*name).to_owned());
         let hosts = if is_bound { present.iter().cloned().chain(own).collect() } else { hosts };
         let request = Request { n_ranks: plan.n_new(), hosts, finds };
@@ -179,7 +180,7 @@ impl Coordinator {
 
     /// Method that moves data, if the options set it.
     fn method(&self) -> Option<Method> {
-        Some(match self.options.redistribution {
+        Some(match self.options.method.redistribution {
             Redistribution::Auto => return None,
             Redistribution::Sync => Method::Sync,
             Redistribution::Async => Method::Async,
@@ -200,7 +201,7 @@ impl Coordinator {
         if let Some(attempt) = self.protocol.active_mut() {
             attempt.is_overlapping = plan.method() != Some(Method::Sync);
         }
-        let is_forced = strategy != self.options.strategy;
+        let is_forced = strategy != self.options.method.strategy;
         self.note(|resize| {
             resize.strategy = strategy;
             if is_forced {

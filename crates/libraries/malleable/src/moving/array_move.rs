@@ -187,3 +187,14 @@ fn bytes(seats: Seats<'_>, transfers: &[Transfer], width: u64) -> [u64; 2] {
 pub(crate) fn to_usize(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
+
+/// Array that has arrived, with its number among those of its class.
+pub(crate) type Landed = (usize, Box<dyn Memory>);
+
+/// Memory of an array of which nothing moves.
+pub(crate) fn landed((number, array_move): (usize, ArrayMove)) -> Option<Landed> {
+    match array_move.target {
+        Target::Memory(memory) => Some((number, memory)),
+        Target::None | Target::Wanted(_) => None,
+    }
+}

@@ -3,11 +3,10 @@
 //! # Invariants
 //! - Each pair of ranks handles its pieces in the same order on both sides, independent of other ranks.
 
-use super::array_move::{ArrayMove, to_usize};
+use super::array_move::{ArrayMove, Landed, landed, to_usize};
 use super::error::MoveError;
 use super::route::{Piece, split};
 use super::throttle::Throttle;
-use super::travel::{Landed, landed};
 use crate::bridge::Bridge;
 use crate::tags::Tag;
 use mpi::{ArrayPiece, Comm, PieceReceiver, PieceSender};

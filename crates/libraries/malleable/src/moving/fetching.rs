@@ -3,10 +3,9 @@
 //! # Invariants
 //! - A call takes about as long as its budget, so that a rank that computes can fetch between its iterations.
 
-use super::array_move::{ArrayMove, to_usize};
+use super::array_move::{ArrayMove, Landed, landed, to_usize};
 use super::error::MoveError;
 use super::route::{Piece, split};
-use super::travel::{Landed, landed};
 use crate::bridge::Bridge;
 use mpi::{Fetch, Mpi, Window};
 use std::collections::VecDeque;

@@ -1,17 +1,13 @@
 //! Arrays being moved, by any of the methods.
 
 use super::Method;
-use super::array_move::{ArrayMove, Target};
+use super::array_move::{ArrayMove, Landed, landed};
 use super::error::MoveError;
 use super::feeding::Feeding;
 use super::fetching::Fetching;
 use crate::bridge::Bridge;
-use crate::data::Memory;
 use mpi::{Bundle, Comm, Exchange};
 use std::time::Duration;
-
-/// Array that has arrived, with its number among those of its class.
-pub(crate) type Landed = (usize, Box<dyn Memory>);
 
 /// Arrays being moved, numbered in the order of registration.
 #[derive(Default)]
@@ -113,13 +109,5 @@ impl Travel {
         }
         self.landed.extend(self.feeding.take().map(Feeding::landed).unwrap_or_default());
         Ok(self.landed)
-    }
-}
-
-/// Memory of an array of which nothing moves.
-pub(crate) fn landed((number, array_move): (usize, ArrayMove)) -> Option<Landed> {
-    match array_move.target {
-        Target::Memory(memory) => Some((number, memory)),
-        Target::None | Target::Wanted(_) => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Arrival of a new rank: it waits until the first source calls it.
 
+use super::arrival_command::{ArrivalCommand, hear};
 use super::preparing::Watchdog;
 use super::switch::{Underway, moved_within};
 use super::{Malleable, RankPhase, Step};
@@ -9,9 +10,7 @@ use crate::options::Options;
 use crate::present_ranks::PresentRanks;
 use crate::ready::Prepared;
 use crate::spawn;
-use crate::tags::Tag;
-use bytemuck::{Pod, Zeroable};
-use mpi::{Intercomm, Mpi, MpiError};
+use mpi::{Intercomm, Mpi};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,25 +20,6 @@ const PATIENCE: Duration = Duration::from_hours(24);
 /// Time spent on moving data before the next check for a call.
 const STINT: Duration = Duration::from_millis(5);
 
-/// Call to the new ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ArrivalCommand {
-    /// Begin to move constant data.
-    Move,
-    /// Begin the new size, before this iteration.
-    Switch(u64),
-    /// Leave: the resize was given up.
-    Leave,
-}
-
-/// Call in the form in which it is sent.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-struct Sent {
-    kind: u64,
-    iteration: u64,
-}
-
 /// New rank that has joined, and has no data yet.
 #[derive(Debug)]
 pub(super) struct Arrival(Prepared);
@@ -48,30 +28,6 @@ impl Arrival {
     pub(super) fn of(prepared: Prepared) -> Self {
         Self(prepared)
     }
-}
-
-/// Calls all new ranks.
-pub(super) fn call(prepared: &Prepared, command: ArrivalCommand) -> Result<(), MpiError> {
-    let (kind, iteration) = match command {
-        ArrivalCommand::Leave => (0, 0),
-        ArrivalCommand::Move => (1, 0),
-        ArrivalCommand::Switch(iteration) => (2, iteration),
-    };
-    let (first, end) = (prepared.plan.n_sources, prepared.plan.n_all());
-    let sent = [Sent { kind, iteration }];
-    (first..end)
-        .try_for_each(|number| prepared.bridge.send(&sent, number, Tag::ArrivalCommand.number()))
-}
-
-/// Waits for a call.
-fn hear(prepared: &Prepared, at_most: Duration) -> Result<Option<ArrivalCommand>, MpiError> {
-    let heard =
-        prepared.bridge.take::<Sent>(Some(0), Some(Tag::ArrivalCommand.number()), at_most)?;
-    Ok(heard.and_then(|(_, sent)| sent.first().copied()).map(|sent| match sent.kind {
-        1 => ArrivalCommand::Move,
-        2 => ArrivalCommand::Switch(sent.iteration),
-        _ => ArrivalCommand::Leave,
-    }))
 }
 
 impl Malleable {
@@ -131,7 +87,8 @@ impl Malleable {
         if let Some(launched) = self.launched.clone() {
             return self.sleep(&launched, state);
         }
-        self.retire()?;
+        self.phase = RankPhase::Gone;
+        self.close()?;
         Ok(Step::Left)
     }
 }

@@ -3,12 +3,12 @@
 //! [`Malleable::finish`] does it, or the drop. A drop must not wait for ranks that never come: after a failure or a
 //! panic it does nothing, and as the process ends without finalizing MPI, the launcher ends the others.
 
-use super::arrival::{ArrivalCommand, call};
+use super::arrival_command::{ArrivalCommand, call, dismiss};
 use super::preparing::Waited;
-use super::{Malleable, RankPhase};
+use super::saving::forget;
+use super::{Malleable, RankPhase, hear};
 use crate::error::Error;
 use crate::present_ranks::PresentRanks;
-use crate::ready::Prepared;
 use crate::tags::Tag;
 use std::time::{Duration, Instant};
 
@@ -39,10 +39,10 @@ impl Malleable {
         }
         let has_failed = self.ending == Ending::Failed;
         let at_most = if has_failed { self.options.deadline } else { PATIENCE };
-        let finished = match self.are_all_done(at_most) {
+        let finished = match are_all_done(&self.ranks, at_most) {
             Ok(true) => {
                 if !has_failed {
-                    self.forget();
+                    forget(&self.options, &self.ranks);
                 }
                 self.end()
             }
@@ -53,33 +53,12 @@ impl Malleable {
         finished
     }
 
-    /// Waits until all ranks are done; `false` where one is not in time.
-    fn are_all_done(&self, at_most: Duration) -> Result<bool, Error> {
-        let backstage = &self.ranks.backstage;
-        if !self.ranks.is_first() {
-            backstage.send::<u8>(&[], 0, Tag::Done.number())?;
-            return Ok(backstage
-                .take::<u8>(Some(0), Some(Tag::AllDone.number()), at_most)?
-                .is_some());
-        }
-        let until = Instant::now() + at_most;
-        for rank in 1..self.ranks.size() {
-            let left = until.saturating_duration_since(Instant::now());
-            if backstage.take::<u8>(Some(rank), Some(Tag::Done.number()), left)?.is_none() {
-                return Ok(false);
-            }
-        }
-        (1..self.ranks.size())
-            .try_for_each(|rank| backstage.send::<u8>(&[], rank, Tag::AllDone.number()))?;
-        Ok(true)
-    }
-
     /// Ends background work, and MPI.
     fn end(&mut self) -> Result<(), Error> {
         match std::mem::replace(&mut self.phase, RankPhase::Gone) {
             RankPhase::Gone => return Ok(()),
             RankPhase::Preparing(preparing) => match preparing.wait(self.options.deadline) {
-                Waited::Ready(prepared) => self.dismiss(*prepared)?,
+                Waited::Ready(prepared) => dismiss(&self.ranks, *prepared)?,
                 Waited::Failed => {}
                 Waited::Stuck => {
                     self.is_stuck = true;
@@ -94,8 +73,8 @@ impl Malleable {
             }
             RankPhase::Arriving(_) | RankPhase::Resuming(_) | RankPhase::Computing => {}
         }
-        if self.has_order && self.coordinator.is_none() {
-            self.hear()?;
+        if self.until_look.is_some() && self.coordinator.is_none() {
+            hear(&self.ranks)?;
         }
         if let Some(coordinator) = &mut self.coordinator {
             coordinator.finish(self.iteration, &self.ranks);
@@ -105,17 +84,8 @@ impl Malleable {
         self.close()
     }
 
-    /// Sends new processes away that were prepared in vain.
-    pub(super) fn dismiss(&mut self, prepared: Prepared) -> Result<(), Error> {
-        if self.ranks.is_first() {
-            call(&prepared, ArrivalCommand::Leave)?;
-        }
-        prepared.free()?;
-        Ok(())
-    }
-
     /// Frees the communicators and closes MPI, which ends with the process.
-    fn close(&mut self) -> Result<(), Error> {
+    pub(super) fn close(&mut self) -> Result<(), Error> {
         let is_first = self.ranks.is_first();
         self.peers.let_go();
         let alone = PresentRanks::alone(&self.mpi)?;
@@ -127,6 +97,25 @@ impl Malleable {
         }
         Ok(())
     }
+}
+
+/// Waits until all ranks are done; `false` where one is not in time.
+fn are_all_done(ranks: &PresentRanks, at_most: Duration) -> Result<bool, Error> {
+    let backstage = &ranks.backstage;
+    if !ranks.is_first() {
+        backstage.send::<u8>(&[], 0, Tag::Done.number())?;
+        return Ok(backstage.take::<u8>(Some(0), Some(Tag::AllDone.number()), at_most)?.is_some());
+    }
+    let until = Instant::now() + at_most;
+    for rank in 1..ranks.size() {
+        let left = until.saturating_duration_since(Instant::now());
+        if backstage.take::<u8>(Some(rank), Some(Tag::Done.number()), left)?.is_none() {
+            return Ok(false);
+        }
+    }
+    (1..ranks.size())
+        .try_for_each(|rank| backstage.send::<u8>(&[], rank, Tag::AllDone.number()))?;
+    Ok(true)
 }
 
 /// Like [`finish`](Malleable::finish), if that was not called. After [`Step::Done`](crate::Step::Done) of
@@ -141,9 +130,9 @@ impl Drop for Malleable {
         }
         let is_sure = self.ending == Ending::Done;
         let at_most = if is_sure { PATIENCE } else { self.options.deadline };
-        if self.are_all_done(at_most).unwrap_or(false) {
+        if are_all_done(&self.ranks, at_most).unwrap_or(false) {
             if is_sure {
-                self.forget();
+                forget(&self.options, &self.ranks);
             }
             // The error has no receiver, and the launcher sees it.
             let _ended = self.end();

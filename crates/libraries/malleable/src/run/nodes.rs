@@ -13,7 +13,7 @@ pub(super) fn of(options: &Options) -> Nodes {
     let number = |names: [&str; 2]| {
         names.iter().find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok()).unwrap_or(1)
     };
-    let is_alone = options.hostfile.is_none() && slurm_job().is_none();
+    let is_alone = options.nodes.hostfile.is_none() && slurm_job().is_none();
     let (n_local, n_cores) = (number(LOCAL), available_parallelism().map_or(1, usize::from));
     let is_crowded = is_crowded(n_cores, n_local, is_alone.then_some(options));
     Nodes { is_crowded, is_fixed: options.is_fixed() }

@@ -2,13 +2,14 @@
 
 use super::arrival::Arrival;
 use super::saving::Resume;
-use super::{Malleable, RankPhase, Step, is_open_mpi};
+use super::{Malleable, RankPhase, Step};
 use crate::coordinator::Coordinator;
 use crate::data::State;
 use crate::error::Error;
 use crate::launched_ranks::LaunchedRanks;
 use crate::options::Options;
 use crate::present_ranks::{Member, PresentRanks};
+use crate::spawn::is_open_mpi;
 use mpi::{Comm, Mpi};
 use std::sync::Arc;
 

@@ -2,12 +2,14 @@
 
 mod watchdog;
 
+use super::arrival_command::dismiss;
 use super::{Malleable, RankPhase};
 use crate::data::{Data, State};
 use crate::error::Error;
 use crate::probing;
 use crate::ready::Prepared;
-use crate::spawn::{self, Preparation, SpawnError};
+use crate::spawn::{self, Preparation};
+use crate::spawn_error::SpawnError;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
@@ -161,10 +163,11 @@ impl Malleable {
         } else {
             Preparing::make(preparation)
         };
-        if self.options.is_foreground {
+        if self.options.method.is_foreground {
             preparing.await_end(self.options.deadline);
         }
-        if let Some(coordinator) = self.coordinator.as_mut().filter(|_| self.options.is_foreground)
+        if let Some(coordinator) =
+            self.coordinator.as_mut().filter(|_| self.options.method.is_foreground)
         {
             coordinator.interrupt();
         }
@@ -181,7 +184,7 @@ impl Malleable {
         }
         match std::mem::replace(&mut self.phase, RankPhase::Computing) {
             RankPhase::Preparing(preparing) => match preparing.wait(Duration::ZERO) {
-                Waited::Ready(prepared) => self.dismiss(*prepared),
+                Waited::Ready(prepared) => dismiss(&self.ranks, *prepared),
                 Waited::Failed | Waited::Stuck => Ok(()),
             },
             other => {

@@ -5,6 +5,7 @@ use crate::checkpoint::{self, CheckpointError, Constants, Found, Index};
 use crate::data::{Data, State};
 use crate::error::Error;
 use crate::options::Options;
+use crate::order::Saving;
 use crate::present_ranks::PresentRanks;
 use std::io::Write;
 use std::time::Instant;
@@ -15,18 +16,6 @@ pub(super) struct Resume {
     index: Index,
     /// Files, on rank 0.
     found: Option<Found>,
-}
-
-/// Part of the state that is written at the next check.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Saving {
-    /// Nothing.
-    #[default]
-    No,
-    /// Variable data.
-    Variable,
-    /// All data.
-    All,
 }
 
 /// Times of writing the state, on rank 0.
@@ -148,11 +137,11 @@ impl Malleable {
         (self.saver.last, self.saver.last_iteration) = (Instant::now(), self.iteration);
         Ok(())
     }
+}
 
-    /// Removes the checkpoint of a program that is done.
-    pub(super) fn forget(&self) {
-        if let Some(path) = self.options.checkpoint.as_ref().filter(|_| self.ranks.is_first()) {
-            checkpoint::remove(path);
-        }
+/// Removes the checkpoint of a program that is done.
+pub(super) fn forget(options: &Options, ranks: &PresentRanks) {
+    if let Some(path) = options.checkpoint.as_ref().filter(|_| ranks.is_first()) {
+        checkpoint::remove(path);
     }
 }

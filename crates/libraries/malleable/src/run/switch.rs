@@ -1,8 +1,8 @@
 //! Switch to the new size.
 
-use super::arrival::{ArrivalCommand, call};
+use super::arrival_command::{ArrivalCommand, call};
 use super::preparing::Waited;
-use super::{Malleable, RankPhase, Step, is_open_mpi};
+use super::{Malleable, RankPhase, Step};
 use crate::coordinator::{Coordinator, HandoverState};
 use crate::data::{Data, State};
 use crate::error::Error;
@@ -12,6 +12,7 @@ use crate::options::Options;
 use crate::present_ranks::PresentRanks;
 use crate::ready::Prepared;
 use crate::release::report_exit;
+use crate::spawn::is_open_mpi;
 use crate::tags::Tag;
 use mpi::Request;
 use resize_api::{Bytes, Resize};
@@ -223,7 +224,7 @@ impl Malleable {
         }
         ranks.map_or(Ok(()), PresentRanks::free)?;
         bridge.free()?;
-        (self.until_look, self.has_order) = (0, false);
+        self.until_look = None;
         Ok(())
     }
 
@@ -238,18 +239,9 @@ impl Malleable {
             let _is_heard = report_exit(address);
         }
         prepared.free()?;
-        self.retire()?;
-        Ok(Step::Left)
-    }
-
-    /// Leaves all communicators with other ranks.
-    pub(super) fn retire(&mut self) -> Result<(), Error> {
-        self.peers.let_go();
-        let alone = PresentRanks::alone(&self.mpi)?;
-        std::mem::replace(&mut self.ranks, alone).free()?;
         self.phase = RankPhase::Gone;
-        self.mpi.close();
-        Ok(())
+        self.close()?;
+        Ok(Step::Left)
     }
 }
 

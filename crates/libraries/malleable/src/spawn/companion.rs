@@ -9,9 +9,9 @@
 //! # Not here
 //! The join of both sides once they are connected: `join`.
 
-use super::SpawnError;
 use crate::plan::Start;
 use crate::release::{Release, ReleaseAddress, connect_to};
+use crate::spawn_error::SpawnError;
 use mpi::{Comm, Intercomm, Mpi, MpiError};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -18,7 +18,7 @@ impl Ledger {
         let held = self.answer(worker, chunk, now_s)?;
         let n_tasks = held.part.n_tasks();
         let compute_s = measured.compute_s;
-        let state = &mut self.states[worker as usize];
+        let state = &mut self.workers.states[worker as usize];
         let round_trip_s = (now_s - held.sent_s - compute_s).max(0.0);
         let overhead_s = match held.is_first {
             false => measured.waited_s.max(0.0),
@@ -62,7 +62,7 @@ impl Ledger {
 
     /// Puts a worker's chunks back into the pool; returns their number of tasks.
     pub(super) fn dismiss(&mut self, worker: u32, presence: Presence) -> u64 {
-        let Some(state) = self.states.get_mut(worker as usize) else { return 0 };
+        let Some(state) = self.workers.states.get_mut(worker as usize) else { return 0 };
         state.presence = presence;
         let n_tasks = state.n_held();
         for held in std::mem::take(&mut state.held) {
@@ -74,7 +74,7 @@ impl Ledger {
 
     /// Takes an answered chunk off the worker's list; `None` if the worker no longer held it.
     fn answer(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<AssignedChunk> {
-        let state = self.states.get_mut(worker as usize)?;
+        let state = self.workers.states.get_mut(worker as usize)?;
         state.is_late = false;
         let was_away = matches!(state.presence, Presence::Busy | Presence::Away);
         if was_away {

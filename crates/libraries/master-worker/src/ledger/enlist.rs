@@ -12,8 +12,8 @@ impl Ledger {
     /// Lets parked workers take part until `n_workers` do, if there are so many; returns how many
     /// do.
     pub(crate) fn enlist(&mut self, n_workers: u32) -> u32 {
-        let mut n_used = u32::try_from(self.in_use().count()).unwrap_or(u32::MAX);
-        for (worker, state) in (0..).zip(&mut self.states).skip(1) {
+        let mut n_used = u32::try_from(self.workers.in_use().count()).unwrap_or(u32::MAX);
+        for (worker, state) in (0..).zip(&mut self.workers.states).skip(1) {
             if n_workers <= n_used {
                 break;
             }

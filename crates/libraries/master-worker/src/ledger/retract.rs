@@ -11,12 +11,12 @@ impl Ledger {
         if self.pool.n_tasks() != 0 || self.is_done() || self.idle.is_empty() {
             return None;
         }
-        let waiting = (0..).zip(&self.states).filter(|(_, state)| state.is_in_use());
+        let waiting = (0..).zip(&self.workers.states).filter(|(_, state)| state.is_in_use());
         let waiting = waiting.filter(|(_, state)| 2 <= state.held.len() && self.can_others(state));
         let (worker, wait_s) = waiting
             .map(|(worker, state)| (worker, self.wait_s(state, now_s)))
             .max_by(|(_, one_s), (_, other_s)| one_s.total_cmp(other_s))?;
-        let state = self.states.get_mut(worker as usize)?;
+        let state = self.workers.states.get_mut(worker as usize)?;
         if wait_s < 2.0 * state.speed.round_trip_s() {
             // The chunk begins in a moment, unless the one before it takes longer than expected.
             self.alarms.look_at(now_s + wait_s.max(0.0) + 2.0 * LATE_S);
@@ -41,7 +41,7 @@ impl Ledger {
         let avoid = state.held.back().and_then(|held| held.part.avoid);
         let mut idle = self.idle.iter();
         idle.any(|worker| {
-            self.state(*worker).is_some_and(WorkerState::is_idle) && avoid != Some(*worker)
+            self.workers.get(*worker).is_some_and(WorkerState::is_idle) && avoid != Some(*worker)
         })
     }
 }

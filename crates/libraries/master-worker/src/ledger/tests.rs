@@ -92,11 +92,11 @@ fn who_is_silent_is_missed_and_welcome_again() {
     assert_eq!(steps(&mut ledger, PATIENCE_S), []);
     assert_eq!(steps(&mut ledger, PATIENCE_S + 20.0), []);
     assert_eq!(steps(&mut ledger, PATIENCE_S + 21.0), [(1, 1..1), (2, 0..1)]);
-    assert!(!ledger.is_in_use(1));
-    assert_eq!(ledger.missing().collect::<Vec<_>>(), [1]);
+    assert!(!ledger.workers.is_in_use(1));
+    assert_eq!(ledger.workers.missing().collect::<Vec<_>>(), [1]);
     assert_eq!(ledger.finished(1, 1, measured(1.0), 130.0), None);
-    assert!(ledger.is_in_use(1) && !ledger.is_done());
-    assert_eq!(ledger.missing().count(), 0);
+    assert!(ledger.workers.is_in_use(1) && !ledger.is_done());
+    assert_eq!(ledger.workers.missing().count(), 0);
     ledger.finished(2, 3, measured(1.0), 131.0).unwrap();
     assert!(ledger.is_done());
 }
@@ -114,7 +114,7 @@ fn who_is_missed_gets_nothing_in_later_iterations_either() {
         ledger.begin(4, &[], n_workers);
         let dealt = steps(&mut ledger, now_s);
         assert_eq!(dealt, [(1, 0..4)]);
-        assert_eq!(ledger.missing().collect::<Vec<_>>(), [2]);
+        assert_eq!(ledger.workers.missing().collect::<Vec<_>>(), [2]);
         ledger.settle();
         ledger.finished(1, 3 + u64::from(n_workers), measured(1.0), now_s + 1.0);
     }
@@ -139,20 +139,20 @@ fn workers_above_the_number_are_parked() {
     ledger.begin(6, &[], 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..3), (2, 3..6)]);
     assert_eq!(ledger.settle(), []);
-    assert!(!ledger.is_alone(), "they will be back");
+    assert!(!ledger.workers.is_alone(), "they will be back");
     ledger.begin(6, &[], 3);
     // The first two workers are still busy with tasks that are no longer wanted.
     assert_eq!(steps(&mut ledger, 1.0), [(3, 0..6)]);
     ledger.gone(3);
-    assert!(!ledger.is_alone());
+    assert!(!ledger.workers.is_alone());
     assert_eq!(steps(&mut ledger, PATIENCE_S + 2.0), []);
     let mut missed = steps(&mut ledger, PATIENCE_S + 3.0);
     missed.sort_by_key(|(worker, _)| *worker);
     assert_eq!(missed, [(1, 0..0), (2, 0..0)]);
-    assert!(ledger.is_alone());
+    assert!(ledger.workers.is_alone());
     assert_eq!(ledger.finished(2, 2, measured(1.0), 104.0), None);
     assert_eq!(steps(&mut ledger, 104.0), [(2, 0..6)]);
-    assert_eq!(ledger.present().collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(ledger.workers.present().collect::<Vec<_>>(), [1, 2]);
 }
 
 #[test]
@@ -213,7 +213,7 @@ impl World {
                 LedgerAction::Retract { .. } | LedgerAction::Missed { .. } => {}
             }
         }
-        if self.ledger.is_alone()
+        if self.ledger.workers.is_alone()
             && let Some(chunk) = self.ledger.deal_to_master(self.now_s)
         {
             self.recover(0, chunk.id);

@@ -81,3 +81,66 @@ impl WorkerState {
         self.held.remove(at)
     }
 }
+
+/// States of all workers by rank; the master's own is first.
+#[derive(Debug)]
+pub(crate) struct WorkerStates {
+    pub(super) states: Vec<WorkerState>,
+}
+
+impl WorkerStates {
+    pub(super) fn new(n_ranks: u32) -> Self {
+        Self { states: (0..n_ranks).map(|_| WorkerState::default()).collect() }
+    }
+
+    /// Adds a state for each added rank.
+    pub(crate) fn make_room(&mut self, n_ranks: u32) {
+        let n_states = self.states.len().max(n_ranks as usize);
+        self.states.resize_with(n_states, WorkerState::default);
+    }
+
+    /// Sets the expected round trip of workers of which none was measured, in seconds.
+    pub(crate) fn expect_round_trip(&mut self, round_trip_s: f64) {
+        self.states.iter_mut().for_each(|state| state.speed.expect_round_trip(round_trip_s));
+    }
+
+    pub(super) fn get(&self, worker: u32) -> Option<&WorkerState> {
+        self.states.get(worker as usize)
+    }
+
+    /// Workers that are not gone, including parked ones.
+    pub(crate) fn present(&self) -> impl Iterator<Item = u32> + '_ {
+        self.that(|state| state.presence != Presence::Gone)
+    }
+
+    /// Workers that take part in the iteration.
+    pub(crate) fn in_use(&self) -> impl Iterator<Item = u32> + '_ {
+        self.that(WorkerState::is_in_use)
+    }
+
+    /// Workers that are present and compute nothing, neither for this iteration nor leftovers of an earlier
+    /// one.
+    pub(crate) fn free(&self) -> impl Iterator<Item = u32> + '_ {
+        self.that(WorkerState::is_free)
+    }
+
+    /// Workers that are missing and have sent nothing since.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = u32> + '_ {
+        self.that(|state| state.presence == Presence::Away)
+    }
+
+    fn that(&self, is_so: impl Fn(&WorkerState) -> bool) -> impl Iterator<Item = u32> {
+        let workers = (0..).zip(&self.states).skip(1);
+        workers.filter(move |(_, state)| is_so(state)).map(|(rank, _)| rank)
+    }
+
+    pub(crate) fn is_in_use(&self, worker: u32) -> bool {
+        self.get(worker).is_some_and(WorkerState::is_in_use)
+    }
+
+    /// Returns whether no worker can compute, now or soon, so that only the master is left.
+    pub(crate) fn is_alone(&self) -> bool {
+        let mut workers = self.states.iter().skip(1);
+        !workers.any(|state| state.is_in_use() || state.presence == Presence::Busy)
+    }
+}

@@ -27,10 +27,10 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             if self.options.cancel.is_canceled() {
                 return Err(Error::Canceled { iteration: number });
             }
-            while let Some(step) = self.ledger.next_action(self.now_s) {
+            while let Some(step) = self.ledger.next_action(self.clock.now_s) {
                 self.carry_out(step, number)?;
             }
-            self.reporter.tick(self.now_s, || self.ledger.n_open());
+            self.reporting.reporter.tick(self.clock.now_s, || self.ledger.n_open());
             self.listen(number)?;
         }
         Ok(())
@@ -40,11 +40,11 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         match step {
             LedgerAction::Deal(chunk) => self.deal(&chunk, number),
             LedgerAction::Retract { worker, chunk } => {
-                self.tally.retracted();
+                self.reporting.tally.retracted();
                 self.retract(worker, chunk, number)
             }
             LedgerAction::Missed { .. } => {
-                self.tally.lost();
+                self.reporting.tally.lost();
                 Ok(())
             }
         }
@@ -53,7 +53,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     fn deal(&mut self, chunk: &Chunk, number: u64) -> Result<(), Error> {
         let worker = chunk.worker;
         self.begin(worker, number)?;
-        if !self.ledger.is_in_use(worker) {
+        if !self.ledger.workers.is_in_use(worker) {
             return Ok(());
         }
         let flag = self.options.is_synchronous;
@@ -68,7 +68,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let input = self.program.input(chunk.tasks.clone());
         let mut scratch = std::mem::take(&mut self.scratch);
         let bytes = bytes_of(&input, &mut scratch)?;
-        self.tally.sent(bytes.len());
+        self.reporting.tally.sent(bytes.len());
         let n_bytes = (HEADER_BYTES + bytes.len()) as u64;
         let mut sent = Ok(());
         tuning_points::send(worker, chunk.batch, header.n_tasks(), &mut || {
@@ -84,51 +84,51 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     /// Broadcasts large shared data to all workers, when all take part: a broadcast needs fewer steps than one
     /// message to each.
     fn begin_together(&mut self, number: u64) -> Result<(), Error> {
-        let workers: Vec<u32> = self.ledger.in_use().collect();
-        let n_missing = self.ledger.present().count() - workers.len();
-        let knows = |worker: &u32| self.known[*worker as usize].shared == self.n_shared;
+        let workers: Vec<u32> = self.ledger.workers.in_use().collect();
+        let n_missing = self.ledger.workers.present().count() - workers.len();
+        let knows = |worker: &u32| self.sent.known[*worker as usize].shared == self.sent.n_shared;
         if n_missing != 0 || workers.len() < N_BROADCAST_MIN || workers.iter().any(knows) {
             return Ok(());
         }
-        let Some(shared) = self.shared.as_ref() else { return Ok(()) };
+        let Some(shared) = self.sent.shared.as_ref() else { return Ok(()) };
         let bytes = bytes_of(shared, &mut self.scratch)?;
         if bytes.len() < BROADCAST_BYTES_MIN || self.ledger.is_done() {
             return Ok(());
         }
-        self.tally.shared(bytes.len());
+        self.reporting.tally.shared(bytes.len());
         let mut bytes = bytes.to_vec();
         let header = Header::of(Kind::BeginBroadcast, number).to_bytes();
         for worker in workers {
-            self.tally.told(bytes.len());
+            self.reporting.tally.told(bytes.len());
             let sent = self.transport.send(worker, TAG, &[&header]);
             self.unless_gone(worker, sent)?;
-            let (iteration, shared) = (number + 1, self.n_shared);
+            let (iteration, shared) = (number + 1, self.sent.n_shared);
             let n_bytes_before = bytes.len() as u64;
-            self.known[worker as usize] = Known { iteration, shared, n_bytes_before };
+            self.sent.known[worker as usize] = Known { iteration, shared, n_bytes_before };
         }
         Ok(self.transport.broadcast(0, &mut bytes, self.options.deadline)?)
     }
 
     /// Announces the iteration to a worker before its first chunk, with shared data that it does not have.
     fn begin(&mut self, worker: u32, number: u64) -> Result<(), Error> {
-        let Some(known) = self.known.get_mut(worker as usize) else { return Ok(()) };
+        let Some(known) = self.sent.known.get_mut(worker as usize) else { return Ok(()) };
         if known.iteration == number + 1 {
             return Ok(());
         }
         known.iteration = number + 1;
         known.n_bytes_before = 0;
-        let is_new = std::mem::replace(&mut known.shared, self.n_shared) != self.n_shared;
+        let is_new = std::mem::replace(&mut known.shared, self.sent.n_shared) != self.sent.n_shared;
         let header = Header { flag: is_new, ..Header::of(Kind::Begin, number) }.to_bytes();
-        let shared = self.shared.as_ref().filter(|_| is_new);
+        let shared = self.sent.shared.as_ref().filter(|_| is_new);
         let bytes = match shared {
             Some(shared) => bytes_of(shared, &mut self.scratch)?,
             None => &[],
         };
         if is_new {
-            self.tally.shared(bytes.len());
+            self.reporting.tally.shared(bytes.len());
             known.n_bytes_before = bytes.len() as u64;
         }
-        self.tally.told(bytes.len());
+        self.reporting.tally.told(bytes.len());
         let sent = self.transport.send(worker, TAG, &[&header, bytes]);
         self.unless_gone(worker, sent)
     }
@@ -153,7 +153,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     /// Waits until a worker confirms that it has the chunk.
     fn await_receipt(&mut self, worker: u32, chunk: u64, number: u64) -> Result<(), Error> {
         let until_s = self.transport.now_s() + self.options.deadline.as_secs_f64();
-        while self.ledger.is_in_use(worker) && self.transport.now_s() < until_s {
+        while self.ledger.workers.is_in_use(worker) && self.transport.now_s() < until_s {
             let wait = Duration::from_secs_f64(WAIT_S);
             let received = self.transport.receive(Some(worker), wait, &mut self.buffer);
             if self.options.cancel.is_canceled() {
@@ -170,20 +170,20 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
 
     /// Handles a message if one has arrived; else computes, if allowed; else waits until the next step is due.
     fn listen(&mut self, number: u64) -> Result<(), Error> {
-        if self.is_late {
+        if self.clock.is_late {
             self.look_at_clock();
         }
-        if self.options.is_master_working || self.ledger.is_alone() {
+        if self.options.is_master_working || self.ledger.workers.is_alone() {
             let received = self.transport.try_receive(&mut self.buffer);
             if let Some(envelope) = self.unless_anybody_gone(received)? {
                 self.hear(envelope, number)?;
                 return Ok(());
             }
-            if let Some(chunk) = self.ledger.deal_to_master(self.now_s) {
+            if let Some(chunk) = self.ledger.deal_to_master(self.clock.now_s) {
                 return self.compute_here(&chunk, number);
             }
         }
-        let pause_s = self.ledger.pause_s(self.now_s).min(WAIT_S);
+        let pause_s = self.ledger.pause_s(self.clock.now_s).min(WAIT_S);
         let received =
             self.transport.receive(None, Duration::from_secs_f64(pause_s), &mut self.buffer);
         match self.unless_anybody_gone(received)? {
@@ -208,7 +208,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                 if let Some(done) = self.ledger.finished(worker, header.chunk, measured, now_s) {
                     let output = P::Output::from_bytes(&mut self.buffer, HEADER_BYTES)?;
                     tuning_points::received(worker, done.batch, header.n_tasks());
-                    self.tally.done(worker, &done, measured, n_bytes);
+                    self.reporting.tally.done(worker, &done, measured, n_bytes);
                     let timed = self.timed(worker, &done, measured);
                     if let Some(round_trip_s) =
                         done.round_trip_s.filter(|_| timed.shared_bytes == 0)
@@ -217,7 +217,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                         self.network.add_round_trip(n_bytes, round_trip_s);
                     }
                     let times_s = [timed.began_s, timed.ended_s];
-                    self.tally.timed(worker, header.chunk, &done, times_s);
+                    self.reporting.tally.timed(worker, header.chunk, &done, times_s);
                     self.worker_target.chunk_done(&timed);
                     self.recover(done, output)?;
                     self.reinforce();
@@ -239,10 +239,10 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     }
 
     fn compute_here(&mut self, chunk: &Chunk, number: u64) -> Result<(), Error> {
-        self.tally.sent(0);
+        self.reporting.tally.sent(0);
         let input = self.program.input(chunk.tasks.clone());
         let began_s = self.look_at_clock();
-        let (program, shared) = (&*self.program, self.shared.as_ref());
+        let (program, shared) = (&*self.program, self.sent.shared.as_ref());
         let shared = shared.ok_or(Error::NothingShared { iteration: number })?;
         let output = caught(|| program.work(shared, chunk.tasks.clone(), input));
         let now_s = self.look_at_clock();
@@ -252,9 +252,9 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                 let Some(done) = self.ledger.finished(0, chunk.id, measured, now_s) else {
                     return Ok(());
                 };
-                self.tally.done(0, &done, measured, 0);
-                self.tally.timed(0, chunk.id, &done, [began_s, now_s]);
-                if self.ledger.is_alone() {
+                self.reporting.tally.done(0, &done, measured, 0);
+                self.reporting.tally.timed(0, chunk.id, &done, [began_s, now_s]);
+                if self.ledger.workers.is_alone() {
                     self.worker_target.chunk_done(&alone(&done, [began_s, now_s]));
                 }
                 self.recover(done, output)
@@ -265,7 +265,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
 
     fn recover(&mut self, done: Done, output: P::Output) -> Result<(), Error> {
         self.program.recover(done.tasks, output);
-        self.is_late = true;
+        self.clock.is_late = true;
         if !self.ledger.is_done() && self.program.is_settled() {
             for (worker, chunk) in self.ledger.settle() {
                 self.retract(worker, chunk, 0)?;
@@ -275,7 +275,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     }
 
     fn failed(&mut self, rank: u32, chunk: u64, said: String, number: u64) -> Result<(), Error> {
-        self.tally.retried();
+        self.reporting.tally.retried();
         let failed = self.ledger.failed(rank, chunk, self.transport.now_s());
         let Some(tasks) = failed else { return Ok(()) };
         let n_attempts = self.options.n_attempts;
@@ -288,7 +288,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         if n_undealt == 0 {
             return;
         }
-        let n_workers = u32::try_from(self.ledger.in_use().count()).unwrap_or(u32::MAX);
+        let n_workers = u32::try_from(self.ledger.workers.in_use().count()).unwrap_or(u32::MAX);
         let n_present = self.n_present().min(self.n_allowed());
         if let Some(n_workers) = self.worker_target.joining(n_undealt, n_workers, n_present) {
             let n_workers = self.ledger.enlist(n_workers);
@@ -320,15 +320,15 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     }
 
     fn gone(&mut self, worker: u32) {
-        if self.ledger.present().any(|rank| rank == worker) {
-            self.tally.lost();
+        if self.ledger.workers.present().any(|rank| rank == worker) {
+            self.reporting.tally.lost();
             self.ledger.gone(worker);
         }
     }
 
     /// Returns a chunk's times on the master's clock.
     fn timed(&mut self, worker: u32, done: &Done, measured: Measured) -> ChunkTimes {
-        let known = self.known.get_mut(worker as usize);
+        let known = self.sent.known.get_mut(worker as usize);
         let shared_bytes = known.map_or(0, |known| std::mem::take(&mut known.n_bytes_before));
         let round_trip_s = done.round_trip_s.unwrap_or(f64::INFINITY);
         self.quickest_s = self.quickest_s.min(round_trip_s);
@@ -336,7 +336,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let back_s = done.one_way_s.min(self.quickest_s / 2.0);
         let message_s = done.round_trip_s.map(|round_trip_s| round_trip_s - back_s);
         let n_tasks = done.tasks.end - done.tasks.start;
-        let ended_s = self.now_s - back_s;
+        let ended_s = self.clock.now_s - back_s;
         let (batch, began_s) = (done.batch, ended_s - measured.compute_s);
         ChunkTimes { worker, batch, n_tasks, shared_bytes, message_s, began_s, ended_s }
     }

@@ -70,21 +70,21 @@ impl Options {
             "--master-works" => self.is_master_working = true,
             "--workers" => {
                 let words = [("all", Workers::All), ("auto", Workers::Tuned)];
-                self.workers = one_of(value, &words).or_else(n_workers)?;
+                self.pool.workers = one_of(value, &words).or_else(n_workers)?;
             }
-            "--first-workers" => self.n_workers_first = Some(positive(value)?),
-            "--max-workers" => self.n_workers_max = Some(positive(value)?),
-            "--hosts" => self.hosts = hosts(value),
-            "--horizon" => self.n_iterations_to_come = Some(positive(value)?),
+            "--first-workers" => self.pool.n_first = Some(positive(value)?),
+            "--max-workers" => self.pool.n_max = Some(positive(value)?),
+            "--hosts" => self.pool.hosts = hosts(value),
+            "--horizon" => self.pool.n_iterations_to_come = Some(positive(value)?),
             "--threads" => self.n_threads = Some(positive(value)?),
             "--attempts" => self.n_attempts = positive(value)?,
             "--deadline" => self.deadline = time(value)?,
-            "--checkpoint" => self.checkpoint = Some(value.into()),
+            "--checkpoint" => self.checkpoint.file = Some(value.into()),
             // Before there were units, a number was one of iterations.
             "--checkpoint-every" => {
-                self.checkpoint_every = interval(value).or_else(iterations)?;
+                self.checkpoint.interval = interval(value).or_else(iterations)?;
             }
-            "--resume" => self.is_resumed = true,
+            "--resume" => self.checkpoint.is_resumed = true,
             "--network" => self.network = Some(value.into()),
             "--progress" => self.talk = Talk::Progress,
             "--explain" => self.talk = Talk::Explain,

@@ -8,11 +8,24 @@
 //! # Invariants
 //! - Pure: times are arguments.
 
-use super::ChunkTimes;
 use std::collections::BTreeSet;
 
 /// Smallest gain for which workers join, as a share of the time left.
 const GAIN_MIN: f64 = 0.25;
+
+/// Times of a chunk, on the master's clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChunkTimes {
+    pub(crate) worker: u32,
+    pub(crate) batch: u32,
+    pub(crate) n_tasks: u64,
+    /// Bytes of shared data, if this worker got them just before this chunk.
+    pub(crate) shared_bytes: u64,
+    /// Transfer time of the chunk in seconds, when the worker waited for it.
+    pub(crate) message_s: Option<f64>,
+    pub(crate) began_s: f64,
+    pub(crate) ended_s: f64,
+}
 
 /// Measurements of the running iteration.
 #[derive(Debug, Default)]

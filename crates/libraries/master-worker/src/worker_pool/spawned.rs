@@ -56,7 +56,7 @@ impl Spawned {
     ) -> Self {
         let n_launched = transport.n_ranks().saturating_sub(1);
         let n_cores = super::n_cores();
-        let found = Hosts::find(&options.hosts, n_cores, |name| std::env::var(name).ok());
+        let found = Hosts::find(&options.pool.hosts, n_cores, |name| std::env::var(name).ok());
         let (mut hosts, wrong) = match found {
             Ok(hosts) => (hosts, None),
             Err(error) => {
@@ -66,13 +66,13 @@ impl Spawned {
         let refusal = refusal.or(wrong);
         hosts.launched(n_launched);
         let limits = Limits {
-            n_max: options.n_workers_max.unwrap_or(hosts.n_slots()),
-            n_to_come: options.n_iterations_to_come,
+            n_max: options.pool.n_max.unwrap_or(hosts.n_slots()),
+            n_to_come: options.pool.n_iterations_to_come,
             start_s: usual_start_s(&transport.library_version()),
         };
         let elastic = ElasticPool::new(Processes { start, hosts }, limits, refusal);
-        let is_asked = match options.workers {
-            Workers::All => options.n_workers_max.is_some(),
+        let is_asked = match options.pool.workers {
+            Workers::All => options.pool.n_max.is_some(),
             Workers::Fixed(n_workers) => n_launched < n_workers,
             Workers::Tuned => true,
         };

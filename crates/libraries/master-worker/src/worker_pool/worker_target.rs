@@ -1,7 +1,7 @@
 //! Wanted number of workers: that of an outside tool, of the model or of the options.
 
 use super::Forecast;
-use super::iteration_progress::IterationProgress;
+use super::iteration_progress::{ChunkTimes, IterationProgress};
 use super::worker_model::WorkerModel;
 use crate::options::Workers;
 use crate::report::IterationReport;
@@ -25,20 +25,6 @@ pub(crate) struct WorkerTarget {
     /// Number that a tool wrote to the variable.
     from_outside: Option<u32>,
     reason: String,
-}
-
-/// Times of a chunk, on the master's clock.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ChunkTimes {
-    pub(crate) worker: u32,
-    pub(crate) batch: u32,
-    pub(crate) n_tasks: u64,
-    /// Bytes of shared data, if this worker got them just before this chunk.
-    pub(crate) shared_bytes: u64,
-    /// Transfer time of the chunk in seconds, when the worker waited for it.
-    pub(crate) message_s: Option<f64>,
-    pub(crate) began_s: f64,
-    pub(crate) ended_s: f64,
 }
 
 /// Measurements of the first iteration.
