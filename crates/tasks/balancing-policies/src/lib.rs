@@ -82,4 +82,4 @@ pub use snapshot::{
     BalanceSnapshot, N_NAMED_MAX, OngoingOperation, OperationEnd, OperationOutcome,
 };
 pub use state::LoadState;
-pub use types::{Moment, NodeId, NodeLoad, Speed};
+pub use types::{Moment, NodeId, NodeLoad};

@@ -49,14 +49,3 @@ impl NodeLoad {
         Self { n_running: 0, n_queued: 0, n_cores, speed }
     }
 }
-
-/// Source of the speed of a node. Rules only see the number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Speed {
-    /// Timing of a fixed loop when the node starts.
-    #[default]
-    Calibrated,
-    /// The bogomips of `/proc/cpuinfo`, as the source takes them.
-    Bogomips,
-}
