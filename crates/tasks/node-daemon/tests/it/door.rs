@@ -5,17 +5,15 @@ use std::{
     os::unix::{fs::MetadataExt, net::UnixStream},
     path::Path,
     sync::{Arc, mpsc},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use crate::{DEADLINE, until};
 use node_daemon::client_socket::{
     Client, ClientError, ClientEvent, ClientSocket, ClientSocketError, ClientSocketOptions,
     REQUEST_BYTES_MAX,
 };
 use task_api::{Answer, PROTOCOL_VERSION, Request};
-
-/// Longest wait; nothing here takes as long.
-const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A daemon that greets, and answers each [`Request::Nodes`] with no nodes.
 struct Daemon {
@@ -49,15 +47,6 @@ fn daemon(state: &Path, options: ClientSocketOptions) -> Result<Daemon, ClientSo
 
 fn state() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
-}
-
-#[track_caller]
-fn until(mut condition: impl FnMut() -> bool, what: &str) {
-    let deadline = Instant::now() + DEADLINE;
-    while !condition() {
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::park_timeout(Duration::from_millis(2));
-    }
 }
 
 fn frame(bytes: &[u8]) -> Vec<u8> {

@@ -9,17 +9,14 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command},
     sync::{Arc, mpsc},
-    time::{Duration, Instant},
 };
 
+use crate::{DEADLINE, until};
 use node_core::interface::{
     Attempt, Ended, ExecContext, Job, KeeperEvent, KeeperOrder, Moment, NodeId, TaskKey, Work,
 };
 use node_daemon::keeper::Keeper;
 use task_api::Submission;
-
-/// Longest wait; nothing here takes as long.
-const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Program that becomes keeper and guard.
 fn program() -> PathBuf {
@@ -140,16 +137,6 @@ fn start(
         lease_until,
         n_at_once: None,
     }))
-}
-
-#[track_caller]
-fn until(mut condition: impl FnMut() -> bool, what: &str) {
-    let deadline = Instant::now() + DEADLINE;
-    while !condition() {
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::yield_now();
-        std::thread::park_timeout(Duration::from_millis(5));
-    }
 }
 
 /// Returns whether a process runs and is no zombie.

@@ -6,14 +6,12 @@ pub(crate) mod proxy;
 
 use std::{
     sync::{Arc, mpsc},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use crate::{DEADLINE, until};
 use node_core::interface::{NodeId, node_id};
 use node_daemon::links::{Hello, Key, LinkEvent, LinkOptions, Links};
-
-/// Longest wait; nothing here takes as long.
-const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A node that has only links.
 struct Node {
@@ -101,14 +99,5 @@ impl Node {
             to.events.recv_timeout(Duration::from_millis(50)).is_ok_and(is_it)
         };
         until(say, "a message");
-    }
-}
-
-#[track_caller]
-fn until(mut condition: impl FnMut() -> bool, what: &str) {
-    let deadline = Instant::now() + DEADLINE;
-    while !condition() {
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::park_timeout(Duration::from_millis(2));
     }
 }

@@ -3,18 +3,16 @@
 use std::{
     path::Path,
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use crate::until;
 use node_core::interface::{Measurement, Member, NodeId, PeerMessage, node_id};
 use node_daemon::{
     links::{Key, LinkOptions},
     members::{Cluster, ClusterEvent, ClusterOptions, OnEvent},
 };
 use task_api::Presence;
-
-/// Longest wait; nothing here takes as long.
-const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Events that a node has received.
 #[derive(Default)]
@@ -95,15 +93,6 @@ impl Node {
             },
             "a message",
         );
-    }
-}
-
-#[track_caller]
-fn until(mut condition: impl FnMut() -> bool, what: &str) {
-    let deadline = Instant::now() + DEADLINE;
-    while !condition() {
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::park_timeout(Duration::from_millis(5));
     }
 }
 

@@ -235,30 +235,6 @@ fn a_task_that_waits_is_explained() {
 }
 
 #[test]
-fn what_another_node_knows_is_asked_there() {
-    let mut rig = Rig::new();
-    assert!(rig.ask(wait("other.1")).len() == 1, "nobody is known");
-    rig.member(Presence::Up, 1);
-    assert!(rig.ask(wait("other.1")).is_empty());
-    let asked = rig.seen.sent.iter().rev().find_map(|(to, message)| match message {
-        PeerMessage::Ask { ask, .. } => Some((*to, *ask)),
-        _ => None,
-    });
-    let (other, ask) = asked.unwrap();
-    let answer = Answer::Ended { tasks: Vec::new(), n_left: 1 };
-    rig.on(Event::FromPeer {
-        from: other,
-        message: PeerMessage::Answer { ask, answer: answer.clone() },
-    });
-    assert_eq!(rig.answers(), [answer]);
-    assert!(rig.ask(Request::More).is_empty());
-    assert!(matches!(
-        rig.seen.sent.last(),
-        Some((_, PeerMessage::Ask { request: Request::More, .. }))
-    ));
-}
-
-#[test]
 fn a_question_to_another_node_ends_after_a_while() {
     let mut rig = Rig::new();
     rig.member(Presence::Up, 1);
@@ -296,32 +272,6 @@ fn a_node_that_stops_takes_nothing_and_leaves_when_nothing_runs() {
     assert!(rig.seen.left && rig.seen.jobs.is_empty() && rig.core.book().tasks().n_queued() == 1);
     assert_eq!(rig.seen.orders.last(), Some(&KeeperOrder::Leave));
     assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&Outcome::Exit(0)));
-}
-
-#[test]
-fn tasks_that_are_over_at_once_do_not_wait_for_orders() {
-    let mut rig = Rig::new();
-    rig.submit(100);
-    for _ in 0..31 {
-        assert_eq!(rig.seen.jobs.len(), 1);
-        rig.end();
-    }
-    rig.end();
-    assert_eq!(rig.seen.jobs.len(), 2, "32 were short, and the next is one of them");
-    let begun = rig.seen.jobs[0].attempt;
-    rig.now_ms += 1000;
-    let long = Ended {
-        attempt: begun,
-        end: AttemptEnd::Exit(0),
-        started_ms: 0,
-        ended_ms: 1000,
-        output: Output::default(),
-    };
-    rig.seen.jobs.remove(0);
-    rig.on(Event::Keeper(KeeperEvent::Ended(vec![long])));
-    assert_eq!(rig.seen.jobs.len(), 1, "one was not");
-    rig.end();
-    assert_eq!(rig.seen.jobs.len(), 1);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::{
     io::{Read, Write},
     net::{Shutdown, TcpStream},
+    time::Instant,
 };
 
 use proptest::prelude::*;

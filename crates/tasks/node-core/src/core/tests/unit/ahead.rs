@@ -31,6 +31,13 @@ fn after_many_short_tasks_one_more_for_each_core_is_ordered_ahead() {
     assert_eq!(at_once, [None, Some(1)]);
     rig.end();
     assert_eq!(rig.seen.jobs.len(), 2, "the next is ordered as soon as one ends");
+    let attempt = rig.seen.jobs.remove(0).attempt;
+    let (end, output) = (AttemptEnd::Exit(0), Output::default());
+    let long = Ended { attempt, end, started_ms: 0, ended_ms: 1000, output };
+    rig.on(Event::Keeper(KeeperEvent::Ended(vec![long])));
+    assert_eq!(rig.seen.jobs.len(), 1, "one was not short");
+    rig.end();
+    assert_eq!(rig.seen.jobs.len(), 1);
 }
 
 #[test]

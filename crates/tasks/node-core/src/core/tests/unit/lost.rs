@@ -73,6 +73,7 @@ fn answered(rig: &mut Rig, ask: u64, numbers: &[u64], n_left: u64) {
 #[test]
 fn who_waits_for_another_node_is_told_although_words_are_lost() {
     let mut rig = Rig::new();
+    assert_eq!(rig.ask(wait("other.1-3")).len(), 1, "nobody is known");
     rig.member(Presence::Up, 1);
     assert!(rig.ask(wait("other.1-3")).is_empty());
     let (ask, question) = asked_last(&mut rig).unwrap();
