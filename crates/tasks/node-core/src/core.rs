@@ -1,7 +1,7 @@
 //! Core of a node: its reactions to events.
 //!
 //! [`Core::on`] takes one event after the other. A task has one *home*, the node that it was submitted to, and only
-//! the home decides which node may run it: the home itself ([`node`]), or another node to which it gives a lease
+//! the home decides which node may run it: the home itself ([`turn`]), or another node to which it gives a lease
 //! ([`lending`]). That node runs the task only as long as the home answers its renewals ([`holding`]). So a task never
 //! runs twice at the same time, even when nodes cannot reach each other, and runs again when a node is lost.
 //!
@@ -13,7 +13,6 @@
 //! # Not here
 //! The rules by which tasks move: `balancing-policies`. The tasks: [`crate::book`].
 
-mod at;
 mod balancing;
 mod explain;
 mod gathering;
@@ -27,6 +26,7 @@ mod requests;
 mod short_tasks;
 mod stopping;
 mod task_view;
+mod turn;
 mod waits;
 
 use balancing_policies::{Balance, NodeLoad};
@@ -35,7 +35,6 @@ use crate::book::Book;
 use crate::interface::{
     CoreTimer, Ended, Event, KeeperEvent, KeeperOrder, Member, NodeId, Now, Out, PeerMessage,
 };
-use at::{Asker, At};
 use gathering::Gathering;
 use holding::{Holding, N_RESULTS_MAX, Offered};
 use lending::{Lending, Renewal};
@@ -43,7 +42,7 @@ pub use node::CoreOptions;
 use node::Node;
 use relaying::Relaying;
 use stopping::Stopping;
-use task_view::TaskView;
+use turn::{Asker, Turn};
 use waits::Waits;
 
 /// Time between two checks of leases, offers and questions, in ms.
@@ -53,6 +52,12 @@ const SWEEP_MS: u64 = 250;
 #[derive(Debug)]
 pub struct Core {
     node: Node,
+    roles: Roles,
+}
+
+/// Roles of a node beside that of the home of its tasks, each with its own state.
+#[derive(Debug)]
+struct Roles {
     lending: Lending,
     holding: Holding,
     balance: Balance,
@@ -72,7 +77,7 @@ impl Core {
         let holding = Holding::new(options.incarnation, options.first_number());
         let (policy, seed) = (options.policy, options.seed);
         let node = Node::new(options, now, book);
-        Self {
+        let roles = Roles {
             lending: Lending::default(),
             holding,
             balance: Balance::new(node.me, policy, seed),
@@ -81,43 +86,22 @@ impl Core {
             gathering: Gathering::default(),
             relaying: Relaying::default(),
             stopping: None,
-            node,
-        }
+        };
+        Self { node, roles }
     }
 
     /// Handles an event.
     pub fn on(&mut self, now: Now, event: Event, out: &mut impl Out) {
-        let at = &mut At { now, out };
-        match event {
-            Event::FromClient { client, request } => self.on_client(client, request, at),
-            Event::ClientGone { client } => {
-                self.waits.gone(Asker::Client(client));
-                self.gathering.gone(client);
-                self.relaying.gone(client, at);
-            }
-            Event::FromPeer { from, message } => self.on_peer(from, message, at),
-            Event::Keeper(said) => self.on_keeper(said, at),
-            Event::KeeperAway => self.node.processes.ready = false,
-            Event::Members(members) => self.on_members(members, at),
-            Event::Measured(measurement) => {
-                self.node.options.measurement = measurement;
-                self.balance_members(at);
-            }
-            Event::Timer(CoreTimer::Balance(timer)) => {
-                self.balance_by(at, |balance, now, actions| {
-                    balance.on_timer(now, timer, actions);
-                })
-            }
-            Event::Timer(CoreTimer::Sweep) => self.sweep(at),
-        }
-        self.settle(at);
+        let turn = &mut Turn { node: &mut self.node, now, out };
+        self.roles.on(event, turn);
+        self.roles.settle(turn);
     }
 
     /// Makes the node leave, on a request from outside.
     pub fn leave(&mut self, now: Now, at_once: bool, out: &mut impl Out) {
-        let at = &mut At { now, out };
-        self.stop(at_once, at);
-        self.settle(at);
+        let turn = &mut Turn { node: &mut self.node, now, out };
+        self.roles.stop(at_once, turn);
+        self.roles.settle(turn);
     }
 
     /// Sets the number of messages between nodes that were dropped because a queue was full.
@@ -140,190 +124,215 @@ impl Core {
     pub fn book(&self) -> &Book {
         &self.node.book
     }
+}
+
+impl Roles {
+    fn on(&mut self, event: Event, turn: &mut Turn<'_>) {
+        match event {
+            Event::FromClient { client, request } => self.on_client(client, request, turn),
+            Event::ClientGone { client } => {
+                self.waits.gone(Asker::Client(client));
+                self.gathering.gone(client);
+                self.relaying.gone(client, turn);
+            }
+            Event::FromPeer { from, message } => self.on_peer(from, message, turn),
+            Event::Keeper(said) => self.on_keeper(said, turn),
+            Event::KeeperAway => turn.node.processes.ready = false,
+            Event::Members(members) => self.on_members(members, turn),
+            Event::Measured(measurement) => {
+                turn.node.options.measurement = measurement;
+                self.balance_members(turn);
+            }
+            Event::Timer(CoreTimer::Balance(timer)) => {
+                self.balance_by(turn, |balance, now, actions| {
+                    balance.on_timer(now, timer, actions);
+                })
+            }
+            Event::Timer(CoreTimer::Sweep) => self.sweep(turn),
+        }
+    }
 
     /// Starts tasks that can be started, reports the load to the rules, and ended tasks to clients.
-    fn settle(&mut self, at: &mut At<'_>) {
-        self.fill(at);
-        self.report_load(at);
-        for gather in self.gathering.take_over(at.now.moment) {
-            gather.answer(self.status(at.now), &self.node.peers, at);
+    fn settle(&mut self, turn: &mut Turn<'_>) {
+        self.fill(turn);
+        self.report_load(turn);
+        for gather in self.gathering.take_over(turn.now.moment) {
+            gather.answer(self.status(turn.node, turn.now), turn);
         }
-        for (first, last) in self.node.take_ended() {
+        for (first, last) in turn.node.ended.drain(..) {
             self.waits.ended(first, last);
         }
-        self.waits.flush(TaskView(&self.node), at);
+        self.waits.flush(turn);
         let waits = &self.waits;
-        self.node.book.prune(|number| waits.want(number));
+        turn.node.book.prune(|number| waits.want(number));
     }
 
     /// Starts tasks while cores are free, those of other nodes first: they came because there was room. Orders
     /// short tasks ahead.
-    fn fill(&mut self, at: &mut At<'_>) {
-        let now = at.now.moment;
-        let Self { node, holding, .. } = self;
-        if !node.processes.ready || self.stopping.is_some() || node.processes.are_full(now) {
+    fn fill(&mut self, turn: &mut Turn<'_>) {
+        let now = turn.now.moment;
+        let processes = &turn.node.processes;
+        if !processes.ready || self.stopping.is_some() || processes.are_full(now) {
             return;
         }
         let n_slots = self.balance.n_slots().max(1);
         let n_kept = u64::from(self.balance.n_kept(now));
-        let may_start = |node: &Node| n_kept < node.book.tasks().n_queued();
-        while node.processes.n() < n_slots as usize
-            && (holding.start(node, at) || may_start(node) && node.start(None, at))
+        let may_start = |turn: &Turn<'_>| n_kept < turn.node.book.tasks().n_queued();
+        while turn.node.processes.n() < n_slots as usize
+            && (self.holding.start(turn) || may_start(turn) && turn.start(None))
         {}
-        while node.processes.n() < node.n_orders(n_slots as usize)
-            && may_start(node)
-            && node.start(Some(n_slots), at)
+        while turn.node.processes.n() < turn.n_orders(n_slots as usize)
+            && may_start(turn)
+            && turn.start(Some(n_slots))
         {}
     }
 
-    fn sweep(&mut self, at: &mut At<'_>) {
-        at.out.timer(CoreTimer::Sweep, at.now.moment.plus_ms(SWEEP_MS));
-        for result in self.lending.sweep(&mut self.node, at) {
-            self.balance_offer(result, at);
+    fn sweep(&mut self, turn: &mut Turn<'_>) {
+        turn.out.timer(CoreTimer::Sweep, turn.now.moment.plus_ms(SWEEP_MS));
+        for result in self.lending.sweep(turn) {
+            self.balance_offer(result, turn);
         }
-        self.holding.sweep(&mut self.node, at);
-        self.relaying.sweep(&self.node.peers, at);
+        self.holding.sweep(turn);
+        self.relaying.sweep(turn);
         if let Some(stopping) = &mut self.stopping {
-            stopping.sweep(&self.node, at);
+            stopping.sweep(turn);
         }
         // The rules need a measurement now and then, even when nothing changes.
         self.reported = None;
     }
 
-    fn on_peer(&mut self, from: NodeId, message: PeerMessage, at: &mut At<'_>) {
-        let Self { node, lending, holding, .. } = self;
+    fn on_peer(&mut self, from: NodeId, message: PeerMessage, turn: &mut Turn<'_>) {
+        let Self { lending, holding, .. } = self;
         match message {
-            PeerMessage::Balance(message) => self.balance_by(at, |balance, now, actions| {
+            PeerMessage::Balance(message) => self.balance_by(turn, |balance, now, actions| {
                 balance.on_message(now, from, message, actions);
             }),
             PeerMessage::Offer { offer, incarnation, arounds, works, tasks } => {
                 let offered = Offered { offer, arounds, works, tasks };
-                self.on_offer(from, incarnation, offered, at);
+                self.on_offer(from, incarnation, offered, turn);
             }
             PeerMessage::Taken { offer, n_tasks, because } => {
-                if let Some(result) = lending.on_taken(from, (offer, n_tasks, because), node, at) {
-                    self.balance_offer(result, at);
+                if let Some(result) = lending.on_taken(from, (offer, n_tasks, because), turn) {
+                    self.balance_offer(result, turn);
                 }
             }
             PeerMessage::Renew { number, incarnation, whole, shares } => {
-                lending.on_renew(from, Renewal { number, incarnation, whole, shares }, node, at);
+                lending.on_renew(from, Renewal { number, incarnation, whole, shares }, turn);
             }
             PeerMessage::Renewed { number, gone } => {
-                holding.on_renewed(from, (number, gone), node, at);
+                holding.on_renewed(from, (number, gone), turn);
             }
             PeerMessage::Returned { shares, wish, because } => {
-                let n_back = lending::on_returned(from, &shares, &because, node, at);
-                if let Some(to) = wish.filter(|to| *to != from && *to != node.me) {
-                    lending.lend(to, n_back, node, at);
+                let n_back = lending::on_returned(from, &shares, &because, turn);
+                if let Some(to) = wish.filter(|to| *to != from && *to != turn.node.me) {
+                    lending.lend(to, n_back, turn);
                 }
             }
             PeerMessage::Started { shares } => {
                 for (share, at_ms) in shares {
-                    node.book.started_elsewhere(from, share, at_ms);
+                    turn.node.book.started_elsewhere(from, share, at_ms);
                 }
             }
-            PeerMessage::Cancel { shares } => holding.on_cancel(from, &shares, node, at),
-            PeerMessage::Ended { ends } => lending::on_ended(from, ends, node, at),
+            PeerMessage::Cancel { shares } => holding.on_cancel(from, &shares, turn),
+            PeerMessage::Ended { ends } => lending::on_ended(from, ends, turn),
             PeerMessage::Acknowledged { shares } => {
-                holding.on_acknowledged(from, &shares, node, at);
+                holding.on_acknowledged(from, &shares, turn);
             }
-            PeerMessage::Ask { ask, request } => self.on_ask(Asker::Peer(from, ask), request, at),
+            PeerMessage::Ask { ask, request } => self.on_ask(Asker::Peer(from, ask), request, turn),
             PeerMessage::AskGone { ask } => self.waits.gone(Asker::Peer(from, ask)),
-            PeerMessage::Answer { ask, answer } => self.relaying.on_answer(from, ask, answer, at),
+            PeerMessage::Answer { ask, answer } => self.relaying.on_answer(from, ask, answer, turn),
             PeerMessage::HowAreYou { ask } => {
-                let status = Box::new(self.status(at.now));
-                at.out.send(from, PeerMessage::IAm { ask, status });
+                let status = Box::new(self.status(turn.node, turn.now));
+                turn.out.send(from, PeerMessage::IAm { ask, status });
             }
             PeerMessage::IAm { ask, status } => self.gathering.on_i_am(from, ask, *status),
         }
     }
 
     /// Takes offered tasks, unless this node can take none.
-    fn on_offer(&mut self, from: NodeId, incarnation: u64, offered: Offered, at: &mut At<'_>) {
-        let because = if incarnation != self.node.options.incarnation || !self.node.processes.ready
+    fn on_offer(&mut self, from: NodeId, incarnation: u64, offered: Offered, turn: &mut Turn<'_>) {
+        let because = if incarnation != turn.node.options.incarnation || !turn.node.processes.ready
         {
             "its daemon has restarted"
         } else if self.stopping.is_some() {
             "it is being stopped"
-        } else if N_RESULTS_MAX <= self.node.book.foreign().len() {
+        } else if N_RESULTS_MAX <= turn.node.book.foreign().len() {
             "too many of its results wait to be acknowledged"
         } else {
-            if self.holding.on_offer(from, offered, &mut self.node, at) {
+            if self.holding.on_offer(from, offered, turn) {
                 self.balance.on_received(from);
             }
             return;
         };
         let (offer, because) = (offered.offer, Some(because.to_owned()));
-        at.out.send(from, PeerMessage::Taken { offer, n_tasks: 0, because });
+        turn.out.send(from, PeerMessage::Taken { offer, n_tasks: 0, because });
     }
 
-    fn on_keeper(&mut self, said: KeeperEvent, at: &mut At<'_>) {
-        let Self { node, holding, .. } = self;
+    fn on_keeper(&mut self, said: KeeperEvent, turn: &mut Turn<'_>) {
         match said {
             KeeperEvent::Inventory { running, ended } => {
-                node.processes.ready = true;
+                turn.node.processes.ready = true;
                 for run in running {
-                    node.processes.reported(run.attempt);
-                    if run.attempt.task.home == node.me {
-                        node.runs(run, at);
+                    turn.node.processes.reported(run.attempt);
+                    if run.attempt.task.home == turn.node.me {
+                        turn.runs(run);
                     } else {
-                        holding.adopt(run.attempt, at.now.moment);
+                        self.holding.adopt(run.attempt, turn.now.moment);
                     }
                 }
-                ended.into_iter().for_each(|ended| self.attempt_ended(ended, at));
-                self.node.take_back_unknown(at);
-                self.holding.renew_all(&self.node, at);
+                ended.into_iter().for_each(|ended| self.attempt_ended(ended, turn));
+                turn.take_back_unknown();
+                self.holding.renew_all(turn);
             }
             KeeperEvent::Ended(ended) => {
-                ended.into_iter().for_each(|ended| self.attempt_ended(ended, at));
+                ended.into_iter().for_each(|ended| self.attempt_ended(ended, turn));
             }
             KeeperEvent::Gone => {
-                for attempt in node.processes.lost() {
-                    if attempt.task.home == node.me {
-                        node.attempt_lost(attempt, at);
+                for attempt in turn.node.processes.lost() {
+                    if attempt.task.home == turn.node.me {
+                        turn.attempt_lost(attempt);
                     } else {
-                        holding.attempt_lost(attempt, at);
+                        self.holding.attempt_lost(attempt, turn);
                     }
                 }
             }
         }
     }
 
-    fn attempt_ended(&mut self, ended: Ended, at: &mut At<'_>) {
+    fn attempt_ended(&mut self, ended: Ended, turn: &mut Turn<'_>) {
         let attempt = ended.attempt;
-        self.node.processes.ended(attempt);
-        self.node.counts.n_ended += u64::from(ended.end.outcome().is_some());
-        if attempt.task.home == self.node.me {
-            self.node.attempt_ended(ended, at);
+        turn.node.processes.ended(attempt);
+        turn.node.counts.n_ended += u64::from(ended.end.outcome().is_some());
+        if attempt.task.home == turn.node.me {
+            turn.attempt_ended(ended);
         } else {
-            self.holding.attempt_ended(ended, &mut self.node, at);
+            self.holding.attempt_ended(ended, turn);
         }
-        at.out.keeper(KeeperOrder::Forget(vec![attempt]));
+        turn.out.keeper(KeeperOrder::Forget(vec![attempt]));
     }
 
-    fn on_members(&mut self, members: Vec<Member>, at: &mut At<'_>) {
-        let me = self.node.me;
+    fn on_members(&mut self, members: Vec<Member>, turn: &mut Turn<'_>) {
+        let me = turn.node.me;
         let others = members.into_iter().filter(|member| member.id != me);
-        let changes = self.node.peers.replace(others);
-        self.balance_members(at);
+        let changes = turn.node.peers.replace(others);
+        self.balance_members(turn);
         changes.lost.into_iter().for_each(|node| self.balance.on_lost(node));
         for node in changes.reached {
-            self.balance_by(at, |balance, now, actions| balance.on_reached(now, node, actions));
-            if self.node.processes.ready {
-                self.holding.renew(node, &self.node.book, at);
+            self.balance_by(turn, |balance, now, actions| balance.on_reached(now, node, actions));
+            if turn.node.processes.ready {
+                self.holding.renew(node, turn);
             }
         }
-        let peers = &self.node.peers;
-        self.relaying.on_members(peers, at);
-        self.waits.keep_heard(|node| peers.is_heard(node));
+        self.relaying.on_members(turn);
+        self.waits.keep_heard(|node| turn.node.peers.is_heard(node));
     }
 
     /// Stops the node: it takes and starts nothing any more, and leaves when nothing runs. With `now`, running
     /// tasks are ended, to run again elsewhere, or here when the node comes back.
-    fn stop(&mut self, now: bool, at: &mut At<'_>) {
-        let stopping = self.stopping.get_or_insert_with(|| Stopping::new(at.now.moment));
-        stopping.begin(now, &mut self.node.processes, at);
-        self.holding.return_all(at);
+    fn stop(&mut self, now: bool, turn: &mut Turn<'_>) {
+        let stopping = self.stopping.get_or_insert_with(|| Stopping::new(turn.now.moment));
+        stopping.begin(now, turn);
+        self.holding.return_all(turn);
     }
 }
 

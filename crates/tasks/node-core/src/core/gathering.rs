@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use balancing_policies::Moment;
 use task_api::{Answer, Counts, NodeStatus, Retention};
 
-use super::at::{Asker, At};
-use super::peers::Peers;
+use super::turn::{Asker, Turn};
 use crate::interface::{ClientId, Member, NodeId, PeerMessage};
 
 /// Time for which answers are awaited, in ms.
@@ -30,15 +29,16 @@ pub(super) struct Gather {
 
 impl Gathering {
     /// Asks all nodes that can be reached.
-    pub(super) fn ask(&mut self, asker: Asker, peers: &Peers, at: &mut At<'_>) {
+    pub(super) fn ask(&mut self, asker: Asker, turn: &mut Turn<'_>) {
+        let peers = &turn.node.peers;
         let ask = self.next;
         self.next += 1;
         let nodes = peers.iter().map(|member| member.id);
         let missing = nodes.filter(|node| peers.is_heard(*node)).collect::<BTreeSet<_>>();
         for node in &missing {
-            at.out.send(*node, PeerMessage::HowAreYou { ask });
+            turn.out.send(*node, PeerMessage::HowAreYou { ask });
         }
-        let gather = Gather { asker, since: at.now.moment, missing, found: BTreeMap::new() };
+        let gather = Gather { asker, since: turn.now.moment, missing, found: BTreeMap::new() };
         self.open.insert(ask, gather);
     }
 
@@ -64,14 +64,14 @@ impl Gathering {
 
 impl Gather {
     /// Answers the client, with this node's own status.
-    pub(super) fn answer(mut self, own: NodeStatus, peers: &Peers, at: &mut At<'_>) {
+    pub(super) fn answer(mut self, own: NodeStatus, turn: &mut Turn<'_>) {
         let mut nodes = vec![own];
-        for member in peers.iter() {
+        for member in turn.node.peers.iter() {
             let found = self.found.remove(&member.id);
             nodes.push(found.unwrap_or_else(|| of_member(member)));
         }
         nodes.sort_by(|a, b| a.node.cmp(&b.node));
-        at.answer(self.asker, Answer::Nodes { nodes });
+        turn.answer(self.asker, Answer::Nodes { nodes });
     }
 }
 

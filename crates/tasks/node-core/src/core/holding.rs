@@ -14,9 +14,8 @@ use std::sync::Arc;
 use balancing_policies::Moment;
 use task_api::Output;
 
-use super::at::At;
-use super::node::{N_SHARES_MAX, Node, count};
-use super::processes::Processes;
+use super::node::{N_SHARES_MAX, count};
+use super::turn::Turn;
 use crate::book::Book;
 use crate::interface::{
     Attempt, AttemptEnd, Ended, ExecContext, InstanceId, Job, KeeperOrder, Killed, NodeId,
@@ -65,22 +64,16 @@ impl Holding {
     }
 
     /// Takes tasks that another node offers; returns whether it took any.
-    pub(super) fn on_offer(
-        &mut self,
-        from: NodeId,
-        offered: Offered,
-        node: &mut Node,
-        at: &mut At<'_>,
-    ) -> bool {
+    pub(super) fn on_offer(&mut self, from: NodeId, offered: Offered, turn: &mut Turn<'_>) -> bool {
         let offer = offered.offer;
-        let (shares, because) = self.take(from, offered, &node.book, at.now.moment);
+        let (shares, because) = self.take(from, offered, &turn.node.book, turn.now.moment);
         let n_tasks = count(shares.len());
-        at.out.send(from, PeerMessage::Taken { offer, n_tasks, because });
+        turn.out.send(from, PeerMessage::Taken { offer, n_tasks, because });
         if shares.is_empty() {
             return false;
         }
-        node.counts.n_moved_in += shares.len() as u64;
-        self.requests.send(from, shares, false, at);
+        turn.node.counts.n_moved_in += shares.len() as u64;
+        self.requests.send(from, shares, false, turn);
         true
     }
 
@@ -118,18 +111,18 @@ impl Holding {
     }
 
     /// Starts a task of another home, if one may be started; returns whether it did.
-    pub(super) fn start(&mut self, node: &mut Node, at: &mut At<'_>) -> bool {
-        let Some((attempt, (work, array_index), until)) = self.held.start_next(at.now.moment)
+    pub(super) fn start(&mut self, turn: &mut Turn<'_>) -> bool {
+        let Some((attempt, (work, array_index), until)) = self.held.start_next(turn.now.moment)
         else {
             return false;
         };
         let home = attempt.task.home;
-        let name = format!("{}.{}", node.name_of(home), attempt.task.number);
+        let name = format!("{}.{}", turn.node.name_of(home), attempt.task.number);
         let lease_until = Some(until);
         let job = Job { attempt, name, work, array_index, lease_until, n_at_once: None };
-        node.processes.start(job, at);
-        let shares = vec![(attempt.into(), at.now.unix_ms)];
-        at.out.send(home, PeerMessage::Started { shares });
+        turn.node.processes.start(job, turn.out);
+        let shares = vec![(attempt.into(), turn.now.unix_ms)];
+        turn.out.send(home, PeerMessage::Started { shares });
         true
     }
 
@@ -139,55 +132,49 @@ impl Holding {
     }
 
     /// Cancels tasks at the request of their home.
-    pub(super) fn on_cancel(
-        &mut self,
-        from: NodeId,
-        shares: &[InstanceId],
-        node: &mut Node,
-        at: &mut At<'_>,
-    ) {
+    pub(super) fn on_cancel(&mut self, from: NodeId, shares: &[InstanceId], turn: &mut Turn<'_>) {
         for share in shares {
             let attempt = share.of_home(from);
             if self.held.waits(attempt) {
                 let ended = Ended {
                     attempt,
                     end: AttemptEnd::Killed(Killed::Canceled),
-                    started_ms: at.now.unix_ms,
-                    ended_ms: at.now.unix_ms,
+                    started_ms: turn.now.unix_ms,
+                    ended_ms: turn.now.unix_ms,
                     output: Output::default(),
                 };
-                self.attempt_ended(ended, node, at);
+                self.attempt_ended(ended, turn);
             } else {
-                node.processes.kill(attempt, Killed::Canceled, at);
+                turn.node.processes.kill(attempt, Killed::Canceled, turn.out);
             }
         }
     }
 
     /// Handles the end of an attempt at a task of another home.
-    pub(super) fn attempt_ended(&mut self, ended: Ended, node: &mut Node, at: &mut At<'_>) {
+    pub(super) fn attempt_ended(&mut self, ended: Ended, turn: &mut Turn<'_>) {
         let attempt = ended.attempt;
         self.held.forget(attempt);
         match ended.end {
-            AttemptEnd::Killed(Killed::Leaving) => give_back(attempt, "it is being stopped", at),
+            AttemptEnd::Killed(Killed::Leaving) => give_back(attempt, "it is being stopped", turn),
             AttemptEnd::NoRoom(because) => {
-                node.processes.found_no_room(at.now.moment);
-                give_back(attempt, &because, at);
+                turn.node.processes.found_no_room(turn.now.moment);
+                give_back(attempt, &because, turn);
             }
             AttemptEnd::Killed(Killed::LeaseOut) | AttemptEnd::NoTurn => {}
-            _ => self.results.add(ended, node, at),
+            _ => self.results.add(ended, turn),
         }
     }
 
     /// Gives back a task of another home whose attempt was lost with the keeper.
-    pub(super) fn attempt_lost(&mut self, attempt: Attempt, at: &mut At<'_>) {
+    pub(super) fn attempt_lost(&mut self, attempt: Attempt, turn: &mut Turn<'_>) {
         self.held.forget(attempt);
-        give_back(attempt, "the process that had started it died", at);
+        give_back(attempt, "the process that had started it died", turn);
     }
 
     /// Gives back all other nodes' tasks that wait here, because this node stops.
-    pub(super) fn return_all(&mut self, at: &mut At<'_>) {
+    pub(super) fn return_all(&mut self, turn: &mut Turn<'_>) {
         while let Some(attempt) = self.held.pop_waiting() {
-            give_back(attempt, "it is being stopped", at);
+            give_back(attempt, "it is being stopped", turn);
         }
     }
 
@@ -197,7 +184,7 @@ impl Holding {
         &mut self,
         (to, name): (NodeId, &str),
         n_tasks: u32,
-        at: &mut At<'_>,
+        turn: &mut Turn<'_>,
     ) -> u32 {
         let mut by_home = BTreeMap::<NodeId, Vec<InstanceId>>::new();
         let mut n_returned = 0;
@@ -209,7 +196,7 @@ impl Holding {
         }
         for (home, shares) in by_home {
             let because = format!("`{name}` has room sooner");
-            at.out.send(home, PeerMessage::Returned { shares, wish: Some(to), because });
+            turn.out.send(home, PeerMessage::Returned { shares, wish: Some(to), because });
         }
         n_returned
     }
@@ -219,10 +206,9 @@ impl Holding {
         &mut self,
         from: NodeId,
         shares: &[InstanceId],
-        node: &mut Node,
-        at: &mut At<'_>,
+        turn: &mut Turn<'_>,
     ) {
-        self.results.acknowledged(from, shares, node, at);
+        self.results.acknowledged(from, shares, turn);
     }
 
     /// Handles the home's answer to a request: its tasks may be kept, except for those that are `gone`.
@@ -230,77 +216,76 @@ impl Holding {
         &mut self,
         from: NodeId,
         (number, gone): (u64, Vec<InstanceId>),
-        node: &mut Node,
-        at: &mut At<'_>,
+        turn: &mut Turn<'_>,
     ) {
         let Some(request) = self.requests.answered(from, number) else { return };
-        let until = request.sent.plus_ms(node.options.lease_ms);
+        let until = request.sent.plus_ms(turn.node.options.lease_ms);
         let gone = gone.into_iter().collect::<BTreeSet<_>>();
         let mut attempts = Vec::new();
         for share in request.shares {
             let attempt = share.of_home(from);
             if gone.contains(&share) {
-                self.release(attempt, &mut node.processes, at);
+                self.release(attempt, turn);
             } else if self.held.extend(attempt, until) {
                 attempts.push(attempt);
             }
         }
         if !attempts.is_empty() {
-            at.out.keeper(KeeperOrder::Extend { attempts, until });
+            turn.out.keeper(KeeperOrder::Extend { attempts, until });
         }
     }
 
     /// Renews leases, repeats results, and drops tasks whose leases have expired.
-    pub(super) fn sweep(&mut self, node: &mut Node, at: &mut At<'_>) {
-        for attempt in self.held.expired(at.now.moment, node.options.lease_ms) {
+    pub(super) fn sweep(&mut self, turn: &mut Turn<'_>) {
+        for attempt in self.held.expired(turn.now.moment, turn.node.options.lease_ms) {
             if self.held.waits(attempt) {
-                give_back(attempt, "its home was not heard for too long", at);
+                give_back(attempt, "its home was not heard for too long", turn);
             }
-            self.release(attempt, &mut node.processes, at);
+            self.release(attempt, turn);
         }
-        if at.now.moment.ms_since(self.renewed) < RENEW_MS {
+        if turn.now.moment.ms_since(self.renewed) < RENEW_MS {
             return;
         }
-        self.renewed = at.now.moment;
+        self.renewed = turn.now.moment;
         self.held.tidy();
         for home in self.held.homes() {
-            self.renew(home, &node.book, at);
+            self.renew(home, turn);
         }
-        self.results.repeat(node, at);
+        self.results.repeat(turn);
     }
 
     /// Tells all other nodes which of their tasks are held: a restarted daemon begins with that.
-    pub(super) fn renew_all(&mut self, node: &Node, at: &mut At<'_>) {
-        for member in node.peers.iter().filter(|member| node.peers.is_up(member.id)) {
-            self.renew(member.id, &node.book, at);
+    pub(super) fn renew_all(&mut self, turn: &mut Turn<'_>) {
+        for home in turn.node.peers.all_up() {
+            self.renew(home, turn);
         }
     }
 
     /// Tells a home all of its tasks that are held, and those that have ended.
-    pub(super) fn renew(&mut self, home: NodeId, book: &Book, at: &mut At<'_>) {
-        let ended = book.foreign().keys().filter(|attempt| attempt.task.home == home);
+    pub(super) fn renew(&mut self, home: NodeId, turn: &mut Turn<'_>) {
+        let ended = turn.node.book.foreign().keys().filter(|attempt| attempt.task.home == home);
         let ended = ended.map(|attempt| InstanceId::from(*attempt));
         let shares = self.held.of_home(home).chain(ended).collect::<Vec<_>>();
         if shares.len() <= N_SHARES_MAX {
-            self.requests.send(home, shares, true, at);
+            self.requests.send(home, shares, true, turn);
             return;
         }
         for shares in shares.chunks(N_SHARES_MAX) {
-            self.requests.send(home, shares.to_vec(), false, at);
+            self.requests.send(home, shares.to_vec(), false, turn);
         }
     }
 
     /// Forgets a task that may not be kept, or lets the keeper end it.
-    fn release(&mut self, attempt: Attempt, processes: &mut Processes, at: &mut At<'_>) {
+    fn release(&mut self, attempt: Attempt, turn: &mut Turn<'_>) {
         if self.held.waits(attempt) {
             self.held.forget(attempt);
         } else {
-            processes.kill(attempt, Killed::LeaseOut, at);
+            turn.node.processes.kill(attempt, Killed::LeaseOut, turn.out);
         }
     }
 }
 
-fn give_back(attempt: Attempt, because: &str, at: &mut At<'_>) {
+fn give_back(attempt: Attempt, because: &str, turn: &mut Turn<'_>) {
     let (shares, because) = (vec![attempt.into()], because.to_owned());
-    at.out.send(attempt.task.home, PeerMessage::Returned { shares, wish: None, because });
+    turn.out.send(attempt.task.home, PeerMessage::Returned { shares, wish: None, because });
 }

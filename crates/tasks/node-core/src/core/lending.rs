@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use balancing_policies::Moment;
 use task_api::Outcome;
 
-use super::at::At;
-use super::node::{N_SHARES_MAX, Node, count};
+use super::node::{N_SHARES_MAX, count};
+use super::turn::Turn;
 use crate::book::{Book, EndRecord, JournalRecord, Lease, Reason, Task};
 use crate::interface::{InstanceId, NodeId, PeerMessage, SharedEnd};
 use packing::Packing;
@@ -63,18 +63,14 @@ pub(super) struct OfferResult {
 
 impl Lending {
     /// Offers up to `n_tasks` waiting tasks of this node; returns how many.
-    pub(super) fn lend(
-        &mut self,
-        to: NodeId,
-        n_tasks: u32,
-        node: &mut Node,
-        at: &mut At<'_>,
-    ) -> u32 {
-        let Some(member) = node.peers.get(to).filter(|_| node.peers.is_up(to)) else { return 0 };
+    pub(super) fn lend(&mut self, to: NodeId, n_tasks: u32, turn: &mut Turn<'_>) -> u32 {
+        let Some(member) = turn.node.peers.get(to).filter(|_| turn.node.peers.is_up(to)) else {
+            return 0;
+        };
         let incarnation = member.incarnation;
         let mut n_offered = 0;
         while n_offered < n_tasks && self.offers.len() < N_OFFERS_MAX {
-            let n_more = self.offer((to, incarnation), n_tasks - n_offered, node, at);
+            let n_more = self.offer((to, incarnation), n_tasks - n_offered, turn);
             if n_more == 0 {
                 break;
             }
@@ -88,33 +84,32 @@ impl Lending {
         &mut self,
         (to, incarnation): (NodeId, u64),
         n_tasks: u32,
-        node: &mut Node,
-        at: &mut At<'_>,
+        turn: &mut Turn<'_>,
     ) -> u32 {
         let mut packing = Packing::default();
         while packing.n_tasks() < n_tasks
-            && let Some(number) = node.book.next_queued()
-            && let Some(task) = node.book.task(number)
+            && let Some(number) = turn.node.book.next_queued()
+            && let Some(task) = turn.node.book.task(number)
         {
             let instance = task.instance() + 1;
             if !task.is_cancel_requested() && !packing.add(InstanceId { number, instance }, task) {
                 break;
             }
             if task.is_cancel_requested() {
-                node.end_unrun(number, Outcome::Canceled, at);
+                turn.end_unrun(number, Outcome::Canceled);
                 continue;
             }
-            let at_ms = at.now.unix_ms;
-            node.record(&JournalRecord::Given { number, instance, to, incarnation, at_ms }, at);
-            node.book.unconfirm(number, at.now.moment);
+            let at_ms = turn.now.unix_ms;
+            turn.record(&JournalRecord::Given { number, instance, to, incarnation, at_ms });
+            turn.node.book.unconfirm(number, turn.now.moment);
         }
         let n_tasks = packing.n_tasks();
         if 0 < n_tasks {
-            let offer = node.options.first_number().wrapping_add(self.n_offers);
+            let offer = turn.node.options.first_number().wrapping_add(self.n_offers);
             self.n_offers += 1;
             let shares = packing.shares();
-            self.offers.insert(offer, Offer { to, shares, sent: at.now.moment });
-            at.out.send(to, packing.into_message(offer, incarnation));
+            self.offers.insert(offer, Offer { to, shares, sent: turn.now.moment });
+            turn.out.send(to, packing.into_message(offer, incarnation));
         }
         n_tasks
     }
@@ -124,90 +119,86 @@ impl Lending {
         &mut self,
         from: NodeId,
         (offer, n_taken, because): (u64, u32, Option<String>),
-        node: &mut Node,
-        at: &mut At<'_>,
+        turn: &mut Turn<'_>,
     ) -> Option<OfferResult> {
         let offer = self.take_offer(offer, from)?;
         let because = because.unwrap_or_else(|| "it gave no reason".to_owned());
-        Some(offer.take_back(n_taken, &Reason::NotTaken(from, because.into()), node, at))
+        Some(offer.take_back(n_taken, &Reason::NotTaken(from, because.into()), turn))
     }
 
     /// Answers a node that asks to keep tasks of this one.
-    pub(super) fn on_renew(
-        &mut self,
-        from: NodeId,
-        renewal: Renewal,
-        node: &mut Node,
-        at: &mut At<'_>,
-    ) {
+    pub(super) fn on_renew(&mut self, from: NodeId, renewal: Renewal, turn: &mut Turn<'_>) {
         let Renewal { number, incarnation, whole, shares } = renewal;
-        if !node.processes.ready && shares.iter().any(|share| may_be_lent(&node.book, *share)) {
+        if !turn.node.processes.ready
+            && shares.iter().any(|share| may_be_lent(&turn.node.book, *share))
+        {
             // This node's keeper may know better; the other node asks again soon.
             return;
         }
         if whole && self.whole.get(&from).is_none_or(|&newest| newest < incarnation) {
             self.whole.insert(from, incarnation);
-            take_back_forgotten((from, incarnation), &shares, node, at);
+            take_back_forgotten((from, incarnation), &shares, turn);
         }
         let mut gone = Vec::new();
         let mut canceled = Vec::new();
         for share in shares {
             let InstanceId { number, instance } = share;
-            if node.book.lease_of(from, share).is_none() && may_be_lent(&node.book, share) {
-                let (to, at_ms) = (from, at.now.unix_ms);
-                node.record(&JournalRecord::Given { number, instance, to, incarnation, at_ms }, at);
+            if turn.node.book.lease_of(from, share).is_none() && may_be_lent(&turn.node.book, share)
+            {
+                let (to, at_ms) = (from, turn.now.unix_ms);
+                turn.record(&JournalRecord::Given { number, instance, to, incarnation, at_ms });
             }
-            if node.book.lease_of(from, share).is_none() {
+            if turn.node.book.lease_of(from, share).is_none() {
                 gone.push(share);
                 continue;
             }
-            node.counts.n_moved_out +=
-                u64::from(node.book.renew(number, at.now.moment, at.now.unix_ms));
-            if node.book.task(number).is_some_and(Task::is_cancel_requested) {
+            turn.node.counts.n_moved_out +=
+                u64::from(turn.node.book.renew(number, turn.now.moment, turn.now.unix_ms));
+            if turn.node.book.task(number).is_some_and(Task::is_cancel_requested) {
                 canceled.push(share);
             }
         }
-        at.out.send(from, PeerMessage::Renewed { number, gone });
+        turn.out.send(from, PeerMessage::Renewed { number, gone });
         if !canceled.is_empty() {
-            at.out.send(from, PeerMessage::Cancel { shares: canceled });
+            turn.out.send(from, PeerMessage::Cancel { shares: canceled });
         }
     }
 
     /// Takes back offers that were not answered, and tasks that were not renewed.
-    pub(super) fn sweep(&mut self, node: &mut Node, at: &mut At<'_>) -> Vec<OfferResult> {
-        let now = at.now.moment;
+    pub(super) fn sweep(&mut self, turn: &mut Turn<'_>) -> Vec<OfferResult> {
+        let now = turn.now.moment;
         let late = |offer: &mut Offer| OFFER_MS <= now.ms_since(offer.sent);
         let late = self.offers.extract_if(.., |_, offer| late(offer)).collect::<Vec<_>>();
         let take_back =
-            |(_, offer): (u64, Offer)| offer.take_back(0, &Reason::Unanswered(offer.to), node, at);
+            |(_, offer): (u64, Offer)| offer.take_back(0, &Reason::Unanswered(offer.to), turn);
         let results = late.into_iter().map(take_back).collect();
-        let lease_ms = node.options.lease_over_ms();
+        let lease_ms = turn.node.options.lease_over_ms();
         // The offer was answered, but the node never asked to renew it: the task was not started.
         let limit_ms = |lease: &Lease| if lease.confirmed { lease_ms } else { 2 * OFFER_MS };
         let is_out = |lease: &Lease| limit_ms(lease) <= now.ms_since(lease.heard);
-        let leases = node.book.leases().iter().filter(|(_, lease)| is_out(lease));
+        let leases = turn.node.book.leases().iter().filter(|(_, lease)| is_out(lease));
         for (number, lease) in leases.map(|(number, lease)| (*number, *lease)).collect::<Vec<_>>() {
             let silent = Reason::Silent(lease.to);
             let reason = if lease.confirmed { silent } else { Reason::Unanswered(lease.to) };
-            node.back(number, lease.instance, reason, at);
+            turn.back(number, lease.instance, reason);
         }
-        self.end_uncertainty(node, at);
+        self.end_uncertainty(turn);
         results
     }
 
     /// Ends all uncertainty when unknown leases have expired, and all nodes that are up have reported what they hold:
     /// the remaining tasks then wait like all others.
-    fn end_uncertainty(&self, node: &mut Node, at: &mut At<'_>) {
-        if node.book.tasks().n_uncertain() == 0 || !node.processes.ready {
+    fn end_uncertainty(&self, turn: &mut Turn<'_>) {
+        if turn.node.book.tasks().n_uncertain() == 0 || !turn.node.processes.ready {
             return;
         }
-        let lease_ms = node.options.lease_over_ms();
-        let waited_ms = at.now.moment.ms_since(node.began.moment);
-        let has_said = |id| !node.peers.is_up(id) || self.whole.contains_key(&id);
-        let all_have_said = node.peers.iter().all(|member| has_said(member.id));
+        let lease_ms = turn.node.options.lease_over_ms();
+        let waited_ms = turn.now.moment.ms_since(turn.node.began.moment);
+        let has_said = |id| !turn.node.peers.is_up(id) || self.whole.contains_key(&id);
+        let all_have_said = turn.node.peers.iter().all(|member| has_said(member.id));
         // A node that holds very many tasks reports them in pieces, so that none of its requests is the whole.
         if lease_ms <= waited_ms && (all_have_said || 2 * lease_ms <= waited_ms) {
-            node.record(&JournalRecord::Settled { first: 1, last: u64::MAX }, at);
+            turn.record(&JournalRecord::Settled { first: 1, last: u64::MAX });
         }
     }
 
@@ -219,18 +210,12 @@ impl Lending {
 
 impl Offer {
     /// Takes back an answered or late offer, except for its first `n_taken` tasks.
-    fn take_back(
-        &self,
-        n_taken: u32,
-        reason: &Reason,
-        node: &mut Node,
-        at: &mut At<'_>,
-    ) -> OfferResult {
+    fn take_back(&self, n_taken: u32, reason: &Reason, turn: &mut Turn<'_>) -> OfferResult {
         let n_taken = (n_taken as usize).min(self.shares.len());
         let mut n_back = 0;
         for share in self.shares[n_taken..].iter().rev() {
-            if node.book.lease_of(self.to, *share).is_some_and(|lease| !lease.confirmed) {
-                node.back(share.number, share.instance, reason.clone(), at);
+            if turn.node.book.lease_of(self.to, *share).is_some_and(|lease| !lease.confirmed) {
+                turn.back(share.number, share.instance, reason.clone());
                 n_back += 1;
             }
         }
@@ -244,15 +229,14 @@ pub(super) fn on_returned(
     from: NodeId,
     shares: &[InstanceId],
     because: &str,
-    node: &mut Node,
-    at: &mut At<'_>,
+    turn: &mut Turn<'_>,
 ) -> u32 {
     let mut n_back = 0;
     // The tasks go to the front of the queue, so the last one goes first.
     for share in shares.iter().take(N_SHARES_MAX).rev() {
-        if node.book.lease_of(from, *share).is_some() {
+        if turn.node.book.lease_of(from, *share).is_some() {
             let reason = Reason::Returned(from, because.into());
-            node.back(share.number, share.instance, reason, at);
+            turn.back(share.number, share.instance, reason);
             n_back += 1;
         }
     }
@@ -260,14 +244,14 @@ pub(super) fn on_returned(
 }
 
 /// Handles results of own tasks from another node. Results that no longer count are acknowledged too.
-pub(super) fn on_ended(from: NodeId, ends: Vec<SharedEnd>, node: &mut Node, at: &mut At<'_>) {
+pub(super) fn on_ended(from: NodeId, ends: Vec<SharedEnd>, turn: &mut Turn<'_>) {
     let shares = ends.iter().map(|end| end.share).collect();
     for end in ends {
         let SharedEnd { share: InstanceId { number, instance }, .. } = end;
-        let waits = node.book.task(number).is_some_and(Task::waits);
+        let waits = turn.node.book.task(number).is_some_and(Task::waits);
         // A task that was taken back and waits has been run after all.
-        let counts = waits || may_be_lent(&node.book, end.share);
-        if !counts && node.book.lease_of(from, end.share).is_none() {
+        let counts = waits || may_be_lent(&turn.node.book, end.share);
+        if !counts && turn.node.book.lease_of(from, end.share).is_none() {
             continue;
         }
         let end = EndRecord {
@@ -279,26 +263,25 @@ pub(super) fn on_ended(from: NodeId, ends: Vec<SharedEnd>, node: &mut Node, at: 
             ended_ms: end.ended_ms,
             output: end.output,
         };
-        node.record(&JournalRecord::Ended(end), at);
+        turn.record(&JournalRecord::Ended(end));
     }
-    at.out.send(from, PeerMessage::Acknowledged { shares });
+    turn.out.send(from, PeerMessage::Acknowledged { shares });
 }
 
 /// Takes back the tasks that a restarted daemon did not report when it reported all that it holds.
 fn take_back_forgotten(
     (from, incarnation): (NodeId, u64),
     held: &[InstanceId],
-    node: &mut Node,
-    at: &mut At<'_>,
+    turn: &mut Turn<'_>,
 ) {
     let held = held.iter().copied().collect::<BTreeSet<_>>();
     let is_lost = |(number, lease): &(&u64, &Lease)| {
         let share = InstanceId { number: **number, instance: lease.instance };
         lease.to == from && lease.incarnation < incarnation && !held.contains(&share)
     };
-    let lost = node.book.leases().iter().filter(is_lost);
+    let lost = turn.node.book.leases().iter().filter(is_lost);
     for (number, instance) in lost.map(|(n, lease)| (*n, lease.instance)).collect::<Vec<_>>() {
-        node.back(number, instance, Reason::Restarted(from), at);
+        turn.back(number, instance, Reason::Restarted(from));
     }
 }
 

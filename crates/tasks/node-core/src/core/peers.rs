@@ -31,6 +31,11 @@ impl Peers {
         self.get(node).filter(|member| member.presence == Presence::Up)
     }
 
+    /// All nodes that are up.
+    pub(super) fn all_up(&self) -> Vec<NodeId> {
+        self.members.keys().copied().filter(|node| self.is_up(*node)).collect()
+    }
+
     /// Returns whether a node can be asked: it is up, or about to leave.
     pub(super) fn is_heard(&self, node: NodeId) -> bool {
         let heard = |member: &Member| matches!(member.presence, Presence::Up | Presence::Stopping);

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use balancing_policies::Moment;
 
-use super::at::At;
-use crate::interface::{Attempt, Job, KeeperOrder, Killed};
+use crate::interface::{Attempt, Job, KeeperOrder, Killed, Out};
 
 /// Time for which nothing is started after the system had no room for a process, in ms.
 const FULL_MS: u64 = 500;
@@ -31,9 +30,9 @@ impl Processes {
         self.running.contains_key(&attempt)
     }
 
-    pub(super) fn start(&mut self, job: Job, at: &mut At<'_>) {
+    pub(super) fn start(&mut self, job: Job, out: &mut dyn Out) {
         self.reported(job.attempt);
-        at.out.keeper(KeeperOrder::Start(Box::new(job)));
+        out.keeper(KeeperOrder::Start(Box::new(job)));
     }
 
     /// Notes that the keeper runs an attempt.
@@ -53,19 +52,19 @@ impl Processes {
     }
 
     /// Tells the keeper to end an attempt, once for each reason.
-    pub(super) fn kill(&mut self, attempt: Attempt, because: Killed, at: &mut At<'_>) {
+    pub(super) fn kill(&mut self, attempt: Attempt, because: Killed, out: &mut dyn Out) {
         if let Some(told) = self.running.get_mut(&attempt)
             && *told != Some(because)
         {
             *told = Some(because);
-            at.out.keeper(KeeperOrder::Kill { attempt, because });
+            out.keeper(KeeperOrder::Kill { attempt, because });
         }
     }
 
     /// Tells the keeper to end all attempts.
-    pub(super) fn kill_all(&mut self, because: Killed, at: &mut At<'_>) {
+    pub(super) fn kill_all(&mut self, because: Killed, out: &mut dyn Out) {
         let running = self.running.keys().copied().collect::<Vec<_>>();
-        running.into_iter().for_each(|attempt| self.kill(attempt, because, at));
+        running.into_iter().for_each(|attempt| self.kill(attempt, because, out));
     }
 
     /// Pauses starts, since the system had no room for another process.

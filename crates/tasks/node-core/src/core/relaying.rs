@@ -15,9 +15,7 @@ use std::collections::BTreeMap;
 use balancing_policies::Moment;
 use task_api::{Answer, Presence, Request};
 
-use super::at::{Asker, At};
-use super::node::Node;
-use super::peers::Peers;
+use super::turn::{Asker, Turn};
 use super::waits::NOTHING_IS_WAITED_FOR;
 use crate::interface::{ClientId, NodeId, PeerMessage};
 use waiting::Waiting;
@@ -50,80 +48,86 @@ impl Relaying {
     }
 
     /// Asks the home of the request's tasks.
-    pub(super) fn ask(&mut self, client: ClientId, request: Request, node: &Node, at: &mut At<'_>) {
+    pub(super) fn ask(&mut self, client: ClientId, request: Request, turn: &mut Turn<'_>) {
         let home = request.home().unwrap_or("");
-        let member = node.peers.by_name(home);
-        let heard = member.filter(|member| node.peers.is_heard(member.id));
+        let member = turn.node.peers.by_name(home);
+        let heard = member.filter(|member| turn.node.peers.is_heard(member.id));
         let Some((to, incarnation)) = heard.map(|member| (member.id, member.incarnation)) else {
             let sentence = match member {
                 Some(member) => format!("`{home}` is {}: ask again when it is up", member.presence),
                 None => format!("no node `{home}` is known: `sintonia nodes` lists those that are"),
             };
-            at.refuse(Asker::Client(client), sentence);
+            turn.refuse(Asker::Client(client), sentence);
             return;
         };
-        let ask = node.options.first_number().wrapping_add(self.n_asked);
+        let ask = turn.node.options.first_number().wrapping_add(self.n_asked);
         self.n_asked += 1;
-        let since = at.now.moment;
+        let since = turn.now.moment;
         let takes_long = matches!(request, Request::Wait { .. });
         let waiting = takes_long.then(|| Waiting::new(request.clone(), since));
         let relay = Relay { client, to, incarnation, since, waiting };
         self.open.insert(ask, relay);
-        at.out.send(to, PeerMessage::Ask { ask, request });
+        turn.out.send(to, PeerMessage::Ask { ask, request });
     }
 
     /// Passes on that the client is ready, if another node answers it; returns whether one does.
-    pub(super) fn more(&mut self, client: ClientId, at: &mut At<'_>) -> bool {
+    pub(super) fn more(&mut self, client: ClientId, turn: &mut Turn<'_>) -> bool {
         let Some((ask, to)) = self.of_client(client) else { return false };
         let relay = self.open.get_mut(&ask);
         let waiting = relay.and_then(|relay| relay.waiting.as_mut());
-        match waiting.and_then(|waiting| waiting.client_is_ready(at.now.moment)) {
-            Some(early) => self.pass_answer(ask, client, early, at),
-            None => at.out.send(to, PeerMessage::Ask { ask, request: Request::More }),
+        match waiting.and_then(|waiting| waiting.client_is_ready(turn.now.moment)) {
+            Some(early) => self.pass_answer(ask, client, early, turn),
+            None => turn.out.send(to, PeerMessage::Ask { ask, request: Request::More }),
         }
         true
     }
 
-    pub(super) fn on_answer(&mut self, from: NodeId, ask: u64, answer: Answer, at: &mut At<'_>) {
+    pub(super) fn on_answer(
+        &mut self,
+        from: NodeId,
+        ask: u64,
+        answer: Answer,
+        turn: &mut Turn<'_>,
+    ) {
         let relay = self.open.get_mut(&ask).filter(|relay| relay.to == from);
         let Some(relay) = relay else {
             // The other node does not know yet that no client waits any more.
-            at.out.send(from, PeerMessage::AskGone { ask });
+            turn.out.send(from, PeerMessage::AskGone { ask });
             return;
         };
         let client = relay.client;
         let passed = match &mut relay.waiting {
             None => Some(answer),
             Some(waiting) if waiting.is_forgotten(&answer) => {
-                let request = waiting.ask_again(at.now.moment);
-                at.out.send(from, PeerMessage::Ask { ask, request });
+                let request = waiting.ask_again(turn.now.moment);
+                turn.out.send(from, PeerMessage::Ask { ask, request });
                 None
             }
             Some(_) if is_late(&answer) => None,
-            Some(waiting) => waiting.answered(answer, at.now.moment),
+            Some(waiting) => waiting.answered(answer, turn.now.moment),
         };
         if let Some(answer) = passed {
-            self.pass_answer(ask, client, answer, at);
+            self.pass_answer(ask, client, answer, turn);
         }
     }
 
-    fn pass_answer(&mut self, ask: u64, client: ClientId, answer: Answer, at: &mut At<'_>) {
+    fn pass_answer(&mut self, ask: u64, client: ClientId, answer: Answer, turn: &mut Turn<'_>) {
         if answer.is_last() {
             self.open.remove(&ask);
         }
-        at.out.answer(client, answer);
+        turn.out.answer(client, answer);
     }
 
-    pub(super) fn gone(&mut self, client: ClientId, at: &mut At<'_>) {
+    pub(super) fn gone(&mut self, client: ClientId, turn: &mut Turn<'_>) {
         while let Some((ask, to)) = self.of_client(client) {
             self.open.remove(&ask);
-            at.out.send(to, PeerMessage::AskGone { ask });
+            turn.out.send(to, PeerMessage::AskGone { ask });
         }
     }
 
     /// Refuses questions to nodes that cannot be reached any more; a client that waits for tasks is kept.
-    pub(super) fn on_members(&mut self, peers: &Peers, at: &mut At<'_>) {
-        let now = at.now.moment;
+    pub(super) fn on_members(&mut self, turn: &mut Turn<'_>) {
+        let (now, peers) = (turn.now.moment, &turn.node.peers);
         let mut lost = Vec::new();
         for (&ask, relay) in &mut self.open {
             let member = peers.get(relay.to).filter(|member| member.presence != Presence::Left);
@@ -135,17 +139,17 @@ impl Relaying {
                 (Some(waiting), Some(incarnation)) => {
                     relay.incarnation = incarnation;
                     let request = waiting.ask_again(now);
-                    at.out.send(relay.to, PeerMessage::Ask { ask, request });
+                    turn.out.send(relay.to, PeerMessage::Ask { ask, request });
                 }
                 (None, Some(_)) if same => {}
                 _ => lost.push(ask),
             }
         }
-        self.end(lost, "is no longer reachable", peers, at);
+        self.end(lost, "is no longer reachable", turn);
     }
 
-    pub(super) fn sweep(&mut self, peers: &Peers, at: &mut At<'_>) {
-        let now = at.now.moment;
+    pub(super) fn sweep(&mut self, turn: &mut Turn<'_>) {
+        let now = turn.now.moment;
         let (mut late, mut lost) = (Vec::new(), Vec::new());
         for (&ask, relay) in &mut self.open {
             match &mut relay.waiting {
@@ -153,20 +157,20 @@ impl Relaying {
                 Some(waiting) if waiting.is_lost(now) => lost.push(ask),
                 Some(waiting) if waiting.is_to_be_repeated(now) => {
                     let request = waiting.ask_again(now);
-                    at.out.send(relay.to, PeerMessage::Ask { ask, request });
+                    turn.out.send(relay.to, PeerMessage::Ask { ask, request });
                 }
                 _ => {}
             }
         }
-        self.end(late, "did not answer in time", peers, at);
-        self.end(lost, "is no longer reachable", peers, at);
+        self.end(late, "did not answer in time", turn);
+        self.end(lost, "is no longer reachable", turn);
     }
 
-    fn end(&mut self, asks: Vec<u64>, why: &str, peers: &Peers, at: &mut At<'_>) {
+    fn end(&mut self, asks: Vec<u64>, why: &str, turn: &mut Turn<'_>) {
         for ask in asks {
             if let Some(relay) = self.open.remove(&ask) {
-                let sentence = format!("`{}` {why}; try again", peers.name_of(relay.to));
-                at.refuse(Asker::Client(relay.client), sentence);
+                let sentence = format!("`{}` {why}; try again", turn.node.peers.name_of(relay.to));
+                turn.refuse(Asker::Client(relay.client), sentence);
             }
         }
     }

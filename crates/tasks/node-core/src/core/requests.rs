@@ -6,51 +6,51 @@ use task_api::{
     TaskRange,
 };
 
-use super::Core;
-use super::at::{Asker, At};
+use super::Roles;
 use super::explain::Explainer;
-use super::node::count;
+use super::node::{Node, count};
 use super::task_view::TaskView;
+use super::turn::{Asker, Turn};
 use super::waits::NOTHING_IS_WAITED_FOR;
 use crate::interface::{ClientId, Now};
 
-impl Core {
-    pub(super) fn on_client(&mut self, client: ClientId, request: Request, at: &mut At<'_>) {
+impl Roles {
+    pub(super) fn on_client(&mut self, client: ClientId, request: Request, turn: &mut Turn<'_>) {
         match request.home() {
-            Some(home) if home != self.node.options.name => {
-                self.relaying.ask(client, request, &self.node, at);
+            Some(home) if home != turn.node.options.name => {
+                self.relaying.ask(client, request, turn);
             }
-            _ if request == Request::More && self.relaying.more(client, at) => {}
-            _ => self.on_request(Asker::Client(client), request, at),
+            _ if request == Request::More && self.relaying.more(client, turn) => {}
+            _ => self.on_request(Asker::Client(client), request, turn),
         }
     }
 
     /// Answers a request that another node passes on.
-    pub(super) fn on_ask(&mut self, asker: Asker, request: Request, at: &mut At<'_>) {
+    pub(super) fn on_ask(&mut self, asker: Asker, request: Request, turn: &mut Turn<'_>) {
         match request {
             Request::Wait { .. }
             | Request::More
             | Request::Tasks { .. }
             | Request::Result { .. }
             | Request::Cancel { .. }
-            | Request::Explain { .. } => self.on_request(asker, request, at),
-            _ => at.refuse(asker, "this is not asked of another node".to_owned()),
+            | Request::Explain { .. } => self.on_request(asker, request, turn),
+            _ => turn.refuse(asker, "this is not asked of another node".to_owned()),
         }
     }
 
-    fn on_request(&mut self, asker: Asker, request: Request, at: &mut At<'_>) {
-        let view = TaskView(&self.node);
+    fn on_request(&mut self, asker: Asker, request: Request, turn: &mut Turn<'_>) {
+        let view = TaskView(turn.node);
         let answer = match request {
             Request::Hello { version: PROTOCOL_VERSION } => {
-                let node = self.node.options.name.clone();
+                let node = turn.node.options.name.clone();
                 Ok(Answer::Hello { version: PROTOCOL_VERSION, node })
             }
             Request::Hello { version } => Err(format!(
                 "the daemon speaks version {PROTOCOL_VERSION}, and not {version}: use the same Sintonia"
             )),
-            Request::Submit { submission } => self.take_submission(&submission, at),
+            Request::Submit { submission } => self.take_submission(&submission, turn),
             Request::Wait { tasks, with_output } => match view.known(&tasks) {
-                Ok(()) => return self.waits.wait(asker, &tasks, with_output, &self.node.book),
+                Ok(()) => return self.waits.wait(asker, &tasks, with_output, &turn.node.book),
                 Err(sentence) => Err(sentence),
             },
             Request::More => match self.waits.more(asker) {
@@ -64,48 +64,48 @@ impl Core {
                 tasks: view.ended(task.number, true).into_iter().collect(),
                 n_left: 0,
             }),
-            Request::Nodes => return self.gathering.ask(asker, &self.node.peers, at),
+            Request::Nodes => return self.gathering.ask(asker, turn),
             Request::Cancel { tasks } => {
                 // A range of all tasks is written with a last number that does not exist yet.
-                let last = tasks.last.min(self.node.book.next_number() - 1).max(tasks.first);
+                let last = tasks.last.min(turn.node.book.next_number() - 1).max(tasks.first);
                 let tasks = TaskRange { last, ..tasks };
                 let known = view.known(&tasks);
-                known.map(|()| Answer::Canceled { n_tasks: self.node.cancel(&tasks, at) })
+                known.map(|()| Answer::Canceled { n_tasks: turn.cancel(&tasks) })
             }
             Request::Explain { task } => view.known(&task.alone()).and_then(|()| {
-                let (node, balance) = (&self.node, &self.balance);
-                let status = self.status(at.now);
-                Explainer { node, balance, now: at.now, status }.explain(task.number)
+                let (node, balance) = (&*turn.node, &self.balance);
+                let status = self.status(node, turn.now);
+                Explainer { node, balance, now: turn.now, status }.explain(task.number)
             }),
             Request::Stop { now } => {
-                self.stop(now, at);
-                Ok(Answer::Stopping { n_running: count(self.node.processes.n()) })
+                self.stop(now, turn);
+                Ok(Answer::Stopping { n_running: count(turn.node.processes.n()) })
             }
         };
         let answer = answer.unwrap_or_else(|sentence| Answer::Refused { sentence });
-        at.answer(asker, answer);
+        turn.answer(asker, answer);
     }
 
     fn take_submission(
         &mut self,
         submission: &Submission,
-        at: &mut At<'_>,
+        turn: &mut Turn<'_>,
     ) -> Result<Answer, String> {
         submission.check().map_err(|error| error.to_string())?;
         if self.stopping.is_some() {
-            let name = &self.node.options.name;
+            let name = &turn.node.options.name;
             return Err(format!("`{name}` is being stopped: submit to another node"));
         }
-        if !self.node.book.has_room(submission.n_tasks()) {
-            let n_open = self.node.book.n_open();
+        if !turn.node.book.has_room(submission.n_tasks()) {
+            let n_open = turn.node.book.n_open();
             return Err(format!("{n_open} tasks are still unfinished; wait until some have ended"));
         }
-        Ok(Answer::Submitted { tasks: self.node.submit(submission, at) })
+        Ok(Answer::Submitted { tasks: turn.submit(submission) })
     }
 
     /// Status of this node.
-    pub(super) fn status(&self, now: Now) -> NodeStatus {
-        let Self { node, holding, balance, stopping, .. } = self;
+    pub(super) fn status(&self, node: &Node, now: Now) -> NodeStatus {
+        let Self { holding, balance, stopping, .. } = self;
         let snapshot = balance.snapshot(now.moment);
         let mut troubles = node.warnings.clone();
         let n_uncertain = node.book.tasks().n_uncertain();

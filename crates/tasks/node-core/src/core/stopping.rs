@@ -3,9 +3,7 @@
 use balancing_policies::Moment;
 use task_api::Presence;
 
-use super::at::At;
-use super::node::Node;
-use super::processes::Processes;
+use super::turn::Turn;
 use crate::interface::{KeeperOrder, Killed};
 
 /// Time for which results are still sent to homes that do not acknowledge them, in ms.
@@ -26,25 +24,25 @@ impl Stopping {
     }
 
     /// Announces the stop; with `now`, ends what runs.
-    pub(super) fn begin(&mut self, now: bool, processes: &mut Processes, at: &mut At<'_>) {
+    pub(super) fn begin(&mut self, now: bool, turn: &mut Turn<'_>) {
         self.now |= now;
-        at.out.presence(Presence::Stopping);
+        turn.out.presence(Presence::Stopping);
         if now {
-            processes.kill_all(Killed::Leaving, at);
+            turn.node.processes.kill_all(Killed::Leaving, turn.out);
         }
     }
 
     /// Leaves if nothing runs and other nodes need nothing of this one.
-    pub(super) fn sweep(&mut self, node: &Node, at: &mut At<'_>) {
-        let waited = FAREWELL_MS <= at.now.moment.ms_since(self.since);
-        let told = node.book.foreign().is_empty() || waited;
+    pub(super) fn sweep(&mut self, turn: &mut Turn<'_>) {
+        let waited = FAREWELL_MS <= turn.now.moment.ms_since(self.since);
+        let told = turn.node.book.foreign().is_empty() || waited;
         // Other nodes may still run tasks of this home, and can report their results only here.
-        let nothing_lent = node.book.leases().is_empty() || self.now;
-        if !self.over && node.processes.n() == 0 && told && nothing_lent {
+        let nothing_lent = turn.node.book.leases().is_empty() || self.now;
+        if !self.over && turn.node.processes.n() == 0 && told && nothing_lent {
             self.over = true;
-            at.out.keeper(KeeperOrder::Leave);
-            at.out.presence(Presence::Left);
-            at.out.leave();
+            turn.out.keeper(KeeperOrder::Leave);
+            turn.out.presence(Presence::Left);
+            turn.out.leave();
         }
     }
 }

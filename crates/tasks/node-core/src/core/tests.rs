@@ -130,7 +130,7 @@ fn a_task_that_is_about_to_start_elsewhere_is_offered_to_nobody() {
     world.heal_and_run();
     world.assert_all_is_well("sharing");
     for node in &world.nodes[1..] {
-        let counts = node.core.as_ref().unwrap().balance.snapshot(Moment(0)).counts;
+        let counts = node.core.as_ref().unwrap().roles.balance.snapshot(Moment(0)).counts;
         assert!(0 < counts.accepted, "{}: {counts:?}", node.name);
         let n_pulls = counts.accepted + counts.not_accepted;
         assert_eq!((counts.moved, counts.messages), (0, n_pulls), "{}: {counts:?}", node.name);

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use task_api::{Answer, Output, TaskRange};
 
-use super::at::{Asker, At};
 use super::task_view::TaskView;
+use super::turn::{Asker, Turn};
 use crate::book::Book;
 use crate::interface::NodeId;
 
@@ -161,7 +161,7 @@ impl Waits {
     }
 
     /// Reports ended tasks to clients that are ready.
-    pub(super) fn flush(&mut self, view: TaskView<'_>, at: &mut At<'_>) {
+    pub(super) fn flush(&mut self, turn: &mut Turn<'_>) {
         if !std::mem::take(&mut self.stirred) {
             return;
         }
@@ -170,9 +170,9 @@ impl Waits {
             if !wait.is_ready || !has_news {
                 return true;
             }
-            let answer = wait.tell(view);
+            let answer = wait.tell(TaskView(turn.node));
             let is_last = answer.is_last();
-            at.answer(*asker, answer);
+            turn.answer(*asker, answer);
             wait.is_ready = false;
             !is_last
         });

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use balancing_policies::Moment;
 
-use crate::core::at::At;
+use crate::core::turn::Turn;
 use crate::interface::{InstanceId, NodeId, PeerMessage};
 
 /// Most requests to one home whose answers are accepted.
@@ -37,7 +37,7 @@ impl LeaseRequests {
         home: NodeId,
         shares: Vec<InstanceId>,
         whole: bool,
-        at: &mut At<'_>,
+        turn: &mut Turn<'_>,
     ) {
         let (number, incarnation) = (self.next, self.incarnation);
         self.next = number.wrapping_add(1);
@@ -45,8 +45,8 @@ impl LeaseRequests {
         if requests.len() == N_REQUESTS_MAX {
             requests.pop_front();
         }
-        requests.push_back(LeaseRequest { number, sent: at.now.moment, shares: shares.clone() });
-        at.out.send(home, PeerMessage::Renew { number, incarnation, whole, shares });
+        requests.push_back(LeaseRequest { number, sent: turn.now.moment, shares: shares.clone() });
+        turn.out.send(home, PeerMessage::Renew { number, incarnation, whole, shares });
     }
 
     /// Removes the request that a home answers.

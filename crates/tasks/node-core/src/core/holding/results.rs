@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use balancing_policies::Moment;
 
 use crate::book::JournalRecord;
-use crate::core::at::At;
-use crate::core::node::Node;
+use crate::core::turn::Turn;
 use crate::interface::{Attempt, Ended, InstanceId, NodeId, PeerMessage, SharedEnd};
 
 /// Time between two repetitions of a result, in ms.
@@ -26,48 +25,47 @@ impl Results {
         &mut self,
         from: NodeId,
         shares: &[InstanceId],
-        node: &mut Node,
-        at: &mut At<'_>,
+        turn: &mut Turn<'_>,
     ) {
         let attempts = shares.iter().map(|share| share.of_home(from));
-        let known = |attempt: &Attempt| node.book.foreign().contains_key(attempt);
+        let known = |attempt: &Attempt| turn.node.book.foreign().contains_key(attempt);
         let attempts = attempts.filter(known).collect::<Vec<_>>();
         if !attempts.is_empty() {
             for attempt in &attempts {
                 self.sent.remove(attempt);
             }
-            node.record(&JournalRecord::Acknowledged { attempts }, at);
+            turn.record(&JournalRecord::Acknowledged { attempts });
         }
     }
 
     /// Records a result, and sends it.
-    pub(super) fn add(&mut self, ended: Ended, node: &mut Node, at: &mut At<'_>) {
+    pub(super) fn add(&mut self, ended: Ended, turn: &mut Turn<'_>) {
         let attempt = ended.attempt;
-        node.record(&JournalRecord::ForeignEnded(ended), at);
-        self.send([attempt].into_iter(), node, at);
+        turn.record(&JournalRecord::ForeignEnded(ended));
+        self.send([attempt].into_iter(), turn);
     }
 
     /// Sends all results that were last sent long ago.
-    pub(super) fn repeat(&mut self, node: &Node, at: &mut At<'_>) {
-        let now = at.now.moment;
+    pub(super) fn repeat(&mut self, turn: &mut Turn<'_>) {
+        let now = turn.now.moment;
         let is_due = |attempt: &&Attempt| {
             self.sent.get(attempt).is_none_or(|sent| REPEAT_MS <= now.ms_since(*sent))
         };
-        let due = node.book.foreign().keys().filter(is_due).copied().collect::<Vec<_>>();
-        self.send(due.into_iter(), node, at);
+        let due = turn.node.book.foreign().keys().filter(is_due).copied().collect::<Vec<_>>();
+        self.send(due.into_iter(), turn);
     }
 
-    fn send(&mut self, attempts: impl Iterator<Item = Attempt>, node: &Node, at: &mut At<'_>) {
+    fn send(&mut self, attempts: impl Iterator<Item = Attempt>, turn: &mut Turn<'_>) {
         let mut batch = Batch::default();
         for attempt in attempts {
-            if node.peers.is_heard(attempt.task.home)
-                && let Some(end) = node.book.foreign().get(&attempt).and_then(shared_end)
+            if turn.node.peers.is_heard(attempt.task.home)
+                && let Some(end) = turn.node.book.foreign().get(&attempt).and_then(shared_end)
             {
-                self.sent.insert(attempt, at.now.moment);
-                batch.add(attempt.task.home, end, at);
+                self.sent.insert(attempt, turn.now.moment);
+                batch.add(attempt.task.home, end, turn);
             }
         }
-        batch.flush(at);
+        batch.flush(turn);
     }
 }
 
@@ -80,22 +78,22 @@ struct Batch {
 }
 
 impl Batch {
-    fn add(&mut self, home: NodeId, end: SharedEnd, at: &mut At<'_>) {
+    fn add(&mut self, home: NodeId, end: SharedEnd, turn: &mut Turn<'_>) {
         // The output, one sentence at most, and numbers.
         let n_bytes = end.output.n_bytes() + 512;
         if self.home != Some(home) || ENDS_BYTES_MAX < self.n_bytes + n_bytes {
-            self.flush(at);
+            self.flush(turn);
         }
         self.home = Some(home);
         self.n_bytes += n_bytes;
         self.ends.push(end);
     }
 
-    fn flush(&mut self, at: &mut At<'_>) {
+    fn flush(&mut self, turn: &mut Turn<'_>) {
         self.n_bytes = 0;
         let ends = std::mem::take(&mut self.ends);
         if let Some(home) = self.home.filter(|_| !ends.is_empty()) {
-            at.out.send(home, PeerMessage::Ended { ends });
+            turn.out.send(home, PeerMessage::Ended { ends });
         }
     }
 }
