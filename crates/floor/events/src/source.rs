@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Place in a program, as far as its debug information tells.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SourceLocation {
     /// Function name, demangled; empty if unknown.

@@ -29,9 +29,7 @@ pub(super) trait SourceLookup {
 
 impl SourceLookup for symbols::Resolver {
     fn place(&mut self, address: &CodeAddress<'_>) -> SourceLocation {
-        let symbols::SourceLocation { function, file, line, module, offset } =
-            self.place_of_return(address);
-        SourceLocation { function, file, line, module, offset }
+        self.place_of_return(address)
     }
 
     fn has_lines(&mut self, address: &CodeAddress<'_>) -> bool {

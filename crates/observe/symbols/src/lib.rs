@@ -24,4 +24,4 @@ pub use program::{
     Parameter, Passing, Program, ProgramError, Readers, Returned, SourceLine, Variable,
     embedded_variable,
 };
-pub use resolver::{Detail, Resolver, SourceLocation};
+pub use resolver::{Detail, Resolver};

@@ -7,27 +7,12 @@ use crate::debug_file;
 use crate::demangle::{demangle, demangle_fortran};
 use crate::elf::{self, Elf, Function};
 use addr2line::{Frame, Loader};
-use events::CodeAddress;
+use events::{CodeAddress, SourceLocation};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 const LAMBDA: &str = "operator()";
-
-/// Place in a program, as far as its symbols and debug information tell.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SourceLocation {
-    /// Function name in the source; empty if unknown.
-    pub function: String,
-    /// Source file as the compiler recorded it; empty if unknown.
-    pub file: String,
-    /// Line number; 0 if unknown.
-    pub line: u32,
-    /// Program or library that contains the place.
-    pub module: String,
-    /// Offset in that file.
-    pub offset: u64,
-}
 
 /// Level of detail that a module provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

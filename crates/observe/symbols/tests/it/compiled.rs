@@ -1,10 +1,10 @@
 //! Programs compiled and run once, with the addresses they reported and their memory map.
 
-use events::{CodeAddress, ModuleMap};
+use events::{CodeAddress, ModuleMap, SourceLocation};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use symbols::{Detail, Resolver, SourceLocation};
+use symbols::{Detail, Resolver};
 use tempfile::TempDir;
 
 pub(crate) struct Compiled {
