@@ -4,7 +4,7 @@
 //! - The result has as many lines as the text, and each word of code remains on its line.
 //!
 //! # Not here
-//! Items and their names: [`crate::items`].
+//! Items and their names: `items`.
 
 /// Returns `text` with every comment and literal blanked out.
 #[must_use]
