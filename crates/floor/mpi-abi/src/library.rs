@@ -170,16 +170,6 @@ impl Library {
             Self::StandardAbi => None,
         }
     }
-
-    /// Addresses that module `mpi_f08` passes for special values; `None` without a Fortran interface.
-    #[must_use]
-    pub fn f08(self) -> Option<&'static FortranAddresses> {
-        match self {
-            Self::OpenMpi => Some(&OPEN_MPI_FORTRAN),
-            Self::Mpich => Some(&MPICH_F08),
-            Self::StandardAbi => None,
-        }
-    }
 }
 
 const OPEN_MPI: Constants = Constants {
@@ -294,12 +284,6 @@ const MPICH_CLASSIC: FortranAddresses = FortranAddresses {
     in_place: FortranAddress::StoredIn("MPIR_F_MPI_IN_PLACE"),
     status_ignore: FortranAddress::StoredIn("MPI_F_STATUS_IGNORE"),
     statuses_ignore: FortranAddress::StoredIn("MPI_F_STATUSES_IGNORE"),
-};
-
-const MPICH_F08: FortranAddresses = FortranAddresses {
-    in_place: FortranAddress::Of("MPIR_F08_MPI_IN_PLACE"),
-    status_ignore: FortranAddress::Of("MPIR_F08_MPI_STATUS_IGNORE_OBJ"),
-    statuses_ignore: FortranAddress::Of("MPIR_F08_MPI_STATUSES_IGNORE_OBJ"),
 };
 
 #[cfg(test)]
