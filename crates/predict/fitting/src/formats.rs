@@ -4,7 +4,7 @@
 //! are described in its `docs/file-formats.md`.
 //!
 //! # Not here
-//! Opening files (`prediction`); files of models ([`crate::FittedModel::from_json`]).
+//! Opening files (`prediction`); files of models ([`crate::ModelFile`]).
 
 pub mod csv;
 pub mod extrap_json;

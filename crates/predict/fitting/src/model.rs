@@ -1,6 +1,6 @@
 //! A fitted model: formulas over the parameters, their uncertainty, and the measured ranges.
 //!
-//! A model is a file ([`FittedModel::to_json`]) that a running program can evaluate. Its interval combines
+//! A model lies in a file ([`ModelFile`](crate::ModelFile)) that a running program can evaluate. Its interval combines
 //! two parts: bootstrap draws, which are refits of the measurements as they might have come out, some with
 //! other terms that did nearly as well; and the noise of a single measurement.
 //!
@@ -115,7 +115,7 @@ fn named(region: &str) -> &str {
     if region.is_empty() { "(all)" } else { region }
 }
 
-/// Reason why a model cannot be evaluated or read.
+/// Reason why a model cannot be evaluated.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -150,12 +150,6 @@ pub enum ModelError {
         region: String,
         /// Parameters with their values.
         at: String,
-    },
-    /// The text is not a model.
-    #[error("this is not a model: write it again with `sintonia fit`")]
-    Malformed {
-        /// Position and reason.
-        source: serde_json::Error,
     },
     /// The model's parts are inconsistent.
     #[error(
@@ -232,29 +226,6 @@ impl FittedModel {
         warnings
     }
 
-    /// Writes the model as JSON.
-    ///
-    /// # Errors
-    /// When a number is not finite.
-    pub fn to_json(&self) -> Result<String, ModelError> {
-        serde_json::to_string(self).map_err(|source| ModelError::Malformed { source })
-    }
-
-    /// Reads a model from JSON.
-    ///
-    /// # Errors
-    /// When the text is not a model, has a later format, or its parts are inconsistent.
-    pub fn from_json(text: &str) -> Result<Self, ModelError> {
-        let malformed = |source| ModelError::Malformed { source };
-        let Header { format } = serde_json::from_str(text).map_err(malformed)?;
-        if FORMAT < format {
-            return Err(ModelError::Unknown { format });
-        }
-        let model: Self = serde_json::from_str(text).map_err(malformed)?;
-        model.check()?;
-        Ok(model)
-    }
-
     /// Returns the formulas as text, one for each piece.
     pub(crate) fn write_text(&self) -> String {
         let name = self.split_idx.and_then(|idx| self.parameters.get(idx));
@@ -274,11 +245,6 @@ impl FittedModel {
         });
         texts.collect::<Vec<_>>().join("; ")
     }
-}
-
-#[derive(Deserialize)]
-struct Header {
-    format: u32,
 }
 
 /// Returns the geometric middle of the gap between two pieces, because sizes grow by factors.

@@ -3,15 +3,18 @@
 //! A file may be damaged, or made by another program. It is checked here once, so that evaluation can
 //! rely on it.
 
-use crate::model::{FittedModel, ModelError, Piece};
+use crate::model::{FORMAT, FittedModel, ModelError, Piece};
 use crate::term::Term;
 
 impl FittedModel {
-    /// Checks that the parts are consistent.
+    /// Checks that the format is known and the parts are consistent.
     ///
     /// # Errors
     /// When they are not; the error says which.
     pub(crate) fn check(&self) -> Result<(), ModelError> {
+        if FORMAT < self.format {
+            return Err(ModelError::Unknown { format: self.format });
+        }
         match self.fault() {
             None => Ok(()),
             Some(why) => Err(ModelError::Unsound { region: self.region.clone(), why }),
@@ -109,7 +112,7 @@ mod tests {
     fn check(damage: impl FnOnce(&mut FittedModel), expected: &str) {
         let mut model = model();
         damage(&mut model);
-        let said = FittedModel::from_json(&model.to_json().unwrap()).unwrap_err().to_string();
+        let said = model.check().unwrap_err().to_string();
         assert!(said.contains(expected), "{said}");
         assert!(said.contains("write it again with `sintonia fit`"), "{said}");
     }

@@ -1,6 +1,6 @@
 //! Laws that hold for any measurements.
 
-use fitting::{FittedModel, Measurements, Settings, fit};
+use fitting::{Measurements, ModelFile, Settings, fit};
 use proptest::prelude::*;
 
 /// Measurements over up to three parameters: few points or many, smooth or random.
@@ -40,7 +40,8 @@ proptest! {
     #[test]
     fn a_model_survives_its_file(measured in any_measurements()) {
         let model = fit(&measured, &Settings::default()).remove(0).unwrap();
-        prop_assert_eq!(FittedModel::from_json(&model.to_json().unwrap()).unwrap(), model);
+        let file = ModelFile::of(vec![model]);
+        prop_assert_eq!(ModelFile::read(&file.write().unwrap()).unwrap(), file);
     }
 
     #[test]

@@ -25,7 +25,8 @@ fn scaling(p: f64, n: f64) -> f64 {
 #[test]
 fn a_model_is_read_back_as_it_was_written() {
     let written = model(&Settings::default(), scaling);
-    let read = FittedModel::from_json(&written.to_json().unwrap()).unwrap();
+    let text = ModelFile::of(vec![written.clone()]).write().unwrap();
+    let read = ModelFile::read(&text).unwrap().models.remove(0);
     assert_eq!(read, written);
     let at = [("n", 450.0), ("rank", 1.0), ("p", 64.0)];
     assert_eq!(read.value(&at).unwrap(), written.value_at(&[64.0, 450.0]).unwrap());
@@ -33,11 +34,11 @@ fn a_model_is_read_back_as_it_was_written() {
 }
 
 #[test]
-fn what_is_no_model_is_refused() {
-    let later = model(&Settings::default(), scaling).to_json().unwrap();
-    let later = later.replace("\"format\":1", "\"format\":2");
-    assert!(matches!(FittedModel::from_json(&later), Err(ModelError::Unknown { format: 2 })));
-    assert!(matches!(FittedModel::from_json("{}"), Err(ModelError::Malformed { .. })));
+fn a_model_of_a_later_format_is_refused() {
+    let later = FittedModel { format: 2, ..model(&Settings::default(), scaling) };
+    let text = ModelFile::of(vec![later]).write().unwrap();
+    let said = ModelFile::read(&text).unwrap_err().to_string();
+    assert!(said.contains("format 2, and 1 is the newest known"), "{said}");
 }
 
 #[test]
