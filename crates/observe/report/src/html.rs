@@ -19,7 +19,7 @@ mod png;
 mod ranks;
 mod resizes;
 mod sizes;
-pub(crate) mod svg;
+
 mod table;
 mod tool;
 mod tuning;

@@ -26,5 +26,6 @@ mod ranking;
 mod resizes;
 #[doc(hidden)]
 pub mod sample;
+mod svg;
 mod tables;
 mod tuning_text;

@@ -1,7 +1,7 @@
 //! Tables of a run, the same for terminal and page: a table is one entry of [`all`], a column one line of its table.
 
 use crate::functions::{notes, short_names, slowest, time};
-use crate::html::svg::spark;
+use crate::svg::spark;
 use crate::{place, ranking};
 use display::ink::Tone;
 use display::table::{Align, Cell, Table};

@@ -3,7 +3,6 @@
 use super::Shared;
 use super::node_spool::NodeSpool;
 use super::node_sums::{BatchOutcome, NodeSums};
-use super::reception::Served;
 use channel::{AcceptedConnection, Sealer};
 use collector::handshake::{AuthenticatedConnection, HandshakeError, MessageReader, as_analyzer};
 use events::ProcessKey;
@@ -22,6 +21,8 @@ const PROBE_EVERY: Duration = Duration::from_secs(1);
 /// Time after which a collector that accepts no data is given up.
 const WRITE_PATIENCE: Duration = Duration::from_secs(10);
 const READ_BYTES: usize = 256 << 10;
+/// Maximum number of collectors served at the same time.
+const N_CONNECTIONS_MAX: usize = 4096;
 
 /// Writing half of a connection, shared by its own thread and the thread that ends the run.
 #[derive(Debug, Clone)]
@@ -67,6 +68,23 @@ impl ConnectionWriter {
     /// Returns whether both belong to the same connection.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Slot of a connection that is being served.
+struct Served<'a>(&'a Shared);
+
+impl<'a> Served<'a> {
+    /// Takes a slot; returns `None` if there are too many connections.
+    fn one_more(shared: &'a Shared) -> Option<Self> {
+        let served = Self(shared);
+        (shared.n_connections.fetch_add(1, Ordering::SeqCst) < N_CONNECTIONS_MAX).then_some(served)
+    }
+}
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        self.0.n_connections.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

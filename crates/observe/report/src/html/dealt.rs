@@ -5,8 +5,8 @@ mod chunks;
 mod course;
 
 use super::section;
-use super::svg::stacked;
 use super::table::draw_some;
+use crate::svg::stacked;
 use dealing_report::{DealingReport, Sums, Worker};
 use display::table::{Align, Cell, Table};
 use display::text::harmless;

@@ -1,8 +1,9 @@
 //! The efficiencies as a tree of bars with their meaning, and the findings.
 
-use super::{rest, section, svg};
+use super::{rest, section};
 use crate::efficiency::{Grade, Term, terms};
 use crate::place;
+use crate::svg;
 use display::text::harmless;
 use display::units::percent;
 use maud::{Markup, html};

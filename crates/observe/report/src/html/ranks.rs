@@ -1,8 +1,9 @@
 //! Computation versus MPI by rank: a row for each of a few ranks, a column for each of many.
 
+use super::section;
 use super::table::draw_some;
-use super::{section, svg};
 use crate::ranking::{self, useful_share};
+use crate::svg;
 use display::bars;
 use display::table::{Align, Cell, Table};
 use display::text::harmless;

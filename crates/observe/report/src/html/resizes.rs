@@ -3,9 +3,9 @@
 mod rank_history;
 
 use super::section;
-use super::svg::stacked;
 use super::table::draw_some;
 use crate::resizes::{RankHistory, caution, moved, note, outcome};
+use crate::svg::stacked;
 use display::ink::Tone;
 use display::table::{Align, Cell, Table};
 use display::text::harmless;

@@ -1,7 +1,8 @@
 //! Message sizes: a histogram over all operations, and one for each of the operations with the most time.
 
-use super::{section, svg};
+use super::section;
 use crate::ranking::operations_by_time;
+use crate::svg;
 use crate::terminal::{size_tick, sizes_of_all};
 use display::text::harmless;
 use display::units::{bytes, count};

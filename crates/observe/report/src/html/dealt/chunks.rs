@@ -1,6 +1,6 @@
 //! The slowest iteration chunk by chunk: who computed what and when, and the sizes of chunks.
 
-use super::super::svg::{across, course, label_at, level, short};
+use crate::svg::{across, course, label_at, level, short};
 use dealing_report::{Chunk, Slowest};
 use display::units::seconds;
 use maud::{Markup, html};

@@ -1,6 +1,6 @@
 //! Iteration times and number of workers over the run.
 
-use super::super::svg::{self, across, label_at, level, short, steps};
+use crate::svg::{self, across, label_at, level, short, steps};
 use dealing_report::{DealingReport, IterationLine};
 use display::units::seconds;
 use maud::{Markup, html};

@@ -1,8 +1,8 @@
 //! Ranks over time, with the phases of each resize below.
 
-use super::super::svg::{across, area, course, level, short};
 use super::{class, in_words};
 use crate::resizes::RankHistory;
+use crate::svg::{across, area, course, level, short};
 use display::units::seconds;
 use maud::{Markup, html};
 use resize_api::Resize;

@@ -1,6 +1,6 @@
 //! Times and values over the run, as SVG.
 
-use super::super::svg::{across, course, label_at, level, short, steps};
+use crate::svg::{across, course, label_at, level, short, steps};
 use crate::tuning_text;
 use display::text::harmless;
 use display::units::seconds;
