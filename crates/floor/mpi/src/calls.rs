@@ -12,27 +12,27 @@ mod status;
 mod transfer;
 
 use crate::MpiError;
-use crate::functions::{Collectives, Exchanges, Functions, Handle, InitFunctions, Types, Worlds};
+use crate::elements::Datatypes;
+use crate::functions::{
+    Collectives, Exchanges, Functions, Handle, InitFunctions, Worlds, failure, text, value,
+};
 use crate::library;
 use crate::settings::{self, Nodes};
 use crate::support::{self, SpawnSupport};
 use crate::watch::watched;
 use mpi_abi::{Constants, Library, Setting, StatusLayout};
-use std::collections::BTreeMap;
-use std::ffi::{CString, c_char, c_int};
-use std::sync::atomic::{AtomicBool, AtomicI32};
-use std::sync::{Arc, Mutex};
+use std::ffi::c_int;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::ThreadId;
 
 pub use datatype::Datatype;
+pub(crate) use panics::has_grown;
 pub use process::Spawn;
 pub(crate) use process::c_string;
 pub use status::Arrival;
 pub(crate) use status::Status;
 pub use transfer::{Address, FoundMessage, Transfer};
-
-/// Longest text that a library returns, in bytes (MPICH's version text).
-const TEXT_BYTES_MAX: usize = 8192;
 
 /// An initialized MPI library.
 #[derive(Debug)]
@@ -45,14 +45,9 @@ pub struct Mpi {
     pub(crate) collectives: Collectives,
     pub(crate) worlds: Worlds,
     pub(crate) exchanges: Exchanges,
-    pub(crate) types: Types,
-    pub(crate) byte: Handle,
+    pub(crate) datatypes: Datatypes,
     /// The only thread that may make calls; `None` where several may, or take turns.
     pub(crate) owner: Option<ThreadId>,
-    /// Datatypes of elements by their width in bytes, created when needed.
-    pub(crate) elements: Mutex<BTreeMap<usize, Handle>>,
-    /// Larger counts are sent as one datatype or in pieces.
-    pub(crate) count_max: AtomicI32,
     /// Environment variables that were set for the library because they were unset.
     settings: Vec<Setting>,
     /// True if the holder of this value has not closed it yet.
@@ -135,8 +130,7 @@ impl Mpi {
         }
         let functions = Functions::find()?;
         let (collectives, exchanges) = (Collectives::find()?, Exchanges::find()?);
-        let (types, worlds) = (Types::find()?, Worlds::find()?);
-        let byte = value(constants.byte)?;
+        let (datatypes, worlds) = (Datatypes::of(library)?, Worlds::find()?);
         let layout = library.status_layout();
         let mpi = Self {
             library,
@@ -147,18 +141,15 @@ impl Mpi {
             collectives,
             worlds,
             exchanges,
-            types,
-            byte,
+            datatypes,
             owner: None,
-            elements: Mutex::new(BTreeMap::new()),
-            count_max: AtomicI32::new(c_int::MAX),
             settings: Vec::new(),
             is_open: AtomicBool::new(true),
         };
         if is_ours {
-            mpi.finalize_at_exit()?;
+            exit::finalize_at_exit(&mpi)?;
         }
-        Self::opened();
+        exit::opened();
         Ok(mpi)
     }
 
@@ -166,6 +157,12 @@ impl Mpi {
     #[must_use]
     pub fn is_multiple(&self) -> bool {
         self.constants.thread_multiple <= self.init_functions.thread_level()
+    }
+
+    /// Sets the largest count given to a call; larger ones become one datatype or pieces. The default is 2³¹ - 1; tests
+    /// set less. It must be the same on all ranks.
+    pub fn set_count_max(&self, n_elements: i32) {
+        self.datatypes.set_count_max(n_elements);
     }
 
     /// Returns the version text of the library.
@@ -290,33 +287,6 @@ impl InitFunctions {
     }
 }
 
-/// `MPI_Error_string`.
-type ErrorString = unsafe extern "C" fn(c_int, *mut c_char, *mut c_int) -> c_int;
-
-/// Returns the error of a call that returned `code`, if it failed.
-fn failure(error_string: ErrorString, call: &'static str, code: c_int) -> Option<MpiError> {
-    if code == 0 {
-        return None;
-    }
-    let why = text(|bytes, n_bytes| {
-        // SAFETY: a code that the library returned, and room for its longest text.
-        unsafe { error_string(code, bytes, n_bytes) }
-    });
-    Some(MpiError::Call { call, code, why })
-}
-
-/// Returns the value of a predefined handle in this process.
-pub(crate) fn value(handle: mpi_abi::Handle) -> Result<Handle, MpiError> {
-    match handle {
-        mpi_abi::Handle::Value(value) => Ok(value as Handle),
-        mpi_abi::Handle::AddressOf(name) => {
-            let missing = MpiError::NoFunction { name };
-            let symbol = CString::new(name).ok().and_then(|name| library::symbol(&name));
-            symbol.map(|address| address.as_ptr() as Handle).ok_or(missing)
-        }
-    }
-}
-
 /// Sets the variables that programs which start processes need on such nodes; returns those that were set.
 fn set(nodes: Nodes) -> Result<Vec<Setting>, MpiError> {
     library::load()?;
@@ -332,13 +302,4 @@ fn version(init_functions: &InitFunctions) -> String {
         // SAFETY: room for the longest text of any library, and for its length.
         unsafe { (init_functions.get_library_version)(bytes, n_bytes) }
     })
-}
-
-/// Returns the text that `write` writes, given a buffer and a place for the length.
-pub(crate) fn text(write: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> String {
-    let mut bytes = vec![0_u8; TEXT_BYTES_MAX];
-    let mut n_bytes = 0;
-    let code = write(bytes.as_mut_ptr().cast(), &raw mut n_bytes);
-    bytes.truncate(if code == 0 { usize::try_from(n_bytes).unwrap_or_default() } else { 0 });
-    String::from_utf8_lossy(&bytes).trim_end_matches(['\0', '\n']).to_owned()
 }

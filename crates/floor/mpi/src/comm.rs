@@ -2,7 +2,8 @@
 
 mod collective;
 
-use crate::calls::{CommHandle, Mpi, text, value};
+use crate::calls::{CommHandle, Mpi};
+use crate::functions::{text, value};
 use crate::watch::watched;
 use crate::{CommBase, MpiError, names};
 use std::ffi::c_int;

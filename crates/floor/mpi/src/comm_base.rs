@@ -76,7 +76,7 @@ impl CommBase {
     /// # Errors
     /// When there is no such rank, or an MPI call fails.
     pub fn send<T: Pod>(&self, values: &[T], to: u32, tag: u16) -> Result<(), MpiError> {
-        let (rank, sent) = (self.peer(to)?, self.mpi.elements::<T>(values.len())?);
+        let (rank, sent) = (self.peer(to)?, self.mpi.datatypes.elements::<T>(values.len())?);
         let Elements { n, datatype, .. } = sent;
         let (start, tag) = (start_of(values), c_int::from(tag));
         // SAFETY: the values are `n` of the datatype, and are borrowed during the call.
@@ -94,7 +94,7 @@ impl CommBase {
         from: u32,
         tag: u16,
     ) -> Result<usize, MpiError> {
-        let (rank, room) = (self.peer(from)?, self.mpi.elements::<T>(values.len())?);
+        let (rank, room) = (self.peer(from)?, self.mpi.datatypes.elements::<T>(values.len())?);
         let Elements { n, datatype, .. } = room;
         let (start, mut status) = (start_of_room(values), Status::new());
         let (tag, to) = (c_int::from(tag), status.as_mut_ptr());
@@ -114,7 +114,7 @@ impl CommBase {
     pub fn receive_any<T: Pod>(&self, values: &mut [T], tag: u16) -> Result<Arrival, MpiError> {
         let (source, tag) = self.wanted(None, Some(tag))?;
         self.mpi.enter()?;
-        let Elements { n, datatype, .. } = &self.mpi.elements::<T>(values.len())?;
+        let Elements { n, datatype, .. } = &self.mpi.datatypes.elements::<T>(values.len())?;
         let (start, mut status) = (start_of_room(values), Status::new());
         let to = status.as_mut_ptr();
         // SAFETY: as in `receive`.
@@ -136,8 +136,8 @@ impl CommBase {
         tag: u16,
     ) -> Result<usize, MpiError> {
         let (to, from) = (self.peer(to)?, self.peer(from)?);
-        let leaving = self.mpi.elements::<T>(sent.len())?;
-        let coming = self.mpi.elements::<T>(received.len())?;
+        let leaving = self.mpi.datatypes.elements::<T>(sent.len())?;
+        let coming = self.mpi.datatypes.elements::<T>(received.len())?;
         let mut status = Status::new();
         let tag = c_int::from(tag);
         // SAFETY: as in `send` and `receive`; the two buffers are apart, since one is borrowed for writing.

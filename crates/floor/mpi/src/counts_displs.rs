@@ -3,9 +3,8 @@
 //! Where a count does not fit an `int`, each part becomes a datatype with its position and length. All
 //! ranks must do this consistently, so the caller requests it by [`CountsDispls::wide`].
 
-use crate::calls::Mpi;
 use crate::comm_base::CommBase;
-use crate::elements::{start_of, start_of_room};
+use crate::elements::{Datatypes, start_of, start_of_room};
 use crate::functions::{Handle, Handles};
 use crate::request::{HeldMemory, PendingTransfer, Request};
 use crate::{MpiError, Source};
@@ -75,14 +74,14 @@ pub(crate) struct CallArguments {
     pub(crate) made: Vec<Handle>,
 }
 
-impl Mpi {
+impl Datatypes {
     fn arguments<T: Pod>(
         &self,
         call: &'static str,
         parts: &CountsDispls,
     ) -> Result<CallArguments, MpiError> {
         let datatype = self.datatype_of_width(size_of::<T>())?;
-        let none = Handles::of(self.constants, std::iter::empty());
+        let none = self.handles(std::iter::empty());
         if !parts.is_wide {
             let number =
                 |n: &usize| c_int::try_from(*n).map_err(|_| MpiError::TooMany { call, n: *n });
@@ -109,7 +108,7 @@ impl Mpi {
             arguments.made.push(part);
             datatypes.push(part);
         }
-        arguments.list = Handles::of(self.constants, datatypes.into_iter());
+        arguments.list = self.handles(datatypes.into_iter());
         Ok(arguments)
     }
 
@@ -137,8 +136,10 @@ impl CommBase {
         self.mpi.enter()?;
         leaving.check(CALL, self.n_peers(), sent.len())?;
         coming.check(CALL, self.n_peers(), received.len())?;
-        let (out, into) =
-            (self.mpi.arguments::<T>(CALL, leaving)?, self.mpi.arguments::<T>(CALL, coming)?);
+        let (out, into) = (
+            self.mpi.datatypes.arguments::<T>(CALL, leaving)?,
+            self.mpi.datatypes.arguments::<T>(CALL, coming)?,
+        );
         let (from, to) = (start_of(sent), start_of_room(received));
         let (n_out, at_out) = (out.counts.as_ptr(), out.starts.as_ptr());
         let (n_in, at_in) = (into.counts.as_ptr(), into.starts.as_ptr());
@@ -154,8 +155,8 @@ impl CommBase {
             // SAFETY: as above.
             unsafe { make(from, n_out, at_out, of_out, to, n_in, at_in, of_in, self.comm) }
         };
-        self.mpi.forget(out.made);
-        self.mpi.forget(into.made);
+        self.mpi.datatypes.forget(out.made);
+        self.mpi.datatypes.forget(into.made);
         self.mpi.check(CALL, code)
     }
 
@@ -172,8 +173,10 @@ impl CommBase {
         self.mpi.enter()?;
         leaving.check(CALL, self.n_peers(), sent.elements().len())?;
         coming.check(CALL, self.n_peers(), received.len())?;
-        let (out, into) =
-            (self.mpi.arguments::<T>(CALL, leaving)?, self.mpi.arguments::<T>(CALL, coming)?);
+        let (out, into) = (
+            self.mpi.datatypes.arguments::<T>(CALL, leaving)?,
+            self.mpi.datatypes.arguments::<T>(CALL, coming)?,
+        );
         let (from, to) = (start_of(sent.elements()), start_of_room(&mut received));
         let (n_out, at_out) = (out.counts.as_ptr(), out.starts.as_ptr());
         let (n_in, at_in) = (into.counts.as_ptr(), into.starts.as_ptr());

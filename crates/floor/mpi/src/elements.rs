@@ -7,13 +7,14 @@
 //! # Invariants
 //! - A datatype of many elements is freed when [`Elements`] is dropped; MPI keeps it for transfers in progress.
 
-use crate::calls::{Mpi, value};
-use crate::functions::{Handle, Handles};
+use crate::functions::{Handle, Handles, Types, failure, value};
 use crate::{MpiError, Number};
 use bytemuck::Pod;
+use mpi_abi::Library;
+use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
-use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// A count and its datatype.
 #[derive(Debug)]
@@ -22,13 +23,35 @@ pub(crate) struct Elements<'a> {
     pub(crate) datatype: Handle,
     /// True if the datatype was created for these elements.
     is_made: bool,
-    mpi: &'a Mpi,
+    datatypes: &'a Datatypes,
 }
 
-impl Mpi {
-    /// Sets the largest count given to a call; larger ones become one datatype or pieces. The default is 2³¹ - 1; tests
-    /// set less. It must be the same on all ranks.
-    pub fn set_count_max(&self, n_elements: i32) {
+/// Datatypes of elements, as the library has them or as they are made of its own.
+#[derive(Debug)]
+pub(crate) struct Datatypes {
+    library: Library,
+    types: Types,
+    pub(crate) byte: Handle,
+    /// Those of other widths than the library's by their width in bytes, created when needed.
+    of_width: Mutex<BTreeMap<usize, Handle>>,
+    /// Larger counts are sent as one datatype or in pieces.
+    count_max: AtomicI32,
+}
+
+impl Datatypes {
+    /// Datatypes of an initialized library.
+    pub(crate) fn of(library: Library) -> Result<Self, MpiError> {
+        Ok(Self {
+            library,
+            types: Types::find()?,
+            byte: value(library.constants().byte)?,
+            of_width: Mutex::default(),
+            count_max: AtomicI32::new(c_int::MAX),
+        })
+    }
+
+    /// Sets the largest count given to a call.
+    pub(crate) fn set_count_max(&self, n_elements: i32) {
         self.count_max.store(n_elements.max(1), Ordering::Relaxed);
     }
 
@@ -42,11 +65,11 @@ impl Mpi {
         let datatype = self.datatype_of_width(size_of::<T>())?;
         match c_int::try_from(n) {
             Ok(n) if n <= self.count_max.load(Ordering::Relaxed) => {
-                Ok(Elements { n, datatype, is_made: false, mpi: self })
+                Ok(Elements { n, datatype, is_made: false, datatypes: self })
             }
             _ => {
                 let datatype = self.many(n, datatype, size_of::<T>())?;
-                Ok(Elements { n: 1, datatype, is_made: true, mpi: self })
+                Ok(Elements { n: 1, datatype, is_made: true, datatypes: self })
             }
         }
     }
@@ -69,7 +92,7 @@ impl Mpi {
     }
 
     fn made_of_bytes(&self, n_bytes: usize) -> Result<Handle, MpiError> {
-        let mut made = self.elements.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.of_width.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(datatype) = made.get(&n_bytes) {
             return Ok(*datatype);
         }
@@ -132,7 +155,7 @@ impl Mpi {
         let n = c_int::try_from(parts.len()).map_err(|_| MpiError::TooLong { n_bytes: 0 })?;
         let lengths = vec![1; parts.len()];
         let places: Vec<isize> = parts.iter().map(|(start, _)| start.cast_signed()).collect();
-        let datatypes = Handles::of(self.constants, parts.iter().map(|(_, datatype)| *datatype));
+        let datatypes = self.handles(parts.iter().map(|(_, datatype)| *datatype));
         let (mut made, datatypes): (Handle, _) = (0, datatypes.as_ptr());
         let (lengths, places) = (lengths.as_ptr(), places.as_ptr());
         // SAFETY: lists of `n` lengths, places and datatypes as wide as the library's handles, and room for a handle.
@@ -146,6 +169,15 @@ impl Mpi {
         // SAFETY: a datatype that was just created.
         let code = unsafe { (self.types.commit)(datatype) };
         self.check("MPI_Type_commit", code)
+    }
+
+    /// Creates a list of handles in the library's width.
+    pub(crate) fn handles(&self, handles: impl Iterator<Item = Handle>) -> Handles {
+        Handles::of(self.library.constants(), handles)
+    }
+
+    fn check(&self, call: &'static str, code: c_int) -> Result<(), MpiError> {
+        failure(self.types.error_string, call, code).map_or(Ok(()), Err)
     }
 
     pub(crate) fn free_datatype(&self, datatype: &mut Handle) -> Result<(), MpiError> {
@@ -182,7 +214,7 @@ impl Drop for Elements<'_> {
         if self.is_made {
             let mut datatype = self.datatype;
             // The error cannot be reported; finalizing MPI frees the datatype as well.
-            self.mpi.free_datatype(&mut datatype).unwrap_or_default();
+            self.datatypes.free_datatype(&mut datatype).unwrap_or_default();
         }
     }
 }

@@ -95,7 +95,8 @@ impl Comm {
     ) -> Result<Exchange, MpiError> {
         let sent = sent(&bundle)?;
         let received = received(&mut bundle)?;
-        let datatype = width.map(|width| self.mpi.datatype_of_width(width)).transpose()?;
+        let datatype =
+            width.map(|width| self.mpi.datatypes.datatype_of_width(width)).transpose()?;
         let sides = match width {
             Some(width) => {
                 vec![Side::rows(self, &sent, width)?, Side::rows(self, &received, width)?]
@@ -121,7 +122,7 @@ impl CommBase {
         let (functions, tag) = (&self.mpi.functions, c_int::from(tag));
         let mut exchange = Exchange::of(&self.mpi, bundle, Vec::new());
         for (peer, blocks) in (0..).zip(&received).filter(|(_, blocks)| !blocks.is_empty()) {
-            let (rank, mut datatype) = (self.peer(peer)?, self.mpi.ranges(blocks)?);
+            let (rank, mut datatype) = (self.peer(peer)?, self.mpi.datatypes.ranges(blocks)?);
             let (bottom, mut request) = (std::ptr::null_mut(), 0);
             // SAFETY: a datatype of addresses inside arrays that the exchange keeps until they are received.
             let code = unsafe {
@@ -129,10 +130,10 @@ impl CommBase {
             };
             self.mpi.check("MPI_Irecv", code)?;
             exchange.requests.push(request);
-            self.mpi.free_datatype(&mut datatype)?;
+            self.mpi.datatypes.free_datatype(&mut datatype)?;
         }
         for (peer, blocks) in (0..).zip(&sent).filter(|(_, blocks)| !blocks.is_empty()) {
-            let (rank, mut datatype) = (self.peer(peer)?, self.mpi.ranges(blocks)?);
+            let (rank, mut datatype) = (self.peer(peer)?, self.mpi.datatypes.ranges(blocks)?);
             let (bottom, mut request) = (std::ptr::null(), 0);
             // SAFETY: a datatype of addresses inside arrays that the exchange keeps until they are sent.
             let code = unsafe {
@@ -140,7 +141,7 @@ impl CommBase {
             };
             self.mpi.check("MPI_Isend", code)?;
             exchange.requests.push(request);
-            self.mpi.free_datatype(&mut datatype)?;
+            self.mpi.datatypes.free_datatype(&mut datatype)?;
         }
         Ok(exchange)
     }
@@ -159,7 +160,8 @@ impl Comm {
         let root = self.peer(root)?;
         let mut bundle = Bundle { sent: Vec::new(), received: vec![(memory, Vec::new())] };
         let bytes = (*bundle.received[0].0).as_mut();
-        let (start, moved) = (start_of_room(bytes), self.mpi.elements::<u8>(bytes.len())?);
+        let (start, moved) =
+            (start_of_room(bytes), self.mpi.datatypes.elements::<u8>(bytes.len())?);
         let mut exchange = Exchange::of(&self.mpi, bundle, Vec::new());
         let mut request = 0;
         let broadcast = self.mpi.exchanges.ibcast;
@@ -272,7 +274,7 @@ impl Exchange {
         self.mpi.check(call, code)?;
         for datatype in self.lists.iter().flat_map(|side| &side.datatypes).filter(|one| **one != 0)
         {
-            self.mpi.free_datatype(&mut datatype.clone())?;
+            self.mpi.datatypes.free_datatype(&mut datatype.clone())?;
         }
         Ok(is_started.then_some(request))
     }

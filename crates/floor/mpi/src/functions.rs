@@ -7,7 +7,7 @@
 use super::library;
 use crate::MpiError;
 use mpi_abi::Constants;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 
 /// An MPI handle of any kind, in a register.
 pub(crate) type Handle = usize;
@@ -203,4 +203,47 @@ impl Handles {
 #[expect(clippy::cast_possible_truncation, reason = "that is what is asked for")]
 fn lower_half(handle: Handle) -> u32 {
     handle as u32
+}
+
+/// Longest text that a library returns, in bytes (MPICH's version text).
+const TEXT_BYTES_MAX: usize = 8192;
+
+/// `MPI_Error_string`.
+type ErrorString = unsafe extern "C" fn(c_int, *mut c_char, *mut c_int) -> c_int;
+
+/// Returns the error of a call that returned `code`, if it failed.
+pub(crate) fn failure(
+    error_string: ErrorString,
+    call: &'static str,
+    code: c_int,
+) -> Option<MpiError> {
+    if code == 0 {
+        return None;
+    }
+    let why = text(|bytes, n_bytes| {
+        // SAFETY: a code that the library returned, and room for its longest text.
+        unsafe { error_string(code, bytes, n_bytes) }
+    });
+    Some(MpiError::Call { call, code, why })
+}
+
+/// Returns the value of a predefined handle in this process.
+pub(crate) fn value(handle: mpi_abi::Handle) -> Result<Handle, MpiError> {
+    match handle {
+        mpi_abi::Handle::Value(value) => Ok(value as Handle),
+        mpi_abi::Handle::AddressOf(name) => {
+            let missing = MpiError::NoFunction { name };
+            let symbol = CString::new(name).ok().and_then(|name| library::symbol(&name));
+            symbol.map(|address| address.as_ptr() as Handle).ok_or(missing)
+        }
+    }
+}
+
+/// Returns the text that `write` writes, given a buffer and a place for the length.
+pub(crate) fn text(write: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> String {
+    let mut bytes = vec![0_u8; TEXT_BYTES_MAX];
+    let mut n_bytes = 0;
+    let code = write(bytes.as_mut_ptr().cast(), &raw mut n_bytes);
+    bytes.truncate(if code == 0 { usize::try_from(n_bytes).unwrap_or_default() } else { 0 });
+    String::from_utf8_lossy(&bytes).trim_end_matches(['\0', '\n']).to_owned()
 }

@@ -9,8 +9,8 @@
 //! A deadline: these calls return when the other side makes its own, and cannot be interrupted. A caller that must not
 //! wait makes them in another thread, where [`Mpi::is_multiple`] allows it.
 
-use crate::calls::{CommHandle, Mpi, Spawn, c_string, value};
-use crate::functions::Handle;
+use crate::calls::{CommHandle, Mpi, Spawn, c_string};
+use crate::functions::{Handle, value};
 use crate::{Comm, CommBase, MpiError};
 use std::ffi::{CString, c_char, c_int};
 use std::ops::Deref;
@@ -101,7 +101,7 @@ impl Comm {
     /// not start.
     pub fn spawn(&self, start: &Spawn, root: u32) -> Result<Intercomm, MpiError> {
         let root = self.peer(root)?;
-        let inter = self.mpi.spawn(start, self.handle(), root)?;
+        let inter = start.start(&self.mpi, self.handle(), root)?;
         Intercomm::new(self.mpi(), inter)
     }
 
@@ -190,7 +190,7 @@ impl Intercomm {
         let code = unsafe { (self.mpi.worlds.intercomm_merge)(self.comm, high, &raw mut merged) };
         self.mpi.check("MPI_Intercomm_merge", code)?;
         self.mpi.return_errors(merged)?;
-        self.mpi.has_grown()?;
+        crate::calls::has_grown(&self.mpi)?;
         Comm::new(&self.mpi, CommHandle(merged))
     }
 

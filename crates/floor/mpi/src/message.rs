@@ -60,7 +60,7 @@ impl CommBase {
     ) -> Result<(Arrival, Vec<T>), MpiError> {
         let n = arrival.n_bytes.div_ceil(size_of::<T>().max(1));
         let mut values = vec![T::zeroed(); n];
-        let Elements { n, datatype, .. } = &self.mpi.elements::<T>(n)?;
+        let Elements { n, datatype, .. } = &self.mpi.datatypes.elements::<T>(n)?;
         let (start, ignored) =
             (start_of_room(&mut values), self.mpi.constants.status_ignore as *mut c_void);
         // SAFETY: there is room for `n` of the datatype, which is as long as the message that was found.

@@ -66,8 +66,9 @@ impl PieceSender {
         let (start, mut request) = (bytes[part.start..].as_ptr().cast(), 0);
         let (send, tag) = (self.mpi.functions.isend, c_int::from(tag));
         // SAFETY: bytes of an array that is kept until they are sent.
-        let code =
-            unsafe { send(start, n, self.mpi.byte, rank, tag, base.handle(), &raw mut request) };
+        let code = unsafe {
+            send(start, n, self.mpi.datatypes.byte, rank, tag, base.handle(), &raw mut request)
+        };
         self.mpi.check("MPI_Isend", code)?;
         self.pending.push((to, request));
         Ok(())
@@ -84,7 +85,7 @@ impl PieceSender {
     /// # Errors
     /// When an MPI call fails, or a rank is gone.
     pub fn is_complete(&mut self) -> Result<bool, MpiError> {
-        self.mpi.unless_complete_all(&mut self.pending)
+        keep_open(&self.mpi, &mut self.pending)
     }
 }
 
@@ -113,8 +114,9 @@ impl PieceReceiver {
         let (start, mut request) = (bytes[part.start..].as_mut_ptr().cast(), 0);
         let (receive, tag) = (self.mpi.functions.irecv, c_int::from(tag));
         // SAFETY: room in an array that is kept until the bytes are received.
-        let code =
-            unsafe { receive(start, n, self.mpi.byte, rank, tag, base.handle(), &raw mut request) };
+        let code = unsafe {
+            receive(start, n, self.mpi.datatypes.byte, rank, tag, base.handle(), &raw mut request)
+        };
         self.mpi.check("MPI_Irecv", code)?;
         self.pending.push((from, request));
         Ok(())
@@ -131,7 +133,7 @@ impl PieceReceiver {
     /// # Errors
     /// When an MPI call fails, or a rank is gone.
     pub fn is_complete(&mut self) -> Result<bool, MpiError> {
-        self.mpi.unless_complete_all(&mut self.pending)
+        keep_open(&self.mpi, &mut self.pending)
     }
 
     /// Returns the arrays, if the intake [is complete](Self::is_complete).
@@ -157,17 +159,15 @@ impl Drop for PieceReceiver {
     }
 }
 
-impl Mpi {
-    /// Keeps the transfers that are not complete; returns whether there are none.
-    fn unless_complete_all(&self, pending: &mut PendingByPeer) -> Result<bool, MpiError> {
-        self.enter()?;
-        let mut left = Vec::with_capacity(pending.len());
-        for (rank, request) in std::mem::take(pending) {
-            left.extend(self.unless_complete(request)?.map(|request| (rank, request)));
-        }
-        *pending = left;
-        Ok(pending.is_empty())
+/// Keeps the transfers that are not complete; returns whether there are none.
+fn keep_open(mpi: &Mpi, pending: &mut PendingByPeer) -> Result<bool, MpiError> {
+    mpi.enter()?;
+    let mut left = Vec::with_capacity(pending.len());
+    for (rank, request) in std::mem::take(pending) {
+        left.extend(mpi.unless_complete(request)?.map(|request| (rank, request)));
     }
+    *pending = left;
+    Ok(pending.is_empty())
 }
 
 impl ArrayPiece {

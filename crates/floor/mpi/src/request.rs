@@ -152,7 +152,7 @@ impl<B> Request<B> {
         let held = self.held.take_if(|_| self.pending.is_empty() && self.failed.is_none())?;
         for mut datatype in held.datatypes {
             // The error cannot be reported; finalizing MPI frees the datatype as well.
-            self.mpi.free_datatype(&mut datatype).unwrap_or_default();
+            self.mpi.datatypes.free_datatype(&mut datatype).unwrap_or_default();
         }
         Some(held.buffers)
     }

@@ -50,7 +50,7 @@ impl CommBase {
         let mut request = Request::new(&self.mpi, CALL, Vec::new(), HeldMemory::new(values));
         for (to, part) in parts {
             let (rank, n) = (self.peer(*to)?, length(CALL, part, n_all)?);
-            let elements = self.mpi.elements::<T>(n)?;
+            let elements = self.mpi.datatypes.elements::<T>(n)?;
             let (n, datatype, tag) = (elements.n, elements.datatype, c_int::from(tag));
             let from = start.wrapping_add(part.start).cast();
             let (isend, mut handle) = (self.mpi.functions.isend, 0);
@@ -92,7 +92,7 @@ impl CommBase {
         for (from, part) in parts {
             let (rank, n) = (self.peer(*from)?, length(CALL, part, n_all)?);
             let n_bytes = n * size_of::<T>();
-            let elements = self.mpi.elements::<T>(n)?;
+            let elements = self.mpi.datatypes.elements::<T>(n)?;
             let (n, datatype, tag) = (elements.n, elements.datatype, c_int::from(tag));
             let to = start.wrapping_add(part.start).cast();
             let (irecv, mut handle) = (self.mpi.functions.irecv, 0);
@@ -125,7 +125,7 @@ impl CommBase {
         root: c_int,
     ) -> Result<Request<Vec<T>>, MpiError> {
         const CALL: &str = "MPI_Ibcast";
-        let elements = self.mpi.elements::<T>(values.len())?;
+        let elements = self.mpi.datatypes.elements::<T>(values.len())?;
         let (start, n, datatype) = (start_of_room(&mut values), elements.n, elements.datatype);
         let mut request = Request::new(&self.mpi, CALL, Vec::new(), HeldMemory::new(values));
         let (ibcast, mut handle) = (self.mpi.exchanges.ibcast, 0);
@@ -161,7 +161,7 @@ impl Comm {
     ) -> Result<Request<Vec<T>>, MpiError> {
         const CALL: &str = "MPI_Iallreduce";
         self.mpi.enter()?;
-        let (datatype, op) = (self.mpi.datatype_of::<T>()?, self.operation(op)?);
+        let (datatype, op) = (self.mpi.datatypes.datatype_of::<T>()?, self.operation(op)?);
         let n_bytes = size_of_val(values.as_slice());
         let n = c_int::try_from(values.len()).map_err(|_| MpiError::TooLong { n_bytes })?;
         let in_place = self.mpi.constants.in_place as *const c_void;

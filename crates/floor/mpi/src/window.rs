@@ -6,8 +6,8 @@
 //! # Invariants
 //! - Exposed memory lives as long as the window, and memory read into as long as the [`Fetch`].
 
-use crate::calls::{Mpi, value};
-use crate::functions::Handle;
+use crate::calls::Mpi;
+use crate::functions::{Handle, value};
 use crate::memory::{Memory, SharedBuffer};
 use crate::{Comm, MpiError};
 use std::ffi::c_int;
@@ -88,7 +88,7 @@ impl Window {
         fits(bytes.len(), here, n_bytes)?;
         let to = bytes[here..].as_mut_ptr().cast();
         let rank = c_int::try_from(from).unwrap_or(c_int::MAX);
-        let (n, byte, there) = (count(n_bytes)?, self.mpi.byte, there.cast_signed());
+        let (n, byte, there) = (count(n_bytes)?, self.mpi.datatypes.byte, there.cast_signed());
         let mut request = 0;
         let get = self.mpi.exchanges.rget;
         // SAFETY: this many bytes are exposed there, and there is room for them here as long as the fetch lives.

@@ -3,9 +3,8 @@
 //! # Not here
 //! Messages sent by this crate: they are bytes.
 
-use super::{failure, value};
 use crate::MpiError;
-use crate::functions::{Handle, Handles, InitFunctions, Types};
+use crate::functions::{Handle, Handles, InitFunctions, Types, failure, value};
 use crate::layout::{Kind, Layout};
 use crate::library;
 use mpi_abi::Library;

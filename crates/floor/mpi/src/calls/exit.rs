@@ -10,9 +10,9 @@
 //! - MPI is finalized only when all its users have closed it. Otherwise another rank may wait for this one
 //!   forever; when this process exits without finalizing, the launcher ends that rank.
 
-use super::{Mpi, value};
+use super::Mpi;
 use crate::MpiError;
-use crate::functions::{Functions, Handle, InitFunctions};
+use crate::functions::{Functions, Handle, InitFunctions, value};
 use crate::library::symbol;
 use crate::watch::{EXIT_STUCK, watched};
 use mpi_abi::Library;
@@ -54,35 +54,25 @@ pub(super) struct ExitCalls {
     is_abort_heard: bool,
 }
 
-impl Mpi {
-    /// Registers finalization at process exit; for the code that initialized MPI.
-    pub(super) fn finalize_at_exit(&self) -> Result<(), MpiError> {
-        if EXIT.set(self.exit()?).is_ok() {
-            // SAFETY: a function without arguments that exists until the program ends.
-            let code = unsafe { libc::atexit(at_exit) };
-            if code != 0 {
-                let why = "no further exit function can be registered in this process".to_owned();
-                return Err(MpiError::Call { call: "atexit", code, why });
-            }
+/// Registers finalization at process exit; for the code that initialized MPI.
+pub(super) fn finalize_at_exit(mpi: &Mpi) -> Result<(), MpiError> {
+    if EXIT.set(ExitCalls::of(mpi)?).is_ok() {
+        // SAFETY: a function without arguments that exists until the program ends.
+        let code = unsafe { libc::atexit(at_exit) };
+        if code != 0 {
+            let why = "no further exit function can be registered in this process".to_owned();
+            return Err(MpiError::Call { call: "atexit", code, why });
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Collects what is needed at process exit.
-    pub(super) fn exit(&self) -> Result<ExitCalls, MpiError> {
-        Ok(ExitCalls {
-            init_functions: InitFunctions::find()?,
-            functions: Functions::find()?,
-            world: value(self.constants.comm_world)?,
-            status_ignore: self.constants.status_ignore,
-            is_abort_heard: self.library == Library::OpenMpi,
-        })
-    }
+/// Counts a user that has initialized MPI.
+pub(super) fn opened() {
+    N_OPEN.fetch_add(1, Ordering::AcqRel);
+}
 
-    pub(super) fn opened() {
-        N_OPEN.fetch_add(1, Ordering::AcqRel);
-    }
-
+impl Mpi {
     /// Ends this user's need of MPI: when all users have closed it, MPI is finalized at process exit. A user that does not
     /// close it, as after a failure, prevents that, and the launcher ends the other ranks.
     pub fn close(&self) {
@@ -111,7 +101,7 @@ impl Mpi {
     /// when its process exits, with its exit code, or [`EXIT_STUCK`] instead of 0; the other ranks wait for that.
     ///
     /// # Errors
-    /// As [`finalize_alone`](Self::close_alone).
+    /// As [`finalize_alone`](Self::finalize_alone).
     pub fn exit_without_finalize(&self, is_first: bool) -> Result<(), MpiError> {
         IS_STUCK.store(true, Ordering::Release);
         self.finalize_alone(is_first)
@@ -120,7 +110,7 @@ impl Mpi {
 
 impl Mpi {
     /// Registers processes on this host with this `NAME=value` in their environment, which never arrived in MPI, to be
-    /// killed when this process exits after [`exit_without_finalize`](Self::close_stuck). Open MPI's launcher would wait for them.
+    /// killed when this process exits after [`exit_without_finalize`](Self::exit_without_finalize). Open MPI's launcher would wait for them.
     pub fn kill_at_exit(&self, variable: String) {
         ORPHANS.lock().unwrap_or_else(PoisonError::into_inner).push(variable);
     }
@@ -203,6 +193,17 @@ extern "C" fn at_exit() {
 }
 
 impl ExitCalls {
+    /// Collects what is needed at process exit.
+    pub(super) fn of(mpi: &Mpi) -> Result<Self, MpiError> {
+        Ok(Self {
+            init_functions: InitFunctions::find()?,
+            functions: Functions::find()?,
+            world: value(mpi.constants.comm_world)?,
+            status_ignore: mpi.constants.status_ignore,
+            is_abort_heard: mpi.library == Library::OpenMpi,
+        })
+    }
+
     /// Waits for all ranks, at most so long; returns whether they arrived. A failure here recurs in `MPI_Finalize`, which
     /// reports it.
     fn are_all_here(&self, at_most: Option<Duration>) -> bool {

@@ -28,7 +28,7 @@ impl Mpi {
         if EXIT.get().is_some() {
             return Ok(());
         }
-        let exit = self.exit()?;
+        let exit = ExitCalls::of(self)?;
         if EXIT.set(exit).is_ok() {
             // SAFETY: a function without arguments that exists until the program ends.
             let code = unsafe { libc::atexit(at_exit) };
@@ -40,12 +40,12 @@ impl Mpi {
         }
         Ok(())
     }
+}
 
-    /// Records that the program has started processes at run time.
-    pub(crate) fn has_grown(&self) -> Result<(), MpiError> {
-        HAS_GROWN.store(true, Ordering::Release);
-        self.abort_on_panic()
-    }
+/// Records that the program has started processes at run time.
+pub(crate) fn has_grown(mpi: &Mpi) -> Result<(), MpiError> {
+    HAS_GROWN.store(true, Ordering::Release);
+    mpi.abort_on_panic()
 }
 
 extern "C" fn at_exit() {

@@ -1,8 +1,8 @@
 //! Processes that are started at run time.
 
-use super::{CommHandle, Mpi, value};
+use super::{CommHandle, Mpi};
 use crate::MpiError;
-use crate::functions::Handle;
+use crate::functions::{Handle, value};
 use std::ffi::{CString, OsStr, OsString, c_char, c_int};
 
 /// Processes to be started.
@@ -29,36 +29,22 @@ impl Spawn {
     }
 }
 
-impl Mpi {
-    /// Starts one process, as a world of its own, and returns the connection with it; `own_self` comes from
-    /// [`own_self`](Self::own_self), and no other thread may use it meanwhile.
-    ///
-    /// # Errors
-    /// When the library does not support it, or the program does not start.
-    pub fn spawn_one(&self, start: &Spawn, own_self: CommHandle) -> Result<CommHandle, MpiError> {
-        self.spawn(start, own_self.0, 0).map(CommHandle)
-    }
-
-    /// Starts processes, collectively over `comm`; `start` is significant only at `root`.
-    pub(crate) fn spawn(
-        &self,
-        start: &Spawn,
-        comm: Handle,
-        root: c_int,
-    ) -> Result<Handle, MpiError> {
-        let path = c_string(start.program.as_encoded_bytes())?;
-        let arguments = start.arguments.iter().map(|word| c_string(word.as_encoded_bytes()));
+impl Spawn {
+    /// Starts processes, collectively over `comm`; they are significant only at `root`.
+    pub(crate) fn start(&self, mpi: &Mpi, comm: Handle, root: c_int) -> Result<Handle, MpiError> {
+        let path = c_string(self.program.as_encoded_bytes())?;
+        let arguments = self.arguments.iter().map(|word| c_string(word.as_encoded_bytes()));
         let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
-        let info = self.info(start)?;
+        let info = self.info(mpi)?;
         let mut pointers: Vec<*const c_char> = arguments.iter().map(|word| word.as_ptr()).collect();
         pointers.push(std::ptr::null());
-        let n = c_int::try_from(start.n).unwrap_or(c_int::MAX);
+        let n = c_int::try_from(self.n).unwrap_or(c_int::MAX);
         let mut failures = vec![0; usize::try_from(n).unwrap_or_default()];
         let mut inter: Handle = 0;
         // SAFETY: NUL-terminated strings, a list of them that ends with null, a communicator of ours, and room for a
         // handle and for an error code of each process.
         let code = unsafe {
-            (self.functions.comm_spawn)(
+            (mpi.functions.comm_spawn)(
                 path.as_ptr(),
                 pointers.as_ptr(),
                 n,
@@ -69,11 +55,46 @@ impl Mpi {
                 failures.as_mut_ptr(),
             )
         };
-        self.free_info(info)?;
-        self.check("MPI_Comm_spawn", code)?;
-        failures.into_iter().try_for_each(|code| self.check("MPI_Comm_spawn", code))?;
-        self.return_errors(inter)?;
+        free_info(mpi, info)?;
+        mpi.check("MPI_Comm_spawn", code)?;
+        failures.into_iter().try_for_each(|code| mpi.check("MPI_Comm_spawn", code))?;
+        mpi.return_errors(inter)?;
         Ok(inter)
+    }
+
+    /// Creates the info object with the hosts and further keys and values.
+    fn info(&self, mpi: &Mpi) -> Result<Handle, MpiError> {
+        if self.hosts.is_none() && self.info.is_empty() {
+            return value(mpi.constants.info_null);
+        }
+        let is_open_mpi = mpi.library == mpi_abi::Library::OpenMpi;
+        let key = if is_open_mpi { "host" } else { "hosts" };
+        let hosts = self.hosts.iter().map(|hosts| (key, hosts.as_str()));
+        let all = hosts.chain(self.info.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+        let all =
+            all.map(|(key, value)| Ok((c_string(key.as_bytes())?, c_string(value.as_bytes())?)));
+        let all = all.collect::<Result<Vec<_>, MpiError>>()?;
+        let mut info: Handle = 0;
+        // SAFETY: room for a handle.
+        let code = unsafe { (mpi.functions.info_create)(&raw mut info) };
+        mpi.check("MPI_Info_create", code)?;
+        for (key, value) in &all {
+            // SAFETY: an info object of ours and NUL-terminated strings.
+            let code = unsafe { (mpi.functions.info_set)(info, key.as_ptr(), value.as_ptr()) };
+            mpi.check("MPI_Info_set", code)?;
+        }
+        Ok(info)
+    }
+}
+
+impl Mpi {
+    /// Starts one process, as a world of its own, and returns the connection with it; `own_self` comes from
+    /// [`own_self`](Self::own_self), and no other thread may use it meanwhile.
+    ///
+    /// # Errors
+    /// When the library does not support it, or the program does not start.
+    pub fn spawn_one(&self, start: &Spawn, own_self: CommHandle) -> Result<CommHandle, MpiError> {
+        start.start(self, own_self.0, 0).map(CommHandle)
     }
 
     /// Returns the connection with the processes that started this one, if a program started it.
@@ -104,43 +125,19 @@ impl Mpi {
         let code = unsafe { (self.functions.comm_disconnect)(&raw mut comm.0) };
         self.check("MPI_Comm_disconnect", code)
     }
-
-    /// Creates the info object with the hosts and further keys and values.
-    fn info(&self, start: &Spawn) -> Result<Handle, MpiError> {
-        if start.hosts.is_none() && start.info.is_empty() {
-            return value(self.constants.info_null);
-        }
-        let is_open_mpi = self.library == mpi_abi::Library::OpenMpi;
-        let key = if is_open_mpi { "host" } else { "hosts" };
-        let hosts = start.hosts.iter().map(|hosts| (key, hosts.as_str()));
-        let all = hosts.chain(start.info.iter().map(|(key, value)| (key.as_str(), value.as_str())));
-        let all =
-            all.map(|(key, value)| Ok((c_string(key.as_bytes())?, c_string(value.as_bytes())?)));
-        let all = all.collect::<Result<Vec<_>, MpiError>>()?;
-        let mut info: Handle = 0;
-        // SAFETY: room for a handle.
-        let code = unsafe { (self.functions.info_create)(&raw mut info) };
-        self.check("MPI_Info_create", code)?;
-        for (key, value) in &all {
-            // SAFETY: an info object of ours and NUL-terminated strings.
-            let code = unsafe { (self.functions.info_set)(info, key.as_ptr(), value.as_ptr()) };
-            self.check("MPI_Info_set", code)?;
-        }
-        Ok(info)
-    }
-
-    fn free_info(&self, mut info: Handle) -> Result<(), MpiError> {
-        if info == value(self.constants.info_null)? {
-            return Ok(());
-        }
-        // SAFETY: created by `info`, and not used any more.
-        let code = unsafe { (self.functions.info_free)(&raw mut info) };
-        self.check("MPI_Info_free", code)
-    }
 }
 
 /// Returns a text for the library.
 pub(crate) fn c_string(bytes: &[u8]) -> Result<CString, MpiError> {
     let zero = |_| MpiError::ZeroByte { text: String::from_utf8_lossy(bytes).into_owned() };
     CString::new(bytes).map_err(zero)
+}
+
+fn free_info(mpi: &Mpi, mut info: Handle) -> Result<(), MpiError> {
+    if info == value(mpi.constants.info_null)? {
+        return Ok(());
+    }
+    // SAFETY: created by `info`, and not used any more.
+    let code = unsafe { (mpi.functions.info_free)(&raw mut info) };
+    mpi.check("MPI_Info_free", code)
 }

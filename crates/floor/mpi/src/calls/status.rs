@@ -51,7 +51,8 @@ impl Mpi {
         let mut n_bytes = 0;
         let from = (&raw const status.0).cast();
         // SAFETY: a status that the library wrote, and room for a count.
-        let code = unsafe { (self.functions.get_count)(from, self.byte, &raw mut n_bytes) };
+        let code =
+            unsafe { (self.functions.get_count)(from, self.datatypes.byte, &raw mut n_bytes) };
         self.check("MPI_Get_count", code)?;
         Ok(usize::try_from(n_bytes).unwrap_or_default())
     }

@@ -78,7 +78,7 @@ impl Mpi {
             (self.functions.isend)(
                 start,
                 n_bytes,
-                self.byte,
+                self.datatypes.byte,
                 rank,
                 tag,
                 to.comm.0,
@@ -103,7 +103,15 @@ impl Mpi {
         let (start, comm) = (bytes.as_mut_ptr().cast(), found.from.comm.0);
         // SAFETY: the buffer has room for `n_bytes`, and lives until the transfer is complete.
         let code = unsafe {
-            (self.functions.irecv)(start, n_bytes, self.byte, rank, tag, comm, &raw mut request)
+            (self.functions.irecv)(
+                start,
+                n_bytes,
+                self.datatypes.byte,
+                rank,
+                tag,
+                comm,
+                &raw mut request,
+            )
         };
         self.check("MPI_Irecv", code)?;
         Ok(Transfer { request, bytes, n_bytes: found.n_bytes, is_done: false })
@@ -121,8 +129,9 @@ impl Mpi {
         let ignored = self.constants.status_ignore as *mut c_void;
         let (start, comm) = (into.as_mut_ptr().cast(), found.from.comm.0);
         // SAFETY: there is room for `n_bytes`.
-        let code =
-            unsafe { (self.functions.recv)(start, n_bytes, self.byte, rank, tag, comm, ignored) };
+        let code = unsafe {
+            (self.functions.recv)(start, n_bytes, self.datatypes.byte, rank, tag, comm, ignored)
+        };
         self.check("MPI_Recv", code)?;
         // SAFETY: the capacity suffices, and the message that was found had this length and was written
         // there.

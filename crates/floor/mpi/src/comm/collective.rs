@@ -1,9 +1,9 @@
 //! Blocking collective operations: each rank waits for the others as MPI does, by polling and without a deadline.
 
 use super::Comm;
-use crate::calls::value;
 use crate::elements::{Elements, start_of, start_of_room};
 use crate::error::wanted;
+use crate::functions::value;
 use crate::{MpiError, Number, Op};
 use bytemuck::Pod;
 use std::ffi::{c_int, c_void};
@@ -14,7 +14,7 @@ impl Comm {
     /// # Errors
     /// When there is no such rank, or an MPI call fails.
     pub fn broadcast<T: Pod>(&self, values: &mut [T], root: u32) -> Result<(), MpiError> {
-        let (root, moved) = (self.peer(root)?, self.mpi.elements::<T>(values.len())?);
+        let (root, moved) = (self.peer(root)?, self.mpi.datatypes.elements::<T>(values.len())?);
         let Elements { n, datatype, .. } = moved;
         let start = start_of_room(values);
         // SAFETY: the values are `n` of the datatype, and are borrowed mutably during the call.
@@ -28,9 +28,9 @@ impl Comm {
     /// When an MPI call fails.
     pub fn allreduce<T: Number>(&self, op: Op, values: &mut [T]) -> Result<(), MpiError> {
         self.mpi.enter()?;
-        let (datatype, op) = (self.mpi.datatype_of::<T>()?, self.operation(op)?);
+        let (datatype, op) = (self.mpi.datatypes.datatype_of::<T>()?, self.operation(op)?);
         let in_place = self.mpi.constants.in_place as *const c_void;
-        for piece in values.chunks_mut(self.mpi.count_max()) {
+        for piece in values.chunks_mut(self.mpi.datatypes.count_max()) {
             let n = c_int::try_from(piece.len()).unwrap_or(c_int::MAX);
             let start = start_of_room(piece);
             // SAFETY: `n` numbers of this datatype, which are borrowed mutably during the call.
@@ -47,7 +47,7 @@ impl Comm {
     /// # Errors
     /// When there is no such rank, or an MPI call fails.
     pub fn gather<T: Pod>(&self, own: &[T], root: u32) -> Result<Option<Vec<T>>, MpiError> {
-        let (number, part) = (self.peer(root)?, self.mpi.elements::<T>(own.len())?);
+        let (number, part) = (self.peer(root)?, self.mpi.datatypes.elements::<T>(own.len())?);
         let Elements { n, datatype, .. } = part;
         let is_root = root == self.rank();
         let n_all = if is_root { own.len() * self.size() as usize } else { 0 };
@@ -67,7 +67,7 @@ impl Comm {
     /// When an MPI call fails.
     pub fn allgather<T: Pod>(&self, own: &[T]) -> Result<Vec<T>, MpiError> {
         self.mpi.enter()?;
-        let Elements { n, datatype, .. } = &self.mpi.elements::<T>(own.len())?;
+        let Elements { n, datatype, .. } = &self.mpi.datatypes.elements::<T>(own.len())?;
         let mut all = vec![T::zeroed(); own.len() * self.size() as usize];
         let (from, to) = (start_of(own), start_of_room(&mut all));
         // SAFETY: this rank has `n` elements of the datatype, and there is room for as many from each rank.
@@ -95,7 +95,7 @@ impl Comm {
         wanted(CALL, own.len(), counts[self.rank() as usize])?;
         let n_all: usize = counts.iter().sum();
         wanted(CALL, all.len(), n_all)?;
-        if self.mpi.count_max() < n_all {
+        if self.mpi.datatypes.count_max() < n_all {
             return self.allgather_by_turns(own, counts, all);
         }
         let number = |n: usize| c_int::try_from(n).unwrap_or(c_int::MAX);
@@ -105,8 +105,11 @@ impl Comm {
             Some(number(*end - n))
         });
         let starts: Vec<c_int> = ends.collect();
-        let (from, n, datatype) =
-            (start_of(own), number(own.len()), self.mpi.datatype_of_width(size_of::<T>())?);
+        let (from, n, datatype) = (
+            start_of(own),
+            number(own.len()),
+            self.mpi.datatypes.datatype_of_width(size_of::<T>())?,
+        );
         let (to, lengths, starts) = (start_of_room(all), lengths.as_ptr(), starts.as_ptr());
         let gather = self.mpi.collectives.allgatherv;
         // SAFETY: this rank has `n` elements, there is room for those of all ranks, and both lists have an entry for

@@ -1,7 +1,7 @@
 //! Data that goes to each rank, or comes from it, as lists for MPI.
 
 use super::{Bundle, ByteRange};
-use crate::calls::Mpi;
+use crate::elements::Datatypes;
 use crate::functions::{Handle, Handles};
 use crate::{CommBase, MpiError};
 use std::ffi::c_int;
@@ -57,16 +57,16 @@ impl Side {
         let mut side = Self::of(base, blocks)?;
         for (peer, blocks) in blocks.iter().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
             side.counts[peer] = 1;
-            side.datatypes[peer] = base.mpi.ranges(blocks)?;
+            side.datatypes[peer] = base.mpi.datatypes.ranges(blocks)?;
         }
-        let (nothing, made) = (base.mpi.byte, side.datatypes.iter().copied());
+        let (nothing, made) = (base.mpi.datatypes.byte, side.datatypes.iter().copied());
         let all = made.map(|datatype| if datatype == 0 { nothing } else { datatype });
         side.list = Handles::of(base.mpi.constants, all);
         Ok(side)
     }
 }
 
-impl Mpi {
+impl Datatypes {
     /// Returns a datatype of blocks at their addresses.
     pub(super) fn ranges(&self, blocks: &[Block]) -> Result<Handle, MpiError> {
         let mut parts = Vec::with_capacity(blocks.len());
