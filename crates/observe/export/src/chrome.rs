@@ -27,7 +27,7 @@ pub(crate) const FORMAT: ExportFormat = ExportFormat {
 ///
 /// # Errors
 /// The record cannot be read, has no events, or `out` cannot be written.
-pub fn chrome(record: &RunRecord, out: impl Write) -> Result<Vec<String>, ExportError> {
+fn chrome(record: &RunRecord, out: impl Write) -> Result<Vec<String>, ExportError> {
     let trace = Trace::open(record)?;
     let lanes = Lanes::of(&trace)?;
     let messages = Messages::of(&trace, &lanes)?;
@@ -43,15 +43,7 @@ pub fn chrome(record: &RunRecord, out: impl Write) -> Result<Vec<String>, Export
     let about = json!({ "command": trace.summary.command.join(" "), "mpi": trace.summary.mpi });
     write!(writer.out, "\n],\"otherData\":{about}}}\n")?;
     writer.out.flush()?;
-    Ok(unmatched_note(&messages).into_iter().collect())
-}
-
-/// Returns the sentence about messages of which the trace has only one end.
-pub(crate) fn unmatched_note(messages: &Messages) -> Option<String> {
-    let (n_sends, n_receives) = messages.n_unmatched();
-    (0 < n_sends + n_receives).then(|| {
-        format!("{n_sends} sends and {n_receives} receives have no matching end in the trace and are not drawn as messages")
-    })
+    Ok(messages.unmatched_note().into_iter().collect())
 }
 
 /// Returns the process number of each rank.

@@ -1,7 +1,6 @@
 //! Registry of the formats of other tools.
 
 use crate::error::ExportError;
-use crate::{chrome, paraver, simgrid};
 use run_record::RunRecord;
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +9,12 @@ use std::path::Path;
 type Exported = Result<Vec<String>, ExportError>;
 
 /// All formats.
-pub const FORMATS: &[ExportFormat] = &[chrome::FORMAT, paraver::FORMAT, simgrid::FORMAT];
+pub const FORMATS: &[ExportFormat] = &[
+    // A line each, in the order of `--help`.
+    crate::chrome::FORMAT,
+    crate::paraver::FORMAT,
+    crate::simgrid::FORMAT,
+];
 
 /// Format of another tool.
 #[derive(Clone, Copy, Debug)]

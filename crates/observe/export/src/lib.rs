@@ -1,8 +1,8 @@
 //! Export of a traced run to the formats of other tools.
 //!
-//! | function | used by |
+//! | format | used by |
 //! |---|---|
-//! | [`chrome`] | Perfetto (ui.perfetto.dev), `chrome://tracing`, Speedscope |
+//! | `chrome` | Perfetto (ui.perfetto.dev), `chrome://tracing`, Speedscope |
 //! | [`paraver`] | Paraver and the tools that read `.prv` |
 //! | [`simgrid`] | `smpirun -replay`: the run on a given platform |
 //!
@@ -25,7 +25,6 @@ mod paraver;
 mod place;
 mod simgrid;
 
-pub use chrome::chrome;
 pub use error::ExportError;
 pub use format::{ExportFormat, ExportWriter, FORMATS};
 pub use paraver::paraver;

@@ -76,13 +76,16 @@ impl Messages {
         })
     }
 
-    /// Returns the number of sends and of receives without partner.
-    pub(crate) fn n_unmatched(&self) -> (usize, usize) {
+    /// Returns the sentence about messages of which the trace has only one end.
+    pub(crate) fn unmatched_note(&self) -> Option<String> {
         let alone = |is_send| {
             let ends = self.ends.iter().flatten();
             ends.filter(|end| end.is_send == is_send && end.is_alone()).count()
         };
-        (alone(true), alone(false))
+        let (n_sends, n_receives) = (alone(true), alone(false));
+        (0 < n_sends + n_receives).then(|| {
+            format!("{n_sends} sends and {n_receives} receives have no matching end in the trace and are not drawn as messages")
+        })
     }
 }
 

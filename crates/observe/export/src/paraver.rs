@@ -14,7 +14,6 @@ mod layout;
 mod operations;
 mod records;
 
-use crate::chrome::unmatched_note;
 use crate::error::ExportError;
 use crate::format::{ExportFormat, ExportWriter};
 use crate::lanes::{Lanes, Trace};
@@ -53,7 +52,7 @@ pub fn paraver(record: &RunRecord, dir: &Path, name: &str) -> Result<Vec<String>
     let places = place::texts(&trace.summary);
     write_file(&dir.join(format!("{name}.pcf")), |out| write_names(&records, &places, out))?;
     write_file(&dir.join(format!("{name}.row")), |out| layout.write_labels(out))?;
-    Ok(unmatched_note(&messages).into_iter().collect())
+    Ok(messages.unmatched_note().into_iter().collect())
 }
 
 /// Writes a file through a buffer.

@@ -1,15 +1,22 @@
 //! Trace JSON, parsed as Chrome would.
 
 use crate::sample;
-use export::ExportError;
+use export::{ExportError, ExportWriter, FORMATS};
 use run_record::{RunRecord, RunStart};
 use serde_json::Value;
+use std::io::Write;
+
+fn chrome(record: &RunRecord, mut out: impl Write) -> Result<Vec<String>, ExportError> {
+    let format = FORMATS.iter().find(|format| format.name == "chrome").unwrap();
+    let ExportWriter::File(write) = format.writer else { panic!("`chrome` is one file") };
+    write(record, &mut out)
+}
 
 #[test]
 fn a_trace_as_chrome_reads_it() {
     let sample = sample::three_ranks();
     let mut text = Vec::new();
-    let notes = export::chrome(&sample.record, &mut text).unwrap();
+    let notes = chrome(&sample.record, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     insta::assert_snapshot!("chrome", text);
     insta::assert_snapshot!("chrome_notes", notes.join("\n"));
@@ -32,7 +39,7 @@ fn a_trace_as_chrome_reads_it() {
 fn a_record_without_events_is_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let record = RunRecord::create(dir.path(), RunStart::default()).unwrap();
-    let error = export::chrome(&record, Vec::new()).unwrap_err();
+    let error = chrome(&record, Vec::new()).unwrap_err();
     assert!(matches!(error, ExportError::NotTraced { .. }), "{error}");
 }
 
@@ -40,6 +47,6 @@ fn a_record_without_events_is_refused_by_name() {
 fn an_output_that_fails_is_an_error() {
     let sample = sample::three_ranks();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let error = export::chrome(&sample.record, full).unwrap_err();
+    let error = chrome(&sample.record, full).unwrap_err();
     assert!(matches!(error, ExportError::Write(_)), "{error}");
 }
