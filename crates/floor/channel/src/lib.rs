@@ -17,13 +17,15 @@
 
 mod acceptor;
 mod deadline_stream;
+mod error;
 mod noise;
 mod record;
 mod unauthenticated;
 
 pub use acceptor::{AcceptedConnection, Acceptor, listen};
 pub use deadline_stream::DeadlineStream;
-pub use noise::{ChannelError, Handshake, Opener, Sealer};
+pub use error::ChannelError;
+pub use noise::{Handshake, Opener, Sealer};
 pub use record::{append_record, read_record};
 pub use unauthenticated::{AdmissionSlot, Limits, Unauthenticated};
 

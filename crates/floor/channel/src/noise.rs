@@ -1,6 +1,6 @@
 //! Proof of the key and encryption, on bytes alone: the caller does the input and output.
 
-use crate::KEY_BYTES;
+use crate::{ChannelError, KEY_BYTES};
 use crate::record::{LENGTH_BYTES, RECORD_BYTES_MAX, append_record, first_record};
 use snow::{Builder, HandshakeState, StatelessTransportState};
 use std::sync::Arc;
@@ -9,20 +9,6 @@ const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 /// Bytes of the authentication tag of a record.
 const CHECK_BYTES: usize = 16;
 const PLAIN_BYTES_MAX: usize = RECORD_BYTES_MAX - CHECK_BYTES;
-
-/// Reasons why bytes are no record of this connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ChannelError {
-    /// The authentication tag is wrong: the record was made with another key, changed, repeated or reordered.
-    #[error(
-        "a record was made with another key or changed on the way; the connection is of no more use"
-    )]
-    Unproved,
-    /// The message does not fit into a record.
-    #[error("a message of the handshake is longer than a record may be")]
-    TooLong,
-}
 
 /// Handshake: the first records of a connection, with which both sides prove the key.
 #[derive(Debug)]
