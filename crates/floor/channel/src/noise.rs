@@ -1,7 +1,7 @@
 //! Proof of the key and encryption, on bytes alone: the caller does the input and output.
 
-use crate::{ChannelError, KEY_BYTES};
 use crate::record::{LENGTH_BYTES, RECORD_BYTES_MAX, append_record, first_record};
+use crate::{ChannelError, KEY_BYTES};
 use snow::{Builder, HandshakeState, StatelessTransportState};
 use std::sync::Arc;
 
