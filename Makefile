@@ -49,7 +49,7 @@ help: ## list these commands
 
 demo: ## run the example program plain, observed and tuned, and show what tuning did
 	@scripts/setup.sh demo
-	@$(CARGO) build --quiet --release $(probe_and_cli)
+	@$(CARGO) build --quiet --release $(probe_and_cli) --no-default-features
 	@$(call make_xfire,openmpi)
 	@scripts/demo.sh
 

@@ -19,8 +19,10 @@ mod arguments;
 mod exit;
 mod export;
 mod functions;
+#[cfg(feature = "full")]
 mod messages;
 mod panics;
+#[cfg(feature = "full")]
 mod simulate;
 mod tunlet_host;
 mod tunlets;
@@ -30,18 +32,22 @@ use std::process::ExitCode;
 use user_io::terminal::{Color, Terminal};
 use watch::limits;
 
-/// Makes [`Subcommand`] of a list of names and modules. A module has `Options` and `run`.
+/// Makes [`Subcommand`] of a list of names and modules, and of the feature that a build needs for it, if any. A module has
+/// `Options` and `run`.
 macro_rules! subcommands {
-    ($($(#[$attribute:meta])* $name:ident => $($module:ident)::+,)*) => {
+    ($($(#[$attribute:meta])* $name:ident => $($module:ident)::+ $(if $feature:literal)?,)*) => {
         #[derive(Debug, clap::Subcommand)]
         enum Subcommand {
-            $($(#[$attribute])* $name(Box<$($module)::+::Options>),)*
+            $($(#[cfg(feature = $feature)])? $(#[$attribute])* $name(Box<$($module)::+::Options>),)*
         }
 
         impl Subcommand {
             fn run(&self, terminal: Terminal) -> anyhow::Result<ExitCode> {
                 match self {
-                    $(Self::$name(options) => $($module)::+::run(options, terminal),)*
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        Self::$name(options) => $($module)::+::run(options, terminal),
+                    )*
                 }
             }
         }
@@ -53,51 +59,57 @@ subcommands! {
     Attach => watch::attach,
     Report => watch::report,
     Export => export,
-    Doctor => doctor,
+    Doctor => doctor if "full",
     Functions => functions,
-    Graph => prediction::graph,
-    Messages => messages,
-    Experiment => campaign,
-    Netbench => doctor::netbench,
+    Graph => prediction::graph if "full",
+    Messages => messages if "full",
+    Experiment => campaign if "full",
+    Netbench => doctor::netbench if "full",
     Tunlets => tunlets,
-    New => templates::new,
-    NewTunlet => templates::new_tunlet,
-    Fit => prediction::fit,
-    Predict => prediction::predict,
-    Validate => prediction::validate,
-    Simulate => simulate,
-    Malleable => resize_client::malleable,
-    Resize => resize_client::resize,
-    SlurmPolicy => resize_client::slurm_policy,
-    Node => task_client::node,
-    Submit => task_client::submit,
-    Nodes => task_client::nodes,
-    Tasks => task_client::tasks,
-    Cancel => task_client::cancel,
-    Explain => task_client::explain,
+    New => templates::new if "full",
+    NewTunlet => templates::new_tunlet if "full",
+    Fit => prediction::fit if "full",
+    Predict => prediction::predict if "full",
+    Validate => prediction::validate if "full",
+    Simulate => simulate if "full",
+    Malleable => resize_client::malleable if "full",
+    Resize => resize_client::resize if "full",
+    SlurmPolicy => resize_client::slurm_policy if "full",
+    Node => task_client::node if "full",
+    Submit => task_client::submit if "full",
+    Nodes => task_client::nodes if "full",
+    Tasks => task_client::tasks if "full",
+    Cancel => task_client::cancel if "full",
+    Explain => task_client::explain if "full",
     #[command(hide = true)]
-    ExperimentRun => campaign::run_command,
+    ExperimentRun => campaign::run_command if "full",
     #[command(hide = true)]
     TunletHost => tunlet_host,
     #[command(hide = true)]
     Enter => watch::attach::entrance,
     #[command(hide = true)]
-    DoctorRank => doctor::rank,
+    DoctorRank => doctor::rank if "full",
     #[command(hide = true)]
-    NetbenchRank => doctor::netbench::rank,
+    NetbenchRank => doctor::netbench::rank if "full",
     #[command(hide = true)]
     Collector => watch::collector,
 }
 
 /// Watches MPI programs while they run and shows where their time goes.
 #[derive(Debug, Parser)]
-#[command(name = "sintonia", version, after_help = user_io::exit::HELP, max_term_width = 100)]
+#[command(name = "sintonia", version, after_help = after_help(), max_term_width = 100)]
 struct Arguments {
     /// When to color the output; `NO_COLOR` is respected.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     color: Color,
     #[command(subcommand)]
     subcommand: Subcommand,
+}
+
+/// Text below the list of subcommands.
+fn after_help() -> String {
+    let shorter = "This is the build of `make demo`, without models, tasks and resizes; `make install` builds all.\n\n";
+    [if cfg!(feature = "full") { "" } else { shorter }, user_io::exit::HELP].concat()
 }
 
 /// Restores the name of a process that was started through `/proc/self/exe`, as daemons and their children are, since
