@@ -8,7 +8,6 @@
 pub mod print;
 
 pub mod bounded_read;
-pub mod chart;
 pub mod exit;
 pub mod progress;
 pub mod result_file;
