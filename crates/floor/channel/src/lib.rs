@@ -17,16 +17,14 @@
 
 mod acceptor;
 mod deadline_stream;
-mod error;
 mod noise;
 mod record;
 mod unauthenticated;
 
 pub use acceptor::{AcceptedConnection, Acceptor, listen};
 pub use deadline_stream::DeadlineStream;
-pub use error::ChannelError;
 pub use noise::{Handshake, Opener, Sealer};
-pub use record::{append_record, read_record};
+pub use record::{ChannelError, append_record, read_record};
 pub use unauthenticated::{AdmissionSlot, Limits, Unauthenticated};
 
 /// Bytes of a key.

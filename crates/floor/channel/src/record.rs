@@ -1,6 +1,5 @@
 //! Records on the wire: a length and that many bytes.
 
-use super::ChannelError;
 use std::io::{self, Read};
 
 /// Longest record that Noise allows, in bytes.
@@ -35,4 +34,18 @@ pub fn read_record(stream: &mut impl Read) -> io::Result<Vec<u8>> {
 pub(crate) fn first_record(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     rest.get(..usize::from(u16::from_be_bytes(*length)))
+}
+
+/// Reasons why bytes are no record of this connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChannelError {
+    /// The authentication tag is wrong: the record was made with another key, changed, repeated or reordered.
+    #[error(
+        "a record was made with another key or changed on the way; the connection is of no more use"
+    )]
+    Unproved,
+    /// The message does not fit into a record.
+    #[error("a message of the handshake is longer than a record may be")]
+    TooLong,
 }
