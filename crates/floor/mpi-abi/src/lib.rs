@@ -28,7 +28,6 @@ mod number;
 mod operation;
 mod parse;
 mod settings;
-mod status;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -37,12 +36,13 @@ pub use accounting::{Amount, Case, Condition, Count, Factor, Flow, Movement};
 pub use collective::{CollectiveKind, Rooted};
 pub use fortran::{Binding, EntryPoint, fortran_entry_points};
 pub use kind::{CType, Kind};
-pub use library::{Constants, FortranAddress, FortranAddresses, Handle, Library};
+pub use library::{
+    ByteCount, Constants, FortranAddress, FortranAddresses, Handle, Library, StatusLayout,
+};
 pub use number::Number;
 pub use operation::{Class, Mode, Operation, OperationId, Param};
 pub use parse::{LocalName, Problem, Table, parse};
 pub use settings::{MPICH_SETTINGS, OPEN_MPI_SETTINGS, Setting};
-pub use status::{ByteCount, StatusLayout};
 
 /// Text of the table, in the format documented at its top.
 pub const TABLE_TEXT: &str = include_str!("../operations.txt");

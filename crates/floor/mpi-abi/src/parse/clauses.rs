@@ -1,6 +1,6 @@
 //! Parses the data movements of a call: the part of a line after `|`.
 
-use super::problem::Trouble;
+use super::Trouble;
 use crate::accounting::{Amount, Case, Condition, Count, Factor, Flow, Movement};
 use crate::kind::Kind;
 use crate::operation::Param;
