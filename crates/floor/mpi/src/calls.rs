@@ -6,7 +6,6 @@
 
 mod datatype;
 mod exit;
-mod panics;
 mod process;
 mod status;
 mod transfer;
@@ -27,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::ThreadId;
 
 pub use datatype::Datatype;
-pub(crate) use panics::has_grown;
+pub(crate) use exit::has_grown;
 pub use process::Spawn;
 pub(crate) use process::c_string;
 pub use status::Arrival;

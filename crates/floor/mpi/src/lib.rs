@@ -42,8 +42,6 @@ mod layout;
 mod library;
 #[expect(unsafe_code, reason = "MPI keeps addresses")]
 mod memory;
-#[expect(unsafe_code, reason = "calls into the MPI library")]
-mod message;
 pub mod names;
 mod number;
 mod pause;
@@ -60,8 +58,6 @@ mod support;
 mod watch;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod window;
-#[expect(unsafe_code, reason = "zeros are plain data")]
-mod zeroed;
 
 pub use buffer::{SharedSlice, Source};
 pub use calls::{Address, Arrival, CommHandle, Datatype, FoundMessage, Mpi, Spawn, Transfer};
@@ -72,7 +68,7 @@ pub use error::MpiError;
 pub use exchange::{Bundle, ByteRange, Exchange};
 pub use intercomm::{Intercomm, Port};
 pub use layout::{Field, Kind, Layout};
-pub use memory::{ArcBuffer, Memory, SharedBuffer, StableBytes, VecBuffer};
+pub use memory::{ArcBuffer, Memory, SharedBuffer, StableBytes, VecBuffer, zeroed};
 pub use number::{Number, Op};
 pub use pause::Pause;
 pub use pieces::{ArrayPiece, PieceReceiver, PieceSender};
@@ -82,4 +78,3 @@ pub use started::Origin;
 pub use support::SpawnSupport;
 pub use watch::EXIT_STUCK;
 pub use window::{Fetch, Window};
-pub use zeroed::zeroed;

@@ -56,7 +56,7 @@ pub struct ArcBuffer<T>(Arc<[T]>);
 impl<T: Pod> ArcBuffer<T> {
     /// Creates `n` zeros.
     pub fn zeros(n: usize) -> Self {
-        Self(crate::zeroed(n))
+        Self(zeroed(n))
     }
 
     /// Shares these elements for reading.
@@ -86,5 +86,26 @@ unsafe impl<T: Pod + Send + Sync> StableBytes for ArcBuffer<T> {}
 unsafe impl<T: Pod + Send + Sync> Memory for ArcBuffer<T> {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         Box::new(self.0)
+    }
+}
+
+/// Returns `n` zeros, which cost nothing until they are used: the system provides pages when they are written to.
+#[must_use]
+pub fn zeroed<T: Pod>(n: usize) -> Arc<[T]> {
+    let memory = Arc::<[T]>::new_zeroed_slice(n);
+    // SAFETY: zeros are a value of any plain data.
+    unsafe { memory.assume_init() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_zero_and_has_one_owner() {
+        let mut memory = zeroed::<u16>(5);
+        assert_eq!(*memory, [0; 5]);
+        assert!(Arc::get_mut(&mut memory).is_some());
+        assert!(zeroed::<f64>(0).is_empty());
     }
 }
