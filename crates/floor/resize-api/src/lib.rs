@@ -6,12 +6,10 @@
 //! # Not here
 //! The files and their permissions: crate `malleable`.
 
-mod phase;
 mod request;
 mod resize;
 mod status;
 
-pub use phase::Phase;
 pub use request::ResizeRequest;
-pub use resize::{Bytes, Decision, Outcome, Resize, Seconds, Spawn, Started, Strategy};
+pub use resize::{Bytes, Decision, Outcome, Phase, Resize, Seconds, Spawn, Started, Strategy};
 pub use status::{Answer, JobStatus, Sizes, State};
