@@ -31,7 +31,6 @@ pub mod journal;
 pub mod noise;
 pub mod plan;
 pub mod regions;
-mod roles;
 pub mod schedule;
 mod template;
 

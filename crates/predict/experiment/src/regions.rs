@@ -7,7 +7,6 @@
 //! - The times of a role's regions add up to the mean time of its ranks: the time of a function that is measured
 //!   separately is subtracted from the computation around it.
 
-use crate::roles::roles;
 use std::collections::BTreeSet;
 
 /// Name of the region that stands for the whole run.
@@ -188,6 +187,30 @@ pub fn inside(calls: &[Call], boundaries: &[FunctionBoundary]) -> Vec<Inside> {
     found
 }
 
+/// Returns the name of each rank's role, given the places at which it calls MPI.
+///
+/// Names do not depend on the number of ranks where possible, so that a role has the same name in all runs
+/// of an experiment.
+fn roles(places: &[BTreeSet<&str>]) -> Vec<String> {
+    let first_alike: Vec<usize> = places
+        .iter()
+        .map(|own| places.iter().position(|other| other == own).expect("a rank is like itself"))
+        .collect();
+    let n_roles = first_alike.iter().collect::<BTreeSet<_>>().len();
+    let last = places.len().saturating_sub(1);
+    let n_alike = |first: usize| first_alike.iter().filter(|other| **other == first).count();
+    let master_is_alone = n_roles == 2 && n_alike(0) == 1;
+    let name = |first: &usize| match *first {
+        _ if n_roles == 1 => "all ranks".to_owned(),
+        0 if master_is_alone => "master".to_owned(),
+        _ if master_is_alone => "workers".to_owned(),
+        first if first != 0 && first == last => "last rank".to_owned(),
+        first if n_alike(first) == 1 => format!("rank {first}"),
+        first => format!("ranks {first}-"),
+    };
+    first_alike.iter().map(name).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,5 +300,24 @@ mod tests {
         // A function that never ends, and an exit without an entry.
         check_inside(&calls, &[(120, 1, true)], &[(8, 1, 0, 80)]);
         check_inside(&calls, &[(120, 1, false)], &[]);
+    }
+
+    #[track_caller]
+    fn check_roles(places: &[&str], expected: &[&str]) {
+        let places: Vec<BTreeSet<&str>> =
+            places.iter().map(|all| all.split(' ').collect()).collect();
+        assert_eq!(roles(&places), expected);
+    }
+
+    #[test]
+    fn ranks_that_do_the_same_have_a_role() {
+        check_roles(&[], &[]);
+        check_roles(&["a"], &["all ranks"]);
+        check_roles(&["a b", "b a", "a b"], &["all ranks"; 3]);
+        check_roles(&["a", "b"], &["master", "workers"]);
+        check_roles(&["a", "b", "b"], &["master", "workers", "workers"]);
+        check_roles(&["b", "b", "a"], &["ranks 0-", "ranks 0-", "last rank"]);
+        check_roles(&["a", "b", "b", "c"], &["rank 0", "ranks 1-", "ranks 1-", "last rank"]);
+        check_roles(&["a", "b", "a", "b"], &["ranks 0-", "ranks 1-", "ranks 0-", "ranks 1-"]);
     }
 }
