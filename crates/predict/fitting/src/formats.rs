@@ -10,11 +10,14 @@ pub mod csv;
 pub mod extrap_json;
 pub mod extrap_text;
 pub mod json_lines;
-mod pairs;
 
 use crate::measurements::Measurements;
 use csv::Columns;
-use std::collections::HashSet;
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{MapAccess, Visitor},
+};
+use std::{collections::HashSet, fmt, marker::PhantomData};
 
 /// Contents of a file, and the parts that could not be used.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -222,6 +225,40 @@ fn check_names<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<(), Fa
     let mut seen = HashSet::new();
     let twice = names.into_iter().find(|name| !seen.insert(name.as_str()));
     twice.map_or(Ok(()), |name| Err(Fault::NamedTwice(name.clone())))
+}
+
+/// Members of an object, in file order.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Pairs<T>(Vec<(String, T)>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PairsVisitor(PhantomData))
+    }
+}
+
+struct PairsVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for PairsVisitor<T> {
+    type Value = Pairs<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some(pair) = map.next_entry()? {
+            pairs.push(pair);
+        }
+        Ok(Pairs(pairs))
+    }
+}
+
+impl<T: Serialize> Serialize for Pairs<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Extra-P's JSON: the newer form, which is also written, and the older one with references by id.
 
-use super::{Fault, Reading, check_names, check_times, pairs::Pairs};
+use super::{Fault, Pairs, Reading, check_names, check_times};
 use crate::measurements::{Measurements, MeasurementsBuilder};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;

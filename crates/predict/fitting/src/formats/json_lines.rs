@@ -1,7 +1,7 @@
 //! Extra-P's JSON Lines: each line is an object with `params`, `value` and optionally `callpath` and
 //! `metric`. Also the lines of Talpas, with `parameters` and semicolons.
 
-use super::{Fault, Reading, check_names, check_times, pairs::Pairs};
+use super::{Fault, Pairs, Reading, check_names, check_times};
 use crate::measurements::MeasurementsBuilder;
 use serde::Deserialize;
 use std::borrow::Cow;
