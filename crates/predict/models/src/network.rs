@@ -16,17 +16,13 @@
 //! # Not here
 //! Measuring: `comm::netbench`.
 
-mod line;
 mod places;
 mod refresh;
-mod sample;
 
-use line::{Line, through};
 use serde::{Deserialize, Serialize};
 
 pub use places::{Locality, Networks, Pair};
 pub use refresh::Refresh;
-pub use sample::{Sample, median_of};
 
 /// Largest number of lines that is tried.
 const N_PIECES_MAX: usize = 4;
@@ -150,6 +146,98 @@ fn best_cut(samples: &[Sample], n_pieces: usize) -> Vec<Line> {
     ways.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or_default()
 }
 
+/// The median time of messages of one length, and the interval that holds the true median with at least
+/// 95 percent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Length of the messages, in bytes.
+    pub n_bytes: u64,
+    /// Median one-way time, in seconds.
+    pub median_s: f64,
+    /// Lower end of the interval, in seconds.
+    pub low_s: f64,
+    /// Upper end of the interval, in seconds.
+    pub high_s: f64,
+    /// Number of measured times.
+    pub n_times: u32,
+}
+
+/// Returns the sample of these times; `None` without times.
+///
+/// The interval is between two of the sorted times: the number of times below the true median is
+/// binomial, about normal with mean `n / 2` and deviation `sqrt(n) / 2`. No shape is assumed for the times.
+#[must_use]
+pub fn median_of(n_bytes: u64, times_s: &[f64]) -> Option<Sample> {
+    let mut sorted = times_s.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = u32::try_from(sorted.len()).ok()?;
+    let middle = sorted.len() / 2;
+    let median_s = *sorted.get(middle)?;
+    #[expect(clippy::cast_possible_truncation, reason = "below 2^16 for 32 bits")]
+    #[expect(clippy::cast_sign_loss, reason = "a root is not negative")]
+    let reach = (0.98 * f64::from(n).sqrt()).ceil() as usize;
+    let low_s = sorted[middle.saturating_sub(reach)];
+    let high_s = sorted[(middle + reach).min(sorted.len() - 1)];
+    Some(Sample { n_bytes, median_s, low_s, high_s, n_times: n })
+}
+
+/// A line and its distance from the samples.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    piece: LinearPiece,
+    /// Sum of the squares of the relative errors.
+    residual: f64,
+    /// Length of the longest message that it was fitted to, in bytes.
+    last_bytes: u64,
+}
+
+/// Relative errors of a sample below this one weigh the same.
+const ERROR_MIN: f64 = 0.01;
+
+/// The line `t = a + b n` with the least sum of `w^2 ((a + b n) / t - 1)^2`, with `a` and `b` not negative.
+///
+/// The weight `w` is 1 for times known to within 1 percent, and falls as the interval gets wider.
+/// With `u = w / t` and `v = w n / t` that is `a u + b v = w`; the sums of products are `uu`, `uv`, `vv`, `uw`,
+/// `vw`. The margins are 1.96 standard errors.
+fn through(samples: &[Sample]) -> Line {
+    let points: Vec<[f64; 3]> = samples.iter().map(weighted).collect();
+    let sum = |i: usize, j: usize| -> f64 { points.iter().map(|point| point[i] * point[j]).sum() };
+    let (uu, uv, vv, uw, vw) = (sum(0, 0), sum(0, 1), sum(1, 1), sum(0, 2), sum(1, 2));
+    let determinant = uu * vv - uv * uv;
+    let (mut a, mut b) = ((uw * vv - vw * uv) / determinant, (vw * uu - uw * uv) / determinant);
+    if a < 0.0 {
+        (a, b) = (0.0, vw / vv);
+    }
+    if b < 0.0 || !b.is_finite() {
+        (a, b) = (uw / uu, 0.0);
+    }
+    let residual = points.iter().map(|[u, v, w]| (a * u + b * v - w).powi(2)).sum::<f64>();
+    let n_free = samples.len().saturating_sub(2).max(1);
+    let variance = residual / f64::from(u32::try_from(n_free).unwrap_or(u32::MAX));
+    let margin = |cofactor: f64| {
+        let squared = variance * cofactor / determinant;
+        if squared.is_finite() { 1.96 * squared.max(0.0).sqrt() } else { 0.0 }
+    };
+    let piece = LinearPiece {
+        from_bytes: 0,
+        latency_s: a,
+        latency_margin_s: margin(vv),
+        s_per_byte: b,
+        s_per_byte_margin: margin(uu),
+    };
+    let last_bytes = samples.last().map_or(0, |sample| sample.n_bytes);
+    Line { piece, residual, last_bytes }
+}
+
+/// Returns `u`, `v` and `w` of a sample.
+fn weighted(sample: &Sample) -> [f64; 3] {
+    #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
+    let n_bytes = sample.n_bytes as f64;
+    let error = (sample.high_s - sample.low_s) / 2.0 / sample.median_s;
+    let weight = ERROR_MIN / error.max(ERROR_MIN);
+    [weight / sample.median_s, weight * n_bytes / sample.median_s, weight]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,5 +304,21 @@ mod tests {
     fn two_lengths_make_no_model() {
         assert_eq!(NetModel::fit(&samples(0.0, |_| 1e-6)[..2]), None);
         assert_eq!(NetModel::fit(&samples(0.0, |_| 0.0)), None);
+    }
+
+    #[test]
+    fn the_interval_holds_the_middle_of_the_times() {
+        let times: Vec<f64> = (0..100).rev().map(f64::from).collect();
+        let sample = median_of(8, &times).expect("there are times");
+        // The 40th and the 61st of 100 enclose the median with 95.4 percent.
+        assert_eq!((sample.low_s, sample.median_s, sample.high_s), (40.0, 50.0, 60.0));
+        assert_eq!((sample.n_bytes, sample.n_times), (8, 100));
+    }
+
+    #[test]
+    fn few_times_make_a_wide_interval() {
+        let sample = median_of(0, &[3.0, 1.0, 2.0]).expect("there are times");
+        assert_eq!((sample.low_s, sample.median_s, sample.high_s), (1.0, 2.0, 3.0));
+        assert_eq!(median_of(0, &[]), None);
     }
 }
