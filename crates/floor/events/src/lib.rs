@@ -12,7 +12,6 @@
 
 pub mod call;
 pub mod decoding;
-pub mod event;
 pub mod function;
 pub mod identity;
 pub mod memory_map;
@@ -23,8 +22,7 @@ pub mod statistics;
 pub mod tuning;
 pub mod value;
 
-pub use call::{CallRecord, RecordKind};
-pub use event::Event;
+pub use call::{CallRecord, Event, RecordKind};
 pub use function::{ActionRecord, EventRecord, FunctionKind, ProbePoint};
 pub use identity::{Clock, CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
 pub use memory_map::{CodeAddress, MapsProblem, ModuleMap};
