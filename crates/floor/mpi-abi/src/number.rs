@@ -33,77 +33,32 @@ impl Number {
         Self::F64,
     ];
 
+    /// Width in bytes; datatype in the standard, in Open MPI, in MPICH, and in the standard ABI.
+    const fn row(self) -> (usize, &'static str, &'static str, u32, u32) {
+        match self {
+            Self::I8 => (1, "MPI_INT8_T", "ompi_mpi_int8_t", 0x4c00_0137, 0x240),
+            Self::U8 => (1, "MPI_UINT8_T", "ompi_mpi_uint8_t", 0x4c00_013b, 0x241),
+            Self::I16 => (2, "MPI_INT16_T", "ompi_mpi_int16_t", 0x4c00_0238, 0x248),
+            Self::U16 => (2, "MPI_UINT16_T", "ompi_mpi_uint16_t", 0x4c00_023c, 0x249),
+            Self::I32 => (4, "MPI_INT32_T", "ompi_mpi_int32_t", 0x4c00_0439, 0x250),
+            Self::U32 => (4, "MPI_UINT32_T", "ompi_mpi_uint32_t", 0x4c00_043d, 0x251),
+            Self::I64 => (8, "MPI_INT64_T", "ompi_mpi_int64_t", 0x4c00_083a, 0x258),
+            Self::U64 => (8, "MPI_UINT64_T", "ompi_mpi_uint64_t", 0x4c00_083e, 0x259),
+            Self::F32 => (4, "MPI_FLOAT", "ompi_mpi_float", 0x4c00_040a, 0x210),
+            Self::F64 => (8, "MPI_DOUBLE", "ompi_mpi_double", 0x4c00_080b, 0x214),
+        }
+    }
+
     /// Width in bytes.
     #[must_use]
     pub const fn n_bytes(self) -> usize {
-        match self {
-            Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::I64 | Self::U64 | Self::F64 => 8,
-        }
+        self.row().0
     }
 
     /// Name of the type's datatype in the standard.
     #[must_use]
     pub const fn mpi_name(self) -> &'static str {
-        match self {
-            Self::I8 => "MPI_INT8_T",
-            Self::U8 => "MPI_UINT8_T",
-            Self::I16 => "MPI_INT16_T",
-            Self::U16 => "MPI_UINT16_T",
-            Self::I32 => "MPI_INT32_T",
-            Self::U32 => "MPI_UINT32_T",
-            Self::I64 => "MPI_INT64_T",
-            Self::U64 => "MPI_UINT64_T",
-            Self::F32 => "MPI_FLOAT",
-            Self::F64 => "MPI_DOUBLE",
-        }
-    }
-
-    const fn in_open_mpi(self) -> &'static str {
-        match self {
-            Self::I8 => "ompi_mpi_int8_t",
-            Self::U8 => "ompi_mpi_uint8_t",
-            Self::I16 => "ompi_mpi_int16_t",
-            Self::U16 => "ompi_mpi_uint16_t",
-            Self::I32 => "ompi_mpi_int32_t",
-            Self::U32 => "ompi_mpi_uint32_t",
-            Self::I64 => "ompi_mpi_int64_t",
-            Self::U64 => "ompi_mpi_uint64_t",
-            Self::F32 => "ompi_mpi_float",
-            Self::F64 => "ompi_mpi_double",
-        }
-    }
-
-    const fn in_mpich(self) -> u32 {
-        match self {
-            Self::I8 => 0x4c00_0137,
-            Self::U8 => 0x4c00_013b,
-            Self::I16 => 0x4c00_0238,
-            Self::U16 => 0x4c00_023c,
-            Self::I32 => 0x4c00_0439,
-            Self::U32 => 0x4c00_043d,
-            Self::I64 => 0x4c00_083a,
-            Self::U64 => 0x4c00_083e,
-            Self::F32 => 0x4c00_040a,
-            Self::F64 => 0x4c00_080b,
-        }
-    }
-
-    const fn in_standard_abi(self) -> u32 {
-        match self {
-            Self::I8 => 0x240,
-            Self::U8 => 0x241,
-            Self::I16 => 0x248,
-            Self::U16 => 0x249,
-            Self::I32 => 0x250,
-            Self::U32 => 0x251,
-            Self::I64 => 0x258,
-            Self::U64 => 0x259,
-            Self::F32 => 0x210,
-            Self::F64 => 0x214,
-        }
+        self.row().1
     }
 }
 
@@ -111,10 +66,11 @@ impl Library {
     /// Predefined datatype of a number.
     #[must_use]
     pub fn datatype(self, number: Number) -> Handle {
+        let (_, _, in_open_mpi, in_mpich, in_standard_abi) = number.row();
         match self {
-            Self::OpenMpi => Handle::AddressOf(number.in_open_mpi()),
-            Self::Mpich => Handle::Value(number.in_mpich()),
-            Self::StandardAbi => Handle::Value(number.in_standard_abi()),
+            Self::OpenMpi => Handle::AddressOf(in_open_mpi),
+            Self::Mpich => Handle::Value(in_mpich),
+            Self::StandardAbi => Handle::Value(in_standard_abi),
         }
     }
 }
