@@ -4,30 +4,31 @@ use crate::said::{graph, main_of, named, roles};
 use program_graph::{Source, SourceError, read};
 
 #[track_caller]
-fn check(name: &str, text: &str, expected: &[&str]) {
+fn check(text: &str, expected: &[&str]) {
+    check_named("a.c", text, expected);
+}
+
+#[track_caller]
+fn check_named(name: &str, text: &str, expected: &[&str]) {
     assert_eq!(roles(&named(name, text)), expected);
 }
 
 #[test]
 fn calls_are_followed() {
     check(
-        "a.c",
         "void low(int n) { MPI_Barrier(c); }\nvoid high(void) { low(1); low(2); }\nint main() { high(); }",
         &["all ranks: high(){low(){Barrier} low(){Barrier}}"],
     );
     check(
-        "a.c",
         "void tree(int n) { MPI_Barrier(c); if (n > 0) tree(n - 1); }\nint main() { tree(argc); }",
         &["all ranks: tree(){Barrier if(n > 0){tree()again|}}"],
     );
     check(
-        "a.c",
         "static void step(int i) { MPI_Barrier(c); }\nvoid each(void (*f)(int)) { for (int i = 0; i < n; i++) f(i); }\n\
          int main() { each(step); }",
         &["all ranks: each(){loop(n){step(){Barrier}}}"],
     );
     check(
-        "a.c",
         "int square(int *a, int n) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i] += j; }\n\
          int main() { square(a, m); MPI_Barrier(c); }",
         &["all ranks: square(){loop(m){loop(m){}}} Barrier"],
@@ -37,7 +38,6 @@ fn calls_are_followed() {
 #[test]
 fn functions_that_are_only_declared_compute() {
     check(
-        "a.c",
         "void solve(double *a, int n);\nint main() { solve(a, 10); printf(\"\"); MPI_Barrier(c); }",
         &["all ranks: <solve()> Barrier"],
     );
@@ -72,28 +72,24 @@ fn of_several_programs_the_first_is_taken() {
 #[test]
 fn old_c_is_read() {
     check(
-        "a.c",
         "main(argc, argv)\nint argc;\nchar **argv;\n{\n MPI_Barrier(c);\n}\n",
         &["all ranks: Barrier"],
     );
-    check("a.c", "main(int argc, char **argv)\n{\n MPI_Barrier(c);\n}\n", &["all ranks: Barrier"]);
-    check("a.c", "main()\n{\n MPI_Barrier(c);\n}\n", &["all ranks: Barrier"]);
+    check("main(int argc, char **argv)\n{\n MPI_Barrier(c);\n}\n", &["all ranks: Barrier"]);
+    check("main()\n{\n MPI_Barrier(c);\n}\n", &["all ranks: Barrier"]);
 }
 
 #[test]
 fn macros_are_followed() {
     check(
-        "a.c",
         "#define CHECK(x) do { int e = x; if (e) abort(); } while (0)\nint main() { CHECK(MPI_Barrier(c)); }",
         &["all ranks: Barrier"],
     );
     check(
-        "a.c",
         "#define PUT(a, to) \\\n  MPI_Send(a, 1, MPI_INT, to, 0, c)\nint main() { PUT(x, 1); }",
         &["all ranks: PUT(){Send}"],
     );
     check(
-        "a.c",
         "API void f(void) { MPI_Barrier(c); }\nint main() { f(); }",
         &["all ranks: f(){Barrier}"],
     );
@@ -102,36 +98,34 @@ fn macros_are_followed() {
 #[test]
 fn one_side_of_conditional_text_is_taken() {
     check(
-        "a.c",
         "int main() {\n#ifdef SERIAL\n f();\n#else\n MPI_Barrier(c);\n#endif\n}",
         &["all ranks: Barrier"],
     );
     check(
-        "a.c",
         "int main() {\n#if 0\n MPI_Send(a, 1, MPI_INT, 0, 0, c);\n#else\n MPI_Barrier(c);\n#endif\n}",
         &["all ranks: Barrier"],
     );
     let both = "int main() {\n#ifdef A\n MPI_Barrier(c);\n#else\n MPI_Wait(r, s);\n#endif\n}";
-    check("a.c", both, &["all ranks: Barrier"]);
+    check(both, &["all ranks: Barrier"]);
     assert!(graph(both).warnings.iter().any(|warning| warning.line == 2));
 }
 
 #[test]
 fn cpp_is_read() {
-    check(
+    check_named(
         "a.cpp",
         "namespace s { template <class T> struct Halo { void go(T *t) { MPI_Barrier(c); } }; }\n\
          int main() { s::Halo<double> h; for (int i = 0; i < n; ++i) { h.go(u); } }",
         &["all ranks: loop(n){go(){Barrier}}"],
     );
-    check(
+    check_named(
         "a.cpp",
         "class Env { public: Env() { MPI_Comm_rank(MPI_COMM_WORLD, &rank_); }\n\
          void go() { if (rank_ == 0) MPI_Send(a, 1, MPI_INT, 1, 0, c); else MPI_Recv(a, 1, MPI_INT, 0, 0, c, s); }\n\
          int rank_; };\nint main() { Env env; env.go(); }",
         &["master: go(){Send}", "workers: go(){Recv}"],
     );
-    check(
+    check_named(
         "a.cc",
         "int main() { auto sum = [&](double x) { MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, c); return y; };\n\
          for (auto v : values) sum(v); try { MPI_Barrier(c); } catch (...) { } }",
@@ -150,17 +144,14 @@ fn errors_leave_the_rest() {
 #[test]
 fn ways_out_are_shown() {
     check(
-        "a.c",
         "int f(int c) { if (c) return 1; MPI_Barrier(w); return 0; }\nint main() { f(x); }",
         &["all ranks: f(){return Barrier}"],
     );
     check(
-        "a.c",
         "int main() { for (;;) { MPI_Recv(a, 1, MPI_INT, 0, 0, w, s); if (a[0] == 0) break; } }",
         &["all ranks: loop(i@a.c:1){Recv break}"],
     );
     check(
-        "a.c",
         "int main() { if (argc < 2) { MPI_Abort(w, 1); } MPI_Barrier(w); }",
         &["all ranks: exit Barrier"],
     );
@@ -169,17 +160,14 @@ fn ways_out_are_shown() {
 #[test]
 fn branches_have_arms() {
     check(
-        "a.c",
         "int main() { if (k > 1) MPI_Barrier(w); else if (k) MPI_Wait(r, s); else MPI_Waitall(1, r, s); }",
         &["all ranks: if(k > 1){Barrier|if(k){Wait|Waitall}}"],
     );
     check(
-        "a.c",
         "int main() { switch (tag) { case 1: MPI_Barrier(w); break; case 2: case 3: MPI_Wait(r, s); } }",
         &["all ranks: if(switch (tag)){Barrier|Wait|Wait}"],
     );
     check(
-        "a.c",
         "int main() { int f; MPI_Test(r, &f, s); if (f) MPI_Barrier(w); }",
         &["all ranks: Test if(f){Barrier|}"],
     );
