@@ -224,12 +224,12 @@ struct Messages {
     matches: Matches,
     first_send: Vec<usize>,
     first_receive: Vec<usize>,
-    sends: Vec<Send>,
+    sends: Vec<SentMessage>,
 }
 
-/// One send.
+/// One send, and the timeline that waits for it.
 #[derive(Clone, Copy, Default)]
-struct Send {
+struct SentMessage {
     at_ns: Option<u64>,
     waiting: Option<usize>,
 }
@@ -256,7 +256,7 @@ impl Messages {
                 }
             }
         }
-        let sends = vec![Send::default(); n_sends];
+        let sends = vec![SentMessage::default(); n_sends];
         Self { matches: matcher.finish(), first_send, first_receive, sends }
     }
 
