@@ -15,7 +15,6 @@ mod actions;
 mod change;
 mod control_thread;
 mod library;
-mod memory;
 mod modules;
 mod problem;
 mod sites;
