@@ -22,7 +22,6 @@
 
 pub mod clock;
 pub mod control;
-mod counters;
 pub mod layout;
 mod mapping;
 pub mod private;

@@ -4,11 +4,10 @@
 //! - The owner writes plain stores; a signal handler that interrupts an append sees `busy` and drops its own record.
 
 use super::Block;
-use crate::counters::bump;
 use crate::layout::{Capacity, N_RESERVED_REGIONS, PeerSlot, RegionSlot, ThreadHeader};
 use crate::mapping::Mapping;
 use crate::private;
-use events::CallRecord;
+use events::{CallRecord, SizeHistogram};
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 /// Position of a thread's next record in its ring.
@@ -306,4 +305,42 @@ pub(super) fn thread_header(
     idx: u32,
 ) -> &'static ThreadHeader {
     mapping.shared(capacity.block_offset(idx))
+}
+
+impl RegionSlot {
+    /// Counts one call.
+    #[inline(always)]
+    pub fn count(&self, mpi_ticks: u64, compute_ticks: u64, bytes: u64) {
+        bump(&self.n_calls, 1);
+        bump(&self.mpi_ticks, mpi_ticks);
+        bump(&self.compute_ticks, compute_ticks);
+        bump(&self.bytes, bytes);
+        if self.mpi_ticks_max.load(Ordering::Relaxed) < mpi_ticks {
+            self.mpi_ticks_max.store(mpi_ticks, Ordering::Relaxed);
+        }
+        let bin = &self.sizes[SizeHistogram::bin_of(bytes)];
+        bin.store(bin.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+}
+
+impl PeerSlot {
+    /// Counts a message sent to this peer.
+    #[inline(always)]
+    pub fn sent(&self, bytes: u64) {
+        bump(&self.n_sent, 1);
+        bump(&self.bytes_sent, bytes);
+    }
+
+    /// Counts a message received from this peer.
+    #[inline(always)]
+    pub fn received(&self, bytes: u64) {
+        bump(&self.n_received, 1);
+        bump(&self.bytes_received, bytes);
+    }
+}
+
+/// Adds to a counter that only the calling thread writes: a load and a store, no locked instruction.
+#[inline(always)]
+fn bump(counter: &AtomicU64, by: u64) {
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed);
 }
