@@ -16,7 +16,6 @@ pub mod guard;
 pub mod live;
 mod near;
 mod passage;
-mod patch;
 mod plan;
 mod probes;
 mod shadow;

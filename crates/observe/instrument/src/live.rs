@@ -23,7 +23,6 @@ mod signals;
 mod start;
 mod threads;
 
-pub use crate::patch::Patch;
 pub use handlers::RedirectCounts;
 pub use start::{chain_trap_handler, is_ours, open_signals, release, reserve, start, warning};
 
@@ -37,6 +36,22 @@ const INT3: u8 = 0xcc;
 
 /// Lock that allows one pass at a time.
 static PASS: Mutex<()> = Mutex::new(());
+
+/// Bytes of code to be replaced. A single `0xcc` is an int3 that stays: its address must have been
+/// registered by [`trap_at`] before.
+#[derive(Clone, Debug)]
+pub struct Patch {
+    /// Address of the first byte that changes.
+    pub address: usize,
+    /// Bytes before the change.
+    pub original: Vec<u8>,
+    /// Bytes after the change, equally many.
+    pub replacement: Vec<u8>,
+    /// Address at which a thread that reaches `address` continues.
+    pub stub: usize,
+    /// Address of each displaced instruction, and of its copy in the stub. Empty where no thread can be (padding).
+    pub moved: Vec<(usize, usize)>,
+}
 
 /// Makes the changes; returns one result per patch.
 ///

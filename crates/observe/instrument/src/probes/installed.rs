@@ -3,8 +3,8 @@
 
 use crate::armed_callbacks::ArmedCallbacks;
 use crate::context::{self, Context, PointContext};
+use crate::live::Patch;
 use crate::near::{Mappings, NearArenas};
-use crate::patch::Patch;
 use crate::plan::{Body, EntryPatch, Plan, plan};
 use crate::site::{Attribute, Point, Refusal, Site, Source};
 use crate::{live, stub};

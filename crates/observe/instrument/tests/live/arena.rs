@@ -1,6 +1,7 @@
 //! Functions, their stubs and counters, in memory with a fixed layout.
 
-use instrument::live::Patch;
+use instrument::Refusal;
+use instrument::live::{self, Patch};
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -88,6 +89,31 @@ impl Arena {
         replacement.resize(original.len(), 0x90);
         self.originals.push([original.as_slice(), &code.rest].concat());
         self.patches.push(Patch { address, original, replacement, stub, moved });
+    }
+
+    /// Makes all changes.
+    pub(crate) fn apply(&self) -> Vec<Result<(), Refusal>> {
+        // SAFETY: the stubs do what the functions do.
+        unsafe { live::apply(&self.patches) }
+    }
+
+    /// Takes all changes back.
+    pub(crate) fn revert(&self) -> Vec<Result<(), Refusal>> {
+        // SAFETY: the stubs do what the functions do.
+        unsafe { live::revert(&self.patches) }
+    }
+
+    #[track_caller]
+    pub(crate) fn check_change_and_back(&self) {
+        assert!(self.apply().iter().all(Result::is_ok));
+        assert!(self.revert().iter().all(Result::is_ok));
+    }
+
+    /// Puts a trap that stays on the first function.
+    pub(crate) fn trap(&self) -> Result<Patch, Refusal> {
+        let Patch { address, stub, .. } = self.patches[0];
+        // SAFETY: the stub does what the function does.
+        unsafe { live::trap_at(address, stub) }
     }
 
     /// Calls the function.

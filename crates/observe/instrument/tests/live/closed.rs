@@ -2,7 +2,6 @@
 
 use crate::arena::{Arena, quick};
 use crate::child;
-use instrument::live::Patch;
 use instrument::{Refusal, guard, live};
 use std::ffi::c_int;
 use std::mem::zeroed;
@@ -47,16 +46,14 @@ fn beside_blocked(is_guarded: bool, body: fn(&Arena, u32)) {
         body(&arena, u32::try_from(tid.load(Ordering::Relaxed)).expect("it is one"));
         is_over.store(true, Ordering::Relaxed);
     });
-    // SAFETY: the arena's stubs do what its functions do.
-    assert!(unsafe { live::apply(&arena.patches) }.iter().all(Result::is_ok));
+    assert!(arena.apply().iter().all(Result::is_ok));
 }
 
 #[test]
 fn a_thread_that_blocks_signals_is_named_and_lives() {
     child::run("closed::a_thread_that_blocks_signals_is_named_and_lives", || {
         beside_blocked(false, |arena, tid| {
-            // SAFETY: the arena's stubs do what its functions do.
-            let outcomes = unsafe { live::apply(&arena.patches) };
+            let outcomes = arena.apply();
             let signal = libc::SIGTRAP;
             let refusal = Refusal::SignalBlocked { tid, name: "deaf".to_owned(), signal };
             assert!(refusal.to_string().starts_with(&format!("thread {tid} (`deaf`)")));
@@ -80,9 +77,7 @@ fn no_trap_is_put_beside_a_sleeper_that_blocks_signals() {
                 held.recv()
             });
             let sleeper = told.recv().expect("the thread tells");
-            let Patch { address, stub, .. } = arena.patches[0];
-            // SAFETY: the stub does what the function does.
-            let trap = unsafe { live::trap_at(address, stub) };
+            let trap = arena.trap();
             assert!(matches!(trap, Err(Refusal::SignalBlocked { tid, .. }) if tid == sleeper));
             assert!(arena.is_original(0));
             drop(release);
@@ -101,10 +96,7 @@ fn a_thread_behind_the_guards_blocks_all_but_ours() {
             let usr1 = 1 << (libc::SIGUSR1 - 1);
             assert_ne!(blocked & usr1, 0);
             while live::redirect_counts().n_trapped < 5 {
-                // SAFETY: the arena's stubs do what its functions do.
-                assert_eq!(unsafe { live::apply(&arena.patches) }, [Ok(()), Ok(())]);
-                // SAFETY: as above.
-                assert_eq!(unsafe { live::revert(&arena.patches) }, [Ok(()), Ok(())]);
+                arena.check_change_and_back();
             }
         });
     });
@@ -139,8 +131,7 @@ fn check_handler(is_before: bool) {
         // SAFETY: a signal to the calling thread, which has a handler.
         scope.spawn(|| unsafe { libc::raise(libc::SIGUSR1) });
         child::wait_until(|| IN_HANDLER.load(Ordering::Relaxed));
-        // SAFETY: the arena's stubs do what its functions do.
-        assert_eq!(unsafe { live::apply(&arena.patches) }, [Ok(())]);
+        assert_eq!(arena.apply(), [Ok(())]);
         LEAVE_HANDLER.store(true, Ordering::Relaxed);
     });
 }

@@ -2,7 +2,7 @@
 
 use crate::arena::{Arena, quick};
 use crate::{child, stress};
-use instrument::{Refusal, live};
+use instrument::Refusal;
 use std::fs::OpenOptions;
 use std::thread;
 
@@ -66,15 +66,12 @@ fn change_without_barrier() {
     thread::scope(|scope| {
         let (release, held) = std::sync::mpsc::channel::<()>();
         scope.spawn(move || held.recv());
-        // SAFETY: the arena's stub does what its function does.
-        let outcomes = unsafe { live::apply(&arena.patches) };
-        assert_eq!(outcomes, [Err(Refusal::NoBarrier { errno: libc::ENOSYS })]);
+        assert_eq!(arena.apply(), [Err(Refusal::NoBarrier { errno: libc::ENOSYS })]);
         assert!(arena.is_original(0));
         drop(release);
     });
     child::wait_until(|| child::n_threads() == 1);
-    // SAFETY: as above.
-    assert_eq!(unsafe { live::apply(&arena.patches) }, [Ok(())]);
+    assert_eq!(arena.apply(), [Ok(())]);
     assert_eq!(arena.call(0, [5, 0, 0]), 10);
     assert_eq!(arena.n_counted(0), 1);
 }

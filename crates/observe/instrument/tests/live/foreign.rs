@@ -69,10 +69,7 @@ fn a_handler_of_the_program_gets_its_traps() {
         assert_eq!(LAST_CODE.load(Ordering::Relaxed), 0x80);
 
         let arena = Arena::new(&[quick(0)]);
-        let patch = &arena.patches[0];
-        // SAFETY: the stub does what the function does.
-        let stays = unsafe { live::trap_at(patch.address, patch.stub) };
-        assert!(stays.is_ok());
+        assert!(arena.trap().is_ok());
         assert_eq!(arena.call(0, [2, 0, 0]), 4);
         assert_eq!(counts(), (1, 1));
         assert_eq!(arena.n_counted(0), 1);
@@ -134,13 +131,10 @@ fn a_handler_set_around_the_guards_is_found() {
         // SAFETY: an action.
         unsafe { libc::sigaction(libc::SIGTRAP, &raw const own, null_mut()) };
         let arena = Arena::new(&[quick(0)]);
-        let patch = &arena.patches[0];
         std::thread::scope(|scope| {
             let (release, held) = std::sync::mpsc::channel::<()>();
             scope.spawn(move || held.recv());
-            // SAFETY: the stub does what the function does.
-            let stays = unsafe { live::trap_at(patch.address, patch.stub) };
-            assert!(stays.is_ok());
+            assert!(arena.trap().is_ok());
             drop(release);
         });
         assert_eq!(arena.call(0, [2, 0, 0]), 4);

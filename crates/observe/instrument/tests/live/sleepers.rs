@@ -53,10 +53,7 @@ fn a_sleeping_thread_sleeps_on() {
                 child::wait_until(|| is_asleep() || thread.is_finished());
             }
             for _ in 0..100 {
-                // SAFETY: the arena's stubs do what its functions do.
-                assert_eq!(unsafe { live::apply(&arena.patches) }, [Ok(()), Ok(())]);
-                // SAFETY: as above.
-                assert_eq!(unsafe { live::revert(&arena.patches) }, [Ok(()), Ok(())]);
+                arena.check_change_and_back();
             }
             drop(into);
         });
@@ -89,10 +86,7 @@ fn a_call_that_the_question_ended_goes_on() {
             }
             let mut n_rounds = 0;
             while n_rounds < 500 || n_naps.load(Ordering::Relaxed) < 500 {
-                // SAFETY: the arena's stubs do what its functions do.
-                assert_eq!(unsafe { live::apply(&arena.patches) }, [Ok(()), Ok(())]);
-                // SAFETY: as above.
-                assert_eq!(unsafe { live::revert(&arena.patches) }, [Ok(()), Ok(())]);
+                arena.check_change_and_back();
                 n_rounds += 1;
             }
             is_over.store(true, Ordering::Relaxed);

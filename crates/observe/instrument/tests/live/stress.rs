@@ -86,10 +86,7 @@ fn a_thread_between_displaced_instructions_is_moved() {
                 }
             });
             while live::redirect_counts().n_moved < 5 {
-                // SAFETY: the arena's stub does what its function does.
-                assert_eq!(unsafe { live::apply(&arena.patches) }, [Ok(())]);
-                // SAFETY: as above.
-                assert_eq!(unsafe { live::revert(&arena.patches) }, [Ok(())]);
+                arena.check_change_and_back();
             }
             is_over.store(true, Ordering::Relaxed);
         });
@@ -124,7 +121,6 @@ fn a_trap_that_stays_holds_under_load() {
     child::run("stress::a_trap_that_stays_holds_under_load", || {
         child::start();
         let arena = Arena::new(&[quick(3)]);
-        let patch = &arena.patches[0];
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
             for _ in 0..2 {
@@ -135,11 +131,9 @@ fn a_trap_that_stays_holds_under_load() {
                 });
             }
             for n_counted in 1..=200 {
-                // SAFETY: the stub does what the function does.
-                let trap =
-                    unsafe { live::trap_at(patch.address, patch.stub) }.expect("signals are open");
+                let trap = arena.trap().expect("signals are open");
                 child::wait_until(|| n_counted <= arena.n_counted(0));
-                // SAFETY: as above.
+                // SAFETY: the stub does what the function does.
                 assert_eq!(unsafe { live::revert(&[trap]) }, [Ok(())]);
             }
             is_over.store(true, Ordering::Relaxed);
