@@ -8,10 +8,8 @@
 //! # Not here
 //! The process itself (`child`), the messages (`message`).
 
-mod ending;
 mod shared;
 mod supervisor;
-mod writer;
 
 use crate::message::Order;
 use app_description::Application;

@@ -3,22 +3,23 @@
 //! # Invariants
 //! - The thread lives as long as the process, which is killed when its parent thread ends.
 
-use super::ending;
 use super::shared::Shared;
-use super::writer;
-use crate::message::{ANSWERS, Answer, Order};
+use crate::message::{ANSWERS, Answer, ORDERS, Order};
 use frame::FrameBuffer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use tunlets::News;
 
+/// Maximum number of news in a batch.
+const N_NEWS_MAX: usize = 256;
 /// Interval at which a silent process is checked, in ns.
 const LOOK_NS: i64 = 50_000_000;
 /// Maximum length in bytes of a line shown to the user; the rest becomes further lines.
@@ -61,7 +62,7 @@ fn supervise(mut child: Child, shared: &Arc<Shared>, orders: Receiver<Order>) {
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(input), Some(answers), Some(lines)) = pipes else { return };
     let of_writer = Arc::clone(shared);
-    let write = move || writer::write(&of_writer, &orders, input);
+    let write = move || write_orders(&of_writer, &orders, input);
     let writer = thread::Builder::new().name("orders".into()).spawn(write);
     let (told, all_told) = channel::<()>();
     let teller = Arc::clone(shared);
@@ -79,7 +80,7 @@ fn supervise(mut child: Child, shared: &Arc<Shared>, orders: Receiver<Order>) {
     shared.set_process_id(None);
     // A descendant of the process may hold the other end of the pipe open.
     all_told.recv_timeout(LAST_WORDS).ok();
-    shared.end(|| status.map_or_else(|| "it is gone".to_owned(), ending::words));
+    shared.end(|| status.map_or_else(|| "it is gone".to_owned(), ending));
     // Its input is closed now, so the writer no longer waits.
     writer.into_iter().for_each(|writer| writer.join().unwrap_or_default());
 }
@@ -167,5 +168,88 @@ fn tell(shared: &Shared, lines: ChildStderr) {
             Ok(0) | Err(_) => return,
             Ok(_) => shared.add_line(String::from_utf8_lossy(&line).trim_end().to_owned()),
         }
+    }
+}
+
+/// Writes orders in batches, the next one when the last is answered, until the queue or the tunlet ends; the process's
+/// input is closed when this function returns.
+fn write_orders(shared: &Shared, orders: &Receiver<Order>, mut to: ChildStdin) {
+    let mut next = None;
+    while let Some(order) = next.take().or_else(|| orders.recv().ok()) {
+        let batch = match order {
+            Order::Hear(first) => Order::Hear(gather(orders, first, &mut next)),
+            other => other,
+        };
+        if !shared.wait_for_answer() {
+            return;
+        }
+        shared.owe();
+        // The supervisor notices that the process is gone.
+        if ORDERS.write(&batch, &mut to).is_err() || !shared.wait_for_answer() {
+            return;
+        }
+    }
+}
+
+/// Collects waiting news, up to an order of another kind.
+fn gather(orders: &Receiver<Order>, mut all: Vec<News>, next: &mut Option<Order>) -> Vec<News> {
+    while all.len() < N_NEWS_MAX {
+        match orders.try_recv() {
+            Ok(Order::Hear(mut more)) => all.append(&mut more),
+            Ok(other) => {
+                *next = Some(other);
+                break;
+            }
+            Err(_) => break,
+        }
+    }
+    all
+}
+
+/// Describes how a process ended: "killed by SIGSEGV", "it exited with code 3".
+fn ending(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("killed by {}", signal_name(signal)),
+        (None, Some(code)) => format!("it exited with code {code}"),
+        (None, None) => "it is gone".to_owned(),
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGILL => "SIGILL",
+        libc::SIGINT => "SIGINT",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGSYS => "SIGSYS",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGXCPU => "SIGXCPU",
+        _ => return format!("signal {signal}"),
+    };
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(raw: i32, expected: &str) {
+        assert_eq!(ending(ExitStatus::from_raw(raw)), expected);
+    }
+
+    #[test]
+    fn an_end_is_named() {
+        check(11, "killed by SIGSEGV");
+        check(6 | 0x80, "killed by SIGABRT");
+        check(40, "killed by signal 40");
+        check(3 << 8, "it exited with code 3");
+        check(0, "it exited with code 0");
     }
 }

@@ -4,8 +4,7 @@
 //! - Arguments from a tunlet are not trusted: positions are checked, texts are shortened, and calls at the
 //!   wrong time are refused.
 
-use super::arena::Arena;
-use super::describe;
+use super::describe::{self, Arena};
 use crate::abi;
 use app_description::Application;
 use events::Value;
