@@ -8,9 +8,8 @@
 
 use crate::error::ExportError;
 use crate::format::{ExportFormat, ExportWriter};
-use crate::lanes::{LaneKey, Lanes, Trace, is_call, operation};
+use crate::lanes::{LaneKey, Lanes, Trace, call_site_texts, is_call, operation};
 use crate::messages::{Delivered, Messages};
-use crate::place;
 use run_record::{Event, RunRecord};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -35,7 +34,7 @@ fn chrome(record: &RunRecord, out: impl Write) -> Result<Vec<String>, ExportErro
     let mut writer = Writer { out, processes, n_written: 0 };
     writer.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
     writer.names(&trace, &lanes)?;
-    let places = place::texts(&trace.summary);
+    let places = call_site_texts(&trace.summary);
     trace.try_each(|event| writer.call(event, &places))?;
     for (id, message) in messages.delivered().enumerate() {
         writer.arrow(id, &message, &lanes)?;

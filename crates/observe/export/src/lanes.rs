@@ -1,4 +1,4 @@
-//! Threads and rows of a trace.
+//! Threads, rows and call sites of a trace.
 
 use crate::error::ExportError;
 use events::RecordKind;
@@ -114,4 +114,20 @@ pub(crate) fn starts_ns(trace: &Trace) -> Result<BTreeMap<u32, u64>, ExportError
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
 fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
+}
+
+/// Returns the text of every call site by its number: `solve (cg.c:120)`.
+pub(crate) fn call_site_texts(summary: &Summary) -> HashMap<u32, String> {
+    let text = |site: &run_record::summary::CallSite| {
+        let place = &site.place;
+        let function = if place.function.is_empty() { "?" } else { &place.function };
+        let file = place.file.rsplit('/').next().unwrap_or_default();
+        let text = match (file.is_empty(), place.line) {
+            (false, line) => format!("{function} ({file}:{line})"),
+            (true, _) if place.module.is_empty() => function.to_owned(),
+            (true, _) => format!("{function} ({}+{:#x})", place.module, place.offset),
+        };
+        Some((u32::try_from(site.id).ok()?, text))
+    };
+    summary.call_sites.iter().filter_map(text).collect()
 }

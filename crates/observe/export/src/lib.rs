@@ -22,7 +22,6 @@ mod format;
 mod lanes;
 mod messages;
 mod paraver;
-mod place;
 mod simgrid;
 
 pub use error::ExportError;

@@ -16,9 +16,8 @@ mod records;
 
 use crate::error::ExportError;
 use crate::format::{ExportFormat, ExportWriter};
-use crate::lanes::{Lanes, Trace};
+use crate::lanes::{Lanes, Trace, call_site_texts};
 use crate::messages::Messages;
-use crate::place;
 use layout::Layout;
 use records::{CALL_SITE, Records, States};
 use run_record::{FileError, RunRecord};
@@ -49,7 +48,7 @@ pub fn paraver(record: &RunRecord, dir: &Path, name: &str) -> Result<Vec<String>
         writeln!(out, "{}", layout.header(started_s, records.end_ns()))?;
         records.write(&messages, &layout, out)
     })?;
-    let places = place::texts(&trace.summary);
+    let places = call_site_texts(&trace.summary);
     write_file(&dir.join(format!("{name}.pcf")), |out| write_names(&records, &places, out))?;
     write_file(&dir.join(format!("{name}.row")), |out| layout.write_labels(out))?;
     Ok(messages.unmatched_note().into_iter().collect())

@@ -25,17 +25,18 @@
 
 mod collective_lines;
 mod collectives;
-mod platform;
 mod rank;
 
 use crate::error::ExportError;
 use crate::format::{ExportFormat, ExportWriter};
 use crate::lanes::{Lanes, Trace};
 use crate::messages::Messages;
+use crate::paraver::write_file;
 use collectives::Collectives;
 use rank::{RankWriter, World};
 use run_record::RunRecord;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 
 /// Options of the export.
@@ -104,7 +105,7 @@ pub fn simgrid(
     for writer in writers {
         writer.finish(&world)?;
     }
-    platform::write(&trace, options, n_ranks, dir)?;
+    write_platform(&trace, options, n_ranks, dir)?;
     let mut sentences = notes.sentences(n_ranks);
     let n_dropped = trace.summary.tool.records_dropped;
     if 0 < n_dropped {
@@ -183,4 +184,42 @@ impl Notes {
         sentences.extend(counted.map(|(n, text)| format!("{n} {text}")));
         sentences
     }
+}
+
+/// Writes `platform.xml` (one host per node of the run), `hostfile` (the host of each rank) and `trace.txt`.
+fn write_platform(
+    trace: &Trace,
+    options: &SimgridOptions,
+    n_ranks: u32,
+    dir: &Path,
+) -> Result<(), ExportError> {
+    let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut node_of_rank = Vec::new();
+    for rank in 0..n_ranks {
+        let next = nodes.len();
+        node_of_rank.push(*nodes.entry(trace.node(options.world, rank)).or_insert(next));
+    }
+    let n_cores = |node: usize| node_of_rank.iter().filter(|n| **n == node).count();
+    let n_cores = (0..nodes.len()).map(n_cores).max().unwrap_or(1);
+    let (last, speed) = (nodes.len().saturating_sub(1), options.flops_per_s);
+    write_file(&dir.join("platform.xml"), |out| {
+        writeln!(
+            out,
+            r#"<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <!-- Speed: the rate at which the trace counts computation. Bandwidths and latencies: a
+       10 Gbit/s network and shared memory; put in those of the machine to be simulated. -->
+  <cluster id="cluster" prefix="node-" suffix="" radical="0-{last}" speed="{speed}f" core="{n_cores}"
+           bw="1.25GBps" lat="5us" loopback_bw="10GBps" loopback_lat="500ns"/>
+</platform>"#
+        )
+    })?;
+    write_file(&dir.join("hostfile"), |out| {
+        node_of_rank.iter().try_for_each(|node| writeln!(out, "node-{node}"))
+    })?;
+    write_file(&dir.join("trace.txt"), |out| {
+        (0..n_ranks).try_for_each(|rank| writeln!(out, "rank-{rank}.txt"))
+    })?;
+    Ok(())
 }
