@@ -3,13 +3,12 @@
 //! All errors are found in one pass: invalid parts are left out, and references to them are not
 //! reported as further errors.
 
-mod actors;
 mod attributes;
 mod events;
 mod fields;
 mod points;
 
-use crate::description::Application;
+use crate::description::{Actor, Application, Ranks};
 use crate::near::hint;
 use crate::problem::Problem;
 use fields::{Fields, Findings, Node, Word, given};
@@ -44,7 +43,7 @@ fn read_table<'a>(
     read_format(&mut fields, findings)?;
     let mut application =
         Application { program: read_program(&mut fields, findings), ..Default::default() };
-    let actors = actors::read(&mut fields, findings);
+    let actors = read_actors(&mut fields, findings);
     let events = events::read(&mut fields, &actors, findings);
     application.tuning_points = points::read(&mut fields, &actors, &events, findings);
     application.iteration = events::read_iteration(&mut fields, &actors, &events, findings);
@@ -79,6 +78,53 @@ fn read_program<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'a>) -> Str
         findings.error(&program.at, sentence);
     }
     program.text.to_owned()
+}
+
+/// Reads `[actors]`: names for sets of ranks.
+fn read_actors<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'a>) -> Named<Actor> {
+    let mut actors = Named::new("actor");
+    let table = fields.need("actors", "{ all = \"all\" }", findings);
+    let table = table.and_then(|node| Fields::of("`actors`", node, findings));
+    for (name, node) in table.iter().flat_map(Fields::in_order) {
+        let what = format!("actor `{}`", name.text);
+        let ranks = findings.word(&what, node).and_then(|word| {
+            let ranks = ranks(word.text);
+            if let Err(reason) = &ranks {
+                findings.error(&word.at, format!("{what} is `{}`; {reason}", word.text));
+            }
+            ranks.ok()
+        });
+        let line = findings.line(&name.at);
+        let actor = ranks.map(|ranks| Actor { name: name.text.to_owned(), ranks, line });
+        actors.add(&name, actor, findings);
+    }
+    actors
+}
+
+const FORMS: &str = "write ranks such as `0`, `1-`, `0-3,8` or `all`";
+
+fn ranks(text: &str) -> Result<Ranks, String> {
+    if text.trim() == "all" {
+        return Ok(Ranks { spans: vec![(0, None)] });
+    }
+    let spans = text.split(',').map(|span| {
+        let (first, last) = match span.split_once('-') {
+            None => (number(span)?, Some(number(span)?)),
+            Some((first, last)) if last.trim().is_empty() => (number(first)?, None),
+            Some((first, last)) => (number(first)?, Some(number(last)?)),
+        };
+        match last {
+            Some(last) if last < first => {
+                Err(format!("`{}` is no rank at all; write the smaller number first", span.trim()))
+            }
+            _ => Ok((first, last)),
+        }
+    });
+    spans.collect::<Result<_, _>>().map(|spans| Ranks { spans })
+}
+
+fn number(text: &str) -> Result<u32, String> {
+    text.trim().parse().map_err(|_| FORMS.to_owned())
 }
 
 /// Reads `[tunlet.NAME]`; the meaning of the options is up to the tunlet.

@@ -2,7 +2,7 @@
 
 mod understood;
 
-use super::read;
+use super::{ranks, read};
 use crate::Level;
 
 const HEAD: &str = "\
@@ -363,4 +363,25 @@ fn all_problems_are_found_at_once_and_none_follows_from_another() {
     let lines: Vec<usize> = problems.iter().map(|problem| problem.line).collect();
     assert_eq!(lines, [22, 24, 33], "{problems:#?}");
     assert_eq!(application.unwrap().events.len(), 3);
+}
+
+#[track_caller]
+fn check_ranks(text: &str, expected: &[(u32, Option<u32>)]) {
+    assert_eq!(ranks(text).unwrap().spans, expected);
+}
+
+#[test]
+fn ranks_are_single_or_in_spans() {
+    check_ranks("0", &[(0, Some(0))]);
+    check_ranks("1-", &[(1, None)]);
+    check_ranks("0-3,8", &[(0, Some(3)), (8, Some(8))]);
+    check_ranks(" 0 - 3 , 8 - ", &[(0, Some(3)), (8, None)]);
+    check_ranks("all", &[(0, None)]);
+}
+
+#[test]
+fn no_rank_at_all_is_no_actor() {
+    for text in ["", "-", "-3", "3-1", "0,", "x", "0-x", "99999999999"] {
+        assert!(ranks(text).is_err(), "{text}");
+    }
 }
