@@ -9,7 +9,8 @@ use assemble::{AssembleError, assemble, summarize};
 use collector::recover;
 use report::terminal::{OutputPaths, Style};
 use run_record::measured::{Measured, RunFacts};
-use run_record::{RecordError, RunRecord, RunState, Summary, TableError, completeness};
+use run_record::summary::missing_in;
+use run_record::{RecordError, RunRecord, RunState, Summary, TableError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use symbols::Resolver;
@@ -63,7 +64,7 @@ fn lost_by(kept: &Summary, early: &Summary) -> Option<String> {
     let mut whole = kept.clone();
     whole.n_ranks = early.n_ranks;
     whole.tool.calls = early.tool.calls;
-    completeness::missing_in(kept, &whole)
+    missing_in(kept, &whole)
 }
 
 /// Summary of a run, and what could not be kept of the run.

@@ -3,11 +3,10 @@
 //! # Invariants
 //! - `run.json` exists from the start, so that a record whose writer died is still a record.
 //! - An earlier run is never overwritten: a folder that is not empty is refused.
-//! - A summary is never replaced by one with less information ([`crate::completeness`]).
+//! - A summary is never replaced by one with less information ([`missing_in`]).
 //! - The spool is deleted only once the files assembled from it are on the disk.
 
 use crate::checksum::Checksum;
-use crate::completeness::missing_in;
 use crate::event_file::{EventReader, EventWriter};
 use crate::file_error::FileError;
 use crate::function_file::{FunctionReader, FunctionWriter};
@@ -15,7 +14,7 @@ use crate::header::{RunHeader, RunStart, RunState, Version};
 use crate::record_error::RecordError;
 use crate::region_file::RegionRow;
 use crate::resize_file::ResizeLines;
-use crate::summary::{FORMAT_VERSION, Summary};
+use crate::summary::{FORMAT_VERSION, Summary, missing_in};
 use crate::table::{TableError, TableReader, TableWriter};
 use crate::tuning::{self, TuningLines};
 use dealing_report::DealingReport;

@@ -24,12 +24,10 @@
 //! Origin of the numbers (`assemble`, `models`), other formats (`export`), reports (`report`).
 
 pub mod checksum;
-pub mod completeness;
 pub mod event_file;
 pub mod file_error;
 pub mod folder;
 pub mod function_file;
-pub mod function_sums;
 pub mod header;
 pub mod measured;
 pub mod record_error;
@@ -46,12 +44,11 @@ pub use events::Event;
 pub use file_error::FileError;
 pub use folder::RunRecord;
 pub use function_file::{FunctionEvent, FunctionReader, FunctionWriter};
-pub use function_sums::FunctionSums;
 pub use header::{RunHeader, RunStart, RunState};
 pub use record_error::RecordError;
 pub use region_file::RegionRow;
 pub use resize_file::ResizeLines;
 pub use spool::{SpoolProblem, SpoolReader, SpoolWriter};
-pub use summary::{FunctionTimes, FunctionTotals, Summary};
+pub use summary::{FunctionSums, FunctionTimes, FunctionTotals, Summary};
 pub use table::{TableError, TableReader, TableWriter, is_panic_caught};
 pub use tuning::{TuningLine, TuningSummary, TuningWriter};
