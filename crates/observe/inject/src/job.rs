@@ -30,15 +30,6 @@ impl Found {
     pub fn jobs(&self) -> impl Iterator<Item = &[RunningRank]> {
         self.ranks.chunk_by(|a, b| a.job == b.job)
     }
-
-    /// Number of ranks of these jobs that are not on this node.
-    pub fn n_elsewhere(&self) -> u32 {
-        let mut jobs: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
-        for rank in &self.ranks {
-            jobs.entry(&rank.job).or_insert((0, rank.size)).0 += 1;
-        }
-        jobs.values().map(|(here, size)| size.saturating_sub(*here)).sum()
-    }
 }
 
 /// Finds all ranks on this node of the jobs to which the processes belong; a launcher stands for its ranks.
@@ -159,11 +150,5 @@ mod tests {
         check(&[12, 11], &[11, 12], &[]);
         check(&[20, 10], &[11, 12, 21], &[]);
         check(&[30], &[], &[30]);
-    }
-
-    #[test]
-    fn ranks_on_other_nodes_are_counted() {
-        let found = Found { ranks: vec![rank(11, 0, "a"), rank(12, 1, "a")], strangers: vec![] };
-        assert_eq!(found.n_elsewhere(), 1);
     }
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-pub(crate) const LIBRARY: &str = r#"
+const LIBRARY: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -19,9 +19,9 @@ int held(const char *folder) { int at = open(folder, O_PATH); close(openat(at, "
 
 /// Program that works until a line arrives on its standard input, then prints its result. Any other byte asks it for a
 /// sign of life from the thread that is attached to.
-pub(crate) const PROGRAM: &str = include_str!("program.c");
+const PROGRAM: &str = include_str!("program.c");
 
-pub(crate) fn compile(folder: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
+fn compile(folder: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
     let (input, output) = (folder.join(format!("{name}.c")), folder.join(name));
     std::fs::write(&input, source).expect("a test's own file or process");
     let status = Command::new("cc")
@@ -33,6 +33,26 @@ pub(crate) fn compile(folder: &Path, name: &str, source: &str, options: &[&str])
         .expect("a test's own file or process");
     assert!(status.success());
     output
+}
+
+/// The library and the program, compiled.
+pub(crate) struct Compiled {
+    pub(crate) folder: tempfile::TempDir,
+    library: PathBuf,
+    pub(crate) program: PathBuf,
+}
+
+impl Compiled {
+    pub(crate) fn new(program_options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
+        let program = compile(folder.path(), "program", PROGRAM, program_options);
+        Self { folder, library, program }
+    }
+
+    pub(crate) fn call<'a>(&'a self, function: &'a str, argument: &'a str) -> Call<'a> {
+        Call { library: &self.library, function, argument }
+    }
 }
 
 pub(crate) struct Running {
@@ -87,13 +107,11 @@ impl Running {
 
 #[track_caller]
 fn check(how: &str) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
-    let program = compile(folder.path(), "program", PROGRAM, &["-lm"]);
-    let mut running = Running::start(&program, how);
+    let compiled = Compiled::new(&["-lm"]);
+    let mut running = Running::start(&compiled.program, how);
     for round in 0..20 {
         let argument = format!("round {round}");
-        let call = Call { library: &library, function: "loaded", argument: &argument };
+        let call = compiled.call("loaded", &argument);
         assert_eq!(inject(running.pid(), call).expect("loads"), 42);
         assert_eq!(running.line(), format!("got {argument}"));
     }
@@ -131,11 +149,10 @@ fn a_program_is_not_stopped_inside_its_allocator() {
 
 #[test]
 fn a_library_that_cannot_be_loaded_leaves_the_program_as_it_was() {
-    let folder = tempfile::tempdir().unwrap();
-    let program = compile(folder.path(), "program", PROGRAM, &["-lm"]);
-    let running = Running::start(&program, "compute");
-    let library = folder.path().join("program.c");
-    let call = Call { library: &library, function: "loaded", argument: "" };
+    let compiled = Compiled::new(&["-lm"]);
+    let running = Running::start(&compiled.program, "compute");
+    let library = compiled.folder.path().join("program.c");
+    let call = Call { library: &library, ..compiled.call("loaded", "") };
     let error = inject(running.pid(), call).unwrap_err();
     assert!(
         matches!(&error, InjectError::NotLoaded { reason, .. } if reason.contains("ELF")),
@@ -148,12 +165,10 @@ fn a_library_that_cannot_be_loaded_leaves_the_program_as_it_was() {
 
 #[test]
 fn a_static_program_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
-    let program = compile(folder.path(), "program", PROGRAM, &["-static"]);
+    let compiled = Compiled::new(&["-static"]);
     // Regression: the program's wait ended with `EINTR` when the thread was released.
-    let running = Running::start(&program, "epoll");
-    let call = Call { library: &library, function: "loaded", argument: "" };
+    let running = Running::start(&compiled.program, "epoll");
+    let call = compiled.call("loaded", "");
     for _ in 0..20 {
         assert!(matches!(inject(running.pid(), call), Err(InjectError::Static { .. })));
     }

@@ -1,6 +1,6 @@
 //! The injector is killed or held, before and after each system call by which it affects the program.
 
-use crate::attach::{LIBRARY, PROGRAM, Running, compile};
+use crate::attach::{Compiled, Running};
 use inject::{Call, inject};
 use std::io;
 use std::path::Path;
@@ -123,30 +123,13 @@ fn wait_until_in(call: i64, pid: i32) {
     }
 }
 
-struct Compiled {
-    folder: tempfile::TempDir,
-    library: std::path::PathBuf,
-    program: std::path::PathBuf,
-}
-
 impl Compiled {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
-        let program = compile(folder.path(), "program", PROGRAM, &["-lm"]);
-        Self { folder, library, program }
-    }
-
-    fn call(&self) -> Call<'_> {
-        Call { library: &self.library, function: "quiet", argument: "" }
-    }
-
     /// Starts an injector and holds it after the thread has called the function and waits a moment for the injector.
     #[track_caller]
     fn held(&self, running: &Running) -> Injector {
         let folder = self.folder.path();
         let argument = folder.to_string_lossy();
-        let call = Call { function: "held", argument: &argument, ..self.call() };
+        let call = self.call("held", &argument);
         let injector = Injector::start(running.pid(), call);
         let mut signal = 0;
         while !folder.join("called").exists() {
@@ -161,11 +144,11 @@ impl Compiled {
 /// Kills injectors, one at each `every`th stop; after each kill the program must reach its own code again.
 #[track_caller]
 fn check(how: &str, every: usize) {
-    let compiled = Compiled::new();
+    let compiled = Compiled::new(&["-lm"]);
     let mut n_kills = 0;
     let mut running = Running::start(&compiled.program, how);
     loop {
-        let injector = Injector::start(running.pid(), compiled.call());
+        let injector = Injector::start(running.pid(), compiled.call("quiet", ""));
         let mut signal = 0;
         let is_alive = (0..=n_kills * every).all(|_| injector.step(&mut signal));
         if !is_alive {
@@ -178,7 +161,7 @@ fn check(how: &str, every: usize) {
     // Fewer would mean that not every stop was reached.
     assert!(40 < n_kills * every, "{n_kills}");
     // The program can still be attached to normally.
-    let call = Call { function: "loaded", argument: "in the end", ..compiled.call() };
+    let call = compiled.call("loaded", "in the end");
     assert_eq!(inject(running.pid(), call).expect("loads"), 42);
     assert_eq!(running.line(), "got in the end");
     running.end();
@@ -211,7 +194,7 @@ fn an_allocating_program_survives_deaths_of_its_injector() {
 /// System calls for memory fail in the program: nothing is loaded, and nothing is lost.
 #[test]
 fn a_program_without_memory_goes_on() {
-    let compiled = Compiled::new();
+    let compiled = Compiled::new(&["-lm"]);
     let mut running = Running::start(&compiled.program, "compute");
     let limit = libc::rlimit { rlim_cur: 4096, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: both are ours; nothing is read back.
@@ -219,7 +202,7 @@ fn a_program_without_memory_goes_on() {
         libc::prlimit(running.pid(), libc::RLIMIT_AS, &raw const limit, std::ptr::null_mut())
     };
     assert_eq!(done, 0);
-    let error = inject(running.pid(), compiled.call()).expect_err("there is no memory");
+    let error = inject(running.pid(), compiled.call("quiet", "")).expect_err("there is no memory");
     assert!(matches!(error, inject::InjectError::NoMemory { .. }), "{error}");
     running.check_goes_on("without memory");
     running.end();
@@ -228,9 +211,9 @@ fn a_program_without_memory_goes_on() {
 /// Only the library stays in the process after the call.
 #[test]
 fn the_memory_of_the_call_is_given_back() {
-    let compiled = Compiled::new();
+    let compiled = Compiled::new(&["-lm"]);
     let running = Running::start(&compiled.program, "compute");
-    let call = compiled.call();
+    let call = compiled.call("quiet", "");
     assert_eq!(inject(running.pid(), call).expect("loads"), 42);
     let before = code_without_file(running.pid());
     assert_eq!(inject(running.pid(), call).expect("loads"), 42);
@@ -249,7 +232,7 @@ fn code_without_file(pid: i32) -> usize {
 /// no frame could be written on its stack.
 #[test]
 fn a_program_that_went_on_by_itself_is_not_put_back() {
-    let compiled = Compiled::new();
+    let compiled = Compiled::new(&["-lm"]);
     let mut running = Running::start(&compiled.program, "low");
     let injector = compiled.held(&running);
     running.check_goes_on("the one who injects is held");
@@ -260,7 +243,7 @@ fn a_program_that_went_on_by_itself_is_not_put_back() {
 /// Regression: a handler of a signal that is never blocked lost the stack it was running on.
 #[test]
 fn a_handler_on_the_stack_of_the_call_keeps_it() {
-    let compiled = Compiled::new();
+    let compiled = Compiled::new(&["-lm"]);
     let mut running = Running::start(&compiled.program, "handler");
     let injector = compiled.held(&running);
     send(running.pid(), libc::SIGABRT);
@@ -273,11 +256,11 @@ fn a_handler_on_the_stack_of_the_call_keeps_it() {
 /// Regression: a call interrupted by our stop was repeated after a handler had run, and kept waiting.
 #[test]
 fn a_signal_meanwhile_ends_the_call_of_a_program() {
-    let compiled = Compiled::new();
+    let compiled = Compiled::new(&["-lm"]);
     let mut running = Running::start(&compiled.program, "signal");
     for n_steps in (1..).step_by(7) {
         wait_until_in(libc::SYS_epoll_wait, running.pid());
-        let injector = Injector::start(running.pid(), compiled.call());
+        let injector = Injector::start(running.pid(), compiled.call("quiet", ""));
         let mut signal = 0;
         if !(0..n_steps).all(|_| injector.step(&mut signal)) {
             assert!(40 < n_steps, "{n_steps}");
