@@ -33,13 +33,12 @@ mod path;
 mod readers;
 mod survey;
 mod types;
-mod variable;
 
 pub use errors::{LookupError, ProgramError};
 pub use function::{Function, Inlined, NotProbeable, Parameter, Passing, Returned, SourceLine};
+pub use globals::Variable;
 pub use image::embedded::{EmbeddedVariable, embedded_variable};
 pub use readers::{Access, AccessKind, Cached, Readers};
-pub use variable::Variable;
 
 use index::Absent;
 use module::Module;

@@ -8,8 +8,8 @@
 //! Accesses in other files than the variable's own.
 
 use super::function::Function;
+use super::globals::Variable;
 use super::image::Image;
-use super::variable::Variable;
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
     OpKind, Register,
