@@ -23,7 +23,6 @@
 //! # Not here
 //! Threads beyond the first of each rank: the format has none. Their messages are left out at both ends.
 
-mod collective_lines;
 mod collectives;
 mod rank;
 
