@@ -84,12 +84,17 @@ impl Node {
     }
 }
 
-/// Checks the duration of each call in ticks, and the number of exits and entries without partner.
+/// Checks the durations of timed calls in ticks, and the number of exits and entries without partner, where records were
+/// dropped before the passage number `gap`.
 #[track_caller]
-fn check_durations(passages: &[(u32, u64)], expected: &[u64], n_unmatched: u64) {
+fn check_gap(passages: &[(u32, u64)], gap: Option<u64>, expected: &[u64], n_unmatched: u64) {
     let mut node = Node::adding_up(&[ENTRY, EXIT]);
+    let mut thread = Thread::default();
+    if let Some(gap) = gap {
+        thread.calls.lack_before(gap);
+    }
     let records: Vec<_> = passages.iter().map(|(which, at)| event(*which, *at, 1)).collect();
-    node.read(&mut Thread::default(), &records);
+    node.read(&mut thread, &records);
     let batch = node.builder.take().unwrap();
     let exits = batch.events.iter().find(|sum| sum.event == EXIT).unwrap();
     let sum: u64 = expected.iter().sum();
@@ -100,13 +105,13 @@ fn check_durations(passages: &[(u32, u64)], expected: &[u64], n_unmatched: u64) 
 
 #[test]
 fn exits_are_matched_with_their_entries() {
-    check_durations(&[(ENTRY, 10), (EXIT, 13)], &[3], 0);
-    check_durations(&[(ENTRY, 10), (ENTRY, 12), (EXIT, 13), (EXIT, 20)], &[1, 10], 0);
-    check_durations(&[(EXIT, 13)], &[], 1);
+    check_gap(&[(ENTRY, 10), (EXIT, 13)], None, &[3], 0);
+    check_gap(&[(ENTRY, 10), (ENTRY, 12), (EXIT, 13), (EXIT, 20)], None, &[1, 10], 0);
+    check_gap(&[(EXIT, 13)], None, &[], 1);
     let deep = u32::try_from(N_DEEP_MAX).unwrap() + 2;
     let down = (0..deep).map(|level| (ENTRY, u64::from(level)));
     let passages: Vec<_> = down.chain([(EXIT, 9000)]).collect();
-    check_durations(&passages, &[9000 - (N_DEEP_MAX as u64 - 1)], 2);
+    check_gap(&passages, None, &[9000 - (N_DEEP_MAX as u64 - 1)], 2);
 }
 
 /// Checks the positions that are sent individually.
@@ -242,28 +247,13 @@ fn the_outermost_open_calls_are_told() {
     assert_eq!(batch.ranges[0].open[1], (0, 1));
 }
 
-/// Checks the durations of timed calls, where records were dropped before one of the passages.
-#[track_caller]
-fn check_gap(passages: &[(u32, u64)], gap: u64, expected: &[u64], n_unmatched: u64) {
-    let mut node = Node::adding_up(&[ENTRY, EXIT]);
-    let mut thread = Thread::default();
-    thread.calls.lack_before(gap);
-    let records: Vec<_> = passages.iter().map(|(which, at)| event(*which, *at, 1)).collect();
-    node.read(&mut thread, &records);
-    let batch = node.builder.take().unwrap();
-    let exits = batch.events.iter().find(|sum| sum.event == EXIT).unwrap();
-    let took = (exits.duration_ticks.n, exits.duration_ticks.sum());
-    assert_eq!(took, (expected.len() as u64, expected.iter().sum::<u64>() as f64));
-    assert_eq!(batch.n_unmatched, n_unmatched);
-}
-
 #[test]
 fn calls_that_are_mostly_a_gap_have_no_time() {
     let calls = [(ENTRY, 10), (EXIT, 13), (ENTRY, 20), (EXIT, 120)];
-    check_gap(&calls, 4, &[3, 100], 0);
-    check_gap(&calls, 3, &[3], 1);
-    check_gap(&calls, 2, &[3, 100], 0);
+    check_gap(&calls, Some(4), &[3, 100], 0);
+    check_gap(&calls, Some(3), &[3], 1);
+    check_gap(&calls, Some(2), &[3, 100], 0);
     let outer = [(ENTRY, 10), (ENTRY, 500), (EXIT, 540), (EXIT, 900)];
-    check_gap(&outer, 2, &[890], 1);
-    check_gap(&outer, 1, &[40], 1);
+    check_gap(&outer, Some(2), &[890], 1);
+    check_gap(&outer, Some(1), &[40], 1);
 }
