@@ -57,6 +57,15 @@ impl Problem {
         }
         shown
     }
+
+    /// Formats the problem for tests: `LINE: MARKED: SENTENCE`.
+    #[cfg(test)]
+    pub(crate) fn short(&self, text: &str) -> String {
+        let line = text.lines().nth(self.line - 1).unwrap_or_default();
+        let marked = line.chars().skip(self.columns.start).take(self.columns.len());
+        let level = if self.level == Level::Warning { "warning: " } else { "" };
+        format!("{}: {}: {level}{}", self.line, marked.collect::<String>(), self.sentence)
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 mod understood;
 
 use super::{ranks, read};
-use crate::Level;
 
 const HEAD: &str = "\
 format = 1
@@ -32,16 +31,7 @@ at = 'exit'
 fn check_whole(text: &str, expected: &str) {
     let (_, problems) = read(text);
     let problem = problems.first().unwrap_or_else(|| panic!("`{expected}` was not found"));
-    assert_eq!(problem.level, Level::Error);
-    let marked: String = text
-        .lines()
-        .nth(problem.line - 1)
-        .into_iter()
-        .flat_map(str::chars)
-        .skip(problem.columns.start)
-        .take(problem.columns.len())
-        .collect();
-    assert_eq!(format!("{}: {marked}: {}", problem.line, problem.sentence), expected);
+    assert_eq!(problem.short(text), expected);
     assert_eq!(problems.len(), 1, "{problems:#?}");
 }
 
