@@ -24,7 +24,8 @@ pub(crate) struct Options {
     pub(crate) is_traced: bool,
     /// Whether the process executes orders.
     pub(crate) is_tuned: bool,
-    launch: String,
+    /// Number common to the ranks of one launcher.
+    pub(crate) launch: String,
 }
 
 impl Options {
@@ -69,11 +70,6 @@ impl Options {
             is_tuned,
             launch: text("SINTONIA_LAUNCH").unwrap_or_default(),
         })
-    }
-
-    /// Number common to the ranks of one launcher.
-    pub(crate) fn launch(&self) -> String {
-        self.launch.clone()
     }
 }
 

@@ -126,7 +126,7 @@ fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
     };
     let name = format!("{}-{started_ticks:x}.segment", std::process::id());
     let segment = SegmentWriter::create(&folder.join(name), capacity, started_ticks).ok()?;
-    describe(&segment, identity, &node, &options.launch());
+    describe(&segment, identity, &node, &options.launch);
     let process: &'static Process =
         Box::leak(Box::new(Process { segment, library, folder, options }));
     PROCESS.store(std::ptr::from_ref(process).cast_mut(), Ordering::Release);
