@@ -8,7 +8,7 @@ const DEBUG_ROOT: &str = "/usr/lib/debug";
 
 /// Returns the file with the debug information of the module at `path`, and the file with the part shared
 /// with other files. `None` if there is no debug information.
-pub(crate) fn find(path: &Path, elf: &Elf, root: &Path) -> Option<(PathBuf, Option<PathBuf>)> {
+pub(crate) fn find(path: &Path, elf: &Elf) -> Option<(PathBuf, Option<PathBuf>)> {
     if elf.has_debug_info {
         return Some((path.to_owned(), shared_file(path, elf)));
     }
@@ -18,16 +18,12 @@ pub(crate) fn find(path: &Path, elf: &Elf, root: &Path) -> Option<(PathBuf, Opti
         (found.has_debug_info && found.build_id == elf.build_id)
             .then(|| shared_file(candidate, &found))
     };
-    candidates(path, elf, root).find_map(|candidate| is_right(&candidate).map(|s| (candidate, s)))
-}
-
-/// Calls [`find`] with the usual root.
-pub(crate) fn find_installed(path: &Path, elf: &Elf) -> Option<(PathBuf, Option<PathBuf>)> {
-    find(path, elf, Path::new(DEBUG_ROOT))
+    candidates(path, elf).find_map(|candidate| is_right(&candidate).map(|s| (candidate, s)))
 }
 
 /// Returns the places that gdb searches, in its order.
-fn candidates(path: &Path, elf: &Elf, root: &Path) -> impl Iterator<Item = PathBuf> {
+fn candidates(path: &Path, elf: &Elf) -> impl Iterator<Item = PathBuf> {
+    let root = Path::new(DEBUG_ROOT);
     let by_id = elf.build_id.as_deref().and_then(|id| {
         let (first, rest) = id.split_first()?;
         let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();

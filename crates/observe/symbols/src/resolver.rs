@@ -91,7 +91,7 @@ impl Module {
         let path = Path::new(path);
         let elf = Elf::open(path).ok()?;
         let mut symbol_files = vec![path.to_owned()];
-        let lines = debug_file::find_installed(path, &elf).and_then(|(file, shared)| {
+        let lines = debug_file::find(path, &elf).and_then(|(file, shared)| {
             symbol_files.insert(0, file.clone());
             Loader::new_with_sup(file, shared).ok()
         });

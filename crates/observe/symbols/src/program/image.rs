@@ -54,7 +54,7 @@ impl Image {
             return Err(ProgramError::OtherProcessor { path: path.into() });
         }
         let elf = Elf::open(path).unwrap_or_default();
-        let debug_file = debug_file::find_installed(path, &elf);
+        let debug_file = debug_file::find(path, &elf);
         let is_stripped = file.section_by_name(".symtab").is_none();
         let separate = debug_file.as_ref().filter(|_| is_stripped);
         Ok(Self {
