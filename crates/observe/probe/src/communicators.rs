@@ -118,9 +118,7 @@ fn number_of(world_ranks: &[u32]) -> u32 {
 /// Kind of object that a handle names; the same number may name one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
-    /// A communicator.
     Communicator,
-    /// A window.
     Window,
 }
 

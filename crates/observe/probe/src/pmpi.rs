@@ -92,7 +92,6 @@ pub(crate) fn group_size(group: usize) -> Option<c_int> {
     Some(size)
 }
 
-/// Translates ranks of `group` to ranks of `other`.
 pub(crate) fn group_translate(group: usize, ranks: &[c_int], other: usize) -> Option<Vec<c_int>> {
     let mut translated = vec![-1; ranks.len()];
     let n_ranks = c_int::try_from(ranks.len()).ok()?;
@@ -104,7 +103,6 @@ pub(crate) fn group_translate(group: usize, ranks: &[c_int], other: usize) -> Op
     Some(translated)
 }
 
-/// Frees a group.
 pub(crate) fn group_free(mut group: usize) {
     let _nothing = ask!(c"PMPI_Group_free", &raw mut group => *mut usize);
 }
