@@ -44,7 +44,6 @@ impl ArmedCallbacks {
         }
     }
 
-    /// Arms an action.
     pub(crate) fn arm(&self, place: ProbePoint, action: u64, at_hit: u32, act: Callback) {
         let Ok(mut armed) = self.at(place).lock() else { return };
         armed.retain(|armed| !armed.is_done);

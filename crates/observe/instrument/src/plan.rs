@@ -209,7 +209,6 @@ fn targets(instructions: &[Instruction], start: usize) -> Vec<usize> {
     all
 }
 
-/// Returns whether the instruction is a call.
 pub(crate) fn is_call(instruction: &Instruction) -> bool {
     matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall)
         && instruction.code() != Code::Syscall

@@ -29,7 +29,6 @@ pub(crate) struct CaptureCode {
     pub(crate) at_jump: usize,
 }
 
-/// A stub.
 #[derive(Debug)]
 pub(crate) struct Stub {
     /// Address of the first byte.
@@ -61,7 +60,6 @@ pub(crate) fn write_capture_code(site: &Site, arena: &mut Arena) -> Result<Captu
     })
 }
 
-/// Writes the stub.
 pub(crate) fn write_stub(plan: &Plan, context: usize, arena: &mut Arena) -> Result<Stub, Refusal> {
     let address = arena.next_code();
     let (bytes, moved) =

@@ -2,7 +2,6 @@
 
 use instrument::{Attribute, Point, Site};
 
-/// Number of functions.
 pub(crate) const N_FUNCTIONS: usize = 5_032;
 /// Bytes from one function to the next, as in real programs.
 const SPACING_BYTES: usize = 64;

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io;
 
-/// Signal number.
 pub(super) type Signal = i32;
 
 /// Kernel thread ids of all threads but the calling one.
@@ -25,7 +24,6 @@ fn own_number() -> u32 {
         .unwrap_or(0)
 }
 
-/// Name of a thread.
 pub(super) fn name(thread: u32) -> String {
     let name = fs::read_to_string(format!("/proc/self/task/{thread}/comm"));
     name.map(|name| name.trim_end().to_owned()).unwrap_or_default()
@@ -57,7 +55,6 @@ fn flags_in(stat: &str) -> Option<u32> {
     stat.rsplit_once(") ")?.1.split_ascii_whitespace().nth(6)?.parse().ok()
 }
 
-/// Position of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ThreadPosition {
     /// The thread has ended.

@@ -102,7 +102,6 @@ fn printed(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// Path of the agent.
 fn agent() -> PathBuf {
     launch::example("libagent.so")
 }
