@@ -51,7 +51,6 @@ impl Module {
         self.debug().map(|debug| Index::absent(functions, &debug)).unwrap_or_default()
     }
 
-    /// Returns the function with this name, if there is one.
     pub(crate) fn function(&self, name: &str) -> Result<Option<&Function>, LookupError> {
         let functions = &self.index().functions;
         let found = best(functions, |function| function_fit(name, function));
