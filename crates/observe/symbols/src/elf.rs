@@ -19,22 +19,10 @@ type Symbols<'a> = SymbolTable<'a, FileHeader64<Endianness>, &'a ReadCache<File>
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub(crate) enum ElfError {
-    /// The file cannot be opened.
     #[error("`{path}` cannot be opened: check that it is on this machine and who may read it")]
-    Open {
-        /// Path of the file.
-        path: PathBuf,
-        /// Cause.
-        source: std::io::Error,
-    },
-    /// The file is of another kind, or damaged.
+    Open { path: PathBuf, source: std::io::Error },
     #[error("`{path}` is not a 64-bit ELF file: give a program or a shared library")]
-    NotElf {
-        /// Path of the file.
-        path: PathBuf,
-        /// Cause.
-        source: object::Error,
-    },
+    NotElf { path: PathBuf, source: object::Error },
 }
 
 /// Facts read from an ELF file when it is opened.
