@@ -129,8 +129,24 @@ impl TuningSummary {
                 let iteration = IterationTime { number, end_s: line.t_s, duration_s, work };
                 self.n_left_out += u64::from(!push(&mut self.iterations, iteration));
             }
-            TuningEvent::Decision { decision, .. } => {
-                let is_kept = push(&mut self.decisions, summary_of(line));
+            TuningEvent::Decision { decision, tunlet, point, old, new, reason } => {
+                let summary = DecisionSummary {
+                    decision: *decision,
+                    t_s: line.t_s,
+                    applied_s: None,
+                    iteration: None,
+                    tunlet: tunlet.clone(),
+                    point: point.clone(),
+                    old: *old,
+                    new: *new,
+                    reason: reason.clone(),
+                    n_ranks: 0,
+                    outcome: Outcome::Open,
+                    outcome_reason: String::new(),
+                    outcome_s: None,
+                    effect: None,
+                };
+                let is_kept = push(&mut self.decisions, summary);
                 self.n_left_out += u64::from(!is_kept);
                 if is_kept {
                     positions.insert(*decision, self.decisions.len() - 1);
@@ -187,32 +203,6 @@ impl TuningSummary {
             summary.outcome_s = Some(line.t_s);
         }
     }
-}
-
-/// Starts the story of the decision of a [`TuningEvent::Decision`].
-fn summary_of(line: &TuningLine) -> DecisionSummary {
-    let mut summary = DecisionSummary {
-        decision: 0,
-        t_s: line.t_s,
-        applied_s: None,
-        iteration: None,
-        tunlet: String::new(),
-        point: String::new(),
-        old: None,
-        new: TuningValue::Unknown(()),
-        reason: String::new(),
-        n_ranks: 0,
-        outcome: Outcome::Open,
-        outcome_reason: String::new(),
-        outcome_s: None,
-        effect: None,
-    };
-    if let TuningEvent::Decision { decision, tunlet, point, old, new, reason } = &line.what {
-        summary.decision = *decision;
-        (summary.tunlet, summary.point) = (tunlet.clone(), point.clone());
-        (summary.old, summary.new, summary.reason) = (*old, *new, reason.clone());
-    }
-    summary
 }
 
 /// Appends an item; returns false if the list is full.
