@@ -1,11 +1,14 @@
-//! Delivery of the collector's reports and records: to the analyzer, or to files.
+//! Delivery of the collector's reports and records: to the analyzer, or to files; and execution of the analyzer's
+//! messages.
 
-use super::link::Connection;
+use super::Collector;
+use super::link::{Connection, News};
 use super::plan::{self, Milestone};
 use super::process::Observed;
-use super::{Collector, fit};
+use events::RegionCounters;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use wire::{ProcessReport, ToAnalyzer};
+use wire::{ProcessReport, ToAnalyzer, ToCollector};
 
 /// Fill level of a ring above which records go to a file while the connection is down.
 const FILL_TO_SPILL: f64 = 0.5;
@@ -174,6 +177,129 @@ fn send_report(connection: &mut Connection, mut report: ProcessReport) {
         let ToAnalyzer::Process(too_long) = message else { return };
         report = *too_long;
         n_kept /= 2;
-        fit::shorten(&mut report, n_kept);
+        shorten(&mut report, n_kept);
+    }
+}
+
+/// Keeps the `n_kept` regions of each thread with the most time, and sums the rest by operation in entries with
+/// address 0, so that no calls and no time are lost.
+fn shorten(report: &mut ProcessReport, n_kept: usize) {
+    for thread in &mut report.threads {
+        let is_total = |region: &RegionCounters| region.address == 0 && region.previous == 0;
+        thread.regions.sort_by_key(|region| {
+            let ticks = region.mpi_ticks.saturating_add(region.compute_ticks);
+            (!is_total(region), std::cmp::Reverse(ticks))
+        });
+        let n_totals = thread.regions.iter().filter(|region| is_total(region)).count();
+        let n_left = thread.regions.len().min(n_totals + n_kept);
+        let rest = thread.regions.split_off(n_left);
+        let mut totals: BTreeMap<u16, RegionCounters> = BTreeMap::new();
+        for region in thread.regions.drain(..n_totals).chain(rest) {
+            if !is_total(&region) {
+                thread.calls_without_region += region.n_calls;
+            }
+            add(totals.entry(region.operation).or_default(), &region);
+        }
+        thread.regions.extend(totals.into_values());
+    }
+}
+
+fn add(total: &mut RegionCounters, region: &RegionCounters) {
+    total.operation = region.operation;
+    total.n_calls += region.n_calls;
+    total.mpi_ticks += region.mpi_ticks;
+    total.compute_ticks += region.compute_ticks;
+    total.mpi_ticks_max = total.mpi_ticks_max.max(region.mpi_ticks_max);
+    total.bytes += region.bytes;
+    total.sizes.add(&region.sizes);
+}
+
+impl Collector {
+    /// Executes the analyzer's messages.
+    pub(super) fn hear(&mut self, news: News, now: Instant) {
+        if let Some(report_every_ms) = news.welcomed {
+            self.schedule.report_every = Duration::from_millis(report_every_ms.into());
+            self.schedule.next_reports = now;
+            self.answers_wait = true;
+        }
+        for message in news.messages {
+            self.hear_one(message);
+        }
+        if news.lost {
+            self.processes.iter_mut().for_each(Observed::rewind);
+            self.sums.rewind();
+        }
+    }
+
+    fn hear_one(&mut self, message: ToCollector) {
+        match message {
+            ToCollector::Acknowledge { process, thread, up_to } => {
+                if let Some(process) = self.processes.get_mut(process) {
+                    process.acknowledge(thread, up_to);
+                }
+            }
+            ToCollector::Summed { number } => self.acknowledge_sums(number),
+            ToCollector::Kept { process, gone } => {
+                let kept = if gone { Milestone::Gone } else { Milestone::Finalizing };
+                if let Some(process) = self.processes.get_mut(process) {
+                    process.stage.kept = process.stage.kept.max(kept);
+                }
+            }
+            ToCollector::ClockProbe { probe } => {
+                let (_, node_ns) = ring::clock::point();
+                self.say(&ToAnalyzer::ClockReply { probe, node_ns });
+            }
+            ToCollector::Finish => self.finishing = true,
+            ToCollector::Leave => self.leaving = true,
+            ToCollector::Order { process, order } => {
+                if let Some(process) = self.processes.get_mut(process) {
+                    process.control.take_order(&order);
+                    self.orders_wait = true;
+                }
+            }
+            ToCollector::Events { shapes, flush_every_ms, read_every_ms } => {
+                self.schedule
+                    .pace
+                    .set_awaited_interval(Duration::from_millis(read_every_ms.into()));
+                self.take_shapes(shapes, flush_every_ms);
+            }
+            ToCollector::Summarize { process, events } => self.take_wish(process, events),
+            ToCollector::Resume { ranges } => self.resume(ranges),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::ThreadReport;
+
+    fn region(address: u64, operation: u16, mpi_ticks: u64) -> RegionCounters {
+        RegionCounters { address, operation, mpi_ticks, n_calls: 1, ..RegionCounters::default() }
+    }
+
+    #[track_caller]
+    fn check(regions: &[(u64, u16, u64)], n_kept: usize, expected: &[(u64, u16, u64)]) {
+        let regions =
+            regions.iter().map(|(address, operation, ticks)| region(*address, *operation, *ticks));
+        let thread = ThreadReport { regions: regions.collect(), ..ThreadReport::default() };
+        let mut report = ProcessReport { threads: vec![thread], ..ProcessReport::default() };
+        shorten(&mut report, n_kept);
+        let left = &report.threads[0].regions;
+        let left: Vec<_> = left.iter().map(|r| (r.address, r.operation, r.mpi_ticks)).collect();
+        assert_eq!(left, expected);
+    }
+
+    #[test]
+    fn the_longest_regions_stay_and_the_rest_is_added_up() {
+        check(&[], 2, &[]);
+        check(&[(1, 5, 10)], 2, &[(1, 5, 10)]);
+        check(
+            &[(1, 5, 10), (2, 5, 30), (3, 6, 20), (4, 5, 1)],
+            2,
+            &[(2, 5, 30), (3, 6, 20), (0, 5, 11)],
+        );
+        check(&[(1, 5, 10), (0, 5, 30), (2, 6, 20)], 1, &[(2, 6, 20), (0, 5, 40)]);
+        check(&[(1, 5, 10), (2, 6, 20)], 0, &[(0, 5, 10), (0, 6, 20)]);
     }
 }

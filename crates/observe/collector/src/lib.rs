@@ -17,14 +17,10 @@
 //! Writing to shared memory (`probe`), the format of messages (`wire`), the analyzer's side (`server`), the meaning of
 //! the numbers (`assemble`).
 
-mod control;
 mod delivery;
-mod ends;
-mod fit;
 pub mod handshake;
 pub mod leftovers;
 mod link;
-mod messages;
 mod modules;
 mod node;
 pub mod place;
@@ -39,14 +35,13 @@ mod sums;
 pub use place::{EnvironmentError, RunEnvironment};
 
 use crate::place::{STARTED_BY_ATTACHER, STARTED_BY_LAUNCHER, node_name};
-use ends::Ends;
 use link::Link;
 use node::NodeFolder;
 use plan::{AnalyzerState, DrainPace, Milestone};
 use process::Observed;
 use processes::Processes;
 use rustix::process::{Resource, getrlimit, setrlimit};
-use sleep::WakeUps;
+use sleep::{Ends, WakeUps};
 use spill::Spill;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
