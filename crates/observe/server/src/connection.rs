@@ -1,13 +1,13 @@
-//! Connection of one collector, served by a thread of its own.
+//! Connections of collectors: those that prove the run's secret are served, each by a thread of its own, all others only counted.
 
 use super::Shared;
-use super::node_spool::NodeSpool;
+use super::node_files::NodeSpool;
 use super::node_sums::{BatchOutcome, NodeSums};
-use channel::{AcceptedConnection, Sealer};
+use channel::{AcceptedConnection, Acceptor, Limits, Sealer};
 use collector::handshake::{AuthenticatedConnection, HandshakeError, MessageReader, as_analyzer};
 use events::ProcessKey;
-use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -89,7 +89,7 @@ impl Drop for Served<'_> {
 }
 
 /// Serves the collector at the other end of a connection until the collector or the server ends.
-pub(super) fn serve(accepted: AcceptedConnection, shared: &Shared) -> Result<(), HandshakeError> {
+fn serve(accepted: AcceptedConnection, shared: &Shared) -> Result<(), HandshakeError> {
     let authenticated = as_analyzer(accepted.stream, accepted.slot, &shared.run)?;
     let AuthenticatedConnection { stream, sealer, reader, node, .. } = authenticated;
     // Collectors beyond the limit reconnect later.
@@ -278,4 +278,24 @@ impl<'a> Serving<'a> {
         // Also after a loss: a full disk here must not fill the rings there.
         self.writer.say(&ToCollector::Acknowledge { process, thread, up_to });
     }
+}
+
+/// Limits on connections that have not proved the secret.
+pub(super) const STRANGERS: Limits = Limits { n_max: 128, n_per_address_max: 96 };
+
+/// Starts to accept connections.
+pub(super) fn open(listener: TcpListener, shared: &Arc<Shared>) -> io::Result<Acceptor> {
+    let (strangers, shared) = (Arc::clone(&shared.strangers), Arc::clone(shared));
+    Acceptor::open(listener, strangers, "collectors", move |accepted| receive(accepted, &shared))
+}
+
+fn receive(accepted: AcceptedConnection, shared: &Shared) {
+    // Keeps the connection open until the outcome is recorded, before the rejected peer notices its end.
+    let _open = Arc::clone(&accepted.stream);
+    let outcome = serve(accepted, shared);
+    shared.with_intake(|intake| match outcome {
+        Err(HandshakeError::Earlier { version }) => intake.earlier = Some(version),
+        Err(error) if error.is_news() => intake.warn(error.to_string()),
+        _ => {}
+    });
 }

@@ -14,9 +14,7 @@ pub mod clock_offset;
 mod connection;
 mod intake;
 mod node_files;
-mod node_spool;
 mod node_sums;
-mod reception;
 mod replayed_messages;
 pub mod resolve;
 mod tuning;
@@ -139,7 +137,7 @@ impl Server {
             replayed: Mutex::default(),
             pending_saves: Mutex::default(),
             saves_pending: Condvar::new(),
-            strangers: Arc::new(Unauthenticated::new(reception::STRANGERS)),
+            strangers: Arc::new(Unauthenticated::new(connection::STRANGERS)),
             n_connections: AtomicUsize::new(0),
             finishing: AtomicBool::new(false),
             detaching: AtomicBool::new(false),
@@ -154,7 +152,7 @@ impl Server {
             let options = (tuning, &*options.tuning_lines);
             server.tuning = Some(tuning::start(options, inbox, &server.shared)?);
         }
-        server.reception = Some(reception::open(listener, &server.shared)?);
+        server.reception = Some(connection::open(listener, &server.shared)?);
         Ok(server)
     }
 

@@ -7,19 +7,18 @@
 //! Checking of names (`app_description::check`, with [`Names`] for the program), and a rank's part of a
 //! plan ([`Plan::install`]).
 
-mod change;
-mod names;
 mod patterns;
 mod sites;
 
-pub use names::Names;
-
-use app_description::{Application, Change};
-use sites::{Modules, Sites};
+use app_description::{
+    Application, Change, FunctionFacts, Passed, ProgramNames, Ranks, TuningPoint, VariableFacts,
+};
+use sites::{Modules, Sites, look_up};
 use std::path::PathBuf;
-use symbols::{LookupError, Program};
+use symbols::{Function, LookupError, Parameter, Passing, Program};
 use thiserror::Error;
-use tuner::plan::{Plan, PlannedPoint};
+use tuner::plan::{Plan, PlannedChange, PlannedPoint};
+use wire::control::Replacement;
 use wire::facts::EventFacts;
 
 /// Reason why a description cannot be resolved.
@@ -105,7 +104,7 @@ pub fn resolve(
     let mut points = Vec::new();
     for point in &application.tuning_points {
         let ranks = application.actors[point.actor].ranks.clone();
-        points.push(change::planned(point, ranks, program, &mut sites, &mut modules)?);
+        points.push(planned(point, ranks, program, &mut sites, &mut modules)?);
     }
     let probed = patterns::add(&mut events, patterns, program, &mut sites, &mut modules)?;
     let warnings = patterns::warnings(patterns, program)?;
@@ -127,6 +126,112 @@ fn names_of(application: &Application, points: &[PlannedPoint]) -> Vec<(u32, Str
         planned.sites().zip(functions.cloned())
     });
     names.collect()
+}
+
+/// Returns a tuning point of `ranks` with its names resolved.
+fn planned(
+    point: &TuningPoint,
+    ranks: Ranks,
+    program: &Program,
+    sites: &mut Sites,
+    modules: &mut Modules,
+) -> Result<PlannedPoint, ResolveError> {
+    let part = || format!("tuning point `{}`", point.name);
+    let site = sites.add(look_up(part, program.function(&point.sync_function))?, modules);
+    sites.site(site).is_sync = true;
+    let change = match &point.change {
+        Change::Variable(name) => {
+            let variable = look_up(part, program.variable(name))?;
+            let at = modules.location(&variable.module, &variable.build_id, variable.address);
+            PlannedChange::Set { at }
+        }
+        Change::Call(name) => {
+            let function = look_up(part, program.function(name))?;
+            let returns = function.returns.as_ref().and_then(|returned| returned.kind);
+            PlannedChange::Call { function: modules.location_of(function), returns }
+        }
+        Change::Load(path) => PlannedChange::Load { path: path.clone() },
+        Change::Replace { function, by } => {
+            let replaced = sites.add(look_up(part, program.function(function))?, modules);
+            let by = if Change::library_of(by).is_some() {
+                Replacement::Exported(by.clone())
+            } else {
+                let by = look_up(part, program.function(by))?;
+                Replacement::Function(modules.location_of(by))
+            };
+            PlannedChange::Replace { site: replaced, by }
+        }
+    };
+    let unknown = || ResolveError::UnknownType { point: point.name.clone() };
+    let kind = point.kind.ok_or_else(unknown)?;
+    Ok(PlannedPoint { sync: (site, point.sync_place), kind, change, ranks })
+}
+
+/// Facts about a program's names.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    program: &'a Program,
+}
+
+impl<'a> Names<'a> {
+    /// Creates the view of `program`.
+    pub fn of(program: &'a Program) -> Self {
+        Self { program }
+    }
+}
+
+impl ProgramNames for Names<'_> {
+    fn function(&self, name: &str) -> Result<FunctionFacts, String> {
+        let function = self.program.function(name).map_err(|error| error.to_string())?;
+        let inlined_in = function.inlined.iter().map(|inlined| inlined.function.clone());
+        let passed = |parameter| passed(function, parameter);
+        Ok(FunctionFacts {
+            not_probeable: function.probeable().err().map(|reason| reason.to_string()),
+            inlined_in: inlined_in.collect(),
+            arguments: function.parameters.as_ref().map(|all| all.iter().map(passed).collect()),
+            returns: function.returns.as_ref().map(|returned| Passed {
+                type_name: returned.type_name.clone(),
+                kind: returned.kind,
+            }),
+        })
+    }
+
+    fn variable(&self, name: &str) -> Result<VariableFacts, String> {
+        let variable = self.program.readable_variable(name).map_err(|error| error.to_string())?;
+        let symbols::Variable { type_name, kind, n_bytes, .. } = variable;
+        let not_settable = self.program.variable(name).err().map(|error| error.to_string());
+        Ok(VariableFacts { type_name, kind, n_bytes, not_settable })
+    }
+
+    fn unseen(&self, variable: &str, function: &str) -> Option<String> {
+        let (name, variable) = (variable, self.program.variable(variable).ok()?);
+        let function = self.program.function(function).ok()?;
+        if let Some(cached) = self.program.cached_across(&variable, function).first() {
+            return Some(cached.to_string());
+        }
+        // A library's variable may be read from anywhere.
+        let is_own = *variable.module == *self.program.path();
+        // Not all functions of a stripped program are known.
+        let is_stripped = self.program.is_stripped() && !self.program.has_debug_info();
+        let is_read = !is_own || is_stripped || self.program.readers(&variable).is_read();
+        let remedy = "name the variable that its loops read";
+        (!is_read).then(|| {
+            format!("no instruction reads `{name}`, so changing it has no effect; {remedy}")
+        })
+    }
+}
+
+/// Describes a parameter; only one that is a single number at a fixed place can be measured.
+fn passed(function: &Function, parameter: &Parameter) -> Passed {
+    let type_name = &parameter.type_name;
+    let (note, kind) = if function.is_copy {
+        (" in a place that the compiler chose", None)
+    } else if parameter.passing == Passing::Parts {
+        ("", None)
+    } else {
+        ("", parameter.kind)
+    };
+    Passed { type_name: format!("{type_name}{note}"), kind }
 }
 
 #[cfg(test)]

@@ -4,22 +4,19 @@
 //! - Writing records to disk never waits for tunlets: events that arrive too fast are not delivered to them, and
 //!   are counted. Answers and actions are always delivered.
 
-mod inbox;
-
-pub(crate) use inbox::Inbox;
-
 use crate::Shared;
-use events::CodeAddress;
 use events::tuning::TuningLine;
+use events::{CallRecord, CodeAddress, FunctionKind};
 use run_record::TuningWriter;
+use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use symbols::Resolver;
-use tuner::{Outlet, Tuner, TuningOptions};
-use wire::ToCollector;
+use tuner::{Outlet, Tuner, TuningInput, TuningOptions};
+use wire::{Records, SummaryBatch, ToCollector};
 
 /// Longest time between two ticks of the conductor.
 const TICK: Duration = Duration::from_millis(20);
@@ -107,5 +104,147 @@ impl Outlet for RunOutlet {
         } else {
             format!("{} ({}:{})", place.function, place.file, place.line)
         }
+    }
+}
+
+/// Maximum number of waiting event records, of 64 bytes each.
+const N_EVENTS_MAX: usize = 1 << 18;
+/// Maximum number of waiting batches of sums.
+const N_BATCHES_MAX: usize = 1 << 12;
+
+/// A queue in front of one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    state: Mutex<State>,
+    bell: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<TuningInput>,
+    n_events: usize,
+    n_batches: usize,
+    n_unheard: u64,
+    is_closed: bool,
+}
+
+/// Items taken from the queue.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    /// The items, in order of arrival.
+    inputs: VecDeque<TuningInput>,
+    /// Number of events that found no room since the start.
+    n_unheard: u64,
+    /// True if the queue is closed, so that no more items will come.
+    is_last: bool,
+}
+
+impl Inbox {
+    /// Adds an item other than records.
+    pub(crate) fn push(&self, input: TuningInput) {
+        self.with(|state| state.waiting.push_back(input));
+        self.bell.notify_one();
+    }
+
+    /// Adds the records of functions and actions among `records`; events only while there is room.
+    pub(crate) fn push_records(&self, node: &str, records: &Records) {
+        let is_ours = |record: &&CallRecord| FunctionKind::Event as u16 <= record.kind;
+        let mut own: Vec<CallRecord> = records.records.iter().filter(is_ours).copied().collect();
+        if own.is_empty() {
+            return;
+        }
+        self.with(|state| {
+            if N_EVENTS_MAX < state.n_events + own.len() {
+                let n_before = own.len();
+                own.retain(|record| record.kind == FunctionKind::Action as u16);
+                state.n_unheard += (n_before - own.len()) as u64;
+            }
+            if own.is_empty() {
+                return;
+            }
+            state.n_events += own.len();
+            let (process, thread, first) = (records.process, records.thread, records.first);
+            let records = Records { process, thread, first, records: own };
+            state.waiting.push_back(TuningInput::Records { node: node.to_owned(), records });
+        });
+        self.bell.notify_one();
+    }
+
+    /// Adds sums while there is room.
+    pub(crate) fn push_sums(&self, node: &str, mut batch: SummaryBatch) {
+        // Only the file on disk needs the ranges of records.
+        batch.ranges.clear();
+        self.with(|state| {
+            if state.n_batches < N_BATCHES_MAX {
+                state.n_batches += 1;
+                state.waiting.push_back(TuningInput::Sums { node: node.to_owned(), batch });
+            } else {
+                state.n_unheard += batch.events.iter().map(|event| event.n).sum::<u64>();
+            }
+        });
+        self.bell.notify_one();
+    }
+
+    /// Closes the queue: no more items will come.
+    pub(crate) fn close(&self) {
+        self.with(|state| state.is_closed = true);
+        self.bell.notify_one();
+    }
+
+    /// Removes and returns all items; waits for one for at most `patience`.
+    pub(crate) fn take(&self, patience: Duration) -> Batch {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_idle = |state: &mut State| state.waiting.is_empty() && !state.is_closed;
+        let (mut state, _) = self
+            .bell
+            .wait_timeout_while(state, patience, is_idle)
+            .unwrap_or_else(PoisonError::into_inner);
+        (state.n_events, state.n_batches) = (0, 0);
+        Batch {
+            inputs: std::mem::take(&mut state.waiting),
+            n_unheard: state.n_unheard,
+            is_last: state.is_closed,
+        }
+    }
+
+    fn with(&self, act: impl FnOnce(&mut State)) {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use events::ProcessKey;
+
+    fn records(kind: FunctionKind, n_records: usize) -> Records {
+        let record = CallRecord { kind: kind as u16, ..CallRecord::default() };
+        let process = ProcessKey { pid: 1, started: 2 };
+        Records { process, thread: 0, first: 0, records: vec![record; n_records] }
+    }
+
+    #[test]
+    fn events_have_a_bound_and_actions_none() {
+        let inbox = Inbox::default();
+        inbox.push_records("n", &records(FunctionKind::Event, N_EVENTS_MAX));
+        inbox.push_records("n", &records(FunctionKind::Event, 3));
+        inbox.push_records("n", &records(FunctionKind::Action, 2));
+        inbox.close();
+        let batch = inbox.take(Duration::ZERO);
+        let n_records = batch.inputs.iter().map(|input| match input {
+            TuningInput::Records { records, .. } => records.records.len(),
+            _ => 0,
+        });
+        assert_eq!(n_records.collect::<Vec<_>>(), [N_EVENTS_MAX, 2]);
+        assert_eq!((batch.n_unheard, batch.is_last), (3, true));
+    }
+
+    #[test]
+    fn calls_are_not_for_tunlets() {
+        let inbox = Inbox::default();
+        let call = CallRecord::default();
+        let calls = Records { records: vec![call], ..records(FunctionKind::Event, 0) };
+        inbox.push_records("n", &calls);
+        assert!(inbox.take(Duration::ZERO).inputs.is_empty());
     }
 }
