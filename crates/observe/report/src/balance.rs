@@ -11,18 +11,14 @@
 
 pub mod live;
 
-mod explain;
 mod history;
 mod metrics;
 mod nodes;
 mod page;
-mod state;
 mod tasks;
 
-pub use explain::explanation;
 pub use history::{History, Move, Point, Sample};
 pub use metrics::metrics;
 pub use nodes::nodes;
-pub use page::page;
-pub use state::{PageState, Queues};
-pub use tasks::{ended, tasks};
+pub use page::{PageState, Queues, page};
+pub use tasks::{ended, explanation, tasks};

@@ -19,14 +19,14 @@ mod png;
 mod ranks;
 mod resizes;
 mod sizes;
-
-mod table;
-mod tool;
 mod tuning;
 
 use crate::resizes::program_of;
 use crate::tables::{self, Listing, Medium};
+use crate::terminal::{kept, losses, price};
 use crate::timeline::Timeline;
+use display::table::{Align, Cell, Table};
+use display::text::harmless;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use resize_api::Resize;
 use run_record::Summary;
@@ -110,7 +110,7 @@ fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
             (sizes::draw(summary))
             (matrix::draw(summary))
         }
-        (tool::draw(summary))
+        (cost(summary))
     }
 }
 
@@ -137,7 +137,7 @@ fn section(id: &str, title: &str, note: &str, content: &Markup) -> Markup {
 /// Returns the section of a table.
 fn listing(listing: &Listing) -> Markup {
     let content = html! {
-        (table::draw(&listing.table, ""))
+        (draw_table(&listing.table, ""))
         (rest(listing.n_rows, listing.table.rows().len()))
         @for remark in &listing.remarks { p.note { (remark) } }
     };
@@ -148,5 +148,63 @@ fn listing(listing: &Listing) -> Markup {
 fn rest(n: usize, n_shown: usize) -> Markup {
     html! {
         @if n > n_shown { p.note { "… and " (n - n_shown) " more, in the run record." } }
+    }
+}
+
+fn cost(summary: &Summary) -> Markup {
+    let tool = &summary.tool;
+    if summary.ranks.is_empty() && tool.warnings.is_empty() {
+        return html! {};
+    }
+    let content = html! {
+        @if !summary.ranks.is_empty() { p { (price(tool)) "." } p { (kept(tool)) "." } }
+        @for loss in losses(tool) { p.warning { (loss) "." } }
+        @for warning in &tool.warnings { p.warning { (harmless(warning)) } }
+    };
+    section("cost", "Cost of observing", "", &content)
+}
+
+/// Draws a table; its rows are the ids that links lead to, or empty.
+fn draw_table(table: &Table<String>, class: &str) -> Markup {
+    html! {
+        table class={ "sortable " (class) } {
+            thead { tr { @for column in table.columns() { th class=(title_class(column.align)) { (column.title) } } } }
+            tbody {
+                @for (row, id) in table.rows().iter().enumerate() {
+                    tr id=[(!id.is_empty()).then_some(id)] {
+                        @for column in table.columns() { (draw_cell(column.align, &column.cells[row])) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Draws a table of some of `n_rows` rows, without links to them.
+fn draw_some<R>(table: Table<R>, class: &str, n_rows: usize) -> Markup {
+    let table = table.with_rows(|_| String::new());
+    html! { (draw_table(&table, class)) (rest(n_rows, table.rows().len())) }
+}
+
+fn title_class(align: Align) -> &'static str {
+    match align {
+        Align::Left | Align::Name => "",
+        Align::Right => "number",
+        Align::Spark => "fixed",
+        Align::Bar => "wide fixed",
+    }
+}
+
+fn draw_cell(align: Align, cell: &Cell) -> Markup {
+    let hint = (!cell.hint.is_empty()).then_some(&cell.hint);
+    let grade = cell.tone.grade();
+    html! {
+        @match align {
+            Align::Left => td class=(grade) data-value=[cell.value] title=[hint] { (cell.text) }
+            Align::Name => td.name title=(hint.unwrap_or(&cell.text)) { code { (cell.text) } }
+            Align::Right => td class={ "number " (grade) } data-value=[cell.value] { (cell.text) }
+            Align::Spark => td { (PreEscaped(&cell.text)) }
+            Align::Bar => td.wide title=[hint] { (PreEscaped(&cell.text)) }
+        }
     }
 }

@@ -4,18 +4,16 @@ mod balance;
 mod dealt;
 mod functions;
 mod resizes;
-mod snapshot;
-mod timeline;
 mod tuning;
 
 pub use balance::{explanation, nodes, tasks};
 pub use dealt::dealt;
 pub use functions::functions;
 pub use resizes::resizes;
-pub use snapshot::snapshot;
-pub use timeline::timeline;
 pub use tuning::tuning;
 
+use crate::live::{OperationRate, RankNow, Snapshot};
+use crate::timeline::{Event, Role, Timeline, TimelineOptions};
 use run_record::summary::{
     CallSite, Efficiencies, FORMAT_VERSION, Finding, OperationTotals, Outcome, RankTotals, Region,
     SourceLocation, Summary, ToolCost, Traffic, World,
@@ -254,4 +252,103 @@ fn tool_cost(ranks: &[RankTotals]) -> ToolCost {
         threads_refused: 0,
         warnings: Vec::new(),
     }
+}
+
+/// Returns a run of `n_ranks` after some seconds.
+#[must_use]
+pub fn snapshot(n_ranks: u32) -> Snapshot {
+    let summary = summary_of(n_ranks);
+    let so_far = summary.pop;
+    let operations = summary.operations.iter().map(|(name, totals)| OperationRate {
+        name: name.clone(),
+        class: totals.class.clone(),
+        calls_per_s: totals.calls as f64 / summary.elapsed_s,
+        bytes_per_s: totals.bytes as f64 / summary.elapsed_s,
+        time_share: totals.time_s / summary.elapsed_s / f64::from(n_ranks),
+    });
+    Snapshot {
+        elapsed_s: 12.5,
+        state: "running".to_owned(),
+        n_nodes: summary.n_nodes,
+        ranks: summary.ranks.iter().map(rank_now).collect(),
+        so_far,
+        last_interval: Efficiencies {
+            parallel_efficiency: so_far.parallel_efficiency - 0.088,
+            ..so_far
+        },
+        operations: operations.collect(),
+        call_sites: summary.call_sites,
+        output: (0..12)
+            .map(|n| format!("iteration {n}: 48213 points, residual 3.1e-0{}", n % 7))
+            .collect(),
+        ns_per_call: 21.4,
+        tool_share: 0.000_06,
+        records_dropped: 0,
+    }
+}
+
+fn rank_now(rank: &RankTotals) -> RankNow {
+    let useful_share = rank.useful_s / rank.elapsed_s;
+    RankNow {
+        world: rank.world,
+        rank: rank.rank,
+        node: rank.node.clone(),
+        useful_share,
+        mpi_share: 1.0 - useful_share,
+        call: (rank.rank % 3 == 1).then(|| "MPI_Recv".to_owned()),
+        since_s: 0.04 * noise(rank.rank + 3),
+        calls_per_s: rank.calls as f64 / rank.elapsed_s,
+        ended: rank.rank == 6,
+    }
+}
+
+/// Number of calls of a rank per iteration.
+const N_CALLS: u32 = 4;
+const ITERATION_NS: i64 = 100_000;
+
+/// Returns a timeline of about `n_events` calls on `n_ranks` ranks.
+#[must_use]
+pub fn timeline(n_ranks: u32, n_events: u32) -> Timeline {
+    let n_iterations = n_events / N_CALLS / n_ranks.max(1);
+    let events = (0..n_ranks).flat_map(move |rank| {
+        (0..n_iterations).flat_map(move |iteration| calls_of(rank, n_ranks, iteration))
+    });
+    Timeline::from_events(events, TimelineOptions::default())
+}
+
+fn calls_of(rank: u32, n_ranks: u32, iteration: u32) -> [Event<'static>; 4] {
+    let first_ns = i64::from(iteration) * ITERATION_NS;
+    let left = (rank + n_ranks - 1) % n_ranks;
+    let right = (rank + 1) % n_ranks;
+    let slow = if iteration % 97 < 20 { 0.25 } else { 0.0 };
+    let position = f64::from(rank) / f64::from(n_ranks);
+    let computed = 0.42 + 0.2 * noise(rank * 7919 + iteration) + slow * position;
+    let call = |from: f64, to: f64, operation, class, call_site, peer: Option<u32>| Event {
+        world: 0,
+        rank,
+        thread: 0,
+        start_ns: first_ns + part_ns(from),
+        end_ns: first_ns + part_ns(to),
+        operation,
+        class,
+        call_site: Some(call_site),
+        peer,
+        bytes: peer.map_or(0, |peer| 4096 + u64::from(peer)),
+        role: Role::of(operation),
+    };
+    let collective = if iteration % 10 == 9 { "MPI_Allreduce" } else { "MPI_Barrier" };
+    let sent = computed + 0.03;
+    let waited = sent + 0.08;
+    [
+        call(0.01, 0.02, "MPI_Irecv", "point-to-point", 0, Some(left)),
+        call(computed, sent, "MPI_Send", "point-to-point", 4, Some(right)),
+        call(sent, waited, "MPI_Waitall", "completion", 5, None),
+        call(waited, 1.0, collective, "collective", 6, None),
+    ]
+}
+
+fn part_ns(share: f64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "a share of an iteration")]
+    let part_ns = (share * ITERATION_NS as f64) as i64;
+    part_ns
 }

@@ -7,26 +7,29 @@
 //! # Not here
 //! Detection of a terminal, its width and whether it wants color (`user-io`).
 
-mod dealt;
 mod header;
 pub(crate) mod page;
-mod performance;
 mod ranks;
 mod resizes;
 mod sizes;
-mod tool;
 mod tuning;
 
 pub use display::ink::Style;
 pub(crate) use header::{NO_MPI, command, outcome_words};
 pub(crate) use sizes::{sizes_of_all, tick as size_tick};
-pub(crate) use tool::{kept, losses, price};
 
+use crate::efficiency::{Grade, Term, terms};
 use crate::resizes::program_of;
-use crate::tables;
-use page::Page;
+use crate::{place, tables};
+use dealing_report::DealingReport;
+use display::bars;
+use display::ink::Tone;
+use display::text::{self, harmless};
+use display::units::{bytes, count, percent};
+use page::{INDENT, Page};
 use resize_api::Resize;
 use run_record::Summary;
+use run_record::summary::{Finding, ToolCost};
 
 /// Paths of files about the run, for the last lines of the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,17 +46,17 @@ pub fn report(summary: &Summary, paths: &OutputPaths, style: Style) -> String {
     let mut page = Page::new(style);
     header::write(&mut page, summary);
     if !summary.ranks.is_empty() {
-        performance::write_efficiencies(&mut page, summary);
-        performance::write_findings(&mut page, summary);
+        write_efficiencies(&mut page, summary);
+        write_findings(&mut page, summary);
         tuning::write(&mut page, summary);
-        dealt::write(&mut page, summary.dealt.as_ref());
+        write_dealt(&mut page, summary.dealt.as_ref());
         resizes::write(&mut page, &summary.resizes, program_of(summary));
         ranks::write(&mut page, summary);
         tables::all(summary, page.medium()).for_each(|listing| page.listing(&listing));
         sizes::write(&mut page, summary);
     }
-    tool::write_cost(&mut page, summary);
-    tool::write_paths(&mut page, paths);
+    write_cost(&mut page, summary);
+    write_paths(&mut page, paths);
     page.into_text()
 }
 
@@ -61,7 +64,7 @@ pub fn report(summary: &Summary, paths: &OutputPaths, style: Style) -> String {
 #[must_use]
 pub fn dealt(dealt: &::dealing_report::DealingReport, style: Style) -> String {
     let mut page = Page::new(style);
-    dealt::write(&mut page, Some(dealt));
+    write_dealt(&mut page, Some(dealt));
     page.into_text()
 }
 
@@ -71,4 +74,138 @@ pub fn resizes(resizes: &[Resize], style: Style) -> String {
     let mut page = Page::new(style);
     resizes::write(&mut page, resizes, None);
     page.into_text()
+}
+
+fn write_dealt(page: &mut Page, dealt: Option<&DealingReport>) {
+    let lines =
+        dealt.map(|dealt| dealing_report::lines(dealt, page.width() - INDENT)).unwrap_or_default();
+    if !lines.is_empty() {
+        page.heading("Master and workers", "who computed, and what the others waited for");
+    }
+    lines.iter().for_each(|line| page.line(&harmless(line)));
+}
+
+/// Width of tree and longest name: `   ├─ Communication efficiency`.
+const N_NAME: usize = 31;
+/// Width for ` 100.0 %  good`.
+const N_VALUE: usize = 15;
+const N_FINDINGS_MAX: usize = 8;
+
+fn write_efficiencies(page: &mut Page, summary: &Summary) {
+    page.heading("Efficiency", "100 % = all processors compute all the time");
+    for term in terms(&summary.pop) {
+        let line = efficiency_line(page, &term);
+        page.line(&line);
+    }
+}
+
+fn efficiency_line(page: &Page, term: &Term) -> String {
+    let n_bar = (page.width() - INDENT - N_NAME - N_VALUE - 1).min(40);
+    let grade = Grade::of(term.value);
+    let tone = Tone::from(grade);
+    let n_name = N_NAME - text::width(term.branch);
+    let name = text::left(term.name, n_name);
+    let name_tone = if term.depth == 0 { Tone::Strong } else { Tone::Plain };
+    let [bar, rest] = bars::gauge(term.value, n_bar);
+    format!(
+        "{}{} {}{}{}  {}",
+        page.paint(Tone::Dim, term.branch),
+        page.paint(name_tone, &name),
+        page.paint(tone, &bar),
+        page.paint(Tone::Dim, &rest),
+        text::right(&percent(term.value), 8),
+        page.paint(tone, grade.word()),
+    )
+}
+
+fn write_findings(page: &mut Page, summary: &Summary) {
+    if summary.findings.is_empty() {
+        return;
+    }
+    page.heading("What limits this run", "share of the ranks' time");
+    for (idx, finding) in summary.findings.iter().enumerate().take(N_FINDINGS_MAX) {
+        write_finding(page, summary, idx + 1, finding);
+    }
+    page.rest(summary.findings.len(), N_FINDINGS_MAX);
+}
+
+fn write_finding(page: &mut Page, summary: &Summary, number: usize, finding: &Finding) {
+    let bullet = format!("{number}. ");
+    let share =
+        if finding.share > 0.0 { format!(" [{}]", percent(finding.share)) } else { String::new() };
+    page.sentence(&bullet, &format!("{}{share}", finding.text), Tone::Plain);
+    let Some(call) = finding.call_site.and_then(|id| place::call(summary, id)) else { return };
+    let room = page.width() - INDENT - text::width(&bullet) - 2;
+    let call = text::shorten(&call, room);
+    let line =
+        format!("{}→ {}", text::spaces(text::width(&bullet)), page.paint(Tone::Strong, &call));
+    page.line(&line);
+}
+
+fn write_cost(page: &mut Page, summary: &Summary) {
+    let tool = &summary.tool;
+    if summary.ranks.is_empty() && tool.warnings.is_empty() {
+        return;
+    }
+    page.heading("Cost of observing", "");
+    if !summary.ranks.is_empty() {
+        page.sentence("", &price(tool), Tone::Plain);
+        page.sentence("", &kept(tool), Tone::Plain);
+    }
+    for loss in losses(tool) {
+        page.sentence("! ", &loss, Tone::Poor);
+    }
+    for warning in &tool.warnings {
+        page.sentence("! ", warning, Tone::Fair);
+    }
+}
+
+/// Describes the cost of a call.
+pub(crate) fn price(tool: &ToolCost) -> String {
+    let calls = count(tool.calls);
+    let share = percent(tool.share_of_time);
+    format!(
+        "{:.1} ns per MPI call, measured on this run; {calls} calls: {share} of the ranks' time",
+        tool.ns_per_call
+    )
+}
+
+/// Describes the recorded data.
+pub(crate) fn kept(tool: &ToolCost) -> String {
+    let memory = bytes(tool.shared_memory_bytes);
+    if tool.records == 0 && tool.records_dropped == 0 {
+        return format!("{memory} of shared memory, statistics only (no --trace)");
+    }
+    let dropped = if tool.records_dropped == 0 { "none dropped" } else { "see below" };
+    format!("{memory} of shared memory, {} records, {dropped}", count(tool.records))
+}
+
+/// Describes the lost data, with one sentence for each kind of loss.
+pub(crate) fn losses(tool: &ToolCost) -> Vec<String> {
+    let losses = [
+        (tool.records_dropped, "records found the ring full and are not in the trace"),
+        (
+            tool.calls_without_region,
+            "calls are counted by operation only: the region table was full",
+        ),
+        (tool.threads_refused, "calls of threads that found no room are not counted"),
+    ];
+    let lost = losses.into_iter().filter(|(n, _)| 0 < *n);
+    lost.map(|(n, what)| format!("{} {what}", count(n))).collect()
+}
+
+fn write_paths(page: &mut Page, paths: &OutputPaths) {
+    let paths = [("record", &paths.record), ("report", &paths.html)];
+    if paths.iter().all(|(_, path)| path.is_none()) {
+        return;
+    }
+    page.unindented("");
+    for (what, path) in paths {
+        // Paths are never shortened, so that they can be copied.
+        if let Some(path) = path {
+            let line =
+                format!("{}{}", page.paint(Tone::Dim, &text::left(what, 8)), text::harmless(path));
+            page.unindented(&line);
+        }
+    }
 }

@@ -12,7 +12,6 @@
 //! Reading a trace (`run-record`), and drawing it (`html`).
 
 mod builder;
-mod messages;
 
 pub use builder::TimelineBuilder;
 

@@ -6,7 +6,7 @@
 mod draw;
 
 use super::history::History;
-use super::state::Queues;
+use super::page::Queues;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cell::Cell;
 use task_api::NodeStatus;

@@ -1,7 +1,6 @@
 //! Computation versus MPI by rank: a row for each of a few ranks, a column for each of many.
 
-use super::section;
-use super::table::draw_some;
+use super::{draw_some, section};
 use crate::ranking::{self, useful_share};
 use crate::svg;
 use display::bars;
