@@ -16,7 +16,6 @@
 //! Transport of orders to ranks and of their answers (`tuner`), the file of the lines (`run-record`).
 
 mod action;
-mod iterations;
 mod message;
 mod trial;
 mod tunlet_set;
@@ -31,8 +30,8 @@ use action::ActionReport;
 use app_description::Application;
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{Rank, Value};
-use iterations::Iterations;
 use std::collections::{BTreeMap, BTreeSet};
+use trial::Iterations;
 use turn::Turn;
 
 /// Options of a conductor.

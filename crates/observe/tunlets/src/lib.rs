@@ -14,7 +14,6 @@
 pub mod built_in;
 mod chunks;
 pub mod conductor;
-mod costs;
 pub mod factoring;
 pub mod guide;
 pub mod imbalance;

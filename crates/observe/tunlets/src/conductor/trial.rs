@@ -1,9 +1,11 @@
-//! Compares the iterations after a change with those before.
+//! Compares the iterations after a change with those before; iterations come from the events at their start and end.
 
 use super::Options;
-use super::iterations::Iterations;
+use crate::{EventNews, IterationNews};
+use app_description::Iteration;
 use events::tuning::Effect;
 use statistics::median;
+use std::collections::VecDeque;
 
 /// Comparison under way.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,4 +73,105 @@ pub(super) fn in_words(change: f64) -> String {
     let percent = (100.0 * change).abs();
     let direction = if change < 0.0 { "faster" } else { "slower" };
     format!("iterations became {percent:.1} % {direction}")
+}
+
+/// Minimum number of iterations remembered.
+const N_REMEMBERED: usize = 256;
+
+/// The most recent iterations.
+#[derive(Debug)]
+pub(super) struct Iterations {
+    definition: Option<Iteration>,
+    n_remembered: usize,
+    /// Start time and work of the current iteration.
+    open: Option<(f64, f64)>,
+    n_ended: u64,
+    last: VecDeque<Ended>,
+    last_s: f64,
+}
+
+/// Finished iteration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Ended {
+    pub(super) end_s: f64,
+    s_per_work: f64,
+}
+
+impl Iterations {
+    pub(super) fn new(definition: Option<Iteration>, n_window: usize) -> Self {
+        Self {
+            definition,
+            n_remembered: N_REMEMBERED.max(4 * n_window),
+            open: None,
+            n_ended: 0,
+            last: VecDeque::new(),
+            last_s: 0.0,
+        }
+    }
+
+    /// Returns whether the description defines an iteration.
+    fn are_defined(&self) -> bool {
+        self.definition.is_some()
+    }
+
+    /// Returns whether iterations are measured with this event.
+    pub(super) fn needs(&self, event: usize) -> bool {
+        let definition = self.definition.as_ref();
+        definition.is_some_and(|iteration| [iteration.start, iteration.end].contains(&event))
+    }
+
+    /// Returns the number of the current iteration.
+    pub(super) fn number(&self) -> u64 {
+        self.n_ended
+    }
+
+    /// Returns the number of the iteration in progress at `time_s`, or of the next one.
+    pub(super) fn number_at(&self, time_s: f64) -> u64 {
+        let n_later = self.last.iter().rev().take_while(|ended| time_s < ended.end_s).count();
+        self.n_ended - n_later as u64
+    }
+
+    /// Returns the duration of the last iteration; 0 before the first has ended.
+    pub(super) fn last_s(&self) -> f64 {
+        self.last_s
+    }
+
+    /// Processes an event of the measuring rank and returns the iteration that it ends.
+    pub(super) fn pass(&mut self, event: &EventNews) -> Option<IterationNews> {
+        let definition = self.definition.as_ref()?;
+        let (start, end, work) = (definition.start, definition.end, definition.work);
+        // The end comes first because one event may be both end and start.
+        let ended = if event.event == end { self.end(event.time_s) } else { None };
+        if event.event == start {
+            let work = work.and_then(|at| event.values.get(at)).map_or(1.0, |work| work.as_f64());
+            let is_usable = work.is_finite() && 0.0 < work;
+            self.open = Some((event.time_s, if is_usable { work } else { 1.0 }));
+        }
+        ended
+    }
+
+    fn end(&mut self, end_s: f64) -> Option<IterationNews> {
+        let (start_s, work) = self.open.take()?;
+        let duration_s = (end_s - start_s).max(0.0);
+        let number = self.n_ended;
+        self.n_ended += 1;
+        self.last_s = duration_s;
+        if self.n_remembered <= self.last.len() {
+            self.last.pop_front();
+        }
+        self.last.push_back(Ended { end_s, s_per_work: duration_s / work });
+        Some(IterationNews { number, end_s, duration_s, work })
+    }
+
+    /// Returns the times per unit of work of the newest `n` iterations that ended by `at_s`.
+    pub(super) fn before(&self, at_s: f64, n: usize) -> Vec<f64> {
+        let before = self.last.iter().rev().filter(|ended| ended.end_s <= at_s);
+        before.take(n).map(|ended| ended.s_per_work).collect()
+    }
+
+    /// Returns the times per unit of work of at most `n` iterations that ended after `at_s`, skipping `n_settle`.
+    pub(super) fn after(&self, at_s: f64, n_settle: usize, n: usize) -> Vec<f64> {
+        let after = self.last.iter().filter(|ended| at_s < ended.end_s);
+        after.skip(n_settle).take(n).map(|ended| ended.s_per_work).collect()
+    }
 }

@@ -3,7 +3,7 @@
 //! # Invariants
 //! - Bounded: one message in transit per worker, and the costs of those that arrived.
 
-use crate::costs::Costs;
+use crate::chunks::Costs;
 use events::Rank;
 use models::master_worker::transfer::Transfer;
 use models::master_worker::{Data, Iteration};
