@@ -1,7 +1,7 @@
 //! Runs in which a process is killed: the data in shared memory reach the record nevertheless.
 
 use crate::network::Network;
-use crate::stage::{Rank, Stage, eventually, n_records_of, report_of};
+use crate::stage::{Actor, Rank, Stage, eventually, has_written, n_records_of, report_of};
 use collector::recover;
 use run_record::measured::Measured;
 use server::Server;
@@ -9,11 +9,6 @@ use wire::{ProcessReport, Secret};
 
 const N_RECORDS: u64 = 200;
 const WAITING: Rank = Rank { rank: 1, n_records: N_RECORDS, ending: "wait" };
-
-fn has_written(server: &Server) -> bool {
-    let processes = server.processes();
-    processes.iter().flat_map(|report| &report.threads).any(|thread| thread.n_written == N_RECORDS)
-}
 
 #[track_caller]
 fn check_whole(measured: &Measured, n_records: u64) {
@@ -23,12 +18,18 @@ fn check_whole(measured: &Measured, n_records: u64) {
     assert_eq!(measured.n_records_lost, 0);
 }
 
+/// Starts a run whose rank has written all its records, and waits.
+#[track_caller]
+fn waiting() -> (Stage, Server, Actor, Actor) {
+    let (stage, server) = Stage::new();
+    let (collector, rank) = (stage.collector(), stage.rank(WAITING));
+    assert!(eventually(|| has_written(&server, N_RECORDS)));
+    (stage, server, collector, rank)
+}
+
 #[test]
 fn a_rank_that_is_killed() {
-    let (stage, server) = Stage::new();
-    let collector = stage.collector();
-    let mut rank = stage.rank(WAITING);
-    assert!(eventually(|| has_written(&server)));
+    let (stage, server, collector, mut rank) = waiting();
     rank.kill();
     let measured = stage.end(server, collector);
     check_whole(&measured, N_RECORDS);
@@ -49,10 +50,7 @@ fn a_collector_that_is_killed_and_replaced() {
 
 #[test]
 fn a_collector_that_is_killed_for_good() {
-    let (stage, server) = Stage::new();
-    let mut collector = stage.collector();
-    let mut rank = stage.rank(WAITING);
-    assert!(eventually(|| has_written(&server)));
+    let (stage, server, mut collector, mut rank) = waiting();
     collector.kill();
     rank.kill();
     let measured = recover::complete(server.close(), &stage.record, &stage.facts());
@@ -63,10 +61,7 @@ fn a_collector_that_is_killed_for_good() {
 
 #[test]
 fn an_analyzer_that_is_gone_for_good() {
-    let (stage, server) = Stage::new();
-    let mut collector = stage.collector();
-    let mut rank = stage.rank(WAITING);
-    assert!(eventually(|| has_written(&server)));
+    let (stage, server, mut collector, mut rank) = waiting();
     drop(server);
     rank.kill();
     assert!(collector.ends(), "nobody needs it any more");
@@ -96,10 +91,7 @@ fn a_connection_that_breaks() {
 
 #[test]
 fn an_analyzer_and_a_collector_that_are_killed() {
-    let (stage, server) = Stage::new();
-    let mut collector = stage.collector();
-    let mut rank = stage.rank(WAITING);
-    assert!(eventually(|| has_written(&server)));
+    let (stage, server, mut collector, mut rank) = waiting();
     collector.kill();
     drop(server);
     rank.kill();

@@ -1,7 +1,9 @@
 //! Stage for a run without MPI: a folder for all files, and processes that end with the test.
 
 use crate::roles::{ENDING, N_RECORDS, RANK};
+use app_description::{AttributeSource, EventAttribute, EventPoint};
 use collector::{place, recover};
+use events::{ProbePoint, ValueType};
 use run_record::measured::{Measured, RunFacts, Spool};
 use run_record::{RunRecord, RunStart, SpoolReader};
 use server::{Server, ServerOptions, wait_until};
@@ -12,7 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tuner::TuningOptions;
-use wire::{ProcessReport, Records, Secret};
+use tunlets::TunletSpec;
+use wire::{EventFacts, ProcessReport, Records, Secret};
 
 /// Longer than anything takes, even on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(40);
@@ -65,6 +68,53 @@ pub(crate) fn eventually(is_so: impl FnMut() -> bool) -> bool {
     wait_until(Instant::now() + DEADLINE, is_so)
 }
 
+/// Returns the declaration of a tunlet without needs.
+pub(crate) fn tunlet_spec(name: &str) -> TunletSpec {
+    TunletSpec {
+        name: name.to_owned(),
+        problem: "none".to_owned(),
+        needs_events: Vec::new(),
+        needs_points: Vec::new(),
+        options: Vec::new(),
+    }
+}
+
+/// Returns an event of the first actor at `function`, with the value of the `int` variable `attribute`.
+pub(crate) fn event_point(
+    (name, place): (&str, ProbePoint),
+    function: &str,
+    attribute: &str,
+) -> EventPoint {
+    let attribute = EventAttribute {
+        name: attribute.to_owned(),
+        source: AttributeSource::Variable(attribute.to_owned()),
+        kind: Some(ValueType::I32),
+        line: 1,
+    };
+    EventPoint {
+        name: name.to_owned(),
+        actor: 0,
+        function: function.to_owned(),
+        place,
+        attributes: vec![attribute],
+        line: 1,
+    }
+}
+
+/// Returns the facts about the event of [`event_point`].
+pub(crate) fn event_facts(
+    (name, place): (&str, ProbePoint),
+    function: &str,
+    attribute: &str,
+) -> EventFacts {
+    EventFacts {
+        name: name.to_owned(),
+        function: function.to_owned(),
+        place,
+        attributes: vec![(attribute.to_owned(), ValueType::I32)],
+    }
+}
+
 /// The folders of one run.
 #[derive(Debug)]
 pub(crate) struct Stage {
@@ -92,14 +142,18 @@ impl Stage {
         (stage, server)
     }
 
+    /// Creates the folders and starts a server that tunes.
+    pub(crate) fn tuned(tuning: TuningOptions) -> (Self, Server) {
+        let (mut stage, server) = Self::new();
+        drop(server);
+        let server = stage.serve_with(Secret::from_bytes([7; 32]), Some(tuning));
+        stage.address = server.address();
+        (stage, server)
+    }
+
     /// Starts a server that expects `secret`, at the address of the previous one if there was one.
     pub(crate) fn serve(&self, secret: Secret) -> Server {
         self.serve_with(secret, None)
-    }
-
-    /// Starts a server that tunes.
-    pub(crate) fn serve_tuned(&self, tuning: TuningOptions) -> Server {
-        self.serve_with(Secret::from_bytes([7; 32]), Some(tuning))
     }
 
     fn serve_with(&self, secret: Secret, tuning: Option<TuningOptions>) -> Server {
@@ -173,6 +227,12 @@ impl Stage {
         assert!(!self.run_dir().exists(), "nothing stays in shared memory");
         recover::complete(measured, &self.record, &self.facts())
     }
+}
+
+/// Returns whether a rank has reported that it wrote this many records.
+pub(crate) fn has_written(server: &Server, n_records: u64) -> bool {
+    let processes = server.processes();
+    processes.iter().flat_map(|report| &report.threads).any(|thread| thread.n_written == n_records)
 }
 
 /// Returns the report of a rank.

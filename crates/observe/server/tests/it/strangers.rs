@@ -1,9 +1,10 @@
 //! Connections of strangers, and eavesdropping on or tampering with connections.
 
 use crate::network::Network;
-use crate::stage::{DEADLINE, RUN, Rank, Stage, eventually, n_records_of, report_of};
+use crate::stage::{
+    DEADLINE, RUN, Rank, Stage, eventually, has_written, n_records_of, report_of,
+};
 use channel::Handshake;
-use server::Server;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
@@ -23,12 +24,6 @@ fn answer_to(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let ended = stream.read_to_end(&mut answer).map_err(|error| error.kind());
     assert!(matches!(ended, Ok(_) | Err(ErrorKind::ConnectionReset)), "it does not hang up");
     answer
-}
-
-/// Returns whether the rank has reported that it wrote this many records.
-fn has_written(server: &Server, n_records: u64) -> bool {
-    let processes = server.processes();
-    processes.iter().flat_map(|report| &report.threads).any(|thread| thread.n_written == n_records)
 }
 
 /// Returns the bytes that a collector of protocol 4 sends.

@@ -1,11 +1,11 @@
 //! Runs whose function events are summed on the node: every passage counts once, whichever process is killed.
 
 use crate::network::Network;
-use crate::stage::{Rank, Stage, eventually};
-use app_description::{Actor, Application, AttributeSource, EventAttribute, EventPoint, Ranks};
+use crate::stage::{Rank, Stage, event_facts, event_point, eventually, tunlet_spec};
+use app_description::{Actor, Application, Ranks};
 use assemble::assemble;
 use collector::recover;
-use events::{ProbePoint, ValueType};
+use events::ProbePoint;
 use run_record::SpoolReader;
 use run_record::measured::{Measured, RunFacts};
 use run_record::tuning::TuningMode;
@@ -28,13 +28,7 @@ struct Counting {
 
 impl Tunlet for Counting {
     fn spec(&self) -> TunletSpec {
-        TunletSpec {
-            name: "counting".to_owned(),
-            problem: "none".to_owned(),
-            needs_events: Vec::new(),
-            needs_points: Vec::new(),
-            options: Vec::new(),
-        }
+        tunlet_spec("counting")
     }
 
     fn begin(&mut self, _: &Application, _: &World) -> Result<Requests, TunletError> {
@@ -51,45 +45,23 @@ impl Tunlet for Counting {
 const PLACES: [(&str, ProbePoint); 2] = [("start", ProbePoint::Entry), ("end", ProbePoint::Exit)];
 
 fn application() -> Application {
-    let number = EventAttribute {
-        name: "number".to_owned(),
-        source: AttributeSource::Variable("number".to_owned()),
-        kind: Some(ValueType::I32),
-        line: 1,
-    };
-    let event = |(name, place): (&str, ProbePoint)| EventPoint {
-        name: name.to_owned(),
-        actor: 0,
-        function: "call".to_owned(),
-        place,
-        attributes: vec![number.clone()],
-        line: 1,
-    };
     let ranks = Ranks { spans: vec![(0, None)] };
     Application {
         program: "test".to_owned(),
         actors: vec![Actor { name: "all".to_owned(), ranks, line: 1 }],
-        events: PLACES.map(event).to_vec(),
+        events: PLACES.map(|place| event_point(place, "call", "number")).to_vec(),
         ..Application::default()
     }
 }
 
 fn facts() -> Vec<EventFacts> {
-    let facts = |(name, place): (&str, ProbePoint)| EventFacts {
-        name: name.to_owned(),
-        function: "call".to_owned(),
-        place,
-        attributes: vec![("number".to_owned(), ValueType::I32)],
-    };
-    PLACES.map(facts).to_vec()
+    PLACES.map(|place| event_facts(place, "call", "number")).to_vec()
 }
 
 fn summed(details: [Detail; 2]) -> (Stage, Server, Arc<AtomicU64>) {
-    let (mut stage, server) = Stage::new();
-    drop(server);
     let n_heard = Arc::new(AtomicU64::new(0));
     let counting = Counting { details, n_heard: Arc::clone(&n_heard) };
-    let server = stage.serve_tuned(TuningOptions {
+    let (stage, server) = Stage::tuned(TuningOptions {
         application: application(),
         plan: Plan { events: facts(), ..Plan::default() },
         tunlets: vec![Box::new(counting)],
@@ -97,7 +69,6 @@ fn summed(details: [Detail; 2]) -> (Stage, Server, Arc<AtomicU64>) {
         options: Options::default(),
         every_passage: false,
     });
-    stage.address = server.address();
     (stage, server, n_heard)
 }
 
@@ -119,6 +90,32 @@ fn n_batches(stage: &Stage) -> usize {
         n
     };
     sums.map(count).sum()
+}
+
+/// Runs a rank while its collector is killed and replaced three times, each after `n_each` more batches.
+#[track_caller]
+fn with_killed_collectors(stage: &Stage, server: Server, n_each: usize) -> Measured {
+    let mut collector = stage.collector();
+    let mut rank = stage.rank(SUMMED);
+    for n_kills in 1..4 {
+        assert!(eventually(|| n_each * n_kills < n_batches(stage) || has_ended(&server)));
+        collector.kill();
+        collector = stage.collector();
+    }
+    assert!(rank.ends());
+    stage.end(server, collector)
+}
+
+/// Runs a rank whose analyzer is killed after `n_first` batches, and recovers the record.
+#[track_caller]
+fn with_a_killed_analyzer(stage: &Stage, server: Server, n_first: usize) -> Measured {
+    let mut collector = stage.collector();
+    let mut rank = stage.rank(SUMMED);
+    assert!(eventually(|| n_first < n_batches(stage)));
+    drop(server);
+    assert!(rank.ends());
+    assert!(collector.ends(), "nobody needs it any more");
+    recover::unfinished(&stage.record).1
 }
 
 /// Checks the record's sums and individual records of an event: number of passages, and sum of the call numbers.
@@ -192,30 +189,15 @@ fn a_connection_that_breaks_counts_nothing_twice() {
 #[test]
 fn a_killed_collector_loses_no_passage_and_counts_none_twice() {
     let (stage, server, n_heard) = summed([Detail::Summary; 2]);
-    let mut collector = stage.collector();
-    let mut rank = stage.rank(SUMMED);
-    for n_kills in 1..4 {
-        assert!(eventually(|| 2 * n_kills < n_batches(&stage) || has_ended(&server)));
-        collector.kill();
-        collector = stage.collector();
-    }
-    assert!(rank.ends());
     // A full ring may have been spilled to a file meanwhile.
-    check(&stage, &stage.end(server, collector), None);
+    check(&stage, &with_killed_collectors(&stage, server, 2), None);
     assert!(n_heard.load(Ordering::SeqCst) <= 2 * N_CALLS, "{n_heard:?}");
 }
 
 #[test]
 fn a_killed_analyzer_loses_no_passage_and_counts_none_twice() {
     let (stage, server, _) = summed([Detail::Summary; 2]);
-    let mut collector = stage.collector();
-    let mut rank = stage.rank(SUMMED);
-    assert!(eventually(|| 2 < n_batches(&stage)));
-    drop(server);
-    assert!(rank.ends());
-    assert!(collector.ends(), "nobody needs it any more");
-    let (_, measured) = recover::unfinished(&stage.record);
-    check(&stage, &measured, None);
+    check(&stage, &with_a_killed_analyzer(&stage, server, 2), None);
 }
 
 /// Returns a plan in which the function was chosen by pattern, so that no tunlet wants its passages.
@@ -227,18 +209,14 @@ fn probed() -> Plan {
 }
 
 fn count(every_passage: bool) -> (Stage, Server) {
-    let (mut stage, server) = Stage::new();
-    drop(server);
-    let server = stage.serve_tuned(TuningOptions {
+    Stage::tuned(TuningOptions {
         application: Application { program: "test".to_owned(), ..Application::default() },
         plan: probed(),
         tunlets: Vec::new(),
         mode: TuningMode::Observe,
         options: Options::default(),
         every_passage,
-    });
-    stage.address = server.address();
-    (stage, server)
+    })
 }
 
 /// Checks that every call counts once, is timed unless a process was killed, and has rows only if
@@ -278,27 +256,12 @@ fn calls_are_counted_on_the_node_or_one_by_one() {
 #[test]
 fn a_killed_collector_loses_no_call() {
     let (stage, server) = count(false);
-    let mut collector = stage.collector();
-    let mut rank = stage.rank(SUMMED);
-    for n_kills in 1..4 {
-        assert!(eventually(|| n_kills < n_batches(&stage) || has_ended(&server)));
-        collector.kill();
-        collector = stage.collector();
-    }
-    assert!(rank.ends());
     // A full ring may have been spilled to a file meanwhile.
-    check_count(&stage, &stage.end(server, collector), false, false);
+    check_count(&stage, &with_killed_collectors(&stage, server, 1), false, false);
 }
 
 #[test]
 fn a_killed_analyzer_loses_no_call() {
     let (stage, server) = count(false);
-    let mut collector = stage.collector();
-    let mut rank = stage.rank(SUMMED);
-    assert!(eventually(|| 1 < n_batches(&stage)));
-    drop(server);
-    assert!(rank.ends());
-    assert!(collector.ends(), "nobody needs it any more");
-    let (_, measured) = recover::unfinished(&stage.record);
-    check_count(&stage, &measured, false, false);
+    check_count(&stage, &with_a_killed_analyzer(&stage, server, 1), false, false);
 }

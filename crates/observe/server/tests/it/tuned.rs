@@ -1,11 +1,8 @@
 //! A rank that takes orders: its events reach a tunlet, the tunlet's decision reaches the rank, and both are
 //! recorded, even if a collector is killed in between.
 
-use crate::stage::{Rank, Stage, eventually};
-use app_description::{
-    Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
-    Ranks, TuningPoint,
-};
+use crate::stage::{Rank, Stage, event_facts, event_point, eventually, tunlet_spec};
+use app_description::{Actor, Application, Change, Iteration, Range, Ranks, TuningPoint};
 use assemble::assemble;
 use events::{ProbePoint, Value, ValueType};
 use run_record::measured::RunFacts;
@@ -14,7 +11,6 @@ use server::Server;
 use tuner::{Plan, PlannedChange, PlannedPoint, TuningOptions};
 use tunlets::conductor::Options;
 use tunlets::{Decision, Detail, News, Requests, Tunlet, TunletError, TunletSpec, World};
-use wire::EventFacts;
 use wire::control::{Attribute, Location, Point, Site, Source};
 
 const TUNED: Rank = Rank { rank: 0, n_records: 1, ending: "tuned" };
@@ -26,13 +22,7 @@ struct Once {
 
 impl Tunlet for Once {
     fn spec(&self) -> TunletSpec {
-        TunletSpec {
-            name: "once".to_owned(),
-            problem: "none".to_owned(),
-            needs_events: Vec::new(),
-            needs_points: Vec::new(),
-            options: Vec::new(),
-        }
+        tunlet_spec("once")
     }
 
     fn begin(&mut self, _: &Application, world: &World) -> Result<Requests, TunletError> {
@@ -51,25 +41,13 @@ impl Tunlet for Once {
     }
 }
 
+const PLACES: [(&str, ProbePoint); 2] = [("start", ProbePoint::Entry), ("end", ProbePoint::Exit)];
+
 fn ranks() -> Ranks {
     Ranks { spans: vec![(0, Some(0))] }
 }
 
 fn application() -> Application {
-    let work = EventAttribute {
-        name: "work".to_owned(),
-        source: AttributeSource::Variable("work".to_owned()),
-        kind: Some(ValueType::I32),
-        line: 1,
-    };
-    let event = |name: &str, place| EventPoint {
-        name: name.to_owned(),
-        actor: 0,
-        function: "iterate".to_owned(),
-        place,
-        attributes: vec![work.clone()],
-        line: 1,
-    };
     let point = TuningPoint {
         name: "NW".to_owned(),
         actor: 0,
@@ -88,7 +66,7 @@ fn application() -> Application {
         program: "test".to_owned(),
         actors: vec![Actor { name: "master".to_owned(), ranks: ranks(), line: 1 }],
         iteration: Some(Iteration { start: 0, end: 1, work: Some(0) }),
-        events: vec![event("start", ProbePoint::Entry), event("end", ProbePoint::Exit)],
+        events: PLACES.map(|place| event_point(place, "iterate", "work")).to_vec(),
         tuning_points: vec![point],
         ..Application::default()
     }
@@ -98,12 +76,6 @@ fn plan() -> Plan {
     let at = Location { module: 0, address: 64 };
     let attribute = Attribute { source: Source::Global { at }, kind: ValueType::I32 };
     let point = |event| Some(Point { event, attributes: vec![attribute], is_on: true });
-    let facts = |name: &str, place| EventFacts {
-        name: name.to_owned(),
-        function: "iterate".to_owned(),
-        place,
-        attributes: vec![("work".to_owned(), ValueType::I32)],
-    };
     let site = Site {
         id: 0,
         function: at,
@@ -118,22 +90,11 @@ fn plan() -> Plan {
     Plan {
         modules: Vec::new(),
         sites: vec![site],
-        events: vec![facts("start", ProbePoint::Entry), facts("end", ProbePoint::Exit)],
+        events: PLACES.map(|place| event_facts(place, "iterate", "work")).to_vec(),
         probed: Vec::new(),
         points: vec![PlannedPoint { sync, kind: ValueType::I32, change, ranks: ranks() }],
         names: Vec::new(),
         warnings: Vec::new(),
-    }
-}
-
-fn options(mode: TuningMode) -> TuningOptions {
-    TuningOptions {
-        application: application(),
-        plan: plan(),
-        tunlets: vec![Box::new(Once { n_iterations: 0 })],
-        mode,
-        options: Options::default(),
-        every_passage: false,
     }
 }
 
@@ -148,11 +109,14 @@ fn outcome(stage: &Stage) -> Option<Outcome> {
 }
 
 fn tuned(mode: TuningMode) -> (Stage, Server) {
-    let (mut stage, server) = Stage::new();
-    drop(server);
-    let server = stage.serve_tuned(options(mode));
-    stage.address = server.address();
-    (stage, server)
+    Stage::tuned(TuningOptions {
+        application: application(),
+        plan: plan(),
+        tunlets: vec![Box::new(Once { n_iterations: 0 })],
+        mode,
+        options: Options::default(),
+        every_passage: false,
+    })
 }
 
 #[test]
