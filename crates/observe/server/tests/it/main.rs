@@ -8,6 +8,4 @@ mod roles;
 mod stage;
 mod strangers;
 mod summed;
-mod summed_role;
 mod tuned;
-mod tuned_role;
