@@ -1,7 +1,6 @@
 //! Built-in tunlets, looked up by name.
 
-use crate::guide::Guide;
-use crate::tunlet::{Tunlet, TunletSpec};
+use crate::tunlet::{Guide, Tunlet, TunletSpec};
 
 /// Returns all built-in tunlets in listing order.
 fn all() -> Vec<(Box<dyn Tunlet>, Guide)> {

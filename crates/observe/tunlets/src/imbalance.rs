@@ -13,11 +13,11 @@
 //! # Not here
 //! The check whether iterations became slower (`conductor`).
 
-use crate::guide::Guide;
 use crate::lookup::{Lookup, Point};
 use crate::rest::Rest;
 use crate::tunlet::{
-    Applied, Decision, Detail, News, Performance, Requests, Tunlet, TunletError, TunletSpec, World,
+    Applied, Decision, Detail, Guide, News, Performance, Requests, Tunlet, TunletError, TunletSpec,
+    World,
 };
 use app_description::Application;
 use display::units::{seconds, trimmed};

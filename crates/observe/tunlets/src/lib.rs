@@ -15,7 +15,6 @@ pub mod built_in;
 mod chunks;
 pub mod conductor;
 pub mod factoring;
-pub mod guide;
 pub mod imbalance;
 mod lookup;
 pub mod rehearsal;
@@ -26,10 +25,9 @@ pub mod worker_count;
 
 pub use built_in::{built_in, built_in_guides, built_in_specs};
 pub use events::Moments;
-pub use guide::{EventNeed, Guide, PointNeed};
 pub use tunlet::{
-    Applied, Decision, Detail, EventNews, IterationNews, News, Performance, Requests, SummaryNews,
-    Tunlet, TunletError, TunletSpec, World,
+    Applied, Decision, Detail, EventNeed, EventNews, Guide, IterationNews, News, Performance,
+    PointNeed, Requests, SummaryNews, Tunlet, TunletError, TunletSpec, World,
 };
 
 /// Tutorial for authors of tunlets, whose code is compiled and run as a test.

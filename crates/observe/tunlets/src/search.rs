@@ -19,10 +19,9 @@
 mod line_search;
 mod simplex;
 
-use crate::guide::Guide;
 use crate::lookup::{Lookup, Point};
 use crate::tunlet::{
-    Decision, Detail, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec, World,
+    Decision, Detail, Guide, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec, World,
 };
 use app_description::Application;
 use display::units::{seconds, trimmed};

@@ -21,12 +21,11 @@ mod messages;
 mod words;
 
 use crate::chunks::{Chunk, Chunks};
-use crate::guide::{EventNeed, Guide, PointNeed};
 use crate::lookup::{Lookup, Point};
 use crate::rest::Rest;
 use crate::tunlet::{
-    Decision, Detail, EventNews, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec,
-    World,
+    Decision, Detail, EventNeed, EventNews, Guide, IterationNews, News, PointNeed, Requests,
+    Tunlet, TunletError, TunletSpec, World,
 };
 use app_description::Application;
 use curve::Curve;

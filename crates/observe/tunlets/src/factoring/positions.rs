@@ -1,8 +1,7 @@
 //! Positions of the events of `factoring` in the description, and its options.
 
-use crate::guide::{EventNeed, Guide, PointNeed};
 use crate::lookup::Lookup;
-use crate::tunlet::TunletError;
+use crate::tunlet::{EventNeed, Guide, PointNeed, TunletError};
 
 /// Guide for users of [`super::Factoring`].
 pub(crate) const GUIDE: Guide = Guide {

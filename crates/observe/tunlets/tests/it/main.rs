@@ -7,9 +7,9 @@
 )]
 
 mod conducted;
+mod declared;
 mod factoring;
 mod imbalance;
 mod search;
 mod simulated;
-mod together;
 mod worker_count;

@@ -39,16 +39,22 @@ fn options(points: &str) -> Application {
     application(&[("search", &[("points", points), ("budget", "40"), ("repeats", "3")])])
 }
 
+/// Returns the tunlet after its start in a program with these values, as far as it is told them.
+fn begun(points: &str, values: Vec<Option<Value>>) -> Box<dyn Tunlet> {
+    let mut search = built_in("search").expect("it is built in");
+    let world = World { values, ..World::default() };
+    search.begin(&options(points), &world).expect("the description has all");
+    search
+}
+
 /// Checks that the minimum is reached; with `is_known`, the tunlet is told the start values.
 #[track_caller]
 fn check(points: &str, time_s: fn(&[f64; 4], u64) -> f64, noise_share: f64, is_known: bool) {
     let values = [0.9, 0.9, 0.9].map(Value::Float);
     let values = [values[0], values[1], values[2], Value::Int(900)];
     let mut bowl = Bowl { values, time_s, noise_share, n_changes: 0 };
-    let mut search = built_in("search").expect("it is built in");
     let known = if is_known { values.map(Some).to_vec() } else { Vec::new() };
-    let world = World { values: known, ..World::default() };
-    search.begin(&options(points), &world).expect("the description has all");
+    let mut search = begun(points, known);
     // Each value takes three iterations and one that is skipped.
     bowl.run(search.as_mut(), 0, 42 * 4);
     let reached_s = time_s(&bowl.values.map(Value::as_f64), 0);
@@ -80,9 +86,7 @@ fn it_begins_again_when_the_best_values_become_slow() {
     };
     let values = [Value::Float(0.5), Value::Float(1.0), Value::Float(1.0), Value::Int(1)];
     let mut bowl = Bowl { values, time_s: moving, noise_share: 0.01, n_changes: 0 };
-    let mut search = built_in("search").expect("it is built in");
-    let world = World { values: values.map(Some).to_vec(), ..World::default() };
-    search.begin(&options("F0"), &world).expect("the description has all");
+    let mut search = begun("F0", values.map(Some).to_vec());
     bowl.run(search.as_mut(), 0, 300);
     assert!((bowl.values[0].as_f64() - 0.2).abs() < 0.1, "{:?}", bowl.values);
     bowl.run(search.as_mut(), 300, 200);
@@ -91,10 +95,7 @@ fn it_begins_again_when_the_best_values_become_slow() {
 
 #[test]
 fn what_is_declined_counts_as_slow() {
-    let mut search = built_in("search").expect("it is built in");
-    let values = vec![Some(Value::Float(0.5)); 4];
-    let world = World { values, ..World::default() };
-    search.begin(&options("F0"), &world).expect("the description has all");
+    let mut search = begun("F0", vec![Some(Value::Float(0.5)); 4]);
     let mut n_asked = 0;
     for number in 0..400 {
         let iteration = IterationNews { number, end_s: 0.0, duration_s: 1.0, work: 1.0 };

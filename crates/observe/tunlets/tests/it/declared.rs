@@ -1,26 +1,7 @@
-//! Both tunlets for master-worker programs at once.
+//! What the built-in tunlets declare: their needs, guides and options.
 
-use crate::simulated::{Run, Simulated, application};
+use crate::simulated::application;
 use tunlets::built_in;
-
-#[test]
-fn factoring_and_worker_count_do_not_fight() {
-    let task_s = |_, at, _| if at < 0.5 { 5e-6 } else { 10e-6 };
-    let mut simulated = Simulated::new(20, task_s);
-    (simulated.latency_s, simulated.n_tasks) = (3e-4, 60_000);
-    let plain_s = simulated.iterate(0, 0.0).1;
-    let mut tunlets =
-        ["factoring", "worker-count"].map(|name| built_in(name).expect("it is built in"));
-    let run = Run::new(&mut simulated, &application(&[]), &mut tunlets, 60);
-    assert!(
-        run.settled_s(10) < 0.9 * plain_s,
-        "{} {plain_s} {:#?}",
-        run.settled_s(10),
-        run.decisions
-    );
-    let late = run.decisions.iter().filter(|(number, _)| 30 <= *number).count();
-    assert!(late <= 2, "{:#?}", run.decisions);
-}
 
 #[test]
 fn specs_name_what_begin_asks_for() {
