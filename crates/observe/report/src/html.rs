@@ -15,7 +15,6 @@ mod header;
 mod lanes;
 mod matrix;
 mod packed;
-mod png;
 mod ranks;
 mod resizes;
 mod sizes;
