@@ -3,15 +3,21 @@
 //! # Invariants
 //! - Without color, the view carries the same information.
 
-mod draw;
-
 use super::history::History;
+use super::nodes::{in_short, troubles};
 use super::page::Queues;
+use crate::live::{colored, dim, strong};
+use display::bars;
+use display::text::{self, harmless};
+use display::units::{count, moment, seconds};
+use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::Rect;
+use ratatui::style::Color;
+use ratatui::text::{Line, Span, Text};
+use ratatui::widgets::Paragraph;
 use std::cell::Cell;
-use task_api::NodeStatus;
-
-pub use draw::draw;
+use task_api::{NodeLoadState, NodeStatus, Presence, TaskState, TaskStatus};
 
 /// Number of lines scrolled by page up and page down.
 const N_PAGE: usize = 10;
@@ -43,7 +49,7 @@ impl Part {
 /// Formats the nodes at a moment, in ms since 1970, as one line without a line feed, for pipes and log files.
 #[must_use]
 pub fn plain_line(at_ms: u64, nodes: &[NodeStatus]) -> String {
-    format!("{}: {}", display::units::moment(at_ms as f64 / 1e3), super::nodes::in_short(nodes))
+    format!("{}: {}", moment(at_ms as f64 / 1e3), in_short(nodes))
 }
 
 /// State of the live view.
@@ -124,4 +130,164 @@ impl ClusterView {
         };
         *scrolled = (*scrolled).min(n_max);
     }
+}
+
+/// Minimum size of the terminal, in columns and lines.
+const MINIMUM: (u16, u16) = (60, 12);
+const KEYS: &str = "tab: next  ↑↓ pgup pgdn: scroll  q: leave";
+const N_HEAD: u16 = 5;
+const N_NODE: usize = 14;
+/// Width for `stopping receiver`.
+const N_STATE: usize = 18;
+/// Width for ` 1234/1234`.
+const N_CORES: usize = 10;
+/// Width for ` 12.3 k` three times.
+const N_COUNTS: usize = 27;
+
+/// Draws the view.
+pub fn draw(frame: &mut Frame<'_>, view: &ClusterView) {
+    let area = frame.area();
+    if area.width < MINIMUM.0 || area.height < MINIMUM.1 {
+        let (columns, lines) = MINIMUM;
+        let words = format!(
+            "{}\n\nThe view needs {columns} columns and {lines} lines.",
+            in_short(&view.nodes)
+        );
+        frame.render_widget(Text::from(words), area);
+        return;
+    }
+    let head = Rect { height: N_HEAD, ..area };
+    let body = Rect { y: area.y + N_HEAD, height: area.height - N_HEAD - 1, ..area };
+    let foot = Rect { y: area.y + area.height - 1, height: 1, ..area };
+    let n_columns = usize::from(area.width);
+    frame.render_widget(Paragraph::new(header(view, n_columns)), head);
+    // The first line of each tab is for column titles.
+    view.n_in_sight.set(usize::from(body.height).saturating_sub(1));
+    frame.render_widget(Paragraph::new(part(view, n_columns)), body);
+    frame.render_widget(Paragraph::new(footer(view)), foot);
+}
+
+fn header(view: &ClusterView, n_columns: usize) -> Vec<Line<'static>> {
+    let left = format!("sintonia nodes  as `{}` sees them", harmless(&view.node));
+    let right = moment(view.at_ms as f64 / 1e3);
+    let gap = n_columns.saturating_sub(text::width(&left) + text::width(&right));
+    let tabs = Part::ALL.into_iter().map(|part| {
+        if part == view.part {
+            strong(format!("[{}] ", part.title()))
+        } else {
+            dim(format!(" {}  ", part.title()))
+        }
+    });
+    let past = |values: fn(&crate::balance::Point) -> f64| {
+        let samples = view.history.samples_after(0);
+        let values: Vec<f64> =
+            samples.map(|sample| sample.nodes.iter().map(values).sum()).collect();
+        let n_hidden = values.len().saturating_sub(n_columns - 9);
+        bars::sparkline(&values[n_hidden..])
+    };
+    let running = past(|point| f64::from(point.n_running));
+    let queued = past(|point| point.n_queued as f64);
+    vec![
+        Line::from(vec![strong(left), Span::raw(text::spaces(gap)), dim(right)]),
+        Line::from(in_short(&view.nodes)),
+        Line::from(vec![Span::raw("running  "), colored(view.has_color, Color::Green, running)]),
+        Line::from(vec![Span::raw("queued   "), colored(view.has_color, Color::Yellow, queued)]),
+        Line::from_iter(tabs),
+    ]
+}
+
+fn footer(view: &ClusterView) -> Line<'static> {
+    let of_nodes = || view.nodes.iter().flat_map(troubles).next();
+    match view.trouble.clone().or_else(of_nodes) {
+        Some(sentence) => Line::from(colored(view.has_color, Color::Red, harmless(&sentence))),
+        None => Line::from(dim(KEYS.to_owned())),
+    }
+}
+
+fn part(view: &ClusterView, n_columns: usize) -> Vec<Line<'static>> {
+    let first = view.scrolled[view.part as usize];
+    let n_room = view.n_in_sight.get();
+    let (title, lines): (String, Vec<Line<'static>>) = match view.part {
+        Part::Nodes => {
+            let nodes = view.nodes.iter().skip(first).take(n_room);
+            (node_titles(n_columns), nodes.map(|node| node_line(view, node, n_columns)).collect())
+        }
+        Part::Tasks => {
+            let queues = &view.queues;
+            let tasks = queues.running.iter().chain(&queues.leased).chain(&queues.queued);
+            let tasks = tasks.skip(first).take(n_room);
+            let title = format!("{:<22}{:<10}{:<15}{:>11}  what", "task", "state", "node", "since");
+            (title, tasks.map(|task| task_line(view, task, n_columns)).collect())
+        }
+        Part::Moves => {
+            let moves = view.history.moves().skip(first).take(n_room);
+            let title = format!("{:>10} {:>7} {:>7}  node", "ago", "took", "gave");
+            let lines = moves.map(|one| {
+                let ago = seconds(view.at_ms.saturating_sub(one.at_ms) as f64 / 1e3);
+                let (taken, given) = (count(one.n_taken), count(one.n_given));
+                Line::from(format!("{ago:>10} {taken:>7} {given:>7}  {}", harmless(&one.node)))
+            });
+            (title, lines.collect())
+        }
+    };
+    std::iter::once(Line::from(dim(title))).chain(lines).collect()
+}
+
+fn n_bar(n_columns: usize) -> usize {
+    n_columns.saturating_sub(N_NODE + N_STATE + N_CORES + N_COUNTS + 1).min(40)
+}
+
+fn node_titles(n_columns: usize) -> String {
+    let bar = text::left("", n_bar(n_columns));
+    let counts = format!("{:>9}{:>9}{:>9}", "queued", "took", "gave");
+    format!("{:<N_NODE$}{:<N_STATE$}{bar}{:>N_CORES$}{counts}", "node", "state", "running")
+}
+
+fn node_line(view: &ClusterView, node: &NodeStatus, n_columns: usize) -> Line<'static> {
+    let name = text::shorten(&harmless(&node.node), N_NODE - 1);
+    let load = node.load.map_or_else(String::new, |load| format!(" {load}"));
+    let state = text::left(&format!("{}{load}", node.presence), N_STATE);
+    let n_bar = n_bar(n_columns);
+    let share = f64::from(node.n_running) / f64::from(node.n_cores.max(1));
+    let [bar, rest] = bars::gauge(share, n_bar);
+    let cores = format!("{}/{}", node.n_running, node.n_cores);
+    let counts = [node.n_queued, node.counts.n_moved_in, node.counts.n_moved_out];
+    let counts: String = counts.into_iter().map(|n| format!("{:>9}", count(n))).collect();
+    Line::from(vec![
+        Span::raw(text::left(&name, N_NODE)),
+        colored(view.has_color, state_color(node), state),
+        colored(view.has_color, Color::Green, bar),
+        dim(rest),
+        Span::raw(format!("{cores:>N_CORES$}{counts}")),
+    ])
+}
+
+fn state_color(node: &NodeStatus) -> Color {
+    match (node.presence, node.load) {
+        (Presence::Silent, _) => Color::Red,
+        (Presence::Stopping | Presence::Left, _) => Color::Magenta,
+        (Presence::Up, Some(NodeLoadState::Receiver)) => Color::Green,
+        (Presence::Up, Some(NodeLoadState::Sender)) => Color::Yellow,
+        (Presence::Up, _) => Color::Blue,
+    }
+}
+
+fn task_line(view: &ClusterView, task: &TaskStatus, n_columns: usize) -> Line<'static> {
+    let since_ms = task.started_ms.unwrap_or(task.submitted_ms);
+    let since = seconds(view.at_ms.saturating_sub(since_ms) as f64 / 1e3);
+    let name = text::left(&text::shorten(&task.task.to_string(), 21), 22);
+    let state = text::left(&task.state.to_string(), 10);
+    let node = task.node.as_deref().unwrap_or("-");
+    let node = text::left(&text::shorten(&harmless(node), 14), 15);
+    let color = match task.state {
+        TaskState::Running => Color::Green,
+        TaskState::Leased => Color::Blue,
+        TaskState::Queued | TaskState::Offered | TaskState::Ended => Color::Yellow,
+    };
+    let what = text::shorten(&harmless(&task.title), n_columns.saturating_sub(60));
+    Line::from(vec![
+        Span::raw(name),
+        colored(view.has_color, color, state),
+        Span::raw(format!("{node}{since:>11}  {what}")),
+    ])
 }

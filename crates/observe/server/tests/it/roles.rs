@@ -135,7 +135,7 @@ fn finalize(segment: &SegmentWriter, folder: &Path) {
     ring_doorbell(folder);
 }
 
-pub(crate) fn ring_doorbell(folder: &Path) {
+fn ring_doorbell(folder: &Path) {
     let socket = UnixDatagram::unbound().expect("a socket");
     // Without a collector, there is no receiver.
     socket.send_to(b"!", PathBuf::from(folder).join(place::DOORBELL)).ok();
@@ -148,7 +148,7 @@ fn wait_for_input() {
 
 /// Passes the function `n_calls` times once it may start: entry and exit, each with the number of the call, and
 /// an occasional MPI call in between.
-pub(crate) fn pass(
+fn pass(
     (mut orders, mut answers): (OrderReader, AnswerWriter),
     folder: &Path,
     thread: &mut ThreadWriter,
@@ -203,7 +203,7 @@ struct State {
 }
 
 /// Iterates until the input ends, once it may start.
-pub(crate) fn iterate(
+fn iterate(
     (mut orders, mut answers): (OrderReader, AnswerWriter),
     thread: &mut ThreadWriter,
     folder: &Path,
