@@ -10,8 +10,6 @@
 //! Scripts and styles, which are separate files in `assets/`.
 
 mod dealt;
-mod efficiencies;
-mod header;
 mod lanes;
 mod matrix;
 mod packed;
@@ -20,12 +18,15 @@ mod resizes;
 mod sizes;
 mod tuning;
 
+use crate::efficiency::{Grade, Term, terms};
 use crate::resizes::program_of;
 use crate::tables::{self, Listing, Medium};
 use crate::terminal::{kept, losses, price};
 use crate::timeline::Timeline;
+use crate::{place, ranking, svg};
 use display::table::{Align, Cell, Table};
 use display::text::harmless;
+use display::units::{moment, percent, plural, seconds};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use resize_api::Resize;
 use run_record::Summary;
@@ -96,10 +97,10 @@ fn document(title: &str, content: &Markup) -> String {
 
 fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
     html! {
-        (header::draw(summary))
+        (header(summary))
         @if !summary.ranks.is_empty() {
-            (efficiencies::draw(summary))
-            (efficiencies::draw_findings(summary))
+            (efficiencies(summary))
+            (draw_findings(summary))
             (tuning::draw(summary))
             (dealt::draw(summary.dealt.as_ref()))
             (resizes::draw(&summary.resizes, program_of(summary)))
@@ -206,4 +207,122 @@ fn draw_cell(align: Align, cell: &Cell) -> Markup {
             Align::Bar => td.wide title=[hint] { (PreEscaped(&cell.text)) }
         }
     }
+}
+
+const N_CUT_SHORT_MAX: usize = 32;
+
+fn header(summary: &Summary) -> Markup {
+    let (outcome, good) = outcome(summary);
+    html! {
+        header {
+            p.eyebrow {
+                "Sintonia " (harmless(&summary.sintonia_version))
+                @if summary.started_s > 0.0 { " · " (moment(summary.started_s)) }
+                " · " span class=(good) { (outcome) }
+            }
+            h1 { code { (crate::terminal::command(summary)) } }
+            @if summary.ranks.is_empty() {
+                p.warning { (crate::terminal::NO_MPI) }
+            } @else {
+                p.note { (harmless(&summary.mpi)) }
+                (facts(summary))
+            }
+        }
+        (cut_short(summary))
+        @if summary.worlds.len() > 1 { (listing(&tables::worlds(summary, Medium::Page))) }
+    }
+}
+
+fn outcome(summary: &Summary) -> (String, &'static str) {
+    let outcome = &summary.outcome;
+    let class = match (outcome.complete, outcome.signal, outcome.exit_code) {
+        (true, None, Some(0)) => "good",
+        (true, None, None) => "",
+        (false, ..) => "fair",
+        _ => "poor",
+    };
+    (crate::terminal::outcome_words(outcome), class)
+}
+
+fn facts(summary: &Summary) -> Markup {
+    let grade = Grade::of(summary.pop.parallel_efficiency).word();
+    let facts = [
+        ("parallel efficiency", percent(summary.pop.parallel_efficiency), grade),
+        ("in MPI programs", seconds(summary.elapsed_s), ""),
+        ("in all", seconds(summary.wall_s), ""),
+        (if summary.n_ranks == 1 { "rank" } else { "ranks" }, summary.n_ranks.to_string(), ""),
+        (if summary.n_nodes == 1 { "node" } else { "nodes" }, summary.n_nodes.to_string(), ""),
+    ];
+    html! {
+        dl.facts {
+            @for (name, value, class) in facts { div { dd class=(class) { (value) } dt { (name) } } }
+        }
+    }
+}
+
+fn cut_short(summary: &Summary) -> Markup {
+    let ranks = ranking::cut_short(summary);
+    html! {
+        @if !ranks.is_empty() {
+            div.warning {
+                p { (plural(ranks.len(), "rank")) " did not finish:" }
+                ul {
+                    @for rank in ranks.iter().take(N_CUT_SHORT_MAX) {
+                        li {
+                            "rank " (ranking::name(summary, rank)) " (process " (rank.pid) " on "
+                            (harmless(&rank.node)) "): " (harmless(&rank.end))
+                            @if let Some(call) = &rank.last_seen_in { ", last seen in " code { (harmless(call)) } }
+                        }
+                    }
+                }
+                (rest(ranks.len(), N_CUT_SHORT_MAX))
+            }
+        }
+    }
+}
+
+const N_FINDINGS_MAX: usize = 20;
+
+fn efficiencies(summary: &Summary) -> Markup {
+    let table = html! {
+        table.efficiencies {
+            tbody { @for term in terms(&summary.pop) { (row(&term)) } }
+        }
+    };
+    section("efficiency", "Efficiency", "each term is the product of those below it", &table)
+}
+
+fn row(term: &Term) -> Markup {
+    let grade = Grade::of(term.value).word();
+    html! {
+        tr {
+            th class={ "depth" (term.depth) } scope="row" { (term.name) }
+            td.wide { (svg::bar(term.value, grade)) }
+            td.number { (percent(term.value)) }
+            td class=(grade) { (grade) }
+            td.meaning { (term.meaning) }
+        }
+    }
+}
+
+fn draw_findings(summary: &Summary) -> Markup {
+    if summary.findings.is_empty() {
+        return html! {};
+    }
+    let list = html! {
+        ol.findings {
+            @for finding in summary.findings.iter().take(N_FINDINGS_MAX) {
+                li {
+                    (harmless(&finding.text))
+                    @if finding.share > 0.0 { " " span.share { (percent(finding.share)) } }
+                    @if let Some((id, call)) = finding.call_site.and_then(|id| Some((id, place::call(summary, id)?))) {
+                        br;
+                        a href={ "#site" (id) } { code { (call) } }
+                    }
+                }
+            }
+        }
+        (rest(summary.findings.len(), N_FINDINGS_MAX))
+    };
+    section("findings", "What limits this run", "with the share of the ranks' time at stake", &list)
 }

@@ -31,13 +31,9 @@ fn check(name: &str, snapshot: Snapshot, keys: &[KeyCode], size: (u16, u16)) {
 }
 
 #[test]
-fn before_mpi_starts() {
+fn an_overview_at_any_size() {
     let waiting = Snapshot { state: "waiting for MPI".to_owned(), ..Snapshot::default() };
     check("live_waiting", waiting, &[], NARROW);
-}
-
-#[test]
-fn an_overview_at_any_size() {
     check("live_overview_narrow", sample::snapshot(8), &[], NARROW);
     check("live_overview", sample::snapshot(8), &[], USUAL);
     check("live_overview_wide", sample::snapshot(512), &[], (160, 50));

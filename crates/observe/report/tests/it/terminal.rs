@@ -32,32 +32,16 @@ fn a_usual_run() {
 }
 
 #[test]
-fn no_mpi_process_was_seen() {
+fn other_runs() {
     check("no_mpi", &samples::no_mpi(), NARROW);
-}
-
-#[test]
-fn one_rank() {
     check("one_rank", &sample::summary_of(1), NARROW);
-}
-
-#[test]
-fn many_ranks_are_folded() {
+    // Ranks are folded.
     check("many_ranks", &sample::summary_of(512), NARROW);
-}
-
-#[test]
-fn ranks_that_were_killed_are_named() {
+    // Ranks that were killed are named.
     check("killed", &samples::killed(), NARROW);
-}
-
-#[test]
-fn spawned_worlds_are_listed() {
+    // Worlds are listed.
     check("spawned", &samples::spawned(), NARROW);
-}
-
-#[test]
-fn huge_names_are_cut_and_harmless() {
+    // Names are cut and harmless.
     check("huge_names", &samples::huge_names(), NARROW);
 }
 
