@@ -1,9 +1,7 @@
 //! Connections of strangers, and eavesdropping on or tampering with connections.
 
 use crate::network::Network;
-use crate::stage::{
-    DEADLINE, RUN, Rank, Stage, eventually, has_written, n_records_of, report_of,
-};
+use crate::stage::{DEADLINE, RUN, Rank, Stage, eventually, has_written, n_records_of, report_of};
 use channel::Handshake;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
