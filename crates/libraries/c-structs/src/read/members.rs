@@ -1,8 +1,7 @@
 //! The members of a struct.
 
-use super::declarator::{Declarator, qualifier};
 use super::names::{Definition, Named, Names};
-use super::{Reader, annotation, children};
+use super::{Reader, children};
 use crate::header::{Factor, Kind, Member};
 use crate::problem::{MemberFault, ProblemKind};
 use tree_sitter::Node;
@@ -57,7 +56,7 @@ impl Reader<'_> {
         let Some(type_node) = node.child_by_field_name("type") else { return };
         let c_type = self.words(type_node);
         let kind = kind(names, type_node, &c_type);
-        let counts = annotation::counts(self, node);
+        let counts = counts(self, node);
         let declaration = Declaration { node, c_type, kind, counts };
         let declarators: Vec<_> =
             node.children_by_field_name("declarator", &mut node.walk()).collect();
@@ -185,5 +184,92 @@ fn kind(names: &Names<'_>, node: Node<'_>, c_type: &str) -> Result<Kind, MemberF
         Some(Named::Function) => Err(MemberFault::Function),
         None if node.kind() == "union_specifier" => Err(MemberFault::Union),
         None => Err(MemberFault::Type { c_type: c_type.to_owned() }),
+    }
+}
+
+/// A parsed declarator.
+#[derive(Debug, Default)]
+pub(super) struct Declarator<'t> {
+    pub(super) name: String,
+    /// Sizes of an array, from the outermost; `None` for an empty pair of brackets.
+    pub(super) sizes: Vec<Option<Node<'t>>>,
+    pub(super) n_pointers: usize,
+    pub(super) is_function: bool,
+    /// Qualifier that forbids writing the member.
+    pub(super) qualifier: Option<String>,
+}
+
+impl<'t> Declarator<'t> {
+    pub(super) fn of(reader: &Reader<'_>, node: Node<'t>) -> Self {
+        let mut found = Self::default();
+        let mut inner = Some(node);
+        while let Some(node) = inner {
+            inner = node.child_by_field_name("declarator");
+            match node.kind() {
+                "array_declarator" => found.sizes.insert(0, node.child_by_field_name("size")),
+                "pointer_declarator" => found.n_pointers += 1,
+                "function_declarator" => found.is_function = true,
+                "parenthesized_declarator" => {
+                    inner = children(node).into_iter().find(|child| child.kind() != "comment");
+                }
+                _ => reader.text(node).clone_into(&mut found.name),
+            }
+            found.qualifier = found.qualifier.or_else(|| qualifier(reader, node));
+        }
+        found
+    }
+}
+
+/// Returns the first qualifier among a node's children.
+pub(super) fn qualifier(reader: &Reader<'_>, node: Node<'_>) -> Option<String> {
+    let found = children(node).into_iter().find(|child| child.kind() == "type_qualifier");
+    found.map(|node| reader.text(node).to_owned())
+}
+
+/// Returns the contents of the brackets in the comment on a declaration; empty when there is no such comment.
+///
+/// The comment begins with a bracket, and stands in the declaration or behind it on the line where it ends.
+pub(super) fn counts(reader: &Reader<'_>, declaration: Node<'_>) -> Vec<String> {
+    let row = declaration.end_position().row;
+    let within = children(declaration).into_iter().filter(|child| child.kind() == "comment");
+    let behind = declaration
+        .next_named_sibling()
+        .filter(|next| next.kind() == "comment" && next.start_position().row == row);
+    let comments = within.chain(behind);
+    comments
+        .map(|comment| in_brackets(reader.text(comment)))
+        .find(|it| !it.is_empty())
+        .unwrap_or_default()
+}
+
+fn in_brackets(comment: &str) -> Vec<String> {
+    let inner = comment.trim_start_matches(['/', '*', '!', '<']);
+    let mut rest = inner.trim_start();
+    let mut counts = Vec::new();
+    while let Some((count, behind)) = rest.strip_prefix('[').and_then(|inner| inner.split_once(']'))
+    {
+        counts.push(count.trim().to_owned());
+        rest = behind.trim_start();
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(comment: &str, expected: &[&str]) {
+        assert_eq!(in_brackets(comment), expected, "{comment}");
+    }
+
+    #[test]
+    fn brackets_begin_the_comment() {
+        check("/* [n] */", &["n"]);
+        check("/*[ n_rows ] [4], in meters*/", &["n_rows", "4"]);
+        check("// [n]", &["n"]);
+        check("/**< [n] */", &["n"]);
+        check("/* in [m] */", &[]);
+        check("/* [n */", &[]);
     }
 }
