@@ -7,7 +7,6 @@
 //! # Not here
 //! Ranks that are threads: [`threads`](crate::threads()).
 
-mod buffers;
 #[expect(unsafe_code, reason = "connections are given up, of which the library asks for a promise")]
 mod connections;
 mod group_number;
@@ -19,7 +18,6 @@ mod transport;
 
 use crate::CommError;
 use crate::deadline::Deadline;
-use buffers::Buffers;
 use inbox::Inbox;
 use mpi::{CommHandle, FoundMessage, Mpi, MpiError, Pause, names};
 use outbox::Outbox;
@@ -355,6 +353,31 @@ impl Drop for MpiTransport {
         let parted = self.disconnect_all(deadline);
         if flushed.and(parted).is_ok() && self.finish().is_err() {
             self.ended = Some(CommError::Finalized);
+        }
+    }
+}
+
+/// Largest number of buffers kept.
+const N_MAX: usize = 256;
+/// Capacity above which a buffer is not kept, in bytes.
+const BYTES_MAX: usize = 1 << 20;
+
+/// Unused buffers.
+#[derive(Debug, Default)]
+struct Buffers(Vec<Vec<u8>>);
+
+impl Buffers {
+    /// Returns an empty buffer.
+    fn take(&mut self) -> Vec<u8> {
+        self.0.pop().unwrap_or_default()
+    }
+
+    /// Keeps a buffer for reuse.
+    fn give(&mut self, bytes: Option<Vec<u8>>) {
+        let Some(mut bytes) = bytes else { return };
+        if self.0.len() < N_MAX && bytes.capacity() <= BYTES_MAX {
+            bytes.clear();
+            self.0.push(bytes);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Messages that were found but not delivered yet: long ones in transit, and ones not wanted so far.
 
-use super::buffers::Buffers;
+use super::Buffers;
 use mpi::{Mpi, MpiError, Transfer};
 use std::collections::VecDeque;
 

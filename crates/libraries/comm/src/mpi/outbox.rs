@@ -1,6 +1,6 @@
 //! Sends that are not complete yet.
 
-use super::buffers::Buffers;
+use super::Buffers;
 use mpi::{Mpi, MpiError, Transfer};
 
 /// Limit on bytes in transit; a single message may exceed it.
