@@ -11,14 +11,17 @@
 //! # Not here
 //! Times of writing and reading: `run::saving`.
 
-mod error;
 mod file;
 mod format;
 mod index;
 mod reading;
 mod writing;
 
-pub use error::CheckpointError;
+use crate::moving::MoveError;
+use mpi::MpiError;
+use std::io;
+use std::path::PathBuf;
+
 pub(crate) use file::Found;
 pub(crate) use index::Index;
 pub(crate) use reading::load;
@@ -36,3 +39,96 @@ pub(crate) fn is_index(text: &[u8], n_bytes: [u64; 2]) -> bool {
 
 /// Size of a piece that is sent and written at once, in bytes.
 const PIECE_BYTES: usize = 4 << 20;
+
+/// Error from writing or using a checkpoint.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// The file cannot be read or written.
+    #[error("the checkpoint `{}` cannot be read or written", path.display())]
+    File {
+        /// Path of the file.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The file is not a checkpoint.
+    #[error("`{}` is not a checkpoint; name another file with `--checkpoint`", path.display())]
+    Foreign {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// Another version of this library wrote the file.
+    #[error(
+        "the checkpoint `{}` has version {found}, and this program reads version {known}; go on with the program that wrote it, or \
+         remove it to start anew",
+        path.display()
+    )]
+    Version {
+        /// Path of the file.
+        path: PathBuf,
+        /// Version of the file.
+        found: u64,
+        /// Version that this program reads.
+        known: u64,
+    },
+    /// The end of the file is missing.
+    #[error("the checkpoint `{}` is cut off; remove it to start anew", path.display())]
+    Truncated {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// The content differs from what was written.
+    #[error("the checkpoint `{}` is damaged; remove it to start anew", path.display())]
+    Damaged {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// Another program wrote the file, or the same program with other arguments.
+    #[error(
+        "the checkpoint `{}` was written by `{written_by}`, and this is `{this}`; name another file with `--checkpoint`, or remove it to \
+         start anew",
+        path.display()
+    )]
+    Program {
+        /// Path of the file.
+        path: PathBuf,
+        /// Program that wrote it, with its own arguments.
+        written_by: String,
+        /// This program, with its own arguments.
+        this: String,
+    },
+    /// The file holds other data than the program registers.
+    #[error(
+        "the checkpoint `{}` holds {held}, and this program registers {registered}; remove it to start anew",
+        path.display()
+    )]
+    Registered {
+        /// Path of the file.
+        path: PathBuf,
+        /// First object in the file that is not registered.
+        held: String,
+        /// Object registered instead.
+        registered: String,
+    },
+    /// Rank 0 found an error.
+    #[error("{why}")]
+    Elsewhere {
+        /// Error of rank 0, whose own output may be cut off by the end of another rank.
+        why: String,
+    },
+    /// The registered data are inconsistent.
+    #[error("the ranks' registered data are inconsistent")]
+    State(#[from] MoveError),
+    /// An MPI call failed.
+    #[error(transparent)]
+    Mpi(#[from] MpiError),
+}
+
+impl CheckpointError {
+    /// Returns the error message with its causes.
+    pub(crate) fn with_causes(&self) -> String {
+        let causes = std::iter::successors(std::error::Error::source(self), |cause| cause.source());
+        causes.fold(self.to_string(), |text, cause| format!("{text}: {cause}"))
+    }
+}

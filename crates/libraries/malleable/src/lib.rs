@@ -57,7 +57,6 @@ mod decision;
 mod emptying;
 mod error;
 mod fault;
-mod joined;
 mod launched_ranks;
 mod leaving;
 pub mod manager;

@@ -19,15 +19,12 @@ mod error;
 mod feeding;
 mod fetching;
 mod route;
-mod throttle;
 mod travel;
-mod words;
 
 use crate::bridge::Bridge;
 use crate::data::{Class, Data};
 use agreed::Agreed;
-pub(crate) use agreed::partitions;
-use array_move::{ArrayMove, Landed};
+use array_move::{ArrayMove, Landed, to_usize};
 use budget::{DutyCycle, TimeBudget};
 use feeding::Feeding;
 use fetching::{Fetching, Windows};
@@ -35,6 +32,8 @@ use mpi::{Exchange, Pause};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use travel::Travel;
+
+pub(crate) use agreed::partitions;
 
 pub use error::MoveError;
 
@@ -89,7 +88,7 @@ pub struct Moving {
     began: Instant,
     moved: Moved,
     time_budget: TimeBudget,
-    words: words::Travel,
+    words: ReplicatedTravel,
     phase: MovePhase,
 }
 
@@ -117,7 +116,7 @@ impl Moving {
     ) -> Result<Self, MoveError> {
         let began = Instant::now();
         let agreed = Agreed::on(bridge, data)?;
-        let words = words::Travel::begin(bridge, data, Class::Constant)?;
+        let words = ReplicatedTravel::begin(bridge, data, Class::Constant)?;
         let mut array_moves = array_move::array_moves(bridge, &agreed, data, Class::Constant);
         let mut moved = moved(bridge, &array_moves, &words);
         moved.seconds = 0.0;
@@ -197,7 +196,7 @@ impl Moving {
         until(at_most, || Ok(all_here.is_complete()?))?;
         let constants = constants.close()?;
         let began = Instant::now();
-        let mut words = words::Travel::begin(bridge, data, Class::Variable)?;
+        let mut words = ReplicatedTravel::begin(bridge, data, Class::Variable)?;
         let mut array_moves = array_move::array_moves(bridge, &self.agreed, data, Class::Variable);
         let mut variable = moved(bridge, &array_moves, &words);
         array_moves.iter_mut().for_each(|array_move| array_move.prepare(DutyCycle::ALL));
@@ -284,7 +283,7 @@ impl MovePhase {
 }
 
 /// Amount of one class of data to move.
-fn moved(bridge: &Bridge<'_>, array_moves: &[ArrayMove], words: &words::Travel) -> Moved {
+fn moved(bridge: &Bridge<'_>, array_moves: &[ArrayMove], words: &ReplicatedTravel) -> Moved {
     let n_new = bridge.targets.iter().filter(|rank| !bridge.sources.contains(rank)).count() as u64;
     let of_words = [words.n_bytes(), words.n_bytes() * n_new];
     let sum = |kind: usize| {
@@ -314,4 +313,68 @@ fn until(
         }
     }
     Ok(())
+}
+
+/// Replicated objects being sent.
+pub(crate) struct ReplicatedTravel {
+    lengths: Vec<u64>,
+    exchange: Option<Exchange>,
+    bytes: Vec<u8>,
+}
+
+impl ReplicatedTravel {
+    /// Starts to send the replicated objects of a class. All ranks of the bridge call it; their lengths are
+    /// broadcast at once.
+    pub(crate) fn begin(
+        bridge: &Bridge<'_>,
+        data: &Data<'_>,
+        class: Class,
+    ) -> Result<Self, MoveError> {
+        let root = bridge.sources.first().copied().unwrap_or(0);
+        let words = || data.replicated.iter().filter(move |words| words.class == class);
+        let lengths = words().map(|words| words.words.bytes().len() as u64);
+        let mut lengths = lengths.collect::<Vec<_>>();
+        if !lengths.is_empty() {
+            bridge.comm.broadcast(&mut lengths, root)?;
+        }
+        let mut bytes = vec![0; lengths.iter().map(|length| to_usize(*length)).sum()];
+        if bridge.comm.rank() == root {
+            bytes = words().flat_map(|words| words.words.bytes()).copied().collect();
+        }
+        if bytes.is_empty() {
+            return Ok(Self { lengths, exchange: None, bytes });
+        }
+        let exchange = Some(bridge.comm.start_broadcast(Box::new(mpi::VecBuffer(bytes)), root)?);
+        Ok(Self { lengths, exchange, bytes: Vec::new() })
+    }
+
+    /// Returns whether they have arrived.
+    pub(crate) fn advance(&mut self) -> Result<bool, MoveError> {
+        let Some(exchange) = &mut self.exchange else { return Ok(true) };
+        if !exchange.is_complete()? {
+            return Ok(false);
+        }
+        let received =
+            self.exchange.take().and_then(Exchange::finished).unwrap_or_default().received;
+        for (memory, _) in received {
+            self.bytes = memory.into_any().downcast().map_or_else(|_| Vec::new(), |bytes| *bytes);
+        }
+        Ok(true)
+    }
+
+    /// Size of the objects, in bytes.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        self.lengths.iter().sum()
+    }
+
+    /// Puts the objects into the state.
+    pub(crate) fn put(&self, data: &mut Data<'_>, class: Class) {
+        let words = data.replicated.iter_mut().filter(|words| words.class == class);
+        let mut rest = self.bytes.as_slice();
+        for (words, length) in words.zip(&self.lengths) {
+            let (own, behind) = rest.split_at(to_usize(*length).min(rest.len()));
+            words.words.put(own);
+            rest = behind;
+        }
+    }
 }

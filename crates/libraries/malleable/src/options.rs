@@ -1,8 +1,6 @@
 //! Options for changing the size of a program; each has a default.
 
-mod arguments;
-
-use option_table::{ArgumentError, Interval};
+use option_table::{ArgumentError, Interval, OptionTable, interval, one_of, positive, time};
 use resize_api::{Spawn, Strategy};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -202,5 +200,228 @@ impl Options {
             let named = self.schedule.iter().map(|(_, size)| *size);
             named.fold((n_ranks, n_ranks), |(min, max), size| (min.min(size), max.max(size)))
         })
+    }
+}
+
+/// Variable with further arguments, which are read first.
+const VARIABLE: &str = "SINTONIA_MALLEABLE";
+
+/// The options as arguments.
+const TABLE: OptionTable = OptionTable {
+    help: "\
+Options of a malleable program:
+  --sizes MIN:MAX             smallest and largest number of ranks
+  --preferred N               preferred number of ranks
+  --schedule ITERATION:SIZE,...  iterations from which the program has another size
+  --check-every K|auto        iterations between two resize points that check for requests (default: auto)
+  --strategy merge|baseline   ranks that continue: all that can (default), or only new processes
+  --spawn tree|one|per-node|sequential|companion  how processes are started (default: tree)
+  --foreground                the program waits while they are started
+  --redistribution auto|sync|async|p2p|get  how data are moved (default: auto)
+  --placement balance|fill|nearest  on which nodes processes are started (default: balance)
+  --hostfile FILE             nodes for further processes
+  --manager none|hosts|slurm|auto  source of further nodes (default: auto)
+  --model FILE[:NAME=VALUE,...]|learn|explore  model that decides whether another size pays
+  --iterations N              total number of iterations
+  --record DIR                write the outcome of each resize to DIR/resizes.jsonl
+  --control DIR               folder of the status and of resize requests (default: $HOME/.sintonia/jobs)
+  --deadline SECONDS          longest time of each phase of a resize (default: 60)
+  --checkpoint FILE           write the state to this file, and continue from it if it exists
+  --checkpoint-every 10it|30s  after so many iterations, or so long (default: 5min)
+  --explain                   a line on standard error for each resize
+`--option=value` does as well; what stands after `--` is the program's own.
+",
+    former: &[("--hosts", "--hostfile")],
+};
+
+impl Options {
+    /// The options as arguments, one per line, as a program prints them with `--help`.
+    pub const HELP: &'static str = TABLE.help;
+
+    /// Reads the options from the variable `SINTONIA_MALLEABLE` and then from the arguments of the process, as
+    /// [`HELP`](Self::HELP) lists them; `--option=value` works as well. Other arguments are left to the program.
+    /// [`Malleable::begin`](crate::Malleable::begin) returns the error for a wrong value.
+    #[must_use]
+    pub fn from_args() -> Self {
+        Self::from_args_and_rest().0
+    }
+
+    /// Like [`from_args`](Self::from_args); also returns the arguments left to the program.
+    #[must_use]
+    pub fn from_args_and_rest() -> (Self, Vec<String>) {
+        let mut options = Self::default();
+        options.read_variable();
+        let others = options.read(std::env::args().skip(1));
+        (options, others)
+    }
+
+    /// Reads the options from `words`; also returns the words that are none of these.
+    pub fn parse(words: impl IntoIterator<Item = String>) -> (Self, Vec<String>) {
+        let mut options = Self::default();
+        let others = options.read(words);
+        (options, others)
+    }
+
+    /// Changes the options that are in the variable `SINTONIA_MALLEABLE`; returns its words that are none of these.
+    pub fn read_variable(&mut self) -> Vec<String> {
+        let words = std::env::var(VARIABLE).unwrap_or_default();
+        self.read(words.split_whitespace().map(str::to_owned))
+    }
+
+    /// Changes the options that are among `words`; returns the words that are none of these.
+    pub fn read(&mut self, words: impl IntoIterator<Item = String>) -> Vec<String> {
+        let (others, problem) = TABLE.read(words, |option, value| self.set_option(option, value));
+        self.problem = self.problem.take().or(problem);
+        others
+    }
+
+    /// Sets an option of the table; `None` if its value is not valid.
+    fn set_option(&mut self, option: &str, value: &str) -> Option<()> {
+        let duration = || time(value).map(Interval::Time);
+        match option {
+            "--sizes" => self.sizes = Some(sizes(value)?),
+            "--preferred" => self.preferred = Some(positive(value)?),
+            "--schedule" => self.schedule = schedule(value)?,
+            "--check-every" if value == "auto" => self.check_every = None,
+            "--check-every" => self.check_every = Some(positive(value)?),
+            "--strategy" => self.method.strategy = one_of(value, &STRATEGIES)?,
+            "--spawn" => self.method.spawn = one_of(value, &SPAWNS)?,
+            "--foreground" => self.method.is_foreground = true,
+            "--redistribution" => self.method.redistribution = one_of(value, &REDISTRIBUTIONS)?,
+            "--placement" => self.nodes.placement = one_of(value, &PLACEMENTS)?,
+            "--hostfile" => self.nodes.hostfile = Some(value.into()),
+            "--manager" => self.nodes.manager = one_of(value, &MANAGERS)?,
+            "--model" => self.model = Some(value.into()),
+            "--iterations" => self.n_iterations = Some(positive(value)?),
+            "--record" => self.record = Some(value.into()),
+            "--control" => self.control = Some(value.into()),
+            "--deadline" => self.deadline = time(value)?,
+            "--checkpoint" => self.checkpoint = Some(value.into()),
+            // Before there were units, a number was one of seconds.
+            "--checkpoint-every" => self.checkpoint_every = interval(value).or_else(duration)?,
+            "--explain" => self.is_explaining = true,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+const STRATEGIES: [(&str, Strategy); 2] =
+    [("merge", Strategy::Merge), ("baseline", Strategy::Baseline)];
+
+const SPAWNS: [(&str, Spawn); 5] = [
+    ("tree", Spawn::Tree),
+    ("one", Spawn::One),
+    ("per-node", Spawn::PerNode),
+    ("sequential", Spawn::Sequential),
+    ("companion", Spawn::Companion),
+];
+
+const REDISTRIBUTIONS: [(&str, Redistribution); 5] = [
+    ("auto", Redistribution::Auto),
+    ("sync", Redistribution::Sync),
+    ("async", Redistribution::Async),
+    ("p2p", Redistribution::PointToPoint),
+    ("get", Redistribution::Get),
+];
+
+const PLACEMENTS: [(&str, Placement); 3] =
+    [("balance", Placement::Balance), ("fill", Placement::Fill), ("nearest", Placement::Nearest)];
+
+const MANAGERS: [(&str, ManagerKind); 4] = [
+    ("none", ManagerKind::None),
+    ("hosts", ManagerKind::Hosts),
+    ("slurm", ManagerKind::Slurm),
+    ("auto", ManagerKind::Auto),
+];
+
+fn sizes(text: &str) -> Option<(u32, u32)> {
+    let (min, max) = text.split_once(':').unwrap_or((text, text));
+    let (min, max) = (positive(min)?, positive(max)?);
+    (min <= max).then_some((min, max))
+}
+
+fn schedule(text: &str) -> Option<Vec<(u64, u32)>> {
+    let pair = |text: &str| {
+        let (iteration, size) = text.split_once(':')?;
+        Some((iteration.parse().ok()?, positive(size)?))
+    };
+    let mut pairs = text.split(',').map(pair).collect::<Option<Vec<_>>>()?;
+    pairs.sort_by_key(|(iteration, _)| *iteration);
+    Some(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(words: &str, expected: Options) {
+        let words = words.split_whitespace().map(str::to_owned);
+        assert_eq!(Options::parse(words), (expected, Vec::new()));
+    }
+
+    #[test]
+    fn words_are_options() {
+        check("", Options::new());
+        check("--sizes 2:8 --preferred 4", Options::new().sizes(2, 8).preferred(4));
+        check("--sizes=3", Options::new().sizes(3, 3));
+        check("--schedule 20:4,10:8", Options::new().schedule([(10, 8), (20, 4)]));
+        check("--check-every 5", Options::new().check_every(5));
+        check("--check-every auto", Options::new());
+        check("--strategy baseline --spawn one", {
+            Options::new().strategy(Strategy::Baseline).spawn(Spawn::One)
+        });
+        check("--spawn companion --foreground", {
+            Options::new().spawn(Spawn::Companion).foreground()
+        });
+        check("--redistribution p2p", {
+            Options::new().redistribution(Redistribution::PointToPoint)
+        });
+        let hostfile = Options::new().placement(Placement::Fill).hostfile("h");
+        check("--placement fill --hostfile h", hostfile.clone());
+        check("--placement fill --hosts h", hostfile);
+        check("--manager slurm", Options::new().manager(ManagerKind::Slurm));
+        check("--model m --iterations 9", Options::new().model("m").iterations(9));
+        check("--record r --control c", Options::new().record("r").control("c"));
+        check("--deadline 0.5", Options::new().deadline(Duration::from_millis(500)));
+        let every = |interval| Options::new().checkpoint_every(interval).explain();
+        check("--checkpoint-every 3it --explain", every(Interval::Iterations(3)));
+        let three = every(Interval::Time(Duration::from_secs(3)));
+        check("--checkpoint-every 3s --explain", three.clone());
+        check("--checkpoint-every 3 --checkpoint f --explain", three.checkpoint("f"));
+    }
+
+    #[test]
+    fn other_words_are_the_programs_own() {
+        let words = ["a.mtx", "--rows", "5", "--sizes", "1:2", "--", "--sizes"];
+        let (options, others) = Options::parse(words.map(str::to_owned));
+        assert_eq!(options, Options::new().sizes(1, 2));
+        assert_eq!(others, ["a.mtx", "--rows", "5", "--sizes"]);
+    }
+
+    #[track_caller]
+    fn check_refused(words: &str, part: &str) {
+        let (options, _) = Options::parse(words.split_whitespace().map(str::to_owned));
+        let refused = options.problem.unwrap();
+        assert!(refused.to_string().contains(part), "{refused}");
+    }
+
+    #[test]
+    fn wrong_words_are_refused() {
+        check_refused("--sizes", "`--sizes MIN:MAX`");
+        check_refused("--sizes 4:2", "`--sizes 4:2` is not understood");
+        check_refused("--schedule 10:0", "ITERATION:SIZE");
+        check_refused("--schedule 10", "ITERATION:SIZE");
+        check_refused("--check-every 0", "`--check-every K|auto`");
+        check_refused("--strategy best", "merge|baseline");
+        check_refused("--deadline 0", "SECONDS");
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_schedule_where_none_are_given() {
+        assert_eq!(Options::new().sizes_with(3), (3, 3));
+        assert_eq!(Options::new().schedule([(1, 2), (2, 8)]).sizes_with(3), (2, 8));
+        assert_eq!(Options::new().sizes(1, 4).schedule([(2, 8)]).sizes_with(3), (1, 4));
     }
 }

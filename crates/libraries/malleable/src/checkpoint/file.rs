@@ -1,6 +1,6 @@
 //! Files of a checkpoint: their paths and names, and errors for unusable files.
 
-use super::error::CheckpointError;
+use super::CheckpointError;
 use super::format::{self, Fault, FileHeader, HEADER_BYTES, VERSION};
 use super::index::Index;
 use files::Draft;

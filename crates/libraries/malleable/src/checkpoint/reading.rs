@@ -1,7 +1,7 @@
 //! Reading of checkpoints: rank 0 reads the state, and distributes it.
 
+use super::CheckpointError;
 use super::PIECE_BYTES;
-use super::error::CheckpointError;
 use super::file::Found;
 use super::index::{FileRange, Index, SavedGroup, begins, partition, stretches};
 use super::writing::FilePositions;

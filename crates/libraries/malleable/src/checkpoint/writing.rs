@@ -1,7 +1,7 @@
 //! Writing of checkpoints: rank 0 collects the state and writes it.
 
+use super::CheckpointError;
 use super::PIECE_BYTES;
-use super::error::CheckpointError;
 use super::file::{CheckpointDraft, all_constants, constants_at, program};
 use super::index::{FileRange, Index, begins, stretches};
 use crate::bridge::Bridge;

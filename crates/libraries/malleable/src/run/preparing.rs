@@ -1,7 +1,5 @@
 //! Preparation of a change in the background, while the program computes.
 
-mod watchdog;
-
 use super::arrival_command::dismiss;
 use super::{Malleable, RankPhase};
 use crate::data::{Data, State};
@@ -10,12 +8,12 @@ use crate::probing;
 use crate::ready::Prepared;
 use crate::spawn::{self, Preparation};
 use crate::spawn_error::SpawnError;
+use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread::Builder;
 use std::time::Duration;
-pub(super) use watchdog::{NOBODY_WATCHES, Watchdog};
 
 const STUCK: &str =
     "starting processes got stuck in the MPI library before; start the program anew to resize it";
@@ -193,4 +191,56 @@ impl Malleable {
             }
         }
     }
+}
+
+/// Number of deadlines without a resize point after which the program counts as stuck.
+const N_DEADLINES: u32 = 4;
+
+/// Heartbeat value that suspends the watch: there are no resize points for a while, however long.
+pub(super) const NOBODY_WATCHES: u64 = u64::MAX;
+
+/// Watch of the resize points, until it is dropped; ends the program when the library never returns from starting
+/// processes.
+///
+/// MPICH keeps its lock while it starts processes: if these never come, the program hangs in its next call, and this
+/// process cannot do anything about it. The launcher then ends the others.
+#[derive(Debug)]
+pub(super) struct Watchdog {
+    /// Sender whose drop ends the watch.
+    _alive: Option<Sender<()>>,
+}
+
+impl Watchdog {
+    /// Starts the watch; as long as there are resize points, the program is not stuck.
+    pub(super) fn start(deadline: Duration, heartbeat: &Arc<AtomicU64>) -> Self {
+        let (alive, ended) = channel::<()>();
+        let heartbeat = Arc::clone(heartbeat);
+        let watch = move || {
+            loop {
+                let before = heartbeat.load(Ordering::Relaxed);
+                let end = ended.recv_timeout(N_DEADLINES * deadline);
+                if end != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+                let now = heartbeat.load(Ordering::Relaxed);
+                if now == before && now != NOBODY_WATCHES {
+                    give_up(N_DEADLINES * deadline);
+                }
+            }
+        };
+        // If the thread cannot be started, there is no watch.
+        let thread = Builder::new().name("watchdog".to_owned()).spawn(watch);
+        Self { _alive: thread.is_ok().then_some(alive) }
+    }
+}
+
+fn give_up(waited: Duration) {
+    // Without standard error, the exit code shows it.
+    let _written = writeln!(
+        std::io::stderr(),
+        "processes were to be started or joined, and nothing has happened for {} s: the MPI library does not return. \
+         This process ends; start the program anew.",
+        waited.as_secs_f64()
+    );
+    std::process::abort();
 }

@@ -4,7 +4,7 @@
 //! neighbors of those, each time led by the first source of each side, which communicate as sources already do.
 
 use super::Child;
-use crate::joined::joined;
+use crate::launched_ranks::joined;
 use crate::plan::{ResizePlan, Start};
 use crate::tags::Tag;
 use mpi::{Comm, Intercomm, MpiError};
