@@ -18,20 +18,17 @@
 
 mod alarms;
 mod answers;
-mod enlist;
 mod pool;
 mod retract;
-mod speed;
 mod worker_state;
 
 use crate::options::Prefetch;
 use alarms::{Alarm, Alarms, LOOK_AGAIN_S};
 use chunking::{Policy, Request, Work};
 use pool::{Pool, whole};
-use speed::WorkerSpeed;
 use std::collections::VecDeque;
 use std::ops::Range;
-use worker_state::{AssignedChunk, Presence, WorkerState, WorkerStates};
+use worker_state::{AssignedChunk, Presence, WorkerSpeed, WorkerState, WorkerStates};
 
 /// Settings that stay the same during a run.
 #[derive(Clone, Copy, Debug)]
@@ -343,6 +340,29 @@ impl Ledger {
 
     fn work(&self) -> Work {
         Work { n_tasks: self.pool.n_tasks(), n_workers: self.n_workers }
+    }
+
+    /// Number of tasks that no worker holds.
+    pub(crate) fn n_undealt(&self) -> u64 {
+        self.pool.n_tasks()
+    }
+
+    /// Lets parked workers take part until `n_workers` do, if there are so many; returns how many
+    /// do.
+    pub(crate) fn enlist(&mut self, n_workers: u32) -> u32 {
+        let mut n_used = u32::try_from(self.workers.in_use().count()).unwrap_or(u32::MAX);
+        for (worker, state) in (0..).zip(&mut self.workers.states).skip(1) {
+            if n_workers <= n_used {
+                break;
+            }
+            if state.presence == Presence::Parked && state.held.is_empty() {
+                state.presence = Presence::InUse;
+                self.idle.push_back(worker);
+                n_used += 1;
+            }
+        }
+        self.restart();
+        n_used
     }
 }
 

@@ -8,15 +8,16 @@
 //! # Invariants
 //! - At most one run of a process holds the variables of the master ([`claim`]); others run without.
 
-mod asked;
 mod functions;
 
-pub(crate) use asked::{asked_for_report, forget_report};
-pub(crate) use functions::{iteration, new_batch, received, send, work};
-
 use points::{get, set};
+use std::ffi::OsString;
 use std::hint::black_box;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+pub(crate) use functions::{iteration, new_batch, received, send, work};
 
 /// Size of the path of a folder with its final zero, in bytes.
 const N_FOLDER_BYTES: usize = 1024;
@@ -129,6 +130,22 @@ impl Drop for Claim {
     }
 }
 
+/// Folder in which a tool wants the report, if one has asked.
+pub(crate) fn asked_for_report() -> Option<PathBuf> {
+    let bytes = Variables::mw_report_folder();
+    if bytes[0].load(Ordering::Acquire) == 0 {
+        return None;
+    }
+    let bytes = bytes.iter().map(|byte| byte.load(Ordering::Relaxed));
+    let path: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+    Some(PathBuf::from(OsString::from_vec(path)))
+}
+
+/// Clears the request, when the tool that asked is gone.
+pub(crate) fn forget_report() {
+    Variables::mw_report_folder()[0].store(0, Ordering::Release);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,5 +162,17 @@ mod tests {
         drop(held);
         let held = claim([1.0; 3]).expect("it was given back");
         assert_eq!((held.shares(), n_workers()), (None, 0));
+    }
+
+    #[test]
+    fn a_folder_is_read_as_a_tool_writes_it() {
+        assert_eq!(asked_for_report(), None);
+        let path = b"/a folder\0";
+        for idx in (0..path.len()).rev() {
+            Variables::mw_report_folder()[idx].store(path[idx], Ordering::Release);
+        }
+        assert_eq!(asked_for_report(), Some(PathBuf::from("/a folder")));
+        forget_report();
+        assert_eq!(asked_for_report(), None);
     }
 }
