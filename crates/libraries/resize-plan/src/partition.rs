@@ -1,8 +1,5 @@
 //! Partitions of rows into parts.
 
-mod grid;
-
-use grid::Grid;
 use std::ops::Range;
 
 /// Error in a partition.
@@ -49,7 +46,7 @@ impl Partition {
     /// # Errors
     /// [`PartitionError::NoParts`].
     pub fn even(n_rows: u64, n_parts: u32) -> Result<Self, PartitionError> {
-        let bounds = grid::even(n_rows, positive(n_parts)?);
+        let bounds = even(n_rows, positive(n_parts)?);
         Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds } })
     }
 
@@ -91,7 +88,7 @@ impl Partition {
         if block_rows == 0 {
             return Err(PartitionError::NoBlock);
         }
-        let bounds = grid::even(n_rows.div_ceil(block_rows), positive(n_parts)?);
+        let bounds = even(n_rows.div_ceil(block_rows), positive(n_parts)?);
         let bounds = bounds.into_iter().map(|bound| bound.saturating_mul(block_rows).min(n_rows));
         Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds: bounds.collect() } })
     }
@@ -208,7 +205,7 @@ impl Partition {
     fn run_at(&self, row: u64) -> (u32, Range<u64>) {
         match &self.shape {
             Shape::Blocks { bounds } => {
-                let part = grid::place(bounds, row);
+                let part = place(bounds, row);
                 let end = bounds.get(part + 1).copied().unwrap_or(self.n_rows);
                 (u32::try_from(part).unwrap_or(u32::MAX), row..end)
             }
@@ -255,6 +252,83 @@ fn cuts(
 
 fn positive(n_parts: u32) -> Result<u32, PartitionError> {
     if n_parts == 0 { Err(PartitionError::NoParts) } else { Ok(n_parts) }
+}
+
+/// Blocks of a field stored row by row: the part in row `i` and column `j` of the grid has number `i *
+/// n_columns_of_parts + j`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Grid {
+    /// First rows of the parts, and the end.
+    rows: Vec<u64>,
+    /// First columns of the parts, and the end.
+    columns: Vec<u64>,
+}
+
+impl Grid {
+    /// Returns the grid of `n_parts` parts with the shortest borders; among equals the one with the longest runs.
+    fn shortest((n_rows, n_columns): (u64, u64), n_parts: u32) -> Self {
+        let border = |down: &u32| {
+            let (down, across) = (u64::from(*down), u64::from(n_parts / down));
+            let borders = (down - 1).saturating_mul(n_columns);
+            borders.saturating_add((across - 1).saturating_mul(n_rows))
+        };
+        let divisors = (1..=n_parts).rev().filter(|down| n_parts.is_multiple_of(*down));
+        let down = divisors.min_by_key(border).unwrap_or(1);
+        Self { rows: even(n_rows, down), columns: even(n_columns, n_parts / down) }
+    }
+
+    /// Numbers of rows and columns of parts.
+    fn shape(&self) -> (u32, u32) {
+        let parts = |bounds: &[u64]| u32::try_from(bounds.len() - 1).unwrap_or(u32::MAX);
+        (parts(&self.rows), parts(&self.columns))
+    }
+
+    /// Rows and columns of the field in a part.
+    fn block(&self, part: u32) -> Option<[Range<u64>; 2]> {
+        let across = self.shape().1;
+        let range = |bounds: &[u64], place: u32| {
+            let place = place as usize;
+            Some(*bounds.get(place)?..*bounds.get(place + 1)?)
+        };
+        Some([range(&self.rows, part / across)?, range(&self.columns, part % across)?])
+    }
+
+    /// Returns the part of an existing cell, and the end of its run from there.
+    fn run_at(&self, cell: u64) -> (u32, u64) {
+        let width = self.width();
+        let (row, column) = (cell / width, cell % width);
+        let (down, across) = (place(&self.rows, row), place(&self.columns, column));
+        let is_whole = self.columns[across] == 0 && self.columns[across + 1] == width;
+        let end = match is_whole {
+            true => self.rows[down + 1] * width,
+            false => row * width + self.columns[across + 1],
+        };
+        let part = down * (self.columns.len() - 1) + across;
+        (u32::try_from(part).unwrap_or(u32::MAX), end)
+    }
+
+    /// Returns the first cell of a part, and the number of cells between two of its runs.
+    fn first(&self, part: u32) -> (u64, u64) {
+        let Some([rows, columns]) = self.block(part) else { return (u64::MAX, 0) };
+        let first = rows.start * self.width() + columns.start;
+        (first, self.width() - (columns.end - columns.start))
+    }
+
+    fn width(&self) -> u64 {
+        self.columns.last().copied().unwrap_or(0)
+    }
+}
+
+/// Bounds of blocks whose lengths differ by at most one; the first ones are longer.
+fn even(n: u64, n_parts: u32) -> Vec<u64> {
+    let parts = u64::from(n_parts);
+    let (length, n_longer) = (n / parts, n % parts);
+    (0..=parts).map(|part| part * length + part.min(n_longer)).collect()
+}
+
+/// Index of the last bound that is not above `row`, which skips parts without rows.
+fn place(bounds: &[u64], row: u64) -> usize {
+    bounds.partition_point(|bound| *bound <= row) - 1
 }
 
 #[cfg(test)]
