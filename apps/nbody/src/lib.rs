@@ -22,7 +22,6 @@ mod start;
 mod conservation;
 mod simulation;
 
-mod canvas;
 mod load;
 mod picture;
 mod view;

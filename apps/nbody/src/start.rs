@@ -1,12 +1,10 @@
 //! Initial bodies of a run.
 
-mod disk;
-mod plummer;
-
-use crate::body::{Body, Vector, plus};
+use crate::body::{Body, Vector, cross, plus};
 use crate::error::NbodyError;
 use crate::random::Random;
 use crate::xyz;
+use std::f64::consts::{FRAC_PI_3, PI};
 use std::path::PathBuf;
 
 /// Source of the bodies.
@@ -64,9 +62,9 @@ impl Start {
 pub fn shape(shape: Shape, n_bodies: u32, dimensions: u8, seed: u64) -> Vec<Body> {
     let mut random = Random::new(seed);
     let mut bodies = match shape {
-        Shape::Disk => disk::disk(n_bodies, dimensions, &mut random),
-        Shape::Plummer => plummer::plummer(n_bodies, dimensions, &mut random),
-        Shape::TwoGalaxies => disk::two(n_bodies, dimensions, &mut random),
+        Shape::Disk => disk(n_bodies, dimensions, &mut random),
+        Shape::Plummer => plummer(n_bodies, dimensions, &mut random),
+        Shape::TwoGalaxies => two(n_bodies, dimensions, &mut random),
     };
     rest(&mut bodies);
     bodies
@@ -83,6 +81,104 @@ fn rest(bodies: &mut [Body]) {
     for body in bodies {
         body.position = plus(body.position, -1.0, center);
         body.velocity = plus(body.velocity, -1.0, motion);
+    }
+}
+
+/// Mass of the central body, as a share of a disk's mass.
+const CORE_MASS: f64 = 0.8;
+/// Inner radius of a disk; the outer one is 1.
+const INNER: f64 = 0.15;
+/// Thickness of a disk in space.
+const THICKNESS: f64 = 0.03;
+
+/// Generates a disk of mass 1.
+fn disk(n_bodies: u32, dimensions: u8, random: &mut Random) -> Vec<Body> {
+    let n_around = n_bodies.saturating_sub(1);
+    let core_mass = if n_around == 0 { 1.0 } else { CORE_MASS };
+    let mut bodies = vec![Body { mass: core_mass, ..Body::default() }];
+    for _ in 0..n_around {
+        bodies.push(orbiting((1.0 - CORE_MASS) / f64::from(n_around), dimensions, random));
+    }
+    bodies
+}
+
+/// Generates a body on a circular orbit around the mass inside of it; radii are uniformly
+/// distributed.
+fn orbiting(mass: f64, dimensions: u8, random: &mut Random) -> Body {
+    let share = random.share();
+    let radius = INNER + (1.0 - INNER) * share;
+    let outward = random.direction(2);
+    let speed = ((CORE_MASS + (1.0 - CORE_MASS) * share) / radius).sqrt();
+    let velocity = cross([0.0, 0.0, speed], outward);
+    let mut position = outward.map(|part| radius * part);
+    if dimensions == 3 {
+        position[2] = THICKNESS * (random.share() + random.share() - 1.0);
+    }
+    Body { mass, position, velocity }
+}
+
+/// Generates two disks that approach each other; in space the second one is inclined.
+fn two(n_bodies: u32, dimensions: u8, random: &mut Random) -> Vec<Body> {
+    let n_first = n_bodies.div_ceil(2);
+    let mut first = disk(n_first, dimensions, random);
+    let mut second =
+        if n_first < n_bodies { disk(n_bodies - n_first, dimensions, random) } else { Vec::new() };
+    if dimensions == 3 {
+        second.iter_mut().for_each(|body| {
+            (body.position, body.velocity) = (tilted(body.position), tilted(body.velocity));
+        });
+    }
+    let share = if second.is_empty() { 1.0 } else { 0.5 };
+    move_by(&mut first, share, [-1.6, -0.7, 0.0], [0.35, 0.0, 0.0]);
+    move_by(&mut second, share, [1.6, 0.7, 0.0], [-0.35, 0.0, 0.0]);
+    first.append(&mut second);
+    first
+}
+
+/// Moves a disk, and scales its mass by `share`; with less mass, its bodies orbit more slowly.
+fn move_by(bodies: &mut [Body], share: f64, way: Vector, velocity: Vector) {
+    for body in bodies {
+        body.mass *= share;
+        body.position = plus(body.position, 1.0, way);
+        body.velocity = plus(velocity, share.sqrt(), body.velocity);
+    }
+}
+
+fn tilted([x, y, z]: Vector) -> Vector {
+    let (sine, cosine) = FRAC_PI_3.sin_cos();
+    [x, cosine * y - sine * z, sine * y + cosine * z]
+}
+
+/// Share of the mass that is sampled: the few bodies further out are left out.
+const SHARE_MAX: f64 = 0.999;
+/// Plummer radius in these units.
+const LENGTH: f64 = 3.0 * PI / 16.0;
+/// Upper bound of `q^2*(1 - q^2)^(7/2)`, the distribution of speeds.
+const SPEED_DENSITY_MAX: f64 = 0.1;
+
+/// Generates a Plummer sphere, in units where its mass is 1 and its energy -1/4.
+fn plummer(n_bodies: u32, dimensions: u8, random: &mut Random) -> Vec<Body> {
+    let mass = 1.0 / f64::from(n_bodies.max(1));
+    let mut body = |_| {
+        let share = random.between(0.0, SHARE_MAX);
+        let radius = 1.0 / (share.powf(-2.0 / 3.0) - 1.0).sqrt();
+        let escape = std::f64::consts::SQRT_2 / (1.0 + radius * radius).sqrt().sqrt();
+        let speed = escape * speed(random);
+        let position = random.direction(dimensions).map(|part| LENGTH * radius * part);
+        let velocity = random.direction(dimensions).map(|part| speed * part / LENGTH.sqrt());
+        Body { mass, position, velocity }
+    };
+    (0..n_bodies).map(&mut body).collect()
+}
+
+/// Speed as a share of the escape speed, by rejection sampling (von Neumann).
+fn speed(random: &mut Random) -> f64 {
+    loop {
+        let (speed, height) = (random.share(), random.between(0.0, SPEED_DENSITY_MAX));
+        let slowness = 1.0 - speed * speed;
+        if height < speed * speed * slowness * slowness * slowness * slowness.sqrt() {
+            return speed;
+        }
     }
 }
 
