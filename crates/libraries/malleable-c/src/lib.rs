@@ -12,7 +12,6 @@
 pub mod abi;
 pub mod arguments;
 mod arrays;
-mod cuts;
 pub mod failure;
 mod memory;
 pub mod register;

@@ -1,13 +1,16 @@
 //! Registration of the objects of a program.
 
-use crate::abi::{MALLEABLE_FAILED, malleable_bounds, malleable_share};
+use crate::abi::{
+    MALLEABLE_ALIGNED, MALLEABLE_BLOCKS_2D, MALLEABLE_CYCLIC, MALLEABLE_EVEN, MALLEABLE_FAILED,
+    MALLEABLE_WEIGHTED, malleable_bounds, malleable_share,
+};
 use crate::arrays::{PointerSlot, Value};
-use crate::cuts;
 use crate::failure::{guarded, misuse};
 use crate::run::malleable;
 use ::malleable::{Class, Cut};
 use c_interface::set_last_error;
 use core::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::{Mutex, PoisonError};
 
 /// Copies a name of the program, for good.
 ///
@@ -89,7 +92,7 @@ pub unsafe extern "C" fn malleable_rows_of(
     with: u64,
     share: *mut malleable_share,
 ) -> c_int {
-    match cuts::cut(cut, with) {
+    match numbered_cut(cut, with) {
         // SAFETY: by the condition of this function.
         Some(cut) => unsafe { space(program, n_rows, cut, share) },
         None => misuse(&format!("`{cut}` is not a cut; the header lists all")),
@@ -111,7 +114,7 @@ pub unsafe extern "C" fn malleable_rows_given(
     if bounds.is_none() {
         return misuse("`malleable_rows_given` got no function");
     }
-    match cuts::given(bounds, context) {
+    match given_cut(bounds, context) {
         // SAFETY: by the condition of this function.
         Some(cut) => unsafe { space(program, n_rows, cut, share) },
         None => misuse("there are four functions for bounds already"),
@@ -230,4 +233,52 @@ pub unsafe extern "C" fn malleable_constant_csr(
     // SAFETY: by the condition of this function.
     let places = at.map(|(place, n_bytes)| unsafe { PointerSlot::new(place, n_bytes) });
     if program.state.sparse(name, places) { 0 } else { no_rows(name) }
+}
+
+/// Largest number of C functions in one program.
+const N_GIVEN: usize = 4;
+
+#[derive(Clone, Copy)]
+struct Given {
+    function: malleable_bounds,
+    context: *mut c_void,
+}
+
+// SAFETY: the program that gives a function lets the library call it, as the header says.
+unsafe impl Send for Given {}
+
+/// C functions that partition rows. Each needs its context, for which a Rust function has no place: so there is one Rust
+/// function for each of a few numbers.
+static GIVEN: Mutex<Vec<Given>> = Mutex::new(Vec::new());
+
+/// Returns the rule with this number, with its parameter; `None` where there is none.
+fn numbered_cut(number: c_int, with: u64) -> Option<Cut> {
+    Some(match number {
+        MALLEABLE_EVEN => Cut::Even,
+        MALLEABLE_WEIGHTED => Cut::Weighted,
+        MALLEABLE_ALIGNED => Cut::Aligned(with),
+        MALLEABLE_CYCLIC => Cut::Cyclic(with),
+        MALLEABLE_BLOCKS_2D => Cut::Blocks2d { n_columns: with },
+        _ => return None,
+    })
+}
+
+/// Returns the rule of a C function; `None` when there are too many.
+fn given_cut(function: malleable_bounds, context: *mut c_void) -> Option<Cut> {
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let functions =
+        [bounds::<0>, bounds::<1>, bounds::<2>, bounds::<3>] as [fn(_, _) -> _; N_GIVEN];
+    let cut = functions.get(given.len()).map(|function| Cut::Given(*function))?;
+    given.push(Given { function, context });
+    Some(cut)
+}
+
+fn bounds<const N: usize>(n_rows: u64, n_parts: u32) -> Vec<u64> {
+    let mut bounds = vec![0; n_parts as usize + 1];
+    let given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner).get(N).copied();
+    if let Some(Given { function: Some(function), context }) = given {
+        // SAFETY: a function of the program with its context and room for so many bounds, as the header says.
+        unsafe { function(n_rows, n_parts, bounds.as_mut_ptr(), context) };
+    }
+    bounds
 }
