@@ -17,7 +17,6 @@ pub mod failure;
 pub mod map;
 pub mod options;
 mod program;
-mod report;
 pub mod run;
 #[cfg(test)]
 mod tests;

@@ -3,14 +3,18 @@
 //! The library knows only failures of chunks, as panics. A failure on the master is kept and cancels the run, whose
 //! caller then returns the kept failure as the reason.
 
-use crate::abi::{mw_bytes, mw_plan, mw_program, mw_tasks};
+use crate::abi::{
+    mw_bytes, mw_iteration_report, mw_plan, mw_program, mw_report, mw_tasks, mw_worker_report,
+};
 use crate::buffer::mw_buffer;
 use crate::bytes::{Aligned, Blob};
 use crate::failure::outcome;
-use crate::report;
 use core::ffi::{c_int, c_void};
-use master_worker::{BoxError, Cancel, Iteration, IterationReport, MessageError, Program, Report};
+use master_worker::{
+    BoxError, Cancel, Iteration, IterationReport, MessageError, Program, Report, WorkerReport,
+};
 use std::cell::{Cell, RefCell};
+use std::ffi::CString;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::ptr;
@@ -263,7 +267,7 @@ impl Program for Foreign {
         let Some(end) = self.functions.master_end_iteration.filter(|_| !self.is_failed()) else {
             return;
         };
-        let code = report::with_iteration(report, |report| {
+        let code = with_iteration(report, |report| {
             // SAFETY: a function of the program with its state, as the header says.
             unsafe { end(self.state, report) }
         });
@@ -297,7 +301,7 @@ impl Program for Foreign {
             return Err(failure.into());
         }
         let Some(end) = self.functions.master_final else { return Ok(()) };
-        let report = report::of_run(report);
+        let report = report_of_run(report);
         // SAFETY: a function of the program with its state, as the header says.
         Ok(outcome("master_final", unsafe { end(self.state, &raw const report) })?)
     }
@@ -309,4 +313,44 @@ impl Program for Foreign {
 
 fn c_tasks(tasks: &Range<u64>) -> mw_tasks {
     mw_tasks { start: tasks.start, end: tasks.end }
+}
+
+/// Calls a function with a report that is valid only during the call.
+fn with_iteration<R>(
+    report: &IterationReport,
+    function: impl FnOnce(&mw_iteration_report) -> R,
+) -> R {
+    let workers: Vec<mw_worker_report> = report.workers.iter().map(of_worker).collect();
+    let explanation = CString::new(report.explain()).unwrap_or_default();
+    function(&mw_iteration_report {
+        iteration: report.iteration,
+        n_tasks: report.n_tasks,
+        n_chunks: report.n_chunks,
+        n_retracted: report.n_retracted,
+        n_retried: report.n_retried,
+        n_lost: report.n_lost,
+        duration_s: report.duration_s,
+        efficiency: report.efficiency(),
+        shared_bytes: report.shared_bytes,
+        input_bytes: report.input_bytes,
+        output_bytes: report.output_bytes,
+        workers: workers.as_ptr(),
+        n_workers: workers.len(),
+        explanation: explanation.as_ptr(),
+    })
+}
+
+fn of_worker(worker: &WorkerReport) -> mw_worker_report {
+    let WorkerReport { rank, n_tasks, n_chunks, compute_s, waited_s, .. } = *worker;
+    mw_worker_report { rank, n_tasks, n_chunks, compute_s, waited_s }
+}
+
+fn report_of_run(report: &Report) -> mw_report {
+    mw_report {
+        n_iterations: report.n_iterations,
+        first_iteration: report.first_iteration,
+        n_chunks: report.n_chunks,
+        n_tasks: report.n_tasks,
+        iterations_s: report.iterations_s,
+    }
 }
