@@ -8,10 +8,8 @@
 //! # Not here
 //! Vectors: `vector.rs`.
 
-mod entry;
 mod header;
 mod read;
-mod rows;
 mod text;
 
 use crate::generate::Generator;
