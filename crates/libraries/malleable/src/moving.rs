@@ -316,7 +316,7 @@ fn until(
 }
 
 /// Replicated objects being sent.
-pub(crate) struct ReplicatedTravel {
+struct ReplicatedTravel {
     lengths: Vec<u64>,
     exchange: Option<Exchange>,
     bytes: Vec<u8>,
@@ -325,11 +325,7 @@ pub(crate) struct ReplicatedTravel {
 impl ReplicatedTravel {
     /// Starts to send the replicated objects of a class. All ranks of the bridge call it; their lengths are
     /// broadcast at once.
-    pub(crate) fn begin(
-        bridge: &Bridge<'_>,
-        data: &Data<'_>,
-        class: Class,
-    ) -> Result<Self, MoveError> {
+    fn begin(bridge: &Bridge<'_>, data: &Data<'_>, class: Class) -> Result<Self, MoveError> {
         let root = bridge.sources.first().copied().unwrap_or(0);
         let words = || data.replicated.iter().filter(move |words| words.class == class);
         let lengths = words().map(|words| words.words.bytes().len() as u64);
@@ -349,7 +345,7 @@ impl ReplicatedTravel {
     }
 
     /// Returns whether they have arrived.
-    pub(crate) fn advance(&mut self) -> Result<bool, MoveError> {
+    fn advance(&mut self) -> Result<bool, MoveError> {
         let Some(exchange) = &mut self.exchange else { return Ok(true) };
         if !exchange.is_complete()? {
             return Ok(false);
@@ -363,12 +359,12 @@ impl ReplicatedTravel {
     }
 
     /// Size of the objects, in bytes.
-    pub(crate) fn n_bytes(&self) -> u64 {
+    fn n_bytes(&self) -> u64 {
         self.lengths.iter().sum()
     }
 
     /// Puts the objects into the state.
-    pub(crate) fn put(&self, data: &mut Data<'_>, class: Class) {
+    fn put(&self, data: &mut Data<'_>, class: Class) {
         let words = data.replicated.iter_mut().filter(|words| words.class == class);
         let mut rest = self.bytes.as_slice();
         for (words, length) in words.zip(&self.lengths) {

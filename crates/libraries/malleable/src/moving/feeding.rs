@@ -126,7 +126,7 @@ const UP: f64 = 1.2;
 /// transfers. So during the first iterations nothing is sent; then the rate rises while iterations take as long as
 /// these, and falls when they take longer, but never below the rate at which copying costs about a tenth of the time.
 #[derive(Clone, Debug)]
-pub(crate) struct Throttle {
+struct Throttle {
     before_s: Vec<f64>,
     bytes_per_s: f64,
     /// Bytes that may be sent now.
@@ -134,12 +134,12 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    pub(crate) const fn new() -> Self {
+    const fn new() -> Self {
         Self { before_s: Vec::new(), bytes_per_s: RATE_MIN, left: 0.0 }
     }
 
     /// Counts an iteration; returns whether anything may be sent after it.
-    pub(crate) fn pass(&mut self, iteration_s: f64) -> bool {
+    fn pass(&mut self, iteration_s: f64) -> bool {
         if self.before_s.len() < N_BEFORE {
             self.before_s.push(iteration_s);
             self.before_s.sort_by(f64::total_cmp);
@@ -159,7 +159,7 @@ impl Throttle {
 
     /// Counts sent bytes; returns whether more may follow.
     #[expect(clippy::cast_precision_loss, reason = "pieces are short")]
-    pub(crate) fn send(&mut self, n_bytes: u64) -> bool {
+    fn send(&mut self, n_bytes: u64) -> bool {
         self.left -= n_bytes as f64;
         0.0 < self.left
     }
