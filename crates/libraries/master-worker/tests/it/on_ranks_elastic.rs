@@ -22,6 +22,15 @@ fn check_result(ended: &Ended, n_iterations: u64) {
     assert_eq!(lines(ended, "digest"), [expected], "{}", ended.text());
 }
 
+/// Runs a job to its end, with the result of so many iterations.
+#[track_caller]
+fn finished(job: &Job, n_iterations: u64) -> Ended {
+    let ended = job.run();
+    assert_eq!(ended.code, 0, "{job:?}: {}", ended.text());
+    check_result(&ended, n_iterations);
+    ended
+}
+
 fn job(library: Library, n_ranks: usize, arguments: &[&str]) -> Job {
     library.launch(n_ranks, &example("elastic")).args(arguments)
 }
@@ -29,9 +38,7 @@ fn job(library: Library, n_ranks: usize, arguments: &[&str]) -> Job {
 #[test]
 fn two_ranks_become_four_and_two_again() {
     for library in Library::DYNAMIC {
-        let ended = job(library, 2, &SCRIPT).run();
-        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
-        check_result(&ended, 20);
+        let ended = finished(&job(library, 2, &SCRIPT), 20);
         assert_eq!(lines(&ended, "workers"), [format!("{WORKERS:?}")], "{library:?}");
         let remarks = lines(&ended, "remark");
         assert_eq!(remarks.len(), 2, "{library:?}: {remarks:?}");
@@ -67,9 +74,7 @@ fn two_threads_become_four_and_two_again() {
 #[test]
 fn libraries_that_cannot_be_trusted_with_it_say_so_once() {
     for library in Library::SYSTEM {
-        let ended = job(library, 2, &SCRIPT).arg("--progress").run();
-        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
-        check_result(&ended, 20);
+        let ended = finished(&job(library, 2, &SCRIPT).arg("--progress"), 20);
         assert_eq!(lines(&ended, "workers"), [format!("{:?}", [1; 20])]);
         let remarks = lines(&ended, "remark");
         assert_eq!(remarks.len(), 1, "{remarks:?}");
@@ -84,9 +89,7 @@ fn libraries_that_cannot_be_trusted_with_it_say_so_once() {
 #[test]
 fn ranks_that_were_launched_are_parked() {
     for library in Library::ALL {
-        let ended = job(library, 4, &["--workers", "1"]).args(&SCRIPT[..5]).arg("3").run();
-        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
-        check_result(&ended, 20);
+        let ended = finished(&job(library, 4, &["--workers", "1"]).args(&SCRIPT[..5]).arg("3"), 20);
         assert_eq!(lines(&ended, "workers"), [format!("{WORKERS:?}")], "{library:?}");
         assert_eq!(lines(&ended, "remark"), Vec::<&str>::new(), "{library:?}");
     }
@@ -96,9 +99,7 @@ fn ranks_that_were_launched_are_parked() {
 fn a_master_that_is_alone_starts_the_workers_that_pay() {
     let arguments = ["8", "2000", "--workers", "auto", "--max-workers", "2", "--horizon", "1000"];
     for library in Library::DYNAMIC {
-        let ended = job(library, 1, &arguments).run();
-        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
-        check_result(&ended, 8);
+        let ended = finished(&job(library, 1, &arguments), 8);
         // On a busy machine a later number of workers may beat two.
         assert!(
             lines(&ended, "workers")[0].starts_with("[0, 2, "),
@@ -115,9 +116,7 @@ fn a_master_that_is_alone_starts_the_workers_that_pay() {
 fn nobody_is_started_who_does_not_pay() {
     let arguments = ["6", "20", "--workers", "auto", "--max-workers", "2", "--horizon", "1"];
     for library in Library::DYNAMIC {
-        let ended = job(library, 1, &arguments).run();
-        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
-        check_result(&ended, 6);
+        let ended = finished(&job(library, 1, &arguments), 6);
         assert_eq!(lines(&ended, "workers"), ["[0, 0, 0, 0, 0, 0]"], "{library:?}");
         let remarks = lines(&ended, "remark");
         assert_eq!(remarks.len(), 1, "{remarks:?}");
@@ -238,9 +237,7 @@ fn a_job_that_is_killed_goes_on_with_other_ranks_to_the_same_result() {
             kill_all(&running);
             assert_ne!(running.finish().code, 0, "{library:?}");
         }
-        let ended = job(library, 4, &resumed).run();
-        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
-        check_result(&ended, 12);
+        let ended = finished(&job(library, 4, &resumed), 12);
     }
 }
 
@@ -256,9 +253,7 @@ fn a_job_with_started_workers_that_is_killed_goes_on() {
         running.wait_until("the checkpoint", |_| n_saved(&file) == Some(6));
         kill_all(&running);
         assert_ne!(running.finish().code, 0, "{library:?}");
-        let ended = job(library, 2, &resumed).run();
-        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
-        check_result(&ended, 12);
+        let ended = finished(&job(library, 2, &resumed), 12);
     }
 }
 
