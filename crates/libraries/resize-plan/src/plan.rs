@@ -131,17 +131,6 @@ impl Plan {
         self.moves.iter().filter(move |step| step.from == source)
     }
 
-    /// Moves to a target, in the order of rows.
-    pub fn got_by(&self, target: u32) -> impl Iterator<Item = &Move> {
-        self.moves.iter().filter(move |step| step.to == target)
-    }
-
-    /// Returns whether every row stays with the process of the same number.
-    #[must_use]
-    pub fn is_identity(&self) -> bool {
-        self.n_sources == self.n_targets && self.moves.iter().all(|step| step.from == step.to)
-    }
-
     /// Bytes between each source and target that share rows, by source, then target.
     #[must_use]
     pub fn bytes_per_pair(&self, of: &RowBytes) -> Vec<PairBytes> {
