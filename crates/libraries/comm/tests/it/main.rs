@@ -1,7 +1,6 @@
 //! Groups of ranks through the public API: the same scenarios on threads and on every installed MPI
 //! library.
 
-mod elastic_threads;
 mod mpi;
 mod netbench;
 mod scenarios;
