@@ -1,6 +1,6 @@
 //! `gss`: guided self-scheduling, an equal part of the remaining tasks at every request.
 
-use crate::policy::{Policy, Request, Settings, Work};
+use crate::policy::{Policy, Request, Work};
 use crate::registry::PolicySpec;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
@@ -8,18 +8,12 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     sentence: "guided self-scheduling: an equal part of what is left",
     source: "Polychronopoulos and Kuck, IEEE Transactions on Computers C-36, 1987",
     assumes_known: false,
-    make: |settings| Box::new(Guided::new(settings)),
+    make: |settings| Box::new(Guided { n_tasks_min: settings.n_tasks_min }),
 };
 
 #[derive(Debug)]
 struct Guided {
     n_tasks_min: u64,
-}
-
-impl Guided {
-    fn new(settings: &Settings) -> Self {
-        Self { n_tasks_min: settings.n_tasks_min }
-    }
 }
 
 impl Policy for Guided {

@@ -1,6 +1,6 @@
 //! `ss`: self-scheduling, one task at a time.
 
-use crate::policy::{Policy, Request, Settings, Work};
+use crate::policy::{Policy, Request, Work};
 use crate::registry::PolicySpec;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
@@ -8,18 +8,12 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     sentence: "self-scheduling: one task at a time",
     source: "",
     assumes_known: false,
-    make: |settings| Box::new(SelfScheduling::new(settings)),
+    make: |settings| Box::new(SelfScheduling { n_tasks_min: settings.n_tasks_min }),
 };
 
 #[derive(Debug)]
 struct SelfScheduling {
     n_tasks_min: u64,
-}
-
-impl SelfScheduling {
-    fn new(settings: &Settings) -> Self {
-        Self { n_tasks_min: settings.n_tasks_min }
-    }
 }
 
 impl Policy for SelfScheduling {
