@@ -11,9 +11,6 @@
 //!
 //! # Invariants
 //! - Registered data are read before a resize, and written only when the resize is certain.
-//!
-//! # Not here
-//! Moving the data: `moving`.
 
 mod slot;
 

@@ -12,7 +12,7 @@
 //! - A size that failed is not proposed again before the size has changed.
 //!
 //! # Not here
-//! The rule (`resize_plan::payoff`), resize requests from outside (`wish`).
+//! The rule (`resize_plan::payoff`), resize requests from outside (`coordinator::wanted`).
 
 use fitting::{ModelFile, ModelFileError};
 use resize_api::{Decision, Outcome, Resize, Strategy};

@@ -6,9 +6,6 @@
 //! # Invariants
 //! - No call blocks: commands run in a thread of the manager's own, each with a deadline.
 //! - A place is given to one rank at a time; a request is granted in full or not at all.
-//!
-//! # Not here
-//! Starting and ending ranks; deciding whether another size pays.
 
 mod host_file;
 mod hosts;

@@ -1,6 +1,6 @@
 //! Programs that grow by a second launcher.
 
-use crate::resizing::{PACE, digest, record, rod};
+use crate::resizing::{PACE, digest, record, resized, rod};
 use launch::{Job, Library};
 use resize_api::{Outcome, Spawn};
 use std::path::Path;
@@ -53,27 +53,24 @@ fn where_one_of_them_dies_all_end() {
 
 #[test]
 fn who_cannot_connect_refuses() {
-    let folder = tempfile::tempdir().unwrap();
     let words = ["--until", "60", "--schedule", "10:4", "--spawn", "companion"];
-    let job = rod(Library::OpenMpi5, 2, folder.path(), &words);
-    check_refused(job, folder.path(), "use `--spawn tree`");
+    check_refused(|folder| rod(Library::OpenMpi5, 2, folder, &words), "use `--spawn tree`");
 }
 
 /// Regression: users who ask for UCX get it, and with it ranks that do not receive from all started ones: a growth over
 /// UCX was made, and then a receive from any rank waited forever.
 #[test]
 fn who_has_asked_for_ucx_keeps_its_size() {
-    let folder = tempfile::tempdir().unwrap();
     let words = ["--until", "60", "--schedule", "10:4"];
-    let job = rod(Library::Mpich5, 2, folder.path(), &words);
-    let job = job.variable("MPIR_CVAR_CH4_NETMOD", "ucx");
-    check_refused(job, folder.path(), "set `MPIR_CVAR_CH4_NETMOD=ofi`");
+    let job = |folder: &Path| {
+        rod(Library::Mpich5, 2, folder, &words).variable("MPIR_CVAR_CH4_NETMOD", "ucx")
+    };
+    check_refused(job, "set `MPIR_CVAR_CH4_NETMOD=ofi`");
 }
 
 #[track_caller]
-fn check_refused(job: Job, folder: &Path, part: &str) {
-    assert_eq!(job.run().code, 0);
-    let resizes = record(folder);
+fn check_refused(job: impl FnOnce(&Path) -> Job, part: &str) {
+    let (_, resizes) = resized(job);
     let found = resizes.iter().map(|resize| (resize.outcome, &*resize.sentence));
     let found = found.collect::<Vec<_>>();
     assert!(matches!(found[..], [(Outcome::Refused, why)] if why.contains(part)), "{found:?}");

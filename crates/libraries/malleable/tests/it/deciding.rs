@@ -1,18 +1,17 @@
 //! Programs that decide by themselves how many ranks they have.
 
-use crate::resizing::{record, rod};
+use crate::resizing::{resized, rod};
 use launch::Library;
 use resize_api::Outcome;
+use std::path::Path;
 
 /// Regression: one size cannot predict others, so a program with `--model learn` kept its first size forever, without a
 /// message.
 #[test]
 fn a_program_learns_what_another_size_is_worth() {
-    let folder = tempfile::tempdir().unwrap();
     let words = ["--until", "2000", "--iterations", "2000", "--work-us", "4000", "--sizes", "1:4"];
-    let ended = rod(Library::Mpich5, 1, folder.path(), &words).args(["--model", "learn"]).run();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    let resizes = record(folder.path());
+    let job = |folder: &Path| rod(Library::Mpich5, 1, folder, &words).args(["--model", "learn"]);
+    let (ended, resizes) = resized(job);
     let mut done = resizes.iter().filter(|resize| resize.outcome == Outcome::Done);
     assert!(done.clone().all(|resize| resize.reason.starts_with("model")), "{resizes:?}");
     assert!(done.next_back().is_some_and(|last| 1 < last.to), "{resizes:?}");
@@ -25,10 +24,9 @@ fn a_program_that_keeps_its_size_says_why() {
         (&["--sizes", "1:4"][..], "`--model` needs `--iterations N`"),
         (&["--iterations", "60"], "`--model` needs `--sizes MIN:MAX`"),
     ] {
-        let folder = tempfile::tempdir().unwrap();
         let words = [words, &["--until", "60", "--model", "learn"]].concat();
-        let ended = rod(Library::Mpich5, 1, folder.path(), &words).run();
-        assert_eq!((ended.code, record(folder.path())), (0, Vec::new()), "{ended:?}");
+        let (ended, resizes) = resized(|folder| rod(Library::Mpich5, 1, folder, &words));
+        assert!(resizes.is_empty(), "{ended:?} {resizes:?}");
         let lines = ended.stderr.lines().filter(|line| line.starts_with("sintonia: "));
         let lines = lines.collect::<Vec<_>>();
         assert!(matches!(lines[..], [line] if line.contains(said)), "{ended:?}");

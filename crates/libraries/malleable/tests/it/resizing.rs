@@ -1,6 +1,6 @@
 //! Programs that change their size with the libraries that can start processes.
 
-use launch::{Job, Library, example};
+use launch::{Ended, Job, Library, example};
 use mpi_abi::{MPICH_SETTINGS, OPEN_MPI_SETTINGS};
 use resize_api::{Outcome, Resize, Spawn, Started, Strategy};
 use std::path::Path;
@@ -20,6 +20,15 @@ pub(crate) fn rod(library: Library, n_ranks: usize, folder: &Path, words: &[&str
 pub(crate) fn record(folder: &Path) -> Vec<Resize> {
     let text = std::fs::read_to_string(folder.join("resizes.jsonl")).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Runs a job that is made for its folder, and does not fail; also returns the record of its resizes.
+#[track_caller]
+pub(crate) fn resized(job: impl FnOnce(&Path) -> Job) -> (Ended, Vec<Resize>) {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = job(folder.path()).run();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    (ended, record(folder.path()))
 }
 
 /// Final digest of the rod, which does not depend on its ranks.
@@ -72,10 +81,8 @@ fn a_program_grows_and_shrinks() {
 #[test]
 fn a_program_that_begins_with_one_rank_shrinks_by_ranks_that_leave() {
     for library in Library::DYNAMIC {
-        let folder = tempfile::tempdir().unwrap();
         let words = ["--schedule", "10:4,30:2,50:3,70:1", "--foreground", "--check-every", "1"];
-        let ended = rod(library, 1, folder.path(), &words).args(PACE).run();
-        let resizes = record(folder.path());
+        let (ended, resizes) = resized(|folder| rod(library, 1, folder, &words).args(PACE));
         let found = resizes.iter().map(|resize| (resize.to, resize.outcome, resize.strategy));
         let expected = [4, 2, 3, 1].map(|to| (to, Outcome::Done, Strategy::Merge));
         assert_eq!(found.collect::<Vec<_>>(), expected, "{ended:?}");
@@ -209,10 +216,8 @@ fn a_fault_is_the_end_of_a_resize_or_of_the_program() {
 #[test]
 fn where_nothing_can_be_started_a_wish_is_refused() {
     for library in Library::SYSTEM {
-        let folder = tempfile::tempdir().unwrap();
-        let ended = rod(library, 2, folder.path(), &["--schedule", "10:4", "--until", "60"]).run();
-        assert_eq!(ended.code, 0, "{ended:?}");
-        let resizes = record(folder.path());
+        let words = ["--schedule", "10:4", "--until", "60"];
+        let (ended, resizes) = resized(|folder| rod(library, 2, folder, &words));
         assert_eq!(resizes.len(), 1, "{ended:?}");
         assert_eq!(resizes[0].outcome, Outcome::Refused);
     }
@@ -221,14 +226,11 @@ fn where_nothing_can_be_started_a_wish_is_refused() {
 #[test]
 fn ranks_sleep_where_no_process_can_be_started() {
     for library in Library::SYSTEM {
-        let (folder, plain) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let schedule = ["--schedule", "10:4,30:1,50:3", "--foreground", "--check-every", "1"];
         let words = [&PACE[..], &["--preferred", "2"], &schedule].concat();
-        let ended = rod(library, 4, folder.path(), &words).run();
-        assert_eq!(ended.code, 0, "{ended:?}");
-        let alone = rod(library, 1, plain.path(), &PACE).run();
+        let (ended, resizes) = resized(|folder| rod(library, 4, folder, &words));
+        let (alone, _) = resized(|folder| rod(library, 1, folder, &PACE));
         assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{}", library.name());
-        let resizes = record(folder.path());
         let found = resizes.iter().map(|resize| (resize.from, resize.to, resize.outcome));
         let done = Outcome::Done;
         let expected = [(2, 4, done), (4, 1, done), (1, 3, done)];
@@ -245,14 +247,12 @@ fn a_program_that_ends_first_says_so() {
         [(Library::Mpich5, "get"), (Library::Mpich5, "async"), (Library::OpenMpi5, "p2p")]
     {
         for until in ["8", "16", "32", "64"] {
-            let folder = tempfile::tempdir().unwrap();
             let words = ["--rows", "3000000", "--schedule", "5:4", "--redistribution", method];
-            let words = words.into_iter().chain(["--until", until]).collect::<Vec<_>>();
-            let job = rod(library, 2, folder.path(), &words);
-            let ended = job.without("MPIR_CVAR_CH4_NETMOD").run();
-            assert_eq!(ended.code, 0, "{method}: {ended:?}");
+            let (ended, resizes) = resized(|folder| {
+                let job = rod(library, 2, folder, &words).args(["--until", until]);
+                job.without("MPIR_CVAR_CH4_NETMOD")
+            });
             assert_eq!(ended.stdout.lines().count(), 2, "{method}: {}", ended.text());
-            let resizes = record(folder.path());
             assert_eq!(resizes.len(), 1, "{resizes:?}");
             let is_over = resizes[0].sentence == "the program ended before it had 4 ranks";
             assert!(is_over || resizes[0].outcome == Outcome::Done, "{resizes:?}");
@@ -264,12 +264,10 @@ fn a_program_that_ends_first_says_so() {
 #[test]
 fn a_program_may_end_while_processes_join() {
     for library in Library::DYNAMIC {
-        let folder = tempfile::tempdir().unwrap();
         let words = ["--schedule", "5:4", "--until", "300", "--pause-us", "1000"];
-        let job = rod(library, 2, folder.path(), &words);
-        let ended = job.variable("SINTONIA_MALLEABLE_FAULT", "join:0:wait").run();
-        assert_eq!(ended.code, 0, "{ended:?}");
-        let resizes = record(folder.path());
+        let fault = ("SINTONIA_MALLEABLE_FAULT", "join:0:wait");
+        let (_, resizes) =
+            resized(|folder| rod(library, 2, folder, &words).variable(fault.0, fault.1));
         assert_eq!(resizes.len(), 1, "{resizes:?}");
         let is_over = resizes[0].sentence == "the program ended before it had 4 ranks";
         assert!(is_over || resizes[0].outcome == Outcome::Done, "{resizes:?}");
