@@ -23,9 +23,6 @@
 //! # Invariants
 //! - Pure (I1) and deterministic: every process computes the same plan by itself.
 //! - A plan moves every row once; plans one after the other compose to the plan of the whole change.
-//!
-//! # Not here
-//! Carrying out plans, starting processes.
 
 mod partition;
 mod place;

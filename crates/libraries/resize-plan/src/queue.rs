@@ -9,9 +9,6 @@
 //! - The first waiting job starts if shrinking makes that possible; growth never blocks a waiting job.
 //! - In an unchanged situation nothing changes twice: a job grows only after a calm time, a multiple of its resize
 //!   cost; a job that is changing its size is left alone, and nodes that it is about to give count as given.
-//!
-//! # Not here
-//! Querying a resource manager for jobs and nodes, and notifying programs.
 
 use std::collections::BTreeMap;
 
