@@ -54,7 +54,6 @@ mod coordinator;
 mod csr;
 mod data;
 mod decision;
-mod emptying;
 mod error;
 mod fault;
 mod launched_ranks;

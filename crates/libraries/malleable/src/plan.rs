@@ -1,8 +1,7 @@
 //! Plan of one resize: rank 0 makes it, and sends it to all participants.
 
 use crate::bridge::Bridge;
-use crate::emptying::empty_hosts;
-use crate::leaving::{Leaving, leaving};
+use crate::leaving::{Leaving, empty_hosts, leaving};
 use crate::manager::{LOOPBACK, is_same};
 use crate::moving::Method;
 use mpi::Comm;
