@@ -27,7 +27,6 @@
 mod partition;
 mod place;
 mod plan;
-mod row_bytes;
 mod stay;
 
 pub mod payoff;
@@ -35,6 +34,5 @@ pub mod queue;
 
 pub use partition::{Partition, PartitionError};
 pub use place::{Node, PlaceError, Placement, place, place_nearest, place_where_found};
-pub use plan::{Move, PairBytes, Plan, PlanError, TargetProcess};
-pub use row_bytes::RowBytes;
+pub use plan::{Move, PairBytes, Plan, PlanError, RowBytes, TargetProcess};
 pub use stay::{StayError, stay};
