@@ -1,12 +1,10 @@
 //! Does one run after the other, until all are done or a signal arrives.
 
-use super::calibration;
-use super::environment;
+use super::Prepared;
 use super::folder::Folder;
 use super::measured_run::{RunMeasurements, read_measurements};
-use super::prepared::Prepared;
-use super::progress::Progress;
 use super::run_command::{Ended, RunCommand, in_words};
+use super::{calibration, environment};
 use anyhow::{Context, bail};
 use experiment::Point;
 use experiment::journal::{CompletedRun, Failed};
@@ -20,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use user_io::bounded_read;
 use user_io::exit::{BadDescription, NotExecutable, NotFound, NotWritten};
+use user_io::progress::ProgressLine;
 
 /// Number of failed runs, with none that succeeded, from which the command is taken to be wrong.
 const N_FAILED_FIRST: usize = 3;
@@ -241,4 +240,45 @@ fn last_lines(output: &Path) -> String {
 fn name_of(point: &Point, run: Run) -> String {
     let each = point.parameters.iter().map(|(name, value)| format!("{name}{value}-"));
     each.collect::<String>() + &run.repetition.to_string()
+}
+
+/// Time between lines in a pipe.
+const LINES_EVERY: Duration = Duration::from_secs(30);
+
+/// Shows the progress on standard error.
+struct Progress {
+    line: ProgressLine,
+    last_line: Option<Instant>,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self { line: ProgressLine::every(Duration::ZERO), last_line: None }
+    }
+
+    /// Shows that a run begins.
+    fn show(&mut self, number: usize, n: usize, point: &str, left_s: Option<f64>) {
+        let left = left_s.map_or_else(
+            || "time left unknown".to_owned(),
+            |s| format!("{} left", display::units::seconds(s)),
+        );
+        let line = format!("run {number} of {n} ({point}), {left}");
+        if self.line.is_terminal {
+            self.line.show(|| line);
+        } else if self.last_line.is_none_or(|at| LINES_EVERY < at.elapsed()) {
+            eprintln!("sintonia: {line}");
+            self.last_line = Some(Instant::now());
+        }
+    }
+
+    /// Prints a sentence that stays.
+    fn warn(&mut self, text: &str) {
+        self.clear();
+        user_io::print::warn(text);
+    }
+
+    /// Removes the line from the terminal.
+    fn clear(&mut self) {
+        self.line.clear();
+    }
 }
