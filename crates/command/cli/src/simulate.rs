@@ -2,8 +2,6 @@
 
 mod balance;
 mod chunking;
-mod plot;
-mod table;
 
 use clap::{Args, Subcommand};
 use std::process::ExitCode;

@@ -1,19 +1,18 @@
 //! `sintonia simulate balance`: shares out tasks over the nodes of a described cluster, by the code of the node daemon.
 
 mod described;
-mod plot;
-mod table;
 
-use ::balancing_policies::{Domain, Policy};
+use ::balancing_policies::{Domain, Policy, Rule};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use described::Described;
+use display::chart::{Bars, COLORS, Gantt, bars};
+use display::table::Table;
 use serde_json::{Value, json};
-use simulator::balance::{Progress, Scenario, central_s, simulate};
+use simulator::balance::{Arrivals, Outcome, Progress, Scenario, central_s, simulate};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use table::Row;
 use user_io::exit::BadOption;
 use user_io::print::result;
 use user_io::progress::ProgressLine;
@@ -68,7 +67,7 @@ pub(crate) struct BalanceOptions {
 /// Simulates one policy, or several to compare them.
 pub(crate) fn balance(options: &BalanceOptions) -> anyhow::Result<ExitCode> {
     if options.policies {
-        return result(&table::rules());
+        return result(&rules());
     }
     let file = options.scenario.as_deref().map(described::from_file).transpose()?;
     let described = options.described.clone().or(file.unwrap_or_default());
@@ -77,12 +76,12 @@ pub(crate) fn balance(options: &BalanceOptions) -> anyhow::Result<ExitCode> {
     let rows = rows(&scenario, &options.compare, described.domain)?;
     let central_s = central_s(&scenario);
     if let Some(path) = &options.plot {
-        result_file::write(path, &plot::picture(&table::heading(&scenario, &rows), &rows))?;
+        result_file::write(path, &picture(&heading(&scenario, &rows), &rows))?;
     }
     result(&if options.json {
         as_json(&rows, central_s, !options.compare.is_empty())
     } else {
-        table::table(&scenario, &rows, central_s)
+        table(&scenario, &rows, central_s)
     })
 }
 
@@ -144,4 +143,83 @@ fn object(Row { policy, outcome }: &Row, central_s: f64) -> Value {
         "dropped": outcome.counts.dropped,
         "events": outcome.n_events,
     })
+}
+
+/// Draws the picture as SVG.
+fn picture(heading: &str, rows: &[Row]) -> String {
+    let names: Vec<String> = rows.iter().map(|row| row.policy.to_string()).collect();
+    let ratios = rows.iter().map(|row| row.outcome.ratio());
+    let ratios = Bars {
+        title: "ideal / actual time".to_owned(),
+        values: ratios.map(|ratio| (ratio, format!("{ratio:.3}"))).collect(),
+        mark: Some((1.0, "ideal = 1".to_owned())),
+        color: COLORS[2],
+    };
+    let messages = rows.iter().map(|row| row.outcome.messages as f64 / row.outcome.n_tasks as f64);
+    let messages = Bars {
+        title: "messages per task".to_owned(),
+        values: messages.map(|n| (n, format!("{n:.2}"))).collect(),
+        mark: None,
+        color: COLORS[0],
+    };
+    bars(heading, &names, &[ratios, messages], &Gantt::default())
+}
+
+/// Policy and its outcome.
+struct Row {
+    policy: Policy,
+    outcome: Outcome,
+}
+
+/// Sentence about the scenario.
+fn heading(scenario: &Scenario, rows: &[Row]) -> String {
+    let ideal_s = rows.first().map_or(0.0, |row| row.outcome.t_opt_s);
+    let come = match scenario.arrivals {
+        Arrivals::Every { gap_s: 0.0 } => "at once".to_owned(),
+        Arrivals::Every { gap_s } => format!("one every {gap_s} s"),
+        Arrivals::Random { gap_s } => format!("one every {gap_s} s on average"),
+    };
+    let (n_tasks, n_nodes) = (scenario.n_tasks, scenario.n_nodes);
+    format!("{n_tasks} tasks, {come}, on {n_nodes} nodes: ideally {ideal_s:.1} s")
+}
+
+/// Table with a line for each policy.
+fn table(scenario: &Scenario, rows: &[Row], central_s: f64) -> String {
+    let mut sorted: Vec<&Row> = rows.iter().collect();
+    sorted.sort_by(|some, other| other.outcome.ratio().total_cmp(&some.outcome.ratio()));
+    let table = Table::new(&sorted)
+        .left("POLICY", |row| row.policy.to_string())
+        .right("RATIO", |row| format!("{:.3}", row.outcome.ratio()))
+        .right("EXECUTED", |row| format!("{:.1} s", row.outcome.t_exec_s))
+        .right("DEALT", |row| format!("{:.1} s", row.outcome.t_dist_s))
+        .right("MESSAGES", |row| row.outcome.messages.to_string())
+        .right("PER TASK", |row| {
+            format!("{:.2}", row.outcome.messages as f64 / row.outcome.n_tasks as f64)
+        })
+        .right("ACCEPTED", |row| row.outcome.counts.accepted.to_string())
+        .right("REFUSED", |row| row.outcome.counts.not_accepted.to_string())
+        .right("EFFICIENCY", |row| format!("{:.2e}", row.outcome.efficiency()))
+        .right("IDLE", |row| format!("{:.1} %", 100.0 * row.outcome.idle_share));
+    let unfinished = |row: &&&Row| row.outcome.n_ended < row.outcome.n_tasks;
+    let warning = |row: &&Row| {
+        let n_left = row.outcome.n_tasks - row.outcome.n_ended;
+        format!("{}: {n_left} tasks wait at nodes that never come back\n", row.policy)
+    };
+    let warnings: String = sorted.iter().filter(unfinished).map(warning).collect();
+    let heading = heading(scenario, rows);
+    format!(
+        "{heading}; with a central queue that costs nothing {central_s:.1} s\n\n{table}{warnings}"
+    )
+}
+
+/// List of the rules.
+fn rules() -> String {
+    let table = Table::new(Rule::ALL)
+        .left("RULE", |spec| spec.form)
+        .left("FROM", |spec| if spec.is_of_source { "source" } else { "ours" })
+        .left("WHAT IT DOES", |spec| spec.sentence);
+    format!(
+        "{table}\nA policy is RULE or RULE@DOMAIN. Domains: global (all nodes, the default), \
+         overlapping:SIZE[:OVERLAP]\n(neighbors on a ring), random:SIZE (drawn at each sending).\n"
+    )
 }

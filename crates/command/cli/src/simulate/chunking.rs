@@ -1,10 +1,13 @@
 //! `sintonia simulate chunking`: simulates how long each policy would take for described tasks.
 
-use crate::simulate::{plot, table};
-use ::chunking::PolicySpec;
+use ::chunking::{PolicySpec, by_name};
 use anyhow::{Context, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use display::bars::filled;
+use display::chart::{Bars, COLORS, Gantt, bars};
+use display::table::Table;
+use display::units::plural;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use simulator::chunking::{
@@ -13,9 +16,8 @@ use simulator::chunking::{
 };
 use std::path::PathBuf;
 use std::process::ExitCode;
-use user_io::bounded_read;
 use user_io::exit::BadOption;
-use user_io::result_file;
+use user_io::{bounded_read, result_file};
 
 /// Name that stands for all policies.
 const ALL: &str = "all";
@@ -146,10 +148,10 @@ pub(crate) fn chunking(options: &ChunkingOptions) -> anyhow::Result<ExitCode> {
     };
     let outcomes: Vec<Outcome> = specs.iter().map(|spec| simulate(&scenario, spec, keep)).collect();
     if let Some(path) = &options.plot {
-        let drawn = plot::picture(&table::heading(&scenario), &outcomes, &spans);
+        let drawn = picture(&heading(&scenario), &outcomes, &spans);
         result_file::write(path, &drawn)?;
     }
-    let text = if options.json { as_json(&outcomes) } else { table::table(&scenario, &outcomes) };
+    let text = if options.json { as_json(&outcomes) } else { table(&scenario, &outcomes) };
     user_io::print::result(&text)
 }
 
@@ -254,4 +256,67 @@ fn as_json(outcomes: &[Outcome]) -> String {
         })
     });
     format!("{:#}\n", Value::from(outcomes.collect::<Vec<_>>()))
+}
+
+/// Most lanes; further workers are not drawn.
+const N_LANES_MAX: usize = 64;
+
+/// Draws the picture as SVG, with lanes if there are spans.
+fn picture(heading: &str, outcomes: &[Outcome], spans: &[Span]) -> String {
+    let names: Vec<String> = outcomes.iter().map(|outcome| outcome.policy.to_owned()).collect();
+    let ratios = outcomes.iter().map(Outcome::makespan_over_ideal);
+    let ratios = Bars {
+        title: "makespan / ideal".to_owned(),
+        values: ratios.map(|ratio| (ratio, format!("{ratio:.4}"))).collect(),
+        mark: Some((1.0, "ideal = 1".to_owned())),
+        color: COLORS[0],
+    };
+    let n_workers = spans.iter().map(|span| span.worker as usize + 1).max().unwrap_or(0);
+    let lane = |worker: usize| {
+        let its = spans.iter().filter(|span| span.worker as usize == worker);
+        its.map(|span| [span.start_s, span.end_s]).collect()
+    };
+    let end_s = outcomes.first().map_or(0.0, |outcome| outcome.makespan_s);
+    let lanes = (0..n_workers.min(N_LANES_MAX)).map(lane).collect();
+    bars(heading, &names, &[ratios], &Gantt { lanes, end_s })
+}
+
+/// Length of the longest bar, in columns.
+const N_COLUMNS: usize = 24;
+
+/// Sentence about the scenario.
+fn heading(scenario: &Scenario) -> String {
+    let (n_tasks, work_s) = (scenario.workload.n_tasks(), scenario.workload.work_s());
+    let times = match scenario.n_iterations {
+        1 => String::new(),
+        n => format!("{n} iterations of "),
+    };
+    let tasks = plural(n_tasks, "task");
+    let workers = plural(scenario.machine.n_workers, "worker");
+    let ideal_s = scenario.ideal_s();
+    format!("{times}{tasks}, {work_s:.3} s, on {workers}: ideally {ideal_s:.3} s")
+}
+
+/// Table with a line for each policy, and bars for the loss against the ideal.
+fn table(scenario: &Scenario, outcomes: &[Outcome]) -> String {
+    let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
+    sorted.sort_by(|some, other| some.makespan_s.total_cmp(&other.makespan_s));
+    let lost = |outcome: &Outcome| (outcome.makespan_over_ideal() - 1.0).max(0.0);
+    let most = outcomes.iter().map(lost).fold(1e-9, f64::max);
+    let is_repeated = 1 < scenario.n_iterations;
+    let seconds = |time_s: f64| format!("{time_s:.4} s");
+    let table = Table::new(sorted)
+        .left("POLICY", |it| it.policy)
+        .right("MAKESPAN", |it| seconds(it.makespan_s))
+        .right("/ IDEAL", |it| format!("{:.4}", it.makespan_over_ideal()))
+        .right("CHUNKS", |it| it.n_chunks.to_string())
+        .right("FIRST", |it| seconds(it.first_iteration_s))
+        .when(is_repeated)
+        .right("LAST", |it| seconds(it.last_iteration_s))
+        .when(is_repeated)
+        .left("LOST", |it| filled(lost(it) / most, N_COLUMNS));
+    let policies = Table::new(table.rows())
+        .left("", |it| it.policy)
+        .left("", |it| by_name(it.policy).map_or("", |spec| spec.sentence));
+    format!("{}\n\n{table}\n{policies}", heading(scenario))
 }
