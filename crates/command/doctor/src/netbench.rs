@@ -6,15 +6,17 @@
 //! # Not here
 //! Measuring (`comm::netbench`), and fitting lines to the times (`models::network`).
 
-mod plot;
 pub mod rank;
-mod table;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use models::network::Pair;
+use display::chart::{self, Line, Panel, Unit};
+use display::table::Table;
+use models::network::{Locality, NetModel, Networks, Pair};
 use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fmt::Write;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -79,13 +81,10 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     };
     let pairs: Vec<Pair> = serde_json::from_str(line).context("the result of rank 0 is damaged")?;
     if let Some(path) = &options.plot {
-        result_file::write(path, &plot::picture(&pairs))?;
+        result_file::write(path, &picture(&pairs))?;
     }
-    let text = if options.json {
-        format!("{:#}\n", serde_json::to_value(&pairs)?)
-    } else {
-        table::table(&pairs)
-    };
+    let text =
+        if options.json { format!("{:#}\n", serde_json::to_value(&pairs)?) } else { table(&pairs) };
     user_io::print::result(&text)
 }
 
@@ -143,4 +142,160 @@ fn end(child: &mut Child) -> anyhow::Result<()> {
         child.wait()?;
     }
     Ok(())
+}
+
+/// Most pairs; further ones are not drawn.
+const N_PAIRS_MAX: usize = 12;
+
+/// Draws the picture as SVG.
+fn picture(pairs: &[Pair]) -> String {
+    let panel = Panel {
+        x_name: "length of a message".to_owned(),
+        y_name: "time one way".to_owned(),
+        x_unit: Unit::Bytes,
+        y_unit: Unit::Seconds,
+        lines: pairs.iter().take(N_PAIRS_MAX).map(line).collect(),
+        ..Panel::default()
+    };
+    chart::panels(&[panel], 1)
+}
+
+/// Medians of a pair with their intervals, and the times of its model.
+fn line(pair: &Pair) -> Line {
+    let samples = &pair.model.samples;
+    let longest = samples.iter().map(|sample| sample.n_bytes).max().unwrap_or(1).max(1);
+    // A message of 0 bytes is drawn where one of 1 byte is.
+    let x = |n_bytes: u64| n_bytes.max(1) as f64;
+    Line {
+        name: format!("{} and {}", pair.from, pair.to),
+        line: chart::steps(1.0, longest as f64)
+            .into_iter()
+            .map(|at| [at, pair.model.one_way_s(display::units::whole(at))])
+            .collect(),
+        intervals: samples.iter().map(|it| [x(it.n_bytes), it.low_s, it.high_s]).collect(),
+        points: samples.iter().map(|it| [x(it.n_bytes), it.median_s]).collect(),
+        ..Line::default()
+    }
+}
+
+/// Nanoseconds per KiB of one second per byte.
+const NS_PER_KIB: f64 = 1024e9;
+
+/// Table for every pair; where ranks lie on several nodes, also one for messages inside nodes and one for messages
+/// between nodes.
+fn table(pairs: &[Pair]) -> String {
+    let nodes: BTreeSet<&String> = pairs.iter().flat_map(|pair| &pair.nodes).flatten().collect();
+    let are_several = 1 < nodes.len();
+    let mut text = String::new();
+    for pair in pairs {
+        add(&mut text, &title(pair, are_several), &pair.model);
+    }
+    if are_several {
+        let networks = Networks::of(pairs);
+        let n_pairs = |place| pairs.iter().filter(|pair| pair.place == Some(place)).count();
+        let within = ("inside a node", networks.within_node, n_pairs(Locality::WithinNode));
+        let between = ("between nodes", networks.between_nodes, n_pairs(Locality::BetweenNodes));
+        for (what, model, n_pairs) in [within, between] {
+            match model {
+                Some(model) if n_pairs == 1 => add(&mut text, &format!("{what}, 1 pair"), &model),
+                Some(model) => {
+                    add(&mut text, &format!("{what}, the middle of {n_pairs} pairs"), &model);
+                }
+                None => text.push_str("inside a node: no two ranks share one\n"),
+            }
+        }
+    }
+    text
+}
+
+fn title(pair: &Pair, are_several: bool) -> String {
+    let ranks = format!("ranks {} and {}", pair.from, pair.to);
+    match &pair.nodes {
+        Some([one, other]) if are_several && one == other => format!("{ranks}, inside `{one}`"),
+        Some([one, other]) if are_several => format!("{ranks}, between `{one}` and `{other}`"),
+        _ => ranks,
+    }
+}
+
+fn add(text: &mut String, title: &str, model: &NetModel) {
+    let margin = |value: f64, margin: f64| format!("{value:.2} +- {margin:.2}");
+    let table = Table::new(&model.pieces)
+        .right("from bytes", |it| it.from_bytes.to_string())
+        .right("latency us", |it| margin(1e6 * it.latency_s, 1e6 * it.latency_margin_s))
+        .right("cost ns/KiB", |it| {
+            margin(NS_PER_KIB * it.s_per_byte, NS_PER_KIB * it.s_per_byte_margin)
+        });
+    let examples = [(8, "8 B"), (1 << 10, "1 KiB"), (64 << 10, "64 KiB"), (1 << 20, "1 MiB")];
+    let times =
+        examples.map(|(n_bytes, name)| format!("{name} {:.2} us", 1e6 * model.one_way_s(n_bytes)));
+    writeln!(text, "{title}\n{table}one way: {}\n", times.join(", ")).expect("a string grows");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use models::network::{LinearPiece, Sample};
+
+    fn pair(to: u32) -> Pair {
+        let sample = |power: u32| {
+            let n_bytes = 1_u64 << power;
+            let median_s = 1e-6 + 1e-9 * n_bytes as f64;
+            Sample { n_bytes, median_s, low_s: 0.9 * median_s, high_s: 1.1 * median_s, n_times: 9 }
+        };
+        let samples: Vec<Sample> = (0..21).map(sample).collect();
+        Pair::new((0, to), ["a"; 2], NetModel::fit(&samples).expect("enough samples"))
+    }
+
+    #[test]
+    fn every_pair_has_its_times_and_a_line() {
+        let drawn = picture(&[pair(1), pair(2)]);
+        assert_eq!(drawn.matches("<circle").count(), 42, "{drawn}");
+        assert_eq!(drawn.matches("<polyline").count(), 2, "{drawn}");
+        assert!(drawn.contains(">0 and 2<") && drawn.contains(">1 MiB<"), "{drawn}");
+        assert!(drawn.contains(">100 µs<") && drawn.contains(">1 ms<"), "{drawn}");
+    }
+
+    fn model() -> NetModel {
+        let piece = LinearPiece {
+            from_bytes: 0,
+            latency_s: 1.5e-6,
+            latency_margin_s: 1e-8,
+            s_per_byte: 2e-10,
+            s_per_byte_margin: 1e-12,
+        };
+        NetModel { pieces: vec![piece], samples: Vec::new() }
+    }
+
+    const LINES: &str = "from bytes    latency us     cost ns/KiB
+         0  1.50 +- 0.01  204.80 +- 1.02
+one way: 8 B 1.50 us, 1 KiB 1.70 us, 64 KiB 14.61 us, 1 MiB 211.22 us
+
+";
+
+    #[track_caller]
+    fn check(pairs: &[Pair], titles: &[&str], end: &str) {
+        let tables = titles.iter().map(|title| format!("{title}\n{LINES}"));
+        assert_eq!(table(pairs), tables.collect::<String>() + end);
+    }
+
+    #[test]
+    fn a_pair_is_a_table() {
+        check(&[Pair::new((0, 1), ["a", "a"], model())], &["ranks 0 and 1"], "");
+        let older = Pair { from: 0, to: 1, nodes: None, place: None, model: model() };
+        check(&[older], &["ranks 0 and 1"], "");
+    }
+
+    #[test]
+    fn nodes_are_named_where_there_are_several() {
+        let inside = Pair::new((0, 1), ["a", "a"], model());
+        let between = Pair::new((0, 2), ["a", "b"], model());
+        let title = "ranks 0 and 2, between `a` and `b`";
+        check(
+            &[inside, between.clone()],
+            &["ranks 0 and 1, inside `a`", title, "inside a node, 1 pair", "between nodes, 1 pair"],
+            "",
+        );
+        let said = table(&[between]);
+        assert!(said.contains("inside a node: no two ranks share one\nbetween nodes, "), "{said}");
+    }
 }
