@@ -6,13 +6,14 @@
 mod list;
 mod plot;
 mod settings;
-mod table;
 
 use crate::input::{self, InputOptions};
 use crate::text::is_wanted;
 use crate::values::{self, Values};
 use anyhow::{anyhow, ensure};
 use clap::Args;
+use display::text::wrap;
+use display::units::plural;
 use fitting::formats::extrap_json;
 use fitting::{FittedModel, Fitter, Measurements, ModelFile, SampleRule, Settings};
 use list::Fitted;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use user_io::exit::{BadOption, not_read};
+use user_io::print::escape_line;
 use user_io::progress::ProgressLine;
 use user_io::result_file;
 use user_io::terminal::Terminal;
@@ -119,7 +121,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let shown = if options.results.json {
         format!("{:#}\n", list::as_json(&all)?)
     } else {
-        table::table(&seen, &all, terminal.stdout_style().width)
+        table(&seen, &all, terminal.stdout_style().width)
     };
     user_io::print::result(&shown)?;
     ensure!(n_models != 0, "no region can be modeled; the messages say why");
@@ -230,4 +232,97 @@ fn judge(all: &mut [Fitted], unseen: &Measurements, rule: SampleRule) -> anyhow:
         one.unseen = Some(fitting::Summary::of(of_region)).filter(|it| 0 < it.n_points);
     }
     Ok(())
+}
+
+/// Widest name of a region, in columns, before its row is broken.
+const N_REGION_MAX: usize = 36;
+/// Columns between the region and the model.
+const N_FIGURES: usize = 30;
+/// Shortest line length, in columns.
+const N_COLUMNS_MIN: usize = 72;
+
+/// Table of all models.
+fn table(measured: &Measurements, all: &[Fitted], n_columns: usize) -> String {
+    let n_columns = n_columns.max(N_COLUMNS_MIN);
+    let names: Vec<String> = all.iter().map(name).collect();
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let width = longest.clamp("REGION".len(), N_REGION_MAX);
+    let mut text = heading(measured, all);
+    text += &format!(
+        "{:width$}  {:>8}  {:>6}  {:>8}  MODEL\n",
+        "REGION", "HELD OUT", "POINTS", "DROPPED"
+    );
+    for (one, name) in all.iter().zip(&names) {
+        text += &row(one, name, width, n_columns);
+    }
+    text + &unseen(all)
+}
+
+/// Sentence about what was measured.
+fn heading(measured: &Measurements, all: &[Fitted]) -> String {
+    let n_points: usize = all.iter().map(|one| one.n_points).max().unwrap_or(0);
+    let regions = if all.len() == 1 { "model" } else { "models" };
+    let parameters = match &measured.parameters[..] {
+        [] => "no parameter".to_owned(),
+        names => names.join(", "),
+    };
+    format!(
+        "{} {regions} over {parameters}, from up to {} each\n\n",
+        all.len(),
+        plural(n_points, "point")
+    )
+}
+
+fn name(one: &Fitted) -> String {
+    let region = if one.region.is_empty() { "(all)" } else { &one.region };
+    let region = escape_line(region);
+    match one.metric.as_str() {
+        "" | "time" | "<default>" | "value" => region.into_owned(),
+        metric => format!("{region} [{}]", escape_line(metric)),
+    }
+}
+
+fn row(one: &Fitted, name: &str, width: usize, n_columns: usize) -> String {
+    let indent = width + N_FIGURES;
+    let (figures, model) = match &one.model {
+        Ok(model) => {
+            let held_out = format!("{:.2} %", 100.0 * model.held_out_error);
+            let dropped = format!("{}/{}", model.n_dropped, model.n_samples);
+            (format!("{held_out:>8}  {:>6}  {dropped:>8}", one.n_points), model.text.as_str())
+        }
+        Err(_) => (format!("{:>8}  {:>6}  {:>8}", "", one.n_points, ""), "none"),
+    };
+    let lines = wrap(model, n_columns.saturating_sub(indent));
+    let mut text = if name.chars().count() <= width {
+        format!("{name:width$}  {figures}  ")
+    } else {
+        format!("{name}\n{:width$}  {figures}  ", "")
+    };
+    text += &lines.join(&format!("\n{:indent$}", ""));
+    text.push('\n');
+    for warning in list::warnings(one) {
+        let lines = wrap(&warning, n_columns.saturating_sub(4));
+        text += &format!("  ! {}\n", lines.join("\n    "));
+    }
+    text
+}
+
+/// Lines about how well the points that were kept back were predicted.
+fn unseen(all: &[Fitted]) -> String {
+    let mut text = String::new();
+    for one in all {
+        let Some(unseen) = &one.unseen else { continue };
+        if text.is_empty() {
+            text += "\nPoints kept back by --holdout, and how well they are predicted:\n";
+        }
+        text += &format!(
+            "  {}: SMAPE {:.2} %, at most {:.2} % off, {} of {} within their intervals\n",
+            name(one),
+            unseen.smape_percent,
+            unseen.largest_error_percent,
+            unseen.n_within,
+            unseen.n_points
+        );
+    }
+    text
 }

@@ -3,19 +3,18 @@
 //! # Not here
 //! Comparison and errors (`fitting::comparison`).
 
-mod table;
-
 use crate::fit::sample_rule;
 use crate::input::{self, InputOptions};
-use crate::text::is_wanted;
+use crate::text::{is_wanted, short};
 use anyhow::{anyhow, ensure};
 use clap::Args;
+use display::table::Table;
+use display::text::wrap;
 use fitting::formats::csv::quoted;
-use fitting::{Compared, Measurements, SampleRule};
+use fitting::{Compared, Measurements, SampleRule, Summary};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use table::Outcome;
 use user_io::exit::{BadOption, not_read};
 use user_io::result_file;
 use user_io::terminal::Terminal;
@@ -109,7 +108,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let shown = if options.json {
         format!("{:#}\n", as_json(&outcome))
     } else {
-        table::table(&outcome, is_shown, terminal.stdout_style().width)
+        table(&outcome, is_shown, terminal.stdout_style().width)
     };
     user_io::print::result(&shown)
 }
@@ -171,4 +170,74 @@ fn as_csv(outcome: &Outcome) -> String {
         );
     }
     text
+}
+
+/// Longest name of a region, in characters; longer ones are cut.
+const N_NAME_MAX: usize = 40;
+
+/// Result of the comparison.
+struct Outcome {
+    parameters: Vec<String>,
+    metric: String,
+    /// Share of measurements that intervals are meant to hold.
+    rate: f64,
+    compared: Vec<Compared>,
+}
+
+impl Outcome {
+    /// Points of the whole program, or, if that was not measured, of the regions.
+    fn summed(&self) -> impl Iterator<Item = &Compared> {
+        let has_program = self.compared.iter().any(|one| one.region.is_none());
+        self.compared.iter().filter(move |one| one.region.is_none() == has_program)
+    }
+
+    fn summary(&self) -> Summary {
+        Summary::of(self.summed())
+    }
+}
+
+/// Table of all points that are shown, and the summary of the whole program, or of all regions.
+fn table(outcome: &Outcome, is_shown: impl Fn(&Compared) -> bool, n_columns: usize) -> String {
+    let has_program = outcome.compared.iter().any(|one| one.region.is_none());
+    // Without the whole program, all regions are shown.
+    let shown: Vec<&Compared> =
+        outcome.compared.iter().filter(|one| !has_program || is_shown(one)).collect();
+    let tables = shown.chunk_by(|one, next| one.region == next.region);
+    let text: Vec<String> = tables.map(|points| region(outcome, points)).collect();
+    let text = text.join("\n");
+    text + &summary(outcome, &outcome.summary(), n_columns)
+}
+
+/// Table of the points of a region.
+fn region(outcome: &Outcome, points: &[&Compared]) -> String {
+    let name = points[0].region.as_deref().unwrap_or("the program");
+    let name: String =
+        name.chars().rev().take(N_NAME_MAX).collect::<Vec<_>>().into_iter().rev().collect();
+    let name = if name.is_empty() { "(all)" } else { &name };
+    let mut table = Table::new(points);
+    for (idx, parameter) in outcome.parameters.iter().enumerate() {
+        let cell = |one: &&&Compared| one.at.get(idx).map_or(String::new(), f64::to_string);
+        table = table.right(parameter.as_str(), cell);
+    }
+    let table = table
+        .right("MEASURED", |one| short(one.measured))
+        .right("PREDICTED", |one| short(one.predicted.value))
+        .right("ERROR", |one| format!("{:+.2} %", one.error_percent()))
+        .left("WITHIN", |one| if one.is_within() { "yes" } else { "no" });
+    format!("{name}\n{table}")
+}
+
+fn summary(outcome: &Outcome, summary: &Summary, n_columns: usize) -> String {
+    let held = 100.0 * summary.coverage();
+    let rate = (1000.0 * outcome.rate).round() / 10.0;
+    let sentence = format!(
+        "{} points: SMAPE {:.2} %, mean error {:.2} %, at most {:.2} %; {} of {} intervals held ({held:.1} %, meant for {rate} %)",
+        summary.n_points,
+        summary.smape_percent,
+        summary.mean_error_percent,
+        summary.largest_error_percent,
+        summary.n_within,
+        summary.n_points,
+    );
+    format!("\n{}\n", wrap(&sentence, n_columns.max(60)).join("\n"))
 }

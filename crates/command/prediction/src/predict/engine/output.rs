@@ -1,6 +1,6 @@
 //! Results of an evaluation, as text for people and as JSON for other programs.
 
-use super::input::Input;
+use super::Input;
 use super::smpi::Replay;
 use crate::predict::options::Engine;
 use crate::text::short;

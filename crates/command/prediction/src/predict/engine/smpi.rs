@@ -4,7 +4,7 @@
 //! the latency, and factors by length follow the machine's lines. Corrections for TCP are switched off, and collectives
 //! use MPICH's algorithms where SimGrid 3.32 replays them without a crash.
 
-use super::input::Input;
+use super::Input;
 use anyhow::{Context, bail};
 use models::network::LinearPiece;
 use program_graph::compose::Machine;
