@@ -1,13 +1,12 @@
 //! `sintonia malleable`: starts a launcher so that its program can be resized.
 
-mod network;
-
 use crate::control::Control;
 use anyhow::Context;
 use clap::Args;
-use files::{Draft, private};
+use files::{Draft, host_name, private};
 use std::ffi::OsString;
 use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -68,7 +67,7 @@ fn is_set(name: &str) -> bool {
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let is_slurm = std::env::var_os("SLURM_JOB_ID").is_some();
     let agent = if is_slurm { Some(write_agent()?) } else { None };
-    let network = is_slurm.then(network::of_this_job).flatten();
+    let network = is_slurm.then(network_of_this_job).flatten();
     if is_slurm && network.is_none() && !is_set(LISTENING) {
         eprintln!(
             "sintonia: no network that all nodes of the job share was found, and Open MPI 5 cannot grow without one; set \
@@ -125,6 +124,53 @@ fn write_agent() -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
+/// A subnet: network and mask.
+type Subnet = (u32, u32);
+
+/// Subnet of this node's name, if all nodes of the job are in it: the setting applies to all of them.
+fn network_of_this_job() -> Option<String> {
+    let name = std::env::var("SLURMD_NODENAME").ok().filter(|name| !name.is_empty());
+    let name = name.unwrap_or_else(host_name);
+    let routes = std::fs::read_to_string("/proc/net/route").ok()?;
+    let own = addresses(&name).into_iter().find_map(|address| subnet(&routes, address))?;
+    let nodes = host_list::expand(&std::env::var("SLURM_JOB_NODELIST").ok()?).ok()?;
+    let is_there = |node: &String| addresses(node).into_iter().any(|address| is_in(own, address));
+    nodes.iter().all(is_there).then(|| subnet_in_words(own))
+}
+
+fn addresses(name: &str) -> Vec<IpAddr> {
+    let found = (name, 0).to_socket_addrs();
+    found.map(|all| all.map(|address| address.ip()).collect()).unwrap_or_default()
+}
+
+fn is_in((network, mask): Subnet, address: IpAddr) -> bool {
+    matches!(address, IpAddr::V4(address) if address.to_bits() & mask == network)
+}
+
+fn subnet_in_words((network, mask): Subnet) -> String {
+    format!("{}/{}", Ipv4Addr::from_bits(network), mask.count_ones())
+}
+
+/// Subnet to which this node is directly connected and that holds the address; the smallest of several.
+fn subnet(routes: &str, address: IpAddr) -> Option<Subnet> {
+    let IpAddr::V4(address) = address else { return None };
+    let found = routes.lines().filter_map(direct).filter(|(network, mask)| {
+        !address.is_loopback() && address.to_bits() & mask == *network && *mask != 0
+    });
+    found.max_by_key(|(_, mask)| mask.count_ones())
+}
+
+/// Network and mask of a line of the kernel's routing table, if the route has no gateway: `eth0 0000000A 00000000 ...`,
+/// in this machine's byte order.
+fn direct(line: &str) -> Option<Subnet> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let number = |at: usize| {
+        let word = words.get(at).filter(|word| word.len() == 8)?;
+        u32::from_str_radix(word, 16).ok().map(u32::to_be)
+    };
+    (number(2)? == 0).then_some((number(1)?, number(7)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,5 +191,39 @@ mod tests {
         {
             assert!(all.contains(&name), "{name}: {all:?}");
         }
+    }
+
+    const ROUTES: &str = "\
+Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
+eth0\t00000000\tFE004D0A\t0003\t0\t0\t0\t00000000\t0\t0\t0
+eth0\t00004D0A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
+docker0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0
+far\t0000140A\t01004D0A\t0003\t0\t0\t0\t0000FFFF\t0\t0\t0
+";
+
+    #[track_caller]
+    fn check(address: &str, expected: Option<&str>) {
+        let found = subnet(ROUTES, address.parse().expect("an address"));
+        assert_eq!(found.map(subnet_in_words).as_deref(), expected, "{address}");
+    }
+
+    #[test]
+    fn nodes_elsewhere_are_told_from_neighbors() {
+        let own = subnet(ROUTES, "10.77.0.1".parse().expect("an address")).expect("a subnet");
+        let check = |address: &str, expected: bool| {
+            assert_eq!(is_in(own, address.parse().expect("an address")), expected, "{address}");
+        };
+        check("10.77.0.200", true);
+        check("10.77.1.1", false);
+        check("fe80::1", false);
+    }
+
+    #[test]
+    fn a_node_is_known_by_the_subnet_of_its_name() {
+        check("10.77.0.1", Some("10.77.0.0/24"));
+        check("172.17.3.4", Some("172.17.0.0/16"));
+        check("10.20.0.1", None);
+        check("127.0.1.1", None);
+        check("fe80::1", None);
     }
 }
