@@ -1,17 +1,19 @@
 //! `sintonia node`: starts and stops the daemon of a node, and makes the key of a cluster.
 
-mod background;
 mod keeper;
 mod key;
 mod log;
 mod network;
 mod options;
 mod start;
-mod stop;
 pub(crate) mod web;
 
+use crate::location::StateOption;
+use crate::requests;
 use clap::{Args, Subcommand};
+use node_daemon::client_socket::Client;
 use std::process::ExitCode;
+use task_api::{Answer, Request};
 use user_io::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -36,7 +38,7 @@ pub struct Options {
 #[derive(Debug, Subcommand)]
 enum NodeSubcommand {
     Start(Box<options::StartOptions>),
-    Stop(stop::StopOptions),
+    Stop(StopOptions),
     Key(key::KeyOptions),
     #[command(hide = true)]
     Keeper(keeper::KeeperOptions),
@@ -48,9 +50,56 @@ enum NodeSubcommand {
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     match &options.subcommand {
         NodeSubcommand::Start(options) => start::start(options),
-        NodeSubcommand::Stop(options) => stop::stop(options),
+        NodeSubcommand::Stop(options) => stop(options),
         NodeSubcommand::Key(options) => key::make(options),
         NodeSubcommand::Keeper(options) => keeper::serve(options),
         NodeSubcommand::Guard(options) => keeper::guard(options),
     }
+}
+
+const STOP_EXAMPLES: &str = "\
+Examples:
+  sintonia node stop                waits for the tasks that run here
+  sintonia node stop --now          ends them: those of other nodes run elsewhere
+
+Tasks that were submitted to this node and wait stay in its journal, and run when it is started again.
+Exit codes: 0 the daemon has ended; 108 none answers.";
+
+/// Take this node out of the cluster, and end its daemon
+#[derive(Args, Debug)]
+#[command(after_help = STOP_EXAMPLES)]
+struct StopOptions {
+    /// End the tasks that run here instead of waiting for them
+    #[arg(long)]
+    now: bool,
+    #[command(flatten)]
+    state: StateOption,
+}
+
+/// Stops the daemon, and waits until it has ended.
+fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
+    let location = options.state.running();
+    let mut client = requests::connect(&location)?;
+    let request = Request::Stop { now: options.now };
+    match requests::ask(&mut client, &request, &location)? {
+        Answer::Stopping { n_running: 0 } => {}
+        Answer::Stopping { n_running } if options.now => {
+            let tasks = display::units::plural(n_running, "running task");
+            eprintln!("sintonia: ends {tasks}");
+        }
+        Answer::Stopping { n_running } => {
+            eprintln!(
+                "sintonia: waiting for {}; `sintonia node stop --now` ends them",
+                display::units::plural(n_running, "task")
+            );
+        }
+        other => return Err(requests::unexpected(&other)),
+    }
+    wait_for_end(client);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Waits for the end of the connection, which ends with the daemon.
+fn wait_for_end(mut client: Client) {
+    while client.next_answer().is_ok() {}
 }
