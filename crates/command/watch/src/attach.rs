@@ -9,7 +9,6 @@
 
 pub mod entrance;
 mod job;
-mod numbers;
 mod ranks;
 
 use crate::finish::finish;

@@ -1,16 +1,18 @@
 //! `sintonia report`: shows the report of an earlier run, and finishes it first if it was cut off.
 
-mod master_worker;
-mod pictures;
-mod resizes;
-
 pub use crate::options::ReportOptions as Options;
+use crate::options::ReportOptions;
+use anyhow::{Context, anyhow, ensure};
 use assemble::{AssembleError, assemble, summarize};
 use collector::recover;
+use dealing_report::DealingReport;
+use events::{RecordKind, call::NO_PEER};
 use report::terminal::{OutputPaths, Style};
+use report::timeline::{Event as Drawn, Role, Timeline, TimelineBuilder};
 use run_record::measured::{Measured, RunFacts};
+use run_record::resize_file::{NAME, ResizeLines};
 use run_record::summary::missing_in;
-use run_record::{RecordError, RunRecord, RunState, Summary, TableError};
+use run_record::{Event, RecordError, RunRecord, RunState, Summary, TableError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use symbols::Resolver;
@@ -18,11 +20,11 @@ use user_io::terminal::Terminal;
 
 /// Shows the record of a run.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
-    if let Some(folder) = resizes::folder(&options.run) {
-        return resizes::report(options, folder, terminal);
+    if let Some(folder) = folder_of_resizes(&options.run) {
+        return report_resizes(options, folder, terminal);
     }
     if options.run.is_file() {
-        return master_worker::report(options, terminal);
+        return report_dealing(options, terminal);
     }
     let mut record = RunRecord::open(&options.run)?;
     let mut report = match record.state() {
@@ -34,7 +36,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
         print_json(&report.summary)?;
     }
     if let Some(path) = &options.html {
-        let page = pictures::page(&record, &report.summary)?;
+        let page = page(&record, &report.summary)?;
         user_io::result_file::write(path, &page)?;
         report.html = Some(path.clone());
     }
@@ -110,8 +112,7 @@ impl Report {
 
     /// Writes the report with its pictures to the record.
     pub(crate) fn write_html(&mut self, record: &RunRecord) {
-        let written =
-            pictures::page(record, &self.summary).and_then(|page| Ok(record.write_page(&page)?));
+        let written = page(record, &self.summary).and_then(|page| Ok(record.write_page(&page)?));
         match written {
             Ok(path) => self.html = Some(path),
             Err(error) => {
@@ -210,6 +211,112 @@ impl IncompleteReason {
     }
 }
 
+/// Shows the file that a program of the master/worker library wrote (`--report FILE`).
+fn report_dealing(options: &ReportOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    let path = &options.run;
+    let text = user_io::bounded_read::read(path, user_io::bounded_read::MEASURED_BYTES_MAX)
+        .with_context(|| format!("cannot read `{}`", path.display()))?;
+    ensure!(
+        checked_json::check(&text).is_ok(),
+        "`{}` was changed after it was written; run the program again, or remove its `checksum` to read it as it is",
+        path.display()
+    );
+    // All fields have defaults: any other JSON object would be read as an empty report.
+    let is_report = |dealt: &DealingReport| !dealt.policy.is_empty();
+    let dealt = serde_json::from_slice(&text).context("it is not JSON of that kind");
+    let dealt = dealt.and_then(|dealt: DealingReport| {
+        if is_report(&dealt) { Ok(dealt) } else { Err(anyhow!("it names no policy")) }
+    });
+    let dealt = dealt.with_context(|| {
+        let path = path.display();
+        format!("`{path}` is not the report of a program; give that, or the folder of a run record")
+    })?;
+    let text = if options.json {
+        format!("{}\n", serde_json::to_string_pretty(&dealt)?)
+    } else {
+        report::terminal::dealt(&dealt, terminal.stdout_style())
+    };
+    if let Some(path) = &options.html {
+        let page = report::html::dealt(&dealt, &options.run.display().to_string());
+        user_io::result_file::write(path, &page)?;
+    }
+    user_io::print::result(&text)
+}
+
+/// HTML page of a run.
+///
+/// # Errors
+/// If the event file cannot be read.
+fn page(record: &RunRecord, summary: &Summary) -> anyhow::Result<String> {
+    let timeline = timeline(record)?;
+    Ok(report::html::page(summary, timeline.as_ref()))
+}
+
+fn timeline(record: &RunRecord) -> anyhow::Result<Option<Timeline>> {
+    let Some(events) = record.events()? else { return Ok(None) };
+    let mut builder = TimelineBuilder::default();
+    for batch in events.batches() {
+        for event in batch? {
+            draw(&mut builder, &event);
+        }
+    }
+    Ok(Some(builder.finish()))
+}
+
+fn draw(builder: &mut TimelineBuilder, event: &Event) {
+    let Some(operation) = mpi_abi::operation(event.operation) else { return };
+    let role = match event.kind {
+        RecordKind::Call => Role::of(&operation.name),
+        RecordKind::ReceiveHalf => Role::Receive,
+        RecordKind::Requests => return,
+    };
+    let end_ns = event.end_ns.cast_signed();
+    let is_half = event.kind == RecordKind::ReceiveHalf;
+    builder.add(&Drawn {
+        world: event.world as usize,
+        rank: event.rank,
+        thread: event.thread,
+        start_ns: if is_half { end_ns } else { event.start_ns.cast_signed() },
+        end_ns,
+        operation: &operation.name,
+        class: operation.class.name(),
+        call_site: event.call_site.map(|id| id as usize),
+        peer: (NO_PEER < event.peer).then_some(event.peer.cast_unsigned()),
+        bytes: event.bytes,
+        role,
+    });
+}
+
+/// Folder that a malleable program wrote without `sintonia run` (`--record DIR`): `path` if it is no record of a run, or the folder of the file at `path`.
+fn folder_of_resizes(path: &Path) -> Option<&Path> {
+    if path.is_file() {
+        return path.parent().filter(|_| path.ends_with(NAME));
+    }
+    (path.join(NAME).is_file() && !path.join("run.json").exists()).then_some(path)
+}
+
+/// Shows the resizes in the folder.
+fn report_resizes(
+    options: &ReportOptions,
+    folder: &Path,
+    terminal: Terminal,
+) -> anyhow::Result<ExitCode> {
+    let lines = ResizeLines::read(folder)?.unwrap_or_default();
+    lines.problems().iter().for_each(|problem| eprintln!("sintonia: {problem}"));
+    let text = if options.json {
+        format!("{}\n", serde_json::to_string_pretty(&lines.resizes)?)
+    } else if lines.resizes.is_empty() {
+        "the program did not change its size\n".to_owned()
+    } else {
+        report::terminal::resizes(&lines.resizes, terminal.stdout_style())
+    };
+    if let Some(path) = &options.html {
+        let page = report::html::resizes(&lines.resizes, &folder.display().to_string());
+        user_io::result_file::write(path, &page)?;
+    }
+    user_io::print::result(&text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,5 +348,19 @@ mod tests {
         std::os::unix::fs::symlink("/dev/full", record.dir().join("regions.parquet.new")).unwrap();
         let said = remedy_of(record);
         assert!(said.contains("free room on its disk"), "{said}");
+    }
+
+    #[test]
+    fn only_what_is_no_record_of_a_run_is_taken() {
+        let outer = tempfile::tempdir().unwrap();
+        let file = outer.path().join(NAME);
+        assert_eq!([folder_of_resizes(outer.path()), folder_of_resizes(&file)], [None; 2]);
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(
+            [folder_of_resizes(outer.path()), folder_of_resizes(&file)],
+            [Some(outer.path()); 2]
+        );
+        std::fs::write(outer.path().join("run.json"), "").unwrap();
+        assert_eq!(folder_of_resizes(outer.path()), None);
     }
 }

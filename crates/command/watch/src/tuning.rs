@@ -1,18 +1,17 @@
 //! Tuning of a run: its description, program and tunlets, all checked before the command starts.
 
 mod description;
-mod libraries;
 mod options;
 
 use crate::options::TunerOptions;
 use crate::programs::Programs;
 use anyhow::{Context, anyhow, bail};
-use app_description::Application;
+use app_description::{Application, Change};
 use description::Description;
 use run_record::tuning::TuningMode;
 use server::resolve::{Names, ResolveError, resolve};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use symbols::Program;
 use tuner::{Plan, TuningOptions};
 use tunlet_abi::ForeignTunlet;
@@ -43,7 +42,7 @@ impl Tuning {
         let (description, program) = description::choose(tuner, programs)?;
         description.check(&Names::of(&program))?;
         let Description { application: mut described, folder, origin, .. } = description;
-        libraries::locate(&mut described, &folder)?;
+        locate(&mut described, &folder)?;
         options::add(&mut described, &tuner.tunlet, &folder)?;
         let resolved = resolve(&described, &tuner.probe, &program);
         let (application, plan) = resolved.map_err(|error| explained(error, &program))?;
@@ -129,4 +128,61 @@ fn open_tunlet(name: &str, application: &Application) -> anyhow::Result<Box<dyn 
     let tunlet = ForeignTunlet::open(&path, &own)?;
     check_needs(&tunlet.spec(), application)?;
     Ok(Box::new(tunlet))
+}
+
+/// Makes the paths of libraries absolute; relative ones are looked for beside the description, in `dir`.
+fn locate(application: &mut Application, dir: &Path) -> anyhow::Result<()> {
+    for point in &mut application.tuning_points {
+        match &mut point.change {
+            Change::Load(path) => *path = located(path, dir, &point.name)?,
+            Change::Replace { by, .. } => {
+                let Some((library, name)) = Change::library_of(by) else { continue };
+                *by = format!("{}:{name}", located(library, dir, &point.name)?);
+            }
+            Change::Variable(_) | Change::Call(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Makes a path absolute; one that is absolute is not checked, since it may exist only on the nodes.
+fn located(library: &str, dir: &Path, point: &str) -> anyhow::Result<String> {
+    let path = PathBuf::from(library);
+    if path.is_absolute() {
+        return Ok(library.to_owned());
+    }
+    let path = std::path::absolute(dir.join(path))?;
+    if !path.is_file() {
+        let path = path.display();
+        bail!("tuning point `{point}`: there is no library `{path}`; name it by its whole path");
+    }
+    match path.to_str() {
+        Some(path) if !path.contains(':') => Ok(path.to_owned()),
+        _ => bail!("tuning point `{point}`: `{}` has a `:`; move the library", path.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(library: &str, expected: Result<&str, &str>) {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("fast.so"), "").unwrap();
+        let dir = folder.path().to_str().unwrap().to_owned();
+        let found = located(library, folder.path(), "p").map_err(|error| error.to_string());
+        let found = found.map(|text| text.replace(&dir, "DIR"));
+        let found = found.map_err(|text| text.replace(&dir, "DIR"));
+        assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned));
+    }
+
+    #[test]
+    fn a_library_lies_beside_the_description() {
+        check("fast.so", Ok("DIR/fast.so"));
+        check("/on/the/nodes.so", Ok("/on/the/nodes.so"));
+        let missing =
+            "tuning point `p`: there is no library `DIR/none.so`; name it by its whole path";
+        check("none.so", Err(missing));
+    }
 }

@@ -1,13 +1,13 @@
 //! Ranks that are attached to: entered together, left together.
 
 use super::entrance::enter;
-use super::numbers::{self, ReportRequest};
 use super::ranks::Ranks;
 use crate::environment::attach_options;
 use crate::live::Watched;
 use crate::observation::Observation;
 use anyhow::{Context, bail};
 use collector::place;
+use events::ModuleMap;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -15,10 +15,15 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use server::wait_until;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use symbols::embedded_variable;
 use wire::ProcessReport;
 
 /// Longest time until all ranks have reported.
@@ -62,7 +67,7 @@ impl Attached {
                 let masters = ranks.jobs().flatten().filter(|rank| rank.rank == 0);
                 let folder = observation.record.dir();
                 attached.report_requests =
-                    masters.filter_map(|rank| numbers::ask(rank.pid, folder)).collect();
+                    masters.filter_map(|rank| ask_for_report(rank.pid, folder)).collect();
                 Ok(attached)
             }
             Err(error) => {
@@ -205,4 +210,51 @@ fn open(pid: i32) -> anyhow::Result<OwnedFd> {
 fn report_of(rank: &Rank, observation: &Observation) -> Option<ProcessReport> {
     let reports = observation.server.processes();
     reports.into_iter().find(|report| i32::try_from(report.key.pid) == Ok(rank.pid))
+}
+
+/// Variable of the program that holds the path of the folder, terminated by a zero byte.
+const VARIABLE: &str = "mw_report_folder";
+
+/// Process that was asked, and where the path lies in its memory.
+#[derive(Debug)]
+struct ReportRequest {
+    pid: i32,
+    address: u64,
+    n_bytes: usize,
+}
+
+/// Asks a master to write its own numbers into `folder` (`master-worker/src/report_file.rs`); `None` if its program has no such variable or cannot be written to.
+fn ask_for_report(pid: i32, folder: &Path) -> Option<ReportRequest> {
+    let folder = folder.canonicalize().ok()?;
+    let path = folder.as_os_str().as_bytes();
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    let (map, _) = ModuleMap::parse(&maps);
+    let mut found = map
+        .files()
+        .filter_map(|(file, start)| Some((start, embedded_variable(Path::new(file), VARIABLE)?)));
+    let (start, variable) = found.next()?;
+    let n_bytes = usize::try_from(variable.n_bytes).ok().filter(|n_bytes| path.len() < *n_bytes)?;
+    let request =
+        ReportRequest { pid, address: start.checked_add(variable.offset_in_memory)?, n_bytes };
+    request.write(path).is_ok().then_some(request)
+}
+
+impl ReportRequest {
+    /// Sets the variable in the process to zeros again.
+    fn withdraw(&self) {
+        // The process may have ended.
+        self.write_at(0, &vec![0; self.n_bytes]).ok();
+    }
+
+    /// Writes the path, its first byte last: the process reads nothing before that byte is set.
+    fn write(&self, path: &[u8]) -> io::Result<()> {
+        let Some((first, rest)) = path.split_first() else { return Ok(()) };
+        self.write_at(1, &[rest, &[0]].concat())?;
+        self.write_at(0, &[*first])
+    }
+
+    fn write_at(&self, place: u64, bytes: &[u8]) -> io::Result<()> {
+        let memory = OpenOptions::new().write(true).open(format!("/proc/{}/mem", self.pid))?;
+        memory.write_all_at(bytes, self.address + place)
+    }
 }
