@@ -15,20 +15,22 @@
 #[macro_use]
 extern crate user_io;
 
-mod arguments;
 mod exit;
 mod export;
 mod functions;
 #[cfg(feature = "full")]
 mod messages;
-mod panics;
 #[cfg(feature = "full")]
 mod simulate;
 mod tunlet_host;
 mod tunlets;
 
 use clap::Parser;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::process::ExitCode;
+use user_io::exit::Internal;
 use user_io::terminal::{Color, Terminal};
 use watch::limits;
 
@@ -126,7 +128,7 @@ fn main() -> ExitCode {
     name_process();
     limits::survive_signals();
     limits::with_stack(|| {
-        panics::catch(|| match arguments::read() {
+        catch_panics(|| match read_arguments() {
             Ok(arguments) => carry_out(&arguments),
             Err(code) => code,
         })
@@ -141,6 +143,62 @@ fn carry_out(arguments: &Arguments) -> ExitCode {
     })
 }
 
+/// Does the work; after a panic in this thread the exit code is [`Internal`], instead of 101, which here means "there is
+/// no such record".
+fn catch_panics(work: impl FnOnce() -> ExitCode) -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        if run_record::is_panic_caught() {
+            return;
+        }
+        eprintln!("{}", sentence(panic));
+        let trace = Backtrace::capture();
+        if trace.status() == BacktraceStatus::Captured {
+            eprintln!("{trace}");
+        }
+    }));
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(Internal.into())
+}
+
+fn sentence(panic: &PanicHookInfo<'_>) -> String {
+    let what = panic.payload_as_str().unwrap_or("no reason is given");
+    let at =
+        panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
+    format!("sintonia: internal error{at}: {what}; please report it with your command")
+}
+
+/// Parses the arguments of the process. Prints help, version and errors itself; an error gives the exit code.
+fn read_arguments<A: Parser>() -> Result<A, ExitCode> {
+    let error = match A::try_parse() {
+        Ok(arguments) => return Ok(arguments),
+        Err(error) => error,
+    };
+    if !error.use_stderr() {
+        // Help and version repeat no argument, so nothing needs escaping; clap colors and pages them.
+        error.exit();
+    }
+    let exit_code = error.exit_code();
+    let message = escaped::<A>(error, std::env::args_os()).render();
+    let is_colored = Terminal::new(Color::Auto).style().color;
+    if is_colored {
+        eprint!("{}", message.ansi());
+    } else {
+        eprint!("{message}");
+    }
+    Err(ExitCode::from(u8::try_from(exit_code).unwrap_or(1)))
+}
+
+/// Makes the error again from arguments with control characters escaped, so that each stays in its line.
+fn escaped<A: Parser>(
+    error: clap::Error,
+    arguments: impl Iterator<Item = OsString>,
+) -> clap::Error {
+    let visible = |argument: OsString| match argument.to_str() {
+        Some(text) => OsString::from(user_io::print::escape_line(text).as_ref()),
+        None => argument,
+    };
+    A::try_parse_from(arguments.map(visible)).err().unwrap_or(error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,5 +208,23 @@ mod tests {
     #[test]
     fn options_of_all_subcommands_fit_together() {
         Arguments::command().debug_assert();
+    }
+
+    /// A panic ended with the exit code for a missing record.
+    #[test]
+    fn a_mistake_has_its_own_exit_code() {
+        let code = catch_panics(|| panic!("on purpose"));
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::from(110)));
+    }
+
+    /// A newline in an argument started a message of its own, and an escape sequence reached the terminal.
+    #[test]
+    fn a_wrong_argument_stays_in_its_line() {
+        let words = ["sintonia", "fit", "x", "--rate=1\nsintonia: all is well\u{1b}[2J"];
+        let error = Arguments::try_parse_from(words).unwrap_err();
+        let said =
+            escaped::<Arguments>(error, words.into_iter().map(OsString::from)).render().to_string();
+        assert!(said.contains("1\\nsintonia: all is well\\u001b[2J"), "{said}");
+        assert!(!said.contains("\nsintonia:"), "{said}");
     }
 }
