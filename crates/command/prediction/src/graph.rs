@@ -3,12 +3,12 @@
 //! # Not here
 //! Reading C and C++, and drawing: crate `program-graph`.
 
-mod measured;
-
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use program_graph::{Graph, Kind, Node, Role, View};
-use std::collections::BTreeSet;
+use program_graph::{Graph, Kind, Node, Role, Run, Segment, Site, SourceLocation, View};
+use run_record::summary::{CallSite, Summary};
+use run_record::{RegionRow, RunRecord};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use user_io::exit::BadOption;
@@ -94,7 +94,7 @@ pub(crate) fn of_sources(inputs: &[PathBuf]) -> anyhow::Result<Graph> {
 
 fn read(options: &Options) -> anyhow::Result<Graph> {
     let run = match options.inputs.as_slice() {
-        [folder] if measured::is_record(folder) => Some(folder),
+        [folder] if is_record(folder) => Some(folder),
         _ => None,
     };
     match (run, &options.overlay) {
@@ -102,7 +102,7 @@ fn read(options: &Options) -> anyhow::Result<Graph> {
             Err(anyhow::anyhow!("`--overlay` needs sources, and a run is given")).context(BadOption)
         }
         (Some(run), None) => {
-            let graph = program_graph::from_run(&measured::read(run)?);
+            let graph = program_graph::from_run(&read_run(run)?);
             if graph.roles.is_empty() {
                 bail!("`{}` has no call of MPI: nothing was measured in it", run.display());
             }
@@ -111,7 +111,7 @@ fn read(options: &Options) -> anyhow::Result<Graph> {
         (None, overlay) => {
             let graph = of_sources(&options.inputs)?;
             match overlay {
-                Some(run) => Ok(program_graph::overlay(&graph, &measured::read(run)?)),
+                Some(run) => Ok(program_graph::overlay(&graph, &read_run(run)?)),
                 None => Ok(graph),
             }
         }
@@ -234,4 +234,60 @@ fn included(text: &str, of: &Path) -> Vec<PathBuf> {
         rest.trim_start().strip_prefix('"')?.split('"').next()
     });
     names.map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
+}
+
+/// Returns whether this is the folder of a run.
+fn is_record(path: &Path) -> bool {
+    path.join("run.json").is_file()
+}
+
+/// Reads the call sites of a run, and how they follow each other, in the world with most ranks.
+fn read_run(folder: &Path) -> anyhow::Result<Run> {
+    let record = RunRecord::open(folder)?;
+    let summary = record.read_summary()?;
+    let rows = record.read_regions();
+    let rows =
+        rows.with_context(|| format!("the regions of `{}` cannot be read", folder.display()))?;
+    let world = largest(&summary);
+    let rows: Vec<RegionRow> = rows.into_iter().filter(|row| row.world == world).collect();
+    let n_ranks = summary.worlds.get(world as usize).map_or(0, |world| world.n_ranks);
+    let sites = summary.call_sites.iter().filter_map(site).collect();
+    Ok(Run { n_ranks, sites, segments: segments(&rows) })
+}
+
+fn largest(summary: &Summary) -> u32 {
+    let worlds = (0_u32..).zip(&summary.worlds);
+    let largest = worlds.max_by_key(|(at, world)| (world.n_ranks, std::cmp::Reverse(*at)));
+    largest.map_or(0, |(at, _)| at)
+}
+
+fn site(site: &CallSite) -> Option<Site> {
+    let location = SourceLocation {
+        file: site.place.file.clone(),
+        line: site.place.line,
+        end_line: site.place.line,
+        function: site.place.function.clone(),
+    };
+    let id = u32::try_from(site.id).ok()?;
+    Some(Site { id, operation: site.operation.clone(), location })
+}
+
+/// Segments of each rank, with its threads added up.
+fn segments(rows: &[RegionRow]) -> Vec<Segment> {
+    let mut all: BTreeMap<(u32, Option<u32>, u32), Segment> = BTreeMap::new();
+    for row in rows {
+        let Some(to) = row.call_site else { continue };
+        let from = row.from_call_site;
+        let segment = all.entry((row.rank, from, to)).or_insert(Segment {
+            rank: row.rank,
+            from,
+            to,
+            ..Segment::default()
+        });
+        segment.calls += row.calls;
+        segment.compute_s += row.compute_s;
+        segment.mpi_s += row.mpi_s;
+        segment.bytes += row.bytes;
+    }
+    all.into_values().collect()
 }

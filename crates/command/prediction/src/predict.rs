@@ -6,7 +6,6 @@
 mod best;
 mod context;
 mod engine;
-mod list;
 mod options;
 mod table;
 mod unfolded;
@@ -14,10 +13,13 @@ mod unfolded;
 use crate::text::is_wanted;
 use crate::{input, values};
 use anyhow::{anyhow, ensure};
+use best::Best;
 use context::{PredictionContext, Row};
 use display::chart::{self, Line, Panel};
-use fitting::ModelFile;
+use fitting::formats::csv::quoted;
+use fitting::{ModelFile, Prediction};
 pub use options::Options;
+use serde_json::{Map, Value, json};
 use std::process::ExitCode;
 use user_io::exit::BadOption;
 use user_io::result_file;
@@ -42,7 +44,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let rows = asked.iter().map(|point| context.row(point)).collect::<anyhow::Result<Vec<_>>>()?;
     let best = best::best(&context, &options.set)?;
     if let Some(path) = &options.output.csv {
-        result_file::write(path, &list::as_csv(&context, &rows))?;
+        result_file::write(path, &as_csv(&context, &rows))?;
     }
     if let Some(path) = &options.output.plot {
         ensure!(
@@ -52,7 +54,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
         result_file::write(path, &picture(&context, &rows))?;
     }
     let text = if options.output.json {
-        format!("{:#}\n", list::as_json(&context, &rows, &best))
+        format!("{:#}\n", as_json(&context, &rows, &best))
     } else {
         table::table(&context, &rows, &best, terminal.stdout_style().width)
     };
@@ -126,4 +128,96 @@ fn others(row: &Row<'_>, x_idx: usize) -> String {
     let others = row.at.iter().enumerate().filter(|(idx, _)| *idx != x_idx);
     let parts: Vec<String> = others.map(|(_, (name, value))| format!("{name} = {value}")).collect();
     parts.join(", ")
+}
+
+/// JSON object with `predictions`: for each point the whole program, with region null, then its regions.
+fn as_json(context: &PredictionContext<'_>, rows: &[Row<'_>], best: &[Best<'_>]) -> Value {
+    let mut predictions = Vec::new();
+    for row in rows {
+        let parameters = parameters(&row.at);
+        let warnings: Vec<String> = row.warnings.iter().map(ToString::to_string).collect();
+        let mut total = prediction(context, Value::Null, &parameters, row.total);
+        total["share"] = json!(1.0);
+        total["role"] = json!(row.role);
+        total["warnings"] = json!(warnings);
+        if let Some(core_hours) = row.core_hours {
+            total["core_hours"] = json!(core_hours);
+        }
+        predictions.push(total);
+        for region in &row.regions {
+            let mut one = prediction(context, json!(region.name), &parameters, region.prediction);
+            one["share"] = json!(region.share);
+            one["warnings"] = json!(region.warnings);
+            predictions.push(one);
+        }
+    }
+    let rate = context.file.rate(context.metric);
+    let mut all = json!({ "metric": context.metric, "rate": rate, "predictions": predictions });
+    if let Some(name) = context.options.best.parameter() {
+        all["best"] = best.iter().map(|best| of_best(name, best)).collect();
+    }
+    all
+}
+
+fn parameters(at: &[(&str, f64)]) -> Value {
+    Value::Object(
+        at.iter().map(|(name, value)| ((*name).to_owned(), number(*value))).collect::<Map<_, _>>(),
+    )
+}
+
+/// Number as JSON; whole numbers without a decimal point.
+fn number(value: f64) -> Value {
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number that fits")]
+    if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
+}
+
+fn prediction(
+    context: &PredictionContext<'_>,
+    region: Value,
+    parameters: &Value,
+    predicted: Prediction,
+) -> Value {
+    json!({
+        "region": region,
+        "metric": context.metric,
+        "parameters": parameters,
+        "value": predicted.value,
+        "low": predicted.low,
+        "high": predicted.high,
+    })
+}
+
+fn of_best(name: &str, best: &Best<'_>) -> Value {
+    let found = best.found.as_ref();
+    json!({
+        "parameter": name,
+        "parameters": parameters(&best.others),
+        "best": found.map(|found| number(found.value)),
+        "value": found.map(|found| found.prediction.value),
+        "low": found.map(|found| found.prediction.low),
+        "high": found.map(|found| found.prediction.high),
+        "efficiency": found.map(|found| found.efficiency),
+        "core_hours": found.and_then(|found| found.core_hours),
+        "warnings": found.map(|found| &found.warnings),
+    })
+}
+
+/// CSV row for each point and region; the region of the whole program is empty.
+fn as_csv(context: &PredictionContext<'_>, rows: &[Row<'_>]) -> String {
+    let names: Vec<&str> =
+        rows.first().map_or(Vec::new(), |row| row.at.iter().map(|(name, _)| *name).collect());
+    let mut text = "region,metric".to_owned();
+    names.iter().for_each(|name| text += &format!(",{}", quoted(name)));
+    text += ",value,low,high,share\n";
+    let metric = quoted(context.metric);
+    for row in rows {
+        let at: String = row.at.iter().map(|(_, value)| format!(",{value}")).collect();
+        let mut add = |region: &str, Prediction { value, low, high }, share: Option<f64>| {
+            let share = share.map_or(String::new(), |share| share.to_string());
+            text += &format!("{},{metric}{at},{value},{low},{high},{share}\n", quoted(region));
+        };
+        add("", row.total, Some(1.0));
+        row.regions.iter().for_each(|region| add(&region.name, region.prediction, region.share));
+    }
+    text
 }
