@@ -4,7 +4,7 @@
 //! - Pure: time is an argument.
 //! - A program that has not answered a wish gets no other; one that refused is left alone for a while.
 
-use super::queue::{Queue, QueuedJob};
+use super::{Queue, QueuedJob};
 use resize_api::{JobStatus, Outcome, State};
 use resize_plan::queue::{JobResize, NodeRange, QueueRules, RunningJob, WaitingJob, rearrange};
 use std::collections::BTreeMap;

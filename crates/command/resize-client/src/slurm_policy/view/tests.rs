@@ -1,7 +1,7 @@
 //! Tests with queues as Slurm prints them, and the wishes that are expected.
 
 use super::*;
-use crate::slurm_policy::queue::read;
+use crate::slurm_policy::read;
 use resize_api::{Answer, Sizes};
 
 const RULES: QueueRules = QueueRules { calm_s: 30.0, calm_per_cost: 20.0 };
