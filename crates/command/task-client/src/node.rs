@@ -1,6 +1,5 @@
 //! `sintonia node`: starts and stops the daemon of a node, and makes the key of a cluster.
 
-mod keeper;
 mod key;
 mod log;
 mod network;
@@ -12,6 +11,9 @@ use crate::location::StateOption;
 use crate::requests;
 use clap::{Args, Subcommand};
 use node_daemon::client_socket::Client;
+use node_daemon::keeper;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use task_api::{Answer, Request};
 use user_io::terminal::Terminal;
@@ -41,9 +43,9 @@ enum NodeSubcommand {
     Stop(StopOptions),
     Key(key::KeyOptions),
     #[command(hide = true)]
-    Keeper(keeper::KeeperOptions),
+    Keeper(KeeperOptions),
     #[command(hide = true)]
-    Guard(keeper::KeeperOptions),
+    Guard(KeeperOptions),
 }
 
 /// Starts or stops a daemon, or makes a key; also runs the processes beside a daemon.
@@ -52,8 +54,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         NodeSubcommand::Start(options) => start::start(options),
         NodeSubcommand::Stop(options) => stop(options),
         NodeSubcommand::Key(options) => key::make(options),
-        NodeSubcommand::Keeper(options) => keeper::serve(options),
-        NodeSubcommand::Guard(options) => keeper::guard(options),
+        NodeSubcommand::Keeper(options) => serve_keeper(options),
+        NodeSubcommand::Guard(options) => guard_keeper(options),
     }
 }
 
@@ -102,4 +104,30 @@ fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
 /// Waits for the end of the connection, which ends with the daemon.
 fn wait_for_end(mut client: Client) {
     while client.next_answer().is_ok() {}
+}
+
+/// Hold the tasks of a daemon; started by it
+#[derive(Args, Debug)]
+struct KeeperOptions {
+    /// Folder of the daemon's state
+    #[arg(long, value_name = "DIR")]
+    state: PathBuf,
+}
+
+/// Keeps tasks until the keeper is no longer needed.
+fn serve_keeper(options: &KeeperOptions) -> anyhow::Result<ExitCode> {
+    let guard = keeper_words("guard", &options.state);
+    keeper::serve(keeper::KeeperOptions::new(options.state.clone(), guard))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Waits for the end of a keeper; kills the tasks of one that was killed.
+fn guard_keeper(options: &KeeperOptions) -> anyhow::Result<ExitCode> {
+    keeper::guard(&options.state);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Arguments of this program that start a keeper or a guard.
+fn keeper_words(name: &str, state: &Path) -> Vec<OsString> {
+    ["node", name, "--state"].map(OsString::from).into_iter().chain([state.into()]).collect()
 }

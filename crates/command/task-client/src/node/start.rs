@@ -2,7 +2,7 @@
 
 use super::log::Log;
 use super::options::{CapacityOptions, Fsync, SpeedBy, StartOptions};
-use super::{keeper, web};
+use super::{keeper_words, web};
 use crate::location::own_name;
 use anyhow::Context;
 use balancing_policies::Policy;
@@ -96,7 +96,7 @@ fn daemon_options(
 
 /// Command that starts the keeper: this program's own file, even if it was replaced meanwhile.
 fn keeper_command(state: &Path) -> Vec<OsString> {
-    std::iter::once("/proc/self/exe".into()).chain(keeper::words("keeper", state)).collect()
+    std::iter::once("/proc/self/exe".into()).chain(keeper_words("keeper", state)).collect()
 }
 
 fn measure_options(node: &CapacityOptions) -> MeasureOptions {
