@@ -1,7 +1,6 @@
 //! Tuning of a run: its description, program and tunlets, all checked before the command starts.
 
 mod description;
-mod options;
 
 use crate::options::TunerOptions;
 use crate::programs::Programs;
@@ -43,14 +42,11 @@ impl Tuning {
         description.check(&Names::of(&program))?;
         let Description { application: mut described, folder, origin, .. } = description;
         locate(&mut described, &folder)?;
-        options::add(&mut described, &tuner.tunlet, &folder)?;
+        add_options(&mut described, &tuner.tunlet, &folder)?;
         let resolved = resolve(&described, &tuner.probe, &program);
         let (application, plan) = resolved.map_err(|error| explained(error, &program))?;
-        let tunlets: anyhow::Result<Vec<_>> = tuner
-            .tunlet
-            .iter()
-            .map(|name| open_tunlet(options::name(name), &application))
-            .collect();
+        let tunlets: anyhow::Result<Vec<_>> =
+            tuner.tunlet.iter().map(|name| open_tunlet(name_of(name), &application)).collect();
         let tunlets = tunlets?;
         check_once(&tunlets)?;
         let (mode, options) = (mode(tuner), trial_options(tuner));
@@ -162,6 +158,66 @@ fn located(library: &str, dir: &Path, point: &str) -> anyhow::Result<String> {
     }
 }
 
+/// Option that names a file of models, whose text the tunlet gets.
+const MODEL: &str = "model";
+
+/// Name of a tunlet in an argument of `--tunlet`, without the options.
+fn name_of(written: &str) -> &str {
+    match written.split_once(':') {
+        Some((name, options)) if options.contains('=') => name,
+        _ => written,
+    }
+}
+
+/// Adds the options that follow names to those of the description, and reads the files that options name: those of the
+/// description beside it, in `dir`.
+///
+/// # Errors
+/// If one cannot be read, or the options are of a tunlet in a library, whose name is not known yet.
+fn add_options(
+    application: &mut Application,
+    written: &[String],
+    dir: &Path,
+) -> anyhow::Result<()> {
+    for options in application.tunlet_options.values_mut() {
+        if let Some(model) = options.get_mut(MODEL) {
+            *model = read_model(&dir.join(&*model))?;
+        }
+    }
+    for written in written {
+        let name = name_of(written);
+        let Some(options) = written.strip_prefix(name).and_then(|rest| rest.strip_prefix(':'))
+        else {
+            continue;
+        };
+        if tunlets::built_in(name).is_none() {
+            bail!(
+                "`--tunlet {written}`: options can be given here to built-in tunlets only; write them into APP.toml"
+            );
+        }
+        let its = application.tunlet_options.entry(name.to_owned()).or_default();
+        for option in options.split(',') {
+            let (key, value) = option.split_once('=').with_context(|| {
+                format!("`--tunlet {written}`: `{option}` is not an option; write OPTION=VALUE")
+            })?;
+            let value = if key == MODEL { read_model(Path::new(value))? } else { value.to_owned() };
+            its.insert(key.to_owned(), value);
+        }
+    }
+    Ok(())
+}
+
+fn read_model(path: &Path) -> anyhow::Result<String> {
+    user_io::bounded_read::read_text(path, user_io::bounded_read::MEASURED_BYTES_MAX).with_context(
+        || {
+            format!(
+                "cannot read the models in `{}`; write them with `sintonia fit -o`",
+                path.display()
+            )
+        },
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,5 +240,46 @@ mod tests {
         let missing =
             "tuning point `p`: there is no library `DIR/none.so`; name it by its whole path";
         check("none.so", Err(missing));
+    }
+
+    #[track_caller]
+    fn check_added(written: &str, expected: Result<&[(&str, &str)], &str>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("m.json");
+        std::fs::write(&path, "models").expect("written");
+        let mut application = Application::default();
+        let own = [("model".to_owned(), "m.json".to_owned())].into();
+        application.tunlet_options.insert("search".to_owned(), own);
+        let written = written.replace("M.json", &path.display().to_string());
+        let added = add_options(&mut application, &[written], folder.path());
+        assert_eq!(application.tunlet_options["search"]["model"], "models");
+        match expected {
+            Err(part) => assert!(format!("{:#}", added.unwrap_err()).contains(part)),
+            Ok(options) => {
+                added.unwrap();
+                let its =
+                    application.tunlet_options.get("worker-count").cloned().unwrap_or_default();
+                let its: Vec<(&str, &str)> =
+                    its.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+                assert_eq!(its, options);
+            }
+        }
+    }
+
+    #[test]
+    fn options_stand_behind_a_name() {
+        check_added("worker-count", Ok(&[]));
+        check_added("worker-count:gain=5,window=2", Ok(&[("gain", "5"), ("window", "2")]));
+        check_added("worker-count:model=M.json", Ok(&[("model", "models")]));
+        check_added("./a:b.so", Ok(&[]));
+        check_added("worker-count:model=none.json", Err("cannot read the models in `none.json`"));
+        check_added("worker-count:gain=5,x", Err("`x` is not an option"));
+        check_added("lib.so:gain=5", Err("built-in tunlets only"));
+    }
+
+    #[test]
+    fn names_are_without_options() {
+        assert_eq!(name_of("worker-count:model=a.json"), "worker-count");
+        assert_eq!(name_of("a:b.so"), "a:b.so");
     }
 }
