@@ -49,11 +49,6 @@ impl Library {
         }
     }
 
-    /// True if it has large-count operations.
-    pub fn has_large_counts(self) -> bool {
-        matches!(self, Mpich4 | Mpich5)
-    }
-
     /// True for both versions of Open MPI.
     pub fn is_open_mpi(self) -> bool {
         matches!(self, OpenMpi4 | OpenMpi5)
