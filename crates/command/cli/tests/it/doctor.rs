@@ -44,8 +44,7 @@ fn what_libraries_can_is_tried() {
 fn no_launcher_is_told() {
     let sandbox = Sandbox::new();
     let said = sandbox.sintonia(&["doctor", "--", "/bin/true"]);
-    assert_eq!(said.code, Some(100));
-    assert!(said.errors.contains("`/bin/true` is not a launcher of Open MPI or MPICH"));
+    said.check_errors(100, "`/bin/true` is not a launcher of Open MPI or MPICH");
     let quick = sandbox.sintonia(&["doctor", "--quick"]);
     assert_eq!(quick.code, Some(0), "{}", quick.errors);
     assert!(!quick.output.contains("Processes started"), "{}", quick.output);

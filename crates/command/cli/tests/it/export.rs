@@ -8,8 +8,7 @@ fn a_run_without_trace_cannot_be_exported() {
     sandbox.sintonia(&["run", "--out", "record", "--quiet", "--", "true"]);
     for format in ["chrome", "paraver", "simgrid"] {
         let said = sandbox.sintonia(&["export", "record", "--format", format, "-o", "out"]);
-        assert_eq!(said.code, Some(100), "{}", said.errors);
-        assert!(said.errors.contains("--trace"), "{}", said.errors);
+        said.check_errors(100, "--trace");
         assert!(!sandbox.path("out").is_file());
     }
 }

@@ -187,8 +187,7 @@ fn check(words: &str, code: i32, part: &str) {
     }
     std::fs::write(sandbox.path("packed.cubex"), [0x1f, 0x8b, 0x08, 0xff]).expect("written");
     let said = said(&sandbox, words);
-    assert_eq!(said.code, Some(code), "{}{}", said.output, said.errors);
-    assert!(said.errors.contains(part), "{}", said.errors);
+    said.check_errors(code, part);
     assert_eq!(said.output, "");
     assert_eq!(
         said.errors.lines().count(),
@@ -223,6 +222,5 @@ fn a_bad_line_costs_itself_and_is_told() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path("a.csv"), table("n,p,time", ',') + "x,1,2\n").expect("written");
     let said = said(&sandbox, "fit a.csv --json");
-    assert_eq!(said.code, Some(0));
-    assert!(said.errors.contains("`a.csv`: line 22: `x` is not a number"), "{}", said.errors);
+    said.check_errors(0, "`a.csv`: line 22: `x` is not a number");
 }

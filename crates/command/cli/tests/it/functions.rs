@@ -72,11 +72,9 @@ fn what_is_not_known_is_said() {
 fn what_is_no_program_is_refused() {
     let sandbox = Sandbox::new();
     let said = sandbox.sintonia(&["functions", "/absent"]);
-    assert_eq!(said.code, Some(100));
-    assert!(said.errors.contains("`/absent` cannot be read"), "{}", said.errors);
+    said.check_errors(100, "`/absent` cannot be read");
     let script = sandbox.path("job.sh");
     std::fs::write(&script, "#!/bin/sh\n").expect("written");
     let said = sandbox.sintonia(&["functions", script.to_str().expect("text")]);
-    assert_eq!(said.code, Some(100));
-    assert!(said.errors.contains("is not a 64-bit ELF file"), "{}", said.errors);
+    said.check_errors(100, "is not a 64-bit ELF file");
 }

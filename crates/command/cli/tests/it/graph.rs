@@ -78,8 +78,7 @@ fn a_run_without_mpi_has_no_graph() {
     let sandbox = sandbox();
     sandbox.sintonia(&["run", "--out", "record", "--quiet", "--", "true"]);
     let said = sandbox.sintonia(&["graph", "record"]);
-    assert_eq!(said.code, Some(100));
-    assert!(said.errors.contains("`record` has no call of MPI"), "{}", said.errors);
+    said.check_errors(100, "`record` has no call of MPI");
     let said = sandbox.sintonia(&["graph", "record", "--overlay", "record"]);
     assert_eq!(said.code, Some(2), "{}", said.errors);
 }

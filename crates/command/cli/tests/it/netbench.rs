@@ -123,8 +123,7 @@ fn what_goes_wrong_is_told() {
     for launcher in launchers() {
         let (sandbox, name) = (Sandbox::new(), launcher.path.display());
         let said = netbench(&sandbox, &[], &launcher, &["1"]);
-        assert_eq!(said.code, Some(100), "{name}");
-        assert!(said.errors.contains("start at least two"), "{name}: {}", said.errors);
+        said.check_errors(100, "start at least two");
         let said = netbench(&sandbox, &["--plot", "none/out.svg"], &launcher, &["2"]);
         assert_eq!(said.code, Some(102), "{name}: {}", said.errors);
     }

@@ -95,8 +95,7 @@ fn a_trace_that_cannot_end_is_told_with_its_lines() {
     let sandbox = sandbox();
     fs::write(sandbox.path("trace/rank-1.txt"), "1 init\n1 recv 0 7 8\n").expect("written");
     let said = said(&sandbox, "predict trace --engine composed");
-    assert_eq!(said.code, Some(100));
-    assert!(said.errors.contains("rank 1 in `recv` (site 2) waits"), "{}", said.errors);
+    said.check_errors(100, "rank 1 in `recv` (site 2) waits");
 }
 
 #[test]

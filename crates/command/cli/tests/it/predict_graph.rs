@@ -133,7 +133,6 @@ fn what_no_model_knows_is_a_note_and_what_makes_no_sense_is_refused() {
         ("predict measured.jsonl --graph program.c --set n=100 --set p=2 --let x", "--let"),
     ] {
         let told = said(words);
-        assert_eq!(told.code, Some(2), "{words}: {}", told.errors);
-        assert!(told.errors.contains(names), "{}", told.errors);
+        told.check_errors(2, names);
     }
 }

@@ -198,7 +198,6 @@ fn a_damaged_event_file_is_not_exported() {
         bytes[at] ^= 4;
         std::fs::write(&path, bytes).unwrap();
         let said = sandbox.sintonia(&words);
-        assert_eq!(said.code, Some(101), "{}", said.errors);
-        assert!(said.errors.contains("is damaged"), "{}", said.errors);
+        said.check_errors(101, "is damaged");
     }
 }

@@ -125,12 +125,7 @@ fn a_refusal_is_passed_on() {
     refused["answered"] = json!({"id": wish["id"], "outcome": "refused", "sentence": sentence});
     folder.say("12", &refused);
     let said = CommandOutput::from(child.wait_with_output().expect("it was started"));
-    assert_eq!(said.code, Some(106));
-    assert!(
-        said.errors.contains(&format!("job `12` keeps 4 ranks: {sentence}")),
-        "{}",
-        said.errors
-    );
+    said.check_errors(106, &format!("job `12` keeps 4 ranks: {sentence}"));
 }
 
 #[test]
@@ -141,8 +136,7 @@ fn a_program_that_ends_is_no_success() {
     folder.take_wish("12");
     std::fs::remove_file(folder.path("12.json")).expect("it is there");
     let said = CommandOutput::from(child.wait_with_output().expect("it was started"));
-    assert_eq!(said.code, Some(107));
-    assert!(said.errors.contains("ended before it took another size"), "{}", said.errors);
+    said.check_errors(107, "ended before it took another size");
 }
 
 #[track_caller]
@@ -151,8 +145,7 @@ fn check(words: &[&str], code: i32, sentence: &str) {
     folder.say("12", &status(4, own()));
     folder.say("14", &killed());
     let said = folder.run(words);
-    assert_eq!(said.code, Some(code), "{}", said.errors);
-    assert!(said.errors.contains(sentence), "{}", said.errors);
+    said.check_errors(code, sentence);
     assert!(!folder.path("12.wish").exists(), "nothing is left of what was not taken");
 }
 

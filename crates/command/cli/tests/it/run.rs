@@ -87,8 +87,7 @@ fn a_program_with_privileges_of_its_file_is_named() {
     std::fs::set_permissions(&copy, mode).expect("the file is ours");
     let copy = copy.to_str().expect("text");
     let said = sandbox.sintonia(&["run", "--out", "record", "--", copy]);
-    assert_eq!(said.code, Some(0));
-    assert!(said.errors.contains("is setuid or setgid"), "{}", said.errors);
+    said.check_errors(0, "is setuid or setgid");
 }
 
 #[test]
@@ -109,8 +108,7 @@ fn a_record_never_overwrites_another() {
     std::fs::create_dir(sandbox.path("record")).unwrap();
     std::fs::write(sandbox.path("record/mine"), "").unwrap();
     let said = run(&sandbox, &["--out", "record", "--quiet"], "exit 4");
-    assert_eq!(said.code, Some(4));
-    assert!(said.errors.contains("record-2"), "{}", said.errors);
+    said.check_errors(4, "record-2");
     assert!(sandbox.path("record-2/summary.json").is_file());
 }
 
@@ -162,8 +160,7 @@ fn a_record_that_cannot_be_written_where_it_was_asked_for_is_elsewhere() {
 fn check_not_started(command: &str, expected_code: i32, expected: &str) {
     let sandbox = Sandbox::new();
     let said = sandbox.sintonia(&["run", "--out", "record", "--", command]);
-    assert_eq!(said.code, Some(expected_code));
-    assert!(said.errors.contains(expected), "{}", said.errors);
+    said.check_errors(expected_code, expected);
     assert!(!sandbox.path("record").exists());
     sandbox.check_clean();
 }
@@ -187,8 +184,7 @@ fn check_signal(signal: &str, expected_code: i32) {
     let pid = child.id().to_string();
     Command::new("kill").args([&format!("-{signal}"), &pid]).status().expect("sent");
     let said = CommandOutput::from(child.wait_with_output().expect("our child"));
-    assert_eq!(said.code, Some(expected_code));
-    assert!(said.errors.contains("No MPI process was seen"), "{}", said.errors);
+    said.check_errors(expected_code, "No MPI process was seen");
     sandbox.check_clean();
 }
 

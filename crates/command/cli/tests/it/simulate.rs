@@ -114,8 +114,7 @@ fn check(words: &str, code: i32, part: &str) {
     std::fs::write(sandbox.path("empty.txt"), "").expect("written");
     std::fs::write(sandbox.path("other.json"), "{\"slowest\": 3}").expect("written");
     let said = said(&sandbox, words);
-    assert_eq!(said.code, Some(code), "{}", said.errors);
-    assert!(said.errors.contains(part), "{}", said.errors);
+    said.check_errors(code, part);
     assert_eq!(said.output, "");
 }
 

@@ -29,6 +29,15 @@ impl From<Output> for CommandOutput {
     }
 }
 
+impl CommandOutput {
+    /// Checks the exit code, and that a part of a message is among the errors.
+    #[track_caller]
+    pub(crate) fn check_errors(&self, code: i32, part: &str) {
+        assert_eq!(self.code, Some(code), "{}{}", self.output, self.errors);
+        assert!(self.errors.contains(part), "{}", self.errors);
+    }
+}
+
 impl Sandbox {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a folder");

@@ -14,8 +14,7 @@ fn check(description: &str, options: &[&str], expected: &str) {
     let command = ["--", "sh", "-c", "touch started"];
     let words = [&["run", "--quiet", "--app", "app.toml"], options, &command].concat();
     let said = sandbox.sintonia(&words);
-    assert_eq!(said.code, Some(BAD_DESCRIPTION), "{}", said.errors);
-    assert!(said.errors.contains(expected), "{}", said.errors);
+    said.check_errors(BAD_DESCRIPTION, expected);
     assert!(!sandbox.path("started").exists());
     sandbox.check_clean();
 }

@@ -169,8 +169,7 @@ fn check(words: &[&str], code: i32, sentence: &str) {
     let cluster = TestCluster::new();
     let node = cluster.start("alpha", &[]);
     let said = node.run(words);
-    assert_eq!(said.code, Some(code), "{}", said.errors);
-    assert!(said.errors.contains(sentence), "{}", said.errors);
+    said.check_errors(code, sentence);
     assert_eq!(said.output, "");
 }
 
@@ -218,12 +217,7 @@ fn without_a_daemon_it_is_said_how_to_start_one() {
         [&["nodes"][..], &["submit", "--", "true"], &["node", "stop"], &["nodes", "--live"]]
     {
         let said = cluster.run(words);
-        assert_eq!(said.code, Some(108), "{words:?}: {}", said.errors);
-        assert!(
-            said.errors.contains("start one with `sintonia node start --background"),
-            "{}",
-            said.errors
-        );
+        said.check_errors(108, "start one with `sintonia node start --background");
         assert_eq!(said.errors.lines().count(), 1);
     }
 }

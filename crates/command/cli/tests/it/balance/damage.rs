@@ -18,8 +18,7 @@ fn a_damaged_journal_is_said_until_the_damaged_file_is_removed() {
     let state = node.state().display().to_string();
     let start = ["node", "start", "--background", "--state", &state, "--name", "alpha"];
     let said = cluster.run(&start);
-    assert_eq!(said.code, Some(0), "{}", said.errors);
-    assert!(said.errors.contains("the journal was damaged ("), "{}", said.errors);
+    said.check_errors(0, "the journal was damaged (");
     let nodes = node.said(&["nodes"]);
     assert!(nodes.contains("the journal was damaged"), "{nodes}");
     let damaged = node.state().join("journal.damaged");
@@ -53,12 +52,7 @@ fn what_is_no_longer_kept_of_tasks_is_said() {
     let brief = lines.iter().filter(|line| line["is_brief"] == true);
     assert_eq!(brief.map(|line| line["n_tasks"].as_u64().unwrap()).sum::<u64>(), 4, "{lines:?}");
     let waited = node.run(&["tasks", "--wait", "alpha.1-6"]);
-    assert_eq!(waited.code, Some(0), "{}", waited.errors);
-    assert!(
-        waited.errors.contains("for 4 that ended long ago only the outcome"),
-        "{}",
-        waited.errors
-    );
+    waited.check_errors(0, "for 4 that ended long ago only the outcome");
     let one = node.said(&["tasks", "alpha.1"]);
     assert!(one.contains("exit 0; it ended long ago"), "{one}");
     let nodes = node.said(&["nodes"]);

@@ -45,16 +45,13 @@ fn check_names(cluster: &TestCluster) {
 fn in_the_background_it_answers_when_the_command_returns() {
     let cluster = TestCluster::new();
     let said = cluster.run(&["node", "start", "--background", "--name", "alpha", "--speed", "1"]);
-    assert_eq!(said.code, Some(0), "{}", said.errors);
-    assert!(said.errors.contains("node `alpha` is up"), "{}", said.errors);
+    said.check_errors(0, "node `alpha` is up");
     assert_eq!(cluster.run(&["submit", "--wait", "--", "true"]).code, Some(0));
     check_names(&cluster);
     let again = cluster.run(&["node", "start", "--background"]);
-    assert_eq!(again.code, Some(108));
-    assert!(again.errors.contains("node `alpha` already serves"), "{}", again.errors);
+    again.check_errors(108, "node `alpha` already serves");
     let in_front = cluster.run(&["node", "start"]);
-    assert_eq!(in_front.code, Some(108));
-    assert!(in_front.errors.contains("node `alpha` already serves"), "{}", in_front.errors);
+    in_front.check_errors(108, "node `alpha` already serves");
     assert_eq!(cluster.run(&["node", "stop"]).code, Some(0));
     assert_eq!(cluster.run(&["nodes"]).code, Some(108));
 }
@@ -65,8 +62,7 @@ fn in_the_background_it_says_why_it_does_not_start() {
     let words =
         ["node", "start", "--background", "--speed", "1", "--seed", "x", "--key", "missing"];
     let said = cluster.run(&words);
-    assert_eq!(said.code, Some(108), "{}", said.errors);
-    assert!(said.errors.contains("cannot read the key `missing`"), "{}", said.errors);
+    said.check_errors(108, "cannot read the key `missing`");
 }
 
 #[test]
@@ -152,8 +148,7 @@ fn a_key_is_made_once() {
     assert_eq!((said.code, said.output.as_str()), (Some(0), "cluster.key\n"), "{}", said.errors);
     let key = std::fs::read_to_string(cluster.path("cluster.key")).unwrap();
     let again = cluster.run(&["node", "key", "cluster.key"]);
-    assert_eq!(again.code, Some(102), "{}", again.errors);
-    assert!(again.errors.contains("a key that is there is never replaced"), "{}", again.errors);
+    again.check_errors(102, "a key that is there is never replaced");
     assert_eq!(std::fs::read_to_string(cluster.path("cluster.key")).unwrap(), key);
     let usual = cluster.run(&["node", "key"]);
     assert!(usual.output.ends_with(".config/sintonia/node.key\n"), "{}", usual.output);

@@ -116,8 +116,7 @@ fn a_name_is_given_once() {
         "cluster.key",
     ];
     let said = cluster.run(&words);
-    assert_eq!(said.code, Some(108), "{}", said.errors);
-    assert!(said.errors.contains("`beta`"), "{}", said.errors);
+    said.check_errors(108, "`beta`");
     assert!(nodes[1].said(&["nodes"]).contains("3 nodes up"));
 }
 

@@ -25,8 +25,7 @@ fn other_users_can_neither_submit_nor_read_nor_stop() {
         let before = setpriv(OTHER);
         let output = cluster.command_of(&before, words).output().unwrap();
         let said = crate::sintonia::CommandOutput::from(output);
-        assert_eq!(said.code, Some(108), "{words:?}: {}", said.errors);
-        assert!(said.errors.contains("belongs to another user"), "{}", said.errors);
+        said.check_errors(108, "belongs to another user");
         assert!(!said.output.contains("secret"), "{}", said.output);
     };
     check(&["submit", "--node", &state, "--", "true"]);
@@ -50,6 +49,5 @@ fn a_key_that_others_can_read_is_refused() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
     let said =
         cluster.run(&["node", "start", "--port", "0", "--key", "cluster.key", "--speed", "1"]);
-    assert_eq!(said.code, Some(108), "{}", said.errors);
-    assert!(said.errors.contains("run `chmod 600 cluster.key`"), "{}", said.errors);
+    said.check_errors(108, "run `chmod 600 cluster.key`");
 }

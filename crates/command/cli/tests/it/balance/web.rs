@@ -94,10 +94,5 @@ fn a_page_that_cannot_be_served_is_no_daemon() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let said = cluster.run(&["node", "start", "--speed", "1", "--web", &port]);
-    assert_eq!(said.code, Some(108), "{}", said.errors);
-    assert!(
-        said.errors.contains(&format!("`--web 127.0.0.1:{port}` cannot be listened on")),
-        "{}",
-        said.errors
-    );
+    said.check_errors(108, &format!("`--web 127.0.0.1:{port}` cannot be listened on"));
 }
