@@ -6,7 +6,6 @@
 //! # Not here
 //! Programs of fixed size: every library that starts ranks at all can run them.
 
-mod job;
 mod known;
 pub(crate) mod leftovers;
 pub mod rank;
