@@ -16,7 +16,6 @@ mod finish;
 pub mod limits;
 mod listening;
 mod live;
-mod local_collector;
 mod observation;
 pub mod options;
 mod programs;

@@ -1,8 +1,8 @@
 //! Observation of a program: its record, server, collector and variables.
 
+use super::collector::LocalCollector;
 use super::environment::{Capacity, Environment, find_library, interface_addresses, reachable};
 use super::listening::{self, Start};
-use super::local_collector::LocalCollector;
 use super::record;
 use super::tuning::Tuning;
 use crate::options::WatchOptions;
