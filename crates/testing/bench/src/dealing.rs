@@ -3,8 +3,8 @@
 use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
 use crate::library::Library;
+use crate::median;
 use crate::sample;
-use crate::statistics::median;
 use crate::{Report, table};
 use serde_json::{Value, json};
 use std::ffi::OsString;

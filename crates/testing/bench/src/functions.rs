@@ -6,7 +6,7 @@
 use crate::build_paths::{BuildPaths, in_path, make_folder};
 use crate::error::BenchError;
 use crate::figures::{Figure, figures_in};
-use crate::statistics::median;
+use crate::median;
 use crate::{Report, sample, table};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

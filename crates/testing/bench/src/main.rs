@@ -7,6 +7,7 @@
 //!
 //! # Not here
 //! Reading the tables: `docs/benchmarks.md`. Tests: no test is timed.
+
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose result is printed")]
 
 mod build_paths;
@@ -17,19 +18,18 @@ mod figures;
 mod functions;
 mod latency;
 mod library;
-mod machine;
 mod models;
 mod overhead;
 mod price;
 mod resizing;
 mod sample;
-mod statistics;
 mod table;
 mod tasks;
 mod tool;
 
 use build_paths::BuildPaths;
 use error::BenchError;
+use std::fs::read_to_string;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [dealing] [models] [composing] [resizing] [tasks] [--turns N]";
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
 fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
     let paths = BuildPaths::find()?;
     let libraries = library::installed();
-    println!("{}\n", machine::describe());
+    println!("{}\n", describe_machine());
     let mut all_met = true;
     for part in parts {
         let (title, report) = match part {
@@ -101,6 +101,11 @@ fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
         all_met &= report.bars_met;
     }
     Ok(all_met)
+}
+
+/// Median; 0 of none.
+fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    statistics::median(values).unwrap_or(0.0)
 }
 
 /// Result of a part.
@@ -135,6 +140,25 @@ fn command_line(mut arguments: impl Iterator<Item = String>) -> Result<(Vec<Part
         parts = ALL.to_vec();
     }
     Ok((parts, n_turns))
+}
+
+/// Processor, cores, clock source, kernel and load.
+fn describe_machine() -> String {
+    let cpu = field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".into());
+    let n_cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let kernel = read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let load = read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or("unknown").to_owned();
+    let flags = field("/proc/cpuinfo", "flags").unwrap_or_default();
+    let virtual_machine =
+        if flags.split(' ').any(|flag| flag == "hypervisor") { ", virtual" } else { "" };
+    format!("{cpu}{virtual_machine}, {n_cores} cores, Linux {}, load {load}", kernel.trim())
+}
+
+fn field(path: &str, name: &str) -> Option<String> {
+    let text = read_to_string(path).ok()?;
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
 }
 
 #[cfg(test)]

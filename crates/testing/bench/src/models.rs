@@ -5,8 +5,8 @@
 
 use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
+use crate::median;
 use crate::sample;
-use crate::statistics::median;
 use crate::{Report, table};
 use serde::Deserialize;
 use serde_json::json;

@@ -2,8 +2,8 @@
 
 use crate::build_paths::{BuildPaths, in_path};
 use crate::error::BenchError;
+use crate::median;
 use crate::sample::{self, Sample};
-use crate::statistics::median;
 use crate::tool::{Role, Tool};
 use crate::{Report, table, tool};
 use serde_json::json;

@@ -11,8 +11,8 @@
 use crate::build_paths::{BuildPaths, make_folder};
 use crate::error::BenchError;
 use crate::library::{self, Library};
+use crate::median;
 use crate::sample;
-use crate::statistics::median;
 use crate::{Report, table};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -3,7 +3,7 @@
 
 use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
-use crate::statistics::median;
+use crate::median;
 use crate::{Report, sample, table};
 use serde_json::json;
 use std::path::{Path, PathBuf};
