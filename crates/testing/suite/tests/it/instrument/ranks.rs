@@ -5,6 +5,8 @@ use ring::SegmentReader;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use suite::tool::sintonia;
@@ -123,6 +125,7 @@ impl Ranks {
     pub(super) fn finish(self) -> (Ended, Vec<Recorded>) {
         let Self { shared_memory, running, segments } = self;
         let ended = running.finish();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
         let recorded = segments.iter().map(recorded_in).collect();
         drop(shared_memory);
         (ended, recorded)
@@ -214,4 +217,35 @@ impl Symbols {
 /// The program itself as a module, whatever its build.
 pub(super) fn program() -> Vec<Module> {
     vec![Module { name: String::new(), build_id: Vec::new() }]
+}
+
+/// Reads bytes at an address of the program's file, in a running rank.
+pub(super) fn memory(pid: u32, address: u64, n_bytes: usize) -> Vec<u8> {
+    let parts = parts(pid);
+    let base = parts.first().expect("the program is mapped").start;
+    read(pid, base + address, n_bytes)
+}
+
+fn read(pid: u32, address: u64, n_bytes: usize) -> Vec<u8> {
+    let memory = std::fs::File::open(format!("/proc/{pid}/mem")).expect("the rank is ours");
+    let mut bytes = vec![0; n_bytes];
+    memory.read_exact_at(&mut bytes, address).expect("it is mapped");
+    bytes
+}
+
+/// Address ranges of the program in a running rank, part by part; only the last one can be written.
+fn parts(pid: u32) -> Vec<Range<u64>> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).expect("the rank lives");
+    let lines = maps.lines().filter(|line| line.ends_with("/tuned"));
+    let bounds = lines.filter_map(|line| line.split(' ').next()?.split_once('-'));
+    let hex = |text| u64::from_str_radix(text, 16).expect("an address");
+    bounds.map(|(start, end)| hex(start)..hex(end)).collect()
+}
+
+/// Memory that is mapped from the program's file and not writable: code, and the tables that bind calls.
+pub(super) fn fixed_memory(pid: u32) -> Vec<Vec<u8>> {
+    let mut parts = parts(pid);
+    parts.pop();
+    let len = |part: &Range<u64>| usize::try_from(part.end - part.start).expect("it fits");
+    parts.iter().map(|part| read(pid, part.start, len(part))).collect()
 }
