@@ -40,7 +40,6 @@
 
 mod action;
 mod balance;
-mod counts;
 mod domain;
 mod members;
 mod message;
@@ -63,7 +62,6 @@ mod call_context;
 mod offers;
 mod operation;
 mod period;
-mod promises;
 mod receiver_initiated;
 mod receivers;
 mod repeat_visitors;
@@ -72,14 +70,13 @@ mod subscribers;
 
 pub use action::{Action, Timer};
 pub use balance::Balance;
-pub use counts::Counts;
 pub use domain::{Domain, DomainError};
 pub use members::{Members, Peer};
 pub use message::{Message, MessageError};
 pub use policy::{Policy, PolicyError};
 pub use rule::{Rule, RuleError, RuleSpec};
 pub use snapshot::{
-    BalanceSnapshot, N_NAMED_MAX, OngoingOperation, OperationEnd, OperationOutcome,
+    BalanceSnapshot, Counts, N_NAMED_MAX, OngoingOperation, OperationEnd, OperationOutcome,
 };
 pub use state::LoadState;
 pub use types::{Moment, NodeId, NodeLoad};
