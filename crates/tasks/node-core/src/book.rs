@@ -14,7 +14,6 @@
 
 mod archive;
 mod changes;
-mod queue;
 mod record;
 mod shared;
 mod snapshot;

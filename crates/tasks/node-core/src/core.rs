@@ -19,29 +19,26 @@ mod gathering;
 mod holding;
 mod lending;
 mod node;
-mod peers;
 mod processes;
 mod relaying;
 mod requests;
-mod short_tasks;
-mod stopping;
 mod task_view;
 mod turn;
 mod waits;
 
-use balancing_policies::{Balance, NodeLoad};
-
 use crate::book::Book;
 use crate::interface::{
-    CoreTimer, Ended, Event, KeeperEvent, KeeperOrder, Member, NodeId, Now, Out, PeerMessage,
+    CoreTimer, Ended, Event, KeeperEvent, KeeperOrder, Killed, Member, NodeId, Now, Out,
+    PeerMessage,
 };
+use balancing_policies::{Balance, Moment, NodeLoad};
 use gathering::Gathering;
 use holding::{Holding, N_RESULTS_MAX, Offered};
 use lending::{Lending, Renewal};
 pub use node::CoreOptions;
 use node::Node;
 use relaying::Relaying;
-use stopping::Stopping;
+use task_api::Presence;
 use turn::{Asker, Turn};
 use waits::Waits;
 
@@ -333,6 +330,47 @@ impl Roles {
         let stopping = self.stopping.get_or_insert_with(|| Stopping::new(turn.now.moment));
         stopping.begin(now, turn);
         self.holding.return_all(turn);
+    }
+}
+
+/// Time for which results are still sent to homes that do not acknowledge them, in ms.
+const FAREWELL_MS: u64 = 10_000;
+
+/// Stop in progress.
+#[derive(Clone, Copy, Debug)]
+struct Stopping {
+    now: bool,
+    since: Moment,
+    /// True when the node has announced that it has left.
+    over: bool,
+}
+
+impl Stopping {
+    fn new(since: Moment) -> Self {
+        Self { now: false, since, over: false }
+    }
+
+    /// Announces the stop; with `now`, ends what runs.
+    fn begin(&mut self, now: bool, turn: &mut Turn<'_>) {
+        self.now |= now;
+        turn.out.presence(Presence::Stopping);
+        if now {
+            turn.node.processes.kill_all(Killed::Leaving, turn.out);
+        }
+    }
+
+    /// Leaves if nothing runs and other nodes need nothing of this one.
+    fn sweep(&mut self, turn: &mut Turn<'_>) {
+        let waited = FAREWELL_MS <= turn.now.moment.ms_since(self.since);
+        let told = turn.node.book.foreign().is_empty() || waited;
+        // Other nodes may still run tasks of this home, and can report their results only here.
+        let nothing_lent = turn.node.book.leases().is_empty() || self.now;
+        if !self.over && turn.node.processes.n() == 0 && told && nothing_lent {
+            self.over = true;
+            turn.out.keeper(KeeperOrder::Leave);
+            turn.out.presence(Presence::Left);
+            turn.out.leave();
+        }
     }
 }
 

@@ -5,14 +5,7 @@
 //! results are on disk: a daemon that is killed forgets waiting tasks, and the keeper knows the running ones.
 
 mod held_tasks;
-mod lease_requests;
 mod results;
-
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-use balancing_policies::Moment;
-use task_api::Output;
 
 use super::node::{N_SHARES_MAX, count};
 use super::turn::Turn;
@@ -21,9 +14,12 @@ use crate::interface::{
     Attempt, AttemptEnd, Ended, ExecContext, InstanceId, Job, KeeperOrder, Killed, NodeId,
     OfferedTask, PeerMessage, SharedWork, Work,
 };
+use balancing_policies::Moment;
 use held_tasks::HeldTasks;
-use lease_requests::LeaseRequests;
 use results::Results;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use task_api::Output;
 
 /// Time between two renewals of leases, in ms.
 const RENEW_MS: u64 = 1_000;
@@ -288,4 +284,48 @@ impl Holding {
 fn give_back(attempt: Attempt, because: &str, turn: &mut Turn<'_>) {
     let (shares, because) = (vec![attempt.into()], because.to_owned());
     turn.out.send(attempt.task.home, PeerMessage::Returned { shares, wish: None, because });
+}
+
+/// Most requests to one home whose answers are accepted.
+const N_REQUESTS_MAX: usize = 32;
+
+/// Open requests.
+#[derive(Debug)]
+struct LeaseRequests {
+    open: BTreeMap<NodeId, VecDeque<LeaseRequest>>,
+    incarnation: u64,
+    next: u64,
+}
+
+/// Request to keep tasks; an answer renews their leases from the moment at which it was sent.
+#[derive(Debug)]
+struct LeaseRequest {
+    number: u64,
+    sent: Moment,
+    shares: Vec<InstanceId>,
+}
+
+impl LeaseRequests {
+    /// No request. An answer to a request of an earlier daemon matches none with a number from `first` on.
+    fn new(incarnation: u64, first: u64) -> Self {
+        Self { open: BTreeMap::new(), incarnation, next: first }
+    }
+
+    fn send(&mut self, home: NodeId, shares: Vec<InstanceId>, whole: bool, turn: &mut Turn<'_>) {
+        let (number, incarnation) = (self.next, self.incarnation);
+        self.next = number.wrapping_add(1);
+        let requests = self.open.entry(home).or_default();
+        if requests.len() == N_REQUESTS_MAX {
+            requests.pop_front();
+        }
+        requests.push_back(LeaseRequest { number, sent: turn.now.moment, shares: shares.clone() });
+        turn.out.send(home, PeerMessage::Renew { number, incarnation, whole, shares });
+    }
+
+    /// Removes the request that a home answers.
+    fn answered(&mut self, home: NodeId, number: u64) -> Option<LeaseRequest> {
+        let requests = self.open.get_mut(&home)?;
+        let idx = requests.iter().position(|request| request.number == number)?;
+        requests.remove(idx)
+    }
 }

@@ -8,17 +8,12 @@
 //! - A client gets one answer each time that it is ready for one.
 //! - Each question ends: answered, refused, or when the other node is unreachable for too long.
 
-mod waiting;
-
-use std::collections::BTreeMap;
-
-use balancing_policies::Moment;
-use task_api::{Answer, Presence, Request};
-
 use super::turn::{Asker, Turn};
 use super::waits::NOTHING_IS_WAITED_FOR;
 use crate::interface::{ClientId, NodeId, PeerMessage};
-use waiting::Waiting;
+use balancing_policies::Moment;
+use std::collections::{BTreeMap, VecDeque};
+use task_api::{Answer, Presence, Request};
 
 /// Longest time that an answer may take, in ms.
 const ANSWER_MS: u64 = 10_000;
@@ -180,4 +175,79 @@ impl Relaying {
 /// still to come.
 fn is_late(answer: &Answer) -> bool {
     matches!(answer, Answer::Refused { sentence } if sentence == NOTHING_IS_WAITED_FOR)
+}
+
+/// Time between two repetitions of the question while no answer arrives, in ms.
+const REPEAT_MS: u64 = 5_000;
+/// Longest time that the other node may be unreachable, in ms.
+const SILENT_MS: u64 = 30_000;
+
+#[derive(Debug)]
+struct Waiting {
+    request: Request,
+    /// Moment of the last message in either direction.
+    since: Moment,
+    /// True if the client has taken the last answer.
+    is_ready: bool,
+    /// True if the last message was a `More`, and not the question itself.
+    said_more: bool,
+    /// Answers to a question that was repeated while the first answer was on its way: at most one for each
+    /// repetition.
+    early: VecDeque<Answer>,
+    silent: Option<Moment>,
+}
+
+impl Waiting {
+    fn new(request: Request, now: Moment) -> Self {
+        let early = VecDeque::new();
+        Self { request, since: now, is_ready: true, said_more: false, early, silent: None }
+    }
+
+    /// Notes that the client has taken the last answer; returns its next one if that has already arrived.
+    fn client_is_ready(&mut self, now: Moment) -> Option<Answer> {
+        let early = self.early.pop_front();
+        if early.is_none() {
+            (self.is_ready, self.said_more, self.since) = (true, true, now);
+        }
+        early
+    }
+
+    /// Handles an answer; returns it if the client is ready for it.
+    fn answered(&mut self, answer: Answer, now: Moment) -> Option<Answer> {
+        self.since = now;
+        if std::mem::take(&mut self.is_ready) {
+            return Some(answer);
+        }
+        self.early.push_back(answer);
+        None
+    }
+
+    /// Returns whether the other node does not know the question that it had been asked.
+    fn is_forgotten(&self, answer: &Answer) -> bool {
+        self.said_more && matches!(answer, Answer::Refused { .. })
+    }
+
+    /// The question, to be asked again.
+    fn ask_again(&mut self, now: Moment) -> Request {
+        (self.since, self.said_more, self.silent) = (now, false, None);
+        self.request.clone()
+    }
+
+    fn is_to_be_repeated(&self, now: Moment) -> bool {
+        self.is_ready && self.silent.is_none() && REPEAT_MS <= now.ms_since(self.since)
+    }
+
+    /// Notes that the other node cannot be reached now.
+    fn is_silent(&mut self, now: Moment) {
+        self.silent.get_or_insert(now);
+    }
+
+    fn was_silent(&self) -> bool {
+        self.silent.is_some()
+    }
+
+    /// Returns whether the other node has been unreachable for too long.
+    fn is_lost(&self, now: Moment) -> bool {
+        self.silent.is_some_and(|since| SILENT_MS <= now.ms_since(since))
+    }
 }
