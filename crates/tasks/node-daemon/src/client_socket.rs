@@ -12,35 +12,26 @@
 //! The contents of answers: see the core.
 
 mod client;
-mod error;
-mod folder;
 mod message;
 mod session;
 
-use std::{
-    collections::HashMap,
-    fs,
-    os::unix::net::{UnixListener, UnixStream},
-    path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{SyncSender, TrySendError},
-    },
-    thread,
-    time::Duration,
-};
-
-use files::{Lock, LockError};
-use task_api::{Answer, Request};
-
-pub use client::Client;
-pub use error::{ClientError, ClientSocketError};
-pub use folder::{default_state, open_state};
-pub use message::REQUEST_BYTES_MAX;
-
 use crate::LOCK_LINGERS;
+pub use client::Client;
+use files::{Lock, LockError};
+pub use message::REQUEST_BYTES_MAX;
 use node_core::interface::ClientId;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{io, thread};
+use task_api::{Answer, Request};
 
 /// Name of the socket in the state folder.
 pub const SOCKET: &str = "node.sock";
@@ -193,6 +184,164 @@ impl Shared {
                 Err(_) if self.is_closed() => return,
                 Err(_) => thread::sleep(PAUSE),
             }
+        }
+    }
+}
+
+/// Mode bits that give access to others.
+const OTHERS: u32 = 0o077;
+
+/// Default state folder of a node on this host: `sintonia/HOST` in `XDG_STATE_HOME`, or in `.local/state` of
+/// `HOME`. Homes are often shared between hosts, so each host has its own; and a folder that disappears when its
+/// user logs out is no place for a journal. `variable` reads an environment variable.
+///
+/// # Errors
+/// When neither variable is set.
+pub fn default_state(
+    host: &str,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<PathBuf, ClientSocketError> {
+    let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+        .map(|state| state.join("sintonia").join(host))
+        .ok_or(ClientSocketError::Nowhere)
+}
+
+/// Creates the folder where it is missing, closed to others; returns its path without links.
+///
+/// # Errors
+/// When it cannot be created, belongs to another user, or others can enter it.
+pub fn open_state(state: &Path) -> Result<PathBuf, ClientSocketError> {
+    let unusable = |source| ClientSocketError::Folder { path: state.to_owned(), source };
+    DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(unusable)?;
+    let path = fs::canonicalize(state).map_err(unusable)?;
+    let metadata = fs::metadata(&path).map_err(unusable)?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(ClientSocketError::Owner { path, uid: metadata.uid() });
+    }
+    let mode = metadata.mode() & 0o777;
+    if mode & OTHERS != 0 {
+        return Err(ClientSocketError::Open { path, mode });
+    }
+    Ok(path)
+}
+
+/// Reasons why the door of a node cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientSocketError {
+    /// Another daemon serves the folder.
+    #[error("the node {by} already serves `{}`; stop it with `sintonia node stop`, or use another folder with `--state`", state.display())]
+    Taken {
+        /// State folder.
+        state: PathBuf,
+        /// Name and process of the other daemon.
+        by: String,
+    },
+    /// A file of the folder cannot be used.
+    #[error("cannot use `{}`; check that its folder is yours, has room, and that its path is not longer than 100 bytes", path.display())]
+    Folder {
+        /// Path of the file.
+        path: PathBuf,
+        /// Error of the system.
+        source: io::Error,
+    },
+    /// Other users could enter the folder.
+    #[error("others can enter the folder `{}` (mode {mode:o}); run `chmod 700 {}`", path.display(), path.display())]
+    Open {
+        /// Path of the folder.
+        path: PathBuf,
+        /// Mode of the folder.
+        mode: u32,
+    },
+    /// The folder belongs to another user.
+    #[error("the folder `{}` belongs to user {uid}, not to you; use another with `--state`", path.display())]
+    Owner {
+        /// Path of the folder.
+        path: PathBuf,
+        /// Its owner.
+        uid: u32,
+    },
+    /// No variable tells where the state folder should be.
+    #[error(
+        "neither `XDG_STATE_HOME` nor `HOME` is set; say where to keep the node's state with `--state`"
+    )]
+    Nowhere,
+}
+
+/// Reasons why a client gets no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// No daemon listens at the socket.
+    #[error("no daemon listens at `{}`; start one with `sintonia node start`, or name its socket in `SINTONIA_NODE`", socket.display())]
+    NoDaemon {
+        /// Path of the socket.
+        socket: PathBuf,
+        /// Error of the system.
+        source: io::Error,
+    },
+    /// The daemon ended, or was killed.
+    #[error(
+        "the daemon ended before it answered; tasks that it had named are safe and run when it is started again"
+    )]
+    Ended(#[source] io::Error),
+    /// The daemon is of another version.
+    #[error(
+        "the daemon and this program are of different versions; restart it with `sintonia node stop` and `sintonia node start`"
+    )]
+    Version,
+    /// The daemon refused the request.
+    #[error("{sentence}")]
+    Refused {
+        /// Reason and remedy, for the user.
+        sentence: String,
+    },
+    /// The request is too long.
+    #[error("a request of {n_bytes} bytes is longer than the {max} that a daemon reads; submit less at once", max = REQUEST_BYTES_MAX)]
+    TooLong {
+        /// Length of the request in bytes.
+        n_bytes: usize,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[track_caller]
+    fn check(variables: &[(&str, &str)], expected: Option<&str>) {
+        let variable = |name: &str| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+        };
+        let state = default_state("n1", variable).ok();
+        assert_eq!(state, expected.map(PathBuf::from), "{variables:?}");
+    }
+
+    #[test]
+    fn the_state_is_where_the_user_keeps_such_things() {
+        check(&[("XDG_STATE_HOME", "/s"), ("HOME", "/h")], Some("/s/sintonia/n1"));
+        check(&[("HOME", "/h")], Some("/h/.local/state/sintonia/n1"));
+        check(
+            &[("XDG_STATE_HOME", "relative"), ("HOME", "/h")],
+            Some("/h/.local/state/sintonia/n1"),
+        );
+        check(&[("XDG_STATE_HOME", "")], None);
+    }
+
+    #[test]
+    fn a_folder_that_others_can_enter_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("a/b");
+        let opened = open_state(&state).unwrap();
+        assert_eq!(fs::metadata(&opened).unwrap().mode() & 0o777, 0o700);
+        open_state(&state).unwrap();
+        for mode in [0o750, 0o701, 0o777] {
+            fs::set_permissions(&state, fs::Permissions::from_mode(mode)).unwrap();
+            let error = open_state(&state).unwrap_err().to_string();
+            assert!(error.contains("run `chmod 700 "), "{error}");
         }
     }
 }

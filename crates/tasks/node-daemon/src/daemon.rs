@@ -15,7 +15,6 @@
 mod core_loop;
 mod file_warnings;
 mod network;
-mod orders;
 mod outbox;
 mod record_batch;
 
@@ -38,8 +37,7 @@ use node_core::CoreOptions;
 use node_core::book::Book;
 pub use node_core::book::BookLimits;
 use node_core::interface::{Event, Measurement, Now, node_id};
-use orders::Orders;
-use outbox::{Edges, Outbox};
+use outbox::{Edges, Orders, Outbox};
 use record_batch::RecordBatch;
 
 /// Most events that wait for the core thread; beyond that the sender waits.

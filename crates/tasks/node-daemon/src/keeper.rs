@@ -15,7 +15,6 @@
 //! The decision which task runs where and when: see the daemon's core. A process that leaves its group *and* clears
 //! its environment is not found again.
 
-mod captured;
 mod client;
 mod connection;
 mod guard;

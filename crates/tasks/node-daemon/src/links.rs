@@ -17,26 +17,22 @@
 mod dialing;
 mod error;
 mod handshake;
-mod hello;
 mod key;
 mod link;
-mod listening;
 mod message_stream;
 mod table;
 
-use std::{
-    net::{SocketAddr, TcpListener},
-    sync::Arc,
-    time::Duration,
-};
-
-use channel::Acceptor;
-
+use channel::{AcceptedConnection, Acceptor, Limits, Unauthenticated};
 pub use error::{LinkError, Refusal, SendError};
-pub use hello::Hello;
+use handshake::HandshakeSide;
+pub use handshake::Hello;
 pub use key::{Key, KeyError};
-
 use node_core::interface::{FRAME_BYTES_MAX, NodeId, PEER_VERSION};
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+use table::Common;
 
 /// Options of links.
 #[derive(Debug, Clone)]
@@ -119,7 +115,7 @@ pub type OnEvent = Arc<dyn Fn(LinkEvent) + Send + Sync>;
 
 /// All links of a node. Dropping it ends them.
 pub struct Links {
-    common: Arc<table::Common>,
+    common: Arc<Common>,
     acceptor: Acceptor,
 }
 
@@ -150,9 +146,9 @@ impl Links {
         key: Key,
         options: LinkOptions,
         on_event: OnEvent,
-    ) -> std::io::Result<Self> {
-        let common = Arc::new(table::Common::new(me, key, options, on_event));
-        let acceptor = listening::start(listener, Arc::clone(&common))?;
+    ) -> io::Result<Self> {
+        let common = Arc::new(Common::new(me, key, options, on_event));
+        let acceptor = accept(listener, Arc::clone(&common))?;
         Ok(Self { common, acceptor })
     }
 
@@ -160,7 +156,7 @@ impl Links {
     ///
     /// # Errors
     /// When the system does not tell it.
-    pub fn listens_on(&self) -> std::io::Result<SocketAddr> {
+    pub fn listens_on(&self) -> io::Result<SocketAddr> {
         self.acceptor.address()
     }
 
@@ -198,5 +194,35 @@ impl Links {
 impl Drop for Links {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+/// Accepts connections; each has to prove the key in a thread of its own.
+fn accept(listener: TcpListener, common: Arc<Common>) -> io::Result<Acceptor> {
+    let limits = Limits {
+        n_max: common.options.n_handshakes_max,
+        n_per_address_max: common.options.n_handshakes_per_address_max,
+    };
+    let unauthenticated = Arc::new(Unauthenticated::new(limits));
+    Acceptor::open(listener, unauthenticated, "from another node", move |accepted| {
+        let peer = name(accepted.from);
+        if let Err(error) = answer(&common, accepted, &peer) {
+            common.tell_stranger(error);
+        }
+    })
+}
+
+/// Address as users write it: the listener may be one for IPv6 that takes both kinds.
+fn name(address: IpAddr) -> String {
+    address.to_canonical().to_string()
+}
+
+fn answer(common: &Arc<Common>, accepted: AcceptedConnection, peer: &str) -> Result<(), LinkError> {
+    let side = HandshakeSide { me: &common.me, key: &common.key, options: &common.options, peer };
+    let result = side.answer(&accepted.stream, accepted.slot, |hello| common.judge(hello, false));
+    match result.and_then(|result| link::run(common, &accepted.stream, result, false)) {
+        // Usual when both nodes dial.
+        Err(LinkError::NotTaken { refusal: Refusal::Linked | Refusal::Itself, .. }) => Ok(()),
+        outcome => outcome,
     }
 }

@@ -12,29 +12,19 @@
 //! # Not here
 //! Connections (`links`), and the tasks of silent nodes (`core`).
 
-mod incarnation;
-mod meeting;
 mod membership_thread;
-
-use std::{
-    net::SocketAddr,
-    path::PathBuf,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-        mpsc::{SyncSender, sync_channel},
-    },
-    thread,
-    time::Duration,
-};
-
-use task_api::Presence;
-
-pub use incarnation::{IncarnationError, next_incarnation};
 
 use crate::links::{Hello, Key, LinkError, LinkEvent, LinkOptions, Links, SendError};
 use membership_thread::{MembershipEvent, MembershipThread};
 use node_core::interface::{Measurement, Member, NodeId, PeerMessage};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{fs, io, thread};
+use task_api::Presence;
 
 /// Default port that nodes listen on.
 pub const PORT: u16 = 7411;
@@ -250,6 +240,30 @@ fn sort(
     }
 }
 
+const FILE: &str = "incarnation";
+
+/// Error: the incarnation cannot be stored.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot use `{}`; check that its folder is yours and has room", path.display())]
+pub struct IncarnationError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Returns the incarnation of this start: the milliseconds since 1970, or one more than the last one if that is
+/// greater.
+///
+/// # Errors
+/// When the file that stores it cannot be written.
+pub fn next_incarnation(state: &Path, unix_ms: u64) -> Result<u64, IncarnationError> {
+    let path = state.join(FILE);
+    let last = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let next = unix_ms.max(last.map_or(0, |last| last.saturating_add(1)));
+    let written = files::replace(&path, next.to_string().as_bytes());
+    written.map_err(|source| IncarnationError { path, source })?;
+    Ok(next)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,5 +277,14 @@ mod tests {
         check("fe80::1", "[fe80::1]:9");
         check("[fe80::1]", "[fe80::1]:9");
         check("[fe80::1]:8", "[fe80::1]:8");
+    }
+
+    #[test]
+    fn it_grows_whatever_the_clock_does() {
+        let state = tempfile::tempdir().unwrap();
+        let next = |unix_ms| next_incarnation(state.path(), unix_ms).unwrap();
+        assert_eq!([next(100), next(100), next(50), next(200)], [100, 101, 102, 200]);
+        fs::write(state.path().join(FILE), "damaged").unwrap();
+        assert_eq!(next(300), 300);
     }
 }

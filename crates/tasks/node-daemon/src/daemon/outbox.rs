@@ -3,20 +3,17 @@
 //! # Invariants
 //! - Nothing that depends on a record is sent before the journal reports that the record is written.
 
-use std::collections::{BTreeMap, VecDeque};
-
-use balancing_policies::Moment;
-use task_api::{Answer, Presence};
-
 use super::DaemonError;
-use super::orders::Orders;
 use super::record_batch::RecordBatch;
 use crate::client_socket::ClientSocket;
 use crate::journal::{Durability, Writer};
 use crate::keeper::Keeper;
 use crate::members::Cluster;
+use balancing_policies::Moment;
 use node_core::book::{Book, JournalRecord};
 use node_core::interface::{Attempt, ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
+use std::collections::{BTreeMap, VecDeque};
+use task_api::{Answer, Presence};
 
 /// Number of ends at which the keeper is told to forget them, unless it gets another order before.
 const N_FORGET: usize = 64;
@@ -216,5 +213,91 @@ impl Out for Outbox {
 
     fn leave(&mut self) {
         self.leaves = true;
+    }
+}
+
+/// Orders for the keeper, in their order, until they may be sent.
+///
+/// No task of this node starts with a number that might be given out again: its start waits until the journal's
+/// mark, or the journal itself, holds the number. It need not be on disk: the operating system has it.
+#[derive(Debug)]
+pub(super) struct Orders {
+    me: NodeId,
+    /// Numbers below this one are not given out again.
+    assigned_below: u64,
+    waiting: Vec<KeeperOrder>,
+}
+
+impl Orders {
+    pub(super) fn new(me: NodeId, assigned_below: u64) -> Self {
+        Self { me, assigned_below, waiting: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, order: KeeperOrder) {
+        self.waiting.push(order);
+    }
+
+    /// Raises the bound below which numbers are not given out again.
+    pub(super) fn reserved(&mut self, assigned_below: u64) {
+        self.assigned_below = self.assigned_below.max(assigned_below);
+    }
+
+    /// Drops all orders, since the keeper has gone.
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Removes the orders that need not wait any more.
+    pub(super) fn ready(&mut self) -> Vec<KeeperOrder> {
+        let n_ready = self.waiting.iter().position(|order| self.must_wait(order));
+        let n_ready = n_ready.unwrap_or(self.waiting.len());
+        self.waiting.drain(..n_ready).collect()
+    }
+
+    fn must_wait(&self, order: &KeeperOrder) -> bool {
+        let KeeperOrder::Start(job) = order else { return false };
+        let task = job.attempt.task;
+        task.home == self.me && self.assigned_below <= task.number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use node_core::interface::{Job, Killed, TaskKey, Work};
+    use std::sync::Arc;
+
+    fn attempt(home: u32, number: u64) -> Attempt {
+        Attempt { task: TaskKey { home: NodeId(home), number }, instance: 1 }
+    }
+
+    fn start(home: u32, number: u64) -> KeeperOrder {
+        KeeperOrder::Start(Box::new(Job {
+            attempt: attempt(home, number),
+            name: format!("alpha.{number}"),
+            work: Arc::new(Work::from_words(None, "true".into(), Arc::default())),
+            array_index: None,
+            lease_until: None,
+            n_at_once: None,
+        }))
+    }
+
+    /// Fault: a task ran before anything recorded that its number was given out. A daemon that was killed at this
+    /// moment gave the number out again.
+    #[test]
+    fn no_task_starts_by_a_number_that_might_be_given_out_again() {
+        let mut orders = Orders::new(NodeId(1), 3);
+        let kill = KeeperOrder::Kill { attempt: attempt(1, 2), because: Killed::Canceled };
+        let all = [start(1, 1), start(1, 2), start(2, 9), start(1, 3), kill, start(1, 4)];
+        all.iter().for_each(|order| orders.push(order.clone()));
+        assert_eq!(orders.ready(), all[..3]);
+        assert_eq!(orders.ready(), []);
+        orders.reserved(4);
+        assert_eq!(orders.ready(), all[3..5]);
+        orders.reserved(2);
+        assert_eq!(orders.ready(), []);
+        orders.clear();
+        orders.reserved(9);
+        assert_eq!(orders.ready(), [], "a keeper that is gone is told nothing");
     }
 }

@@ -6,20 +6,15 @@
 //! 3. The dialing node: an empty message. A stranger who replays an overheard first record gets as far as here,
 //!    having learned nothing, and no further.
 
-use std::{
-    io::{self, ErrorKind, Read, Write},
-    net::TcpStream,
-    sync::Arc,
-    time::Duration,
-};
-
+use super::message_stream::{Incoming, Outgoing, ends};
+use super::{Key, LinkError, LinkOptions, Refusal};
 use channel::{AdmissionSlot, DeadlineStream, Handshake, read_record};
-
-use super::{
-    Hello, Key, LinkError, LinkOptions, Refusal,
-    hello::{Verdict, split_version, versioned},
-    message_stream::{Incoming, Outgoing, ends},
-};
+use node_core::interface::{NodeId, node_id};
+use serde::{Deserialize, Serialize};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
 
 const MAGIC: &[u8; 8] = b"sintonia";
 
@@ -171,4 +166,39 @@ pub(super) fn ended(peer: &str, after: Duration, source: io::Error) -> LinkError
         ErrorKind::WouldBlock | ErrorKind::TimedOut => LinkError::Silent { peer, after },
         _ => LinkError::Ended { peer, source },
     }
+}
+
+/// Daemon, as it introduces itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Name of the node.
+    pub name: String,
+    /// Address at which it can be dialed: `host:port`.
+    pub address: String,
+    /// Grows with each start of its daemon.
+    pub incarnation: u64,
+}
+
+impl Hello {
+    /// Number that is made from the name.
+    pub fn id(&self) -> NodeId {
+        node_id(&self.name)
+    }
+}
+
+/// Answer to a [`Hello`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Verdict {
+    Welcome(Hello),
+    Refused(Refusal),
+}
+
+/// Encodes a message with its version in front, the one part that all versions read alike.
+pub(super) fn versioned<M: Serialize>(version: u16, message: &M) -> Option<Vec<u8>> {
+    postcard::to_stdvec(&(version, message)).ok()
+}
+
+/// Splits off the version.
+pub(super) fn split_version(bytes: &[u8]) -> Option<(u16, &[u8])> {
+    postcard::take_from_bytes(bytes).ok()
 }
