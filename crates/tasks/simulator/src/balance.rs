@@ -20,7 +20,6 @@ mod processor_sharing;
 mod queue;
 mod run;
 mod scenario;
-mod tally;
 mod tasks;
 
 pub use central::central_s;

@@ -1,11 +1,10 @@
 //! Simulates one scenario, event by event.
 
 use super::node::{Node, members};
-use super::outcome::{Outcome, Progress};
+use super::outcome::{Outcome, Progress, Tally};
 use super::processor_sharing::Task;
 use super::queue::Queue;
 use super::scenario::{Detection, Scenario, ScenarioError};
-use super::tally::Tally;
 use super::tasks::{Tasks, nanoseconds};
 use balancing_policies::{Action, Counts, Members, Message, Moment, NodeId, Timer};
 use random::Random;
