@@ -141,6 +141,7 @@ fn dry_run(prepared: &Prepared, journal: &Journal, as_json: bool) -> anyhow::Res
         writeln!(text, "{:>5}  {words}{kept}", idx + 1)?;
     }
     let time = match estimate_s {
+        Some(time_s) if time_s < 60.0 => format!("about {:.0} s", time_s.max(1.0)),
         Some(time_s) => format!("about {}", display::units::seconds(time_s)),
         None => "unknown until runs are done, unless the plan has `expected_s`".to_owned(),
     };

@@ -57,8 +57,9 @@ impl Lock {
                     thread::sleep(LOOKS_EVERY);
                 }
                 Err(TryLockError::WouldBlock) => {
-                    let by = fs::read_to_string(path).unwrap_or_default().trim().to_owned();
-                    return Err(LockError::Held { by });
+                    let by = fs::read_to_string(path).unwrap_or_default();
+                    let by = if by.trim().is_empty() { "of no name" } else { by.trim() };
+                    return Err(LockError::Held { by: by.to_owned() });
                 }
                 Err(TryLockError::Error(source)) => return Err(LockError::Unsupported(source)),
             }

@@ -39,7 +39,7 @@ fn the_example_can_be_planned_with() {
 fn a_dry_run_lists_the_runs_and_starts_nothing() {
     let sandbox = with_plan(PLAN);
     let listed = said(&sandbox, &["plan.toml", "--dry-run"]);
-    check(&listed, 0, "4 of 4 runs at 2 points are left; time: about 6.0 s");
+    check(&listed, 0, "4 of 4 runs at 2 points are left; time: about 6 s");
     assert_eq!(listed.output.matches("true 2\n").count(), 2, "{}", listed.output);
     assert!(!sandbox.path("plan-measured").exists());
     let listed = said(&sandbox, &["plan.toml", "--dry-run", "--json"]);
@@ -100,6 +100,6 @@ fn two_experiments_do_not_share_a_folder() {
     check(
         &said(&sandbox, &["plan.toml", "-o", "out"]),
         100,
-        "another `sintonia experiment` works in",
+        "another `sintonia experiment` (of no name) works in",
     );
 }

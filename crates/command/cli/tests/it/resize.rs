@@ -87,7 +87,7 @@ fn programs_are_listed_and_those_that_were_killed_forgotten() {
     let said = folder.run(&[]);
     assert_eq!(said.code, Some(0), "{}", said.errors);
     assert_eq!(said.output.lines().count(), 2, "{}", said.output);
-    assert!(said.output.contains("12   rod      4      1 to 8    5"), "{}", said.output);
+    assert!(said.output.contains("12   rod          4  1 to 8            5"), "{}", said.output);
     let jobs: Value = serde_json::from_str(&folder.run(&["--json"]).output).expect("JSON");
     assert_eq!((jobs[0]["size"].as_u64(), jobs.as_array().map(Vec::len)), (Some(4), Some(1)));
 }

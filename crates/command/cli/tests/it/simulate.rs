@@ -96,8 +96,8 @@ fn what_is_learned_from_iteration_to_iteration_is_shown() {
     assert!((first_s.unwrap() - 10.25e-3).abs() < 1e-9, "{list:?}");
     assert!((last_s.unwrap() - 10.05e-3).abs() < 1e-9, "{list:?}");
     let table = said(&Sandbox::new(), words).output;
-    assert!(table.contains("       FIRST         LAST  LOST"), "{table}");
-    assert!(table.contains(" 0.0103 s     0.0101 s"), "{table}");
+    assert!(table.contains("     FIRST      LAST  LOST"), "{table}");
+    assert!(table.contains(" 0.0103 s  0.0101 s"), "{table}");
 }
 
 #[test]

@@ -237,7 +237,7 @@ fn a_job_that_is_killed_goes_on_with_other_ranks_to_the_same_result() {
             kill_all(&running);
             assert_ne!(running.finish().code, 0, "{library:?}");
         }
-        let ended = finished(&job(library, 4, &resumed), 12);
+        finished(&job(library, 4, &resumed), 12);
     }
 }
 
@@ -253,7 +253,7 @@ fn a_job_with_started_workers_that_is_killed_goes_on() {
         running.wait_until("the checkpoint", |_| n_saved(&file) == Some(6));
         kill_all(&running);
         assert_ne!(running.finish().code, 0, "{library:?}");
-        let ended = finished(&job(library, 2, &resumed), 12);
+        finished(&job(library, 2, &resumed), 12);
     }
 }
 
