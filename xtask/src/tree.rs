@@ -1,6 +1,10 @@
 //! Files of the repository, as `git` knows them.
 
-use std::{fs, io, path::Path, process::Command};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use crate::TidyError;
 
@@ -33,6 +37,15 @@ pub fn text_files(root: &Path) -> Result<Vec<TextFile>, TidyError> {
         }
     }
     Ok(files)
+}
+
+/// Returns the links below `root`, with where they lead.
+///
+/// # Errors
+/// If `git` cannot be started or fails.
+pub fn links(root: &Path) -> Result<Vec<(String, PathBuf)>, TidyError> {
+    let read = |path: String| fs::read_link(root.join(&path)).ok().map(|to| (path, to));
+    Ok(listed(root)?.into_iter().filter_map(read).collect())
 }
 
 fn listed(root: &Path) -> Result<Vec<String>, TidyError> {
