@@ -87,6 +87,6 @@ fn its_reason_names_the_culprit() {
     program.run("F0", 3);
     let reason = &program.decisions.first().expect("the balance is low").reason;
     let expected = "the load balance is 0.60, below 0.95: rank 3 computes \
-                    250.00 ms longer than the others in `solve`";
+                    250 ms longer than the others in `solve`";
     assert_eq!(reason, expected);
 }
