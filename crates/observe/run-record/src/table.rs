@@ -102,9 +102,10 @@ impl<R: Row> TableWriter<R> {
         if !self.waiting.is_empty() {
             self.write_group()?;
         }
-        let Self { path, writer, n_rows, draft, .. } = self;
-        let file = writer.into_inner().map_err(|e| TableError::new(&path, e))?;
-        file.sync_all().map_err(|e| FileError::new(&path, e))?;
+        let Self { path, mut writer, n_rows, draft, .. } = self;
+        // Not `into_inner`, which hides what the system says of a full disk.
+        writer.finish().map_err(|e| TableError::new(&path, e))?;
+        writer.inner().sync_all().map_err(|e| FileError::new(&path, e))?;
         // An unreadable file has nothing to lose.
         let n_kept = TableReader::<R>::open(&path).map_or(0, |kept| kept.n_rows());
         if n_rows < n_kept {
