@@ -1,7 +1,7 @@
 //! The terminal: whether there is one, its width, and whether it is colored.
 
 use clap::ValueEnum;
-use report::terminal::Style;
+use display::ink::Style;
 use std::env;
 use std::io::IsTerminal;
 

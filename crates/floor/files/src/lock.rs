@@ -58,7 +58,7 @@ impl Lock {
                 }
                 Err(TryLockError::WouldBlock) => {
                     let by = fs::read_to_string(path).unwrap_or_default();
-                    let by = if by.trim().is_empty() { "of no name" } else { by.trim() };
+                    let by = if by.trim().is_empty() { "an unnamed process" } else { by.trim() };
                     return Err(LockError::Held { by: by.to_owned() });
                 }
                 Err(TryLockError::Error(source)) => return Err(LockError::Unsupported(source)),

@@ -100,6 +100,6 @@ fn two_experiments_do_not_share_a_folder() {
     check(
         &said(&sandbox, &["plan.toml", "-o", "out"]),
         100,
-        "another `sintonia experiment` (of no name) works in",
+        "another `sintonia experiment` (an unnamed process) works in",
     );
 }
