@@ -25,8 +25,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use experiment::journal::{CompletedRun, Journal};
 use experiment::plan::EXAMPLE;
-use experiment::schedule::{self, Run, TimeEstimator};
-use experiment::{Plan, Point};
+use experiment::schedule::{self, ScheduledRun, TimeEstimator};
+use experiment::{GridPoint, Plan};
 use folder::{Folder, HOLDOUT, MEASURED};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -209,8 +209,8 @@ fn summary(prepared: &Prepared, folder: &Folder, as_json: bool) -> anyhow::Resul
 /// An experiment before its first run.
 struct Prepared {
     plan: Plan,
-    points: Vec<Point>,
-    runs: Vec<Run>,
+    points: Vec<GridPoint>,
+    runs: Vec<ScheduledRun>,
     /// Folder of the plan, in which commands run.
     home: PathBuf,
 }
@@ -232,7 +232,7 @@ impl Prepared {
     fn pace(&self, runs: &[CompletedRun]) -> TimeEstimator {
         let mut pace = TimeEstimator::new(&self.plan, &self.points);
         for done in runs {
-            let is_at = |point: &Point| point.parameters == done.params;
+            let is_at = |point: &GridPoint| point.parameters == done.params;
             if let Some(at) = self.points.iter().position(is_at) {
                 pace.add(at, done.wall_s);
             }

@@ -4,7 +4,9 @@
 use anyhow::{Context, bail};
 use events::{ProbePoint, RecordKind};
 use experiment::Measurement;
-use experiment::regions::{Call, FunctionBoundary, FunctionShare, SiteTime, inside, measurements};
+use experiment::regions::{
+    FunctionBoundary, FunctionShare, SiteTime, TimelineMpiCall, inside, measurements,
+};
 use run_record::summary::{CallSite, RankTotals};
 use run_record::{FunctionEvent, RunRecord, Summary, TableError};
 use std::collections::{BTreeMap, HashMap};
@@ -137,7 +139,7 @@ fn take_functions(
 }
 
 /// MPI call and the name of its place.
-type Placed = (Call, String);
+type Placed = (TimelineMpiCall, String);
 
 fn calls(record: &RunRecord, places: &Places) -> Result<BTreeMap<usize, Vec<Placed>>, TableError> {
     let mut calls: BTreeMap<usize, Vec<Placed>> = BTreeMap::new();
@@ -149,7 +151,8 @@ fn calls(record: &RunRecord, places: &Places) -> Result<BTreeMap<usize, Vec<Plac
                 && event.thread == FIRST_THREAD
                 && event.kind == RecordKind::Call
             {
-                let call = Call { start_ns: event.start_ns, end_ns: event.end_ns, place: 0 };
+                let call =
+                    TimelineMpiCall { start_ns: event.start_ns, end_ns: event.end_ns, place: 0 };
                 let place = places.label(event.call_site).to_owned();
                 calls.entry(*rank).or_default().push((call, place));
             }
@@ -178,9 +181,10 @@ fn boundaries(
 /// Gives each part of a rank its share of the functions.
 fn divide(mut parts: Vec<&mut SiteTime>, calls: &[Placed], events: &[FunctionEvent]) {
     let position = |place: &str| parts.iter().position(|part| part.place == place);
-    let placed =
-        calls.iter().filter_map(|(call, name)| Some(Call { place: position(name)?, ..*call }));
-    let mut calls: Vec<Call> = placed.collect();
+    let placed = calls
+        .iter()
+        .filter_map(|(call, name)| Some(TimelineMpiCall { place: position(name)?, ..*call }));
+    let mut calls: Vec<TimelineMpiCall> = placed.collect();
     calls.sort_by_key(|call| call.start_ns);
     let mut functions: Vec<Arc<str>> = Vec::new();
     let mut boundaries: Vec<FunctionBoundary> = Vec::new();
@@ -197,7 +201,7 @@ fn divide(mut parts: Vec<&mut SiteTime>, calls: &[Placed], events: &[FunctionEve
     let end = parts.iter().position(|part| part.place.ends_with(LAST));
     if let (Some(place), Some(last)) = (end, boundaries.last()) {
         let start_ns = calls.last().map_or(0, |call| call.end_ns).max(last.time_ns);
-        calls.push(Call { start_ns, end_ns: start_ns, place });
+        calls.push(TimelineMpiCall { start_ns, end_ns: start_ns, place });
     }
     for one in inside(&calls, &boundaries) {
         let time_s = one.time_ns as f64 * 1e-9;

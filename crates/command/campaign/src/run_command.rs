@@ -49,7 +49,7 @@ pub(super) struct RunCommand {
 
 /// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum RunEnd {
     /// The command ended by itself.
     Itself(ExitStatus),
     /// The command took too long.
@@ -60,20 +60,20 @@ pub(super) enum Ended {
 
 impl RunCommand {
     /// Runs the command; `signal` holds the signal that this process received, or 0.
-    pub(super) fn run(&self, signal: &AtomicUsize) -> io::Result<Ended> {
+    pub(super) fn run(&self, signal: &AtomicUsize) -> io::Result<RunEnd> {
         let mut child = self.start()?;
         let (started, mut asked) = (Instant::now(), None);
         loop {
             if let Some(status) = child.try_wait()? {
-                return Ok(asked.map_or(Ended::Itself(status), |(ended, _)| ended));
+                return Ok(asked.map_or(RunEnd::Itself(status), |(ended, _)| ended));
             }
             match asked {
                 None if signal.load(Ordering::Relaxed) != 0 => {
-                    asked = Some((Ended::Interrupted, Instant::now()));
+                    asked = Some((RunEnd::Interrupted, Instant::now()));
                     kill_process(Pid::from_child(&child), Signal::INT).ok();
                 }
                 None if self.timeout < started.elapsed() => {
-                    asked = Some((Ended::TooLong, Instant::now()));
+                    asked = Some((RunEnd::TooLong, Instant::now()));
                     kill_process(Pid::from_child(&child), Signal::TERM).ok();
                 }
                 Some((_, since)) if GRACE < since.elapsed() => {

@@ -3,12 +3,12 @@
 use super::Prepared;
 use super::folder::Folder;
 use super::measured_run::{RunMeasurements, read_measurements};
-use super::run_command::{Ended, RunCommand, in_words};
+use super::run_command::{RunCommand, RunEnd, in_words};
 use super::{calibration, environment};
 use anyhow::{Context, bail};
-use experiment::Point;
+use experiment::GridPoint;
 use experiment::journal::{CompletedRun, Failed};
-use experiment::schedule::Run;
+use experiment::schedule::ScheduledRun;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_usize;
 use std::fs;
@@ -99,7 +99,7 @@ fn note_environment(
 fn tries(
     prepared: &Prepared,
     folder: &mut Folder,
-    run: Run,
+    run: ScheduledRun,
     (signal, keep_records, progress): (&AtomicUsize, bool, &mut Progress),
 ) -> anyhow::Result<bool> {
     let point = &prepared.points[run.point];
@@ -148,7 +148,12 @@ fn tries(
 }
 
 /// Records a run that failed for good.
-fn give_up(folder: &mut Folder, point: &Point, run: Run, why: &str) -> anyhow::Result<()> {
+fn give_up(
+    folder: &mut Folder,
+    point: &GridPoint,
+    run: ScheduledRun,
+    why: &str,
+) -> anyhow::Result<()> {
     let (params, repetition) = (point.parameters.clone(), run.repetition);
     let why = first_line(why).to_owned();
     folder.journal.failed.push(Failed { params, repetition, why: why.clone() });
@@ -168,7 +173,7 @@ fn keep(folder: &mut Folder, done: CompletedRun, seen: &RunMeasurements) -> anyh
 /// Starts a run once.
 fn once(
     prepared: &Prepared,
-    point: &Point,
+    point: &GridPoint,
     place: &Path,
     (done, signal): (&mut CompletedRun, &AtomicUsize),
 ) -> anyhow::Result<Result<RunMeasurements, Failure>> {
@@ -201,16 +206,16 @@ fn once(
 }
 
 /// Returns what a run measured, if it counts.
-fn judge(ended: Ended, command: &RunCommand) -> Result<RunMeasurements, Failure> {
+fn judge(ended: RunEnd, command: &RunCommand) -> Result<RunMeasurements, Failure> {
     let status = match ended {
-        Ended::Itself(status) => status,
-        Ended::TooLong => {
+        RunEnd::Itself(status) => status,
+        RunEnd::TooLong => {
             let limit_s = command.timeout.as_secs_f64();
             return Err(Failure::ThisTime(format!(
                 "it took longer than {limit_s} s (`timeout_s`)"
             )));
         }
-        Ended::Interrupted => return Err(Failure::Interrupted),
+        RunEnd::Interrupted => return Err(Failure::Interrupted),
     };
     if !status.success() {
         let (words, how) = (command.words.join(" "), in_words(status));
@@ -237,7 +242,7 @@ fn last_lines(output: &Path) -> String {
 }
 
 /// Name of a run for files: `n200-p4-0`.
-fn name_of(point: &Point, run: Run) -> String {
+fn name_of(point: &GridPoint, run: ScheduledRun) -> String {
     let each = point.parameters.iter().map(|(name, value)| format!("{name}{value}-"));
     each.collect::<String>() + &run.repetition.to_string()
 }

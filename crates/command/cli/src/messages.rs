@@ -4,7 +4,7 @@
 //! Reading headers, and the generated code: `c-structs`.
 
 use anyhow::{Context, bail};
-use c_structs::{Header, Problem};
+use c_structs::{Header, HeaderProblem};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -87,8 +87,8 @@ fn place(header: &Path, out: Option<&Path>) -> PathBuf {
     }
 }
 
-fn json(header_name: &str, header: &Header, problems: &[Problem]) -> Value {
-    let problem = |problem: &Problem| {
+fn json(header_name: &str, header: &Header, problems: &[HeaderProblem]) -> Value {
+    let problem = |problem: &HeaderProblem| {
         json!({
             "line": problem.line,
             "column": problem.column,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum CheckResult {
     /// Everything wanted is there.
     Ok,
     /// There, but not all of it works.
@@ -18,7 +18,7 @@ pub(crate) enum State {
 pub(crate) struct Check {
     pub(crate) name: &'static str,
     pub(crate) found: String,
-    pub(crate) state: State,
+    pub(crate) state: CheckResult,
     /// What does not work, or works less well; empty when all is well.
     pub(crate) costs: String,
     /// What to do about it; empty when all is well.
@@ -28,7 +28,7 @@ pub(crate) struct Check {
 impl Check {
     pub(crate) fn ok(name: &'static str, found: impl Into<String>) -> Self {
         let (costs, remedy) = (String::new(), String::new());
-        Self { name, found: found.into(), state: State::Ok, costs, remedy }
+        Self { name, found: found.into(), state: CheckResult::Ok, costs, remedy }
     }
 
     pub(crate) fn limited(
@@ -36,7 +36,7 @@ impl Check {
         found: impl Into<String>,
         [costs, remedy]: Advice,
     ) -> Self {
-        Self { state: State::Limited, ..Self::missing(name, found, [costs, remedy]) }
+        Self { state: CheckResult::Limited, ..Self::missing(name, found, [costs, remedy]) }
     }
 
     pub(crate) fn missing(
@@ -45,7 +45,13 @@ impl Check {
         [costs, remedy]: Advice,
     ) -> Self {
         let found = found.into();
-        Self { name, found, state: State::Missing, costs: costs.into(), remedy: remedy.into() }
+        Self {
+            name,
+            found,
+            state: CheckResult::Missing,
+            costs: costs.into(),
+            remedy: remedy.into(),
+        }
     }
 }
 
@@ -66,7 +72,7 @@ pub(crate) fn render(checks: &[Check], style: Style) -> String {
         }
         text
     };
-    let amiss = checks.iter().filter(|check| check.state != State::Ok).count();
+    let amiss = checks.iter().filter(|check| check.state != CheckResult::Ok).count();
     let last = match amiss {
         0 => "all is there".to_owned(),
         1 => "1 thing is missing or limited; the rest works without it".to_owned(),
@@ -90,25 +96,25 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    fn paint(self, state: State) -> String {
+    fn paint(self, state: CheckResult) -> String {
         self.colored(state, word(state))
     }
 
-    pub(crate) fn colored(self, state: State, word: &str) -> String {
+    pub(crate) fn colored(self, state: CheckResult, word: &str) -> String {
         let code = match state {
-            State::Ok => 32,
-            State::Limited => 33,
-            State::Missing => 31,
+            CheckResult::Ok => 32,
+            CheckResult::Limited => 33,
+            CheckResult::Missing => 31,
         };
         if self.color { format!("\x1b[{code}m{word:7}\x1b[0m") } else { format!("{word:7}") }
     }
 }
 
-fn word(state: State) -> &'static str {
+fn word(state: CheckResult) -> &'static str {
     match state {
-        State::Ok => "ok",
-        State::Limited => "limited",
-        State::Missing => "missing",
+        CheckResult::Ok => "ok",
+        CheckResult::Limited => "limited",
+        CheckResult::Missing => "missing",
     }
 }
 

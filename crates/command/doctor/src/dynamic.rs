@@ -13,18 +13,25 @@ mod step;
 mod trial;
 
 use super::mpi::Launcher;
-use crate::check::{Check, State, Style};
+use crate::check::{Check, CheckResult, Style};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::time::Duration;
-use step::Step;
-use trial::{Limits, Outcome, Start};
+use step::TriedFeature;
+use trial::{LongestWaits, RankCommand, StepOutcome};
 
 /// Long enough that slow machines, and Open MPI's sleep of a second, do not count as hanging.
-const LIMITS: Limits = Limits { start: Duration::from_secs(20), step: Duration::from_secs(10) };
+const LIMITS: LongestWaits =
+    LongestWaits { start: Duration::from_secs(20), step: Duration::from_secs(10) };
 /// Steps that a program needs to change its size.
-const NEEDED: [Step; 6] =
-    [Step::Start, Step::SpawnOne, Step::Merge, Step::Release, Step::AnySource, Step::Split];
+const NEEDED: [TriedFeature; 6] = [
+    TriedFeature::Start,
+    TriedFeature::SpawnOne,
+    TriedFeature::Merge,
+    TriedFeature::Release,
+    TriedFeature::AnySource,
+    TriedFeature::Split,
+];
 
 /// Longest detail in a line for people, in characters.
 const DETAIL_MAX: usize = 70;
@@ -33,7 +40,7 @@ const DETAIL_MAX: usize = 70;
 #[derive(Clone, Debug)]
 pub(crate) struct LauncherReport {
     launcher: Launcher,
-    steps: Vec<(Step, Outcome)>,
+    steps: Vec<(TriedFeature, StepOutcome)>,
     settings: Vec<mpi_abi::Setting>,
 }
 
@@ -42,7 +49,7 @@ pub(crate) fn attempt(launcher: Launcher, words: &[OsString]) -> anyhow::Result<
     let is_root = rustix::process::geteuid().is_root();
     let settings = known::settings(&launcher, is_root);
     let options = known::options(&launcher).iter().map(OsString::from);
-    let start = Start {
+    let start = RankCommand {
         launcher: std::iter::once(launcher.path.clone().into_os_string())
             .chain(options)
             .chain(words.iter().cloned())
@@ -56,15 +63,17 @@ pub(crate) fn attempt(launcher: Launcher, words: &[OsString]) -> anyhow::Result<
             .collect(),
     };
     // Open MPI is known not to connect programs of two launchers; trying it would take all of the time.
-    let is_open = |step: &Step| *step != Step::Connect || !launcher.is_open_mpi;
-    let steps: Vec<Step> = Step::ALL.into_iter().filter(is_open).collect();
+    let is_open = |step: &TriedFeature| *step != TriedFeature::Connect || !launcher.is_open_mpi;
+    let steps: Vec<TriedFeature> = TriedFeature::ALL.into_iter().filter(is_open).collect();
     let steps = trial::conduct(&start, &steps, LIMITS);
     Ok(LauncherReport { launcher, steps, settings })
 }
 
 impl LauncherReport {
-    fn works(&self, step: Step) -> bool {
-        self.steps.iter().any(|(one, outcome)| *one == step && matches!(outcome, Outcome::Works(_)))
+    fn works(&self, step: TriedFeature) -> bool {
+        self.steps
+            .iter()
+            .any(|(one, outcome)| *one == step && matches!(outcome, StepOutcome::Works(_)))
     }
 
     /// Sums the results up as one check.
@@ -88,7 +97,7 @@ impl LauncherReport {
             self.launcher.name(),
             self.launcher.path.display()
         );
-        let line = |(step, outcome): &(Step, Outcome)| {
+        let line = |(step, outcome): &(TriedFeature, StepOutcome)| {
             let (state, word, detail) = outcome_parts(outcome);
             let state = style.colored(state, word);
             let line = format!("  {state}  {:26}  {}", step.words(), shortened(detail));
@@ -115,7 +124,7 @@ impl LauncherReport {
 
     /// Results as JSON: the check, with the outcome of each step.
     pub(crate) fn json(&self, check: Value) -> Value {
-        let step = |(step, outcome): &(Step, Outcome)| {
+        let step = |(step, outcome): &(TriedFeature, StepOutcome)| {
             let (_, word, detail) = outcome_parts(outcome);
             json!({"step": step.name(), "outcome": word, "detail": detail})
         };
@@ -138,13 +147,15 @@ fn shortened(detail: &str) -> String {
 }
 
 /// State, word and detail that show an outcome.
-fn outcome_parts(outcome: &Outcome) -> (State, &'static str, &str) {
+fn outcome_parts(outcome: &StepOutcome) -> (CheckResult, &'static str, &str) {
     match outcome {
-        Outcome::Works(detail) => (State::Ok, "ok", detail),
-        Outcome::Fails(why) => (State::Missing, "fails", why),
-        Outcome::Hangs => (State::Missing, "hangs", "was ended when it had not answered in time"),
-        Outcome::Dies(why) => (State::Missing, "dies", why),
-        Outcome::NotTried => (State::Limited, "-", "needs what does not work"),
+        StepOutcome::Works(detail) => (CheckResult::Ok, "ok", detail),
+        StepOutcome::Fails(why) => (CheckResult::Missing, "fails", why),
+        StepOutcome::Hangs => {
+            (CheckResult::Missing, "hangs", "was ended when it had not answered in time")
+        }
+        StepOutcome::Dies(why) => (CheckResult::Missing, "dies", why),
+        StepOutcome::NotTried => (CheckResult::Limited, "-", "needs what does not work"),
     }
 }
 
@@ -158,25 +169,25 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    fn tried(of: impl Fn(Step) -> Outcome) -> LauncherReport {
+    fn tried(of: impl Fn(TriedFeature) -> StepOutcome) -> LauncherReport {
         let launcher = Launcher {
             path: PathBuf::from("/opt/mpirun"),
             is_open_mpi: false,
             version: (5, 0),
             text: "5.0.2".to_owned(),
         };
-        let steps = Step::ALL.map(|step| (step, of(step))).to_vec();
+        let steps = TriedFeature::ALL.map(|step| (step, of(step))).to_vec();
         LauncherReport { settings: known::settings(&launcher, false), launcher, steps }
     }
 
     #[test]
     fn what_does_not_work_is_named() {
-        let all = tried(|_| Outcome::Works("0.1 s".to_owned()));
-        assert_eq!(all.check().state, State::Ok);
+        let all = tried(|_| StepOutcome::Works("0.1 s".to_owned()));
+        assert_eq!(all.check().state, CheckResult::Ok);
         let some = tried(|step| match step {
-            Step::Release => Outcome::Hangs,
-            Step::Window => Outcome::NotTried,
-            _ => Outcome::Works(String::new()),
+            TriedFeature::Release => StepOutcome::Hangs,
+            TriedFeature::Window => StepOutcome::NotTried,
+            _ => StepOutcome::Works(String::new()),
         });
         let check = some.check();
         assert!(

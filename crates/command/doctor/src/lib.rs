@@ -103,7 +103,7 @@ fn examine() -> Vec<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use check::State;
+    use check::CheckResult;
 
     #[test]
     fn examining_this_machine_names_every_thing_once() {
@@ -111,7 +111,7 @@ mod tests {
         for name in ["probe", "clock", "shared memory", "attach", "slurm"] {
             assert_eq!(checks.iter().filter(|check| check.name == name).count(), 1, "{name}");
         }
-        for check in checks.iter().filter(|check| check.state != State::Ok) {
+        for check in checks.iter().filter(|check| check.state != CheckResult::Ok) {
             assert!(!check.costs.is_empty() && !check.remedy.is_empty(), "{check:?}");
         }
     }

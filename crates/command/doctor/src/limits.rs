@@ -90,10 +90,10 @@ fn text(limit: Option<u64>, unit: u64, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::State;
+    use crate::check::CheckResult;
 
     #[track_caller]
-    fn check(check: &Check, found: &str, state: State) {
+    fn check(check: &Check, found: &str, state: CheckResult) {
         assert_eq!((check.found.as_str(), check.state), (found, state));
     }
 
@@ -102,15 +102,15 @@ mod tests {
         check(
             &room_in("/dev/shm", 64 * MIB, 60 * MIB),
             "60 of 64 MiB free in /dev/shm",
-            State::Limited,
+            CheckResult::Limited,
         );
-        check(&room_in("/x", 2048 * MIB, 64 * MIB), "64 of 2048 MiB free in /x", State::Ok);
-        check(&open_files(Some(256)), "256", State::Limited);
-        check(&open_files(Some(1024)), "1024", State::Ok);
-        check(&open_files(None), "unlimited", State::Ok);
-        check(&locked_memory(Some(65_536)), "64 KiB", State::Limited);
-        check(&locked_memory(Some(8 * MIB)), "8 MiB", State::Ok);
-        check(&core_files(Some(0)), "switched off", State::Limited);
-        check(&core_files(None), "unlimited", State::Ok);
+        check(&room_in("/x", 2048 * MIB, 64 * MIB), "64 of 2048 MiB free in /x", CheckResult::Ok);
+        check(&open_files(Some(256)), "256", CheckResult::Limited);
+        check(&open_files(Some(1024)), "1024", CheckResult::Ok);
+        check(&open_files(None), "unlimited", CheckResult::Ok);
+        check(&locked_memory(Some(65_536)), "64 KiB", CheckResult::Limited);
+        check(&locked_memory(Some(8 * MIB)), "8 MiB", CheckResult::Ok);
+        check(&core_files(Some(0)), "switched off", CheckResult::Limited);
+        check(&core_files(None), "unlimited", CheckResult::Ok);
     }
 }

@@ -143,10 +143,10 @@ fn version(text: &str) -> Option<(String, (u32, u32))> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::State;
+    use crate::check::CheckResult;
 
     #[track_caller]
-    fn check(said: &str, found: &str, state: State) {
+    fn check(said: &str, found: &str, state: CheckResult) {
         let check = judge(said, Path::new("/usr/bin/mpirun"));
         assert_eq!((check.found.as_str(), check.state), (found, state));
     }
@@ -155,24 +155,24 @@ mod tests {
     fn a_launcher_says_which_library_it_is_of() {
         let open_mpi_4 =
             "mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/";
-        check(open_mpi_4, "Open MPI 4.1.4, /usr/bin/mpirun", State::Limited);
-        check("mpiexec (Open MPI) 5.0.11\n", "Open MPI 5.0.11, /usr/bin/mpirun", State::Ok);
+        check(open_mpi_4, "Open MPI 4.1.4, /usr/bin/mpirun", CheckResult::Limited);
+        check("mpiexec (Open MPI) 5.0.11\n", "Open MPI 5.0.11, /usr/bin/mpirun", CheckResult::Ok);
         check(
             "HYDRA build details:\n  Version:   4.0.2\n",
             "MPICH 4.0.2, /usr/bin/mpirun",
-            State::Limited,
+            CheckResult::Limited,
         );
         check(
             "HYDRA build details:\n  Version:   4.3.0rc1\n",
             "MPICH 4.3.0rc1, /usr/bin/mpirun",
-            State::Ok,
+            CheckResult::Ok,
         );
         check(
             "HYDRA build details:\n  Version:   5.0.2\n",
             "MPICH 5.0.2, /usr/bin/mpirun",
-            State::Ok,
+            CheckResult::Ok,
         );
-        check("true 9.1\n", "a launcher of unknown make, /usr/bin/mpirun", State::Limited);
-        check("what?", "a launcher of unknown make, /usr/bin/mpirun", State::Limited);
+        check("true 9.1\n", "a launcher of unknown make, /usr/bin/mpirun", CheckResult::Limited);
+        check("what?", "a launcher of unknown make, /usr/bin/mpirun", CheckResult::Limited);
     }
 }

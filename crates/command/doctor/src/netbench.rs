@@ -10,7 +10,7 @@ pub mod rank;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use display::chart::{self, Line, Panel, Unit};
+use display::chart::{self, ChartLine, Panel, Unit};
 use display::table::Table;
 use models::network::{Locality, NetModel, Networks, Pair};
 use rustix::process::{Pid, Signal, kill_process};
@@ -161,12 +161,12 @@ fn picture(pairs: &[Pair]) -> String {
 }
 
 /// Medians of a pair with their intervals, and the times of its model.
-fn line(pair: &Pair) -> Line {
+fn line(pair: &Pair) -> ChartLine {
     let samples = &pair.model.samples;
     let longest = samples.iter().map(|sample| sample.n_bytes).max().unwrap_or(1).max(1);
     // A message of 0 bytes is drawn where one of 1 byte is.
     let x = |n_bytes: u64| n_bytes.max(1) as f64;
-    Line {
+    ChartLine {
         name: format!("{} and {}", pair.from, pair.to),
         line: chart::steps(1.0, longest as f64)
             .into_iter()
@@ -174,7 +174,7 @@ fn line(pair: &Pair) -> Line {
             .collect(),
         intervals: samples.iter().map(|it| [x(it.n_bytes), it.low_s, it.high_s]).collect(),
         points: samples.iter().map(|it| [x(it.n_bytes), it.median_s]).collect(),
-        ..Line::default()
+        ..ChartLine::default()
     }
 }
 
@@ -234,15 +234,21 @@ fn add(text: &mut String, title: &str, model: &NetModel) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use models::network::{LinearPiece, Sample};
+    use models::network::{LengthSample, LinearPiece};
 
     fn pair(to: u32) -> Pair {
         let sample = |power: u32| {
             let n_bytes = 1_u64 << power;
             let median_s = 1e-6 + 1e-9 * n_bytes as f64;
-            Sample { n_bytes, median_s, low_s: 0.9 * median_s, high_s: 1.1 * median_s, n_times: 9 }
+            LengthSample {
+                n_bytes,
+                median_s,
+                low_s: 0.9 * median_s,
+                high_s: 1.1 * median_s,
+                n_times: 9,
+            }
         };
-        let samples: Vec<Sample> = (0..21).map(sample).collect();
+        let samples: Vec<LengthSample> = (0..21).map(sample).collect();
         Pair::new((0, to), ["a"; 2], NetModel::fit(&samples).expect("enough samples"))
     }
 

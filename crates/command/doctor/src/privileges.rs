@@ -55,25 +55,25 @@ fn counters(paranoid: Option<&str>, is_root: bool) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::State;
+    use crate::check::CheckResult;
 
     #[test]
     fn attaching_depends_on_the_scope_and_on_who_asks() {
         let state = |scope, is_root| attach(scope, is_root).state;
-        assert_eq!(state(None, false), State::Ok);
-        assert_eq!(state(Some("0\n"), false), State::Ok);
-        assert_eq!(state(Some("1\n"), false), State::Limited);
-        assert_eq!(state(Some("1\n"), true), State::Ok);
-        assert_eq!(state(Some("2\n"), false), State::Limited);
-        assert_eq!(state(Some("3\n"), true), State::Missing);
+        assert_eq!(state(None, false), CheckResult::Ok);
+        assert_eq!(state(Some("0\n"), false), CheckResult::Ok);
+        assert_eq!(state(Some("1\n"), false), CheckResult::Limited);
+        assert_eq!(state(Some("1\n"), true), CheckResult::Ok);
+        assert_eq!(state(Some("2\n"), false), CheckResult::Limited);
+        assert_eq!(state(Some("3\n"), true), CheckResult::Missing);
     }
 
     #[test]
     fn counters_need_perf_and_a_low_level() {
         let state = |paranoid, is_root| counters(paranoid, is_root).state;
-        assert_eq!(state(Some("2\n"), false), State::Ok);
-        assert_eq!(state(Some("4\n"), false), State::Limited);
-        assert_eq!(state(Some("4\n"), true), State::Ok);
-        assert_eq!(state(None, true), State::Missing);
+        assert_eq!(state(Some("2\n"), false), CheckResult::Ok);
+        assert_eq!(state(Some("4\n"), false), CheckResult::Limited);
+        assert_eq!(state(Some("4\n"), true), CheckResult::Ok);
+        assert_eq!(state(None, true), CheckResult::Missing);
     }
 }

@@ -58,13 +58,13 @@ fn quota() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::State;
+    use crate::check::CheckResult;
 
     #[test]
     fn the_clock_must_be_constant_and_never_stop() {
-        assert_eq!(clock("flags\t: fpu constant_tsc nonstop_tsc\n").state, State::Ok);
-        assert_eq!(clock("flags\t: fpu constant_tsc\n").state, State::Limited);
-        assert_eq!(clock("").state, State::Limited);
+        assert_eq!(clock("flags\t: fpu constant_tsc nonstop_tsc\n").state, CheckResult::Ok);
+        assert_eq!(clock("flags\t: fpu constant_tsc\n").state, CheckResult::Limited);
+        assert_eq!(clock("").state, CheckResult::Limited);
     }
 
     #[track_caller]

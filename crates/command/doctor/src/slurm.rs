@@ -54,10 +54,10 @@ fn judge(version: &str, list: &str, nodes: &str) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::State;
+    use crate::check::CheckResult;
 
     #[track_caller]
-    fn check(list: &str, nodes: &str, found: &str, state: State) {
+    fn check(list: &str, nodes: &str, found: &str, state: CheckResult) {
         let check = judge("slurm-wlm 22.05.8", list, nodes);
         assert_eq!((check.found.as_str(), check.state), (found, state));
     }
@@ -65,11 +65,11 @@ mod tests {
     #[test]
     fn slurm_runs_or_not_and_knows_pmix_or_not() {
         let stopped = "sinfo: fatal: Could not establish a configuration source\n";
-        check("srun: fatal: no", stopped, "slurm-wlm 22.05.8, not running", State::Limited);
+        check("srun: fatal: no", stopped, "slurm-wlm 22.05.8, not running", CheckResult::Limited);
         let both = "MPI plugin types are...\n\tcray_shasta\n\tpmi2\n\tpmix\n\tnone\n";
         let found = "slurm-wlm 22.05.8, 3 nodes, MPI by pmix and pmi2 and cray_shasta";
-        check(both, "2\n1\n", found, State::Ok);
+        check(both, "2\n1\n", found, CheckResult::Ok);
         let found = "slurm-wlm 22.05.8, 2 nodes, MPI by pmi2";
-        check("MPI plugin types are...\n\tpmi2\n\tnone\n", "2\n", found, State::Limited);
+        check("MPI plugin types are...\n\tpmi2\n\tnone\n", "2\n", found, CheckResult::Limited);
     }
 }

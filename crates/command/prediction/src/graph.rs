@@ -5,7 +5,9 @@
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use program_graph::{Graph, Kind, Node, Role, Run, Segment, Site, SourceLocation, View};
+use program_graph::{
+    Graph, GraphNode, GraphNodeKind, RecordedRun, RecordedSite, Role, Segment, SourceLocation, View,
+};
 use run_record::summary::{CallSite, Summary};
 use run_record::{RegionRow, RunRecord};
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,8 +89,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
 /// Reads the graph from sources, or from a folder with them.
 pub(crate) fn of_sources(inputs: &[PathBuf]) -> anyhow::Result<Graph> {
     let files = read_sources(inputs)?;
-    let texts: Vec<program_graph::Source<'_>> =
-        files.iter().map(|(name, text)| program_graph::Source { name, text }).collect();
+    let texts: Vec<program_graph::SourceFile<'_>> =
+        files.iter().map(|(name, text)| program_graph::SourceFile { name, text }).collect();
     Ok(program_graph::read(&texts)?)
 }
 
@@ -147,14 +149,14 @@ fn name(inputs: &[PathBuf]) -> String {
 
 /// Sentence about a role: `master with 8 regions`.
 fn role_sentence(role: &Role) -> String {
-    fn highest(nodes: &[Node]) -> u32 {
-        let of = |node: &Node| {
+    fn highest(nodes: &[GraphNode]) -> u32 {
+        let of = |node: &GraphNode| {
             let inner = node.bodies().into_iter().map(highest).max().unwrap_or_default();
             node.region.unwrap_or_default().max(inner)
         };
         nodes
             .iter()
-            .filter(|node| !matches!(node.kind, Kind::Jump(_)))
+            .filter(|node| !matches!(node.kind, GraphNodeKind::Jump(_)))
             .map(of)
             .max()
             .unwrap_or_default()
@@ -242,7 +244,7 @@ fn is_record(path: &Path) -> bool {
 }
 
 /// Reads the call sites of a run, and how they follow each other, in the world with most ranks.
-fn read_run(folder: &Path) -> anyhow::Result<Run> {
+fn read_run(folder: &Path) -> anyhow::Result<RecordedRun> {
     let record = RunRecord::open(folder)?;
     let summary = record.read_summary()?;
     let rows = record.read_regions();
@@ -252,7 +254,7 @@ fn read_run(folder: &Path) -> anyhow::Result<Run> {
     let rows: Vec<RegionRow> = rows.into_iter().filter(|row| row.world == world).collect();
     let n_ranks = summary.worlds.get(world as usize).map_or(0, |world| world.n_ranks);
     let sites = summary.call_sites.iter().filter_map(site).collect();
-    Ok(Run { n_ranks, sites, segments: segments(&rows) })
+    Ok(RecordedRun { n_ranks, sites, segments: segments(&rows) })
 }
 
 fn largest(summary: &Summary) -> u32 {
@@ -261,7 +263,7 @@ fn largest(summary: &Summary) -> u32 {
     largest.map_or(0, |(at, _)| at)
 }
 
-fn site(site: &CallSite) -> Option<Site> {
+fn site(site: &CallSite) -> Option<RecordedSite> {
     let location = SourceLocation {
         file: site.place.file.clone(),
         line: site.place.line,
@@ -269,7 +271,7 @@ fn site(site: &CallSite) -> Option<Site> {
         function: site.place.function.clone(),
     };
     let id = u32::try_from(site.id).ok()?;
-    Some(Site { id, operation: site.operation.clone(), location })
+    Some(RecordedSite { id, operation: site.operation.clone(), location })
 }
 
 /// Segments of each rank, with its threads added up.

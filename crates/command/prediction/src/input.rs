@@ -87,7 +87,7 @@ impl InputOptions {
 
 /// File that was read.
 #[derive(Debug)]
-pub(crate) struct Text {
+pub(crate) struct InputFile {
     /// Name for messages.
     pub(crate) name: String,
     text: String,
@@ -99,13 +99,13 @@ pub(crate) struct Text {
 ///
 /// # Errors
 /// If there is none, or it holds no text.
-pub(crate) fn open(path: &Path) -> anyhow::Result<Text> {
+pub(crate) fn open(path: &Path) -> anyhow::Result<InputFile> {
     if path == Path::new("-") {
         let name = "standard input".to_owned();
         let read =
             bounded_read::read_from(std::io::stdin().lock(), bounded_read::MEASURED_BYTES_MAX);
         let bytes = read.map_err(|error| anyhow!(not_read(&name, error)))?;
-        return Ok(Text { text: text_of(&name, &bytes)?, name, is_of_experiment: false });
+        return Ok(InputFile { text: text_of(&name, &bytes)?, name, is_of_experiment: false });
     }
     let is_of_experiment = path.is_dir();
     let path = if is_of_experiment { path.join(OF_EXPERIMENT) } else { path.to_owned() };
@@ -118,14 +118,14 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Text> {
         };
         anyhow!(not_read(&name, format!("{error}; {remedy}")))
     })?;
-    Ok(Text { text: text_of(&name, &bytes)?, name, is_of_experiment })
+    Ok(InputFile { text: text_of(&name, &bytes)?, name, is_of_experiment })
 }
 
 /// Reads a file of new measurements: in a folder, those that were kept back, if any.
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_new(path: &Path) -> anyhow::Result<Text> {
+pub(crate) fn open_new(path: &Path) -> anyhow::Result<InputFile> {
     let kept_back = path.join(KEPT_BACK);
     open(if kept_back.is_file() { &kept_back } else { path })
 }
@@ -147,7 +147,7 @@ fn text_of(name: &str, bytes: &[u8]) -> anyhow::Result<String> {
     text.ok_or_else(|| anyhow!(not_read(name, what)))
 }
 
-impl Text {
+impl InputFile {
     /// True if the file is meant to hold models.
     pub(crate) fn is_of_models(&self) -> bool {
         ModelFile::is_meant(&self.text)

@@ -14,8 +14,8 @@ use crate::text::is_wanted;
 use crate::{input, values};
 use anyhow::{anyhow, ensure};
 use best::Best;
-use context::{PredictionContext, Row};
-use display::chart::{self, Line, Panel};
+use context::{PredictedPoint, PredictionContext};
+use display::chart::{self, ChartLine, Panel};
 use fitting::formats::csv::quoted;
 use fitting::{ModelFile, Prediction};
 pub use options::Options;
@@ -91,14 +91,14 @@ fn check_names(options: &Options, file: &ModelFile) -> anyhow::Result<()> {
 const N_LINES_MAX: usize = 8;
 
 /// Draws the picture as SVG: a line with its interval for each combination of the other parameters.
-fn picture(context: &PredictionContext<'_>, rows: &[Row<'_>]) -> String {
+fn picture(context: &PredictionContext<'_>, rows: &[PredictedPoint<'_>]) -> String {
     let x_idx = table::across(rows);
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<ChartLine> = Vec::new();
     for row in rows {
         let name = others(row, x_idx);
         let line_idx = lines.iter().position(|line| line.name == name).unwrap_or(lines.len());
         if line_idx == lines.len() {
-            lines.push(Line { name, ..Line::default() });
+            lines.push(ChartLine { name, ..ChartLine::default() });
         }
         let x = row.at.get(x_idx).map_or(0.0, |(_, value)| *value);
         let (line, prediction) = (&mut lines[line_idx], row.total);
@@ -124,14 +124,18 @@ fn picture(context: &PredictionContext<'_>, rows: &[Row<'_>]) -> String {
     chart::panels(&[panel], 1)
 }
 
-fn others(row: &Row<'_>, x_idx: usize) -> String {
+fn others(row: &PredictedPoint<'_>, x_idx: usize) -> String {
     let others = row.at.iter().enumerate().filter(|(idx, _)| *idx != x_idx);
     let parts: Vec<String> = others.map(|(_, (name, value))| format!("{name} = {value}")).collect();
     parts.join(", ")
 }
 
 /// JSON object with `predictions`: for each point the whole program, with region null, then its regions.
-fn as_json(context: &PredictionContext<'_>, rows: &[Row<'_>], best: &[Best<'_>]) -> Value {
+fn as_json(
+    context: &PredictionContext<'_>,
+    rows: &[PredictedPoint<'_>],
+    best: &[Best<'_>],
+) -> Value {
     let mut predictions = Vec::new();
     for row in rows {
         let parameters = parameters(&row.at);
@@ -203,7 +207,7 @@ fn of_best(name: &str, best: &Best<'_>) -> Value {
 }
 
 /// CSV row for each point and region; the region of the whole program is empty.
-fn as_csv(context: &PredictionContext<'_>, rows: &[Row<'_>]) -> String {
+fn as_csv(context: &PredictionContext<'_>, rows: &[PredictedPoint<'_>]) -> String {
     let names: Vec<&str> =
         rows.first().map_or(Vec::new(), |row| row.at.iter().map(|(name, _)| *name).collect());
     let mut text = "region,metric".to_owned();

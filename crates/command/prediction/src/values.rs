@@ -65,13 +65,13 @@ fn range(text: &str) -> Option<Vec<f64>> {
 }
 
 /// Point: each parameter with a value.
-pub(crate) type Point<'a> = Vec<(&'a str, f64)>;
+pub(crate) type ParameterPoint<'a> = Vec<(&'a str, f64)>;
 
 /// All combinations of values; the last parameter changes first.
 ///
 /// # Errors
 /// If a parameter is named twice, or there are too many combinations.
-pub(crate) fn points(all: &[Values]) -> anyhow::Result<Vec<Point<'_>>> {
+pub(crate) fn points(all: &[Values]) -> anyhow::Result<Vec<ParameterPoint<'_>>> {
     points_of(&all.iter().collect::<Vec<_>>())
 }
 
@@ -79,14 +79,14 @@ pub(crate) fn points(all: &[Values]) -> anyhow::Result<Vec<Point<'_>>> {
 ///
 /// # Errors
 /// As [`points`].
-pub(crate) fn points_of<'a>(all: &[&'a Values]) -> anyhow::Result<Vec<Point<'a>>> {
+pub(crate) fn points_of<'a>(all: &[&'a Values]) -> anyhow::Result<Vec<ParameterPoint<'a>>> {
     let n_points = all.iter().map(|one| one.values.len()).try_fold(1_usize, usize::checked_mul);
     ensure!(
         n_points.is_some_and(|n_points| n_points <= N_POINTS_MAX),
         anyhow!("these are more than {N_POINTS_MAX} combinations: give fewer values")
             .context(BadOption)
     );
-    let mut points: Vec<Point<'a>> = vec![Vec::new()];
+    let mut points: Vec<ParameterPoint<'a>> = vec![Vec::new()];
     for (idx, Values { name, values }) in all.iter().copied().enumerate() {
         ensure!(
             all[..idx].iter().all(|other| other.name != *name),

@@ -18,7 +18,7 @@ const STATUS_BYTES_MAX: u64 = 1 << 20;
 
 /// Control folder of a user.
 #[derive(Clone, Debug)]
-pub(crate) struct Control {
+pub(crate) struct UserControl {
     folder: PathBuf,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct StoredStatus {
     pub(crate) is_stale: bool,
 }
 
-impl Control {
+impl UserControl {
     /// Opens the named folder, or the default one in the user's home.
     pub(crate) fn of(folder: Option<&Path>) -> anyhow::Result<Self> {
         let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".sintonia/jobs"));
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_status_speaks_for_its_own_file_only() {
         let folder = tempfile::tempdir().unwrap();
-        let control = Control::of(Some(folder.path())).unwrap();
+        let control = UserControl::of(Some(folder.path())).unwrap();
         let status = |job: &str| JobStatus { job: job.to_owned(), ..JobStatus::default() };
         for (file, job) in [("a", "a"), ("b", "../b"), ("c", "a")] {
             let text = serde_json::to_vec(&status(job)).unwrap();
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_damaged_status_is_passed_over() {
         let folder = tempfile::tempdir().unwrap();
-        let control = Control::of(Some(folder.path())).unwrap();
+        let control = UserControl::of(Some(folder.path())).unwrap();
         let text = serde_json::to_vec(&JobStatus { job: "a".into(), ..JobStatus::default() });
         let (whole, file) = (text.unwrap(), folder.path().join("a.json"));
         for at in 0..whole.len() {

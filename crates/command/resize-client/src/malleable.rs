@@ -1,6 +1,6 @@
 //! `sintonia malleable`: starts a launcher so that its program can be resized.
 
-use crate::control::Control;
+use crate::control::UserControl;
 use anyhow::Context;
 use clap::Args;
 use files::{Draft, host_name, private};
@@ -113,7 +113,7 @@ fn variables(agent: Option<&Path>, network: Option<String>) -> Vec<(&'static str
 /// Writes the agent beside the control folder, which all nodes see. Done each time, by renaming: another launcher may
 /// be running it.
 fn write_agent() -> anyhow::Result<PathBuf> {
-    let control = Control::of(None)?;
+    let control = UserControl::of(None)?;
     let folder = control.folder().parent().unwrap_or(control.folder()).to_owned();
     let path = folder.join(AGENT_NAME);
     let draft = Draft::at(&path, folder.join(format!("agent.{}", std::process::id())));

@@ -1,11 +1,11 @@
 //! `sintonia resize`: lists the programs that may be resized, or gives one of them another size.
 
-use crate::control::{Control, StoredStatus, wish_id};
+use crate::control::{StoredStatus, UserControl, wish_id};
 use anyhow::Context;
 use clap::Args;
 use display::table::Table;
 use display::units::seconds;
-use resize_api::{JobStatus, Outcome, Resize, ResizeRequest, Sizes, State};
+use resize_api::{JobStatus, Resize, ResizeOutcome, ResizeRequest, ResizeState, Sizes};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -53,14 +53,14 @@ pub struct Options {
 
 /// Lists, or resizes.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
-    let control = Control::of(options.control.as_deref())?;
+    let control = UserControl::of(options.control.as_deref())?;
     match (&options.job, options.size) {
         (Some(job), Some(size)) => change(&control, job, size, options),
         _ => show(&control, options.json),
     }
 }
 
-fn show(control: &Control, json: bool) -> anyhow::Result<ExitCode> {
+fn show(control: &UserControl, json: bool) -> anyhow::Result<ExitCode> {
     let (stale, jobs): (Vec<StoredStatus>, Vec<StoredStatus>) =
         control.jobs().into_iter().partition(|job| job.is_stale);
     stale.iter().for_each(|job| control.remove_files(&job.status.job));
@@ -72,7 +72,12 @@ fn show(control: &Control, json: bool) -> anyhow::Result<ExitCode> {
     result(&text)
 }
 
-fn change(control: &Control, name: &str, size: u32, options: &Options) -> anyhow::Result<ExitCode> {
+fn change(
+    control: &UserControl,
+    name: &str,
+    size: u32,
+    options: &Options,
+) -> anyhow::Result<ExitCode> {
     let found = control.job(name).with_context(|| unknown(control, name))?;
     if found.is_stale {
         control.remove_files(name);
@@ -93,7 +98,7 @@ fn change(control: &Control, name: &str, size: u32, options: &Options) -> anyhow
     control.wish(name, &wish).context(NotWritten)?;
     let status = wait(control, name, &wish, Duration::from_secs(options.at_most))?;
     let answer = status.answered.as_ref().context("an answer was waited for")?;
-    if answer.outcome != Outcome::Done {
+    if answer.outcome != ResizeOutcome::Done {
         let why = format!("job `{name}` keeps {} ranks: {}", status.size, answer.sentence);
         return Err(NotResized.because(why).into());
     }
@@ -104,7 +109,7 @@ fn change(control: &Control, name: &str, size: u32, options: &Options) -> anyhow
     })
 }
 
-fn unknown(control: &Control, name: &str) -> Explained {
+fn unknown(control: &UserControl, name: &str) -> Explained {
     let names: Vec<String> = control.jobs().into_iter().map(|job| job.status.job).collect();
     let folder = control.folder().display();
     NoJob.because(match names.as_slice() {
@@ -117,13 +122,13 @@ fn unknown(control: &Control, name: &str) -> Explained {
 
 /// Waits for the status that answers the wish; reports each step on standard error.
 fn wait(
-    control: &Control,
+    control: &UserControl,
     name: &str,
     wish: &ResizeRequest,
     patience: Duration,
 ) -> anyhow::Result<JobStatus> {
     let until = Instant::now() + patience;
-    let mut told = State::Idle;
+    let mut told = ResizeState::Idle;
     loop {
         let found = control.job(name).filter(|found| !found.is_stale);
         let Some(StoredStatus { status, .. }) = found else {
@@ -204,15 +209,15 @@ fn breakdown(resize: &Resize) -> String {
 }
 
 /// State in words.
-fn words(state: State) -> &'static str {
+fn words(state: ResizeState) -> &'static str {
     match state {
-        State::Idle => "computes",
-        State::Deciding => "decides and asks for nodes",
-        State::Spawning => "starts processes",
-        State::Connecting => "joins processes",
-        State::MovingConstant => "moves constant data and computes",
-        State::MovingVariable => "moves variable data",
-        State::Releasing => "waits until processes are gone",
+        ResizeState::Idle => "computes",
+        ResizeState::Deciding => "decides and asks for nodes",
+        ResizeState::Spawning => "starts processes",
+        ResizeState::Connecting => "joins processes",
+        ResizeState::MovingConstant => "moves constant data and computes",
+        ResizeState::MovingVariable => "moves variable data",
+        ResizeState::Releasing => "waits until processes are gone",
     }
 }
 
@@ -234,8 +239,11 @@ mod tests {
             seconds_per_iteration: Some(0.0125),
             ..JobStatus::default()
         };
-        let other =
-            JobStatus { job: "host-7".to_owned(), state: State::Spawning, ..JobStatus::default() };
+        let other = JobStatus {
+            job: "host-7".to_owned(),
+            state: ResizeState::Spawning,
+            ..JobStatus::default()
+        };
         let text = table(&[slurm, other], Path::new("/jobs"));
         assert_eq!(
             text,

@@ -9,10 +9,10 @@
 
 mod view;
 
-use crate::control::{Control, wish_id};
+use crate::control::{UserControl, wish_id};
 use anyhow::Context;
 use clap::Args;
-use resize_api::{JobStatus, Outcome, ResizeRequest};
+use resize_api::{JobStatus, ResizeOutcome, ResizeRequest};
 use resize_plan::queue::{QueueRules, ResizeReason};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use user_io::exit::NotWritten;
 use user_io::terminal::Terminal;
-use view::{Decision, PolicyState, ProgramAnswer};
+use view::{NodesWanted, PolicyState, ProgramAnswer};
 
 const FROM: &str = "slurm-policy";
 /// Time between two checks of the signals that end it.
@@ -84,7 +84,7 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         flag::register(signal, end.clone()).context("cannot install a signal handler")?;
     }
-    let control = Control::of(options.control.as_deref())?;
+    let control = UserControl::of(options.control.as_deref())?;
     let rules = QueueRules { calm_s: options.calm, ..QueueRules::default() };
     let mut policy =
         Policy { options, control, rules, state: PolicyState::default(), is_away: false };
@@ -105,7 +105,7 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
 
 struct Policy<'a> {
     options: &'a Options,
-    control: Control,
+    control: UserControl,
     rules: QueueRules,
     state: PolicyState,
     /// True if Slurm did not answer last time.
@@ -157,7 +157,7 @@ impl Policy<'_> {
         Ok(())
     }
 
-    fn wish(&mut self, decision: &Decision, now_s: f64) -> anyhow::Result<()> {
+    fn wish(&mut self, decision: &NodesWanted, now_s: f64) -> anyhow::Result<()> {
         let (id, size, from) = (wish_id(), decision.size, FROM.to_owned());
         self.control.wish(&decision.name, &ResizeRequest { id, size, from, hosts: Vec::new() })?;
         self.state.record_request(decision, id, now_s);
@@ -172,8 +172,8 @@ impl Policy<'_> {
 }
 
 /// Line about a decision and its reason.
-fn decision_line(decision: &Decision) -> (String, Value) {
-    let Decision { change, name, program, from_size, size } = decision;
+fn decision_line(decision: &NodesWanted) -> (String, Value) {
+    let NodesWanted { change, name, program, from_size, size } = decision;
     let (why, waiting) = match change.reason {
         ResizeReason::MakesRoom { job } => (format!("so that job {job} can start"), Some(job)),
         ResizeReason::UsesIdle => ("because nodes are idle".to_owned(), None),
@@ -192,7 +192,7 @@ fn decision_line(decision: &Decision) -> (String, Value) {
 /// Line about a program's answer to a wish.
 fn answer_line(answered: &ProgramAnswer) -> (String, Value) {
     let ProgramAnswer { name, program, size, outcome, sentence } = answered;
-    let verb = if *outcome == Outcome::Done { "has" } else { "keeps" };
+    let verb = if *outcome == ResizeOutcome::Done { "has" } else { "keeps" };
     let text = format!("job {name} ({program}) {verb} {size} ranks: {sentence}");
     let value = json!({
         "at": at(), "what": "answer", "job": name, "program": program, "size": size, "outcome": outcome,

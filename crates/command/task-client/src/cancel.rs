@@ -5,7 +5,7 @@ use crate::requests;
 use clap::Args;
 use node_daemon::client_socket::Client;
 use std::process::ExitCode;
-use task_api::{Answer, Request, TaskFilter, TaskRange, TaskState};
+use task_api::{ClientRequest, DaemonAnswer, TaskFilter, TaskRange, TaskState};
 use user_io::exit::Refused;
 use user_io::terminal::Terminal;
 
@@ -54,8 +54,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     };
     let mut n_canceled = 0;
     for tasks in ranges {
-        match requests::ask(&mut client, &Request::Cancel { tasks }, &location)? {
-            Answer::Canceled { n_tasks } => n_canceled += n_tasks,
+        match requests::ask(&mut client, &ClientRequest::Cancel { tasks }, &location)? {
+            DaemonAnswer::Canceled { n_tasks } => n_canceled += n_tasks,
             other => return Err(requests::unexpected(&other)),
         }
     }

@@ -5,7 +5,7 @@ use crate::requests;
 use crate::requests::now_ms;
 use clap::Args;
 use std::process::ExitCode;
-use task_api::{Answer, Request, TaskName};
+use task_api::{ClientRequest, DaemonAnswer, TaskName};
 use user_io::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -34,9 +34,9 @@ pub struct Options {
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let location = options.node.location();
     let mut client = requests::connect(&location)?;
-    let request = Request::Explain { task: options.task.clone() };
+    let request = ClientRequest::Explain { task: options.task.clone() };
     let answer = requests::ask(&mut client, &request, &location)?;
-    let Answer::Explained { explanation } = answer else {
+    let DaemonAnswer::Explained { explanation } = answer else {
         return Err(requests::unexpected(&answer));
     };
     let text = match options.json {

@@ -15,7 +15,7 @@ use node_daemon::keeper;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use task_api::{Answer, Request};
+use task_api::{ClientRequest, DaemonAnswer};
 use user_io::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -82,14 +82,14 @@ struct StopOptions {
 fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
     let location = options.state.running();
     let mut client = requests::connect(&location)?;
-    let request = Request::Stop { now: options.now };
+    let request = ClientRequest::Stop { now: options.now };
     match requests::ask(&mut client, &request, &location)? {
-        Answer::Stopping { n_running: 0 } => {}
-        Answer::Stopping { n_running } if options.now => {
+        DaemonAnswer::Stopping { n_running: 0 } => {}
+        DaemonAnswer::Stopping { n_running } if options.now => {
             let tasks = display::units::plural(n_running, "running task");
             eprintln!("sintonia: ends {tasks}");
         }
-        Answer::Stopping { n_running } => {
+        DaemonAnswer::Stopping { n_running } => {
             eprintln!(
                 "sintonia: waiting for {}; `sintonia node stop --now` ends them",
                 display::units::plural(n_running, "task")

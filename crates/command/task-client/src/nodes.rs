@@ -11,7 +11,7 @@ use report::live::LiveScreen;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use task_api::{Answer, NodeStatus, Request};
+use task_api::{ClientRequest, DaemonAnswer, NodeStatus};
 use user_io::exit::NoDaemon;
 use user_io::print::result;
 use user_io::terminal::Terminal;
@@ -54,8 +54,8 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
         return show(&location, terminal);
     }
     let mut client = requests::connect(&location)?;
-    let answer = requests::ask(&mut client, &Request::Nodes, &location)?;
-    let Answer::Nodes { nodes } = answer else { return Err(requests::unexpected(&answer)) };
+    let answer = requests::ask(&mut client, &ClientRequest::Nodes, &location)?;
+    let DaemonAnswer::Nodes { nodes } = answer else { return Err(requests::unexpected(&answer)) };
     result(&match options.json {
         true => format!("{:#}\n", serde_json::to_value(&nodes)?),
         false => report::balance::nodes(&nodes, terminal.stdout_style()),
@@ -139,8 +139,8 @@ fn poll(
 }
 
 fn nodes(client: &mut Client) -> Result<Vec<NodeStatus>, ClientError> {
-    match client.ask(&Request::Nodes)? {
-        Answer::Nodes { nodes } => Ok(nodes),
+    match client.ask(&ClientRequest::Nodes)? {
+        DaemonAnswer::Nodes { nodes } => Ok(nodes),
         other => Err(requests::other(other)),
     }
 }

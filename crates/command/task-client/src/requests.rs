@@ -5,7 +5,7 @@ use node_daemon::client_socket::{Client, ClientError};
 use report::balance::Queues;
 use std::io::ErrorKind;
 use std::time::{SystemTime, UNIX_EPOCH};
-use task_api::{Answer, OutcomeSummary, Request, TaskFilter, TaskState, TaskStatus};
+use task_api::{ClientRequest, DaemonAnswer, OutcomeSummary, TaskFilter, TaskState, TaskStatus};
 use user_io::exit::{NoDaemon, Refused};
 
 /// Number of tasks that are asked for at once.
@@ -19,11 +19,11 @@ pub(crate) fn connect(location: &DaemonLocation) -> anyhow::Result<Client> {
 /// Sends a request and returns the answer.
 pub(crate) fn ask(
     client: &mut Client,
-    request: &Request,
+    request: &ClientRequest,
     location: &DaemonLocation,
-) -> anyhow::Result<Answer> {
+) -> anyhow::Result<DaemonAnswer> {
     match client.ask(request) {
-        Ok(Answer::Refused { sentence }) => Err(Refused.because(sentence).into()),
+        Ok(DaemonAnswer::Refused { sentence }) => Err(Refused.because(sentence).into()),
         Ok(answer) => Ok(answer),
         Err(error) => Err(failure(error, location)),
     }
@@ -39,9 +39,9 @@ pub(crate) fn tasks(
     let mut after = None;
     let mut all_past = None;
     loop {
-        let request = Request::Tasks { filter: filter.clone(), after, n_max: N_AT_ONCE };
+        let request = ClientRequest::Tasks { filter: filter.clone(), after, n_max: N_AT_ONCE };
         match ask(client, &request, location)? {
-            Answer::Tasks { tasks, next, past } => {
+            DaemonAnswer::Tasks { tasks, next, past } => {
                 all_past = all_past.or(past);
                 if !each(tasks)? || next.is_none() {
                     return Ok(all_past);
@@ -54,7 +54,7 @@ pub(crate) fn tasks(
 }
 
 /// Error for an answer to another question.
-pub(crate) fn unexpected(answer: &Answer) -> anyhow::Error {
+pub(crate) fn unexpected(answer: &DaemonAnswer) -> anyhow::Error {
     let name = serde_json::to_value(answer).ok();
     let name = name.as_ref().and_then(|json| json["answer"].as_str()).unwrap_or("nonsense");
     let why = format!(
@@ -97,16 +97,16 @@ pub(crate) fn queues(client: &mut Client) -> Result<Queues, ClientError> {
 fn in_state(client: &mut Client, state: TaskState) -> Result<Vec<TaskStatus>, ClientError> {
     let filter = TaskFilter { state: Some(state), ..TaskFilter::default() };
     let n_max = u32::try_from(Queues::N_MAX).unwrap_or(u32::MAX);
-    match client.ask(&Request::Tasks { filter, after: None, n_max })? {
-        Answer::Tasks { tasks, .. } => Ok(tasks),
+    match client.ask(&ClientRequest::Tasks { filter, after: None, n_max })? {
+        DaemonAnswer::Tasks { tasks, .. } => Ok(tasks),
         other => Err(self::other(other)),
     }
 }
 
 /// Refusal, or error for an answer to another question.
-pub(crate) fn other(answer: Answer) -> ClientError {
+pub(crate) fn other(answer: DaemonAnswer) -> ClientError {
     match answer {
-        Answer::Refused { sentence } => ClientError::Refused { sentence },
+        DaemonAnswer::Refused { sentence } => ClientError::Refused { sentence },
         other => refused(&unexpected(&other)),
     }
 }

@@ -9,7 +9,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use task_api::{Answer, ArrayRange, Limits, Request, Submission, TaskRange};
+use task_api::{ArrayRange, ClientRequest, DaemonAnswer, Submission, TaskLimits, TaskRange};
 use user_io::exit::BadOption;
 use user_io::terminal::Terminal;
 
@@ -82,8 +82,10 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     submission.check().map_err(|error| anyhow!(error).context(BadOption))?;
     let location = options.node.location();
     let mut client = requests::connect(&location)?;
-    let answer = requests::ask(&mut client, &Request::Submit { submission }, &location)?;
-    let Answer::Submitted { tasks } = answer else { return Err(requests::unexpected(&answer)) };
+    let answer = requests::ask(&mut client, &ClientRequest::Submit { submission }, &location)?;
+    let DaemonAnswer::Submitted { tasks } = answer else {
+        return Err(requests::unexpected(&answer));
+    };
     say_names(&tasks, options)?;
     if !options.wait {
         return Ok(ExitCode::SUCCESS);
@@ -113,7 +115,7 @@ fn submission(options: &Options) -> anyhow::Result<Submission> {
     let cwd = options.cwd.as_deref().map_or_else(here, |cwd| folder(cwd, "--cwd"))?;
     let output_folder = options.output.as_deref().map(made).transpose()?;
     let command = options.command.iter().map(|word| text(word.clone(), "command"));
-    let limits = Limits {
+    let limits = TaskLimits {
         output_bytes_max: options.output_max,
         output_folder,
         n_starts_max: options.retries.saturating_add(1),

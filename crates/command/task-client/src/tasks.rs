@@ -10,8 +10,8 @@ use report::balance;
 use std::collections::VecDeque;
 use std::process::ExitCode;
 use task_api::{
-    Answer, EndedTask, OutcomeRange, OutcomeSummary, Request, TaskFilter, TaskName, TaskRange,
-    TaskState, TaskStatus,
+    ClientRequest, DaemonAnswer, EndedTask, OutcomeRange, OutcomeSummary, TaskFilter, TaskName,
+    TaskRange, TaskState, TaskStatus,
 };
 use user_io::print::result;
 use user_io::terminal::Terminal;
@@ -39,7 +39,7 @@ pub struct Options {
     tasks: Option<TaskRange>,
     /// List only tasks in this state
     #[arg(long, value_enum)]
-    state: Option<State>,
+    state: Option<StateName>,
     /// List only tasks of this name
     #[arg(long)]
     name: Option<String>,
@@ -61,7 +61,7 @@ pub struct Options {
 
 /// States of a task, as they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum State {
+pub(crate) enum StateName {
     Queued,
     Offered,
     Leased,
@@ -69,14 +69,14 @@ pub(crate) enum State {
     Ended,
 }
 
-impl From<State> for TaskState {
-    fn from(state: State) -> Self {
+impl From<StateName> for TaskState {
+    fn from(state: StateName) -> Self {
         match state {
-            State::Queued => Self::Queued,
-            State::Offered => Self::Offered,
-            State::Leased => Self::Leased,
-            State::Running => Self::Running,
-            State::Ended => Self::Ended,
+            StateName::Queued => Self::Queued,
+            StateName::Offered => Self::Offered,
+            StateName::Leased => Self::Leased,
+            StateName::Running => Self::Running,
+            StateName::Ended => Self::Ended,
         }
     }
 }
@@ -223,8 +223,8 @@ fn ended(
     client: &mut Client,
     location: &DaemonLocation,
 ) -> anyhow::Result<Option<EndedTask>> {
-    match requests::ask(client, &Request::Result { task: name.clone() }, location)? {
-        Answer::Ended { tasks, .. } => Ok(tasks.into_iter().next()),
+    match requests::ask(client, &ClientRequest::Result { task: name.clone() }, location)? {
+        DaemonAnswer::Ended { tasks, .. } => Ok(tasks.into_iter().next()),
         other => Err(requests::unexpected(&other)),
     }
 }

@@ -21,8 +21,8 @@ use clap::Args;
 use collector::recover;
 use job::Attached;
 use live::Watched;
-use ranks::Ranks;
-use run_record::summary::Outcome;
+use ranks::LocalRanks;
+use run_record::summary::CommandOutcome;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// Attaches to the ranks, watches them, leaves them, and shows the report.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
-    let ranks = Ranks::find(&options.pids).context(NotAttached)?;
+    let ranks = LocalRanks::find(&options.pids).context(NotAttached)?;
     let tuning = Tuning::prepare(&options.watch.tuner, &ranks.programs());
     let tuning = tuning.context(BadDescription)?;
     let origin = tuning.as_ref().and_then(|tuning| tuning.origin.clone());
@@ -92,7 +92,11 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     watch(&mut attached, live::Show::new(&observation, &facts), options, terminal);
     let problems = attached.leave(&observation);
     facts.wall_s = begun.elapsed().as_secs_f64();
-    facts.outcome = Outcome { complete: true, goes_on: attached.is_alive(), ..Outcome::default() };
+    facts.outcome = CommandOutcome {
+        complete: true,
+        goes_on: attached.is_alive(),
+        ..CommandOutcome::default()
+    };
     finish(observation, &facts, &options.watch.output, terminal);
     problems.iter().for_each(|problem| warn(problem));
     Ok(ExitCode::SUCCESS)

@@ -3,9 +3,9 @@
 use super::observation::Observation;
 use crate::limits::is_ignored;
 use crate::options::RunOutputOptions;
-use crate::report::{Report, print_json};
+use crate::report::{RunReport, print_json};
 use run_record::RunRecord;
-use run_record::measured::{Measured, RunFacts};
+use run_record::measured::{MeasuredRun, RunFacts};
 use server::Server;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
@@ -43,7 +43,7 @@ pub(crate) fn finish(
     show(&measured, &mut record, facts, (output, terminal));
 }
 
-fn fetch(server: Server, in_all: Duration) -> Measured {
+fn fetch(server: Server, in_all: Duration) -> MeasuredRun {
     server.finish();
     let started = Instant::now();
     let (mut last_news, mut n_taken) = (started, 0);
@@ -84,12 +84,12 @@ fn interrupted() -> Arc<AtomicBool> {
 }
 
 fn show(
-    measured: &Measured,
+    measured: &MeasuredRun,
     record: &mut RunRecord,
     facts: &RunFacts,
     (output, terminal): (&RunOutputOptions, Terminal),
 ) {
-    let mut report = Report::assemble(measured, facts, record);
+    let mut report = RunReport::assemble(measured, facts, record);
     if !output.no_html {
         report.write_html(record);
     }

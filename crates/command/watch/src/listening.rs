@@ -96,7 +96,7 @@ const PROGRAM_BYTES_MAX: u64 = 8 << 20;
 
 /// Facts about a command before it starts.
 #[derive(Clone, Copy)]
-pub(crate) struct Start<'a> {
+pub(crate) struct CommandFacts<'a> {
     /// Command and its arguments; empty if the program runs already.
     pub(crate) command: &'a [String],
     /// Names of the environment variables.
@@ -110,7 +110,7 @@ pub(crate) struct Start<'a> {
 }
 
 /// Address to listen at: the one asked for, else that of this node alone or all.
-pub(crate) fn address(asked: Option<SocketAddr>, start: &Start<'_>) -> SocketAddr {
+pub(crate) fn address(asked: Option<SocketAddr>, start: &CommandFacts<'_>) -> SocketAddr {
     asked.unwrap_or_else(|| match suggests_others(start) {
         true => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
         false => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -126,7 +126,7 @@ pub(crate) fn program(command: &str, path: Option<&OsStr>) -> Option<PathBuf> {
     folders.map(|folder| folder.join(command)).find(|path| path.is_file())
 }
 
-fn suggests_others(start: &Start<'_>) -> bool {
+fn suggests_others(start: &CommandFacts<'_>) -> bool {
     let Some((program, arguments)) = start.command.split_first() else { return false };
     let name = Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default();
     let is_launcher = LAUNCHERS.contains(&name);
@@ -183,7 +183,7 @@ fn are_this(hosts: &str) -> bool {
 }
 
 /// Returns whether the launcher finds hosts in a file of its installation or of this user.
-fn has_host_file(start: &Start<'_>) -> bool {
+fn has_host_file(start: &CommandFacts<'_>) -> bool {
     let real = start.program.and_then(|program| program.canonicalize().ok());
     let installation = real.as_deref().and_then(Path::parent).and_then(Path::parent);
     let of_system = ["etc", "usr/etc"].map(|folder| start.root.join(folder));
@@ -237,16 +237,16 @@ mod tests {
     use super::*;
 
     /// Start without a command, on a machine without folders.
-    fn nothing() -> Start<'static> {
+    fn nothing() -> CommandFacts<'static> {
         let root = Path::new("/nonexistent");
-        Start { command: &[], variables: &[], root, home: None, program: None }
+        CommandFacts { command: &[], variables: &[], root, home: None, program: None }
     }
 
     #[track_caller]
     fn check(command: &str, variables: &[&str], others: bool) {
         let command: Vec<_> = command.split(' ').map(str::to_owned).collect();
         let variables: Vec<_> = variables.iter().map(OsString::from).collect();
-        let start = Start { command: &command, variables: &variables, ..nothing() };
+        let start = CommandFacts { command: &command, variables: &variables, ..nothing() };
         assert_eq!(suggests_others(&start), others, "{command:?} {variables:?}");
     }
 
@@ -301,7 +301,7 @@ mod tests {
         let check = |content: &[u8], others: bool| {
             std::fs::write(&program, content).unwrap();
             let command = [program.display().to_string()];
-            let start = Start { command: &command, program: Some(&program), ..nothing() };
+            let start = CommandFacts { command: &command, program: Some(&program), ..nothing() };
             assert_eq!(suggests_others(&start), others);
         };
         check(b"\x7fELF..libmpi.so.40..", false);
@@ -361,7 +361,7 @@ mod tests {
             std::fs::write(&file, content).unwrap();
             let command = [command.to_owned()];
             let (home, program) = (Some(home.as_path()), Some(program.as_path()));
-            let start = Start { command: &command, variables: &[], root, home, program };
+            let start = CommandFacts { command: &command, variables: &[], root, home, program };
             assert_eq!(suggests_others(&start), others, "{} {content}", file.display());
             std::fs::remove_file(&file).unwrap();
         };
@@ -393,6 +393,9 @@ mod tests {
         let asked = "[fd00::1]:7".parse().unwrap();
         assert_eq!(address(Some(asked), &none), asked);
         let command = ["srun".to_owned()];
-        assert_eq!(address(None, &Start { command: &command, ..none }).to_string(), "[::]:0");
+        assert_eq!(
+            address(None, &CommandFacts { command: &command, ..none }).to_string(),
+            "[::]:0"
+        );
     }
 }

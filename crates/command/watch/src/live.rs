@@ -10,10 +10,10 @@ mod moment;
 
 use super::observation::Observation;
 pub(crate) use capture::Capture;
-use moment::Moments;
+use moment::Snapshots;
 use report::live::{KeyEffect, LiveScreen, LiveState, plain_line};
 use run_record::TuningLine;
-use run_record::measured::{Measured, RunFacts};
+use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::tuning::TuningEvent;
 use server::Server;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub(crate) trait Watched {
 
 /// Live display of a run.
 pub(crate) struct Show<'a> {
-    moments: Moments,
+    moments: Snapshots,
     decisions: Decisions,
     server: &'a Server,
     command: String,
@@ -52,7 +52,7 @@ impl<'a> Show<'a> {
     pub(crate) fn new(observation: &'a Observation, facts: &RunFacts) -> Self {
         let command = facts.command.join(" ");
         let decisions = Decisions::of(observation.record.tuning_path());
-        Self { moments: Moments::new(facts), decisions, server: &observation.server, command }
+        Self { moments: Snapshots::new(facts), decisions, server: &observation.server, command }
     }
 
     /// Shows the view on the terminal until the program ends, the user leaves the view, or the file of the captured
@@ -71,8 +71,8 @@ impl<'a> Show<'a> {
         }
     }
 
-    fn measured(&self) -> Measured {
-        Measured { processes: self.server.processes(), ..Measured::default() }
+    fn measured(&self) -> MeasuredRun {
+        MeasuredRun { processes: self.server.processes(), ..MeasuredRun::default() }
     }
 
     fn draw(

@@ -2,7 +2,7 @@
 
 use super::collector::LocalCollector;
 use super::environment::{Capacity, Environment, find_library, interface_addresses, reachable};
-use super::listening::{self, Start};
+use super::listening::{self, CommandFacts};
 use super::record;
 use super::tuning::Tuning;
 use crate::options::WatchOptions;
@@ -203,7 +203,7 @@ fn listen_at(asked: Option<SocketAddr>, facts: &RunFacts, origin: SubjectOrigin)
     let variables: Vec<_> = std::env::vars_os().map(|(name, _)| name).collect();
     let (home, path) = (std::env::home_dir(), std::env::var_os("PATH"));
     let program = command.first().and_then(|command| listening::program(command, path.as_deref()));
-    let start = Start {
+    let start = CommandFacts {
         command,
         variables: &variables,
         root: Path::new("/"),

@@ -8,8 +8,8 @@ use collector::recover;
 use dealing_report::DealingReport;
 use events::{RecordKind, call::NO_PEER};
 use report::terminal::{OutputPaths, Style};
-use report::timeline::{Event as Drawn, Role, Timeline, TimelineBuilder};
-use run_record::measured::{Measured, RunFacts};
+use report::timeline::{MessageRole, Timeline, TimelineBuilder, TimelineCall as Drawn};
+use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::resize_file::{NAME, ResizeLines};
 use run_record::summary::missing_in;
 use run_record::{Event, RecordError, RunRecord, RunState, Summary, TableError};
@@ -28,7 +28,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     }
     let mut record = RunRecord::open(&options.run)?;
     let mut report = match record.state() {
-        RunState::Finished => Report::of(record.read_summary()?),
+        RunState::Finished => RunReport::of(record.read_summary()?),
         RunState::Running => finish_first(&mut record),
     };
     report.problems.iter().for_each(|problem| eprintln!("sintonia: {problem}"));
@@ -48,14 +48,14 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
 }
 
 /// Completes the record from what is left of the run, unless the summary in it holds more than that.
-fn finish_first(record: &mut RunRecord) -> Report {
+fn finish_first(record: &mut RunRecord) -> RunReport {
     let (facts, measured) = recover::unfinished(record);
     if let Ok(kept) = record.read_summary()
         && let Some(what) = lost_by(&kept, &summarize(&measured, &facts, &mut Resolver::new()))
     {
-        return Report::kept(kept, &what);
+        return RunReport::kept(kept, &what);
     }
-    let mut report = Report::assemble(&measured, &facts, record);
+    let mut report = RunReport::assemble(&measured, &facts, record);
     report.write_html(record);
     report.close(record, &measured, &facts);
     report
@@ -71,7 +71,7 @@ fn lost_by(kept: &Summary, early: &Summary) -> Option<String> {
 
 /// Summary of a run, and what could not be kept of the run.
 #[derive(Debug)]
-pub(crate) struct Report {
+pub(crate) struct RunReport {
     pub(crate) summary: Summary,
     /// Sentences about files that could not be written.
     pub(crate) problems: Vec<String>,
@@ -80,7 +80,7 @@ pub(crate) struct Report {
     reason: Option<IncompleteReason>,
 }
 
-impl Report {
+impl RunReport {
     fn of(summary: Summary) -> Self {
         Self { summary, problems: Vec::new(), html: None, reason: None }
     }
@@ -94,7 +94,7 @@ impl Report {
     }
 
     /// Summarizes the run and writes the summary to the record.
-    pub(crate) fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> Self {
+    pub(crate) fn assemble(measured: &MeasuredRun, facts: &RunFacts, record: &RunRecord) -> Self {
         let assembled = assemble(measured, facts, record);
         let mut report = Self::of(assembled.summary);
         report.reason = assembled.unwritten.iter().map(IncompleteReason::of_table).max();
@@ -123,7 +123,12 @@ impl Report {
 
     /// Marks the record as complete, unless something of it is only in the spool: then the record keeps what
     /// `sintonia report` needs to complete it later.
-    pub(crate) fn close(&mut self, record: &mut RunRecord, measured: &Measured, facts: &RunFacts) {
+    pub(crate) fn close(
+        &mut self,
+        record: &mut RunRecord,
+        measured: &MeasuredRun,
+        facts: &RunFacts,
+    ) {
         if let Some(reason) = self.reason {
             self.problems.push(match recover::keep(measured, facts, record) {
                 Ok(()) => format!("the record is incomplete; {}", reason.remedy(record.dir())),
@@ -266,8 +271,8 @@ fn timeline(record: &RunRecord) -> anyhow::Result<Option<Timeline>> {
 fn draw(builder: &mut TimelineBuilder, event: &Event) {
     let Some(operation) = mpi_abi::operation(event.operation) else { return };
     let role = match event.kind {
-        RecordKind::Call => Role::of(&operation.name),
-        RecordKind::ReceiveHalf => Role::Receive,
+        RecordKind::Call => MessageRole::of(&operation.name),
+        RecordKind::ReceiveHalf => MessageRole::Receive,
         RecordKind::Requests => return,
     };
     let end_ns = event.end_ns.cast_signed();
@@ -329,8 +334,8 @@ mod tests {
         let create = |name| RunRecord::create(&folder.path().join(name), RunStart::default());
         let facts = RunFacts { shm_dir: folder.path().to_owned(), ..RunFacts::default() };
         let remedy_of = |mut record: RunRecord| {
-            let mut report = Report::assemble(&Measured::default(), &facts, &record);
-            report.close(&mut record, &Measured::default(), &facts);
+            let mut report = RunReport::assemble(&MeasuredRun::default(), &facts, &record);
+            report.close(&mut record, &MeasuredRun::default(), &facts);
             assert_eq!(record.state(), RunState::Running);
             report.problems.pop().unwrap()
         };

@@ -19,7 +19,7 @@ use crate::observation::{Observation, Subject, SubjectOrigin, facts};
 use crate::options::WatchOptions;
 use crate::tuning::Tuning;
 use clap::Args;
-use command::{Ending, Output, Running};
+use command::{Ending, Output, RunningCommand};
 use live::Capture;
 use run_record::measured::RunFacts;
 use rustix::io::Errno;
@@ -131,7 +131,7 @@ fn run_unwatched(command: &[OsString]) -> ExitCode {
 }
 
 fn start_and_wait(command: &[OsString], variables: &[(String, OsString)]) -> io::Result<Ending> {
-    Running::start(command, variables, Output::Ours).map(Running::wait)
+    RunningCommand::start(command, variables, Output::Ours).map(RunningCommand::wait)
 }
 
 /// Turns a panic into an error, so that a bug does not lose the command or its exit code.
@@ -152,7 +152,7 @@ fn show(
     let capture = has_view.then(|| Capture::start(&observation.record.spool_path("output")));
     let mut capture = capture.and_then(Result::ok);
     let output = if capture.is_some() { Output::Piped } else { Output::Ours };
-    let mut running = Running::start(&options.command, &variables, output)?;
+    let mut running = RunningCommand::start(&options.command, &variables, output)?;
     let mut show = None;
     if let Some(capture) = &mut capture {
         running.take_pipes().into_iter().for_each(|pipes| capture.read(pipes));
@@ -171,7 +171,7 @@ fn show(
 }
 
 /// Shows the running command, as long as showing it works.
-fn show_while_running(running: &mut Running, show: impl FnOnce(&mut Running)) {
+fn show_while_running(running: &mut RunningCommand, show: impl FnOnce(&mut RunningCommand)) {
     let shown = || {
         show(running);
         Ok(())
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_panic_while_it_is_shown_costs_no_exit_code() {
         let command = ["sh", "-c", "exit 7"].map(OsString::from);
-        let mut running = Running::start(&command, &[], Output::Ours).unwrap();
+        let mut running = RunningCommand::start(&command, &[], Output::Ours).unwrap();
         show_while_running(&mut running, |_| panic!("on purpose"));
         assert_eq!(running.wait().code(), 7);
     }

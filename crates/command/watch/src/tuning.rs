@@ -5,14 +5,14 @@ mod description;
 use crate::options::TunerOptions;
 use crate::programs::Programs;
 use anyhow::{Context, anyhow, bail};
-use app_description::{Application, Change};
+use app_description::{Application, ChangeKind};
 use description::Description;
 use run_record::tuning::TuningMode;
 use server::resolve::{Names, ResolveError, resolve};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use symbols::Program;
-use tuner::{Plan, TuningOptions};
+use tuner::{TuningOptions, TuningPlan};
 use tunlet_abi::ForeignTunlet;
 use tunlets::Tunlet;
 use tunlets::conductor::Options;
@@ -21,7 +21,7 @@ use tunlets::rehearsal::{check_needs, rehearse};
 /// Description, program and tunlets with which a run is tuned.
 pub(crate) struct Tuning {
     application: Application,
-    pub(crate) plan: Plan,
+    pub(crate) plan: TuningPlan,
     /// Sentence about which description was found; `None` if one was named.
     pub(crate) origin: Option<String>,
     tunlets: Vec<Box<dyn Tunlet>>,
@@ -130,12 +130,12 @@ fn open_tunlet(name: &str, application: &Application) -> anyhow::Result<Box<dyn 
 fn locate(application: &mut Application, dir: &Path) -> anyhow::Result<()> {
     for point in &mut application.tuning_points {
         match &mut point.change {
-            Change::Load(path) => *path = located(path, dir, &point.name)?,
-            Change::Replace { by, .. } => {
-                let Some((library, name)) = Change::library_of(by) else { continue };
+            ChangeKind::Load(path) => *path = located(path, dir, &point.name)?,
+            ChangeKind::Replace { by, .. } => {
+                let Some((library, name)) = ChangeKind::library_of(by) else { continue };
                 *by = format!("{}:{name}", located(library, dir, &point.name)?);
             }
-            Change::Variable(_) | Change::Call(_) => {}
+            ChangeKind::Variable(_) | ChangeKind::Call(_) => {}
         }
     }
     Ok(())

@@ -182,7 +182,7 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Limits;
+    use crate::StrangerLimits;
     use rustix::io::Errno;
     use std::cell::Cell;
     use std::io::{BufRead, BufReader, Read, Write};
@@ -193,7 +193,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(30);
 
     /// Accepts connections that say `k`, and answers `!`.
-    fn open(limits: Limits) -> (Acceptor, SocketAddr, Arc<Unauthenticated>) {
+    fn open(limits: StrangerLimits) -> (Acceptor, SocketAddr, Arc<Unauthenticated>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let receive = |accepted: AcceptedConnection| {
             let mut stream = &*accepted.stream;
@@ -228,7 +228,8 @@ mod tests {
     /// Without a bound that drops the oldest, silent connections kept all others out until they ended.
     #[test]
     fn silent_connections_keep_nobody_out() {
-        let (acceptor, address, unauthenticated) = open(Limits { n_max: 4, n_per_address_max: 4 });
+        let (acceptor, address, unauthenticated) =
+            open(StrangerLimits { n_max: 4, n_per_address_max: 4 });
         let silent: Vec<_> = (0..40).map(|_| TcpStream::connect(address).unwrap()).collect();
         until_answered(address);
         let deadline = Instant::now() + PATIENCE;
@@ -246,7 +247,7 @@ mod tests {
     fn what_the_system_refuses_is_waited_for() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let unauthenticated =
-            Arc::new(Unauthenticated::new(Limits { n_max: 4, n_per_address_max: 4 }));
+            Arc::new(Unauthenticated::new(StrangerLimits { n_max: 4, n_per_address_max: 4 }));
         let shared = Shared {
             listener,
             unauthenticated: Arc::clone(&unauthenticated),
@@ -278,7 +279,8 @@ mod tests {
     #[ignore = "a role in another test, started by it"]
     fn role() {
         if std::env::var_os(ROLE).is_some() {
-            let (_reception, address, _) = open(Limits { n_max: 200, n_per_address_max: 200 });
+            let (_reception, address, _) =
+                open(StrangerLimits { n_max: 200, n_per_address_max: 200 });
             writeln!(std::io::stderr(), "{}", address.port()).unwrap();
             std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
         }

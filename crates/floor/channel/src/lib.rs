@@ -25,7 +25,7 @@ pub use acceptor::{AcceptedConnection, Acceptor, listen};
 pub use deadline_stream::DeadlineStream;
 pub use noise::{Handshake, Opener, Sealer};
 pub use record::{ChannelError, append_record, read_record};
-pub use unauthenticated::{AdmissionSlot, Limits, Unauthenticated};
+pub use unauthenticated::{AdmissionSlot, StrangerLimits, Unauthenticated};
 
 /// Bytes of a key.
 pub const KEY_BYTES: usize = 32;

@@ -21,14 +21,14 @@ const FILES_PER_STRANGER: u64 = 8;
 
 /// Most strangers at the same time.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct StrangerLimits {
     /// Most strangers in all.
     pub n_max: usize,
     /// Most strangers of one address; an IPv6 network of 64 bits counts as one.
     pub n_per_address_max: usize,
 }
 
-impl Limits {
+impl StrangerLimits {
     fn within_files(self) -> Self {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         let n_files = limit.map_or(u64::MAX, |limit| limit / FILES_PER_STRANGER);
@@ -43,7 +43,7 @@ impl Limits {
 /// Connections of a listener that have not proved the key.
 #[derive(Debug)]
 pub struct Unauthenticated {
-    limits: Limits,
+    limits: StrangerLimits,
     table: Mutex<Table<Arc<TcpStream>>>,
     /// Notified when a stranger has left.
     left: Condvar,
@@ -61,7 +61,7 @@ pub struct AdmissionSlot {
 impl Unauthenticated {
     /// An empty set, with lower limits than given where this process may open few files.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: StrangerLimits) -> Self {
         Self {
             limits: limits.within_files(),
             table: Mutex::new(Table::default()),
@@ -204,7 +204,7 @@ impl<S> Default for Table<S> {
 
 impl<S> Table<S> {
     /// Makes room for one more connection from `from`.
-    fn make_room(&mut self, from: IpAddr, now: Instant, limits: Limits) -> Room {
+    fn make_room(&mut self, from: IpAddr, now: Instant, limits: StrangerLimits) -> Room {
         if limits.n_max <= self.n_ending {
             return Room::Soon;
         }
@@ -271,7 +271,7 @@ impl<S> Table<S> {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { n_max: 4, n_per_address_max: 2 };
+    const LIMITS: StrangerLimits = StrangerLimits { n_max: 4, n_per_address_max: 2 };
 
     /// Lets connections arrive one second apart, from hosts of these numbers (negative: the peer has spoken),
     /// and compares the hosts that are left.

@@ -1,7 +1,8 @@
 //! Accumulates the numbers of a run in progress.
 
 use crate::run::{
-    Chunk, DealingReport, FORMAT_VERSION, IterationChange, IterationLine, Slowest, Sums, Worker,
+    ChunkRecord, DealingReport, FORMAT_VERSION, IterationChange, IterationLine, Slowest, Sums,
+    Worker,
 };
 
 /// Largest number of iterations listed; when it is reached, every second one is dropped.
@@ -21,7 +22,7 @@ pub struct Iterated {
     /// Ranks of workers that were present but not used.
     pub parked: Vec<u32>,
     /// Recorded chunks of the iteration.
-    pub chunks: Vec<Chunk>,
+    pub chunks: Vec<ChunkRecord>,
     /// Number of chunks that were not recorded.
     pub n_chunks_left_out: u64,
     /// Reason for the number of workers.
@@ -188,7 +189,7 @@ mod tests {
     fn the_slowest_iteration_is_kept_in_the_order_of_dealing() {
         let mut dealt = DealingReport::new("best");
         for (iteration, duration_s) in [(0, 0.5), (1, 2.0), (2, 1.0)] {
-            let chunk = |chunk| Chunk { chunk, n_tasks: iteration, ..Chunk::default() };
+            let chunk = |chunk| ChunkRecord { chunk, n_tasks: iteration, ..ChunkRecord::default() };
             let chunks = [3, 1, 2].map(chunk).to_vec();
             dealt.add(Iterated { chunks, ..iterated(iteration, 1, duration_s) });
         }

@@ -16,6 +16,7 @@ mod words;
 
 pub use growth::Iterated;
 pub use run::{
-    Chunk, DealingReport, FORMAT_VERSION, IterationChange, IterationLine, Slowest, Sums, Worker,
+    ChunkRecord, DealingReport, FORMAT_VERSION, IterationChange, IterationLine, Slowest, Sums,
+    Worker,
 };
 pub use words::lines;

@@ -148,7 +148,7 @@ pub struct Slowest {
     /// Number of tasks.
     pub n_tasks: u64,
     /// Finished chunks, in the order of dealing.
-    pub chunks: Vec<Chunk>,
+    pub chunks: Vec<ChunkRecord>,
     /// Number of chunks left out of the list.
     pub n_chunks_left_out: u64,
 }
@@ -156,7 +156,7 @@ pub struct Slowest {
 /// Chunk of an iteration; times count from the start of the iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Chunk {
+pub struct ChunkRecord {
     /// Rank that computed it.
     pub rank: u32,
     /// Number in the run.

@@ -175,7 +175,7 @@ fn number(value: Option<f64>) -> String {
 mod tests {
     use super::*;
     use crate::growth::Iterated;
-    use crate::run::{Chunk, Sums};
+    use crate::run::{ChunkRecord, Sums};
 
     /// Run of iterations of 60 tasks each, with these numbers of workers.
     fn run(n_workers: &[u32]) -> DealingReport {
@@ -208,7 +208,7 @@ mod tests {
                 n_ways: 12,
                 ..Sums::default()
             };
-            let chunk = |(chunk, n_tasks)| Chunk { chunk, n_tasks, ..Chunk::default() };
+            let chunk = |(chunk, n_tasks)| ChunkRecord { chunk, n_tasks, ..ChunkRecord::default() };
             dealt.add(Iterated {
                 iteration,
                 sums,

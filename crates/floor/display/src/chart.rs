@@ -71,7 +71,7 @@ impl Unit {
 
 /// One quantity over the parameter.
 #[derive(Clone, Debug, Default)]
-pub struct Line {
+pub struct ChartLine {
     /// Name in the legend.
     pub name: String,
     /// Points that the line joins.
@@ -100,7 +100,7 @@ pub struct Panel {
     /// Unit of the quantity.
     pub y_unit: Unit,
     /// Lines, each with its color.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ChartLine>,
 }
 
 /// Draws the panels as SVG, in rows of `n_columns`.
@@ -142,7 +142,7 @@ fn label(drawn: &mut String, [x, y]: [f64; 2], anchor: &str, text: &str) {
 
 impl Panel {
     fn draw(&self, drawn: &mut String) {
-        let places = || self.lines.iter().flat_map(Line::places);
+        let places = || self.lines.iter().flat_map(ChartLine::places);
         let x = Axis::over(places().map(|place| place[0]), [LEFT, RIGHT], false, self.x_unit);
         let y = Axis::over(places().map(|place| place[1]), [BOTTOM, TOP], true, self.y_unit);
         let title = escape_xml(&self.title);
@@ -179,7 +179,7 @@ impl Panel {
     }
 }
 
-impl Line {
+impl ChartLine {
     fn places(&self) -> impl Iterator<Item = [f64; 2]> {
         let ends = self.band.iter().chain(&self.intervals);
         let ends = ends.flat_map(|[x, low, high]| [[*x, *low], [*x, *high]]);
@@ -419,13 +419,13 @@ mod tests {
 
     #[test]
     fn a_panel_has_its_lines_and_points() {
-        let line = Line {
+        let line = ChartLine {
             name: "a < b".to_owned(),
             line: vec![[1.0, 1.0], [2.0, 3.0]],
             band: vec![[1.0, 0.5, 1.5], [2.0, 2.0, 4.0]],
             points: vec![[1.0, 1.1]],
             hollow: vec![[2.0, 3.1]],
-            ..Line::default()
+            ..ChartLine::default()
         };
         let panel = Panel { lines: vec![line], ..Panel::default() };
         let drawn = panels(&[panel.clone(), panel.clone(), panel], 2);

@@ -3,7 +3,7 @@
 use crate::operator::Operator;
 
 /// Function of one argument.
-pub type Function<N> = fn(N) -> N;
+pub type UnaryFunction<N> = fn(N) -> N;
 
 /// A kind of numbers, and how expressions over them are written.
 pub trait Arithmetic: Copy + 'static {
@@ -16,7 +16,7 @@ pub trait Arithmetic: Copy + 'static {
     /// Sign of the power, which binds more than a sign before it and is evaluated from the right.
     const POWER: Option<&'static str>;
     /// Functions of one argument.
-    const FUNCTIONS: &'static [(&'static str, Function<Self>)];
+    const FUNCTIONS: &'static [(&'static str, UnaryFunction<Self>)];
 
     /// Returns the number at the beginning of a text, and its length in bytes.
     fn literal(text: &str) -> Option<(Self, usize)>;
@@ -55,7 +55,7 @@ impl Arithmetic for f64 {
     // A whole comparison.
     const NOT_ABOVE: u8 = 2;
     const POWER: Option<&'static str> = Some("^");
-    const FUNCTIONS: &'static [(&'static str, Function<Self>)] =
+    const FUNCTIONS: &'static [(&'static str, UnaryFunction<Self>)] =
         &[("floor", Self::floor), ("ceil", Self::ceil), ("sqrt", Self::sqrt), ("log2", Self::log2)];
 
     fn literal(text: &str) -> Option<(Self, usize)> {
@@ -98,7 +98,7 @@ impl Arithmetic for i64 {
     const NOT: &'static [&'static str] = &["!"];
     const NOT_ABOVE: u8 = u8::MAX;
     const POWER: Option<&'static str> = None;
-    const FUNCTIONS: &'static [(&'static str, Function<Self>)] = &[];
+    const FUNCTIONS: &'static [(&'static str, UnaryFunction<Self>)] = &[];
 
     fn literal(text: &str) -> Option<(Self, usize)> {
         let n_bytes = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());

@@ -16,10 +16,10 @@ mod arithmetic;
 mod operator;
 mod parse;
 
-pub use arithmetic::{Arithmetic, Function, c_integer};
+pub use arithmetic::{Arithmetic, UnaryFunction, c_integer};
 pub use operator::Operator;
 
-use parse::Step;
+use parse::EvaluationStep;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use thiserror::Error;
@@ -62,7 +62,7 @@ pub enum ExpressionError {
 #[derive(Clone, Debug)]
 pub struct Expression<N> {
     text: String,
-    steps: Vec<Step<N>>,
+    steps: Vec<EvaluationStep<N>>,
 }
 
 impl<N: Arithmetic + Display> Expression<N> {
@@ -96,19 +96,19 @@ impl<N: Arithmetic + Display> Expression<N> {
         for step in &self.steps {
             let mut pop = || stack.pop().flatten();
             let value = match step {
-                Step::Number(number) => Some(*number),
-                Step::Name(name) => {
+                EvaluationStep::Number(number) => Some(*number),
+                EvaluationStep::Name(name) => {
                     let known = parameters.get(name).copied();
                     Some(known.ok_or_else(|| self.unknown(name, parameters))?)
                 }
-                Step::Minus => pop().and_then(N::minus),
-                Step::Not => pop().map(N::not),
-                Step::Apply(function) => pop().map(function),
-                Step::Join(operator) => {
+                EvaluationStep::Minus => pop().and_then(N::minus),
+                EvaluationStep::Not => pop().map(N::not),
+                EvaluationStep::Apply(function) => pop().map(function),
+                EvaluationStep::Join(operator) => {
                     let (right, left) = (pop(), pop());
                     left.zip(right).and_then(|(left, right)| N::join(*operator, left, right))
                 }
-                Step::Power => {
+                EvaluationStep::Power => {
                     let (exponent, base) = (pop(), pop());
                     base.zip(exponent).and_then(|(base, exponent)| N::power(base, exponent))
                 }

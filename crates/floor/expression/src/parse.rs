@@ -1,7 +1,7 @@
 //! Precedence-climbing parser, which writes the steps of an expression in postfix order.
 
 use crate::ExpressionError;
-use crate::arithmetic::{Arithmetic, Function};
+use crate::arithmetic::{Arithmetic, UnaryFunction};
 use crate::operator::Operator;
 
 /// Limit on nested parentheses and signs, beyond any expression that a person would write.
@@ -9,18 +9,18 @@ const DEPTH_MAX: usize = 64;
 
 /// One step of the evaluation: pushes a value, or takes its operands and pushes their result.
 #[derive(Clone, Debug)]
-pub(crate) enum Step<N> {
+pub(crate) enum EvaluationStep<N> {
     Number(N),
     Name(String),
     Minus,
     Not,
-    Apply(Function<N>),
+    Apply(UnaryFunction<N>),
     Join(Operator),
     Power,
 }
 
 /// Parses all of `text`.
-pub(crate) fn parse<N: Arithmetic>(text: &str) -> Result<Vec<Step<N>>, ExpressionError> {
+pub(crate) fn parse<N: Arithmetic>(text: &str) -> Result<Vec<EvaluationStep<N>>, ExpressionError> {
     let mut parser = Parser { text, at: 0, depth: 0, steps: Vec::new() };
     parser.binary(0)?;
     parser.skip_space();
@@ -31,7 +31,7 @@ struct Parser<'a, N> {
     text: &'a str,
     at: usize,
     depth: usize,
-    steps: Vec<Step<N>>,
+    steps: Vec<EvaluationStep<N>>,
 }
 
 impl<N: Arithmetic> Parser<'_, N> {
@@ -41,7 +41,7 @@ impl<N: Arithmetic> Parser<'_, N> {
         while let Some((sign, operator, binds)) = self.operator().filter(|row| above < row.2) {
             self.at += sign.len();
             self.binary(binds)?;
-            self.steps.push(Step::Join(operator));
+            self.steps.push(EvaluationStep::Join(operator));
         }
         Ok(())
     }
@@ -60,15 +60,15 @@ impl<N: Arithmetic> Parser<'_, N> {
         self.depth += 1;
         if self.takes("-") {
             self.signed()?;
-            self.steps.push(Step::Minus);
+            self.steps.push(EvaluationStep::Minus);
         } else if N::NOT.iter().any(|sign| self.takes(sign)) {
             self.binary(N::NOT_ABOVE)?;
-            self.steps.push(Step::Not);
+            self.steps.push(EvaluationStep::Not);
         } else {
             self.operand()?;
             if N::POWER.is_some_and(|sign| self.takes(sign)) {
                 self.signed()?;
-                self.steps.push(Step::Power);
+                self.steps.push(EvaluationStep::Power);
             }
         }
         self.depth -= 1;
@@ -84,16 +84,16 @@ impl<N: Arithmetic> Parser<'_, N> {
                 return Err(self.missing("`(`"));
             }
             self.closed()?;
-            self.steps.push(Step::Apply(*function));
+            self.steps.push(EvaluationStep::Apply(*function));
             return Ok(());
         }
         let rest = &self.text[self.at..];
         let (step, n_bytes) = if rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
             let n_bytes = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
-            (Step::Name(rest[..n_bytes].to_owned()), n_bytes)
+            (EvaluationStep::Name(rest[..n_bytes].to_owned()), n_bytes)
         } else {
             let number = N::literal(rest).ok_or_else(|| self.missing("a number or a parameter"))?;
-            (Step::Number(number.0), number.1)
+            (EvaluationStep::Number(number.0), number.1)
         };
         self.at += n_bytes;
         self.steps.push(step);

@@ -1,7 +1,7 @@
 //! Parses files of hosts, a line to each; `#` begins a comment.
 
 use crate::error::HostFileError;
-use crate::{Named, hosts};
+use crate::{NamedNode, hosts};
 use core::net::Ipv6Addr;
 
 /// Error: a line is no address.
@@ -18,7 +18,7 @@ pub struct PeerProblem {
 ///
 /// # Errors
 /// When a line is not in this form, or there is none.
-pub fn host_file(text: &str) -> Result<Vec<Named>, HostFileError> {
+pub fn host_file(text: &str) -> Result<Vec<NamedNode>, HostFileError> {
     let mut all = Vec::new();
     for (line, text) in lines(text) {
         let mut words = text.split_whitespace();

@@ -33,7 +33,7 @@ pub const NAME_BYTES_MAX: usize = 255;
 
 /// Node with an optional number of places.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedNode {
     /// Name of the node.
     pub name: String,
     /// Number of places on it, where one was given; never 0.
@@ -44,12 +44,12 @@ pub struct Named {
 ///
 /// # Errors
 /// When the list is not in this form.
-pub fn hosts(list: &str) -> Result<Vec<Named>, NodeListError> {
+pub fn hosts(list: &str) -> Result<Vec<NamedNode>, NodeListError> {
     let mut all = Vec::new();
     for word in words(list)? {
         let (names, n_places) = counted(list, word)?;
         for name in names::of_word(list, names, N_NODES_MAX - all.len())? {
-            all.push(Named { name, n_places });
+            all.push(NamedNode { name, n_places });
         }
     }
     Ok(all)

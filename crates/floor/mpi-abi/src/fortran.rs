@@ -30,7 +30,7 @@
 //! # Not here
 //! The addresses that stand for `MPI_IN_PLACE` and the like: [`Library`](crate::Library).
 
-use crate::kind::Kind;
+use crate::kind::ParameterKind;
 use crate::operation::Operation;
 
 /// Convention by which an entry point takes its arguments.
@@ -67,7 +67,7 @@ pub fn fortran_entry_points(operation: &Operation) -> Vec<EntryPoint> {
     let lower = format!("mpi_{}", operation.stem.to_lowercase());
     let suffix = if operation.is_large { "large_" } else { "" };
     let mut entries = vec![entry(format!("{lower}_f08_{suffix}"), Binding::F08)];
-    if operation.position(Kind::Buf).is_some() {
+    if operation.position(ParameterKind::Buf).is_some() {
         entries.push(entry(format!("{lower}_f08ts_{suffix}"), Binding::F08Descriptor));
     }
     if !operation.is_large {

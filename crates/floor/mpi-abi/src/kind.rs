@@ -7,7 +7,7 @@
 //! # Not here
 //! Width of a handle: see [`Constants`](crate::Constants).
 
-use Kind::{
+use ParameterKind::{
     Aint, Aints, Argvs, Buf, Comm, Count, Counts, Displs, Errhandler, File, Flag, Group, Info,
     Infos, Int, Ints, LargeCount, LargeCounts, LargeOutCount, Logical, Logicals, MainArgc,
     MainArgv, Message, NewComm, NewFile, NewSession, NewType, NewWin, Offset, Op, OutCount, OutInt,
@@ -19,7 +19,7 @@ use Kind::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the kinds are documented in one place, `operations.txt`")]
-pub enum Kind {
+pub enum ParameterKind {
     Buf,
     Int,
     Count,
@@ -94,7 +94,7 @@ pub enum CType {
 }
 
 /// Name in the table, kind, and C type without `const` and with arrays as pointers.
-const KINDS: [(&str, Kind, &str); 48] = [
+const KINDS: [(&str, ParameterKind, &str); 48] = [
     ("buf", Buf, "void*"),
     ("int", Int, "int"),
     ("count", Count, "int"),
@@ -145,7 +145,7 @@ const KINDS: [(&str, Kind, &str); 48] = [
     ("variadic", Variadic, "..."),
 ];
 
-impl Kind {
+impl ParameterKind {
     /// Returns the kind with this name in the table.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

@@ -35,13 +35,13 @@ use std::sync::LazyLock;
 pub use accounting::{Amount, Case, Condition, Count, Factor, Flow, Movement};
 pub use collective::{CollectiveKind, Rooted};
 pub use fortran::{Binding, EntryPoint, fortran_entry_points};
-pub use kind::{CType, Kind};
+pub use kind::{CType, ParameterKind};
 pub use library::{
-    ByteCount, Constants, FortranAddress, FortranAddresses, Handle, Library, StatusLayout,
+    ByteCount, Constants, FortranAddress, FortranAddresses, Handle, LibraryFamily, StatusLayout,
 };
-pub use number::Number;
+pub use number::FixedWidthNumber;
 pub use operation::{Class, Mode, Operation, OperationId, Param};
-pub use parse::{LocalName, Problem, Table, parse};
+pub use parse::{LocalName, SkippedLine, Table, parse};
 pub use settings::{MPICH_SETTINGS, OPEN_MPI_SETTINGS, Setting};
 
 /// Text of the table, in the format documented at its top.

@@ -13,7 +13,7 @@
 /// Family of MPI libraries with one binary interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Library {
+pub enum LibraryFamily {
     /// Open MPI 4 and 5 (`libmpi.so.40`).
     OpenMpi,
     /// MPICH 4 and 5 and libraries with the same ABI, such as Intel MPI (`libmpi.so.12`, `libmpich.so.12`).
@@ -94,7 +94,7 @@ pub struct FortranAddresses {
     pub statuses_ignore: FortranAddress,
 }
 
-impl Library {
+impl LibraryFamily {
     /// Every family.
     pub const ALL: [Self; 3] = [Self::OpenMpi, Self::Mpich, Self::StandardAbi];
 
@@ -350,24 +350,28 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(file_name: &str, symbols: &[&str], expected: Option<Library>) {
-        assert_eq!(Library::detect(file_name, |name| symbols.contains(&name)), expected);
+    fn check(file_name: &str, symbols: &[&str], expected: Option<LibraryFamily>) {
+        assert_eq!(LibraryFamily::detect(file_name, |name| symbols.contains(&name)), expected);
     }
 
     #[test]
     fn a_library_is_known_by_a_symbol() {
-        check("libmpi.so.40", &["ompi_mpi_comm_world"], Some(Library::OpenMpi));
-        check("libmpich.so.12", &["MPI_UNWEIGHTED"], Some(Library::Mpich));
-        check("libmpi.so.12", &["MPI_UNWEIGHTED", "MPI_Abi_get_version"], Some(Library::Mpich));
-        check("libmpi_abi.so.1", &["MPI_Abi_get_version"], Some(Library::StandardAbi));
-        check("libmpi_abi.so.1", &["ompi_mpi_comm_world"], Some(Library::StandardAbi));
-        check("program", &["MPI_Abi_get_version"], Some(Library::StandardAbi));
+        check("libmpi.so.40", &["ompi_mpi_comm_world"], Some(LibraryFamily::OpenMpi));
+        check("libmpich.so.12", &["MPI_UNWEIGHTED"], Some(LibraryFamily::Mpich));
+        check(
+            "libmpi.so.12",
+            &["MPI_UNWEIGHTED", "MPI_Abi_get_version"],
+            Some(LibraryFamily::Mpich),
+        );
+        check("libmpi_abi.so.1", &["MPI_Abi_get_version"], Some(LibraryFamily::StandardAbi));
+        check("libmpi_abi.so.1", &["ompi_mpi_comm_world"], Some(LibraryFamily::StandardAbi));
+        check("program", &["MPI_Abi_get_version"], Some(LibraryFamily::StandardAbi));
         check("libother.so", &[], None);
     }
 
     /// Statuses after receiving 257 bytes from rank 0 with tag 7, as each library wrote them.
     #[track_caller]
-    fn check_status(library: Library, words: &[u32], expected: Option<u64>) {
+    fn check_status(library: LibraryFamily, words: &[u32], expected: Option<u64>) {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let layout = library.status_layout();
         assert_eq!(bytes.len(), layout.size_bytes);
@@ -377,15 +381,15 @@ mod tests {
 
     #[test]
     fn a_status_tells_the_bytes_received() {
-        check_status(Library::OpenMpi, &[0, 7, 9, 0, 257, 0], Some(257));
-        check_status(Library::OpenMpi, &[0, 7, 9, 1, 1, 2], Some(0x2_0000_0001));
-        check_status(Library::Mpich, &[257, 0, 0, 7, 9], Some(257));
-        check_status(Library::Mpich, &[1, 4 | 1, 0, 7, 9], Some(0x2_0000_0001));
-        check_status(Library::StandardAbi, &[0, 7, 9, 257, 0, 0, 0, 0], None);
+        check_status(LibraryFamily::OpenMpi, &[0, 7, 9, 0, 257, 0], Some(257));
+        check_status(LibraryFamily::OpenMpi, &[0, 7, 9, 1, 1, 2], Some(0x2_0000_0001));
+        check_status(LibraryFamily::Mpich, &[257, 0, 0, 7, 9], Some(257));
+        check_status(LibraryFamily::Mpich, &[1, 4 | 1, 0, 7, 9], Some(0x2_0000_0001));
+        check_status(LibraryFamily::StandardAbi, &[0, 7, 9, 257, 0, 0, 0, 0], None);
     }
 
     #[test]
     fn a_status_that_is_cut_tells_nothing() {
-        assert_eq!(Library::OpenMpi.status_layout().bytes_received(&[0; 23]), None);
+        assert_eq!(LibraryFamily::OpenMpi.status_layout().bytes_received(&[0; 23]), None);
     }
 }

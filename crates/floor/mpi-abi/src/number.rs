@@ -1,11 +1,11 @@
 //! Numbers of a fixed width, and the predefined datatypes for them.
 
-use crate::{Handle, Library};
+use crate::{Handle, LibraryFamily};
 
 /// Type of a number of fixed width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of Rust's types")]
-pub enum Number {
+pub enum FixedWidthNumber {
     I8,
     U8,
     I16,
@@ -18,7 +18,7 @@ pub enum Number {
     F64,
 }
 
-impl Number {
+impl FixedWidthNumber {
     /// All types.
     pub const ALL: [Self; 10] = [
         Self::I8,
@@ -62,10 +62,10 @@ impl Number {
     }
 }
 
-impl Library {
+impl LibraryFamily {
     /// Predefined datatype of a number.
     #[must_use]
-    pub fn datatype(self, number: Number) -> Handle {
+    pub fn datatype(self, number: FixedWidthNumber) -> Handle {
         let (_, _, in_open_mpi, in_mpich, in_standard_abi) = number.row();
         match self {
             Self::OpenMpi => Handle::AddressOf(in_open_mpi),

@@ -1,7 +1,7 @@
 //! Description of one MPI operation.
 
 use crate::accounting::Movement;
-use crate::kind::Kind;
+use crate::kind::ParameterKind;
 
 /// Position of an operation in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,7 +88,7 @@ pub struct Param {
     /// Name in the standard.
     pub name: String,
     /// Kind, which determines how C and Fortran pass the parameter.
-    pub kind: Kind,
+    pub kind: ParameterKind,
 }
 
 /// One operation of the table, or its large-count variant.
@@ -115,7 +115,7 @@ pub struct Operation {
 impl Operation {
     /// Returns the position of the first parameter of this kind.
     #[must_use]
-    pub fn position(&self, kind: Kind) -> Option<usize> {
+    pub fn position(&self, kind: ParameterKind) -> Option<usize> {
         self.params.iter().position(|param| param.kind == kind)
     }
 
@@ -128,9 +128,9 @@ impl Operation {
     /// Position of the communicator, window or file in which the operation acts (the first parameter of these kinds).
     #[must_use]
     pub fn scope(&self) -> Option<usize> {
-        self.params
-            .iter()
-            .position(|param| matches!(param.kind, Kind::Comm | Kind::Win | Kind::File))
+        self.params.iter().position(|param| {
+            matches!(param.kind, ParameterKind::Comm | ParameterKind::Win | ParameterKind::File)
+        })
     }
 
     /// Position of the root parameter. When the root is `MPI_PROC_NULL`, nothing moves.
@@ -142,6 +142,6 @@ impl Operation {
     /// Returns whether the C function takes a variable number of arguments, so that no wrapper is generated.
     #[must_use]
     pub fn is_variadic(&self) -> bool {
-        self.position(Kind::Variadic).is_some()
+        self.position(ParameterKind::Variadic).is_some()
     }
 }

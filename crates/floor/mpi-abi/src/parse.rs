@@ -5,7 +5,7 @@
 
 mod clauses;
 
-use crate::kind::Kind;
+use crate::kind::ParameterKind;
 use crate::operation::{Class, Mode, Operation, Param};
 use std::fmt;
 
@@ -40,7 +40,7 @@ impl LocalName {
 
 /// Reads a table; returns the valid lines and the problems of the others.
 #[must_use]
-pub fn parse(text: &str) -> (Table, Vec<Problem>) {
+pub fn parse(text: &str) -> (Table, Vec<SkippedLine>) {
     let mut table = Table::default();
     let mut problems = Vec::new();
     for (line_number, line) in (1..).zip(text.lines().map(str::trim)) {
@@ -54,7 +54,7 @@ pub fn parse(text: &str) -> (Table, Vec<Problem>) {
         }
         match parse_operation(line) {
             Ok(operations) => table.operations.extend(operations),
-            Err(trouble) => problems.push(Problem { line_number, trouble }),
+            Err(trouble) => problems.push(SkippedLine { line_number, trouble }),
         }
     }
     (table, problems)
@@ -97,7 +97,7 @@ fn lookup<T: Copy>(names: &[(&str, T)], name: Option<&str>) -> Result<T, String>
 fn parse_param(word: &str) -> Result<Param, Trouble> {
     let unknown = || Trouble::UnknownKind(word.to_owned());
     let (name, kind) = word.split_once(':').ok_or_else(unknown)?;
-    Ok(Param { name: name.to_owned(), kind: Kind::named(kind).ok_or_else(unknown)? })
+    Ok(Param { name: name.to_owned(), kind: ParameterKind::named(kind).ok_or_else(unknown)? })
 }
 
 fn large_variant(normal: &Operation) -> Operation {
@@ -112,19 +112,19 @@ fn large_variant(normal: &Operation) -> Operation {
 
 /// Line that was left out, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct SkippedLine {
     /// Number of the line, counted from 1.
     pub line_number: usize,
     trouble: Trouble,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for SkippedLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line_number, self.trouble)
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for SkippedLine {}
 
 /// Reason why a line cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -216,7 +216,15 @@ mod tests {
         let (table, _) = parse("A+c collective blocking n:count d:displs u:unit i:int | none");
         assert_eq!(table.operations[1].name, "MPI_A_c");
         let kinds: Vec<_> = table.operations[1].params.iter().map(|p| p.kind).collect();
-        assert_eq!(kinds, [Kind::LargeCount, Kind::Aints, Kind::Aint, Kind::Int]);
+        assert_eq!(
+            kinds,
+            [
+                ParameterKind::LargeCount,
+                ParameterKind::Aints,
+                ParameterKind::Aint,
+                ParameterKind::Int
+            ]
+        );
     }
 
     #[test]

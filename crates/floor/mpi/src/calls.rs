@@ -19,7 +19,7 @@ use crate::library;
 use crate::settings::{self, Nodes};
 use crate::support::{self, SpawnSupport};
 use crate::watch::watched;
-use mpi_abi::{Constants, Library, Setting, StatusLayout};
+use mpi_abi::{Constants, LibraryFamily, Setting, StatusLayout};
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -29,14 +29,14 @@ pub use datatype::Datatype;
 pub(crate) use exit::has_grown;
 pub use process::Spawn;
 pub(crate) use process::c_string;
-pub use status::Arrival;
+pub use status::ArrivedMessage;
 pub(crate) use status::Status;
 pub use transfer::{Address, FoundMessage, Transfer};
 
 /// An initialized MPI library.
 #[derive(Debug)]
 pub struct Mpi {
-    pub(crate) library: Library,
+    pub(crate) library: LibraryFamily,
     pub(crate) constants: &'static Constants,
     pub(crate) layout: StatusLayout,
     init_functions: InitFunctions,

@@ -1,7 +1,7 @@
 //! Point-to-point messages on a communicator.
 
 use crate::MpiError;
-use crate::calls::{Arrival, CommHandle, Mpi, Status};
+use crate::calls::{ArrivedMessage, CommHandle, Mpi, Status};
 use crate::elements::{Elements, start_of, start_of_room};
 use crate::functions::Handle;
 use crate::pause::Pause;
@@ -113,7 +113,11 @@ impl CommBase {
     ///
     /// # Errors
     /// When the message is longer, or an MPI call fails.
-    pub fn receive_any<T: Pod>(&self, values: &mut [T], tag: u16) -> Result<Arrival, MpiError> {
+    pub fn receive_any<T: Pod>(
+        &self,
+        values: &mut [T],
+        tag: u16,
+    ) -> Result<ArrivedMessage, MpiError> {
         let (source, tag) = self.wanted(None, Some(tag))?;
         self.mpi.enter()?;
         let Elements { n, datatype, .. } = &self.mpi.datatypes.elements::<T>(values.len())?;
@@ -167,7 +171,11 @@ impl CommBase {
     ///
     /// # Errors
     /// When there is no such rank, or an MPI call fails.
-    pub fn probe(&self, from: Option<u32>, tag: Option<u16>) -> Result<Option<Arrival>, MpiError> {
+    pub fn probe(
+        &self,
+        from: Option<u32>,
+        tag: Option<u16>,
+    ) -> Result<Option<ArrivedMessage>, MpiError> {
         self.mpi.probed(self.comm, self.wanted(from, tag)?)
     }
 
@@ -210,7 +218,7 @@ impl CommBase {
         from: Option<u32>,
         tag: Option<u16>,
         at_most: Duration,
-    ) -> Result<Option<(Arrival, Vec<T>)>, MpiError> {
+    ) -> Result<Option<(ArrivedMessage, Vec<T>)>, MpiError> {
         let mut pause = Pause::at_most(at_most);
         loop {
             if let Some((arrival, message)) = self.find(from, tag)? {
@@ -227,7 +235,7 @@ impl CommBase {
         &self,
         from: Option<u32>,
         tag: Option<u16>,
-    ) -> Result<Option<(Arrival, Handle)>, MpiError> {
+    ) -> Result<Option<(ArrivedMessage, Handle)>, MpiError> {
         self.mpi.enter()?;
         let (source, tag) = self.wanted(from, tag)?;
         let (mut flag, mut message, mut status) = (0, 0, Status::new());
@@ -245,9 +253,9 @@ impl CommBase {
 
     fn receive_found<T: Pod>(
         &self,
-        arrival: Arrival,
+        arrival: ArrivedMessage,
         mut message: Handle,
-    ) -> Result<(Arrival, Vec<T>), MpiError> {
+    ) -> Result<(ArrivedMessage, Vec<T>), MpiError> {
         let n = arrival.n_bytes.div_ceil(size_of::<T>().max(1));
         let mut values = vec![T::zeroed(); n];
         let Elements { n, datatype, .. } = &self.mpi.datatypes.elements::<T>(n)?;

@@ -10,7 +10,7 @@
 use crate::functions::{Handle, Handles, Types, failure, value};
 use crate::{MpiError, Number};
 use bytemuck::Pod;
-use mpi_abi::Library;
+use mpi_abi::LibraryFamily;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -29,7 +29,7 @@ pub(crate) struct Elements<'a> {
 /// Datatypes of elements, as the library has them or as they are made of its own.
 #[derive(Debug)]
 pub(crate) struct Datatypes {
-    library: Library,
+    library: LibraryFamily,
     types: Types,
     pub(crate) byte: Handle,
     /// Those of other widths than the library's by their width in bytes, created when needed.
@@ -40,7 +40,7 @@ pub(crate) struct Datatypes {
 
 impl Datatypes {
     /// Datatypes of an initialized library.
-    pub(crate) fn of(library: Library) -> Result<Self, MpiError> {
+    pub(crate) fn of(library: LibraryFamily) -> Result<Self, MpiError> {
         Ok(Self {
             library,
             types: Types::find()?,
@@ -82,10 +82,10 @@ impl Datatypes {
     /// Returns a datatype of this width.
     pub(crate) fn datatype_of_width(&self, n_bytes: usize) -> Result<Handle, MpiError> {
         let kind = match n_bytes {
-            1 => mpi_abi::Number::U8,
-            2 => mpi_abi::Number::U16,
-            4 => mpi_abi::Number::U32,
-            8 => mpi_abi::Number::U64,
+            1 => mpi_abi::FixedWidthNumber::U8,
+            2 => mpi_abi::FixedWidthNumber::U16,
+            4 => mpi_abi::FixedWidthNumber::U32,
+            8 => mpi_abi::FixedWidthNumber::U64,
             _ => return self.made_of_bytes(n_bytes),
         };
         value(self.library.datatype(kind))

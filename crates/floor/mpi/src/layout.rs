@@ -3,13 +3,13 @@
 //! # Not here
 //! Deriving layouts (`master-worker-derive`); the MPI datatype of a layout ([`Datatype`](crate::Datatype)).
 
-use mpi_abi::Number;
+use mpi_abi::FixedWidthNumber;
 
 /// Kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A number.
-    Number(Number),
+    Number(FixedWidthNumber),
     /// A struct.
     Struct(&'static Layout),
 }
@@ -31,12 +31,12 @@ pub struct Field {
     /// Offset from the start of the struct, in bytes.
     pub offset_bytes: usize,
     /// Kind of its values.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Number of contiguous values; more than one in an array.
     pub n_values: usize,
 }
 
-impl Kind {
+impl ValueKind {
     /// Returns the distance from the start of one value to the start of the next in an array, in bytes.
     #[must_use]
     pub const fn extent_bytes(self) -> usize {

@@ -60,14 +60,16 @@ mod watch;
 mod window;
 
 pub use buffer::{SharedSlice, Source};
-pub use calls::{Address, Arrival, CommHandle, Datatype, FoundMessage, Mpi, Spawn, Transfer};
+pub use calls::{
+    Address, ArrivedMessage, CommHandle, Datatype, FoundMessage, Mpi, Spawn, Transfer,
+};
 pub use comm::Comm;
 pub use comm_base::CommBase;
 pub use counts_displs::CountsDispls;
 pub use error::MpiError;
 pub use exchange::{Bundle, ByteRange, Exchange};
 pub use intercomm::{Intercomm, Port};
-pub use layout::{Field, Kind, Layout};
+pub use layout::{Field, Layout, ValueKind};
 pub use memory::{ArcBuffer, Memory, SharedBuffer, StableBytes, VecBuffer, zeroed};
 pub use number::{Number, Op};
 pub use pause::Pause;

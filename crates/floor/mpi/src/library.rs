@@ -8,7 +8,7 @@
 //! preloaded monitor sees the calls.
 
 use crate::MpiError;
-use mpi_abi::Library;
+use mpi_abi::LibraryFamily;
 use std::ffi::{CStr, CString, OsStr};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(crate) fn symbol(name: &CStr) -> Option<NonNull<libc::c_void>> {
 }
 
 /// Loads the library, if it is not loaded yet; returns its family.
-pub(crate) fn load() -> Result<Library, MpiError> {
+pub(crate) fn load() -> Result<LibraryFamily, MpiError> {
     if let Some(library) = loaded() {
         return Ok(library);
     }
@@ -44,8 +44,8 @@ pub(crate) fn load() -> Result<Library, MpiError> {
 }
 
 /// Returns the family of the library that is loaded in this process.
-fn loaded() -> Option<Library> {
-    Library::detect("", |name| CString::new(name).is_ok_and(|name| symbol(&name).is_some()))
+fn loaded() -> Option<LibraryFamily> {
+    LibraryFamily::detect("", |name| CString::new(name).is_ok_and(|name| symbol(&name).is_some()))
 }
 
 fn open(path: &Path) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! Number types that MPI can calculate with.
 
 use bytemuck::Pod;
-use mpi_abi::Number as Kind;
+use mpi_abi::FixedWidthNumber as Kind;
 
 mod sealed {
     pub trait Sealed {}

@@ -40,7 +40,7 @@ const N_NAME_BYTES: usize = 40;
 /// Variable or function that tools find by name.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Entry {
+pub struct PointEntry {
     /// Name, padded with zeros.
     name: [u8; N_NAME_BYTES],
     address: *const (),
@@ -50,9 +50,9 @@ pub struct Entry {
 
 #[expect(unsafe_code, reason = "it has an address, and is read from the program's file")]
 // SAFETY: no code in this process dereferences the address.
-unsafe impl Sync for Entry {}
+unsafe impl Sync for PointEntry {}
 
-impl Entry {
+impl PointEntry {
     /// Entry of a variable with `n_bytes`, or of a function with 0.
     ///
     /// # Panics
@@ -82,8 +82,8 @@ macro_rules! variables {
         // SAFETY: this section contains only entries.
         #[unsafe(link_section = ".sintonia.names")]
         #[used]
-        pub(crate) static ENTRIES: [$crate::Entry; [$(stringify!($name)),*].len()] = [
-            $($crate::Entry::of(stringify!($name), (&raw const $name).cast(), size_of::<$kind>())),*
+        pub(crate) static ENTRIES: [$crate::PointEntry; [$(stringify!($name)),*].len()] = [
+            $($crate::PointEntry::of(stringify!($name), (&raw const $name).cast(), size_of::<$kind>())),*
         ];
 
         $(#[$type_doc])*
@@ -121,8 +121,8 @@ macro_rules! functions {
         // SAFETY: this section contains only entries.
         #[unsafe(link_section = ".sintonia.names")]
         #[used]
-        pub(crate) static ENTRIES: [$crate::Entry; [$(stringify!($name)),*].len()] = [
-            $($crate::Entry::of(stringify!($name), $name as *const (), 0)),*
+        pub(crate) static ENTRIES: [$crate::PointEntry; [$(stringify!($name)),*].len()] = [
+            $($crate::PointEntry::of(stringify!($name), $name as *const (), 0)),*
         ];
     };
 }

@@ -11,5 +11,8 @@ mod resize;
 mod status;
 
 pub use request::ResizeRequest;
-pub use resize::{Bytes, Decision, Outcome, Phase, Resize, Seconds, Spawn, Started, Strategy};
-pub use status::{Answer, JobStatus, Sizes, State};
+pub use resize::{
+    BytesMoved, ModelDecision, Resize, ResizeOutcome, ResizePhase, Seconds, Spawn, Started,
+    Strategy,
+};
+pub use status::{JobStatus, ResizeAnswer, ResizeState, Sizes};

@@ -45,7 +45,7 @@ pub enum Started {
 /// Outcome of a resize.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum ResizeOutcome {
     /// The program has its new size.
     #[default]
     Done,
@@ -81,7 +81,7 @@ pub struct Seconds {
 
 /// Amount of data in a resize, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bytes {
+pub struct BytesMoved {
     /// Constant data of all ranks.
     pub constant: u64,
     /// Variable data of all ranks.
@@ -113,25 +113,25 @@ pub struct Resize {
     /// Method of moving data: `sync`, `async`, `p2p`, `get`.
     pub redistribution: String,
     /// Outcome.
-    pub outcome: Outcome,
+    pub outcome: ResizeOutcome,
     /// Outcome in words.
     pub sentence: String,
     /// Breakdown of the time.
     pub seconds: Seconds,
     /// Amount of data.
-    pub bytes: Bytes,
+    pub bytes: BytesMoved,
     /// Number of iterations between order and switch.
     pub iterations_meanwhile: u64,
     /// Ids of processes that left and have ended.
     pub pids_gone: Vec<u32>,
     /// Figures of the decision, if a model made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decision: Option<Decision>,
+    pub decision: Option<ModelDecision>,
 }
 
 /// Figures of a decision by a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Decision {
+pub struct ModelDecision {
     /// Number of iterations left.
     pub iterations_left: u64,
     /// Time of an iteration at the old size, in seconds.
@@ -146,7 +146,7 @@ pub struct Decision {
 
 /// Phase of a resize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub enum ResizePhase {
     /// Evaluating the resize, and requesting nodes; the program computes.
     Decide,
     /// Starting processes; the program computes.
@@ -163,7 +163,7 @@ pub enum Phase {
     Release,
 }
 
-impl Phase {
+impl ResizePhase {
     /// All phases, in order of time.
     pub const ALL: [Self; 7] = [
         Self::Decide,
@@ -193,7 +193,7 @@ impl Resize {
     /// Returns the phases that took time, with their seconds; they do not overlap.
     ///
     /// Time before the new size was in force that belongs to no other phase is [`Phase::Approach`].
-    pub fn phases(&self) -> Vec<(Phase, f64)> {
+    pub fn phases(&self) -> Vec<(ResizePhase, f64)> {
         let seconds = &self.seconds;
         let before_s = seconds.decide + seconds.spawn + seconds.connect;
         // Data that move while the program waits belong to that phase.
@@ -212,7 +212,7 @@ impl Resize {
             seconds.wait,
             seconds.release,
         ];
-        Phase::ALL.into_iter().zip(times_s).filter(|(_, time_s)| 0.0 < *time_s).collect()
+        ResizePhase::ALL.into_iter().zip(times_s).filter(|(_, time_s)| 0.0 < *time_s).collect()
     }
 }
 
@@ -228,8 +228,8 @@ mod tests {
             to: 8,
             reason: "schedule".to_owned(),
             spawn: Spawn::PerNode,
-            outcome: Outcome::TimedOut,
-            decision: Some(Decision { iterations_left: 3, ..Decision::default() }),
+            outcome: ResizeOutcome::TimedOut,
+            decision: Some(ModelDecision { iterations_left: 3, ..ModelDecision::default() }),
             ..Resize::default()
         };
         let text = serde_json::to_string(&resize).unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(redistribution: &str, seconds: Seconds, expected: &[(Phase, f64)]) {
+    fn check(redistribution: &str, seconds: Seconds, expected: &[(ResizePhase, f64)]) {
         let redistribution = redistribution.to_owned();
         let resize =
             Resize { redistribution, seconds, iterations_meanwhile: 3, ..Resize::default() };
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn each_moment_is_in_one_phase() {
-        use Phase::{Approach, Connect, Decide, Moving, Release, Spawn, Wait};
+        use ResizePhase::{Approach, Connect, Decide, Moving, Release, Spawn, Wait};
         let seconds = Seconds { decide: 1.0, spawn: 2.0, connect: 4.0, ..Seconds::default() };
         let begun = [(Decide, 1.0), (Spawn, 2.0), (Connect, 4.0)];
         check("sync", seconds, &begun);

@@ -1,6 +1,6 @@
 //! Status that a program publishes while it runs.
 
-use crate::{Outcome, Resize};
+use crate::{Resize, ResizeOutcome};
 use serde::{Deserialize, Serialize};
 
 /// Sizes that a program allows.
@@ -17,7 +17,7 @@ pub struct Sizes {
 /// Progress of a resize.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum ResizeState {
     /// No resize is under way.
     #[default]
     Idle,
@@ -37,11 +37,11 @@ pub enum State {
 
 /// Answer to a resize request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct ResizeAnswer {
     /// Id of the request.
     pub id: u64,
     /// Outcome of the resize.
-    pub outcome: Outcome,
+    pub outcome: ResizeOutcome,
     /// Reason, in words.
     pub sentence: String,
 }
@@ -62,7 +62,7 @@ pub struct JobStatus {
     /// Allowed sizes.
     pub sizes: Sizes,
     /// Progress of a resize.
-    pub state: State,
+    pub state: ResizeState,
     /// Number of the next iteration.
     pub iteration: u64,
     /// Total number of iterations, if known.
@@ -78,7 +78,7 @@ pub struct JobStatus {
     #[serde(default)]
     pub companions: Vec<u64>,
     /// Answer to the last request.
-    pub answered: Option<Answer>,
+    pub answered: Option<ResizeAnswer>,
     /// Record of the last resize.
     pub last: Option<Resize>,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Outcome;
+use crate::TaskOutcome;
 
 /// Tasks with consecutive numbers and the same outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,14 +12,14 @@ pub struct OutcomeRange {
     /// Number of the last task.
     pub last: u64,
     /// Outcome of each of them.
-    pub outcome: Outcome,
+    pub outcome: TaskOutcome,
 }
 
 /// Number of tasks with one outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutcomeCount {
     /// Outcome that is counted.
-    pub outcome: Outcome,
+    pub outcome: TaskOutcome,
     /// Number of tasks with it.
     pub n_tasks: u64,
 }
@@ -59,7 +59,7 @@ impl OutcomeSummary {
     #[must_use]
     pub fn sentence(&self) -> String {
         let count = |count: &OutcomeCount| match &count.outcome {
-            Outcome::NotStarted(_) => format!("{} not started", count.n_tasks),
+            TaskOutcome::NotStarted(_) => format!("{} not started", count.n_tasks),
             outcome => format!("{} {outcome}", count.n_tasks),
         };
         self.outcomes.iter().map(count).collect::<Vec<_>>().join(", ")
@@ -110,8 +110,9 @@ mod tests {
     #[test]
     fn the_past_is_a_list_of_counts() {
         let count = |outcome, n_tasks| OutcomeCount { outcome, n_tasks };
-        let why = Outcome::NotStarted("the reason is no longer kept".to_owned());
-        let outcomes = vec![count(Outcome::Exit(0), 9), count(Outcome::Canceled, 2), count(why, 1)];
+        let why = TaskOutcome::NotStarted("the reason is no longer kept".to_owned());
+        let outcomes =
+            vec![count(TaskOutcome::Exit(0), 9), count(TaskOutcome::Canceled, 2), count(why, 1)];
         let past = OutcomeSummary { n_tasks: 12, outcomes, runs: Vec::new() };
         assert_eq!(past.sentence(), "9 exit 0, 2 canceled, 1 not started");
     }

@@ -50,7 +50,7 @@ pub enum TaskEvent {
 
 /// Event in the life of a task, with its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct HistoryEvent {
     /// Time of the event in ms, by the clock of the task's home.
     pub at_ms: u64,
     /// The event.
@@ -64,7 +64,7 @@ pub struct Explanation {
     /// Status of the task.
     pub status: TaskStatus,
     /// Events of the task in order; only the newest where there were too many.
-    pub steps: Vec<Step>,
+    pub steps: Vec<HistoryEvent>,
     /// Number of events that are no longer kept.
     pub n_dropped_steps: u32,
     /// Sentences that say why the task is in its state.
@@ -94,9 +94,9 @@ mod tests {
 
     #[test]
     fn a_step_is_one_flat_object() {
-        let step = Step { at_ms: 7, what: TaskEvent::Moved { to: "beta".to_owned() } };
+        let step = HistoryEvent { at_ms: 7, what: TaskEvent::Moved { to: "beta".to_owned() } };
         let json = r#"{"at_ms":7,"what":"moved","to":"beta"}"#;
         assert_eq!(serde_json::to_string(&step).unwrap(), json);
-        assert_eq!(serde_json::from_str::<Step>(json).unwrap(), step);
+        assert_eq!(serde_json::from_str::<HistoryEvent>(json).unwrap(), step);
     }
 }

@@ -21,10 +21,10 @@ mod submission;
 mod task;
 
 pub use archive::{OutcomeCount, OutcomeRange, OutcomeSummary, Retention};
-pub use history::{Explanation, Step, TaskEvent};
+pub use history::{Explanation, HistoryEvent, TaskEvent};
 pub use name::{NameError, TaskName, TaskRange, check_node_name};
-pub use node::{Counts, NodeLoadState, NodeStatus, Presence};
-pub use output::{Output, Text};
-pub use protocol::{Answer, PROTOCOL_VERSION, Request, TaskFilter};
-pub use submission::{ArrayRange, Limits, OUTPUT_BYTES_MAX, Submission, SubmissionError};
-pub use task::{EndedTask, Outcome, TaskState, TaskStatus};
+pub use node::{NodeCounters, NodeLoadState, NodeStatus, Presence};
+pub use output::{Output, OutputText};
+pub use protocol::{ClientRequest, DaemonAnswer, PROTOCOL_VERSION, TaskFilter};
+pub use submission::{ArrayRange, OUTPUT_BYTES_MAX, Submission, SubmissionError, TaskLimits};
+pub use task::{EndedTask, TaskOutcome, TaskState, TaskStatus};

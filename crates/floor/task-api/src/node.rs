@@ -33,7 +33,7 @@ pub enum NodeLoadState {
 
 /// Counters of a node since its daemon started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct NodeCounters {
     /// Tasks submitted here.
     pub n_submitted: u64,
     /// Tasks that ended here, whichever node they were submitted to.
@@ -87,7 +87,7 @@ pub struct NodeStatus {
     pub n_leased: u64,
     /// Counters since its daemon started.
     #[serde(default)]
-    pub counts: Counts,
+    pub counts: NodeCounters,
     /// Milliseconds since its daemon started.
     #[serde(default)]
     pub uptime_ms: u64,

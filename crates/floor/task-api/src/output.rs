@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
     /// Standard output; its beginning and its end where it was too long.
-    pub stdout: Text,
+    pub stdout: OutputText,
     /// Standard error; its beginning and its end where it was too long.
-    pub stderr: Text,
+    pub stderr: OutputText,
     /// Number of bytes that were not kept.
     pub n_dropped_bytes: u64,
 }
@@ -18,7 +18,7 @@ pub struct Output {
 /// Bytes that are mostly text. In JSON they are a string where they are UTF-8 and the string is at most twice
 /// as long, else `{"base64": "..."}`, so that a bound on the bytes bounds their JSON too.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Text(pub Vec<u8>);
+pub struct OutputText(pub Vec<u8>);
 
 impl Output {
     /// Number of bytes that are kept.
@@ -28,7 +28,7 @@ impl Output {
     }
 }
 
-impl Text {
+impl OutputText {
     fn as_short_json(&self) -> Option<&str> {
         let cost = |byte: &u8| match byte {
             b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
@@ -41,7 +41,7 @@ impl Text {
     }
 }
 
-impl std::fmt::Debug for Text {
+impl std::fmt::Debug for OutputText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", String::from_utf8_lossy(&self.0))
     }
@@ -54,7 +54,7 @@ enum Json<S> {
     Coded { base64: String },
 }
 
-impl Serialize for Text {
+impl Serialize for OutputText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if !serializer.is_human_readable() {
             return serializer.serialize_bytes(&self.0);
@@ -64,7 +64,7 @@ impl Serialize for Text {
     }
 }
 
-impl<'de> Deserialize<'de> for Text {
+impl<'de> Deserialize<'de> for OutputText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if !deserializer.is_human_readable() {
             return deserializer.deserialize_byte_buf(Bytes);
@@ -82,18 +82,18 @@ impl<'de> Deserialize<'de> for Text {
 struct Bytes;
 
 impl serde::de::Visitor<'_> for Bytes {
-    type Value = Text;
+    type Value = OutputText;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("bytes")
     }
 
-    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Text, E> {
-        Ok(Text(bytes.to_vec()))
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<OutputText, E> {
+        Ok(OutputText(bytes.to_vec()))
     }
 
-    fn visit_byte_buf<E: Error>(self, bytes: Vec<u8>) -> Result<Text, E> {
-        Ok(Text(bytes))
+    fn visit_byte_buf<E: Error>(self, bytes: Vec<u8>) -> Result<OutputText, E> {
+        Ok(OutputText(bytes))
     }
 }
 
@@ -104,9 +104,9 @@ mod tests {
 
     #[track_caller]
     fn check(bytes: &[u8], json: &str) {
-        let text = Text(bytes.to_vec());
+        let text = OutputText(bytes.to_vec());
         assert_eq!(serde_json::to_string(&text).unwrap(), json);
-        assert_eq!(serde_json::from_str::<Text>(json).unwrap(), text);
+        assert_eq!(serde_json::from_str::<OutputText>(json).unwrap(), text);
     }
 
     #[test]
@@ -121,10 +121,10 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_come_back_and_json_is_bounded(bytes in proptest::collection::vec(any::<u8>(), 0..99)) {
-            let text = Text(bytes);
+            let text = OutputText(bytes);
             let json = serde_json::to_string(&text).unwrap();
             prop_assert!(json.len() <= 2 * text.0.len() + 20);
-            prop_assert_eq!(serde_json::from_str::<Text>(&json).unwrap(), text);
+            prop_assert_eq!(serde_json::from_str::<OutputText>(&json).unwrap(), text);
         }
     }
 }

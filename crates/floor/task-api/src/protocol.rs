@@ -14,7 +14,7 @@ pub const PROTOCOL_VERSION: u32 = 1;
 /// [`Request::More`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "request")]
-pub enum Request {
+pub enum ClientRequest {
     /// Opens the connection. Answered by [`Answer::Hello`].
     Hello {
         /// [`PROTOCOL_VERSION`] of the client.
@@ -91,7 +91,7 @@ pub struct TaskFilter {
 /// Message from a daemon to its client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "answer")]
-pub enum Answer {
+pub enum DaemonAnswer {
     /// Answer to [`Request::Hello`].
     Hello {
         /// [`PROTOCOL_VERSION`] of the daemon.
@@ -149,7 +149,7 @@ pub enum Answer {
     },
 }
 
-impl Request {
+impl ClientRequest {
     /// Node that has to answer, where it need not be the node that is asked.
     #[must_use]
     pub fn home(&self) -> Option<&str> {
@@ -168,7 +168,7 @@ impl Request {
     }
 }
 
-impl Answer {
+impl DaemonAnswer {
     /// Returns whether this answer completes its request.
     #[must_use]
     pub fn is_last(&self) -> bool {
@@ -181,20 +181,20 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(json: &str, expected: &Request) {
-        assert_eq!(serde_json::from_str::<Request>(json).unwrap(), *expected);
+    fn check(json: &str, expected: &ClientRequest) {
+        assert_eq!(serde_json::from_str::<ClientRequest>(json).unwrap(), *expected);
     }
 
     #[test]
     fn a_script_can_write_requests() {
-        check(r#"{"request":"nodes"}"#, &Request::Nodes);
+        check(r#"{"request":"nodes"}"#, &ClientRequest::Nodes);
         check(
             r#"{"request":"cancel","tasks":"alpha.3-9"}"#,
-            &Request::Cancel { tasks: "alpha.3-9".parse().unwrap() },
+            &ClientRequest::Cancel { tasks: "alpha.3-9".parse().unwrap() },
         );
         check(
             r#"{"request":"tasks","filter":{"state":"running"},"n_max":10}"#,
-            &Request::Tasks {
+            &ClientRequest::Tasks {
                 filter: TaskFilter { state: Some(TaskState::Running), ..TaskFilter::default() },
                 after: None,
                 n_max: 10,
@@ -202,7 +202,7 @@ mod tests {
         );
         check(
             r#"{"request":"tasks","filter":{"title":"sweep"},"after":7,"n_max":1}"#,
-            &Request::Tasks {
+            &ClientRequest::Tasks {
                 filter: TaskFilter { title: Some("sweep".to_owned()), ..TaskFilter::default() },
                 after: Some(7),
                 n_max: 1,
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_wait_ends_when_nothing_is_left() {
-        let answer = |n_left| Answer::Ended { tasks: Vec::new(), n_left };
+        let answer = |n_left| DaemonAnswer::Ended { tasks: Vec::new(), n_left };
         assert!(!answer(1).is_last());
         assert!(answer(0).is_last());
     }

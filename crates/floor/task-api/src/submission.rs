@@ -28,7 +28,7 @@ pub struct Submission {
     pub array: Option<ArrayRange>,
     /// Bounds of each task.
     #[serde(default)]
-    pub limits: Limits,
+    pub limits: TaskLimits,
 }
 
 /// Indices of an array, first and last included.
@@ -42,7 +42,7 @@ pub struct ArrayRange {
 
 /// Bounds of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Limits {
+pub struct TaskLimits {
     /// Most bytes kept of the standard output, and of the standard error; [`OUTPUT_BYTES_MAX`] at most.
     pub output_bytes_max: u32,
     /// Folder that receives the whole output instead, absolute: files `NAME.out` and `NAME.err` with the
@@ -53,7 +53,7 @@ pub struct Limits {
     pub n_starts_max: u32,
 }
 
-impl Default for Limits {
+impl Default for TaskLimits {
     fn default() -> Self {
         Self { output_bytes_max: 64 << 10, output_folder: None, n_starts_max: 10 }
     }

@@ -23,7 +23,7 @@ pub enum TaskState {
 /// Outcome of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum TaskOutcome {
     /// Exited by itself, with this code.
     Exit(i32),
     /// Killed by this signal, which the daemon did not send.
@@ -63,7 +63,7 @@ pub struct TaskStatus {
     pub ended_ms: Option<u64>,
     /// Outcome of the task.
     #[serde(default)]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<TaskOutcome>,
 }
 
 /// Task that has ended.
@@ -80,7 +80,7 @@ pub struct EndedTask {
     /// Time of the end, in ms since 1970.
     pub ended_ms: u64,
     /// Outcome of the task.
-    pub outcome: Outcome,
+    pub outcome: TaskOutcome,
     /// Output of the task; `None` where it was not asked for or is no longer kept.
     #[serde(default)]
     pub output: Option<Output>,
@@ -90,7 +90,7 @@ pub struct EndedTask {
     pub is_brief: bool,
 }
 
-impl Outcome {
+impl TaskOutcome {
     /// Returns whether the task exited with code 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
@@ -124,7 +124,7 @@ impl std::fmt::Display for TaskState {
     }
 }
 
-impl std::fmt::Display for Outcome {
+impl std::fmt::Display for TaskOutcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Exit(code) => write!(f, "exit {code}"),
@@ -141,20 +141,20 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(outcome: &Outcome, code: i32, words: &str) {
+    fn check(outcome: &TaskOutcome, code: i32, words: &str) {
         assert_eq!((outcome.exit_code(), outcome.to_string().as_str()), (code, words));
         assert_eq!(outcome.is_success(), code == 0);
         let json = serde_json::to_string(outcome).unwrap();
-        assert_eq!(serde_json::from_str::<Outcome>(&json).unwrap(), *outcome);
+        assert_eq!(serde_json::from_str::<TaskOutcome>(&json).unwrap(), *outcome);
     }
 
     #[test]
     fn an_outcome_is_a_code_and_a_word() {
-        check(&Outcome::Exit(0), 0, "exit 0");
-        check(&Outcome::Exit(3), 3, "exit 3");
-        check(&Outcome::Signal(9), 137, "signal 9");
-        check(&Outcome::Canceled, 130, "canceled");
-        check(&Outcome::NotStarted("no `x`".to_owned()), 127, "not started: no `x`");
-        check(&Outcome::Lost, 1, "lost too often");
+        check(&TaskOutcome::Exit(0), 0, "exit 0");
+        check(&TaskOutcome::Exit(3), 3, "exit 3");
+        check(&TaskOutcome::Signal(9), 137, "signal 9");
+        check(&TaskOutcome::Canceled, 130, "canceled");
+        check(&TaskOutcome::NotStarted("no `x`".to_owned()), 127, "not started: no `x`");
+        check(&TaskOutcome::Lost, 1, "lost too often");
     }
 }

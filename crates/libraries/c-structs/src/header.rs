@@ -1,6 +1,6 @@
 //! The structs that a C header defines.
 
-use crate::number::Number;
+use crate::number::NumberType;
 use serde::Serialize;
 
 /// The structs of a header.
@@ -14,8 +14,9 @@ impl Header {
     /// Returns warnings for users of the messages, as sentences.
     pub fn remarks(&self) -> Vec<String> {
         let members = self.structs.iter().flat_map(|of| of.members.iter().map(move |it| (of, it)));
-        let differing = members
-            .filter(|(_, member)| matches!(member.kind, Kind::Number(number) if number.differs()));
+        let differing = members.filter(
+            |(_, member)| matches!(member.kind, ElementKind::Number(number) if number.differs()),
+        );
         let sentence = |(of, member): (&Struct, &Member)| {
             format!(
                 "member `{}` of `{}` is a `{}`, which is not the same on all processors: all ranks have to run on one kind",
@@ -47,7 +48,7 @@ pub struct Member {
     /// The type of its elements, as the header names it.
     pub c_type: String,
     /// Kind of its elements.
-    pub kind: Kind,
+    pub kind: ElementKind,
     /// Extents of an array, from the outermost; empty for one element.
     pub extents: Vec<u64>,
     /// Factors whose product is the number of elements behind a pointer; empty for a member that is not a
@@ -58,9 +59,9 @@ pub struct Member {
 /// Kind of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ElementKind {
     /// A number of this type.
-    Number(Number),
+    Number(NumberType),
     /// An enumeration, as large as an `int`.
     Enumeration,
     /// A struct, by its index in [`Header::structs`].

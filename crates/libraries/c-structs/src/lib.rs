@@ -30,8 +30,8 @@ mod number;
 mod problem;
 mod read;
 
-pub use header::{Factor, Header, Kind, Member, Struct};
+pub use header::{ElementKind, Factor, Header, Member, Struct};
 pub use messages::messages;
-pub use number::Number;
-pub use problem::{Problem, ProblemKind};
+pub use number::NumberType;
+pub use problem::{HeaderProblem, ProblemKind};
 pub use read::read;

@@ -5,7 +5,7 @@
 
 mod bytes;
 
-use crate::header::{Header, Kind, Member, Struct};
+use crate::header::{ElementKind, Header, Member, Struct};
 use std::fmt::Write;
 
 /// Returns a C header with the functions for all structs of the header `name`, which must have no problems.
@@ -18,7 +18,8 @@ pub fn messages(header: &Header, name: &str) -> String {
     line(&mut code, &format!("#ifndef {guard}\n#define {guard}\n"));
     line(&mut code, &format!("#include \"{name}\"\n"));
     code.push_str(HELPERS);
-    let has_enumeration = |of: &Struct| of.members.iter().any(|it| it.kind == Kind::Enumeration);
+    let has_enumeration =
+        |of: &Struct| of.members.iter().any(|it| it.kind == ElementKind::Enumeration);
     for of in header.structs.iter().filter(|of| has_enumeration(of)) {
         enumerations(&mut code, of);
     }
@@ -103,7 +104,7 @@ fn line(code: &mut String, text: &str) {
 
 /// Generates a check that fails to compile where an enumeration is not as large as its datatype, `int`.
 fn enumerations(code: &mut String, of: &Struct) {
-    for member in of.members.iter().filter(|member| member.kind == Kind::Enumeration) {
+    for member in of.members.iter().filter(|member| member.kind == ElementKind::Enumeration) {
         let (of, name, c_type) = (&of.name, &member.name, &member.c_type);
         let _written = writeln!(
             code,
@@ -116,8 +117,8 @@ fn enumerations(code: &mut String, of: &Struct) {
 /// Returns the struct of a member's elements, if they are structs.
 fn struct_of<'a>(header: &'a Header, member: &Member) -> Option<&'a Struct> {
     match member.kind {
-        Kind::Struct(place) => header.structs.get(place),
-        Kind::Number(_) | Kind::Enumeration => None,
+        ElementKind::Struct(place) => header.structs.get(place),
+        ElementKind::Number(_) | ElementKind::Enumeration => None,
     }
 }
 
@@ -142,7 +143,7 @@ fn write_datatype(code: &mut String, header: &Header, of: &Struct) {
     });
     let places = joined(&|member| format!("(MPI_Aint)offsetof({c_type}, {})", member.name));
     let types = joined(&|member| match (member.kind, struct_of(header, member)) {
-        (Kind::Number(number), _) => number.mpi().to_owned(),
+        (ElementKind::Number(number), _) => number.mpi().to_owned(),
         (_, Some(inner)) => format!("mw_datatype_{}()", inner.name),
         _ => "MPI_INT".to_owned(),
     });

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// A number type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "&'static str")]
-pub struct Number {
+pub struct NumberType {
     name: &'static str,
     mpi: &'static str,
     family: Family,
@@ -21,12 +21,12 @@ enum Family {
 
 use Family::{Other, Signed, Unsigned};
 
-const fn number(name: &'static str, mpi: &'static str, family: Family) -> Number {
-    Number { name, mpi, family }
+const fn number(name: &'static str, mpi: &'static str, family: Family) -> NumberType {
+    NumberType { name, mpi, family }
 }
 
 /// All supported types.
-static NUMBERS: [Number; 27] = [
+static NUMBERS: [NumberType; 27] = [
     number("char", "MPI_CHAR", Other),
     number("signed char", "MPI_SIGNED_CHAR", Other),
     number("unsigned char", "MPI_UNSIGNED_CHAR", Other),
@@ -60,7 +60,7 @@ static NUMBERS: [Number; 27] = [
     number("ssize_t", "(sizeof(ssize_t) == sizeof(long) ? MPI_LONG : MPI_INT)", Signed),
 ];
 
-impl Number {
+impl NumberType {
     /// Returns the type that these words name, in any order that C allows.
     pub(crate) fn of(words: &str) -> Option<Self> {
         let name = ordered(words);
@@ -88,8 +88,8 @@ impl Number {
     }
 }
 
-impl From<Number> for &'static str {
-    fn from(number: Number) -> Self {
+impl From<NumberType> for &'static str {
+    fn from(number: NumberType) -> Self {
         number.name
     }
 }
@@ -125,7 +125,7 @@ mod tests {
 
     #[track_caller]
     fn check(words: &str, expected: Option<&str>) {
-        assert_eq!(Number::of(words).map(<&str>::from), expected);
+        assert_eq!(NumberType::of(words).map(<&str>::from), expected);
     }
 
     #[test]

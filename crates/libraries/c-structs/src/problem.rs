@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A problem and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct HeaderProblem {
     /// Kind of problem.
     pub kind: ProblemKind,
     /// Line, from 1.
@@ -185,7 +185,7 @@ impl MemberFault {
     }
 }
 
-impl Problem {
+impl HeaderProblem {
     /// Formats the problem for the user, with the line: `name` is the header's name, `text` its contents.
     pub fn render(&self, name: &str, text: &str) -> String {
         let line = text.lines().nth(self.line.saturating_sub(1)).unwrap_or_default();
@@ -205,7 +205,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for HeaderProblem {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "{}:{}: {}; {}", self.line, self.column, self.kind, self.kind.remedy())
     }

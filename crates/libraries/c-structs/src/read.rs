@@ -4,13 +4,13 @@ mod members;
 mod names;
 
 use crate::header::{Header, Struct};
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::{HeaderProblem, ProblemKind};
 use names::{Definition, Names};
 use tree_sitter::{Node, Parser};
 
 /// Returns the structs of a header, and the problems found. With problems the header is incomplete.
 #[must_use]
-pub fn read(text: &str) -> (Header, Vec<Problem>) {
+pub fn read(text: &str) -> (Header, Vec<HeaderProblem>) {
     let text = &for_c(text);
     let mut reader = Reader { text, problems: Vec::new() };
     let mut parser = Parser::new();
@@ -32,7 +32,7 @@ pub fn read(text: &str) -> (Header, Vec<Problem>) {
     }
     if header.structs.is_empty() && reader.problems.is_empty() {
         let (kind, n_bytes) = (ProblemKind::NoStruct, 0);
-        reader.problems.push(Problem { kind, line: 1, column: 1, n_bytes });
+        reader.problems.push(HeaderProblem { kind, line: 1, column: 1, n_bytes });
     }
     reader.problems.sort_by_key(|problem| (problem.line, problem.column));
     (header, reader.problems)
@@ -40,7 +40,7 @@ pub fn read(text: &str) -> (Header, Vec<Problem>) {
 
 struct Reader<'a> {
     text: &'a str,
-    problems: Vec<Problem>,
+    problems: Vec<HeaderProblem>,
 }
 
 impl<'a> Reader<'a> {
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
     fn report(&mut self, node: Node<'_>, kind: ProblemKind) {
         let start = node.start_position();
         let n_bytes = node.end_byte() - node.start_byte();
-        self.problems.push(Problem {
+        self.problems.push(HeaderProblem {
             kind,
             line: start.row + 1,
             column: start.column + 1,
@@ -98,7 +98,9 @@ impl<'a> Reader<'a> {
         let members = self.read_members(names, place, definition);
         let is_flat = members.iter().all(|member| {
             let is_flat = match member.kind {
-                crate::Kind::Struct(of) => before.structs.get(of).is_some_and(|of| of.is_flat),
+                crate::ElementKind::Struct(of) => {
+                    before.structs.get(of).is_some_and(|of| of.is_flat)
+                }
                 _ => true,
             };
             is_flat && !member.is_dynamic()

@@ -10,7 +10,7 @@
 //! Where chunks would be below the smallest size, the remaining tasks are dealt in chunks of that size.
 
 use crate::batch::{Batch, Cut};
-use crate::policy::{Completed, Policy, Request, Settings, Work};
+use crate::policy::{ChunkRequest, Completed, Policy, Settings, Work};
 use crate::registry::PolicySpec;
 use crate::spread::{Spread, Window};
 use std::collections::VecDeque;
@@ -100,7 +100,7 @@ impl Policy for Adjusting {
         self.prepared.clear();
     }
 
-    fn next(&mut self, request: &Request) -> u64 {
+    fn next(&mut self, request: &ChunkRequest) -> u64 {
         if self.n_chunks() < u64::from(request.n_workers).div_ceil(2) {
             self.prepare(&Work { n_tasks: request.n_left, n_workers: request.n_workers });
         }

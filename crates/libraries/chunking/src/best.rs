@@ -33,7 +33,7 @@
 mod speeds;
 
 use crate::adjusting::later_divisor;
-use crate::policy::{Completed, Policy, Request, Settings, Work};
+use crate::policy::{ChunkRequest, Completed, Policy, Settings, Work};
 use crate::registry::PolicySpec;
 use crate::rounding;
 use crate::spread::{Spread, Window};
@@ -132,7 +132,7 @@ impl Best {
     }
 
     /// Registers the worker in the round; a worker that had a chunk of the round starts the next one.
-    fn take_turn(&mut self, request: &Request) {
+    fn take_turn(&mut self, request: &ChunkRequest) {
         let is_in = |round: &Round| round.workers.contains(&request.worker);
         if self.round.as_ref().is_none_or(is_in) {
             self.round = Some(Round { n_tasks: request.n_left, workers: BTreeSet::new() });
@@ -144,7 +144,7 @@ impl Best {
     }
 
     /// Returns the tasks for a worker of average speed.
-    fn usual(&self, request: &Request, known: Option<Estimates>) -> f64 {
+    fn usual(&self, request: &ChunkRequest, known: Option<Estimates>) -> f64 {
         let Some(round) = &self.round else { return 1.0 };
         let n_workers = f64::from(request.n_workers);
         let equal = round.n_tasks as f64 / n_workers;
@@ -227,7 +227,7 @@ impl Policy for Best {
         self.round = None;
     }
 
-    fn next(&mut self, request: &Request) -> u64 {
+    fn next(&mut self, request: &ChunkRequest) -> u64 {
         self.take_turn(request);
         let known = self.known();
         let deviation = known.map_or(0.0, |known| known.task_deviation);
@@ -314,8 +314,8 @@ mod tests {
         best
     }
 
-    fn request(worker: u32, n_left: u64) -> Request {
-        Request { worker, n_left, n_workers: 4, n_held: 0 }
+    fn request(worker: u32, n_left: u64) -> ChunkRequest {
+        ChunkRequest { worker, n_left, n_workers: 4, n_held: 0 }
     }
 
     /// Checks the first chunk of a round when so many tasks are left.

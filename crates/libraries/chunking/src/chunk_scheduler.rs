@@ -1,7 +1,7 @@
 //! Bookkeeping around a policy: tasks left to deal, and tasks held by each worker.
 
 use crate::guarded::Guarded;
-use crate::policy::{Completed, Policy, Request, Work};
+use crate::policy::{ChunkRequest, Completed, Policy, Work};
 use std::collections::BTreeMap;
 
 /// Deals the tasks of iteration after iteration by one policy.
@@ -40,7 +40,8 @@ impl ChunkScheduler {
             return 0;
         }
         let n_held = self.held(worker);
-        let request = Request { worker, n_left: self.n_left, n_workers: self.n_workers, n_held };
+        let request =
+            ChunkRequest { worker, n_left: self.n_left, n_workers: self.n_workers, n_held };
         let n_tasks = self.policy.next(&request);
         self.n_left -= n_tasks;
         *self.held.entry(worker).or_default() += n_tasks;

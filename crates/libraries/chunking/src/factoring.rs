@@ -4,7 +4,7 @@
 //! `x_0 = 1 + b^2 + b*sqrt(b^2 + 2)` for the first batch and `x_j = 2 + b^2 + b*sqrt(b^2 + 4)` for later ones.
 //! Mean and deviation that are not given are measured; until then `x` is 2.
 
-use crate::policy::{Completed, Policy, Request, Settings, Work};
+use crate::policy::{ChunkRequest, Completed, Policy, Settings, Work};
 use crate::registry::PolicySpec;
 use crate::rounding;
 use crate::spread::Window;
@@ -32,7 +32,7 @@ impl Factoring {
         Self { settings: *settings, measured, n_tasks: 1, n_chunks: 0, is_first: true }
     }
 
-    fn divisor(&self, request: &Request) -> f64 {
+    fn divisor(&self, request: &ChunkRequest) -> f64 {
         let known = self.settings.spread.or_else(|| self.measured.moments().spread_of_tasks());
         let Some(spread) = known else { return 2.0 };
         let n_left = request.n_left as f64;
@@ -60,7 +60,7 @@ impl Policy for Factoring {
         self.n_chunks = 0;
     }
 
-    fn next(&mut self, request: &Request) -> u64 {
+    fn next(&mut self, request: &ChunkRequest) -> u64 {
         if self.n_chunks == 0 {
             let share = request.n_left as f64 / self.divisor(request);
             let n_tasks = rounding::up(share / f64::from(request.n_workers), request.n_left);

@@ -4,7 +4,7 @@
 //! the lateness of the last of `N` (`sigma` per task). Values that are not given are measured; until then a
 //! worker's part is dealt in [`N_PARTS`] chunks.
 
-use crate::policy::{Completed, Policy, Request, Settings, Work};
+use crate::policy::{ChunkRequest, Completed, Policy, Settings, Work};
 use crate::registry::PolicySpec;
 use crate::rounding;
 use crate::spread::{Spread, Window};
@@ -76,7 +76,7 @@ impl Policy for FixedSize {
         self.n_tasks = n_tasks.max(self.settings.n_tasks_min);
     }
 
-    fn next(&mut self, _: &Request) -> u64 {
+    fn next(&mut self, _: &ChunkRequest) -> u64 {
         self.n_tasks
     }
 

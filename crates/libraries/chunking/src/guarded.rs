@@ -8,7 +8,7 @@
 //! - An answer is at least one task and at most the tasks left.
 
 use crate::Spread;
-use crate::policy::{Completed, Policy, Request, Settings, Work};
+use crate::policy::{ChunkRequest, Completed, Policy, Settings, Work};
 
 /// Longest accepted time, about thirty years: sums of such times stay finite.
 const LONGEST_S: f64 = 1e9;
@@ -26,9 +26,9 @@ impl<P: Policy + ?Sized> Policy for Guarded<Box<P>> {
         self.0.restart(&with_a_worker(*left));
     }
 
-    fn next(&mut self, request: &Request) -> u64 {
+    fn next(&mut self, request: &ChunkRequest) -> u64 {
         let (n_left, n_workers) = (request.n_left.max(1), request.n_workers.max(1));
-        self.0.next(&Request { n_left, n_workers, ..*request }).clamp(1, n_left)
+        self.0.next(&ChunkRequest { n_left, n_workers, ..*request }).clamp(1, n_left)
     }
 
     fn completed(&mut self, done: &Completed) {
@@ -100,7 +100,7 @@ mod tests {
     impl Policy for Says {
         fn restart(&mut self, _: &Work) {}
 
-        fn next(&mut self, request: &Request) -> u64 {
+        fn next(&mut self, request: &ChunkRequest) -> u64 {
             assert!(request.n_left != 0 && request.n_workers != 0);
             self.0
         }
@@ -110,7 +110,7 @@ mod tests {
     fn an_answer_is_a_chunk() {
         for (said, n_left, expected) in [(0, 5, 1), (3, 5, 3), (9, 5, 5), (9, 0, 1)] {
             let mut policy = Guarded(Box::new(Says(said)));
-            let request = Request { worker: 0, n_left, n_workers: 0, n_held: 0 };
+            let request = ChunkRequest { worker: 0, n_left, n_workers: 0, n_held: 0 };
             assert_eq!(policy.next(&request), expected);
         }
     }

@@ -1,6 +1,6 @@
 //! `gss`: guided self-scheduling, an equal part of the remaining tasks at every request.
 
-use crate::policy::{Policy, Request, Work};
+use crate::policy::{ChunkRequest, Policy, Work};
 use crate::registry::PolicySpec;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
@@ -19,7 +19,7 @@ struct Guided {
 impl Policy for Guided {
     fn restart(&mut self, _: &Work) {}
 
-    fn next(&mut self, request: &Request) -> u64 {
+    fn next(&mut self, request: &ChunkRequest) -> u64 {
         request.n_left.div_ceil(request.n_workers.into()).max(self.n_tasks_min)
     }
 }

@@ -1,6 +1,6 @@
 //! `fac2`: factoring by two, with chunks of `M/N * (1/2)^(j+1)` tasks in batch `j`.
 
-use crate::policy::{Policy, Request, Settings, Work};
+use crate::policy::{ChunkRequest, Policy, Settings, Work};
 use crate::registry::PolicySpec;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
@@ -35,7 +35,7 @@ impl Policy for Halving {
         self.n_chunks = 0;
     }
 
-    fn next(&mut self, _: &Request) -> u64 {
+    fn next(&mut self, _: &ChunkRequest) -> u64 {
         if self.n_chunks == 0 {
             self.n_chunks = self.all.n_workers;
             self.n_parts = self.n_parts.saturating_mul(2);

@@ -54,6 +54,6 @@ mod performance;
 mod rounding;
 
 pub use chunk_scheduler::ChunkScheduler;
-pub use policy::{Completed, Policy, Request, Settings, Work};
+pub use policy::{ChunkRequest, Completed, Policy, Settings, Work};
 pub use registry::{PolicySpec, UnknownPolicy, all, by_name};
-pub use spread::{Moments, Spread};
+pub use spread::{Spread, WeightedMoments};

@@ -28,7 +28,7 @@ pub trait Policy: Debug + Send {
 
     /// Returns the number of tasks in the next chunk for a worker. Whatever the answer, at least one and at
     /// most [`Request::n_left`] tasks are dealt.
-    fn next(&mut self, request: &Request) -> u64;
+    fn next(&mut self, request: &ChunkRequest) -> u64;
 
     /// Records that a worker returned a chunk.
     fn completed(&mut self, done: &Completed) {
@@ -52,7 +52,7 @@ pub struct Work {
 
 /// Request of a worker for a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct ChunkRequest {
     /// Number that identifies the worker.
     pub worker: u32,
     /// Tasks not dealt yet; at least 1.

@@ -7,7 +7,7 @@
 //! - The chunks of [`chunks`] sum to the tasks, and none is empty.
 
 use crate::batch::{Batch, Cut};
-use crate::policy::{Policy, Request, Settings, Work};
+use crate::policy::{ChunkRequest, Policy, Settings, Work};
 use crate::registry::PolicySpec;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
@@ -37,9 +37,9 @@ impl Policy for Predictive {
         self.batch = Batch::default();
     }
 
-    fn next(&mut self, request: &Request) -> u64 {
+    fn next(&mut self, request: &ChunkRequest) -> u64 {
         if self.batch.n_chunks() == 0 {
-            let Request { n_left, n_workers, .. } = *request;
+            let ChunkRequest { n_left, n_workers, .. } = *request;
             let cut = Cut { n_left, n_workers, n_tasks_min: self.n_tasks_min };
             self.batch = Batch::of_share(self.share, cut);
         }

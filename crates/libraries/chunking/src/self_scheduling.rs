@@ -1,6 +1,6 @@
 //! `ss`: self-scheduling, one task at a time.
 
-use crate::policy::{Policy, Request, Work};
+use crate::policy::{ChunkRequest, Policy, Work};
 use crate::registry::PolicySpec;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
@@ -19,7 +19,7 @@ struct SelfScheduling {
 impl Policy for SelfScheduling {
     fn restart(&mut self, _: &Work) {}
 
-    fn next(&mut self, _: &Request) -> u64 {
+    fn next(&mut self, _: &ChunkRequest) -> u64 {
         self.n_tasks_min
     }
 }

@@ -14,7 +14,7 @@ pub struct Spread {
 impl Spread {
     /// Computes it from chunks of (tasks, computing time in seconds): see [`Moments::spread`].
     pub fn of_chunks(chunks: impl Iterator<Item = (f64, f64)>) -> Self {
-        let mut moments = Moments::default();
+        let mut moments = WeightedMoments::default();
         chunks.for_each(|(n_tasks, compute_s)| moments.add(n_tasks, compute_s));
         moments.spread()
     }
@@ -28,14 +28,14 @@ impl Spread {
 /// Mean and sum of squares of the chunks' times per task, each weighted by the chunk's tasks; accumulated
 /// as in West (1979), so that equal chunks have exactly no deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moments {
+pub struct WeightedMoments {
     n_chunks: f64,
     n_tasks: f64,
     mean_s: f64,
     squares: f64,
 }
 
-impl Moments {
+impl WeightedMoments {
     /// Adds a chunk. A chunk without tasks or with a time that is not finite is ignored.
     pub fn add(&mut self, n_tasks: f64, compute_s: f64) {
         let task_s = compute_s / n_tasks;
@@ -86,25 +86,29 @@ impl Moments {
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     n_max: usize,
-    iterations: VecDeque<Moments>,
+    iterations: VecDeque<WeightedMoments>,
     /// All iterations of the window together.
-    all: Moments,
+    all: WeightedMoments,
 }
 
 impl Window {
     pub(crate) fn new(n_iterations: usize) -> Self {
-        Self { n_max: n_iterations.max(1), iterations: VecDeque::new(), all: Moments::default() }
+        Self {
+            n_max: n_iterations.max(1),
+            iterations: VecDeque::new(),
+            all: WeightedMoments::default(),
+        }
     }
 
     /// Begins an iteration; drops the oldest one when there are too many. An iteration without chunks is
     /// reused.
     pub(crate) fn begin(&mut self) {
         if self.iterations.back().is_none_or(|last| !last.is_empty()) {
-            self.iterations.push_back(Moments::default());
+            self.iterations.push_back(WeightedMoments::default());
         }
         if self.n_max < self.iterations.len() {
             self.iterations.pop_front();
-            self.all = Moments::default();
+            self.all = WeightedMoments::default();
             self.iterations.iter().for_each(|iteration| self.all.merge(iteration));
         }
     }
@@ -126,7 +130,7 @@ impl Window {
     }
 
     /// Returns the moments of all chunks in the window.
-    pub(crate) fn moments(&self) -> Moments {
+    pub(crate) fn moments(&self) -> WeightedMoments {
         self.all
     }
 }
@@ -137,7 +141,7 @@ mod tests {
 
     #[track_caller]
     fn check(chunks: &[(f64, f64)], spread: (f64, f64), task_deviation_s: Option<f64>) {
-        let mut moments = Moments::default();
+        let mut moments = WeightedMoments::default();
         chunks.iter().for_each(|(n_tasks, compute_s)| moments.add(*n_tasks, *compute_s));
         let found = moments.spread();
         assert!((found.mean_s - spread.0).abs() < 1e-12, "{found:?}");

@@ -1,7 +1,7 @@
 //! `static`: every worker gets the same number of tasks, at once.
 
 use crate::batch::{Batch, Cut};
-use crate::policy::{Policy, Request, Work};
+use crate::policy::{ChunkRequest, Policy, Work};
 use crate::registry::PolicySpec;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
@@ -23,7 +23,7 @@ impl Policy for StaticSplit {
         self.parts = Batch::of_share(1.0, Cut { n_left, n_workers, n_tasks_min: 1 });
     }
 
-    fn next(&mut self, _: &Request) -> u64 {
+    fn next(&mut self, _: &ChunkRequest) -> u64 {
         self.parts.take()
     }
 }

@@ -3,7 +3,7 @@
 //! From the first chunk `f = M/(2N)` to the last one `l = 1` in `C = 2M/(f + l)` chunks, each `(f - l)/(C - 1)`
 //! tasks smaller than the one before; all but the difference rounded up.
 
-use crate::policy::{Policy, Request, Settings, Work};
+use crate::policy::{ChunkRequest, Policy, Settings, Work};
 use crate::registry::PolicySpec;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
@@ -36,7 +36,7 @@ impl Policy for Trapezoid {
         self.n_step = (first - last) / n_chunks.saturating_sub(1).max(1);
     }
 
-    fn next(&mut self, _: &Request) -> u64 {
+    fn next(&mut self, _: &ChunkRequest) -> u64 {
         let n_tasks = self.n_next;
         self.n_next = n_tasks.saturating_sub(self.n_step).max(self.n_tasks_min);
         n_tasks

@@ -4,7 +4,7 @@
 //! speed over the mean speed as known when the batch began.
 
 use crate::performance::{Performance, weight};
-use crate::policy::{Completed, Policy, Request, Settings, Work};
+use crate::policy::{ChunkRequest, Completed, Policy, Settings, Work};
 use crate::registry::PolicySpec;
 use crate::rounding;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ impl Policy for WeightedBatches {
         self.n_left_in_batch = 0;
     }
 
-    fn next(&mut self, request: &Request) -> u64 {
+    fn next(&mut self, request: &ChunkRequest) -> u64 {
         if self.n_left_in_batch == 0 {
             self.n_in_batch = request.n_left.div_ceil(2);
             self.n_left_in_batch = self.n_in_batch;

@@ -4,7 +4,7 @@
 //! over the mean speed as known then.
 
 use crate::performance::{Performance, weight};
-use crate::policy::{Completed, Policy, Request, Settings, Work};
+use crate::policy::{ChunkRequest, Completed, Policy, Settings, Work};
 use crate::registry::PolicySpec;
 use crate::rounding;
 
@@ -31,7 +31,7 @@ impl WeightedChunks {
 impl Policy for WeightedChunks {
     fn restart(&mut self, _: &Work) {}
 
-    fn next(&mut self, request: &Request) -> u64 {
+    fn next(&mut self, request: &ChunkRequest) -> u64 {
         let equal = request.n_left as f64 / (2.0 * f64::from(request.n_workers));
         let share = equal * weight(&self.performance.weights(), request.worker);
         rounding::up(share, request.n_left).max(self.n_tasks_min)

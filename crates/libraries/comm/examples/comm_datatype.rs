@@ -2,8 +2,8 @@
 #![expect(unsafe_code, reason = "calls into the MPI library, as a program makes them")]
 #![expect(clippy::print_stdout, reason = "the tests read it")]
 
-use comm::{Datatype, Field, Kind, Layout, MpiTransport, Number, Transport};
-use mpi_abi::{Handle, Library};
+use comm::{Datatype, Field, FixedWidthNumber, Layout, MpiTransport, Transport, ValueKind};
+use mpi_abi::{Handle, LibraryFamily};
 use std::error::Error;
 use std::ffi::{CString, c_int, c_void};
 use std::mem::offset_of;
@@ -30,16 +30,21 @@ struct Whole {
     last: u8,
 }
 
-const fn field(name: &'static str, offset_bytes: usize, number: Number, n_values: usize) -> Field {
-    Field { name, offset_bytes, kind: Kind::Number(number), n_values }
+const fn field(
+    name: &'static str,
+    offset_bytes: usize,
+    number: FixedWidthNumber,
+    n_values: usize,
+) -> Field {
+    Field { name, offset_bytes, kind: ValueKind::Number(number), n_values }
 }
 
 const PART: Layout = Layout {
     fields: &[
-        field("kind", offset_of!(Part, kind), Number::U8, 1),
-        field("weight", offset_of!(Part, weight), Number::I16, 1),
-        field("count", offset_of!(Part, count), Number::U16, 1),
-        field("rest", offset_of!(Part, rest), Number::I8, 1),
+        field("kind", offset_of!(Part, kind), FixedWidthNumber::U8, 1),
+        field("weight", offset_of!(Part, weight), FixedWidthNumber::I16, 1),
+        field("count", offset_of!(Part, count), FixedWidthNumber::U16, 1),
+        field("rest", offset_of!(Part, rest), FixedWidthNumber::I8, 1),
     ],
     extent_bytes: size_of::<Part>(),
 };
@@ -47,21 +52,21 @@ const PART: Layout = Layout {
 const PARTS: Field = Field {
     name: "parts",
     offset_bytes: offset_of!(Whole, parts),
-    kind: Kind::Struct(&PART),
+    kind: ValueKind::Struct(&PART),
     n_values: 3,
 };
 
 const WHOLE: Layout = Layout {
     fields: &[
-        field("flag", offset_of!(Whole, flag), Number::I8, 1),
-        field("position", offset_of!(Whole, position), Number::F64, 2),
+        field("flag", offset_of!(Whole, flag), FixedWidthNumber::I8, 1),
+        field("position", offset_of!(Whole, position), FixedWidthNumber::F64, 2),
         PARTS,
-        field("charge", offset_of!(Whole, charge), Number::F32, 1),
-        field("number", offset_of!(Whole, number), Number::U64, 1),
-        field("step", offset_of!(Whole, step), Number::I64, 1),
-        field("from", offset_of!(Whole, from), Number::U32, 1),
-        field("to", offset_of!(Whole, to), Number::I32, 1),
-        field("last", offset_of!(Whole, last), Number::U8, 1),
+        field("charge", offset_of!(Whole, charge), FixedWidthNumber::F32, 1),
+        field("number", offset_of!(Whole, number), FixedWidthNumber::U64, 1),
+        field("step", offset_of!(Whole, step), FixedWidthNumber::I64, 1),
+        field("from", offset_of!(Whole, from), FixedWidthNumber::U32, 1),
+        field("to", offset_of!(Whole, to), FixedWidthNumber::I32, 1),
+        field("last", offset_of!(Whole, last), FixedWidthNumber::U8, 1),
     ],
     extent_bytes: size_of::<Whole>(),
 };
@@ -87,8 +92,8 @@ type Sendrecv = unsafe extern "C" fn(
 fn main() -> Result<(), Box<dyn Error>> {
     let end = MpiTransport::init()?;
     let own = u8::try_from(end.rank())?;
-    let datatype = Datatype::commit(Kind::Struct(&WHOLE))?;
-    let number = Datatype::commit(Kind::Number(Number::F64))?;
+    let datatype = Datatype::commit(ValueKind::Struct(&WHOLE))?;
+    let number = Datatype::commit(ValueKind::Number(FixedWidthNumber::F64))?;
     if number.handle() == datatype.handle() {
         return Err("two datatypes are one".into());
     }
@@ -106,7 +111,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     drop([datatype, number]);
     drop(end);
     // The transport has ended, but MPI ends only with the process.
-    drop(Datatype::commit(Kind::Struct(&WHOLE))?);
+    drop(Datatype::commit(ValueKind::Struct(&WHOLE))?);
     Ok(())
 }
 
@@ -116,8 +121,8 @@ fn mark(layout: &Layout, start: usize, is_field: &mut [bool]) {
         for place in 0..field.n_values {
             let start = start + field.offset_bytes + place * field.kind.extent_bytes();
             match field.kind {
-                Kind::Number(number) => is_field[start..start + number.n_bytes()].fill(true),
-                Kind::Struct(layout) => mark(layout, start, is_field),
+                ValueKind::Number(number) => is_field[start..start + number.n_bytes()].fill(true),
+                ValueKind::Struct(layout) => mark(layout, start, is_field),
             }
         }
     }
@@ -130,7 +135,7 @@ fn exchange(
     sent: &[u8],
     received: &mut [u8],
 ) -> Result<(), Box<dyn Error>> {
-    let library = Library::detect("", |name| symbol(name).is_ok()).ok_or("no library")?;
+    let library = LibraryFamily::detect("", |name| symbol(name).is_ok()).ok_or("no library")?;
     let constants = library.constants();
     let world = match constants.comm_world {
         Handle::Value(value) => value as usize,

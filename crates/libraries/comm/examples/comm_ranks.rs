@@ -5,7 +5,7 @@
 #[path = "../tests/it/scenarios.rs"]
 mod scenarios;
 
-use comm::{MpiTransport, Start, Tag, Transport, netbench};
+use comm::{MpiTransport, RankStart, Tag, Transport, netbench};
 use scenarios::{Outcome, SOON, ensure, next};
 use std::process::ExitCode;
 
@@ -61,8 +61,8 @@ fn fail(end: &mut MpiTransport) -> Outcome {
     Ok(())
 }
 
-fn start(scenario: &str) -> Result<Start, Box<dyn std::error::Error>> {
-    let mut start = Start::this_program()?;
+fn start(scenario: &str) -> Result<RankStart, Box<dyn std::error::Error>> {
+    let mut start = RankStart::this_program()?;
     start.arguments = vec![scenario.into()];
     Ok(start)
 }
@@ -215,7 +215,7 @@ fn lose(end: &mut MpiTransport) -> Outcome {
 fn network(end: &mut MpiTransport) -> Outcome {
     match end.rank() {
         0 => {
-            let plan = netbench::Plan::default();
+            let plan = netbench::NetbenchPlan::default();
             let model = netbench::measure(end, 1, &plan)?.ok_or("too little was timed")?;
             for piece in &model.pieces {
                 eprintln!("{piece:?}");

@@ -33,9 +33,9 @@ pub mod netbench;
 mod threads;
 mod transport;
 
-pub use self::mpi::{MpiTransport, Start};
-pub use ::mpi::{Datatype, EXIT_STUCK, Field, Kind, Layout, MpiError, SpawnSupport};
+pub use self::mpi::{MpiTransport, RankStart};
+pub use ::mpi::{Datatype, EXIT_STUCK, Field, Layout, MpiError, SpawnSupport, ValueKind};
 pub use error::CommError;
-pub use mpi_abi::Number;
+pub use mpi_abi::FixedWidthNumber;
 pub use threads::{ThreadTransport, threads};
 pub use transport::{Envelope, Tag, Transport};

@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use spawn::Start;
+pub use spawn::RankStart;
 
 /// Consumer of a message: the user or the transport itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

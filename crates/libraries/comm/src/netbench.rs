@@ -9,12 +9,12 @@
 
 use crate::deadline::Deadline;
 use crate::{CommError, Tag, Transport};
-use models::network::{NetModel, Refresh, Sample, median_of};
+use models::network::{LengthSample, NetModel, Refresh, median_of};
 use std::time::Duration;
 
 /// Lengths to measure, and limits on the effort.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct NetbenchPlan {
     /// Lengths of messages, in bytes.
     pub lengths: Vec<u64>,
     /// Largest number of rounds over all lengths.
@@ -25,7 +25,7 @@ pub struct Plan {
     pub tag: Tag,
 }
 
-impl Default for Plan {
+impl Default for NetbenchPlan {
     /// 0 bytes to 4 MiB, two lengths for every doubling, for half a second.
     fn default() -> Self {
         let doubled = (0..=21).flat_map(|power| [2_u64 << power, 3 << power]);
@@ -54,7 +54,7 @@ const N_IN_TURN_MAX: u32 = 16;
 pub fn measure(
     end: &mut dyn Transport,
     partner: u32,
-    plan: &Plan,
+    plan: &NetbenchPlan,
 ) -> Result<Option<NetModel>, CommError> {
     let deadline = Deadline::after(plan.at_most);
     let mut times_s = vec![Vec::new(); plan.lengths.len()];
@@ -73,7 +73,7 @@ pub fn measure(
     }
     end.send(partner, plan.tag, &[END])?;
     let measured = plan.lengths.iter().zip(&times_s);
-    let samples: Vec<Sample> =
+    let samples: Vec<LengthSample> =
         measured.filter_map(|(n_bytes, times_s)| median_of(*n_bytes, times_s)).collect();
     Ok(NetModel::fit(&samples))
 }

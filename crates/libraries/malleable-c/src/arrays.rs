@@ -124,12 +124,12 @@ impl Drop for Foreign<'_> {
 
 /// Value of the program, which every rank has.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Value {
+pub(crate) struct ProgramValue {
     start: *mut u8,
     n_bytes: usize,
 }
 
-impl Value {
+impl ProgramValue {
     /// # Safety
     /// `start` points to `n_bytes` bytes of the program as long as the library may access them.
     pub(crate) unsafe fn new(start: *mut u8, n_bytes: usize) -> Self {
@@ -137,7 +137,7 @@ impl Value {
     }
 }
 
-impl ReplicatedBytes for Value {
+impl ReplicatedBytes for ProgramValue {
     fn form(&self) -> (usize, bool) {
         (self.n_bytes, false)
     }

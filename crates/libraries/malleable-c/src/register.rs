@@ -4,7 +4,7 @@ use crate::abi::{
     MALLEABLE_ALIGNED, MALLEABLE_BLOCKS_2D, MALLEABLE_CYCLIC, MALLEABLE_EVEN, MALLEABLE_FAILED,
     MALLEABLE_WEIGHTED, malleable_bounds, malleable_share,
 };
-use crate::arrays::{PointerSlot, Value};
+use crate::arrays::{PointerSlot, ProgramValue};
 use crate::failure::{guarded, misuse};
 use crate::run::malleable;
 use ::malleable::{Class, Cut};
@@ -73,7 +73,7 @@ unsafe fn value(
         return misuse(&format!("`{name}` is registered at a null pointer"));
     }
     // SAFETY: by the condition of the callers.
-    let value = unsafe { Value::new(place.cast(), n_bytes) };
+    let value = unsafe { ProgramValue::new(place.cast(), n_bytes) };
     program.state.value(name, class, value);
     0
 }

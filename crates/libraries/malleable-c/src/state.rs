@@ -1,7 +1,7 @@
 //! Registered objects of a C program, as a state in Rust.
 
 use crate::abi::malleable_share;
-use crate::arrays::{ArrayState, Foreign, PointerSlot, Value};
+use crate::arrays::{ArrayState, Foreign, PointerSlot, ProgramValue};
 use crate::memory::Array;
 use malleable::{Class, Comm, Cut, Data, Error, State};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// All registered objects, in the order of registration.
 #[derive(Default)]
 pub(crate) struct Registered {
-    values: Vec<(&'static str, Class, Value)>,
+    values: Vec<(&'static str, Class, ProgramValue)>,
     spaces: Vec<Space>,
 }
 
@@ -38,7 +38,7 @@ struct Sparse {
 }
 
 impl Registered {
-    pub(crate) fn value(&mut self, name: &'static str, class: Class, value: Value) {
+    pub(crate) fn value(&mut self, name: &'static str, class: Class, value: ProgramValue) {
         self.values.push((name, class, value));
     }
 

@@ -4,7 +4,7 @@
 
 #![allow(clippy::print_stdout, reason = "it says what it does")]
 
-use malleable::manager::{Launcher, Manager, Reply, Request, Slurm, SlurmJob, StartMethod};
+use malleable::manager::{Launcher, Manager, PlaceRequest, Reply, Slurm, SlurmJob, StartMethod};
 use resize_plan::Placement;
 use std::error::Error;
 use std::path::Path;
@@ -24,7 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let patience = Duration::from_secs(patience_s.parse()?);
     let where_to = (Placement::Balance, present.as_slice());
     let mut slurm = Slurm::new(job, Launcher::OpenMpi, where_to, patience)?;
-    let ticket = slurm.request(&Request { n_ranks: n_ranks.parse()?, ..Request::default() });
+    let ticket =
+        slurm.request(&PlaceRequest { n_ranks: n_ranks.parse()?, ..PlaceRequest::default() });
     let places = loop {
         match slurm.poll(ticket) {
             Reply::Pending(_) => std::thread::sleep(LOOK_EVERY),

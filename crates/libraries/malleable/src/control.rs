@@ -38,7 +38,7 @@ pub enum ControlError {
 
 /// Control folder of this job, while this process is its rank 0.
 #[derive(Debug)]
-pub(crate) struct Control {
+pub(crate) struct JobControl {
     shared: Arc<Mutex<Shared>>,
     /// Sends whether the files are kept, which ends the thread; closing it removes the files.
     end: Option<Sender<bool>>,
@@ -52,7 +52,7 @@ struct Shared {
     request: Option<ResizeRequest>,
 }
 
-impl Control {
+impl JobControl {
     /// Writes `status` into `folder`, and looks for requests from now on.
     pub(crate) fn open(folder: &Path, status: JobStatus) -> Result<Self, ControlError> {
         let files = Files::of(folder, &status.job);
@@ -107,7 +107,7 @@ impl Control {
     }
 }
 
-impl Drop for Control {
+impl Drop for JobControl {
     fn drop(&mut self) {
         self.close(false);
     }
@@ -204,10 +204,10 @@ mod tests {
     fn a_folder_that_is_not_ours_alone_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("jobs");
-        Control::open(&folder, status(4)).unwrap();
-        Control::open(&folder, status(4)).unwrap();
+        JobControl::open(&folder, status(4)).unwrap();
+        JobControl::open(&folder, status(4)).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
-        let ControlError::Folder { source, .. } = Control::open(&folder, status(4)).unwrap_err();
+        let ControlError::Folder { source, .. } = JobControl::open(&folder, status(4)).unwrap_err();
         assert!(source.to_string().contains("another user"));
     }
 
@@ -231,7 +231,7 @@ mod tests {
     fn status_is_written_and_wishes_are_taken() {
         let outer = tempfile::tempdir().unwrap();
         let folder = outer.path().join("jobs");
-        let control = Control::open(&folder, status(4)).unwrap();
+        let control = JobControl::open(&folder, status(4)).unwrap();
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!((read(&folder).size, control.take_request()), (4, None));
         control.say(|status| status.size = 5);
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn files_stay_for_the_next_rank_0() {
         let folder = tempfile::tempdir().unwrap();
-        Control::open(folder.path(), status(4)).unwrap().hand_over();
+        JobControl::open(folder.path(), status(4)).unwrap().hand_over();
         assert_eq!(read(folder.path()).size, 4);
     }
 }

@@ -12,19 +12,19 @@ mod wanted;
 
 pub(crate) use handover::HandoverState;
 
-use crate::control::{self, Control};
+use crate::control::{self, JobControl};
 use crate::decision::ResizeAdvisor;
 use crate::error::Error;
 use crate::moving::Method;
 use crate::options::Options;
-use crate::order::{Order, interval};
+use crate::order::{SentOrder, interval};
 use crate::plan::ResizePlan;
 use crate::present_ranks::PresentRanks;
 use crate::protocol::{ActiveResize, PhaseInput, Protocol, ResizeAction};
 use crate::record::{self, Record};
 use crate::release::{Release, Watch};
 use host_requests::{HostReply, HostRequests};
-use resize_api::{Answer, JobStatus, Outcome, Resize, Sizes};
+use resize_api::{JobStatus, Resize, ResizeAnswer, ResizeOutcome, Sizes};
 use resize_points::Stretch;
 use std::time::{Duration, Instant};
 use timer::IterationTimer;
@@ -54,7 +54,7 @@ pub(crate) struct Coordinator {
     options: Options,
     protocol: Protocol,
     record: Record,
-    control: Option<Control>,
+    control: Option<JobControl>,
     advisor: ResizeAdvisor,
     host_requests: Option<Result<HostRequests, String>>,
     is_open_mpi: bool,
@@ -63,7 +63,7 @@ pub(crate) struct Coordinator {
     timer: IterationTimer,
     handover: HandoverState,
     /// Order for the next check.
-    next: Order,
+    next: SentOrder,
     /// Plan of the resize that was ordered.
     plan: Option<ResizePlan>,
     ordered_at: u64,
@@ -114,7 +114,7 @@ impl Coordinator {
             clock: Instant::now(),
             timer: IterationTimer::default(),
             handover,
-            next: Order::new(ResizeAction::GoOn, 0, options.check_every.unwrap_or(1)),
+            next: SentOrder::new(ResizeAction::GoOn, 0, options.check_every.unwrap_or(1)),
             plan: None,
             ordered_at: 0,
             stretch: Stretch::default(),
@@ -134,7 +134,7 @@ impl Coordinator {
     }
 
     /// Order given at the last check.
-    pub(crate) fn order(&self) -> Order {
+    pub(crate) fn order(&self) -> SentOrder {
         self.next
     }
 
@@ -149,7 +149,7 @@ impl Coordinator {
     }
 
     /// Evaluates the observations, and gives the order for the next check.
-    pub(crate) fn check(&mut self, input: &CheckInput, ranks: &PresentRanks) -> Order {
+    pub(crate) fn check(&mut self, input: &CheckInput, ranks: &PresentRanks) -> SentOrder {
         let now_s = self.clock.elapsed().as_secs_f64();
         self.stretch.end();
         let seconds = self.timer.check(input.iteration);
@@ -168,7 +168,8 @@ impl Coordinator {
         if action == ResizeAction::Start {
             self.ordered_at = input.iteration;
         }
-        let is_late = ended.as_ref().is_some_and(|end| end.resize.outcome == Outcome::TimedOut);
+        let is_late =
+            ended.as_ref().is_some_and(|end| end.resize.outcome == ResizeOutcome::TimedOut);
         let is_stuck = action == ResizeAction::GiveUp && is_late;
         if let Some(attempt) = ended {
             self.conclude(attempt, input.iteration, ranks);
@@ -179,7 +180,7 @@ impl Coordinator {
         let is_calm = self.protocol.active().is_none() || self.options.check_every.is_some();
         let free = if is_calm { interval(fast, before) } else { interval(fast, before).min(4) };
         self.next =
-            Order::new(action, self.handover.serial, self.options.check_every.unwrap_or(free));
+            SentOrder::new(action, self.handover.serial, self.options.check_every.unwrap_or(free));
         if is_stuck {
             self.next = self.next.stuck();
         }
@@ -210,14 +211,14 @@ impl Coordinator {
     fn conclude(&mut self, attempt: ActiveResize, iteration: u64, ranks: &PresentRanks) {
         let ActiveResize { mut resize, wish, .. } = attempt;
         if let Some(path) =
-            self.options.checkpoint.as_ref().filter(|_| resize.outcome != Outcome::Done)
+            self.options.checkpoint.as_ref().filter(|_| resize.outcome != ResizeOutcome::Done)
         {
             let (to, path) = (resize.to, path.display());
             let way =
                 format!("; started anew with {to} ranks, it goes on from the checkpoint `{path}`");
             resize.sentence.push_str(&way);
         }
-        if resize.outcome == Outcome::Done {
+        if resize.outcome == ResizeOutcome::Done {
             let left = std::mem::take(&mut self.handover.hosts_left);
             self.give_back(&left, ranks);
         } else {
@@ -230,7 +231,7 @@ impl Coordinator {
         }
         if let Some(id) = wish {
             let (outcome, sentence) = (resize.outcome, resize.sentence.clone());
-            self.handover.answered = Some(Answer { id, outcome, sentence });
+            self.handover.answered = Some(ResizeAnswer { id, outcome, sentence });
         }
         self.watch = None;
         let decision_input = self.decision_input(iteration, ranks);
@@ -293,7 +294,7 @@ impl Coordinator {
         self.note(note_total);
         self.protocol.switched(self.clock.elapsed().as_secs_f64());
         self.timer.restart();
-        self.next = Order::new(
+        self.next = SentOrder::new(
             ResizeAction::GoOn,
             self.handover.serial,
             self.options.check_every.unwrap_or(1),
@@ -330,7 +331,7 @@ impl Coordinator {
         self.handover.seen.push((size, seconds));
     }
 
-    fn open_control(&self, ranks: &PresentRanks) -> Result<Option<Control>, Error> {
+    fn open_control(&self, ranks: &PresentRanks) -> Result<Option<JobControl>, Error> {
         let (min, max) = self.handover.sizes;
         let status = JobStatus {
             job: self.handover.job.clone(),
@@ -345,10 +346,11 @@ impl Coordinator {
             ..JobStatus::default()
         };
         match &self.options.control {
-            Some(folder) => Ok(Some(Control::open(folder, status)?)),
+            Some(folder) => Ok(Some(JobControl::open(folder, status)?)),
             // The folder was not requested by the user: a program without a home directory runs as well.
             None if min < max => {
-                Ok(control::default_folder().and_then(|folder| Control::open(&folder, status).ok()))
+                Ok(control::default_folder()
+                    .and_then(|folder| JobControl::open(&folder, status).ok()))
             }
             None => Ok(None),
         }

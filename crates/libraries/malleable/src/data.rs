@@ -17,7 +17,7 @@ mod slot;
 use crate::Csr;
 use bytemuck::Pod;
 use resize_plan::{Partition, PartitionError};
-use slot::{Own, Shared, Single};
+use slot::{Own, SharedArray, Single};
 use std::sync::Arc;
 
 pub use slot::{Allocate, Memory, ReplicatedBytes, SharedBuffer, Slot, StableBytes};
@@ -33,7 +33,7 @@ pub trait State {
 #[derive(Default)]
 pub struct Data<'a> {
     pub(crate) replicated: Vec<Replicated<'a>>,
-    pub(crate) groups: Vec<Group<'a>>,
+    pub(crate) groups: Vec<PartitionGroup<'a>>,
 }
 
 /// Whether data change between iterations.
@@ -53,14 +53,14 @@ pub(crate) struct Replicated<'a> {
 }
 
 /// Objects whose rows are partitioned in the same way.
-pub(crate) struct Group<'a> {
+pub(crate) struct PartitionGroup<'a> {
     pub(crate) n_rows: u64,
     pub(crate) cut: Cut,
-    pub(crate) objects: Vec<Object<'a>>,
+    pub(crate) objects: Vec<DistributedObject<'a>>,
 }
 
 /// Object of which each rank holds its rows.
-pub(crate) struct Object<'a> {
+pub(crate) struct DistributedObject<'a> {
     pub(crate) name: &'static str,
     pub(crate) class: Class,
     pub(crate) rows: Rows<'a>,
@@ -71,7 +71,7 @@ pub(crate) enum Rows<'a> {
     /// One array, with `n_per_row` elements for each row.
     Even { n_per_row: usize, array: Box<dyn Slot + 'a> },
     /// Lengths of the rows, and two arrays with that many elements per row.
-    Sparse { lengths: Shared<'a, u32>, arrays: [Box<dyn Slot + 'a>; 2] },
+    Sparse { lengths: SharedArray<'a, u32>, arrays: [Box<dyn Slot + 'a>; 2] },
 }
 
 impl<'a> Data<'a> {
@@ -106,14 +106,14 @@ impl<'a> Data<'a> {
     /// Begins a group of objects of `n_rows` rows, which are registered next, and sets how these are partitioned. A new
     /// rank need not know `n_rows`.
     pub fn rows_of(&mut self, n_rows: u64, cut: Cut) {
-        self.groups.push(Group { n_rows, cut, objects: Vec::new() });
+        self.groups.push(PartitionGroup { n_rows, cut, objects: Vec::new() });
     }
 
     /// Registers the rows of a constant sparse matrix.
     pub fn constant_csr<T: Pod + Send + Sync>(&mut self, name: &'static str, csr: &'a mut Csr<T>) {
-        let lengths = Shared(&mut csr.lengths);
+        let lengths = SharedArray(&mut csr.lengths);
         let arrays: [Box<dyn Slot + 'a>; 2] =
-            [Box::new(Shared(&mut csr.columns)), Box::new(Shared(&mut csr.values))];
+            [Box::new(SharedArray(&mut csr.columns)), Box::new(SharedArray(&mut csr.values))];
         self.object(name, Class::Constant, Rows::Sparse { lengths, arrays });
     }
 
@@ -133,7 +133,7 @@ impl<'a> Data<'a> {
         n_per_row: usize,
         rows: &'a mut Arc<[T]>,
     ) {
-        let array = Box::new(Shared(rows));
+        let array = Box::new(SharedArray(rows));
         self.object(name, Class::Constant, Rows::Even { n_per_row, array });
     }
 
@@ -175,7 +175,7 @@ impl<'a> Data<'a> {
         lengths: &'a mut Arc<[u32]>,
         arrays: [Box<dyn Slot + 'a>; 2],
     ) {
-        self.object(name, Class::Constant, Rows::Sparse { lengths: Shared(lengths), arrays });
+        self.object(name, Class::Constant, Rows::Sparse { lengths: SharedArray(lengths), arrays });
     }
 
     fn object(&mut self, name: &'static str, class: Class, rows: Rows<'a>) {
@@ -184,7 +184,7 @@ impl<'a> Data<'a> {
             self.rows_of(0, Cut::Even);
         }
         if let Some(group) = self.groups.last_mut() {
-            group.objects.push(Object { name, class, rows });
+            group.objects.push(DistributedObject { name, class, rows });
         }
     }
 }

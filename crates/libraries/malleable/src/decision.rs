@@ -15,7 +15,7 @@
 //! The rule (`resize_plan::payoff`), resize requests from outside (`coordinator::wanted`).
 
 use fitting::{ModelFile, ModelFileError};
-use resize_api::{Decision, Outcome, Resize, Strategy};
+use resize_api::{ModelDecision, Resize, ResizeOutcome, Strategy};
 use resize_plan::payoff::{
     Cost, CostFactors, Curve, Estimate, History, Payoff, Prospect, Verdict, pays,
 };
@@ -84,7 +84,7 @@ pub(crate) struct Advice {
     /// Size to have: the present one if a resize does not pay.
     pub(crate) size: u32,
     /// Figures behind the advice, for the record.
-    pub(crate) decision: Decision,
+    pub(crate) decision: ModelDecision,
 }
 
 /// Decision maker on rank 0.
@@ -127,7 +127,7 @@ impl ResizeAdvisor {
 
     /// Learns from a finished resize what it cost, or that this size cannot be had.
     pub(crate) fn learn(&mut self, resize: &Resize, now: &DecisionInput) {
-        if resize.outcome != Outcome::Done {
+        if resize.outcome != ResizeOutcome::Done {
             self.failed.insert(resize.to);
             return;
         }
@@ -210,7 +210,7 @@ impl ResizeAdvisor {
 
 fn advice(iterations_left: u64, payoff: Payoff, [before, after]: [Option<f64>; 2]) -> Advice {
     let Payoff { size, cost_s, reason, .. } = payoff;
-    let decision = Decision {
+    let decision = ModelDecision {
         iterations_left,
         seconds_before: before.unwrap_or_default(),
         seconds_after: after.unwrap_or_default(),
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(ResizeAdvisor::new(None, None).unwrap().needs((2, 2)), None);
     }
 
-    fn resize(outcome: Outcome, to: u32, wait: f64) -> Resize {
+    fn resize(outcome: ResizeOutcome, to: u32, wait: f64) -> Resize {
         let seconds = Seconds { wait, ..Seconds::default() };
         Resize { from: 4, to, outcome, seconds, ..Resize::default() }
     }
@@ -374,11 +374,11 @@ mod tests {
     #[test]
     fn resizes_teach_what_they_cost() {
         let mut advisor = advisor("learn", &[1, 2, 4, 8]);
-        advisor.learn(&resize(Outcome::Failed, 8, 1.0), &NOW);
+        advisor.learn(&resize(ResizeOutcome::Failed, 8, 1.0), &NOW);
         assert_eq!(sizes(&mut advisor), Some(7));
-        advisor.learn(&resize(Outcome::Done, 6, 1.0), &NOW);
+        advisor.learn(&resize(ResizeOutcome::Done, 6, 1.0), &NOW);
         assert_eq!(sizes(&mut advisor), Some(8));
-        advisor.learn(&resize(Outcome::Done, 8, 1e6), &NOW);
+        advisor.learn(&resize(ResizeOutcome::Done, 8, 1e6), &NOW);
         assert_eq!(sizes(&mut advisor), None);
         let said = advisor.weigh(&NOW, 8).unwrap().decision.sentence;
         assert!(said.contains("would save 7 min 30 s in the 900 iterations left"), "{said}");

@@ -11,7 +11,7 @@ const VARIABLE: &str = "SINTONIA_MALLEABLE_FAULT";
 
 /// Point at which a fault can be injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Point {
+pub(crate) enum FaultPoint {
     /// A source is about to start processes.
     Start,
     /// A new process is about to join.
@@ -48,8 +48,8 @@ const WAIT: Duration = Duration::from_millis(500);
 static IS_DONE: AtomicBool = AtomicBool::new(false);
 
 /// Applies the fault set for this point and participant, and returns it; dying, hanging and waiting happen here.
-pub(crate) fn at(point: Point, number: u32) -> Option<Deed> {
-    static FAULT: OnceLock<Option<(Point, u32, Deed)>> = OnceLock::new();
+pub(crate) fn at(point: FaultPoint, number: u32) -> Option<Deed> {
+    static FAULT: OnceLock<Option<(FaultPoint, u32, Deed)>> = OnceLock::new();
     let fault = FAULT.get_or_init(|| parse(&std::env::var(VARIABLE).ok()?));
     let deed =
         fault.filter(|(place, who, _)| (*place, *who) == (point, number)).map(|(.., deed)| deed)?;
@@ -69,16 +69,16 @@ pub(crate) fn at(point: Point, number: u32) -> Option<Deed> {
     }
 }
 
-fn parse(text: &str) -> Option<(Point, u32, Deed)> {
+fn parse(text: &str) -> Option<(FaultPoint, u32, Deed)> {
     let mut words = text.split(':');
     let point = match words.next()? {
-        "start" => Point::Start,
-        "come" => Point::Come,
-        "join" => Point::Join,
-        "ready" => Point::Ready,
-        "move" => Point::Move,
-        "switch" => Point::Switch,
-        "settle" => Point::Settle,
+        "start" => FaultPoint::Start,
+        "come" => FaultPoint::Come,
+        "join" => FaultPoint::Join,
+        "ready" => FaultPoint::Ready,
+        "move" => FaultPoint::Move,
+        "switch" => FaultPoint::Switch,
+        "settle" => FaultPoint::Settle,
         _ => return None,
     };
     let number = words.next()?.parse().ok()?;
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn faults_are_read() {
-        assert_eq!(parse("start:3:refuse"), Some((Point::Start, 3, Deed::Refuse)));
-        assert_eq!(parse("settle:0:die"), Some((Point::Settle, 0, Deed::Die)));
+        assert_eq!(parse("start:3:refuse"), Some((FaultPoint::Start, 3, Deed::Refuse)));
+        assert_eq!(parse("settle:0:die"), Some((FaultPoint::Settle, 0, Deed::Die)));
         assert_eq!(parse("settle:0"), None);
         assert_eq!(parse(""), None);
     }

@@ -4,7 +4,7 @@
 //! processes and their places on nodes. A message from rank 0 of the present ranks wakes them, on a communicator of
 //! all.
 
-use crate::fault::{self, Point};
+use crate::fault::{self, FaultPoint};
 use crate::plan::ResizePlan;
 use crate::ready::{Prepared, Ready};
 use crate::spawn_error::SpawnError;
@@ -95,7 +95,7 @@ pub(crate) fn joined(
             between.send::<u8>(&[], other, Tag::Knock.number())?;
         }
         // Only `wait` has an effect here, and that is over.
-        let _none = fault::at(Point::Join, between.rank());
+        let _none = fault::at(FaultPoint::Join, between.rank());
     }
     let between = group.join(0, peer, tag)?;
     let joined = between.merge(is_high)?;

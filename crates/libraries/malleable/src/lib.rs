@@ -91,11 +91,11 @@ pub mod reading {
     /// Returns whether these bytes, if they are a message between ranks, survive reading and writing.
     #[must_use]
     pub fn read_again(bytes: &[u8]) -> bool {
-        use crate::plan::{ResizePlan, Start};
+        use crate::plan::{ProcessStart, ResizePlan};
         use crate::release::ReleaseAddress;
         is_same::<ResizePlan>(bytes)
             && is_same::<(ResizePlan, usize)>(bytes)
-            && is_same::<Start>(bytes)
+            && is_same::<ProcessStart>(bytes)
             && is_same::<ReleaseAddress>(bytes)
     }
 

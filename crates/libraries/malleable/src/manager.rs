@@ -20,7 +20,7 @@ pub use slurm::{CommandError, Launcher, Slurm, SlurmError, SlurmJob, slots_per_n
 /// Source of places for ranks.
 pub trait Manager: Send {
     /// Requests places.
-    fn request(&mut self, request: &Request) -> Ticket;
+    fn request(&mut self, request: &PlaceRequest) -> Ticket;
     /// Returns the state of a request.
     fn poll(&mut self, ticket: Ticket) -> Reply;
     /// Gives all places of a request back, whatever its state. None of them may have a rank.
@@ -39,7 +39,7 @@ pub trait Manager: Send {
 
 /// Request for places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct PlaceRequest {
     /// Number of ranks that need a place.
     pub n_ranks: u32,
     /// Allowed hosts; any if empty.

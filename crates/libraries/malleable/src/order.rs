@@ -21,7 +21,7 @@ pub(crate) enum Saving {
 /// Order in the form in which it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub(crate) struct Order {
+pub(crate) struct SentOrder {
     action: u32,
     /// Number of the resize that it concerns.
     pub(crate) serial: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Order {
     saving: u32,
 }
 
-impl Order {
+impl SentOrder {
     pub(crate) fn new(action: ResizeAction, serial: u16, interval: u32) -> Self {
         let action = match action {
             ResizeAction::GoOn => 0,
@@ -110,7 +110,7 @@ mod tests {
             ResizeAction::Switch,
             ResizeAction::GiveUp,
         ] {
-            let order = Order::new(action, 7, 3);
+            let order = SentOrder::new(action, 7, 3);
             assert_eq!((order.action(), order.serial(), order.interval), (action, 7, 3));
             for saving in [Saving::No, Saving::Variable, Saving::All] {
                 assert_eq!(order.saving(saving).saved(), saving);

@@ -6,7 +6,7 @@ use crate::manager::{LOOPBACK, is_same};
 use crate::moving::Method;
 use mpi::Comm;
 use resize_api::{Spawn, Strategy};
-use resize_plan::{PairBytes, Partition, Plan, RowBytes, TargetProcess, stay};
+use resize_plan::{MovePlan, PairBytes, Partition, RowBytes, TargetProcess, stay};
 use serde::{Deserialize, Serialize};
 
 /// Plan of one resize.
@@ -21,7 +21,7 @@ pub(crate) struct ResizePlan {
     /// Participant number of each later rank.
     pub(crate) targets: Vec<u32>,
     /// Groups of processes to start.
-    pub(crate) starts: Vec<Start>,
+    pub(crate) starts: Vec<ProcessStart>,
     /// Launched ranks that sleep, and now become new ones.
     pub(crate) woken: Vec<u32>,
     /// Whether ranks that leave go to sleep instead of ending.
@@ -34,7 +34,7 @@ pub(crate) struct ResizePlan {
 
 /// Processes started together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Start {
+pub(crate) struct ProcessStart {
     /// Rank that starts them.
     pub(crate) parent: u32,
     /// Participant number of the first of them.
@@ -162,14 +162,21 @@ impl ResizePlan {
                 let parent = near[turn];
                 let HostSlots { host, through, .. } = host_slots.clone();
                 let is_companion = spawn == Spawn::Companion;
-                self.starts.push(Start { parent, first, n_ranks, host, through, is_companion });
+                self.starts.push(ProcessStart {
+                    parent,
+                    first,
+                    n_ranks,
+                    host,
+                    through,
+                    is_companion,
+                });
                 (first, n_here) = (first + n_ranks, n_here - n_ranks);
             }
         }
     }
 
     /// Processes that this source starts, in order.
-    pub(crate) fn started_by(&self, source: u32) -> impl Iterator<Item = &Start> {
+    pub(crate) fn started_by(&self, source: u32) -> impl Iterator<Item = &ProcessStart> {
         self.starts.iter().filter(move |start| start.parent == source)
     }
 
@@ -215,10 +222,10 @@ fn neighbors(host_slots: &HostSlots, hosts: &[String], n_sources: u32) -> Vec<u3
 }
 
 /// Plan of the moves when equal shares for `n_sources` become equal shares for `n_targets`.
-fn row_plan(n_sources: u32, n_targets: u32) -> Option<Plan> {
+fn row_plan(n_sources: u32, n_targets: u32) -> Option<MovePlan> {
     let shares = u64::from(n_sources) * u64::from(n_targets);
     let before = Partition::even(shares, n_sources).ok()?;
-    Plan::between(&before, &Partition::even(shares, n_targets).ok()?).ok()
+    MovePlan::between(&before, &Partition::even(shares, n_targets).ok()?).ok()
 }
 
 /// Amount that each target gets from each source, in shares.

@@ -15,14 +15,14 @@
 //! # Not here
 //! Carrying out the next step: `run`.
 
-use resize_api::{Outcome, Resize, Started, State};
+use resize_api::{Resize, ResizeOutcome, ResizeState, Started};
 use serde::{Deserialize, Serialize};
 
 /// Resize under way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ActiveResize {
     /// Present phase.
-    pub(crate) phase: State,
+    pub(crate) phase: ResizeState,
     /// Start of the phase, in seconds.
     since_s: f64,
     /// Id of the resize request, if its sender waits for an answer.
@@ -86,7 +86,7 @@ impl Protocol {
     /// Continues after another rank 0, which has just switched.
     pub(crate) fn go_on(&mut self, mut active: ActiveResize, now_s: f64) {
         active.since_s = now_s;
-        active.phase = State::Releasing;
+        active.phase = ResizeState::Releasing;
         self.active = Some(active);
     }
 
@@ -98,15 +98,15 @@ impl Protocol {
         hosts: Vec<String>,
         now_s: f64,
     ) {
-        let phase = State::Deciding;
+        let phase = ResizeState::Deciding;
         let is_overlapping = false;
         self.active =
             Some(ActiveResize { phase, since_s: now_s, wish, hosts, is_overlapping, resize });
     }
 
     /// Phase of the present resize.
-    pub(crate) fn phase(&self) -> State {
-        self.active.as_ref().map_or(State::Idle, |active| active.phase)
+    pub(crate) fn phase(&self) -> ResizeState {
+        self.active.as_ref().map_or(ResizeState::Idle, |active| active.phase)
     }
 
     /// Present resize.
@@ -127,7 +127,7 @@ impl Protocol {
     ) -> (ResizeAction, Option<ActiveResize>) {
         let Some(active) = &mut self.active else { return (ResizeAction::GoOn, None) };
         let limit_s =
-            if active.phase == State::Deciding { self.patience_s } else { self.deadline_s };
+            if active.phase == ResizeState::Deciding { self.patience_s } else { self.deadline_s };
         let is_late = active.since_s + limit_s <= now_s;
         let next = active.next(input, is_late);
         match next {
@@ -150,13 +150,13 @@ impl Protocol {
         active.note_time(now_s);
         let (from, to) = (active.resize.from, active.resize.to);
         (active.resize.outcome, active.resize.sentence) = match active.phase {
-            State::Releasing => {
-                (Outcome::Done, format!("{from} ranks became {to}, and the program ended"))
+            ResizeState::Releasing => {
+                (ResizeOutcome::Done, format!("{from} ranks became {to}, and the program ended"))
             }
-            State::Deciding => {
-                (Outcome::Refused, "the program ended before it was decided".to_owned())
+            ResizeState::Deciding => {
+                (ResizeOutcome::Refused, "the program ended before it was decided".to_owned())
             }
-            _ => (Outcome::Failed, format!("the program ended before it had {to} ranks")),
+            _ => (ResizeOutcome::Failed, format!("the program ended before it had {to} ranks")),
         };
         Some(active)
     }
@@ -164,7 +164,7 @@ impl Protocol {
     /// Enters the phase `Releasing`, once all data have moved.
     pub(crate) fn switched(&mut self, now_s: f64) {
         if let Some(active) = &mut self.active {
-            active.enter(State::Releasing, now_s);
+            active.enter(ResizeState::Releasing, now_s);
         }
     }
 }
@@ -172,8 +172,8 @@ impl Protocol {
 /// Transition from a phase.
 enum Next {
     Stay,
-    To(State, ResizeAction),
-    End(Outcome, String, ResizeAction),
+    To(ResizeState, ResizeAction),
+    End(ResizeOutcome, String, ResizeAction),
 }
 
 impl ActiveResize {
@@ -181,47 +181,52 @@ impl ActiveResize {
         use Next::{End, Stay, To};
         let (from, to) = (self.resize.from, self.resize.to);
         match self.phase {
-            State::Deciding => match &input.permission {
-                Some(Ok(())) => To(State::Spawning, ResizeAction::Start),
-                Some(Err(why)) => End(Outcome::Refused, why.clone(), ResizeAction::GoOn),
+            ResizeState::Deciding => match &input.permission {
+                Some(Ok(())) => To(ResizeState::Spawning, ResizeAction::Start),
+                Some(Err(why)) => End(ResizeOutcome::Refused, why.clone(), ResizeAction::GoOn),
                 None if is_late => {
                     let why = "no decision was made in time; the program keeps its size";
-                    End(Outcome::TimedOut, why.to_owned(), ResizeAction::GoOn)
+                    End(ResizeOutcome::TimedOut, why.to_owned(), ResizeAction::GoOn)
                 }
                 None => Stay,
             },
-            State::Spawning | State::Connecting => match &input.joined {
+            ResizeState::Spawning | ResizeState::Connecting => match &input.joined {
                 Some(Ok(())) if self.is_overlapping => {
-                    To(State::MovingConstant, ResizeAction::Move)
+                    To(ResizeState::MovingConstant, ResizeAction::Move)
                 }
-                Some(Ok(())) => To(State::MovingVariable, ResizeAction::Switch),
+                Some(Ok(())) => To(ResizeState::MovingVariable, ResizeAction::Switch),
                 Some(Err(why)) => {
-                    let outcome = if input.is_late { Outcome::TimedOut } else { Outcome::Failed };
+                    let outcome =
+                        if input.is_late { ResizeOutcome::TimedOut } else { ResizeOutcome::Failed };
                     End(outcome, why.clone(), ResizeAction::GiveUp)
                 }
                 None if is_late => End(
-                    Outcome::TimedOut,
+                    ResizeOutcome::TimedOut,
                     self.late_sentence(input.is_spawned),
                     ResizeAction::GiveUp,
                 ),
-                None if input.is_spawned && self.phase == State::Spawning => {
-                    To(State::Connecting, ResizeAction::GoOn)
+                None if input.is_spawned && self.phase == ResizeState::Spawning => {
+                    To(ResizeState::Connecting, ResizeAction::GoOn)
                 }
                 None => Stay,
             },
-            State::MovingConstant if input.has_constant || is_late => {
-                To(State::MovingVariable, ResizeAction::Switch)
+            ResizeState::MovingConstant if input.has_constant || is_late => {
+                To(ResizeState::MovingVariable, ResizeAction::Switch)
             }
-            State::Releasing if input.are_gone => {
+            ResizeState::Releasing if input.are_gone => {
                 let is_parked = self.resize.started == Started::Parked && to < from;
                 let how =
                     if is_parked { "; the ranks that left sleep and keep their slots" } else { "" };
-                End(Outcome::Done, format!("{from} ranks became {to}{how}"), ResizeAction::GoOn)
+                End(
+                    ResizeOutcome::Done,
+                    format!("{from} ranks became {to}{how}"),
+                    ResizeAction::GoOn,
+                )
             }
-            State::Releasing if is_late => {
+            ResizeState::Releasing if is_late => {
                 let why =
                     format!("{from} ranks became {to}; not all processes that left are gone yet");
-                End(Outcome::Done, why, ResizeAction::GoOn)
+                End(ResizeOutcome::Done, why, ResizeAction::GoOn)
             }
             _ => Stay,
         }
@@ -232,7 +237,7 @@ impl ActiveResize {
         format!("new processes {what} in time; the program keeps its {} ranks", self.resize.from)
     }
 
-    fn enter(&mut self, phase: State, now_s: f64) {
+    fn enter(&mut self, phase: ResizeState, now_s: f64) {
         self.note_time(now_s);
         (self.phase, self.since_s) = (phase, now_s);
     }
@@ -241,11 +246,11 @@ impl ActiveResize {
     fn note_time(&mut self, now_s: f64) {
         let (seconds, phase_s) = (&mut self.resize.seconds, now_s - self.since_s);
         match self.phase {
-            State::Deciding => seconds.decide = phase_s,
-            State::Spawning => seconds.spawn = phase_s,
-            State::Connecting => seconds.connect = phase_s,
-            State::MovingConstant => seconds.constant = phase_s,
-            State::Releasing => seconds.release = phase_s,
+            ResizeState::Deciding => seconds.decide = phase_s,
+            ResizeState::Spawning => seconds.spawn = phase_s,
+            ResizeState::Connecting => seconds.connect = phase_s,
+            ResizeState::MovingConstant => seconds.constant = phase_s,
+            ResizeState::Releasing => seconds.release = phase_s,
             _ => {}
         }
     }
@@ -279,7 +284,7 @@ mod tests {
     #[track_caller]
     fn check(
         protocol: &mut Protocol,
-        steps: &[(f64, PhaseInput, ResizeAction, State)],
+        steps: &[(f64, PhaseInput, ResizeAction, ResizeState)],
     ) -> Option<ActiveResize> {
         let mut ended = None;
         for (now_s, input, action, phase) in steps {
@@ -299,34 +304,34 @@ mod tests {
         let end = check(
             &mut begun(true),
             &[
-                (1.0, PhaseInput::default(), ResizeAction::GoOn, State::Deciding),
-                (2.0, allowed(), ResizeAction::Start, State::Spawning),
-                (3.0, PhaseInput::default(), ResizeAction::GoOn, State::Spawning),
+                (1.0, PhaseInput::default(), ResizeAction::GoOn, ResizeState::Deciding),
+                (2.0, allowed(), ResizeAction::Start, ResizeState::Spawning),
+                (3.0, PhaseInput::default(), ResizeAction::GoOn, ResizeState::Spawning),
                 (
                     3.5,
                     PhaseInput { is_spawned: true, ..PhaseInput::default() },
                     ResizeAction::GoOn,
-                    State::Connecting,
+                    ResizeState::Connecting,
                 ),
-                (4.0, joined(Ok(())), ResizeAction::Move, State::MovingConstant),
-                (5.0, PhaseInput::default(), ResizeAction::GoOn, State::MovingConstant),
+                (4.0, joined(Ok(())), ResizeAction::Move, ResizeState::MovingConstant),
+                (5.0, PhaseInput::default(), ResizeAction::GoOn, ResizeState::MovingConstant),
                 (
                     7.0,
                     PhaseInput { has_constant: true, ..PhaseInput::default() },
                     ResizeAction::Switch,
-                    State::MovingVariable,
+                    ResizeState::MovingVariable,
                 ),
-                (7.5, PhaseInput::default(), ResizeAction::GoOn, State::Releasing),
+                (7.5, PhaseInput::default(), ResizeAction::GoOn, ResizeState::Releasing),
                 (
                     8.0,
                     PhaseInput { are_gone: true, ..PhaseInput::default() },
                     ResizeAction::GoOn,
-                    State::Idle,
+                    ResizeState::Idle,
                 ),
             ],
         );
         let resize = end.unwrap().resize;
-        assert_eq!((resize.outcome, &*resize.sentence), (Outcome::Done, "4 ranks became 8"));
+        assert_eq!((resize.outcome, &*resize.sentence), (ResizeOutcome::Done, "4 ranks became 8"));
         let seconds = resize.seconds;
         assert_eq!((seconds.decide, seconds.constant, seconds.release), (2.0, 3.0, 1.0));
     }
@@ -334,8 +339,8 @@ mod tests {
     #[test]
     fn without_overlap_all_moves_at_once() {
         let steps = [
-            (0.0, allowed(), ResizeAction::Start, State::Spawning),
-            (1.0, joined(Ok(())), ResizeAction::Switch, State::MovingVariable),
+            (0.0, allowed(), ResizeAction::Start, ResizeState::Spawning),
+            (1.0, joined(Ok(())), ResizeAction::Switch, ResizeState::MovingVariable),
         ];
         check(&mut begun(false), &steps);
     }
@@ -346,15 +351,20 @@ mod tests {
         protocol.advance(&allowed(), 1.0);
         protocol.advance(&joined(Ok(())), 3.0);
         let resize = protocol.break_off(8.0).unwrap().resize;
-        assert_eq!(resize.outcome, Outcome::Failed);
+        assert_eq!(resize.outcome, ResizeOutcome::Failed);
         assert_eq!(resize.sentence, "the program ended before it had 8 ranks");
         assert_eq!((resize.seconds.spawn, resize.seconds.constant), (2.0, 5.0));
         assert_eq!(protocol.break_off(9.0), None);
-        assert_eq!(begun(true).break_off(1.0).unwrap().resize.outcome, Outcome::Refused);
+        assert_eq!(begun(true).break_off(1.0).unwrap().resize.outcome, ResizeOutcome::Refused);
     }
 
     #[track_caller]
-    fn check_end(inputs: &[(f64, PhaseInput)], action: ResizeAction, outcome: Outcome, part: &str) {
+    fn check_end(
+        inputs: &[(f64, PhaseInput)],
+        action: ResizeAction,
+        outcome: ResizeOutcome,
+        part: &str,
+    ) {
         let mut protocol = begun(true);
         let mut last = (ResizeAction::GoOn, None);
         for (now_s, input) in inputs {
@@ -367,28 +377,28 @@ mod tests {
         let resize = last.1.unwrap().resize;
         assert_eq!((last.0, resize.outcome), (action, outcome));
         assert!(resize.sentence.contains(part), "{}", resize.sentence);
-        assert_eq!(protocol.phase(), State::Idle);
+        assert_eq!(protocol.phase(), ResizeState::Idle);
     }
 
     #[test]
     fn a_resize_that_is_not_to_be_ends() {
         let none = PhaseInput::default;
         let refused = PhaseInput { permission: Some(Err("no nodes".to_owned())), ..none() };
-        check_end(&[(1.0, refused)], ResizeAction::GoOn, Outcome::Refused, "no nodes");
+        check_end(&[(1.0, refused)], ResizeAction::GoOn, ResizeOutcome::Refused, "no nodes");
         check_end(
             &[(99.0, none()), (100.0, none())],
             ResizeAction::GoOn,
-            Outcome::TimedOut,
+            ResizeOutcome::TimedOut,
             "no decision",
         );
         let late = [(0.0, allowed()), (9.9, none()), (10.0, none())];
-        check_end(&late, ResizeAction::GiveUp, Outcome::TimedOut, "were not started");
+        check_end(&late, ResizeAction::GiveUp, ResizeOutcome::TimedOut, "were not started");
         let spawned = PhaseInput { is_spawned: true, ..none() };
         let late =
             [(0.0, allowed()), (9.9, spawned.clone()), (19.8, spawned.clone()), (19.9, spawned)];
-        check_end(&late, ResizeAction::GiveUp, Outcome::TimedOut, "did not join");
+        check_end(&late, ResizeAction::GiveUp, ResizeOutcome::TimedOut, "did not join");
         let failed = [(0.0, allowed()), (1.0, joined(Err("`MPI_Comm_spawn` failed")))];
-        check_end(&failed, ResizeAction::GiveUp, Outcome::Failed, "MPI_Comm_spawn");
+        check_end(&failed, ResizeAction::GiveUp, ResizeOutcome::Failed, "MPI_Comm_spawn");
     }
 
     #[test]
@@ -399,7 +409,7 @@ mod tests {
         check_end(
             &steps,
             ResizeAction::GoOn,
-            Outcome::Done,
+            ResizeOutcome::Done,
             "not all processes that left are gone",
         );
     }

@@ -5,7 +5,7 @@
 //! remains to be done while the program waits.
 
 use crate::bridge::Bridge;
-use crate::fault::{self, Point};
+use crate::fault::{self, FaultPoint};
 use crate::plan::ResizePlan;
 use crate::present_ranks::{Member, PresentRanks};
 use crate::probing;
@@ -59,7 +59,7 @@ impl Prepared {
 impl Ready {
     pub(crate) fn agree(self) -> Result<Prepared, SpawnError> {
         let Self { bridge, number, own_world, mut plan, n_bytes } = self;
-        fault::at(Point::Ready, number);
+        fault::at(FaultPoint::Ready, number);
         let members = bridge.allgather(&[Member::own(own_world)])?;
         let ranks = next_world(&bridge, &plan, number, &members)?;
         let release = open_release(&bridge, &plan, number)?;

@@ -1,7 +1,7 @@
 //! Record of resizes: a line of JSON for each, in the requested folder and where `sintonia run` watches, and one on
 //! standard error.
 
-use resize_api::{Outcome, Resize};
+use resize_api::{Resize, ResizeOutcome};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -65,9 +65,9 @@ impl Record {
     /// `None` where all attempts have been explained.
     pub(crate) fn last_word(&self, size: u32, why_not: &str) -> Option<String> {
         let own = || self.resizes.iter().filter(|resize| resize.reason.starts_with(BY_MODEL));
-        let done = own().filter(|resize| resize.outcome == Outcome::Done);
+        let done = own().filter(|resize| resize.outcome == ResizeOutcome::Done);
         let sizes = done.map(|resize| resize.to.to_string()).collect::<Vec<_>>();
-        let refused = own().rfind(|resize| resize.outcome != Outcome::Done);
+        let refused = own().rfind(|resize| resize.outcome != ResizeOutcome::Done);
         let why = refused.filter(|_| sizes.is_empty()).map_or(why_not, |resize| &resize.sentence);
         match sizes.len() {
             0 => Some(format!("by `--model` the program kept {size} ranks: {why}")),
@@ -127,7 +127,7 @@ fn sentence(resize: &Resize) -> String {
         .map_or_else(String::new, |decision| format!("; {}", decision.sentence));
     let told = &resize.sentence;
     match resize.outcome {
-        Outcome::Done => format!(
+        ResizeOutcome::Done => format!(
             "iteration {iteration}: {told} ({reason}): started {:.3} s, joined {:.3} s, waited {:.3} s, of which \
              data {:.3} s; released {:.3} s{why}",
             seconds.spawn, seconds.connect, seconds.wait, seconds.variable, seconds.release
@@ -162,11 +162,11 @@ mod tests {
         let word = |record: &Record| record.last_word(2, "no size is faster").unwrap();
         assert_eq!(word(&record), "by `--model` the program kept 2 ranks: no size is faster");
         let reason = BY_MODEL.to_owned();
-        let refused = Resize { outcome: Outcome::Refused, reason, ..Resize::default() };
+        let refused = Resize { outcome: ResizeOutcome::Refused, reason, ..Resize::default() };
         record.keep(Resize { sentence: "no slots are free".to_owned(), ..refused.clone() });
         assert_eq!(word(&record), "by `--model` the program kept 2 ranks: no slots are free");
-        record.keep(Resize { to: 4, outcome: Outcome::Done, ..refused.clone() });
-        record.keep(Resize { to: 2, outcome: Outcome::Done, ..refused });
+        record.keep(Resize { to: 4, outcome: ResizeOutcome::Done, ..refused.clone() });
+        record.keep(Resize { to: 2, outcome: ResizeOutcome::Done, ..refused });
         assert_eq!(
             word(&record),
             "by `--model` the program became 4, then 2 ranks: no size is faster; `--explain` says more"
@@ -184,7 +184,7 @@ mod tests {
             sentence(&resize)
                 .starts_with("iteration 9: 4 ranks became 8 (schedule): started 0.000 s")
         );
-        resize.outcome = Outcome::Refused;
+        resize.outcome = ResizeOutcome::Refused;
         resize.sentence = "no nodes".to_owned();
         assert_eq!(sentence(&resize), "iteration 9: 4 ranks did not become 8 (schedule): no nodes");
     }

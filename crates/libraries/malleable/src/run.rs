@@ -14,13 +14,13 @@ use crate::data::State;
 use crate::error::Error;
 use crate::launched_ranks::LaunchedRanks;
 use crate::options::Options;
-use crate::order::Order;
+use crate::order::SentOrder;
 use crate::present_ranks::{Member, PresentRanks};
 use crate::protocol::ResizeAction;
 use crate::spawn::companion::{self, PeerConnections};
 use crate::spawn::{is_open_mpi, place, started_by};
 use crate::tags::Tag;
-use arrival::Arrival;
+use arrival::JoinedRank;
 use ending::Ending;
 use mpi::{Comm, Mpi, Nodes};
 use preparing::{NOBODY_WATCHES, Preparing};
@@ -89,7 +89,7 @@ enum RankPhase {
     /// Constant data are moving.
     Moving(Box<Underway>),
     /// This rank is new, and waits for its place.
-    Arriving(Box<Arrival>),
+    Arriving(Box<JoinedRank>),
     /// The state is in a checkpoint.
     Resuming(Box<Resume>),
     /// This rank has left.
@@ -263,7 +263,7 @@ impl Malleable {
     /// Carries out the order given at the last check; rank 0 then gives the next one.
     fn look<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
         let order = match (&self.coordinator, self.until_look.is_some()) {
-            (_, false) => Order::new(ResizeAction::GoOn, 0, 1),
+            (_, false) => SentOrder::new(ResizeAction::GoOn, 0, 1),
             (Some(coordinator), true) => coordinator.order(),
             (None, true) => hear(&self.ranks)?,
         };
@@ -308,8 +308,8 @@ impl Malleable {
 }
 
 /// Receives the order of rank 0.
-fn hear(ranks: &PresentRanks) -> Result<Order, Error> {
-    let mut order = [Order::default()];
+fn hear(ranks: &PresentRanks) -> Result<SentOrder, Error> {
+    let mut order = [SentOrder::default()];
     ranks.backstage.receive(&mut order, 0, Tag::Order.number())?;
     Ok(order[0])
 }

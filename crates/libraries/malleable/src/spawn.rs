@@ -15,9 +15,9 @@
 pub(crate) mod companion;
 mod join;
 
-use crate::fault::{self, Deed, Point};
+use crate::fault::{self, Deed, FaultPoint};
 use crate::launched_ranks::LaunchedRanks;
-use crate::plan::{ResizePlan, Start};
+use crate::plan::{ProcessStart, ResizePlan};
 use crate::ready::{Prepared, Ready};
 use crate::spawn_error::SpawnError;
 use crate::tags::{OfChange, Tag};
@@ -67,7 +67,7 @@ pub(crate) struct Preparation {
 }
 
 /// Group of processes that this one has started.
-type Child = (Start, Intercomm);
+type Child = (ProcessStart, Intercomm);
 
 impl Preparation {
     /// Prepares the change: at the end all participants are joined and have agreed on the change.
@@ -161,7 +161,7 @@ impl Preparation {
     /// to it.
     fn start_all(&self, plan: &ResizePlan) -> Result<Vec<Child>, SpawnError> {
         let (mpi, rank) = (self.backstage.mpi(), self.backstage.rank());
-        let fault = fault::at(Point::Start, rank);
+        let fault = fault::at(FaultPoint::Start, rank);
         if fault == Some(Deed::Refuse) {
             return Err(SpawnError::Start { rank, why: "a test wants it so".to_owned() });
         }
@@ -206,7 +206,7 @@ impl Preparation {
 
     fn start_one(
         &self,
-        start: &Start,
+        start: &ProcessStart,
         alone: &Comm,
         never_comes: bool,
     ) -> Result<Intercomm, SpawnError> {
@@ -292,7 +292,7 @@ pub(crate) fn arrive(
     };
     let start = plan.starts.get(number).cloned().unwrap_or_default();
     let world = Comm::world(mpi)?;
-    fault::at(Point::Come, start.first + world.rank());
+    fault::at(FaultPoint::Come, start.first + world.rank());
     let bridge = join::as_child(&world, &plan, &start, &parent)?;
     let number = start.first + world.rank();
     world.free()?;

@@ -4,7 +4,7 @@ use crate::abi::{mw_bytes, mw_function};
 use crate::bytes::{Aligned, Blob};
 use crate::failure;
 use crate::options::mw_options;
-use crate::program::Failure;
+use crate::program::MasterFailure;
 use crate::run::outcome;
 use core::ffi::{c_int, c_void};
 use master_worker::{Cancel, Iteration, Program};
@@ -49,7 +49,7 @@ struct Map {
     items: *const c_void,
     n_items: usize,
     results: *mut c_void,
-    failure: Failure,
+    failure: MasterFailure,
     cancel: Cancel,
 }
 

@@ -22,9 +22,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// First failure on the master.
 #[derive(Clone, Default)]
-pub(crate) struct Failure(Arc<Mutex<Option<String>>>);
+pub(crate) struct MasterFailure(Arc<Mutex<Option<String>>>);
 
-impl Failure {
+impl MasterFailure {
     pub(crate) fn get(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -58,7 +58,7 @@ pub(crate) struct Foreign {
     is_worker: Cell<bool>,
     /// Reason why this rank cannot be a worker.
     no_worker: RefCell<Option<String>>,
-    failure: Failure,
+    failure: MasterFailure,
     cancel: Cancel,
 }
 
@@ -69,7 +69,11 @@ unsafe impl Send for Foreign {}
 impl Foreign {
     /// # Safety
     /// The memory that `functions` points to stays, and the functions do what the header says.
-    pub(crate) unsafe fn new(functions: mw_program, failure: Failure, cancel: Cancel) -> Self {
+    pub(crate) unsafe fn new(
+        functions: mw_program,
+        failure: MasterFailure,
+        cancel: Cancel,
+    ) -> Self {
         let state = functions.state;
         let bytes = mw_bytes { data: state, n_bytes: functions.n_state_bytes };
         // SAFETY: by the condition of this function.

@@ -3,7 +3,7 @@
 use crate::abi::{MW_BUG, MW_OK, MW_PROGRAM, mw_program};
 use crate::failure;
 use crate::options::mw_options;
-use crate::program::{Failure, Foreign};
+use crate::program::{Foreign, MasterFailure};
 use core::ffi::{c_char, c_int};
 use master_worker::{Cancel, Error, Options, Outcome, Program};
 use std::io::Write;
@@ -116,9 +116,9 @@ fn missing(program: &mw_program) -> Option<&'static str> {
 /// Runs the program that `program` creates; returns a code for C.
 pub(crate) fn outcome<P: Program>(
     options: &mw_options,
-    program: impl FnOnce(Failure, Cancel) -> P,
+    program: impl FnOnce(MasterFailure, Cancel) -> P,
 ) -> c_int {
-    let failure = Failure::default();
+    let failure = MasterFailure::default();
     let (options, cancel) = options.options();
     let program = program(failure.clone(), cancel);
     let ended = catch_unwind(AssertUnwindSafe(|| run(program, options)));

@@ -22,8 +22,8 @@ pub(crate) fn derive(input: TokenStream) -> Result<TokenStream, Error> {
         unsafe impl ::master_worker::derived::Pod for #name {}
 
         impl ::master_worker::Element for #name {
-            const KIND: ::master_worker::Kind =
-                ::master_worker::Kind::Struct(&::master_worker::Layout {
+            const KIND: ::master_worker::ValueKind =
+                ::master_worker::ValueKind::Struct(&::master_worker::Layout {
                     fields: &[#(#layout),*],
                     extent_bytes: ::core::mem::size_of::<#name>(),
                 });

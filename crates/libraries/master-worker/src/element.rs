@@ -1,7 +1,7 @@
 //! Types that are sent as they lie in memory, and descriptions of their layout.
 
 use bytemuck::Pod;
-use comm::{Kind, Number};
+use comm::{FixedWidthNumber, ValueKind};
 
 /// A number, an array of elements, or a struct of elements: the values of a [`Plain`](crate::Plain).
 ///
@@ -89,7 +89,7 @@ use comm::{Kind, Number};
 )]
 pub trait Element: Pod {
     /// Layout of one value.
-    const KIND: Kind;
+    const KIND: ValueKind;
     /// Number of such values side by side: more than one in an array.
     const N_VALUES: usize;
 }
@@ -97,7 +97,7 @@ pub trait Element: Pod {
 macro_rules! numbers {
     ($($number:ident $type:ty)*) => { $(
         impl Element for $type {
-            const KIND: Kind = Kind::Number(Number::$number);
+            const KIND: ValueKind = ValueKind::Number(FixedWidthNumber::$number);
             const N_VALUES: usize = 1;
         }
     )* };
@@ -106,7 +106,7 @@ macro_rules! numbers {
 numbers!(I8 i8 U8 u8 I16 i16 U16 u16 I32 i32 U32 u32 I64 i64 U64 u64 F32 f32 F64 f64);
 
 impl<T: Element, const N: usize> Element for [T; N] {
-    const KIND: Kind = T::KIND;
+    const KIND: ValueKind = T::KIND;
     const N_VALUES: usize = N * T::N_VALUES;
 }
 

@@ -24,7 +24,7 @@ mod worker_state;
 
 use crate::options::Prefetch;
 use alarms::{Alarm, Alarms, LOOK_AGAIN_S};
-use chunking::{Policy, Request, Work};
+use chunking::{ChunkRequest, Policy, Work};
 use pool::{Pool, whole};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -46,7 +46,7 @@ pub(crate) struct Rules {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum LedgerAction {
     /// Send a chunk.
-    Deal(Chunk),
+    Deal(SentChunk),
     /// Tell a worker to drop a chunk that it has probably not begun, for another worker.
     Retract { worker: u32, chunk: u64 },
     /// A worker was silent for too long; its tasks are back in the pool.
@@ -55,7 +55,7 @@ pub(crate) enum LedgerAction {
 
 /// Tasks sent to a worker in one message.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Chunk {
+pub(crate) struct SentChunk {
     pub(crate) worker: u32,
     pub(crate) id: u64,
     pub(crate) tasks: Range<u64>,
@@ -77,7 +77,7 @@ pub(crate) struct Done {
 
 /// Times that a worker measured.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Measured {
+pub(crate) struct WorkerTimes {
     pub(crate) compute_s: f64,
     pub(crate) waited_s: f64,
 }
@@ -221,7 +221,7 @@ impl Ledger {
     }
 
     /// Deals a chunk to the master itself, small enough to end before a worker is expected to need it.
-    pub(crate) fn deal_to_master(&mut self, now_s: f64) -> Option<Chunk> {
+    pub(crate) fn deal_to_master(&mut self, now_s: f64) -> Option<SentChunk> {
         let ends = self.workers.states.iter().filter_map(|state| state.expected_end_s(&self.all));
         let next_s = ends.map(|(end_s, _)| end_s).fold(f64::INFINITY, f64::min);
         let speed = &self.workers.states.first()?.speed;
@@ -233,21 +233,21 @@ impl Ledger {
         self.deal(0, n_tasks_max, now_s)
     }
 
-    fn deal(&mut self, worker: u32, n_tasks_max: u64, now_s: f64) -> Option<Chunk> {
+    fn deal(&mut self, worker: u32, n_tasks_max: u64, now_s: f64) -> Option<SentChunk> {
         let may_repeat = self.workers.in_use().all(|other| other == worker);
         if !self.pool.has_for(worker, may_repeat) {
             return None;
         }
         let Work { n_tasks: n_left, n_workers } = self.work();
         let n_held = self.workers.get(worker)?.n_held();
-        let wished = self.policy.next(&Request { worker, n_left, n_workers, n_held });
+        let wished = self.policy.next(&ChunkRequest { worker, n_left, n_workers, n_held });
         let part = self.pool.take(worker, wished.min(n_tasks_max), may_repeat)?;
         let batch = self.n_dealt / u64::from(self.n_workers_at_begin);
         let batch = u32::try_from(batch).unwrap_or(u32::MAX);
         self.n_dealt += 1;
         self.n_chunks_ever += 1;
         let id = self.n_chunks_ever;
-        let chunk = Chunk { worker, id, tasks: part.tasks.clone(), batch };
+        let chunk = SentChunk { worker, id, tasks: part.tasks.clone(), batch };
         let state = self.workers.states.get_mut(worker as usize)?;
         let is_first = state.held.is_empty();
         state.held.push_back(AssignedChunk {

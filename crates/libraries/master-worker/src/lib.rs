@@ -139,7 +139,7 @@ pub mod reading {
 }
 
 pub use checkpoint::CheckpointError;
-pub use comm::{Datatype, Field, Kind, Layout, Number};
+pub use comm::{Datatype, Field, FixedWidthNumber, Layout, ValueKind};
 pub use element::Element;
 #[doc(hidden)]
 pub use element::derived;
@@ -148,7 +148,7 @@ pub use map::map;
 pub use master::{lead, lead_with_pool};
 pub use master_worker_derive::Element;
 pub use message::{Message, MessageError, Plain, from_bytes, to_bytes};
-pub use network::{Network, NetworkFileError, NetworkSource};
+pub use network::{NetworkFileError, NetworkSource, WorkerNetwork};
 pub use option_table::{ArgumentError, Interval};
 pub use options::{Cancel, Options, OptionsError, Prefetch, Talk, Workers};
 pub use program::{BoxError, Iteration, Program};

@@ -7,11 +7,11 @@ use crate::Error;
 use crate::checkpoint::Checkpoint;
 use crate::ledger::{Ledger, Rules};
 use crate::message::Message;
-use crate::network::{self, Network, NetworkEstimator, NetworkFileError};
+use crate::network::{self, NetworkEstimator, NetworkFileError, WorkerNetwork};
 use crate::options::{Options, OptionsError};
 use crate::program::{Iteration, Program};
 use crate::progress::ProgressReporter;
-use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
+use crate::protocol::{HEADER_BYTES, MessageHeader, MessageKind, TAG};
 use crate::report::{IterationReport, Report};
 use crate::report_file::ReportWriter;
 use crate::tool::{Observed, shares_of};
@@ -347,7 +347,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let workers: Vec<u32> = self.ledger.workers.present().collect();
         let missing: Vec<u32> = self.ledger.workers.missing().collect();
         let flag = !missing.is_empty();
-        let end = Header { flag, ..Header::of(Kind::End, 0) }.to_bytes();
+        let end = MessageHeader { flag, ..MessageHeader::of(MessageKind::End, 0) }.to_bytes();
         for worker in workers {
             let _sent = self.transport.send(worker, TAG, &[&end]);
         }
@@ -356,7 +356,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
 }
 
 /// Reads the network file, if one is given.
-fn guess(options: &Options) -> (Option<Network>, Option<NetworkFileError>) {
+fn guess(options: &Options) -> (Option<WorkerNetwork>, Option<NetworkFileError>) {
     match options.network.as_deref().map(network::read) {
         Some(Ok(network)) => (Some(network), None),
         Some(Err(problem)) => (None, Some(problem)),

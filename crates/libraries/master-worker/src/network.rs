@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// Cost of a message between the master and a worker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Network {
+pub struct WorkerNetwork {
     /// Time of a message without bytes, in seconds.
     pub latency_s: f64,
     /// Time of each byte, in seconds.
@@ -49,7 +49,7 @@ pub enum NetworkSource {
     OneSize,
 }
 
-impl Network {
+impl WorkerNetwork {
     /// Returns the time of a message of `n_bytes`, in seconds.
     #[must_use]
     pub fn one_way_s(&self, n_bytes: u64) -> f64 {
@@ -62,7 +62,7 @@ impl Network {
     }
 }
 
-impl fmt::Display for Network {
+impl fmt::Display for WorkerNetwork {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (latency_us, ns_per_byte) = (1e6 * self.latency_s, 1e9 * self.s_per_byte);
         write!(formatter, "latency {latency_us:.1} us and {ns_per_byte:.3} ns per byte, ")?;
@@ -99,12 +99,12 @@ pub(crate) struct NetworkEstimator {
 
 impl NetworkEstimator {
     /// Starts from the values of a file.
-    pub(crate) fn from_guess(guess: Option<Network>) -> Self {
+    pub(crate) fn from_guess(guess: Option<WorkerNetwork>) -> Self {
         Self { round_trips: RoundTrips::new(guess), ..Self::default() }
     }
 
     /// Returns the present estimate; `None` before the first measurement without a file.
-    pub(crate) fn network(&self) -> Option<Network> {
+    pub(crate) fn network(&self) -> Option<WorkerNetwork> {
         self.round_trips.network()
     }
 
@@ -182,7 +182,7 @@ struct Piece {
 
 /// Returns the latency of short messages and the cost per byte of long ones: medians over all pairs with the
 /// master.
-pub(crate) fn read(path: &Path) -> Result<Network, NetworkFileError> {
+pub(crate) fn read(path: &Path) -> Result<WorkerNetwork, NetworkFileError> {
     let name = || path.to_owned();
     let text = fs::read_to_string(path)
         .map_err(|source| NetworkFileError::Read { path: name(), source })?;
@@ -197,7 +197,7 @@ pub(crate) fn read(path: &Path) -> Result<Network, NetworkFileError> {
     let network = middle(&mut first).zip(middle(&mut last));
     let (latency_s, s_per_byte) =
         network.ok_or_else(|| NetworkFileError::Empty { path: name() })?;
-    Ok(Network { latency_s, s_per_byte, confidence: 0.0, source: NetworkSource::File })
+    Ok(WorkerNetwork { latency_s, s_per_byte, confidence: 0.0, source: NetworkSource::File })
 }
 
 /// Round trips remembered per size.
@@ -215,7 +215,7 @@ const POSSIBLE_S: std::ops::Range<f64> = 1e-9..1e4;
 /// Round trips grouped by size, one group per power of two.
 #[derive(Debug, Default)]
 struct RoundTrips {
-    guess: Option<Network>,
+    guess: Option<WorkerNetwork>,
     sizes: BTreeMap<u32, Size>,
     n_ever: u64,
 }
@@ -240,7 +240,7 @@ impl Size {
 }
 
 impl RoundTrips {
-    fn new(guess: Option<Network>) -> Self {
+    fn new(guess: Option<WorkerNetwork>) -> Self {
         Self { guess, ..Self::default() }
     }
 
@@ -257,7 +257,7 @@ impl RoundTrips {
         size.last = self.n_ever;
     }
 
-    fn network(&self) -> Option<Network> {
+    fn network(&self) -> Option<WorkerNetwork> {
         let fresh = self.sizes.values().filter(|size| self.n_ever - size.last < N_FORGOTTEN);
         let fresh: Vec<&Size> = fresh.collect();
         let points: Vec<(f64, f64)> = fresh.iter().map(|size| size.point()).collect();
@@ -269,10 +269,15 @@ impl RoundTrips {
             let s_per_byte = known.min(time_s / n_bytes.max(1.0));
             let latency_s = (time_s - s_per_byte * n_bytes) / 2.0;
             let source = self.guess.map_or(NetworkSource::OneSize, |_guess| NetworkSource::Both);
-            return Some(Network { latency_s, s_per_byte, confidence: sure / 2.0, source });
+            return Some(WorkerNetwork { latency_s, s_per_byte, confidence: sure / 2.0, source });
         }
         let (latency_s, s_per_byte) = line(&points);
-        Some(Network { latency_s, s_per_byte, confidence: sure, source: NetworkSource::Messages })
+        Some(WorkerNetwork {
+            latency_s,
+            s_per_byte,
+            confidence: sure,
+            source: NetworkSource::Messages,
+        })
     }
 }
 
@@ -322,7 +327,8 @@ mod tests {
 
     #[track_caller]
     fn check_words(source: NetworkSource, expected: &str) {
-        let network = Network { latency_s: 12.34e-6, s_per_byte: 2.5e-10, confidence: 0.5, source };
+        let network =
+            WorkerNetwork { latency_s: 12.34e-6, s_per_byte: 2.5e-10, confidence: 0.5, source };
         let text = format!("latency 12.3 us and 0.250 ns per byte, {expected}");
         assert_eq!(network.to_string(), text);
     }
@@ -348,7 +354,7 @@ mod tests {
         assert!(!estimator.is_due(14.0) && estimator.is_due(15.0));
     }
 
-    fn read_text(text: &str) -> Result<Network, NetworkFileError> {
+    fn read_text(text: &str) -> Result<WorkerNetwork, NetworkFileError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("network.json");
         fs::write(&path, text).unwrap();
@@ -372,7 +378,8 @@ mod tests {
         let inside = [pair_from(3, 1e-9), pair_from(5, 1e-9)].join(",");
         let text = format!("[{},{},{},{inside}]", pair(3e-6), pair(1e-6), pair(2e-6));
         let source = NetworkSource::File;
-        let expected = Network { latency_s: 2e-6, s_per_byte: 2e-10, confidence: 0.0, source };
+        let expected =
+            WorkerNetwork { latency_s: 2e-6, s_per_byte: 2e-10, confidence: 0.0, source };
         assert_eq!(read_text(&text).unwrap(), expected);
     }
 
@@ -395,7 +402,12 @@ mod tests {
     }
 
     /// Adds round trips of these sizes in turn over a network, two of five disturbed.
-    fn talk(round_trips: &mut RoundTrips, sizes: &[u64], n_round_trips: u64, network: Network) {
+    fn talk(
+        round_trips: &mut RoundTrips,
+        sizes: &[u64],
+        n_round_trips: u64,
+        network: WorkerNetwork,
+    ) {
         for round_trip in 0..n_round_trips {
             let n_bytes = sizes[usize::try_from(round_trip).unwrap() % sizes.len()];
             let disturbed_s = if round_trip % 5 < 2 { 1e-3 * (round_trip % 7) as f64 } else { 0.0 };
@@ -404,16 +416,16 @@ mod tests {
         }
     }
 
-    const FAST: Network = Network {
+    const FAST: WorkerNetwork = WorkerNetwork {
         latency_s: 1e-6,
         s_per_byte: 1e-10,
         confidence: 0.0,
         source: NetworkSource::Messages,
     };
-    const SLOW: Network = Network { latency_s: 5e-5, s_per_byte: 8e-9, ..FAST };
+    const SLOW: WorkerNetwork = WorkerNetwork { latency_s: 5e-5, s_per_byte: 8e-9, ..FAST };
 
     #[track_caller]
-    fn check(round_trips: &RoundTrips, expected: Network) {
+    fn check(round_trips: &RoundTrips, expected: WorkerNetwork) {
         let found = round_trips.network().expect("something is known");
         let off = |found: f64, expected: f64| (found / expected - 1.0).abs();
         assert!(off(found.latency_s, expected.latency_s) < 0.01, "{found:?}");
@@ -427,18 +439,18 @@ mod tests {
         let mut round_trips = RoundTrips::new(None);
         assert_eq!(round_trips.network(), None);
         talk(&mut round_trips, &[128, 100_000], 16, SLOW);
-        check(&round_trips, Network { confidence: 0.5, ..SLOW });
+        check(&round_trips, WorkerNetwork { confidence: 0.5, ..SLOW });
         talk(&mut round_trips, &[128, 100_000], 100, SLOW);
-        check(&round_trips, Network { confidence: 1.0, ..SLOW });
+        check(&round_trips, WorkerNetwork { confidence: 1.0, ..SLOW });
     }
 
     #[test]
     fn a_change_of_the_network_is_followed() {
         let mut round_trips = RoundTrips::new(None);
         talk(&mut round_trips, &[128, 1000, 100_000], 300, FAST);
-        check(&round_trips, Network { confidence: 1.0, ..FAST });
+        check(&round_trips, WorkerNetwork { confidence: 1.0, ..FAST });
         talk(&mut round_trips, &[128, 1000, 100_000], 48, SLOW);
-        check(&round_trips, Network { confidence: 1.0, ..SLOW });
+        check(&round_trips, WorkerNetwork { confidence: 1.0, ..SLOW });
     }
 
     #[test]
@@ -446,16 +458,16 @@ mod tests {
         let mut round_trips = RoundTrips::new(None);
         talk(&mut round_trips, &[1 << 20], 40, FAST);
         talk(&mut round_trips, &[128, 100_000], 600, SLOW);
-        check(&round_trips, Network { confidence: 1.0, ..SLOW });
+        check(&round_trips, WorkerNetwork { confidence: 1.0, ..SLOW });
     }
 
     #[test]
     fn one_size_leaves_the_cost_per_byte_as_it_was_guessed() {
         let mut round_trips = RoundTrips::new(Some(FAST));
         assert_eq!(round_trips.network(), Some(FAST));
-        talk(&mut round_trips, &[10_000], 64, Network { latency_s: 3e-5, ..FAST });
+        talk(&mut round_trips, &[10_000], 64, WorkerNetwork { latency_s: 3e-5, ..FAST });
         let source = NetworkSource::Both;
-        check(&round_trips, Network { latency_s: 3e-5, confidence: 0.25, source, ..FAST });
+        check(&round_trips, WorkerNetwork { latency_s: 3e-5, confidence: 0.25, source, ..FAST });
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) const HEADER_BYTES: usize = 64;
 /// Kind of a message, with its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Kind {
+pub(crate) enum MessageKind {
     /// Master: an iteration begins; the shared data follow when they are new.
     Begin = 1,
     /// Master: an iteration begins; the shared data come by broadcast.
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     Ping,
 }
 
-impl Kind {
+impl MessageKind {
     const ALL: [Self; 10] = [
         Self::Begin,
         Self::BeginBroadcast,
@@ -54,8 +54,8 @@ impl Kind {
 
 /// Header of a message.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Header {
-    pub(crate) kind: Kind,
+pub(crate) struct MessageHeader {
+    pub(crate) kind: MessageKind,
     pub(crate) batch: u32,
     /// Number of the chunk, never reused.
     pub(crate) chunk: u64,
@@ -70,9 +70,9 @@ pub(crate) struct Header {
     pub(crate) flag: bool,
 }
 
-impl Header {
+impl MessageHeader {
     /// Header of a message without a chunk.
-    pub(crate) fn of(kind: Kind, iteration: u64) -> Self {
+    pub(crate) fn of(kind: MessageKind, iteration: u64) -> Self {
         let (compute_s, waited_s) = (0.0, 0.0);
         Self { kind, batch: 0, chunk: 0, tasks: 0..0, iteration, compute_s, waited_s, flag: false }
     }
@@ -105,7 +105,8 @@ impl Header {
         let mut word = || words.next().copied().map(u64::from_le_bytes);
         let (first, chunk, start, end) = (word()?, word()?, word()?, word()?);
         let (iteration, compute_s, waited_s, flag) = (word()?, word()?, word()?, word()?);
-        let kind = Kind::ALL.into_iter().find(|kind| u64::from(*kind as u32) == first & LOW)?;
+        let kind =
+            MessageKind::ALL.into_iter().find(|kind| u64::from(*kind as u32) == first & LOW)?;
         (start <= end).then_some(Self {
             kind,
             batch: u32::try_from(first >> 32).ok()?,
@@ -127,20 +128,20 @@ mod tests {
 
     #[test]
     fn headers_are_read_as_they_were_written() {
-        for kind in Kind::ALL {
-            let mut header = Header::of(kind, 9);
-            assert_eq!(Header::read(&header.to_bytes()), Some(header.clone()));
-            header = Header { batch: u32::MAX, chunk: 5, tasks: 7..u64::MAX, ..header };
-            header = Header { compute_s: 0.25, waited_s: -1.0, flag: true, ..header };
-            assert_eq!(Header::read(&header.to_bytes()), Some(header));
+        for kind in MessageKind::ALL {
+            let mut header = MessageHeader::of(kind, 9);
+            assert_eq!(MessageHeader::read(&header.to_bytes()), Some(header.clone()));
+            header = MessageHeader { batch: u32::MAX, chunk: 5, tasks: 7..u64::MAX, ..header };
+            header = MessageHeader { compute_s: 0.25, waited_s: -1.0, flag: true, ..header };
+            assert_eq!(MessageHeader::read(&header.to_bytes()), Some(header));
         }
     }
 
     #[track_caller]
     fn check_refused(at: usize, byte: u8) {
-        let mut bytes = Header::of(Kind::End, 0).to_bytes();
+        let mut bytes = MessageHeader::of(MessageKind::End, 0).to_bytes();
         bytes[at] = byte;
-        assert_eq!(Header::read(&bytes), None);
+        assert_eq!(MessageHeader::read(&bytes), None);
     }
 
     #[test]
@@ -149,6 +150,9 @@ mod tests {
         check_refused(0, 11);
         check_refused(1, 1);
         check_refused(16, 1);
-        assert_eq!(Header::read(&Header::of(Kind::End, 0).to_bytes()[..63]), None);
+        assert_eq!(
+            MessageHeader::read(&MessageHeader::of(MessageKind::End, 0).to_bytes()[..63]),
+            None
+        );
     }
 }

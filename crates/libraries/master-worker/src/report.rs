@@ -1,6 +1,6 @@
 //! Reports of a run and of its iterations.
 
-use crate::network::Network;
+use crate::network::WorkerNetwork;
 use dealing_report::{DealingReport, Iterated};
 use std::collections::VecDeque;
 use std::fmt;
@@ -32,7 +32,7 @@ pub struct IterationReport {
     /// Ranks that took part, in order; includes the master if it computed anything.
     pub workers: Vec<WorkerReport>,
     /// Cost of a message between master and worker, if known.
-    pub network: Option<Network>,
+    pub network: Option<WorkerNetwork>,
     /// Reason for the number of workers, in words; empty unless it was changed.
     pub staffing: String,
     /// Basis of the number of workers, such as the measured network, in words; empty without a model.

@@ -2,7 +2,7 @@
 
 use crate::master::lead_to_end;
 use crate::worker::serve_to_end;
-use crate::worker_pool::{ElasticPool, Limits, Source, Spawned, n_cores};
+use crate::worker_pool::{ElasticPool, GrowthLimits, Spawned, WorkerSource, n_cores};
 use crate::{Error, Options, Program, Report, Workers, lead_with_pool, serve};
 use comm::{CommError, MpiTransport, ThreadTransport, Transport};
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -90,7 +90,7 @@ fn on_threads<P: Program>(mut program: P, options: &Options) -> Result<Outcome<P
         }
         let n_max = options.pool.n_max.unwrap_or(0).max(n_threads - 1);
         let n_to_come = options.pool.n_iterations_to_come;
-        let limits = Limits { n_max, n_to_come, start_s: USUAL_START_S };
+        let limits = GrowthLimits { n_max, n_to_come, start_s: USUAL_START_S };
         let mut worker_pool = ElasticPool::new(threads, limits, None);
         let led = lead_with_pool(&mut program, &mut master, options, &mut worker_pool);
         drop(master);
@@ -128,7 +128,7 @@ impl<'env, P: Program + 'env> Threads<'_, 'env, P> {
     }
 }
 
-impl<'env, P: Program + 'env> Source<ThreadTransport> for Threads<'_, 'env, P> {
+impl<'env, P: Program + 'env> WorkerSource<ThreadTransport> for Threads<'_, 'env, P> {
     fn start(
         &mut self,
         transport: &mut ThreadTransport,

@@ -2,7 +2,7 @@
 //! instead.
 
 use crate::tuning_points::{self, Claim};
-use chunking::{Completed, Policy, Request, Work};
+use chunking::{ChunkRequest, Completed, Policy, Work};
 use std::fmt;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Policy for Observed {
         self.own.restart(left);
     }
 
-    fn next(&mut self, request: &Request) -> u64 {
+    fn next(&mut self, request: &ChunkRequest) -> u64 {
         if self.n_chunks_dealt.is_multiple_of(self.n_workers) {
             self.begin_batch(self.n_chunks_dealt / self.n_workers, request.n_left);
         }
@@ -119,7 +119,7 @@ mod tests {
             policy.begin(&Work { n_tasks: 100, n_workers: 2 });
             let mut n_left = 100;
             let next = || {
-                let request = Request { worker: 1, n_left, n_workers: 2, n_held: 0 };
+                let request = ChunkRequest { worker: 1, n_left, n_workers: 2, n_held: 0 };
                 let n_tasks = policy.next(&request);
                 n_left -= n_tasks;
                 n_tasks

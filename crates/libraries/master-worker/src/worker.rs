@@ -5,7 +5,7 @@
 use crate::message::Message;
 use crate::options::Options;
 use crate::panics::caught;
-use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
+use crate::protocol::{HEADER_BYTES, MessageHeader, MessageKind, TAG};
 use crate::tuning_points;
 use crate::{Error, Program};
 use comm::{CommError, Transport};
@@ -68,7 +68,7 @@ struct Worker<'a, P: Program, T> {
     transport: &'a mut T,
     shared: Option<P::Shared>,
     /// Chunks that have not begun.
-    queue: VecDeque<(Header, Vec<u8>)>,
+    queue: VecDeque<(MessageHeader, Vec<u8>)>,
     buffers: Vec<Vec<u8>>,
     buffer: Vec<u8>,
     scratch: Vec<u8>,
@@ -87,7 +87,7 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
         loop {
             let wait = if self.queue.is_empty() { WAIT } else { Duration::ZERO };
             if let Some(kind) = self.hear(wait)? {
-                if kind == Kind::End {
+                if kind == MessageKind::End {
                     return Ok(());
                 }
             } else if let Some((chunk, message)) = self.queue.pop_front() {
@@ -98,12 +98,12 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
 
     /// Tells the master why this worker can do nothing more, then waits for the end.
     fn give_up(&mut self, why: &Error) -> Result<(), Error> {
-        let header = Header::of(Kind::Broken, 0).to_bytes();
+        let header = MessageHeader::of(MessageKind::Broken, 0).to_bytes();
         self.transport.send(0, TAG, &[&header, format!("{why:?}").as_bytes()])?;
         self.queue.clear();
         loop {
             match self.hear(WAIT) {
-                Ok(Some(Kind::End)) => return Ok(()),
+                Ok(Some(MessageKind::End)) => return Ok(()),
                 Ok(_) | Err(Error::Message(_) | Error::Unknown { .. }) => self.queue.clear(),
                 Err(error) => return Err(error),
             }
@@ -111,7 +111,7 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
     }
 
     /// Handles a message from the master, if one arrives within `wait`.
-    fn hear(&mut self, wait: Duration) -> Result<Option<Kind>, Error> {
+    fn hear(&mut self, wait: Duration) -> Result<Option<MessageKind>, Error> {
         let envelope = match self.transport.receive(None, wait, &mut self.buffer) {
             Ok(envelope) => envelope,
             Err(CommError::Gone { rank }) if rank != 0 => None,
@@ -122,7 +122,7 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
             return if self.queue.is_empty() { self.wait_on() } else { Ok(None) };
         };
         self.is_heard = true;
-        let known = Header::read(&self.buffer).filter(|_| envelope.from == 0);
+        let known = MessageHeader::read(&self.buffer).filter(|_| envelope.from == 0);
         let header = known.ok_or(Error::Unknown { from: envelope.from })?;
         let kind = header.kind;
         self.obey(header)?;
@@ -130,7 +130,7 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
     }
 
     /// Handles a wait without a message: an error once the master has been silent for too long.
-    fn wait_on(&mut self) -> Result<Option<Kind>, Error> {
+    fn wait_on(&mut self) -> Result<Option<MessageKind>, Error> {
         let now_s = self.transport.now_s();
         if std::mem::take(&mut self.is_heard) {
             self.heard_s = now_s;
@@ -139,41 +139,44 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
         if is_late { Err(self.no_master()) } else { Ok(None) }
     }
 
-    fn obey(&mut self, header: Header) -> Result<(), Error> {
+    fn obey(&mut self, header: MessageHeader) -> Result<(), Error> {
         match header.kind {
-            Kind::Begin => {
+            MessageKind::Begin => {
                 self.queue.clear();
                 if header.flag {
                     self.shared = Some(P::Shared::from_bytes(&mut self.buffer, HEADER_BYTES)?);
                 }
             }
-            Kind::BeginBroadcast => {
+            MessageKind::BeginBroadcast => {
                 self.queue.clear();
                 self.transport.broadcast(0, &mut self.buffer, self.patience)?;
                 self.shared = Some(P::Shared::from_bytes(&mut self.buffer, 0)?);
             }
-            Kind::Chunk => {
+            MessageKind::Chunk => {
                 if header.flag {
-                    let receipt = Header { kind: Kind::Taken, ..header.clone() };
+                    let receipt = MessageHeader { kind: MessageKind::Taken, ..header.clone() };
                     self.transport.send(0, TAG, &[&receipt.to_bytes()])?;
                 }
                 let other = self.buffers.pop().unwrap_or_default();
                 self.queue.push_back((header, std::mem::replace(&mut self.buffer, other)));
             }
-            Kind::Ping => {
-                let receipt = Header::of(Kind::Taken, header.iteration);
+            MessageKind::Ping => {
+                let receipt = MessageHeader::of(MessageKind::Taken, header.iteration);
                 self.transport.send(0, TAG, &[&receipt.to_bytes()])?;
             }
-            Kind::Retract => self.queue.retain(|(waiting, _)| waiting.chunk != header.chunk),
-            Kind::End => self.is_somebody_missed = header.flag,
-            Kind::Taken | Kind::Results | Kind::Failed | Kind::Broken => {
+            MessageKind::Retract => self.queue.retain(|(waiting, _)| waiting.chunk != header.chunk),
+            MessageKind::End => self.is_somebody_missed = header.flag,
+            MessageKind::Taken
+            | MessageKind::Results
+            | MessageKind::Failed
+            | MessageKind::Broken => {
                 return Err(Error::Unknown { from: 0 });
             }
         }
         Ok(())
     }
 
-    fn compute(&mut self, chunk: &Header, mut message: Vec<u8>) -> Result<(), Error> {
+    fn compute(&mut self, chunk: &MessageHeader, mut message: Vec<u8>) -> Result<(), Error> {
         let shared = self.shared.as_ref().ok_or(Error::Unknown { from: 0 })?;
         let input = P::Input::from_bytes(&mut message, HEADER_BYTES)?;
         if self.buffers.len() < N_SPARE_MAX {
@@ -189,8 +192,8 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
         });
         let ended_s = self.transport.now_s();
         let (compute_s, waited_s) = (ended_s - began_s, began_s - self.free_since_s);
-        let kind = if output.is_ok() { Kind::Results } else { Kind::Failed };
-        let header = Header { kind, compute_s, waited_s, ..chunk.clone() }.to_bytes();
+        let kind = if output.is_ok() { MessageKind::Results } else { MessageKind::Failed };
+        let header = MessageHeader { kind, compute_s, waited_s, ..chunk.clone() }.to_bytes();
         let bytes = match &output {
             Ok(Some(output)) => output.bytes(&mut self.scratch)?,
             Ok(None) => return Ok(()),

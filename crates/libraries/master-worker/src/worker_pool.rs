@@ -13,8 +13,8 @@ mod trials;
 mod worker_model;
 mod worker_target;
 
-pub(crate) use elastic::{ElasticPool, Source};
-pub(crate) use growth::Limits;
+pub(crate) use elastic::{ElasticPool, WorkerSource};
+pub(crate) use growth::GrowthLimits;
 pub(crate) use iteration_progress::ChunkTimes;
 pub(crate) use worker_target::WorkerTarget;
 

@@ -33,6 +33,6 @@ pub mod payoff;
 pub mod queue;
 
 pub use partition::{Partition, PartitionError};
-pub use place::{Node, PlaceError, Placement, place, place_nearest, place_where_found};
-pub use plan::{Move, PairBytes, Plan, PlanError, RowBytes, TargetProcess};
+pub use place::{JobNode, PlaceError, Placement, place, place_nearest, place_where_found};
+pub use plan::{Move, MovePlan, PairBytes, PlanError, RowBytes, TargetProcess};
 pub use stay::{StayError, stay};

@@ -1,6 +1,6 @@
 //! Placement of new processes on nodes.
 
-use crate::{PairBytes, Plan, RowBytes};
+use crate::{MovePlan, PairBytes, RowBytes};
 
 /// Rule for choosing nodes for new processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum Placement {
 
 /// Node of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct JobNode {
     /// Number of cores that the job has there.
     pub n_cores: u32,
     /// Number of processes of the job that stay there.
@@ -43,7 +43,7 @@ pub enum PlaceError {
 ///
 /// # Errors
 /// [`PlaceError::NoCores`].
-pub fn place(policy: Placement, nodes: &[Node], n_new: u32) -> Result<Vec<u32>, PlaceError> {
+pub fn place(policy: Placement, nodes: &[JobNode], n_new: u32) -> Result<Vec<u32>, PlaceError> {
     let mut placed = vec![0_u32; nodes.len()];
     for _ in 0..n_new {
         let node = next(policy, nodes, &placed).ok_or(PlaceError::NoCores)?;
@@ -52,7 +52,7 @@ pub fn place(policy: Placement, nodes: &[Node], n_new: u32) -> Result<Vec<u32>, 
     Ok(placed)
 }
 
-fn next(policy: Placement, nodes: &[Node], placed: &[u32]) -> Option<usize> {
+fn next(policy: Placement, nodes: &[JobNode], placed: &[u32]) -> Option<usize> {
     let taken = |node: usize| u64::from(nodes[node].n_busy) + u64::from(placed[node]);
     let cores = |node: usize| u64::from(nodes[node].n_cores);
     let with_cores = || (0..nodes.len()).filter(|node| 0 < cores(*node));
@@ -77,10 +77,10 @@ fn next(policy: Placement, nodes: &[Node], placed: &[u32]) -> Option<usize> {
 /// # Errors
 /// [`PlaceError::NoRoom`] if there are fewer cores than targets.
 pub fn place_nearest(
-    plan: &Plan,
+    plan: &MovePlan,
     of: &RowBytes,
     node_of_source: &[usize],
-    nodes: &[Node],
+    nodes: &[JobNode],
 ) -> Result<Vec<usize>, PlaceError> {
     let mut found = vec![vec![0; nodes.len()]; plan.n_targets() as usize];
     for PairBytes { from, to, bytes } in plan.bytes_per_pair(of) {
@@ -88,7 +88,7 @@ pub fn place_nearest(
             found[to as usize][*node] += bytes;
         }
     }
-    let nodes = nodes.iter().map(|node| Node { n_busy: 0, ..*node }).collect::<Vec<_>>();
+    let nodes = nodes.iter().map(|node| JobNode { n_busy: 0, ..*node }).collect::<Vec<_>>();
     place_where_found(&found, &nodes)
 }
 
@@ -97,7 +97,7 @@ pub fn place_nearest(
 ///
 /// # Errors
 /// [`PlaceError::NoRoom`] if there are fewer free cores than processes.
-pub fn place_where_found(found: &[Vec<u64>], nodes: &[Node]) -> Result<Vec<usize>, PlaceError> {
+pub fn place_where_found(found: &[Vec<u64>], nodes: &[JobNode]) -> Result<Vec<usize>, PlaceError> {
     let n_targets = u32::try_from(found.len()).unwrap_or(u32::MAX);
     let free = nodes.iter().map(|node| node.n_cores.saturating_sub(node.n_busy));
     let n_free = free.collect::<Vec<_>>();
@@ -184,12 +184,12 @@ mod tests {
     use super::*;
     use Placement::{Balance, Fill};
 
-    fn node(n_cores: u32, n_busy: u32) -> Node {
-        Node { n_cores, n_busy }
+    fn node(n_cores: u32, n_busy: u32) -> JobNode {
+        JobNode { n_cores, n_busy }
     }
 
     #[track_caller]
-    fn check(policy: Placement, nodes: &[Node], n_new: u32, expected: &[u32]) {
+    fn check(policy: Placement, nodes: &[JobNode], n_new: u32, expected: &[u32]) {
         assert_eq!(place(policy, nodes, n_new).unwrap(), expected);
     }
 

@@ -62,13 +62,13 @@ pub struct PairBytes {
 
 /// All moves from one partition to another, in the order of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct MovePlan {
     n_sources: u32,
     n_targets: u32,
     moves: Vec<Move>,
 }
 
-impl Plan {
+impl MovePlan {
     /// Plans the moves from the partition `sources` to the partition `targets`.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Assignment of sources to targets so that as little as possible moves.
 
 use crate::RowBytes;
-use crate::plan::{PairBytes, Plan, TargetProcess};
+use crate::plan::{MovePlan, PairBytes, TargetProcess};
 
 /// Error in the assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +28,7 @@ pub enum StayError {
 /// # Errors
 /// [`StayError::TooFew`] if more sources must stay than there are targets.
 pub fn stay(
-    plan: &Plan,
+    plan: &MovePlan,
     of: &RowBytes,
     is_bound: &[bool],
 ) -> Result<Vec<TargetProcess>, StayError> {

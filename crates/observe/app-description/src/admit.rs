@@ -1,6 +1,6 @@
 //! Checks whether a value is allowed for a tuning point.
 
-use crate::description::{Change, Range, TuningPoint};
+use crate::description::{ChangeKind, Range, TuningPoint};
 use events::{Value, ValueType};
 use thiserror::Error;
 
@@ -84,7 +84,7 @@ impl TuningPoint {
     }
 
     fn admit_switch(&self, value: Value) -> Result<Value, AdmitError> {
-        let is_final = matches!(self.change, Change::Load(_));
+        let is_final = matches!(self.change, ChangeKind::Load(_));
         match value.as_integer() {
             Some(1) => Ok(Value::Int(1)),
             Some(0) if !is_final => Ok(Value::Int(0)),
@@ -114,7 +114,7 @@ mod tests {
         TuningPoint {
             name: "p".to_owned(),
             actor: 0,
-            change: Change::Variable("p".to_owned()),
+            change: ChangeKind::Variable("p".to_owned()),
             kind,
             range: range.map(|(low, high, step)| Range { low, high, step }),
             sync_function: "f".to_owned(),
@@ -178,7 +178,7 @@ mod tests {
         check(&switch, Value::Int(0), Ok(Value::Int(0)));
         check(&switch, Value::Int(2), Err("`p` is a switch: use 1 or 0, not `2`"));
         check(&switch, Value::Float(0.5), Err("`p` is a switch: use 1 or 0, not `0.5`"));
-        switch.change = Change::Load("x.so".to_owned());
+        switch.change = ChangeKind::Load("x.so".to_owned());
         check(&switch, Value::Int(1), Ok(Value::Int(1)));
         check(&switch, Value::Int(0), Err("`p` is a switch: use 1 (it stays on), not `0`"));
     }

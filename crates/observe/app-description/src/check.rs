@@ -4,8 +4,8 @@ mod kinds;
 
 pub use kinds::complete;
 
-use crate::description::{Application, AttributeSource, Change, EventPoint, TuningPoint};
-use crate::problem::{Level, Problem};
+use crate::description::{Application, AttributeSource, ChangeKind, EventPoint, TuningPoint};
+use crate::problem::{DescriptionProblem, Level};
 use crate::program::{FunctionFacts, ProgramNames};
 use crate::read::misfit;
 use events::ValueType;
@@ -17,7 +17,11 @@ use toml::de::{DeTable, DeValue};
 /// Returns every statement of the description about functions and variables that does not hold for the program.
 ///
 /// `text` is the source of the description, in which problems are located.
-pub fn check(text: &str, application: &Application, program: &dyn ProgramNames) -> Vec<Problem> {
+pub fn check(
+    text: &str,
+    application: &Application,
+    program: &dyn ProgramNames,
+) -> Vec<DescriptionProblem> {
     let mut check = Check { text, program, problems: Vec::new() };
     for event in &application.events {
         check.event(event);
@@ -33,7 +37,7 @@ pub fn check(text: &str, application: &Application, program: &dyn ProgramNames) 
 struct Check<'a> {
     text: &'a str,
     program: &'a dyn ProgramNames,
-    problems: Vec<Problem>,
+    problems: Vec<DescriptionProblem>,
 }
 
 /// Part of a description to which a problem refers.
@@ -109,7 +113,7 @@ impl Check<'_> {
         let part = part_of(point);
         let kinds = Kinds { program: self.program, declared: point.kind };
         match &point.change {
-            Change::Variable(name) => {
+            ChangeKind::Variable(name) => {
                 let kind = kinds.of_variable(name);
                 self.range(point, &part, name, kind);
                 let facts = self.program.variable(name).ok();
@@ -119,14 +123,14 @@ impl Check<'_> {
                     self.report(Level::Warning, &part, name, &sentence);
                 }
             }
-            Change::Call(name) => {
+            ChangeKind::Call(name) => {
                 if let Some(facts) = self.function(&part, name) {
                     let kind = kinds.of_only_argument(name, &facts);
                     self.range(point, &part, name, kind);
                 }
             }
-            Change::Load(_) => {}
-            Change::Replace { function, by } => self.replace(&part, function, by),
+            ChangeKind::Load(_) => {}
+            ChangeKind::Replace { function, by } => self.replace(&part, function, by),
         }
     }
 
@@ -161,7 +165,7 @@ impl Check<'_> {
                 format!("`{function}` was inlined in {copies}, and is not replaced there");
             self.report(Level::Warning, part, function, &sentence);
         }
-        if Change::library_of(by).is_some() {
+        if ChangeKind::library_of(by).is_some() {
             return;
         }
         let by_facts = self.function(part, by);
@@ -214,7 +218,7 @@ impl Check<'_> {
         let sentence = format!("{}: {sentence}", part.what);
         let attribute = part.attribute.as_deref();
         let at = Item { text: self.text, line: part.line, attribute }.location_of(about);
-        self.problems.push(Problem::at(self.text, &at, level, sentence));
+        self.problems.push(DescriptionProblem::at(self.text, &at, level, sentence));
     }
 }
 
@@ -305,7 +309,7 @@ impl Item<'_> {
     }
 
     fn line_of(&self, at: &Range<usize>) -> usize {
-        Problem::at(self.text, at, Level::Error, String::new()).line
+        DescriptionProblem::at(self.text, at, Level::Error, String::new()).line
     }
 }
 

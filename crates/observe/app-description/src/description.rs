@@ -14,7 +14,7 @@ pub struct Application {
     /// Groups of ranks with the same role.
     pub actors: Vec<Actor>,
     /// Definition of an iteration, by which the effect of actions is measured.
-    pub iteration: Option<Iteration>,
+    pub iteration: Option<IterationMark>,
     /// Measurement points.
     pub events: Vec<EventPoint>,
     /// Tuning points.
@@ -29,19 +29,19 @@ pub struct Actor {
     /// Name of the actor.
     pub name: String,
     /// Ranks of the actor.
-    pub ranks: Ranks,
+    pub ranks: RankSet,
     /// Line in the description.
     pub line: usize,
 }
 
 /// A set of ranks: `0`, `1-`, `0-3,8`, `all`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ranks {
+pub struct RankSet {
     /// First and last rank of each span, inclusive; a span without last rank is open.
     pub spans: Vec<(u32, Option<u32>)>,
 }
 
-impl Ranks {
+impl RankSet {
     /// Returns whether the set contains a rank.
     pub fn contains(&self, rank: u32) -> bool {
         self.spans
@@ -52,7 +52,7 @@ impl Ranks {
 
 /// Iteration of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Iteration {
+pub struct IterationMark {
     /// Position in [`Application::events`] of the start event.
     pub start: usize,
     /// Position in [`Application::events`] of the end event.
@@ -110,7 +110,7 @@ pub struct TuningPoint {
     /// Position in [`Application::actors`] of the actor on whose ranks it is changed, on all or on none.
     pub actor: usize,
     /// Kind of change.
-    pub change: Change,
+    pub change: ChangeKind,
     /// Type of the value; `None` where the description leaves it to debug information.
     pub kind: Option<ValueType>,
     /// Allowed values; `None` for a library or a replacement.
@@ -131,7 +131,7 @@ pub struct TuningPoint {
 
 /// Kind of change to a tuning point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Change {
+pub enum ChangeKind {
     /// Sets a global variable, or a member of one.
     Variable(String),
     /// Calls a function with the value as its only argument.
@@ -147,7 +147,7 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl ChangeKind {
     /// Splits `LIBRARY.so:NAME` into library and name; returns `None` for a function of the program, which may
     /// be written `module::name`.
     pub fn library_of(by: &str) -> Option<(&str, &str)> {

@@ -22,10 +22,10 @@ mod read;
 pub use admit::AdmitError;
 pub use check::{check, complete};
 pub use description::{
-    Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
-    Ranks, TuningPoint,
+    Actor, Application, AttributeSource, ChangeKind, EventAttribute, EventPoint, IterationMark,
+    Range, RankSet, TuningPoint,
 };
 pub use near::nearest;
-pub use problem::{Level, Problem};
+pub use problem::{DescriptionProblem, Level};
 pub use program::{FunctionFacts, Passed, ProgramNames, VariableFacts};
 pub use read::{FORMAT, read};

@@ -13,7 +13,7 @@ pub enum Level {
 
 /// Problem in a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct DescriptionProblem {
     /// Severity.
     pub level: Level,
     /// Line in the description, counted from 1.
@@ -24,7 +24,7 @@ pub struct Problem {
     pub sentence: String,
 }
 
-impl Problem {
+impl DescriptionProblem {
     /// Creates a problem at the bytes `span` of `text`.
     pub(crate) fn at(text: &str, span: &Range<usize>, level: Level, sentence: String) -> Self {
         let start = span.start.min(text.len());
@@ -74,7 +74,8 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, span: Range<usize>, expected: &str) {
-        let problem = Problem::at(text, &span, Level::Error, "it is wrong; mend it".to_owned());
+        let problem =
+            DescriptionProblem::at(text, &span, Level::Error, "it is wrong; mend it".to_owned());
         assert_eq!(problem.render("a.toml", text), expected);
     }
 

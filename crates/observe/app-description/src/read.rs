@@ -8,10 +8,10 @@ mod events;
 mod fields;
 mod points;
 
-use crate::description::{Actor, Application, Ranks};
+use crate::description::{Actor, Application, RankSet};
 use crate::near::hint;
-use crate::problem::Problem;
-use fields::{Fields, Findings, Node, Word, given};
+use crate::problem::DescriptionProblem;
+use fields::{Fields, Findings, LocatedValue, Word, given};
 pub(crate) use points::misfit;
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
@@ -24,7 +24,7 @@ pub const FORMAT: u32 = 1;
 /// The description is returned even with problems, without the parts that they concern, so that it can still be
 /// [checked](crate::check); it is `None` if the text is not TOML or of another format version. With any problem
 /// of [`Level::Error`](crate::Level::Error), do not use the description for anything else.
-pub fn read(text: &str) -> (Option<Application>, Vec<Problem>) {
+pub fn read(text: &str) -> (Option<Application>, Vec<DescriptionProblem>) {
     let mut findings = Findings::new(text);
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
@@ -103,9 +103,9 @@ fn read_actors<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'a>) -> Name
 
 const FORMS: &str = "write ranks such as `0`, `1-`, `0-3,8` or `all`";
 
-fn ranks(text: &str) -> Result<Ranks, String> {
+fn ranks(text: &str) -> Result<RankSet, String> {
     if text.trim() == "all" {
-        return Ok(Ranks { spans: vec![(0, None)] });
+        return Ok(RankSet { spans: vec![(0, None)] });
     }
     let spans = text.split(',').map(|span| {
         let (first, last) = match span.split_once('-') {
@@ -120,7 +120,7 @@ fn ranks(text: &str) -> Result<Ranks, String> {
             _ => Ok((first, last)),
         }
     });
-    spans.collect::<Result<_, _>>().map(|spans| Ranks { spans })
+    spans.collect::<Result<_, _>>().map(|spans| RankSet { spans })
 }
 
 fn number(text: &str) -> Result<u32, String> {
@@ -228,7 +228,7 @@ fn list<'a>(
     fields: &mut Fields<'a>,
     key: &'static str,
     findings: &mut Findings<'a>,
-) -> &'a [Node<'a>] {
+) -> &'a [LocatedValue<'a>] {
     match fields.get(key).map(|node| (node, node.get_ref())) {
         None => &[],
         Some((_, DeValue::Array(items))) => items,

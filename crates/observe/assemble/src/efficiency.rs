@@ -91,7 +91,7 @@ fn share(part: f64, whole: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::samples::{SECOND, process, region, thread};
-    use run_record::measured::{Measured, RunFacts};
+    use run_record::measured::{MeasuredRun, RunFacts};
     use wire::ProcessReport;
 
     fn rank(world: u64, rank: u32, mpi_s: f64) -> ProcessReport {
@@ -104,7 +104,7 @@ mod tests {
     /// Checks parallel and communication efficiency, load balance, and load balance within and between nodes.
     #[track_caller]
     fn check(processes: Vec<ProcessReport>, expected: [f64; 5]) {
-        let measured = Measured { processes, ..Measured::default() };
+        let measured = MeasuredRun { processes, ..MeasuredRun::default() };
         let roster = Roster::new(&measured, &RunFacts::default());
         let worlds = roster.worlds.iter().map(|world| of_ranks(roster.of_world(world)));
         let pop = of_run(&roster, &worlds.collect::<Vec<_>>());

@@ -16,7 +16,7 @@ const N_TIMES_MAX: usize = 200_000;
 
 /// Totals of the functions so far.
 #[derive(Debug)]
-pub(super) struct Functions<'a> {
+pub(super) struct FunctionTally<'a> {
     roster: &'a Roster<'a>,
     probed: &'a [ProbedFunction],
     /// Role of each event: its function, and whether it counts calls and carries times.
@@ -41,7 +41,7 @@ struct Part {
     time_s: f64,
 }
 
-impl<'a> Functions<'a> {
+impl<'a> FunctionTally<'a> {
     /// Starts with empty totals.
     pub(super) fn new(roster: &'a Roster<'a>, facts: &'a RunFacts) -> Self {
         let numbered = facts.probed.iter().enumerate();
@@ -134,7 +134,7 @@ impl Part {
 mod tests {
     use super::*;
     use crate::samples::{SECOND, process};
-    use run_record::measured::Measured;
+    use run_record::measured::MeasuredRun;
 
     /// Returns a rank with calls of these durations, in seconds.
     fn sum(rank: u32, times_s: &[u64]) -> (u32, ProcessSum) {
@@ -155,10 +155,10 @@ mod tests {
         expected: (u64, f64, Option<(usize, f64)>),
     ) {
         let measured =
-            Measured { processes: vec![process(0, 0), process(0, 1)], ..Measured::default() };
+            MeasuredRun { processes: vec![process(0, 0), process(0, 1)], ..MeasuredRun::default() };
         let facts = RunFacts { probed: vec![function.clone()], ..RunFacts::default() };
         let roster = Roster::new(&measured, &facts);
-        let mut functions = Functions::new(&roster, &facts);
+        let mut functions = FunctionTally::new(&roster, &facts);
         for event in [4, 5] {
             for (_, sum) in sums {
                 let processes = vec![*sum];
@@ -189,6 +189,6 @@ mod tests {
     fn functions_that_were_not_called_are_left_out() {
         let facts = RunFacts { probed: vec![ProbedFunction::default()], ..RunFacts::default() };
         let roster = Roster::default();
-        assert_eq!(Functions::new(&roster, &facts).finish(), []);
+        assert_eq!(FunctionTally::new(&roster, &facts).finish(), []);
     }
 }

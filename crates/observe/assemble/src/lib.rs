@@ -27,10 +27,10 @@ mod trace;
 mod traffic;
 mod warnings;
 
-use functions::Functions;
+use functions::FunctionTally;
 use resize_api::Resize;
 use roster::Roster;
-use run_record::measured::{Measured, RunFacts};
+use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::{RunRecord, Summary, TableError, TuningSummary};
 use sites::Sites;
 use sums::StoredSums;
@@ -71,7 +71,7 @@ impl AssembleError {
 }
 
 /// Aggregates the measurements, and writes the table of regions and, for traced runs, the event file.
-pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> Assembled {
+pub fn assemble(measured: &MeasuredRun, facts: &RunFacts, record: &RunRecord) -> Assembled {
     let roster = Roster::new(measured, facts);
     let sites = Sites::new(&roster);
     let resolver = &mut Resolver::new();
@@ -87,7 +87,7 @@ pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> As
     if let Err(error) = record.write_regions(&regions::rows(&roster, &sites)) {
         unwritten.push(AssembleError::Regions(error));
     }
-    let mut functions = Functions::new(&roster, facts);
+    let mut functions = FunctionTally::new(&roster, facts);
     let mut sums = StoredSums::read(record);
     summary.function_sums = sums.rows(&roster, &facts.functions, &mut functions);
     summary.tool.warnings.append(&mut sums.warnings);
@@ -113,7 +113,7 @@ pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> As
 /// Summarizes the run so far from statistics alone; writes nothing.
 ///
 /// A resolver that is reused for all calls opens every program only once.
-pub fn summarize(measured: &Measured, facts: &RunFacts, resolver: &mut Resolver) -> Summary {
+pub fn summarize(measured: &MeasuredRun, facts: &RunFacts, resolver: &mut Resolver) -> Summary {
     let roster = Roster::new(measured, facts);
     let sites = Sites::new(&roster);
     let mut summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
@@ -146,7 +146,7 @@ fn resizes(record: &RunRecord, warnings: &mut Vec<String>) -> Vec<Resize> {
     }
 }
 
-fn add_trace(summary: &mut Summary, roster: &Roster<'_>, measured: &Measured, traced: Traced) {
+fn add_trace(summary: &mut Summary, roster: &Roster<'_>, measured: &MeasuredRun, traced: Traced) {
     summary.tool.records = traced.n_events;
     summary.tool.warnings.extend(traced.warnings);
     // Records known to be lost in transit are among those that did not arrive.
@@ -171,14 +171,14 @@ mod tests {
     use run_record::RunStart;
     use samples::{process, region, thread};
 
-    fn measured() -> Measured {
+    fn measured() -> MeasuredRun {
         let processes = [0, 1].map(|rank| {
             let mut process = process(0, rank);
             let regions = vec![region(rank, (0, 0x10), "MPI_Barrier", 3, (1.0, 2.0))];
             process.threads = vec![thread(0, regions)];
             process
         });
-        Measured { processes: processes.to_vec(), ..Measured::default() }
+        MeasuredRun { processes: processes.to_vec(), ..MeasuredRun::default() }
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_run_without_mpi_has_a_summary() {
-        let early = summarize(&Measured::default(), &RunFacts::default(), &mut Resolver::new());
+        let early = summarize(&MeasuredRun::default(), &RunFacts::default(), &mut Resolver::new());
         assert_eq!((early.n_ranks, early.findings.len(), early.worlds.len()), (0, 0, 0));
     }
 }

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use crate::samples::{FIRST_TICKS, SECOND, operation_number, process, region, thread};
     use events::Ticks;
-    use run_record::measured::{Measured, RunFacts};
+    use run_record::measured::{MeasuredRun, RunFacts};
     use wire::InCall;
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
             ];
             process
         });
-        let measured = Measured { processes: processes.to_vec(), ..Measured::default() };
+        let measured = MeasuredRun { processes: processes.to_vec(), ..MeasuredRun::default() };
         let (totals, n_unknown) = totals(&Roster::new(&measured, &RunFacts::default()));
         assert_eq!(n_unknown, 0);
         let send = &totals["MPI_Send"];
@@ -110,7 +110,7 @@ mod tests {
         process.threads[0].in_call =
             Some(InCall { operation: operation_number("MPI_Recv"), address: 0 });
         process.threads[0].since = Ticks(FIRST_TICKS + 4 * SECOND);
-        let measured = Measured { processes: vec![process], ..Measured::default() };
+        let measured = MeasuredRun { processes: vec![process], ..MeasuredRun::default() };
         let (totals, _) = totals(&Roster::new(&measured, &RunFacts::default()));
         assert_eq!(totals["MPI_Recv"].calls, 0);
         assert!((totals["MPI_Recv"].time_s - 7.0).abs() < 1e-9);
@@ -122,7 +122,7 @@ mod tests {
         let mut unknown = region(0, (0, 0x10), "MPI_Send", 3, (0.5, 0.0));
         unknown.operation = u16::MAX;
         process.threads = vec![thread(0, vec![unknown])];
-        let measured = Measured { processes: vec![process], ..Measured::default() };
+        let measured = MeasuredRun { processes: vec![process], ..MeasuredRun::default() };
         let (totals, n_unknown) = totals(&Roster::new(&measured, &RunFacts::default()));
         assert!(totals.is_empty());
         assert_eq!(n_unknown, 3);

@@ -90,9 +90,9 @@ impl RegionTotals {
 mod tests {
     use super::*;
     use crate::samples::{process, region, thread};
-    use run_record::measured::{Measured, RunFacts};
+    use run_record::measured::{MeasuredRun, RunFacts};
 
-    fn measured() -> Measured {
+    fn measured() -> MeasuredRun {
         let processes = [0, 1].map(|rank| {
             let mut process = process(0, rank);
             process.main_thread = 1;
@@ -104,7 +104,7 @@ mod tests {
             process.threads = vec![thread(0, other), thread(1, regions)];
             process
         });
-        Measured { processes: processes.to_vec(), ..Measured::default() }
+        MeasuredRun { processes: processes.to_vec(), ..MeasuredRun::default() }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::time::{Clocks, ProcessClock};
 use events::{Rank, RegionCounters, Ticks, WorldId};
-use run_record::measured::{Measured, RunFacts};
+use run_record::measured::{MeasuredRun, RunFacts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use wire::{InCall, ProcessReport, ThreadReport};
@@ -44,7 +44,7 @@ pub(super) struct OpenCall {
 }
 
 impl<'a> Roster<'a> {
-    pub(super) fn new(measured: &'a Measured, facts: &RunFacts) -> Self {
+    pub(super) fn new(measured: &'a MeasuredRun, facts: &RunFacts) -> Self {
         let clocks = Clocks::new(&measured.processes, &measured.nodes, facts.started_s);
         let nodes: BTreeSet<&str> = measured.processes.iter().map(|p| p.node.as_str()).collect();
         let nodes: Vec<&str> = nodes.into_iter().collect();
@@ -164,8 +164,8 @@ mod tests {
     use super::*;
     use crate::samples::{FIRST_TICKS, SECOND, process, region, thread};
 
-    fn measured(processes: Vec<ProcessReport>) -> Measured {
-        Measured { processes, ..Measured::default() }
+    fn measured(processes: Vec<ProcessReport>) -> MeasuredRun {
+        MeasuredRun { processes, ..MeasuredRun::default() }
     }
 
     /// Checks the world numbers and ranks, in order.

@@ -180,11 +180,11 @@ impl Adding {
 mod tests {
     use super::*;
     use crate::samples::{operation_number, process, region, text_of, thread};
-    use run_record::measured::{Measured, RunFacts};
+    use run_record::measured::{MeasuredRun, RunFacts};
     use wire::ProcessReport;
 
     fn sites(processes: Vec<ProcessReport>) -> Sites {
-        let measured = Measured { processes, ..Measured::default() };
+        let measured = MeasuredRun { processes, ..MeasuredRun::default() };
         Sites::new(&Roster::new(&measured, &RunFacts::default()))
     }
 

@@ -5,7 +5,7 @@ use super::sites::{SiteTotals, Sites};
 use super::warnings::{self, Losses};
 use super::{efficiency, operations, regions, traffic};
 use events::CodeAddress;
-use run_record::measured::{Measured, RunFacts};
+use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::summary::{
     CallSite, Efficiencies, FORMAT_VERSION, RankTotals, Region, SourceLocation, Summary, ToolCost,
     World,
@@ -39,7 +39,7 @@ impl SourceLookup for symbols::Resolver {
 
 /// Aggregates everything except what needs the individual calls of a trace.
 pub(super) fn summarize(
-    measured: &Measured,
+    measured: &MeasuredRun,
     facts: &RunFacts,
     (roster, sites): (&Roster<'_>, &Sites),
     lookup: &mut dyn SourceLookup,

@@ -4,7 +4,7 @@
 //! - A passage is either in a sum or among the individual records that are read, never in both: records summed by
 //!   an analyzer that was then killed may also be in a file that their collector wrote afterwards.
 
-use super::functions::Functions;
+use super::functions::FunctionTally;
 use super::roster::Roster;
 use events::{ProcessKey, Ticks};
 use run_record::measured::SUMS_SUFFIX as SUFFIX;
@@ -131,7 +131,7 @@ impl StoredSums {
         &mut self,
         roster: &Roster<'_>,
         facts: &[EventFacts],
-        functions: &mut Functions<'_>,
+        functions: &mut FunctionTally<'_>,
     ) -> Vec<FunctionSums> {
         let mut rows: BTreeMap<u32, FunctionSums> = BTreeMap::new();
         let mut n_unmatched = 0;

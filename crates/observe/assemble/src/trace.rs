@@ -15,10 +15,10 @@ use super::roster::{RankProcess, Roster, WorldRanks};
 use super::sites::{AddressBook, Sites};
 use super::sums::StoredSums;
 use events::{CallRecord, OperationId, ProcessKey, RecordKind, Ticks};
-use functions::{Functions, is_function};
+use functions::{FunctionTable, is_function};
 use models::ideal_network::{self, Split};
 use models::{ThreadTimeline, ThreadTimelineBuilder};
-use run_record::measured::{Measured, RunFacts, Spool};
+use run_record::measured::{MeasuredRun, RunFacts, Spool};
 use run_record::{Event, EventWriter, RunRecord, TableError};
 use spools::{Merge, ThreadKey};
 use std::collections::{BTreeMap, HashMap};
@@ -45,13 +45,13 @@ pub(super) struct Traced {
 
 /// Writes all records of the spools as events.
 pub(super) fn write(
-    measured: &Measured,
+    measured: &MeasuredRun,
     (roster, sites, sums): (&Roster<'_>, &Sites, &StoredSums),
     (record, facts): (&RunRecord, &RunFacts),
 ) -> Result<Traced, TableError> {
     let mut traced = Traced::default();
     let mut writer = if facts.traced { Some(record.event_writer()?) } else { None };
-    let mut functions = Functions::new(roster, record, facts);
+    let mut functions = FunctionTable::new(roster, record, facts);
     let mut lanes = Lanes::new(roster, N_ROWS_MAX);
     let mut conversion = Conversion::new(roster, sites);
     let mut ends: HashMap<ThreadKey, u64> = HashMap::new();

@@ -77,12 +77,12 @@ fn fetches(report: &ProcessReport) -> bool {
 mod tests {
     use super::*;
     use crate::samples::{peer, process, region};
-    use run_record::measured::{Measured, RunFacts};
+    use run_record::measured::{MeasuredRun, RunFacts};
 
     /// Checks `(from, to, messages, bytes)` of the only world.
     #[track_caller]
     fn check(processes: Vec<ProcessReport>, expected: &[(u32, u32, u64, u64)]) {
-        let measured = Measured { processes, ..Measured::default() };
+        let measured = MeasuredRun { processes, ..MeasuredRun::default() };
         let found: Vec<_> = pairs(&Roster::new(&measured, &RunFacts::default()))
             .iter()
             .map(|pair| (pair.from, pair.to, pair.messages, pair.bytes))

@@ -1,7 +1,7 @@
 //! Warnings about data that could not be observed, with advice.
 
 use super::roster::{RankProcess, Roster};
-use run_record::measured::{Measured, RunFacts};
+use run_record::measured::{MeasuredRun, RunFacts};
 use std::collections::BTreeSet;
 
 /// Error of the nodes' clocks, in ns, above which traced runs get a warning.
@@ -20,7 +20,7 @@ pub(super) struct Losses {
 
 /// Returns all warnings, most important first.
 pub(super) fn sentences(
-    measured: &Measured,
+    measured: &MeasuredRun,
     facts: &RunFacts,
     roster: &Roster<'_>,
     losses: &Losses,
@@ -122,7 +122,7 @@ fn without_lines(modules: &BTreeSet<String>) -> Option<String> {
     })
 }
 
-fn clocks(measured: &Measured) -> Option<String> {
+fn clocks(measured: &MeasuredRun) -> Option<String> {
     let error_ns = measured.nodes.iter().map(|node| node.round_trip_ns / 2).max()?;
     (CLOCK_ERROR_NS < error_ns).then(|| {
         format!(
@@ -143,7 +143,7 @@ mod tests {
     #[track_caller]
     fn check(processes: Vec<ProcessReport>, losses: Losses, expected: &[&str]) {
         let nodes = vec![NodeClock { node: "a".into(), offset_ns: 0, round_trip_ns: 3_000_000 }];
-        let measured = Measured { processes, nodes, ..Measured::default() };
+        let measured = MeasuredRun { processes, nodes, ..MeasuredRun::default() };
         let facts = RunFacts { traced: losses.records != 0, ..RunFacts::default() };
         let found = sentences(&measured, &facts, &Roster::new(&measured, &facts), &losses);
         assert_eq!(found.len(), expected.len(), "{found:?}");

@@ -24,12 +24,12 @@ pub(crate) struct Link {
     node: String,
     /// Time for which a lost analyzer is retried.
     patience: Duration,
-    state: State,
+    state: LinkState,
     lost_at: Instant,
 }
 
 #[derive(Debug)]
-enum State {
+enum LinkState {
     Connecting(Receiver<Result<AuthenticatedConnection, HandshakeError>>),
     Waiting { until: Instant },
     Up(Box<Connection>),
@@ -52,28 +52,28 @@ impl Link {
         patience: Duration,
         now: Instant,
     ) -> Self {
-        let state = State::Waiting { until: now };
+        let state = LinkState::Waiting { until: now };
         let (environment, node) = (environment.clone(), node.to_owned());
         Self { environment, node, patience, state, lost_at: now }
     }
 
     pub(crate) fn connection(&mut self) -> Option<&mut Connection> {
         match &mut self.state {
-            State::Up(connection) => Some(connection),
+            LinkState::Up(connection) => Some(connection),
             _ => None,
         }
     }
 
     pub(crate) fn is_given_up(&self) -> bool {
-        matches!(self.state, State::GivenUp)
+        matches!(self.state, LinkState::GivenUp)
     }
 
     /// Returns the longest time to sleep before the link must be checked again.
     pub(crate) fn rest(&self, now: Instant) -> Duration {
         match &self.state {
-            State::Connecting(_) => Duration::from_millis(5),
-            State::Waiting { until } => until.saturating_duration_since(now),
-            State::Up(_) | State::GivenUp => Duration::MAX,
+            LinkState::Connecting(_) => Duration::from_millis(5),
+            LinkState::Waiting { until } => until.saturating_duration_since(now),
+            LinkState::Up(_) | LinkState::GivenUp => Duration::MAX,
         }
     }
 
@@ -81,15 +81,15 @@ impl Link {
     pub(crate) fn look(&mut self, now: Instant) -> News {
         let mut news = News::default();
         match &mut self.state {
-            State::GivenUp => {}
-            State::Waiting { until } if now < *until => {}
-            State::Waiting { .. } => self.state = State::Connecting(self.connect()),
-            State::Connecting(outcome) => match outcome.try_recv() {
+            LinkState::GivenUp => {}
+            LinkState::Waiting { until } if now < *until => {}
+            LinkState::Waiting { .. } => self.state = LinkState::Connecting(self.connect()),
+            LinkState::Connecting(outcome) => match outcome.try_recv() {
                 Err(TryRecvError::Empty) => {}
                 Ok(Ok(authenticated)) => {
                     news.welcomed = Some(authenticated.report_every_ms);
                     self.rise(authenticated, now);
-                    if let State::Up(connection) = &mut self.state
+                    if let LinkState::Up(connection) = &mut self.state
                         && !connection.exchange(&mut news.messages).unwrap_or(false)
                     {
                         news.lost = true;
@@ -100,7 +100,7 @@ impl Link {
                 // The peer that answered is not (yet) this run's analyzer.
                 Ok(Err(_)) | Err(TryRecvError::Disconnected) => self.wait(now),
             },
-            State::Up(connection) => {
+            LinkState::Up(connection) => {
                 if !connection.exchange(&mut news.messages).unwrap_or(false) {
                     news.lost = true;
                     self.lost_at = now;
@@ -113,7 +113,7 @@ impl Link {
 
     fn rise(&mut self, authenticated: AuthenticatedConnection, now: Instant) {
         match Connection::new(authenticated) {
-            Ok(connection) => self.state = State::Up(Box::new(connection)),
+            Ok(connection) => self.state = LinkState::Up(Box::new(connection)),
             Err(_) => self.wait(now),
         }
     }
@@ -121,8 +121,8 @@ impl Link {
     fn wait(&mut self, now: Instant) {
         let lost_for = now.duration_since(self.lost_at);
         self.state = match retry_after(lost_for, self.patience) {
-            Some(pause) => State::Waiting { until: now + pause },
-            None => State::GivenUp,
+            Some(pause) => LinkState::Waiting { until: now + pause },
+            None => LinkState::GivenUp,
         };
     }
 

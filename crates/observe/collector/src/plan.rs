@@ -93,7 +93,7 @@ impl DrainPace {
 /// Records are delivered on two paths: individually and summed. Those of one path may be safe before earlier ones
 /// of the other, but a ring is freed in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct ReadProgress {
     /// Number of records that are safe elsewhere; their ring space is free.
     pub acknowledged: u64,
     /// Number of records handed to the connection.
@@ -125,7 +125,7 @@ impl DeliveryPath {
     }
 }
 
-impl Progress {
+impl ReadProgress {
     /// Starts at `position`; all records before it are safe.
     pub(crate) fn at(position: u64) -> Self {
         let path = DeliveryPath { handed: position, safe: position };
@@ -301,7 +301,7 @@ mod tests {
 
     #[track_caller]
     fn check_batch(sent: u64, written: u64, expected: Option<(u64, u64)>) {
-        assert_eq!(Progress { sent, ..Progress::at(0) }.next_batch(written), expected);
+        assert_eq!(ReadProgress { sent, ..ReadProgress::at(0) }.next_batch(written), expected);
     }
 
     #[test]
@@ -315,7 +315,7 @@ mod tests {
 
     #[track_caller]
     fn check_acknowledge(up_to: u64, expected: u64) {
-        let mut progress = Progress::at(5);
+        let mut progress = ReadProgress::at(5);
         progress.hand_over(10);
         assert_eq!(progress.acknowledge(up_to), expected != 5);
         assert_eq!(progress.settle(), (expected != 5).then_some(expected));
@@ -334,7 +334,7 @@ mod tests {
     /// Delivers records up to 4 and 9 individually, and up to 6 and 10 as sums; checks up to where the ring is free.
     #[track_caller]
     fn check_ways(single: u64, summed: u64, expected: u64) {
-        let mut progress = Progress::at(2);
+        let mut progress = ReadProgress::at(2);
         progress.hand_over(4);
         progress.add_up(6);
         progress.hand_over(9);
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_lost_connection_sends_again() {
-        let mut progress = Progress::at(5);
+        let mut progress = ReadProgress::at(5);
         progress.hand_over(10);
         progress.rewind();
         assert_eq!(progress.next_batch(10), Some((5, 5)));

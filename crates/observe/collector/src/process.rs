@@ -16,7 +16,9 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wire::sum_builder::{BatchPositions, SumRequest};
-use wire::{Answer, CommunicatorReport, InCall, Order, ProcessReport, ThreadReport, ToAnalyzer};
+use wire::{
+    CommunicatorReport, InCall, Order, OrderAnswer, ProcessReport, ThreadReport, ToAnalyzer,
+};
 
 /// Time in s between the segment's creation and a process's start from which on it is another process with the same id.
 const REUSED_AFTER_S: f64 = 2.0;
@@ -30,7 +32,7 @@ pub(crate) struct Observed {
     pub(crate) first_seen: Instant,
     pub(crate) last_report: Option<Instant>,
     pub(crate) segment: SegmentReader,
-    pub(crate) control: Control,
+    pub(crate) control: ProcessOrders,
     path: PathBuf,
     pidfd: Option<OwnedFd>,
     /// Ticks, and nanoseconds since 1970, at which its end was noticed.
@@ -60,7 +62,7 @@ impl Observed {
             last_report: None,
             pidfd: living(view.key.pid, view.clock.first_ns),
             segment,
-            control: Control::default(),
+            control: ProcessOrders::default(),
             path: path.into(),
             ended_at: None,
             threads: Vec::new(),
@@ -300,12 +302,12 @@ const N_ANSWERS_MAX: usize = 1024;
 
 /// Queue of orders to a process.
 #[derive(Debug, Default)]
-pub(crate) struct Control {
+pub(crate) struct ProcessOrders {
     waiting: VecDeque<Vec<u8>>,
     n_bytes: usize,
 }
 
-impl Control {
+impl ProcessOrders {
     /// Queues an order. An order that finds no room, or is too large, is dropped: its sender waits for the answer
     /// only for a limited time.
     pub(crate) fn take_order(&mut self, order: &Order) {
@@ -358,7 +360,7 @@ impl Control {
             }
             let Some(bytes) = mailbox.pop() else { return };
             // An answer that cannot be decoded comes from another version, and is dropped.
-            if let Ok(answer) = wire::decode::<Answer>(&bytes) {
+            if let Ok(answer) = wire::decode::<OrderAnswer>(&bytes) {
                 connection.send(&ToAnalyzer::Answer { process, answer }).ok();
             }
         }

@@ -7,8 +7,8 @@ use crate::node::segments;
 use crate::place::run_dir;
 use crate::process::Observed;
 use crate::spill::{temporary_dir, temporary_prefix};
-use run_record::measured::{Measured, RECORDS_SUFFIX, RunFacts, Spool};
-use run_record::snapshot::{self, ANALYZER, Entry, SnapshotError};
+use run_record::measured::{MeasuredRun, RECORDS_SUFFIX, RunFacts, Spool};
+use run_record::snapshot::{self, ANALYZER, SnapshotEntry, SnapshotError};
 use run_record::{RunRecord, SpoolWriter};
 use std::collections::HashMap;
 use std::fs::DirEntry;
@@ -17,7 +17,7 @@ use std::time::Instant;
 use wire::ProcessReport;
 
 /// Adds data left by collectors on this machine's disks and in its shared memory to the analyzer's measurements.
-pub fn complete(measured: Measured, record: &RunRecord, facts: &RunFacts) -> Measured {
+pub fn complete(measured: MeasuredRun, record: &RunRecord, facts: &RunFacts) -> MeasuredRun {
     // The analyzer's own snapshot is skipped: it holds older numbers of the same data.
     let own = own_snapshot(record);
     let files = left_files(record, &facts.run).into_iter().filter(|path| *path != own);
@@ -25,11 +25,11 @@ pub fn complete(measured: Measured, record: &RunRecord, facts: &RunFacts) -> Mea
 }
 
 fn add(
-    measured: Measured,
+    measured: MeasuredRun,
     files: impl IntoIterator<Item = PathBuf>,
     record: &RunRecord,
     facts: &RunFacts,
-) -> Measured {
+) -> MeasuredRun {
     let mut recovery = Recovery::new(measured);
     files.into_iter().for_each(|path| recovery.take_file(&path));
     if let Ok(run) = u64::from_str_radix(&facts.run, 16) {
@@ -39,7 +39,7 @@ fn add(
 }
 
 /// Returns the launcher's facts about an unfinished run, and everything that was measured.
-pub fn unfinished(record: &RunRecord) -> (RunFacts, Measured) {
+pub fn unfinished(record: &RunRecord) -> (RunFacts, MeasuredRun) {
     let header = record.header();
     let mut facts = RunFacts {
         sintonia_version: header.sintonia_version.clone(),
@@ -53,7 +53,7 @@ pub fn unfinished(record: &RunRecord) -> (RunFacts, Measured) {
     for path in files.iter().filter(|path| is_snapshot(path)) {
         let contents = snapshot::read(path).unwrap_or_default();
         let kept = contents.entries.into_iter().find_map(|entry| match entry {
-            Entry::Facts(facts) => Some(facts),
+            SnapshotEntry::Facts(facts) => Some(facts),
             _ => None,
         });
         facts = kept.unwrap_or(facts);
@@ -64,7 +64,7 @@ pub fn unfinished(record: &RunRecord) -> (RunFacts, Measured) {
     {
         (facts.outcome, facts.wall_s) = (summary.outcome, summary.wall_s);
     }
-    let measured = add(Measured::default(), files, record, &facts);
+    let measured = add(MeasuredRun::default(), files, record, &facts);
     (facts, measured)
 }
 
@@ -74,7 +74,7 @@ pub fn unfinished(record: &RunRecord) -> (RunFacts, Measured) {
 /// # Errors
 /// The disk has no room even for that; the previous file is then still there.
 pub fn keep(
-    measured: &Measured,
+    measured: &MeasuredRun,
     facts: &RunFacts,
     record: &RunRecord,
 ) -> Result<(), SnapshotError> {
@@ -119,13 +119,13 @@ fn is_snapshot(path: &Path) -> bool {
 }
 
 struct Recovery {
-    measured: Measured,
+    measured: MeasuredRun,
     /// Position of each process in `measured.processes`.
     position: HashMap<(String, events::ProcessKey), usize>,
 }
 
 impl Recovery {
-    fn new(measured: Measured) -> Self {
+    fn new(measured: MeasuredRun) -> Self {
         let keys = measured.processes.iter().map(|report| (report.node.clone(), report.key));
         Self { position: keys.zip(0..).collect(), measured }
     }
@@ -157,23 +157,23 @@ impl Recovery {
         rest.1.rsplit_once('-').map_or(rest.1, |(node, _)| node).to_owned()
     }
 
-    fn take(&mut self, entry: Entry) {
+    fn take(&mut self, entry: SnapshotEntry) {
         match entry {
-            Entry::Process(report) => self.take_report(*report),
-            Entry::Clock(clock) => {
+            SnapshotEntry::Process(report) => self.take_report(*report),
+            SnapshotEntry::Clock(clock) => {
                 if self.measured.nodes.iter().all(|known| known.node != clock.node) {
                     self.measured.nodes.push(clock);
                 }
             }
-            Entry::Warning(warning) => {
+            SnapshotEntry::Warning(warning) => {
                 if !self.measured.warnings.contains(&warning) {
                     self.measured.warnings.push(warning);
                 }
             }
-            Entry::RecordsLost(n_records) => {
+            SnapshotEntry::RecordsLost(n_records) => {
                 self.measured.n_records_lost = self.measured.n_records_lost.max(n_records);
             }
-            Entry::Facts(_) => {}
+            SnapshotEntry::Facts(_) => {}
         }
     }
 
@@ -252,9 +252,9 @@ mod tests {
         let record = RunRecord::create(&folder.path().join("record"), Default::default());
         let record = record.expect("a new record");
         let facts = RunFacts { shm_dir: folder.path().to_owned(), ..RunFacts::default() };
-        let strangers = |n: u32| Measured {
+        let strangers = |n: u32| MeasuredRun {
             warnings: vec![format!("the analyzer rejected {n} connections")],
-            ..Measured::default()
+            ..MeasuredRun::default()
         };
         keep(&strangers(3), &facts, &record).expect("room for it");
         let measured = complete(strangers(5), &record, &facts);

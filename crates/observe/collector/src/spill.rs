@@ -2,7 +2,7 @@
 
 use run_record::SpoolWriter;
 use run_record::measured::RECORDS_SUFFIX;
-use run_record::snapshot::{self, Entry};
+use run_record::snapshot::{self, SnapshotEntry};
 use std::path::{Path, PathBuf};
 use wire::{ProcessReport, Records};
 
@@ -85,8 +85,8 @@ impl Spill {
             let path = folder.join(format!("{}.{}", self.name, snapshot::SUFFIX));
             let processes = self.ended.iter().chain(&running);
             let entries = processes
-                .map(|report| Entry::Process(Box::new(report.clone())))
-                .chain([Entry::RecordsLost(self.n_lost)]);
+                .map(|report| SnapshotEntry::Process(Box::new(report.clone())))
+                .chain([SnapshotEntry::RecordsLost(self.n_lost)]);
             snapshot::write(&path, entries).is_ok()
         });
         self.is_full = !kept;

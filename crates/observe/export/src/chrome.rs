@@ -9,7 +9,7 @@
 use crate::error::ExportError;
 use crate::format::{ExportFormat, ExportWriter};
 use crate::lanes::{LaneKey, Lanes, Trace, call_site_texts, is_call, operation};
-use crate::messages::{Delivered, Messages};
+use crate::messages::{Delivered, MessageEnds};
 use run_record::{Event, RunRecord};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -29,7 +29,7 @@ pub(crate) const FORMAT: ExportFormat = ExportFormat {
 fn chrome(record: &RunRecord, out: impl Write) -> Result<Vec<String>, ExportError> {
     let trace = Trace::open(record)?;
     let lanes = Lanes::of(&trace)?;
-    let messages = Messages::of(&trace, &lanes)?;
+    let messages = MessageEnds::of(&trace, &lanes)?;
     let processes = processes(&lanes);
     let mut writer = Writer { out, processes, n_written: 0 };
     writer.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;

@@ -3,7 +3,7 @@
 use crate::error::ExportError;
 use crate::lanes::{Lanes, Trace, is_call, operation};
 use models::matching::Matcher;
-use models::{Action, Interpreter, Message};
+use models::{CallEffect, Interpreter, MessageEnd};
 use mpi_abi::Mode;
 use run_record::Event;
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
     pub(crate) is_send: bool,
-    pub(crate) message: Message,
+    pub(crate) message: MessageEnd,
     pub(crate) bytes: u64,
     /// Time at which the call that sent, or posted the receive, was entered.
     pub(crate) start_ns: u64,
@@ -39,7 +39,7 @@ impl End {
 }
 
 /// The ends of all messages, by thread.
-pub(crate) struct Messages {
+pub(crate) struct MessageEnds {
     pub(crate) ends: Vec<Vec<End>>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Delivered<'a> {
     pub(crate) receive: &'a End,
 }
 
-impl Messages {
+impl MessageEnds {
     pub(crate) fn of(trace: &Trace, lanes: &Lanes) -> Result<Self, ExportError> {
         let mut readers: Vec<Reader> = lanes.keys.iter().map(|_| Reader::default()).collect();
         trace.each(|event| {
@@ -119,24 +119,24 @@ impl Reader {
                 partner: None,
             };
             match action {
-                Action::Send { message, request } => {
+                CallEffect::Send { message, request } => {
                     let declared = declared_bytes.get(&request).filter(|_| persistent);
                     let bytes = declared.copied().unwrap_or(event.bytes);
                     ends.push(End { bytes, ..end(true, message) });
                 }
-                Action::Receive(message) => ends.push(end(false, message)),
-                Action::StartReceive { message, request } => {
+                CallEffect::Receive(message) => ends.push(end(false, message)),
+                CallEffect::StartReceive { message, request } => {
                     open.insert(request, ends.len());
                     ends.push(end(false, message));
                 }
-                Action::Complete { request, peer, tag } => {
+                CallEffect::Complete { request, peer, tag } => {
                     let Some(at) = open.remove(&request) else { return };
                     let Some(end) = ends.get_mut(at) else { return };
                     end.message.peer = end.message.peer.or(peer);
                     end.message.tag = end.message.tag.or(tag);
                     (end.last_start_ns, end.last_end_ns) = (event.start_ns, event.end_ns);
                 }
-                Action::Collective { .. } => (),
+                CallEffect::Collective { .. } => (),
             }
         });
     }

@@ -17,7 +17,7 @@ mod records;
 use crate::error::ExportError;
 use crate::format::{ExportFormat, ExportWriter};
 use crate::lanes::{Lanes, Trace, call_site_texts};
-use crate::messages::Messages;
+use crate::messages::MessageEnds;
 use layout::Layout;
 use records::{CALL_SITE, Records, States};
 use run_record::{FileError, RunRecord};
@@ -41,7 +41,7 @@ pub fn paraver(record: &RunRecord, dir: &Path, name: &str) -> Result<Vec<String>
     let trace = Trace::open(record)?;
     let lanes = Lanes::of(&trace)?;
     let layout = Layout::of(&trace, &lanes);
-    let messages = Messages::of(&trace, &lanes)?;
+    let messages = MessageEnds::of(&trace, &lanes)?;
     let records = Records::of(&trace, &lanes)?;
     let started_s = trace.summary.started_s;
     write_file(&dir.join(format!("{name}.prv")), |out| {

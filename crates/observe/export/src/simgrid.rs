@@ -29,7 +29,7 @@ mod rank;
 use crate::error::ExportError;
 use crate::format::{ExportFormat, ExportWriter};
 use crate::lanes::{Lanes, Trace};
-use crate::messages::Messages;
+use crate::messages::MessageEnds;
 use crate::paraver::write_file;
 use collectives::Collectives;
 use rank::{RankWriter, World};
@@ -82,7 +82,7 @@ pub fn simgrid(
     let world = World {
         flops_per_s: options.flops_per_s,
         start_ns: crate::lanes::starts_ns(&trace)?.get(&options.world).copied().unwrap_or(0),
-        messages: Messages::of(&trace, &lanes)?,
+        messages: MessageEnds::of(&trace, &lanes)?,
         collectives: Collectives::of(&trace, options.world, n_ranks)?,
         lanes,
     };

@@ -37,4 +37,4 @@ mod tracee;
 
 pub use error::InjectError;
 pub use permission::forbidden;
-pub use remote::{Call, inject};
+pub use remote::{CallInProcess, inject};

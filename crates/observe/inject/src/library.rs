@@ -1,6 +1,6 @@
 //! Locations of C library functions in a process.
 
-use crate::routine::Functions;
+use crate::routine::RoutineFunctions;
 use object::{Object, ObjectSymbol, ReadCache};
 use std::fs::{self, File};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 /// C library of a process: functions to call, and code in which a thread must not be interrupted for a call.
 #[derive(Debug)]
 pub(crate) struct CLibrary {
-    pub(crate) functions: Functions,
+    pub(crate) functions: RoutineFunctions,
     /// Code of the C library, of the dynamic linker, and of allocators that replace the C library's.
     code: Vec<Range<u64>>,
     /// Code of the dynamic linker.
@@ -48,7 +48,7 @@ impl CLibrary {
                 .for_each(|(address, found)| *address = address.or(found));
         }
         let [dlopen, dlsym, dlerror, errno_location] = addresses;
-        let functions = Functions {
+        let functions = RoutineFunctions {
             dlopen: dlopen?,
             dlsym: dlsym?,
             dlerror: dlerror?,

@@ -4,7 +4,7 @@ use crate::InjectError;
 use crate::frame::{self, Frame};
 use crate::library::{CLibrary, Gadgets};
 use crate::restart;
-use crate::routine::{Outcome, Routine};
+use crate::routine::{Routine, RoutineOutcome};
 use crate::tracee::{Registers, Tracee};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// Call to be made in the process.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct CallInProcess<'a> {
     /// Absolute path of the library to load.
     pub library: &'a Path,
     /// Name of its function, `int function(const char *)`.
@@ -35,7 +35,7 @@ const ERRORS: std::ops::RangeInclusive<i64> = -4095..=-1;
 ///
 /// # Errors
 /// See [`InjectError`]; the process then continues as if nothing had been tried.
-pub fn inject(pid: i32, call: Call) -> Result<i32, InjectError> {
+pub fn inject(pid: i32, call: CallInProcess) -> Result<i32, InjectError> {
     if !Path::new(&format!("/proc/{pid}")).exists() {
         return Err(InjectError::NoProcess { pid });
     }
@@ -146,12 +146,12 @@ impl RemoteCall {
         self.tracee.resume(0)?;
         let outcome = self.wait_for_outcome(address, library)?;
         let result = match outcome {
-            Outcome::Returned(returned) => Ok(returned),
-            Outcome::NotLoaded(text) => {
+            RoutineOutcome::Returned(returned) => Ok(returned),
+            RoutineOutcome::NotLoaded(text) => {
                 let reason = self.text(text);
                 Err(InjectError::NotLoaded { pid, library: library.into(), reason })
             }
-            Outcome::None => Err(InjectError::Ended { pid }),
+            RoutineOutcome::None => Err(InjectError::Ended { pid }),
         };
         self.tracee.stop()?;
         let memory = address..address + routine.len() as u64;
@@ -184,7 +184,11 @@ impl RemoteCall {
         if self.is_ours { self.tracee.restore(&self.before) } else { Ok(()) }
     }
 
-    fn wait_for_outcome(&mut self, address: u64, library: &Path) -> Result<Outcome, InjectError> {
+    fn wait_for_outcome(
+        &mut self,
+        address: u64,
+        library: &Path,
+    ) -> Result<RoutineOutcome, InjectError> {
         let (place, n_bytes) = Routine::words(address);
         let mut words = vec![0; n_bytes];
         let until = Instant::now() + TIMEOUT;
@@ -192,12 +196,12 @@ impl RemoteCall {
             self.tracee.forward_signals()?;
             self.tracee.read(place, &mut words)?;
             match Routine::outcome(&words) {
-                Outcome::None if until < Instant::now() => {
+                RoutineOutcome::None if until < Instant::now() => {
                     let (pid, library) = (self.tracee.pid, library.into());
                     let patience_s = TIMEOUT.as_secs();
                     return Err(InjectError::Waiting { pid, library, patience_s });
                 }
-                Outcome::None => std::thread::sleep(POLL_INTERVAL),
+                RoutineOutcome::None => std::thread::sleep(POLL_INTERVAL),
                 outcome => return Ok(outcome),
             }
         }

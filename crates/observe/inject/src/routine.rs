@@ -11,7 +11,7 @@ use std::arch::global_asm;
 
 /// Addresses of the functions that the routine calls.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Functions {
+pub(crate) struct RoutineFunctions {
     pub(crate) dlopen: u64,
     pub(crate) dlsym: u64,
     pub(crate) dlerror: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Functions {
 
 /// Outcome of the routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum RoutineOutcome {
     /// The routine is not finished.
     None,
     /// Result of the function.
@@ -123,7 +123,7 @@ fn code() -> &'static [u8] {
 /// Routine, ready to be written into the process.
 #[derive(Debug)]
 pub(crate) struct Routine {
-    functions: Functions,
+    functions: RoutineFunctions,
     /// Library, function and argument, each terminated by a zero.
     texts: Vec<u8>,
     name_at: usize,
@@ -131,7 +131,10 @@ pub(crate) struct Routine {
 }
 
 impl Routine {
-    pub(crate) fn new(functions: Functions, [library, function, argument]: [&[u8]; 3]) -> Self {
+    pub(crate) fn new(
+        functions: RoutineFunctions,
+        [library, function, argument]: [&[u8]; 3],
+    ) -> Self {
         let mut texts = Vec::new();
         let mut add = |text: &[u8]| {
             let at = texts.len();
@@ -151,7 +154,7 @@ impl Routine {
 
     /// Returns the content of the start of its memory, at `address`.
     pub(crate) fn image(&self, address: u64) -> Vec<u8> {
-        let Functions { dlopen, dlsym, dlerror, errno_location } = self.functions;
+        let RoutineFunctions { dlopen, dlsym, dlerror, errno_location } = self.functions;
         let name = address + (TEXTS_AT + self.name_at) as u64;
         let words: [u64; N_WORDS] =
             [dlopen, dlsym, dlerror, errno_location, 0, 0, 0, 0, MOMENT_NS, name];
@@ -190,16 +193,16 @@ impl Routine {
     }
 
     /// Reads the outcome from its words.
-    pub(crate) fn outcome(words: &[u8]) -> Outcome {
+    pub(crate) fn outcome(words: &[u8]) -> RoutineOutcome {
         let word = |at: usize| {
             let bytes = words.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
             bytes.map_or(0, u64::from_le_bytes)
         };
         match word(IS_DONE) {
             #[expect(clippy::cast_possible_truncation, reason = "an int is the lower half of rax")]
-            DONE => Outcome::Returned((word(RETURNED) as u32).cast_signed()),
-            FAILED => Outcome::NotLoaded(word(REASON)),
-            _ => Outcome::None,
+            DONE => RoutineOutcome::Returned((word(RETURNED) as u32).cast_signed()),
+            FAILED => RoutineOutcome::NotLoaded(word(REASON)),
+            _ => RoutineOutcome::None,
         }
     }
 }
@@ -216,14 +219,14 @@ mod tests {
 
     #[test]
     fn the_image_is_code_words_and_texts() {
-        let functions = Functions { dlopen: 1, dlsym: 2, dlerror: 3, errno_location: 4 };
+        let functions = RoutineFunctions { dlopen: 1, dlsym: 2, dlerror: 3, errno_location: 4 };
         let routine = Routine::new(functions, [b"/l.so", b"name", b"a\0b"]);
         let image = routine.image(0x1000);
         assert_eq!(&image[TEXTS_AT..], b"/l.so\0name\0ab\0");
         let registers = routine.start(0x1000, 5, &unsafe_zeroed());
         assert_eq!(registers.r15, 0x1000 + TEXTS_AT as u64 + 11);
         assert_eq!((registers.rsp % 16, registers.r12), (0, 5));
-        assert_eq!(Routine::outcome(&image[WORDS_AT..]), Outcome::None);
+        assert_eq!(Routine::outcome(&image[WORDS_AT..]), RoutineOutcome::None);
     }
 
     fn unsafe_zeroed() -> libc::user_regs_struct {
@@ -236,9 +239,9 @@ mod tests {
         let mut words = vec![0; 8 * N_WORDS];
         words[IS_DONE] = 1;
         words[RETURNED..RETURNED + 8].copy_from_slice(&(-7_i64).to_le_bytes());
-        assert_eq!(Routine::outcome(&words), Outcome::Returned(-7));
+        assert_eq!(Routine::outcome(&words), RoutineOutcome::Returned(-7));
         words[IS_DONE] = 2;
         words[REASON] = 9;
-        assert_eq!(Routine::outcome(&words), Outcome::NotLoaded(9));
+        assert_eq!(Routine::outcome(&words), RoutineOutcome::NotLoaded(9));
     }
 }

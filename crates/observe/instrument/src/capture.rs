@@ -4,7 +4,7 @@
 //! rdx are free. All other registers hold the program's values.
 
 use crate::asm::{GATHER_RAX, GATHER_RDX, GATHER_STACK_ARGUMENTS};
-use crate::site::{Attribute, Source};
+use crate::site::{Attribute, ValueSource};
 use events::function::N_VALUES;
 use events::{EventRecord, FunctionKind};
 use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
@@ -108,25 +108,27 @@ fn value(
 ) -> Result<(), IcedError> {
     let n_bytes = attribute.kind.n_bytes();
     match attribute.source {
-        Source::Global(address) => {
+        ValueSource::Global(address) => {
             code.push(Instruction::with2(Code::Mov_r64_imm64, Register::RAX, address as u64)?);
             code.push(load(n_bytes)?);
         }
-        Source::Float(number) => return float(code, number, n_bytes, offset),
-        Source::Returned if moment != Moment::Returned => {
+        ValueSource::Float(number) => return float(code, number, n_bytes, offset),
+        ValueSource::Returned if moment != Moment::Returned => {
             code.push(Instruction::with2(Code::Mov_rm64_imm32, record(offset), 0)?);
             return Ok(());
         }
-        Source::Returned if attribute.kind.is_float() => return float(code, 0, n_bytes, offset),
-        Source::Returned => {
+        ValueSource::Returned if attribute.kind.is_float() => {
+            return float(code, 0, n_bytes, offset);
+        }
+        ValueSource::Returned => {
             code.push(Instruction::with2(Code::Mov_r64_rm64, Register::RAX, at_sp(GATHER_RAX))?);
             code.extend(narrow(n_bytes)?);
         }
-        Source::Integer(number) => {
+        ValueSource::Integer(number) => {
             code.push(argument(number)?);
             code.extend(narrow(n_bytes)?);
         }
-        Source::Referred(number) => {
+        ValueSource::Referred(number) => {
             code.push(argument(number)?);
             code.extend(unless_null()?);
             code.push(load(n_bytes)?);

@@ -24,5 +24,7 @@ mod stub;
 mod thread;
 
 pub use probes::Instrument;
-pub use site::{Attribute, Callback, Point, Refusal, Site, Source, StartError, ThreadHooks};
+pub use site::{
+    Attribute, Callback, Refusal, Site, SiteEvent, StartError, ThreadHooks, ValueSource,
+};
 pub use thread::{ThreadWords, forget_thread};

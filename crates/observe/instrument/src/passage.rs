@@ -3,7 +3,7 @@
 
 use crate::context::{COUNT_EXIT, Context, EXIT, thunk};
 use crate::shadow;
-use crate::site::{Attribute, Source, StartError, ThreadHooks};
+use crate::site::{Attribute, StartError, ThreadHooks, ValueSource};
 use crate::thread::{self, Errno};
 use events::function::{EXIT_BY_EXCEPTION, N_VALUES};
 use events::{EventRecord, FunctionKind, ProbePoint};
@@ -169,7 +169,7 @@ fn add(counter: *const AtomicU64, by: u64) {
 }
 
 fn read(attribute: Attribute) -> u64 {
-    let Source::Global(address) = attribute.source else { return 0 };
+    let ValueSource::Global(address) = attribute.source else { return 0 };
     let mut bytes = [0; 8];
     let n_bytes = attribute.kind.n_bytes();
     let from = std::ptr::with_exposed_provenance::<u8>(address);

@@ -34,7 +34,7 @@ pub(crate) enum EntryPatch {
 
 /// Plan of a probe.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct ProbePlan {
     /// The first byte that changes.
     pub(crate) address: usize,
     /// Instruction by which the function is left.
@@ -62,7 +62,7 @@ pub(crate) struct Body<'a> {
 ///
 /// # Errors
 /// With the reason why the function cannot have probes.
-pub(crate) fn plan(body: Body) -> Result<Plan, Refusal> {
+pub(crate) fn plan(body: Body) -> Result<ProbePlan, Refusal> {
     let address = body.address;
     let n_bytes = body.n_bytes.min(body.bytes.len());
     let instructions: Vec<_> =
@@ -105,7 +105,7 @@ pub(crate) fn plan(body: Body) -> Result<Plan, Refusal> {
     let back = displaced.last().filter(|last| goes_on(last)).map(|last| at(last.next_ip()));
     let warning = warning(address, entry_patch, targets.contains(&start))
         .or_else(|| own_return_warning(address, code.instructions));
-    Ok(Plan { address: start, entry_patch, displaced, back, warning })
+    Ok(ProbePlan { address: start, entry_patch, displaced, back, warning })
 }
 
 fn warning(address: usize, entry_patch: EntryPatch, is_loop: bool) -> Option<String> {

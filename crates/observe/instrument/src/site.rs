@@ -19,16 +19,16 @@ pub struct Site {
     /// Bytes from the function's start to the next function.
     pub n_bytes_to_next: usize,
     /// Event at the function's entry.
-    pub entry: Option<Point>,
+    pub entry: Option<SiteEvent>,
     /// Event at the function's exit.
-    pub exit: Option<Point>,
+    pub exit: Option<SiteEvent>,
     /// Whether the site is a sync point: passages are counted, and actions can be armed.
     pub is_sync: bool,
 }
 
 /// Event of a site.
 #[derive(Clone, Debug)]
-pub struct Point {
+pub struct SiteEvent {
     /// Number of the event in records.
     pub event: u32,
     /// Attributes to read.
@@ -41,14 +41,14 @@ pub struct Point {
 #[derive(Clone, Copy, Debug)]
 pub struct Attribute {
     /// Source of the value.
-    pub source: Source,
+    pub source: ValueSource,
     /// Type of the value.
     pub kind: ValueType,
 }
 
 /// Source of a value.
 #[derive(Clone, Copy, Debug)]
-pub enum Source {
+pub enum ValueSource {
     /// Memory at an address that stays valid.
     Global(usize),
     /// Integer or pointer argument: 0 to 5 in registers, from 6 on on the stack.

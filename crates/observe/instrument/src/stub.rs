@@ -3,7 +3,7 @@
 
 use crate::capture::{Moment, capture};
 use crate::near::Arena;
-use crate::plan::{Plan, is_call};
+use crate::plan::{ProbePlan, is_call};
 use crate::site::{Refusal, Site};
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code, IcedError, Instruction, InstructionBlock,
@@ -41,7 +41,7 @@ pub(crate) struct Stub {
 
 /// Writes the code that reads the attributes of a site.
 pub(crate) fn write_capture_code(site: &Site, arena: &mut Arena) -> Result<CaptureCode, Refusal> {
-    let mut write = |point: &Option<crate::site::Point>, moment| {
+    let mut write = |point: &Option<crate::site::SiteEvent>, moment| {
         let Some(point) = point else { return Ok(0) };
         let code = capture(&point.attributes, point.event, moment)
             .map_err(|error| immovable(site.function, &error))?;
@@ -60,7 +60,11 @@ pub(crate) fn write_capture_code(site: &Site, arena: &mut Arena) -> Result<Captu
     })
 }
 
-pub(crate) fn write_stub(plan: &Plan, context: usize, arena: &mut Arena) -> Result<Stub, Refusal> {
+pub(crate) fn write_stub(
+    plan: &ProbePlan,
+    context: usize,
+    arena: &mut Arena,
+) -> Result<Stub, Refusal> {
     let address = arena.next_code();
     let (bytes, moved) =
         stub(plan, context, address).map_err(|error| immovable(plan.address, &error))?;
@@ -76,7 +80,7 @@ fn immovable(address: usize, error: &IcedError) -> Refusal {
 type Bytes = Vec<u8>;
 
 fn stub(
-    plan: &Plan,
+    plan: &ProbePlan,
     context: usize,
     address: usize,
 ) -> Result<(Bytes, Vec<(usize, usize)>), IcedError> {

@@ -2,7 +2,7 @@
 //!
 //! Numbers are passed as `i64`, handles as `Handle`, pointers as `usize`, whatever the language.
 
-use mpi_abi::{Amount, Case, Condition, Count, Factor, Flow, Kind, Movement, Operation};
+use mpi_abi::{Amount, Case, Condition, Count, Factor, Flow, Movement, Operation, ParameterKind};
 use std::collections::BTreeSet;
 
 /// Positions of the parameters that accounting uses, in order.
@@ -11,7 +11,7 @@ pub(crate) fn used_params(operation: &Operation) -> Vec<usize> {
     used.extend(operation.scope());
     used.extend(operation.root());
     used.extend(operation.completes);
-    used.extend(operation.position(Kind::Request));
+    used.extend(operation.position(ParameterKind::Request));
     used.extend(tag(operation));
     used.extend(receive_peer(operation));
     for name in COMPLETION_PARAMS {
@@ -76,7 +76,7 @@ fn amount_params(amount: Amount) -> Vec<usize> {
 }
 
 /// Rust type in which accounting takes a parameter.
-pub(crate) fn value_type(kind: Kind) -> &'static str {
+pub(crate) fn value_type(kind: ParameterKind) -> &'static str {
     use mpi_abi::CType;
     match kind.c_type() {
         CType::Int | CType::Count | CType::Aint | CType::Offset => "i64",
@@ -103,7 +103,7 @@ pub(crate) fn write(code: &mut String, number: usize, operation: &Operation) {
         "/// Accounts for one `{name}`.\n\
          #[inline(always)]\n\
          #[allow(unused_variables, clippy::too_many_arguments, reason = \"generated\")]\n\
-         fn account_{number}(call: &mut Call{params}) {{\n{scope}{tag}{root}{movements}{requests}}}\n",
+         fn account_{number}(call: &mut MonitoredCall{params}) {{\n{scope}{tag}{root}{movements}{requests}}}\n",
         name = operation.name,
         scope = body.scope(),
         tag = body.tag(),
@@ -125,8 +125,8 @@ impl Body<'_> {
     fn scope(&self) -> String {
         let Some(scope) = self.operation.scope() else { return String::new() };
         let function = match self.operation.params[scope].kind {
-            Kind::Comm => "in_communicator",
-            Kind::Win => "in_window",
+            ParameterKind::Comm => "in_communicator",
+            ParameterKind::Win => "in_window",
             _ => return String::new(),
         };
         format!("    call.arguments.{function}({});\n", self.variable(scope))
@@ -245,17 +245,17 @@ impl Body<'_> {
 
     fn counts(&self, counts: usize) -> String {
         let width = match self.operation.params[counts].kind {
-            Kind::LargeCounts => "Large",
+            ParameterKind::LargeCounts => "Large",
             _ => "Small",
         };
-        format!("Counts::{width}({})", self.variable(counts))
+        format!("CountArray::{width}({})", self.variable(counts))
     }
 
     fn requests(&self) -> String {
         if let Some(requests) = self.operation.completes {
             return self.completion(requests);
         }
-        match self.operation.position(Kind::Request) {
+        match self.operation.position(ParameterKind::Request) {
             Some(request) => format!("    call.made_request({});\n", self.variable(request)),
             None => String::new(),
         }

@@ -2,7 +2,7 @@
 
 use crate::accounting::{used_params, variable};
 use crate::wrapper::{before, freeing};
-use mpi_abi::{Binding, CType, EntryPoint, Kind, Operation, fortran_entry_points};
+use mpi_abi::{Binding, CType, EntryPoint, Operation, ParameterKind, fortran_entry_points};
 
 pub(crate) fn write(
     code: &mut String,
@@ -89,10 +89,10 @@ fn counted(entry: &Entry<'_>, passed: &str) -> String {
         .map(|p| format!(", {}", value(entry, p)))
         .collect();
     format!(
-        "{freeing}    let Some(mut call) = Call::begin_fortran({number}, {goes_on}) else {{\n\
+        "{freeing}    let Some(mut call) = MonitoredCall::begin_fortran({number}, {goes_on}) else {{\n\
          \x20       // SAFETY: the program's own arguments.\n\
          \x20       unsafe {{ real({passed}) }};\n\
-         \x20       return Call::end_fortran_layer();\n    }};\n\
+         \x20       return MonitoredCall::end_fortran_layer();\n    }};\n\
          {before}\
          \x20   // SAFETY: the program's own arguments; a status that was ignored is replaced by our own.\n\
          \x20   unsafe {{ real({passed}) }};\n\
@@ -114,7 +114,7 @@ fn value(entry: &Entry<'_>, param: usize) -> String {
         CType::Int => format!("fortran::number({name})"),
         CType::Count | CType::Aint | CType::Offset => format!("fortran::large_number({name})"),
         CType::Handle => format!("fortran::handle({name})"),
-        _ if kind == Kind::Buf && entry.binding == Binding::F08Descriptor => {
+        _ if kind == ParameterKind::Buf && entry.binding == Binding::F08Descriptor => {
             format!("fortran::described({name})")
         }
         _ => name,

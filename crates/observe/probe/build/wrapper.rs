@@ -1,10 +1,10 @@
 //! Generates the C wrapper of an operation.
 
 use crate::accounting::{used_params, variable};
-use mpi_abi::{CType, Kind, Operation};
+use mpi_abi::{CType, Operation, ParameterKind};
 
 /// Rust type with C's calling convention.
-fn c_type(kind: Kind) -> &'static str {
+fn c_type(kind: ParameterKind) -> &'static str {
     match kind.c_type() {
         CType::Int => "c_int",
         CType::Count | CType::Offset => "i64",
@@ -77,7 +77,7 @@ fn counted(number: usize, operation: &Operation, passed: &str) -> String {
     let values: String =
         used_params(operation).into_iter().map(|p| format!(", {}", value(operation, p))).collect();
     format!(
-        "{freeing}    let Some(mut call) = Call::begin({number}) else {{\n\
+        "{freeing}    let Some(mut call) = MonitoredCall::begin({number}) else {{\n\
          \x20       // SAFETY: the program's own arguments.\n\
          \x20       return unsafe {{ real({passed}) }};\n    }};\n\
          {before}\
@@ -99,7 +99,7 @@ pub(crate) fn before(operation: &Operation, is_fortran: bool) -> String {
     let reads_status = operation.movements.iter().any(|movement| {
         movement.cases.iter().any(|case| matches!(case.amount, mpi_abi::Amount::Status(_)))
     });
-    if let (true, Some(status)) = (reads_status, operation.position(Kind::Status)) {
+    if let (true, Some(status)) = (reads_status, operation.position(ParameterKind::Status)) {
         let status = variable(operation, status);
         code.push_str(&format!(
             "    let mut own_status = OwnStatus::new();\n    let {status} = call.arguments.status_or({status}, &mut own_status);\n"
@@ -129,5 +129,5 @@ pub(crate) fn freeing(operation: &Operation, is_fortran: bool) -> String {
     };
     let handle = variable(operation, 0);
     let language = if is_fortran { "fortran" } else { "c" };
-    format!("    Call::will_free_{freed}(Handle::{language}_at({handle}));\n")
+    format!("    MonitoredCall::will_free_{freed}(Handle::{language}_at({handle}));\n")
 }

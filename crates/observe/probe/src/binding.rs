@@ -12,7 +12,7 @@
 //! A running program that is attached to has bound everything; all places are bound to the wrappers, and
 //! restored when monitoring ends.
 
-use crate::object::{self, Object};
+use crate::object::{self, LoadedObject};
 use crate::{monitoring, next};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -25,7 +25,7 @@ static HIDDEN: Mutex<Vec<(CString, usize)>> = Mutex::new(Vec::new());
 pub(crate) fn hide_wrappers() {
     let objects = object::all();
     let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
-    if objects.iter().any(Object::is_mpi_library) {
+    if objects.iter().any(LoadedObject::is_mpi_library) {
         own.hide(|name| name.to_bytes().starts_with(b"MPI_") && next::real_symbol(name).is_null());
     } else if let Ok(mut hidden) = HIDDEN.lock() {
         let wrappers = own.exports().filter(|(name, _)| is_wrapper(name));
@@ -99,7 +99,7 @@ pub(crate) fn restore() {
     });
 }
 
-fn is_own(object: &Object) -> bool {
+fn is_own(object: &LoadedObject) -> bool {
     object.holds(monitoring::is_running as *const () as usize)
 }
 

@@ -18,11 +18,11 @@ use events::call::{NO_PEER, RecordKind};
 use ring::clock;
 
 use arguments::Arguments;
-pub(crate) use arguments::{Counts, OwnStatus};
+pub(crate) use arguments::{CountArray, OwnStatus};
 pub(crate) use completion::Done;
 
 /// Monitored call in progress.
-pub(crate) struct Call {
+pub(crate) struct MonitoredCall {
     pub(crate) arguments: Arguments,
     address: u64,
     enter: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Call {
     half: Option<(i32, i32, u64)>,
 }
 
-impl Call {
+impl MonitoredCall {
     /// Enters a call from C; `None` if it is not to be counted.
     #[inline(always)]
     pub(crate) fn begin(operation: u16) -> Option<Self> {

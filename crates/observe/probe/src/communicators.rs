@@ -6,7 +6,7 @@
 use crate::handle::Handle;
 use crate::library::MpiLibrary;
 use crate::{monitoring, pmpi};
-use mpi_abi::Library;
+use mpi_abi::LibraryFamily;
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -91,7 +91,7 @@ fn count(count: Option<c_int>) -> u64 {
     count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
 }
 
-fn outdegree(comm: usize, rank: c_int, library: Library) -> u64 {
+fn outdegree(comm: usize, rank: c_int, library: LibraryFamily) -> u64 {
     let constants = library.constants();
     match pmpi::topology(comm) {
         Some(kind) if kind == constants.cart => 2 * count(pmpi::cart_n_dims(comm)),

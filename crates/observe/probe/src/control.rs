@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-use wire::{Answer, Order};
+use wire::{Order, OrderAnswer};
 
 pub(crate) use control_thread::{name_and_mark, start};
 
@@ -73,7 +73,7 @@ fn wake() {
 
 /// Executor of orders.
 #[derive(Debug)]
-pub(crate) struct Control {
+pub(crate) struct OrderExecutor {
     orders: OrderReader,
     answers: AnswerWriter,
     folder: PathBuf,
@@ -89,7 +89,7 @@ pub(crate) struct Control {
     is_over: bool,
 }
 
-impl Control {
+impl OrderExecutor {
     /// Opens the mailboxes of a segment; without room, returns `None` and stores the reason in the segment.
     pub(crate) fn open(
         segment: &SegmentWriter,
@@ -223,14 +223,14 @@ impl Control {
         }
     }
 
-    fn say(&mut self, answer: &Answer) {
+    fn say(&mut self, answer: &OrderAnswer) {
         if let Ok(bytes) = wire::to_bytes(answer) {
             // The segment counts answers that find no room, for the collector.
             self.answers.push(&bytes);
         }
     }
 
-    fn carry_out(&mut self, order: &Order) -> Option<Answer> {
+    fn carry_out(&mut self, order: &Order) -> Option<OrderAnswer> {
         match order {
             Order::Install { modules, sites } => Some(self.sites.install(modules, sites)),
             Order::Remove { sites } => Some(self.sites.remove(sites)),
@@ -248,11 +248,11 @@ impl Control {
     }
 
     /// Removes all probes and stops executing orders.
-    fn detach(&mut self) -> Answer {
+    fn detach(&mut self) -> OrderAnswer {
         self.deactivate();
         self.is_over = true;
         STATE.store(ENDED, Ordering::Release);
-        Answer::Detached { refused: self.sites.remove_all() }
+        OrderAnswer::Detached { refused: self.sites.remove_all() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Cost of monitoring a call in this process, measured before the program continues.
 #![allow(unsafe_code, reason = "calls through the way of a real call")]
 
-use crate::call::Call;
+use crate::call::MonitoredCall;
 use crate::library::MpiLibrary;
 use crate::next::MPI_SEND;
 use crate::thread;
@@ -37,7 +37,7 @@ pub(crate) fn ps_per_call(folder: &Path, library: &MpiLibrary, is_traced: bool) 
 fn round(scratch: *mut thread::Thread) -> u64 {
     let begin = clock::ticks();
     for _ in 0..N_CALLS {
-        if let Some(mut call) = Call::start(black_box(scratch), MPI_SEND, black_box(1)) {
+        if let Some(mut call) = MonitoredCall::start(black_box(scratch), MPI_SEND, black_box(1)) {
             call.returned();
             call.moved(black_box(8));
             call.finish(MPI_SEND);

@@ -3,7 +3,7 @@
 use crate::handle::Handle;
 use crate::library::MpiLibrary;
 use crate::pmpi;
-use mpi_abi::Library;
+use mpi_abi::LibraryFamily;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Incremented whenever a datatype is freed and its handle may be reused.
@@ -73,5 +73,5 @@ impl Sizes {
 /// passes, and frees it without an intercepted call: there, only predefined datatypes (handles of its kind
 /// 1) are cached.
 fn is_kept(handle: usize, library: &MpiLibrary) -> bool {
-    library.family != Library::Mpich || (handle >> 30) & 3 == 1
+    library.family != LibraryFamily::Mpich || (handle >> 30) & 3 == 1
 }

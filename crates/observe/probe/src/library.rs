@@ -3,14 +3,14 @@
 
 use crate::handle::Handle;
 use crate::{next, pmpi};
-use mpi_abi::Library;
+use mpi_abi::LibraryFamily;
 use std::ffi::{CString, c_void};
 
 /// The MPI library and its constants that a call needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MpiLibrary {
     /// Family of the library.
-    pub(crate) family: Library,
+    pub(crate) family: LibraryFamily,
     /// Mask of the register bits that belong to a handle.
     pub(crate) handle_mask: usize,
     /// `MPI_COMM_WORLD` in C.
@@ -40,7 +40,7 @@ impl MpiLibrary {
     pub(crate) fn detect() -> Option<Self> {
         let init = next::c(usize::from(next::MPI_SEND))?;
         let has_symbol = |name: &str| address_of(name) != 0;
-        let family = Library::detect(&next::file_name_of(init), has_symbol)?;
+        let family = LibraryFamily::detect(&next::file_name_of(init), has_symbol)?;
         let constants = family.constants();
         let handle_mask = if constants.handle_bytes == 8 { usize::MAX } else { 0xffff_ffff };
         let fortran = family.classic_fortran();
@@ -53,7 +53,11 @@ impl MpiLibrary {
             handle_mask,
             world: value(constants.comm_world),
             // Open MPI numbers the handle 0; in MPICH both languages have the same numbers.
-            world_fortran: Handle::fortran(if family == Library::Mpich { 0x4400_0000 } else { 0 }),
+            world_fortran: Handle::fortran(if family == LibraryFamily::Mpich {
+                0x4400_0000
+            } else {
+                0
+            }),
             byte: value(constants.byte),
             comm_null: value(constants.comm_null),
             in_place: [
@@ -67,7 +71,7 @@ impl MpiLibrary {
             proc_null: constants.proc_null.into(),
             root: constants.root.into(),
             request_bytes: constants.handle_bytes,
-            fortran_calls_c: family != Library::OpenMpi,
+            fortran_calls_c: family != LibraryFamily::OpenMpi,
         })
     }
 
@@ -77,7 +81,7 @@ impl MpiLibrary {
         handle: Handle,
         convert: fn(i32) -> Option<usize>,
     ) -> Option<usize> {
-        if handle.is_fortran() && self.family == Library::OpenMpi {
+        if handle.is_fortran() && self.family == LibraryFamily::OpenMpi {
             return convert(handle.number());
         }
         Some(handle.masked(self.handle_mask & (usize::MAX >> 1)))

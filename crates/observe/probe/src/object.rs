@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Loaded object, with the tables needed to bind symbols.
-pub(crate) struct Object {
+pub(crate) struct LoadedObject {
     /// Path; empty for the program itself.
     pub(crate) path: String,
     base: usize,
@@ -28,8 +28,8 @@ pub(crate) struct Binding<'a> {
 }
 
 /// Returns all objects loaded now.
-pub(crate) fn all() -> Vec<Object> {
-    let mut objects: Vec<Object> = Vec::new();
+pub(crate) fn all() -> Vec<LoadedObject> {
+    let mut objects: Vec<LoadedObject> = Vec::new();
     // SAFETY: `note` gets the pointer to `objects` that it expects.
     unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut objects).cast()) };
     objects
@@ -37,8 +37,8 @@ pub(crate) fn all() -> Vec<Object> {
 
 /// Calls `look` for each object loaded now. None of them is unloaded meanwhile: the linker is locked, and `look`
 /// must not call it.
-pub(crate) fn for_each(mut look: impl FnMut(&Object)) {
-    let mut look: &mut dyn FnMut(&Object) = &mut look;
+pub(crate) fn for_each(mut look: impl FnMut(&LoadedObject)) {
+    let mut look: &mut dyn FnMut(&LoadedObject) = &mut look;
     // SAFETY: `show` gets the pointer to a closure that it expects.
     unsafe { libc::dl_iterate_phdr(Some(show), (&raw mut look).cast()) };
 }
@@ -47,10 +47,10 @@ unsafe extern "C" fn show(info: *mut libc::dl_phdr_info, _size: usize, look: *mu
     // SAFETY: the linker hands out a valid description.
     let info = unsafe { &*info };
     // SAFETY: `for_each` passes a pointer to its closure.
-    let look = unsafe { &mut *look.cast::<&mut dyn FnMut(&Object)>() };
+    let look = unsafe { &mut *look.cast::<&mut dyn FnMut(&LoadedObject)>() };
     // SAFETY: the linker describes this many program headers.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    if let Some(object) = Object::new(info, headers) {
+    if let Some(object) = LoadedObject::new(info, headers) {
         look(&object);
     }
     0
@@ -64,15 +64,15 @@ unsafe extern "C" fn note(
     // SAFETY: the linker hands out a valid description.
     let info = unsafe { &*info };
     // SAFETY: `all` passes a pointer to its vector.
-    let objects = unsafe { &mut *objects.cast::<Vec<Object>>() };
+    let objects = unsafe { &mut *objects.cast::<Vec<LoadedObject>>() };
     // SAFETY: the linker describes this many program headers.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    objects.extend(Object::new(info, headers));
+    objects.extend(LoadedObject::new(info, headers));
     0
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "addresses have 64 bits")]
-impl Object {
+impl LoadedObject {
     fn new(info: &libc::dl_phdr_info, headers: &[libc::Elf64_Phdr]) -> Option<Self> {
         let base = info.dlpi_addr as usize;
         let range = |header: &libc::Elf64_Phdr| {

@@ -5,8 +5,8 @@
 //! What the rest of the probe asks about the current phase: `monitoring.rs`.
 #![allow(unsafe_code, reason = "fork handlers and system calls")]
 
-use crate::call::Call;
-use crate::control::{self, Control};
+use crate::call::MonitoredCall;
+use crate::control::{self, OrderExecutor};
 use crate::identity::Identity;
 use crate::library::MpiLibrary;
 use crate::monitoring::{
@@ -92,7 +92,7 @@ fn start(identity: &Identity) -> bool {
 }
 
 /// Starts monitoring a running program, from the control thread, which is to execute orders.
-pub(crate) fn join(options: Options) -> Option<Control> {
+pub(crate) fn join(options: Options) -> Option<OrderExecutor> {
     thread::watch_ends().then_some(())?;
     IS_ATTACHED.store(true, Ordering::Relaxed);
     let process = make(&Identity::from_environment()?, options)?;
@@ -142,8 +142,8 @@ fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
 }
 
 impl Process {
-    fn listen(&self) -> Option<Control> {
-        Control::open(&self.segment, self.folder.clone(), complete_detach)
+    fn listen(&self) -> Option<OrderExecutor> {
+        OrderExecutor::open(&self.segment, self.folder.clone(), complete_detach)
     }
 
     /// Makes the segment visible to collectors, and makes sure that there is a collector.
@@ -260,7 +260,7 @@ fn count_and_finish(operation: u16) {
     let begin = Begin::now();
     let main = thread::attached();
     if thread::is_watched(main)
-        && let Some(call) = Call::start(main, operation, begin.address)
+        && let Some(call) = MonitoredCall::start(main, operation, begin.address)
     {
         call.finish(operation);
     }

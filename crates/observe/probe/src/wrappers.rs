@@ -4,7 +4,7 @@
 #![allow(clippy::cast_sign_loss, reason = "factors are counts")]
 #![allow(clippy::missing_safety_doc, reason = "the contract of each function is MPI's")]
 
-use crate::call::{Call, Counts, Done, OwnStatus};
+use crate::call::{CountArray, Done, MonitoredCall, OwnStatus};
 use crate::handle::Handle;
 use crate::{fortran, next, process};
 use std::arch::naked_asm;

@@ -17,7 +17,7 @@ mod nodes;
 mod page;
 mod tasks;
 
-pub use history::{History, Move, Point, Sample};
+pub use history::{ClusterSample, History, Move, NodeSample};
 pub use metrics::metrics;
 pub use nodes::nodes;
 pub use page::{PageState, Queues, page};

@@ -62,7 +62,7 @@ pub(crate) fn name(summary: &Summary, rank: &RankTotals) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run_record::summary::Outcome;
+    use run_record::summary::CommandOutcome;
 
     #[track_caller]
     fn check(n_ranks: usize, n_ends: usize, expected: (usize, Option<usize>, usize)) {
@@ -83,7 +83,7 @@ mod tests {
     #[track_caller]
     fn check_cut_short(end: &str, complete: bool, expected: usize) {
         let rank = RankTotals { end: end.to_owned(), ..RankTotals::default() };
-        let outcome = Outcome { complete, ..Outcome::default() };
+        let outcome = CommandOutcome { complete, ..CommandOutcome::default() };
         let summary = Summary { ranks: vec![rank], outcome, ..Summary::default() };
         assert_eq!(cut_short(&summary).len(), expected);
     }

@@ -1,7 +1,7 @@
 //! Resizes of a malleable program: data and text shared by the terminal and HTML reports.
 
 use display::units::{bytes, plural, seconds, whole};
-use resize_api::{Outcome, Resize, Started};
+use resize_api::{Resize, ResizeOutcome, Started};
 use run_record::Summary;
 
 /// Number of ranks over time, in seconds since 1970.
@@ -25,7 +25,7 @@ impl RankHistory {
         let first_s = resizes.iter().map(|one| one.began_s).fold(first.began_s, f64::min);
         let (start_s, end_s) = program.unwrap_or((first_s, last_s));
         let (start_s, end_s) = (start_s.min(first_s), end_s.max(last_s));
-        let done = resizes.iter().filter(|one| one.outcome == Outcome::Done);
+        let done = resizes.iter().filter(|one| one.outcome == ResizeOutcome::Done);
         let mut steps = vec![(start_s, first.from)];
         steps.extend(done.map(|one| (in_force_s(one), one.to)));
         Some(Self { start_s, end_s, steps })
@@ -61,7 +61,8 @@ pub(crate) fn in_force_s(resize: &Resize) -> f64 {
 
 /// Returns a sentence with the number of resizes and the time for which they stopped the program.
 pub(crate) fn note(resizes: &[Resize]) -> String {
-    let done: Vec<&Resize> = resizes.iter().filter(|one| one.outcome == Outcome::Done).collect();
+    let done: Vec<&Resize> =
+        resizes.iter().filter(|one| one.outcome == ResizeOutcome::Done).collect();
     let wait_s: f64 = done.iter().map(|one| one.seconds.wait).sum();
     let of =
         if done.len() == resizes.len() { String::new() } else { format!("{} of ", done.len()) };
@@ -82,10 +83,10 @@ pub(crate) fn caution(resizes: &[Resize]) -> Option<&'static str> {
 /// Returns the outcome in a word or two.
 pub(crate) fn outcome(resize: &Resize) -> &'static str {
     match resize.outcome {
-        Outcome::Done => "done",
-        Outcome::Refused => "refused",
-        Outcome::TimedOut => "timed out",
-        Outcome::Failed => "failed",
+        ResizeOutcome::Done => "done",
+        ResizeOutcome::Refused => "refused",
+        ResizeOutcome::TimedOut => "timed out",
+        ResizeOutcome::Failed => "failed",
     }
 }
 
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
     use resize_api::Seconds;
 
-    fn resize(began_s: f64, (from, to): (u32, u32), outcome: Outcome) -> Resize {
+    fn resize(began_s: f64, (from, to): (u32, u32), outcome: ResizeOutcome) -> Resize {
         let seconds = Seconds { total: 1.0, wait: 0.25, ..Seconds::default() };
         Resize { began_s, from, to, outcome, seconds, ..Resize::default() }
     }
@@ -112,9 +113,9 @@ mod tests {
     #[test]
     fn ranks_over_time_are_those_in_force() {
         let resizes = [
-            resize(11.0, (2, 4), Outcome::Done),
-            resize(14.0, (4, 9), Outcome::Refused),
-            resize(16.0, (4, 1), Outcome::Done),
+            resize(11.0, (2, 4), ResizeOutcome::Done),
+            resize(14.0, (4, 9), ResizeOutcome::Refused),
+            resize(16.0, (4, 1), ResizeOutcome::Done),
         ];
         let history = RankHistory::new(&resizes, Some((10.0, 20.0))).unwrap();
         assert_eq!(history.steps, [(10.0, 2), (12.0, 4), (17.0, 1)]);
@@ -125,6 +126,6 @@ mod tests {
         assert_eq!(note(&resizes), "2 of 3 resizes; the program was stopped for 500 ms");
         assert_eq!(caution(&resizes), None);
         assert!(caution(&[Resize { started: Started::Parked, ..Resize::default() }]).is_some());
-        assert_eq!(RankHistory::new(&[resize(0.0, (1, 2), Outcome::Done)], None), None);
+        assert_eq!(RankHistory::new(&[resize(0.0, (1, 2), ResizeOutcome::Done)], None), None);
     }
 }

@@ -13,10 +13,10 @@ pub use resizes::resizes;
 pub use tuning::tuning;
 
 use crate::live::{OperationRate, RankNow, Snapshot};
-use crate::timeline::{Event, Role, Timeline, TimelineOptions};
+use crate::timeline::{MessageRole, Timeline, TimelineCall, TimelineOptions};
 use run_record::summary::{
-    CallSite, Efficiencies, FORMAT_VERSION, Finding, OperationTotals, Outcome, RankTotals, Region,
-    SourceLocation, Summary, ToolCost, Traffic, World,
+    CallSite, CommandOutcome, Efficiencies, FORMAT_VERSION, Finding, OperationTotals, RankTotals,
+    Region, SourceLocation, Summary, ToolCost, Traffic, World,
 };
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub fn summary_of(n_ranks: u32) -> Summary {
         sintonia_version: "0.1.0".to_owned(),
         command: command(n_ranks),
         started_s: 1_795_248_000.0,
-        outcome: Outcome { exit_code: Some(0), complete: true, ..Outcome::default() },
+        outcome: CommandOutcome { exit_code: Some(0), complete: true, ..CommandOutcome::default() },
         elapsed_s: ELAPSED_S,
         wall_s: ELAPSED_S + 0.9,
         n_ranks: ranks.len(),
@@ -316,14 +316,14 @@ pub fn timeline(n_ranks: u32, n_events: u32) -> Timeline {
     Timeline::from_events(events, TimelineOptions::default())
 }
 
-fn calls_of(rank: u32, n_ranks: u32, iteration: u32) -> [Event<'static>; 4] {
+fn calls_of(rank: u32, n_ranks: u32, iteration: u32) -> [TimelineCall<'static>; 4] {
     let first_ns = i64::from(iteration) * ITERATION_NS;
     let left = (rank + n_ranks - 1) % n_ranks;
     let right = (rank + 1) % n_ranks;
     let slow = if iteration % 97 < 20 { 0.25 } else { 0.0 };
     let position = f64::from(rank) / f64::from(n_ranks);
     let computed = 0.42 + 0.2 * noise(rank * 7919 + iteration) + slow * position;
-    let call = |from: f64, to: f64, operation, class, call_site, peer: Option<u32>| Event {
+    let call = |from: f64, to: f64, operation, class, call_site, peer: Option<u32>| TimelineCall {
         world: 0,
         rank,
         thread: 0,
@@ -334,7 +334,7 @@ fn calls_of(rank: u32, n_ranks: u32, iteration: u32) -> [Event<'static>; 4] {
         call_site: Some(call_site),
         peer,
         bytes: peer.map_or(0, |peer| 4096 + u64::from(peer)),
-        role: Role::of(operation),
+        role: MessageRole::of(operation),
     };
     let collective = if iteration % 10 == 9 { "MPI_Allreduce" } else { "MPI_Barrier" };
     let sent = computed + 0.03;

@@ -25,7 +25,7 @@ use display::units::{bytes, count, moment, percent, plural, seconds};
 use page::{INDENT, Page};
 use resize_api::Resize;
 use run_record::Summary;
-use run_record::summary::{Finding, Outcome, ToolCost};
+use run_record::summary::{CommandOutcome, Finding, ToolCost};
 use std::collections::BTreeMap;
 
 /// Paths of files about the run, for the last lines of the report.
@@ -251,7 +251,7 @@ pub(crate) fn command(summary: &Summary) -> String {
 }
 
 /// Describes the outcome of the run.
-pub(crate) fn outcome_words(outcome: &Outcome) -> String {
+pub(crate) fn outcome_words(outcome: &CommandOutcome) -> String {
     match (outcome.complete, outcome.signal, outcome.exit_code) {
         (false, _, _) => "not finished: what was seen so far".to_owned(),
         _ if outcome.goes_on => "detached, the program goes on".to_owned(),
@@ -261,7 +261,7 @@ pub(crate) fn outcome_words(outcome: &Outcome) -> String {
     }
 }
 
-fn outcome_tone(outcome: &Outcome) -> Tone {
+fn outcome_tone(outcome: &CommandOutcome) -> Tone {
     match (outcome.complete, outcome.signal, outcome.exit_code) {
         (false, _, _) => Tone::Fair,
         (true, None, Some(0)) => Tone::Good,

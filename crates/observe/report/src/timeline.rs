@@ -30,7 +30,7 @@ impl Default for TimelineOptions {
 
 /// End of a message that a call represents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Role {
+pub enum MessageRole {
     /// The call moves no message between two ranks.
     #[default]
     Neither,
@@ -40,7 +40,7 @@ pub enum Role {
     Receive,
 }
 
-impl Role {
+impl MessageRole {
     /// Returns the role of a point-to-point operation, given its MPI name.
     #[must_use]
     pub fn of(operation: &str) -> Self {
@@ -56,7 +56,7 @@ impl Role {
 
 /// MPI call to be added to a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event<'a> {
+pub struct TimelineCall<'a> {
     /// Position in [`run_record::Summary::worlds`].
     pub world: usize,
     /// Rank in its world.
@@ -78,7 +78,7 @@ pub struct Event<'a> {
     /// Bytes moved.
     pub bytes: u64,
     /// End of a message that the call represents.
-    pub role: Role,
+    pub role: MessageRole,
 }
 
 /// A thread of a rank.
@@ -148,7 +148,7 @@ pub struct Timeline {
 impl Timeline {
     /// Creates the timeline of `events`.
     pub fn from_events<'a>(
-        events: impl IntoIterator<Item = Event<'a>>,
+        events: impl IntoIterator<Item = TimelineCall<'a>>,
         options: TimelineOptions,
     ) -> Self {
         let mut builder = TimelineBuilder::new(options);

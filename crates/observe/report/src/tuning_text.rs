@@ -4,7 +4,9 @@ use display::ink::Tone;
 use display::text::harmless;
 use display::units::{percent, seconds, trimmed};
 use run_record::tuning::summary::IterationTime;
-use run_record::tuning::{DecisionSummary, Outcome, TuningMode, TuningSummary, TuningValue};
+use run_record::tuning::{
+    DecisionOutcome, DecisionSummary, TuningMode, TuningSummary, TuningValue,
+};
 use statistics::median;
 
 /// Number of iterations at each end of the run that stand for "at first" and "at last".
@@ -75,13 +77,13 @@ pub(crate) fn tally(tuning: &TuningSummary) -> String {
     }
 }
 
-const OUTCOMES: [(Outcome, &str); 6] = [
-    (Outcome::Kept, "kept"),
-    (Outcome::Undone, "undone"),
-    (Outcome::Declined, "declined"),
-    (Outcome::Lost, "lost"),
-    (Outcome::Would, "not carried out (dry run)"),
-    (Outcome::Open, "open at the end"),
+const OUTCOMES: [(DecisionOutcome, &str); 6] = [
+    (DecisionOutcome::Kept, "kept"),
+    (DecisionOutcome::Undone, "undone"),
+    (DecisionOutcome::Declined, "declined"),
+    (DecisionOutcome::Lost, "lost"),
+    (DecisionOutcome::Would, "not carried out (dry run)"),
+    (DecisionOutcome::Open, "open at the end"),
 ];
 
 /// Returns whether the program was changed, in words.
@@ -120,10 +122,10 @@ pub(crate) fn outcome_words(decision: &DecisionSummary) -> String {
     let word = OUTCOMES.iter().find(|(outcome, _)| *outcome == decision.outcome);
     let word = word.map_or("", |(_, word)| word);
     let why = match (decision.outcome, &decision.effect) {
-        (Outcome::Kept | Outcome::Undone, Some(effect)) if effect.change < 0.0 => {
+        (DecisionOutcome::Kept | DecisionOutcome::Undone, Some(effect)) if effect.change < 0.0 => {
             format!("iterations {} faster", percent(-effect.change))
         }
-        (Outcome::Kept | Outcome::Undone, Some(effect)) => {
+        (DecisionOutcome::Kept | DecisionOutcome::Undone, Some(effect)) => {
             format!("iterations {} slower", percent(effect.change))
         }
         _ => harmless(&decision.outcome_reason),
@@ -132,12 +134,12 @@ pub(crate) fn outcome_words(decision: &DecisionSummary) -> String {
 }
 
 /// Returns the tone of an outcome.
-pub(crate) fn tone(outcome: Outcome) -> Tone {
+pub(crate) fn tone(outcome: DecisionOutcome) -> Tone {
     match outcome {
-        Outcome::Kept => Tone::Good,
-        Outcome::Undone | Outcome::Lost => Tone::Poor,
-        Outcome::Declined => Tone::Fair,
-        Outcome::Would | Outcome::Open => Tone::Plain,
+        DecisionOutcome::Kept => Tone::Good,
+        DecisionOutcome::Undone | DecisionOutcome::Lost => Tone::Poor,
+        DecisionOutcome::Declined => Tone::Fair,
+        DecisionOutcome::Would | DecisionOutcome::Open => Tone::Plain,
     }
 }
 

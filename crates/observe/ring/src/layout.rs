@@ -27,7 +27,7 @@ unsafe impl Shared for AtomicU64 {}
 // SAFETY: as its elements.
 unsafe impl<T: Shared, const N: usize> Shared for [T; N] {}
 // SAFETY: made of atomics.
-unsafe impl Shared for Header {}
+unsafe impl Shared for SegmentHeader {}
 // SAFETY: made of atomics.
 unsafe impl Shared for ControlHeader {}
 // SAFETY: made of atomics.
@@ -195,7 +195,7 @@ impl LifeState {
 /// Text with fixed room, written once before the state becomes [`LifeState::Running`].
 #[derive(Debug)]
 #[repr(C)]
-pub struct Text<const N: usize> {
+pub struct FixedText<const N: usize> {
     /// Length in bytes.
     pub len: AtomicU32,
     /// The bytes, UTF-8 where the system's text is.
@@ -205,7 +205,7 @@ pub struct Text<const N: usize> {
 /// Start of a segment.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Header {
+pub struct SegmentHeader {
     /// [`MAGIC`], written last when the segment is made.
     pub magic: AtomicU64,
     /// [`LAYOUT_VERSION`].
@@ -261,14 +261,14 @@ pub struct Header {
     /// System error number that keeps the process from listening to orders as requested; 0 for none.
     pub control_refused: AtomicU32,
     /// Version text of the MPI library.
-    pub library: Text<508>,
+    pub library: FixedText<508>,
     /// Path of the program.
-    pub program: Text<2044>,
+    pub program: FixedText<2044>,
     /// Name of the node.
-    pub node: Text<252>,
+    pub node: FixedText<252>,
 }
 
-const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
+const _: () = assert!(size_of::<SegmentHeader>() <= HEADER_BYTES);
 
 /// Start of the control area.
 #[derive(Debug)]

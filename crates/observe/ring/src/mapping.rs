@@ -6,7 +6,7 @@
 //! - Limits of the process (`ulimit -f`, `ulimit -v`) are checked before anything is created:
 //!   exceeding the first ends the program with a signal, and the mapping would use up the second.
 
-use crate::layout::{Header, MAGIC, PAGE, Shared};
+use crate::layout::{MAGIC, PAGE, SegmentHeader, Shared};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -100,7 +100,7 @@ impl Mapping {
         let file = files::private::open_file(path, true).map_err(fail("open"))?;
         let len = file.metadata().map_err(fail("inspect"))?.len();
         let len = usize::try_from(len).unwrap_or(0);
-        if len < size_of::<Header>() {
+        if len < size_of::<SegmentHeader>() {
             return Err(SegmentError::NotASegment { path: path.into() });
         }
         Self::map(&file, path, len)
@@ -187,7 +187,7 @@ impl Mapping {
         self.header().magic.load(Ordering::Acquire) == MAGIC
     }
 
-    pub(crate) fn header(&self) -> &Header {
+    pub(crate) fn header(&self) -> &SegmentHeader {
         self.shared(0)
     }
 

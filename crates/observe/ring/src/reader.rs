@@ -13,8 +13,8 @@ pub use thread::{InCall, ThreadView};
 use crate::SegmentError;
 use crate::control::{AnswerReader, OrderWriter, Positions};
 use crate::layout::{
-    COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, CONTROL_BYTES, CONTROL_OFFSET, Capacity, Header,
-    LAYOUT_VERSION, LifeState, MODULES_BYTES, MODULES_OFFSET, Text,
+    COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, CONTROL_BYTES, CONTROL_OFFSET, Capacity, FixedText,
+    LAYOUT_VERSION, LifeState, MODULES_BYTES, MODULES_OFFSET, SegmentHeader,
 };
 use crate::mapping::Mapping;
 use events::{Clock, ProcessKey};
@@ -91,7 +91,7 @@ impl SegmentReader {
     /// When the file cannot be opened, is not (yet) a segment, or has another version.
     pub fn open(path: &Path) -> Result<Self, SegmentError> {
         let mapping = Mapping::open(path)?;
-        if !mapping.is_readable(0, size_of::<Header>()) || !mapping.is_marked() {
+        if !mapping.is_readable(0, size_of::<SegmentHeader>()) || !mapping.is_marked() {
             return Err(SegmentError::NotASegment { path: path.into() });
         }
         let found = mapping.header().version.load(Ordering::Relaxed);
@@ -142,7 +142,7 @@ impl SegmentReader {
         self.is_damaged.store(true, Ordering::Relaxed);
     }
 
-    fn header(&self) -> &Header {
+    fn header(&self) -> &SegmentHeader {
         self.mapping.header()
     }
 
@@ -281,7 +281,7 @@ impl SegmentReader {
 }
 
 /// Reads a header without checking it.
-fn view(header: &Header) -> ProcessView {
+fn view(header: &SegmentHeader) -> ProcessView {
     let relaxed = Ordering::Relaxed;
     ProcessView {
         key: ProcessKey {
@@ -319,7 +319,7 @@ fn key_of(path: &Path) -> Option<ProcessKey> {
     Some(ProcessKey { pid: pid.parse().ok()?, started: u64::from_str_radix(started, 16).ok()? })
 }
 
-fn text<const N: usize>(text: &Text<N>) -> String {
+fn text<const N: usize>(text: &FixedText<N>) -> String {
     let len = (text.len.load(Ordering::Acquire) as usize).min(N);
     let bytes: Vec<u8> =
         text.bytes[..len].iter().map(|byte| byte.load(Ordering::Relaxed)).collect();

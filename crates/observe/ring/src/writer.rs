@@ -9,8 +9,8 @@ mod thread;
 use crate::SegmentError;
 use crate::control::{AnswerWriter, OrderReader};
 use crate::layout::{
-    COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, CONTROL_BYTES, CONTROL_OFFSET, Capacity,
-    HEADER_BYTES, Header, LAYOUT_VERSION, LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, Text,
+    COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, CONTROL_BYTES, CONTROL_OFFSET, Capacity, FixedText,
+    HEADER_BYTES, LAYOUT_VERSION, LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, SegmentHeader,
 };
 use crate::mapping::{Mapping, size_limit_bytes};
 use crate::private;
@@ -88,7 +88,7 @@ impl SegmentWriter {
     }
 
     /// Header, for fields that take a single store.
-    pub fn header(&self) -> &'static Header {
+    pub fn header(&self) -> &'static SegmentHeader {
         self.mapping.header()
     }
 
@@ -107,7 +107,7 @@ impl SegmentWriter {
     }
 
     /// Writes a text into a header field, truncated to its room.
-    pub fn write_text<const N: usize>(&self, text: &'static Text<N>, value: &[u8]) {
+    pub fn write_text<const N: usize>(&self, text: &'static FixedText<N>, value: &[u8]) {
         let len = value.len().min(N);
         let offset = text.bytes.as_ptr() as usize - std::ptr::from_ref(self.header()) as usize;
         debug_assert!(offset < HEADER_BYTES, "texts lie in the header");

@@ -1,6 +1,6 @@
 //! Measurements of a run before aggregation.
 
-use crate::summary::Outcome;
+use crate::summary::CommandOutcome;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use wire::ProcessReport;
@@ -13,7 +13,7 @@ pub const SUMS_SUFFIX: &str = "sums";
 
 /// All data delivered by the collectors, from which `assemble` makes a run record.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Measured {
+pub struct MeasuredRun {
     /// Last report of every process, with `modules` filled in; unordered.
     pub processes: Vec<ProcessReport>,
     /// Clocks of the nodes that had processes.
@@ -64,7 +64,7 @@ pub struct RunFacts {
     /// Elapsed time of the command in s; 0 while unknown.
     pub wall_s: f64,
     /// Outcome of the command.
-    pub outcome: Outcome,
+    pub outcome: CommandOutcome,
     /// True if events were requested (`--trace`).
     pub traced: bool,
     /// Folder of shared memory on the launching node, for data that remain there after a crash.

@@ -1,6 +1,6 @@
 //! Snapshot of the data about a run's processes, in a file that is replaced as a whole; it survives a killed analyzer.
 
-use crate::measured::{Measured, NodeClock, RunFacts};
+use crate::measured::{MeasuredRun, NodeClock, RunFacts};
 use crate::{SpoolReader, SpoolWriter};
 use files::Draft;
 use frame::FrameError;
@@ -16,7 +16,7 @@ pub const ANALYZER: &str = "analyzer";
 
 /// Entry of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Entry {
+pub enum SnapshotEntry {
     /// Launcher's facts.
     Facts(RunFacts),
     /// A node's clock.
@@ -53,7 +53,10 @@ pub enum SnapshotError {
 ///
 /// # Errors
 /// The disk is full or the folder is not writable; the previous file is then still there.
-pub fn write(path: &Path, entries: impl Iterator<Item = Entry>) -> Result<(), SnapshotError> {
+pub fn write(
+    path: &Path,
+    entries: impl Iterator<Item = SnapshotEntry>,
+) -> Result<(), SnapshotError> {
     let draft = Draft::of(path);
     // A killed writer may have left a file behind.
     std::fs::remove_file(draft.place()).ok();
@@ -65,20 +68,23 @@ pub fn write(path: &Path, entries: impl Iterator<Item = Entry>) -> Result<(), Sn
 }
 
 /// Returns all data at the end of a run as entries.
-pub fn entries(measured: &Measured, facts: &RunFacts) -> impl Iterator<Item = Entry> {
+pub fn entries(measured: &MeasuredRun, facts: &RunFacts) -> impl Iterator<Item = SnapshotEntry> {
     let processes = measured.processes.iter().cloned();
     processes
-        .map(|report| Entry::Process(Box::new(report)))
-        .chain(measured.nodes.iter().cloned().map(Entry::Clock))
-        .chain(measured.warnings.iter().cloned().map(Entry::Warning))
-        .chain([Entry::RecordsLost(measured.n_records_lost), Entry::Facts(facts.clone())])
+        .map(|report| SnapshotEntry::Process(Box::new(report)))
+        .chain(measured.nodes.iter().cloned().map(SnapshotEntry::Clock))
+        .chain(measured.warnings.iter().cloned().map(SnapshotEntry::Warning))
+        .chain([
+            SnapshotEntry::RecordsLost(measured.n_records_lost),
+            SnapshotEntry::Facts(facts.clone()),
+        ])
 }
 
 /// Contents of a snapshot.
 #[derive(Debug, Default)]
 pub struct SnapshotContents {
     /// All entries that could be read.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SnapshotEntry>,
     /// Sentence about entries that could not be read.
     pub problem: Option<String>,
 }

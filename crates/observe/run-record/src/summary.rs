@@ -31,7 +31,7 @@ pub struct Summary {
     /// Start time of the command, in seconds since 1970.
     pub started_s: f64,
     /// End of the command.
-    pub outcome: Outcome,
+    pub outcome: CommandOutcome,
     /// Longest time of a rank from the end of `MPI_Init` to the start of `MPI_Finalize` (or the rank's end), in s.
     pub elapsed_s: f64,
     /// Time from the start of the command to its end, in s.
@@ -80,7 +80,7 @@ pub struct Summary {
 /// End of the monitored command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Outcome {
+pub struct CommandOutcome {
     /// Exit status of the command, if it exited.
     pub exit_code: Option<i32>,
     /// Signal that ended the command, if one did.
@@ -335,7 +335,7 @@ mod tests {
 
     fn summary(n_ranks: usize, calls: u64, records: u64, complete: bool) -> Summary {
         let tool = ToolCost { calls, records, ..ToolCost::default() };
-        let outcome = Outcome { complete, ..Outcome::default() };
+        let outcome = CommandOutcome { complete, ..CommandOutcome::default() };
         Summary { n_ranks, tool, outcome, ..Summary::default() }
     }
 

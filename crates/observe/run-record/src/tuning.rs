@@ -11,7 +11,7 @@
 pub mod summary;
 
 pub use events::tuning::{Effect, TuningEvent, TuningLine, TuningMode, TuningValue};
-pub use summary::{DecisionSummary, Outcome, TuningSummary, TunletSummary};
+pub use summary::{DecisionOutcome, DecisionSummary, TuningSummary, TunletSummary};
 
 use crate::file_error::FileError;
 use std::fs::{File, OpenOptions};

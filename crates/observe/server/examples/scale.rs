@@ -9,7 +9,7 @@
 //! Tests: the only assertion is that sums and counts agree.
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a program whose result is printed")]
 
-use app_description::{Actor, Application, AttributeSource, EventAttribute, EventPoint, Ranks};
+use app_description::{Actor, Application, AttributeSource, EventAttribute, EventPoint, RankSet};
 use collector::{Collector, CollectorOptions, RunEnvironment, place};
 use events::{EventRecord, FunctionKind, ValueType};
 use ring::{Capacity, SegmentReader, SegmentWriter, ThreadWriter, clock};
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tuner::{Plan, TuningOptions};
+use tuner::{TuningOptions, TuningPlan};
 use tunlets::conductor::Options;
 use tunlets::{Decision, Detail, News, Requests, Tunlet, TunletError, TunletSpec, World};
 use wire::{EventFacts, Secret};
@@ -161,7 +161,7 @@ fn serve(arguments: &Arguments, dir: &Path, count: &Arc<PassageCount>) -> Server
         place,
         attributes: vec![("work".to_owned(), ValueType::I32)],
     };
-    let ranks = Ranks { spans: vec![(0, None)] };
+    let ranks = RankSet { spans: vec![(0, None)] };
     let application = Application {
         actors: vec![Actor { name: "all".to_owned(), ranks, line: 1 }],
         events: places.map(event).to_vec(),
@@ -169,7 +169,7 @@ fn serve(arguments: &Arguments, dir: &Path, count: &Arc<PassageCount>) -> Server
     };
     let tuning = TuningOptions {
         application,
-        plan: Plan { events: places.map(facts).to_vec(), ..Plan::default() },
+        plan: TuningPlan { events: places.map(facts).to_vec(), ..TuningPlan::default() },
         tunlets: vec![Box::new(Counting(Arc::clone(count), arguments.detail))],
         mode: TuningMode::Observe,
         options: Options::default(),

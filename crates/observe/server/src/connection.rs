@@ -3,7 +3,7 @@
 use super::Shared;
 use super::node_files::NodeSpool;
 use super::node_sums::{BatchOutcome, NodeSums};
-use channel::{AcceptedConnection, Acceptor, Limits, Sealer};
+use channel::{AcceptedConnection, Acceptor, Sealer, StrangerLimits};
 use collector::handshake::{AuthenticatedConnection, HandshakeError, MessageReader, as_analyzer};
 use events::ProcessKey;
 use std::io::{self, ErrorKind, Read, Write};
@@ -281,7 +281,7 @@ impl<'a> Serving<'a> {
 }
 
 /// Limits on connections that have not proved the secret.
-pub(super) const STRANGERS: Limits = Limits { n_max: 128, n_per_address_max: 96 };
+pub(super) const STRANGERS: StrangerLimits = StrangerLimits { n_max: 128, n_per_address_max: 96 };
 
 /// Starts to accept connections.
 pub(super) fn open(listener: TcpListener, shared: &Arc<Shared>) -> io::Result<Acceptor> {

@@ -4,7 +4,7 @@ use super::clock_offset::ClockOffset;
 use collector::handshake::HandshakeError;
 use events::ProcessKey;
 use run_record::measured::NodeClock;
-use run_record::snapshot::Entry;
+use run_record::snapshot::SnapshotEntry;
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 use wire::{ProcessReport, Records};
@@ -152,13 +152,13 @@ impl Intake {
     }
 
     /// Returns all data as entries for a file.
-    pub(crate) fn entries(&self, n_strangers: u64) -> Vec<Entry> {
+    pub(crate) fn entries(&self, n_strangers: u64) -> Vec<SnapshotEntry> {
         let processes = self.processes.values();
         processes
-            .map(|report| Entry::Process(Box::new(report.clone())))
-            .chain(self.clocks().into_iter().map(Entry::Clock))
-            .chain(self.warnings(n_strangers).into_iter().map(Entry::Warning))
-            .chain([Entry::RecordsLost(self.n_records_lost)])
+            .map(|report| SnapshotEntry::Process(Box::new(report.clone())))
+            .chain(self.clocks().into_iter().map(SnapshotEntry::Clock))
+            .chain(self.warnings(n_strangers).into_iter().map(SnapshotEntry::Warning))
+            .chain([SnapshotEntry::RecordsLost(self.n_records_lost)])
             .collect()
     }
 }

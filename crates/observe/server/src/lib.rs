@@ -27,8 +27,8 @@ use events::ProcessKey;
 use intake::Intake;
 use node_files::NodeFiles;
 use replayed_messages::ReplayedMessages;
-use run_record::measured::{Measured, RunFacts};
-use run_record::snapshot::{self, Entry};
+use run_record::measured::{MeasuredRun, RunFacts};
+use run_record::snapshot::{self, SnapshotEntry};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -209,12 +209,12 @@ impl Server {
     }
 
     /// Closes all connections and returns the measurements.
-    pub fn close(mut self) -> Measured {
+    pub fn close(mut self) -> MeasuredRun {
         // Counted before collectors are cut off that were about to prove themselves.
         let n_strangers = self.shared.strangers.n_unproved();
         self.shared.say_to_all(&ToCollector::Leave);
         self.stop();
-        self.shared.with_intake(|intake| Measured {
+        self.shared.with_intake(|intake| MeasuredRun {
             processes: intake.processes().cloned().collect(),
             nodes: intake.clocks(),
             spools: self.shared.files.spools(),
@@ -322,7 +322,7 @@ impl Shared {
         while !self.is_closed() {
             let n_strangers = self.strangers.n_unproved();
             let entries = self.with_intake(|intake| intake.entries(n_strangers));
-            let facts = Entry::Facts(self.facts.clone());
+            let facts = SnapshotEntry::Facts(self.facts.clone());
             if let Err(error) = snapshot::write(&path, entries.into_iter().chain([facts])) {
                 self.with_intake(|intake| intake.warn(error.to_string()));
             }

@@ -11,13 +11,14 @@ mod patterns;
 mod sites;
 
 use app_description::{
-    Application, Change, FunctionFacts, Passed, ProgramNames, Ranks, TuningPoint, VariableFacts,
+    Application, ChangeKind, FunctionFacts, Passed, ProgramNames, RankSet, TuningPoint,
+    VariableFacts,
 };
 use sites::{Modules, Sites, look_up};
 use std::path::PathBuf;
 use symbols::{Function, LookupError, Parameter, Passing, Program};
 use thiserror::Error;
-use tuner::plan::{Plan, PlannedChange, PlannedPoint};
+use tuner::plan::{PlannedChange, PlannedPoint, TuningPlan};
 use wire::control::Replacement;
 use wire::facts::EventFacts;
 
@@ -85,7 +86,7 @@ pub fn resolve(
     application: &Application,
     patterns: &[String],
     program: &Program,
-) -> Result<(Application, Plan), ResolveError> {
+) -> Result<(Application, TuningPlan), ResolveError> {
     let application = app_description::complete(application, &Names::of(program));
     let mut modules = Modules::of(program);
     let mut sites = Sites::default();
@@ -110,7 +111,7 @@ pub fn resolve(
     let warnings = patterns::warnings(patterns, program)?;
     let names = names_of(&application, &points);
     let (modules, sites) = (modules.list, sites.list);
-    let plan = Plan { modules, sites, events, probed, points, names, warnings };
+    let plan = TuningPlan { modules, sites, events, probed, points, names, warnings };
     Ok((application, plan))
 }
 
@@ -119,7 +120,7 @@ fn names_of(application: &Application, points: &[PlannedPoint]) -> Vec<(u32, Str
     let described = application.tuning_points.iter().zip(points);
     let names = described.flat_map(|(described, planned)| {
         let replaced = match &described.change {
-            Change::Replace { function, .. } => Some(function),
+            ChangeKind::Replace { function, .. } => Some(function),
             _ => None,
         };
         let functions = std::iter::once(&described.sync_function).chain(replaced);
@@ -131,7 +132,7 @@ fn names_of(application: &Application, points: &[PlannedPoint]) -> Vec<(u32, Str
 /// Returns a tuning point of `ranks` with its names resolved.
 fn planned(
     point: &TuningPoint,
-    ranks: Ranks,
+    ranks: RankSet,
     program: &Program,
     sites: &mut Sites,
     modules: &mut Modules,
@@ -140,20 +141,20 @@ fn planned(
     let site = sites.add(look_up(part, program.function(&point.sync_function))?, modules);
     sites.site(site).is_sync = true;
     let change = match &point.change {
-        Change::Variable(name) => {
+        ChangeKind::Variable(name) => {
             let variable = look_up(part, program.variable(name))?;
             let at = modules.location(&variable.module, &variable.build_id, variable.address);
             PlannedChange::Set { at }
         }
-        Change::Call(name) => {
+        ChangeKind::Call(name) => {
             let function = look_up(part, program.function(name))?;
             let returns = function.returns.as_ref().and_then(|returned| returned.kind);
             PlannedChange::Call { function: modules.location_of(function), returns }
         }
-        Change::Load(path) => PlannedChange::Load { path: path.clone() },
-        Change::Replace { function, by } => {
+        ChangeKind::Load(path) => PlannedChange::Load { path: path.clone() },
+        ChangeKind::Replace { function, by } => {
             let replaced = sites.add(look_up(part, program.function(function))?, modules);
-            let by = if Change::library_of(by).is_some() {
+            let by = if ChangeKind::library_of(by).is_some() {
                 Replacement::Exported(by.clone())
             } else {
                 let by = look_up(part, program.function(by))?;

@@ -49,7 +49,7 @@ struct Segment {
 
 /// Function of the symbol table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Function {
+pub(crate) struct ElfFunction {
     address: u64,
     /// End of the code (exclusive); assembly symbols may have no size, and then end at the next symbol.
     end: u64,
@@ -112,7 +112,7 @@ pub(crate) fn has_section(path: &Path, name: &str) -> bool {
 }
 
 /// Returns the functions of the symbol table (of the dynamic one if the file is stripped), by address.
-pub(crate) fn functions(path: &Path) -> Result<Vec<Function>, ElfError> {
+pub(crate) fn functions(path: &Path) -> Result<Vec<ElfFunction>, ElfError> {
     with_file(path, |elf| {
         let mut functions = functions_of(elf, elf.elf_symbol_table());
         if functions.is_empty() {
@@ -126,13 +126,17 @@ pub(crate) fn functions(path: &Path) -> Result<Vec<Function>, ElfError> {
 
 /// Returns the functions that a table defines. Its names are read as a whole: reading them one by one would
 /// cost a system call each.
-fn functions_of<'a>(elf: &File64<'a>, table: &Symbols<'a>) -> Vec<Function> {
+fn functions_of<'a>(elf: &File64<'a>, table: &Symbols<'a>) -> Vec<ElfFunction> {
     let section = elf.section_by_index(table.string_section());
     let names = section.and_then(|section| section.data()).unwrap_or_default();
     table.iter().filter_map(|symbol| function_of(symbol, elf.endian(), names)).collect()
 }
 
-fn function_of(symbol: &Sym64<Endianness>, endian: Endianness, names: &[u8]) -> Option<Function> {
+fn function_of(
+    symbol: &Sym64<Endianness>,
+    endian: Endianness,
+    names: &[u8],
+) -> Option<ElfFunction> {
     let is_function = symbol.st_type() == STT_FUNC || symbol.st_type() == STT_GNU_IFUNC;
     if !is_function || symbol.st_shndx(endian) == SHN_UNDEF {
         return None;
@@ -140,10 +144,10 @@ fn function_of(symbol: &Sym64<Endianness>, endian: Endianness, names: &[u8]) -> 
     let name = names.get(symbol.st_name(endian) as usize..)?.split(|byte| *byte == 0).next()?;
     let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?.to_owned();
     let address = symbol.st_value(endian);
-    Some(Function { address, end: address.saturating_add(symbol.st_size(endian)), name })
+    Some(ElfFunction { address, end: address.saturating_add(symbol.st_size(endian)), name })
 }
 
-fn end_at_the_next(functions: &mut [Function]) {
+fn end_at_the_next(functions: &mut [ElfFunction]) {
     for idx in 1..functions.len() {
         let next = functions[idx].address;
         let function = &mut functions[idx - 1];
@@ -154,7 +158,7 @@ fn end_at_the_next(functions: &mut [Function]) {
 }
 
 /// Returns the function that contains `virtual_address`; `functions` are ordered by address.
-pub(crate) fn function_at(functions: &[Function], virtual_address: u64) -> Option<&str> {
+pub(crate) fn function_at(functions: &[ElfFunction], virtual_address: u64) -> Option<&str> {
     let after = functions.partition_point(|function| function.address <= virtual_address);
     // Several names may start at one address; a name without a size must not hide one with a size.
     let candidates = functions[..after].iter().rev().take(8);
@@ -200,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_function_without_a_size_ends_at_the_next() {
-        let function = |address, end, name: &str| Function { address, end, name: name.into() };
+        let function = |address, end, name: &str| ElfFunction { address, end, name: name.into() };
         let mut functions = vec![
             function(0x10, 0x20, "a"),
             function(0x20, 0x20, "assembly"),

@@ -5,7 +5,7 @@
 
 use crate::debug_file;
 use crate::demangle::{demangle, demangle_fortran};
-use crate::elf::{self, Elf, Function};
+use crate::elf::{self, Elf, ElfFunction};
 use addr2line::{Frame, Loader};
 use events::{CodeAddress, SourceLocation};
 use std::cell::OnceCell;
@@ -82,7 +82,7 @@ struct Module {
     lines: Option<Loader>,
     /// Files whose symbol tables are used where debug information has no answer, best first.
     symbol_files: Vec<PathBuf>,
-    functions: OnceCell<Vec<Function>>,
+    functions: OnceCell<Vec<ElfFunction>>,
 }
 
 impl Module {
@@ -98,7 +98,7 @@ impl Module {
         Some(Self { elf, lines, symbol_files, functions: OnceCell::new() })
     }
 
-    fn functions(&self) -> &[Function] {
+    fn functions(&self) -> &[ElfFunction] {
         self.functions.get_or_init(|| {
             let tables = self.symbol_files.iter().filter_map(|file| elf::functions(file).ok());
             tables.into_iter().find(|functions| !functions.is_empty()).unwrap_or_default()

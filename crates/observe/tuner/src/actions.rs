@@ -1,10 +1,10 @@
 //! Actions on tuning points: values that ranks were told to set, and which action replaces which.
 
-use crate::plan::{Plan, PlannedChange};
+use crate::plan::{PlannedChange, TuningPlan};
 use events::{ActionRecord, ProbePoint, Rank, Value};
 use std::collections::{BTreeMap, HashMap};
 use tunlets::conductor::Acknowledged;
-use wire::control::Change;
+use wire::control::ActionEffect;
 
 /// Maximum number of actions remembered.
 const N_ACTIONS_MAX: usize = 4096;
@@ -51,11 +51,11 @@ impl Actions {
     /// Returns how a tuning point gets a value on a rank, or why it cannot.
     pub(crate) fn change(
         &self,
-        plan: &Plan,
+        plan: &TuningPlan,
         point: usize,
         rank: Rank,
         value: Value,
-    ) -> Result<((u32, ProbePoint), Change), String> {
+    ) -> Result<((u32, ProbePoint), ActionEffect), String> {
         let impossible = || "it cannot be set to this value".to_owned();
         let planned = plan.points.get(point).ok_or_else(impossible)?;
         if let Some(site) = planned.sites().find(|site| self.failed.contains_key(&(*site, rank))) {
@@ -66,7 +66,13 @@ impl Actions {
 
     /// Returns the value that `bits` represent for the tuning point of `action`. A tuning point that is no
     /// variable has the value that it was given last.
-    pub(crate) fn value(&self, plan: &Plan, action: u64, rank: Rank, bits: u64) -> Option<Value> {
+    pub(crate) fn value(
+        &self,
+        plan: &TuningPlan,
+        action: u64,
+        rank: Rank,
+        bits: u64,
+    ) -> Option<Value> {
         let point = self.wanted.get(&action)?.point;
         let planned = plan.points.get(point)?;
         let given = || self.given.get(&(point, rank)).copied();
@@ -85,7 +91,7 @@ impl Actions {
     /// A repeated action ends the one before only after it has been carried out for the first time.
     pub(crate) fn acknowledge(
         &mut self,
-        plan: &Plan,
+        plan: &TuningPlan,
         (rank, time_s): (Rank, f64),
         done: &ActionRecord,
     ) -> Option<(Acknowledged, Option<u64>)> {

@@ -13,7 +13,7 @@ pub(super) type Key = (String, ProcessKey);
 
 /// Result of seeing a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrival {
+pub(super) enum SeenReport {
     /// The process was known before.
     Known,
     /// A new rank of the tuned program, and the size of its world.
@@ -70,10 +70,10 @@ impl Directory {
     }
 
     /// Processes a report.
-    pub(super) fn see(&mut self, report: &ProcessReport, offset_ns: i64, now_s: f64) -> Arrival {
+    pub(super) fn see(&mut self, report: &ProcessReport, offset_ns: i64, now_s: f64) -> SeenReport {
         let key = (report.node.clone(), report.key);
         let arrival = if self.processes.contains_key(&key) {
-            Arrival::Known
+            SeenReport::Known
         } else {
             self.add(report, key.clone())
         };
@@ -92,7 +92,7 @@ impl Directory {
         arrival
     }
 
-    fn add(&mut self, report: &ProcessReport, key: Key) -> Arrival {
+    fn add(&mut self, report: &ProcessReport, key: Key) -> SeenReport {
         let name = Path::new(&report.program).file_name().unwrap_or_default();
         let is_described = self.program.is_empty() || name.to_string_lossy() == self.program;
         let is_of_world = self.world.is_none_or(|world| world == report.world);
@@ -111,7 +111,7 @@ impl Directory {
             is_leaving: false,
         };
         self.processes.insert(key, known);
-        rank.map_or(Arrival::Untuned, |rank| Arrival::Rank(rank, report.size))
+        rank.map_or(SeenReport::Untuned, |rank| SeenReport::Rank(rank, report.size))
     }
 
     /// Removes and returns the ranks that are gone by `now_s`.
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(program: &str, reports: &[ProcessReport], expected: &[Arrival]) {
+    fn check(program: &str, reports: &[ProcessReport], expected: &[SeenReport]) {
         let mut directory = Directory::new(program, 0);
         let found: Vec<_> = reports.iter().map(|report| directory.see(report, 0, 0.0)).collect();
         assert_eq!(found, expected);
@@ -189,16 +189,16 @@ mod tests {
     #[test]
     fn ranks_of_the_first_world_of_the_program_are_tuned() {
         let first = ProcessReport { program: "/bin/xfire".into(), size: 4, ..report(1) };
-        let rank = Arrival::Rank(first.rank, 4);
-        check("xfire", &[first.clone(), first.clone()], &[rank, Arrival::Known]);
-        check("other", std::slice::from_ref(&first), &[Arrival::Untuned]);
+        let rank = SeenReport::Rank(first.rank, 4);
+        check("xfire", &[first.clone(), first.clone()], &[rank, SeenReport::Known]);
+        check("other", std::slice::from_ref(&first), &[SeenReport::Untuned]);
         check("", std::slice::from_ref(&first), &[rank]);
         let mut later = ProcessReport { world: WorldId(99), ..first.clone() };
         later.key.pid += 1;
-        check("", &[first.clone(), later], &[rank, Arrival::Untuned]);
+        check("", &[first.clone(), later], &[rank, SeenReport::Untuned]);
         let mut twice = first.clone();
         twice.key.pid += 1;
-        check("", &[first, twice], &[rank, Arrival::Untuned]);
+        check("", &[first, twice], &[rank, SeenReport::Untuned]);
     }
 
     #[test]

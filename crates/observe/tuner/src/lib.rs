@@ -21,7 +21,7 @@ mod tuner;
 mod value_reader;
 mod warnings;
 
-pub use plan::{Plan, PlannedChange, PlannedPoint};
+pub use plan::{PlannedChange, PlannedPoint, TuningPlan};
 pub use tuner::Tuner;
 
 use app_description::Application;
@@ -29,14 +29,14 @@ use events::tuning::{TuningLine, TuningMode};
 use events::{CodeAddress, ProcessKey};
 use tunlets::Tunlet;
 use tunlets::conductor::Options;
-use wire::{Answer, ProcessReport, Records, SummaryBatch, ToCollector};
+use wire::{OrderAnswer, ProcessReport, Records, SummaryBatch, ToCollector};
 
 /// Options for tuning.
 pub struct TuningOptions {
     /// Application description.
     pub application: Application,
     /// Plan with the description's names resolved in the program.
-    pub plan: Plan,
+    pub plan: TuningPlan,
     /// Tunlets in command-line order.
     pub tunlets: Vec<Box<dyn Tunlet>>,
     /// Permissions of the tunlets.
@@ -76,7 +76,7 @@ pub enum TuningInput {
         /// The process.
         process: ProcessKey,
         /// Its answer.
-        answer: Answer,
+        answer: OrderAnswer,
     },
     /// Records of functions and actions.
     Records {

@@ -12,7 +12,7 @@ use super::Outlet;
 use super::directory::Key;
 use events::ProcessKey;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use wire::{Answer, Order, ToCollector};
+use wire::{Order, OrderAnswer, ToCollector};
 
 /// Maximum number of orders kept for a node while its collector is away.
 const N_KEPT_MAX: usize = 4096;
@@ -72,18 +72,18 @@ impl OrderQueue {
     }
 
     /// Notes an answer of a process, so that the answered order is not repeated.
-    pub(super) fn hear(&mut self, key: &Key, answer: &Answer) {
+    pub(super) fn hear(&mut self, key: &Key, answer: &OrderAnswer) {
         match answer {
-            Answer::Installed { .. } => self.installed(key),
-            Answer::Ready { action, .. } => {
+            OrderAnswer::Installed { .. } => self.installed(key),
+            OrderAnswer::Ready { action, .. } => {
                 self.settle(key, *action, |order| matches!(order, Order::Prepare { .. }));
             }
-            Answer::Refused { action, .. } => {
+            OrderAnswer::Refused { action, .. } => {
                 self.settle(key, *action, |order| !matches!(order, Order::Withdraw { .. }));
             }
-            Answer::Withdrawn { action, .. } => self.settle(key, *action, |_| true),
-            Answer::Detached { .. } => self.forget(key),
-            Answer::Values { .. } => {}
+            OrderAnswer::Withdrawn { action, .. } => self.settle(key, *action, |_| true),
+            OrderAnswer::Detached { .. } => self.forget(key),
+            OrderAnswer::Values { .. } => {}
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
     use events::tuning::TuningLine;
     use events::{CodeAddress, ProbePoint};
     use std::cell::{Cell, RefCell};
-    use wire::control::Change;
+    use wire::control::ActionEffect;
 
     #[derive(Default)]
     struct Fake {
@@ -208,8 +208,8 @@ mod tests {
         Order::Install { modules: Vec::new(), sites: Vec::new() }
     }
 
-    fn put_in() -> Answer {
-        Answer::Installed { refused: Vec::new(), warnings: Vec::new(), took_ns: 0 }
+    fn put_in() -> OrderAnswer {
+        OrderAnswer::Installed { refused: Vec::new(), warnings: Vec::new(), took_ns: 0 }
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
 
     fn prepare(action: u64) -> Order {
         let path = "/lib.so".to_owned();
-        let (sync, change) = ((1, ProbePoint::Entry), Change::Load { path });
+        let (sync, change) = ((1, ProbePoint::Entry), ActionEffect::Load { path });
         Order::Prepare { action, modules: Vec::new(), sync, change, repeats: false }
     }
 
@@ -248,21 +248,21 @@ mod tests {
         Order::Commit { action, at_hit: 0 }
     }
 
-    fn ready(action: u64) -> Answer {
-        Answer::Ready { action, n_hits: 0, old: 0 }
+    fn ready(action: u64) -> OrderAnswer {
+        OrderAnswer::Ready { action, n_hits: 0, old: 0 }
     }
 
-    fn refused(action: u64) -> Answer {
-        Answer::Refused { action, reason: String::new() }
+    fn refused(action: u64) -> OrderAnswer {
+        OrderAnswer::Refused { action, reason: String::new() }
     }
 
-    fn withdrawn(action: u64) -> Answer {
-        Answer::Withdrawn { action, n_done: 0 }
+    fn withdrawn(action: u64) -> OrderAnswer {
+        OrderAnswer::Withdrawn { action, n_done: 0 }
     }
 
     enum Step {
         Said(Order),
-        Heard(Answer),
+        Heard(OrderAnswer),
         Done(u64),
     }
 

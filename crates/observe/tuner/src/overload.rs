@@ -4,7 +4,7 @@
 //! Only functions chosen by pattern count: events named in a description are wanted however often they occur.
 
 use super::directory::Key;
-use super::plan::Plan;
+use super::plan::TuningPlan;
 use events::ProbePoint;
 use std::collections::HashMap;
 use wire::ProcessReport;
@@ -43,7 +43,7 @@ impl OverloadDetector {
         &mut self,
         key: &Key,
         report: &ProcessReport,
-        plan: &Plan,
+        plan: &TuningPlan,
     ) -> Vec<(u32, Vec<(u32, ProbePoint)>)> {
         let Some(count) = self.counts.get_mut(key) else { return Vec::new() };
         let n_dropped = report.threads.iter().map(|thread| thread.n_dropped).sum::<u64>();
@@ -75,10 +75,10 @@ mod tests {
     use super::*;
     use events::ProcessKey;
     use wire::ThreadReport;
-    use wire::control::{Location, Point, Site};
+    use wire::control::{Location, Site, SitePoint};
 
-    fn plan() -> Plan {
-        let point = |event| Some(Point { event, attributes: Vec::new(), is_on: true });
+    fn plan() -> TuningPlan {
+        let point = |event| Some(SitePoint { event, attributes: Vec::new(), is_on: true });
         let site = |id, entry, exit| Site {
             id,
             function: Location { module: 0, address: 0 },
@@ -88,7 +88,7 @@ mod tests {
             exit: point(exit),
             is_sync: false,
         };
-        Plan { sites: vec![site(7, 10, 11), site(8, 12, 13)], ..Plan::default() }
+        TuningPlan { sites: vec![site(7, 10, 11), site(8, 12, 13)], ..TuningPlan::default() }
     }
 
     #[track_caller]

@@ -1,9 +1,9 @@
 //! Plan of tuning: a description with its names resolved, as sites to install in processes and values to set.
 
-use app_description::Ranks;
+use app_description::RankSet;
 use events::{ProbePoint, Value, ValueType};
 use wire::Order;
-use wire::control::{Change, Location, Module, N_SITES_MAX, Point, Replacement, Site};
+use wire::control::{ActionEffect, Location, Module, N_SITES_MAX, Replacement, Site, SitePoint};
 use wire::facts::{EventFacts, ProbedFunction};
 
 /// Maximum number of sites in one order, so that several orders fit into a process's mailbox.
@@ -11,7 +11,7 @@ const N_SITES_PER_ORDER: usize = N_SITES_MAX / 4;
 
 /// Resolved description, from which each process gets its part.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+pub struct TuningPlan {
     /// Files that locations refer to.
     pub modules: Vec<Module>,
     /// Functions with the events of all actors; a process gets those that concern its rank.
@@ -39,7 +39,7 @@ pub struct PlannedPoint {
     /// Change to make.
     pub change: PlannedChange,
     /// Ranks on which it is changed.
-    pub ranks: Ranks,
+    pub ranks: RankSet,
 }
 
 /// Kind of change to a tuning point.
@@ -73,20 +73,20 @@ pub enum PlannedChange {
 
 impl PlannedPoint {
     /// Returns the change that sets `value`; `None` if the tuning point cannot have it.
-    pub fn change(&self, value: Value) -> Option<Change> {
+    pub fn change(&self, value: Value) -> Option<ActionEffect> {
         let bits = self.kind.bits(value);
         match &self.change {
             PlannedChange::Set { at } => {
-                bits.map(|_| Change::Set { at: *at, kind: self.kind, value })
+                bits.map(|_| ActionEffect::Set { at: *at, kind: self.kind, value })
             }
-            PlannedChange::Call { function, returns } => bits.map(|_| Change::Call {
+            PlannedChange::Call { function, returns } => bits.map(|_| ActionEffect::Call {
                 function: *function,
                 arguments: vec![(self.kind, value)],
                 returns: *returns,
             }),
             PlannedChange::Load { path } => {
                 let path = path.clone();
-                (value.as_integer() == Some(1)).then_some(Change::Load { path })
+                (value.as_integer() == Some(1)).then_some(ActionEffect::Load { path })
             }
             PlannedChange::Replace { site, by } => {
                 let by = match value.as_integer() {
@@ -94,7 +94,7 @@ impl PlannedPoint {
                     Some(1) => by.clone(),
                     _ => return None,
                 };
-                Some(Change::Replace { site: *site, by })
+                Some(ActionEffect::Replace { site: *site, by })
             }
         }
     }
@@ -109,7 +109,7 @@ impl PlannedPoint {
     }
 }
 
-impl Plan {
+impl TuningPlan {
     /// Returns the function of a site, as the description names it.
     pub(super) fn function_of(&self, site: u32) -> String {
         let found = self.sites.iter().find(|known| known.id == site);
@@ -142,8 +142,8 @@ impl Plan {
 }
 
 /// Returns a point that emits no event.
-fn silent() -> Point {
-    Point { event: u32::MAX, attributes: Vec::new(), is_on: false }
+fn silent() -> SitePoint {
+    SitePoint { event: u32::MAX, attributes: Vec::new(), is_on: false }
 }
 
 /// Returns the part of a site that a rank needs, if any.
@@ -171,7 +171,7 @@ mod tests {
     const AT: Location = Location { module: 0, address: 64 };
 
     fn site(id: u32, event: u32) -> Site {
-        let point = Point { event, attributes: Vec::new(), is_on: true };
+        let point = SitePoint { event, attributes: Vec::new(), is_on: true };
         Site {
             id,
             function: AT,
@@ -184,7 +184,7 @@ mod tests {
     }
 
     fn point(change: PlannedChange) -> PlannedPoint {
-        let ranks = Ranks { spans: vec![(0, Some(0))] };
+        let ranks = RankSet { spans: vec![(0, Some(0))] };
         PlannedPoint { sync: (1, ProbePoint::Entry), kind: ValueType::I32, change, ranks }
     }
 
@@ -192,10 +192,10 @@ mod tests {
     #[track_caller]
     fn check(rank: u32, wanted: &[u32], expected: &[(u32, bool)]) {
         let replace = PlannedChange::Replace { site: 2, by: Replacement::Exported("g".into()) };
-        let plan = Plan {
+        let plan = TuningPlan {
             sites: vec![site(0, 10), site(1, 11), site(2, 12), site(3, 13)],
             points: vec![point(replace)],
-            ..Plan::default()
+            ..TuningPlan::default()
         };
         let orders = plan.install(rank, |event| wanted.contains(&event), |_| true);
         let sites = orders.iter().flat_map(|order| match order {
@@ -216,7 +216,8 @@ mod tests {
     #[test]
     fn a_sync_point_has_probes_where_no_event_is_wanted() {
         let set = point(PlannedChange::Set { at: AT });
-        let plan = Plan { sites: vec![site(1, 11)], points: vec![set], ..Plan::default() };
+        let plan =
+            TuningPlan { sites: vec![site(1, 11)], points: vec![set], ..TuningPlan::default() };
         let orders = plan.install(0, |_| false, |_| true);
         let [Order::Install { sites, .. }] = &orders[..] else { panic!("{orders:?}") };
         assert_eq!(sites[0].entry, Some(silent()));
@@ -226,7 +227,7 @@ mod tests {
     #[test]
     fn many_sites_go_in_several_orders() {
         let sites = (0..1100).map(|id| site(id, id)).collect();
-        let plan = Plan { sites, ..Plan::default() };
+        let plan = TuningPlan { sites, ..TuningPlan::default() };
         assert_eq!(plan.install(0, |_| true, |_| true).len(), 9);
     }
 
@@ -240,7 +241,7 @@ mod tests {
         assert!(load.change(Value::Int(0)).is_none(), "nothing unloads it");
         let by = Replacement::Exported("g".into());
         let replace = point(PlannedChange::Replace { site: 2, by });
-        let back = Change::Replace { site: 2, by: Replacement::Original };
+        let back = ActionEffect::Replace { site: 2, by: Replacement::Original };
         assert_eq!(replace.change(Value::Int(0)), Some(back));
     }
 }

@@ -1,7 +1,7 @@
 //! Sums of events that arrive individually because another tunlet wants every passage.
 
 use super::directory::Key;
-use super::plan::Plan;
+use super::plan::TuningPlan;
 use events::tuning::TuningMode;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -37,7 +37,7 @@ struct Process {
 
 impl LocalSums {
     /// Creates empty sums for the events of a plan.
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &TuningPlan) -> Self {
         Self {
             shapes: shapes(&plan.events, &plan.probed),
             processes: HashMap::new(),

@@ -1,11 +1,11 @@
 //! The tuner: feeds news to the conductor, and carries out its orders and lines.
 
 use crate::actions::Actions;
-use crate::directory::{Arrival, Directory, Key};
+use crate::directory::{Directory, Key, SeenReport};
 use crate::order_queue::OrderQueue;
 use crate::overload::OverloadDetector;
 use crate::performance::EfficiencySampler;
-use crate::plan::Plan;
+use crate::plan::TuningPlan;
 use crate::sums::LocalSums;
 use crate::value_reader::ValueReader;
 use crate::warnings::Warnings;
@@ -17,13 +17,14 @@ use std::collections::VecDeque;
 use tunlets::conductor::{Conductor, Input, Output};
 use tunlets::{Detail, EventNews, SummaryNews};
 use wire::{
-    Answer, EventFacts, Order, ProbedFunction, ProcessReport, Records, SummaryBatch, ToCollector,
+    EventFacts, Order, OrderAnswer, ProbedFunction, ProcessReport, Records, SummaryBatch,
+    ToCollector,
 };
 
 /// Tuner of a run; see the crate's documentation.
 pub struct Tuner<O> {
     outlet: O,
-    plan: Plan,
+    plan: TuningPlan,
     /// Number of events that the description names, the first ones of the plan.
     n_described: usize,
     /// True if passages of functions chosen with `--probe` arrive individually.
@@ -168,15 +169,15 @@ impl<O: Outlet> Tuner<O> {
     fn see(&mut self, report: &ProcessReport, offset_ns: i64) {
         let key = (report.node.clone(), report.key);
         match self.directory.see(report, offset_ns, self.now_s) {
-            Arrival::Rank(rank, n_ranks) => {
+            SeenReport::Rank(rank, n_ranks) => {
                 let arrived = (rank, n_ranks, key.clone());
                 if let Some(order) = self.value_reader.appear(arrived, &self.plan, self.now_s) {
                     self.order_queue.send(&self.outlet, &key, order);
                 }
                 self.open();
             }
-            Arrival::Untuned => self.order_queue.start(&self.outlet, &key, vec![Order::Go]),
-            Arrival::Known => {}
+            SeenReport::Untuned => self.order_queue.start(&self.outlet, &key, vec![Order::Go]),
+            SeenReport::Known => {}
         }
         if let Some(rank) = self.directory.rank(&key)
             && self.directory.present().contains(&rank)
@@ -293,11 +294,11 @@ impl<O: Outlet> Tuner<O> {
         }
     }
 
-    fn take_answer(&mut self, key: &Key, answer: Answer) {
+    fn take_answer(&mut self, key: &Key, answer: OrderAnswer) {
         self.order_queue.hear(key, &answer);
         let rank = self.directory.rank(key);
         match (answer, rank) {
-            (Answer::Installed { refused, warnings, .. }, _) => {
+            (OrderAnswer::Installed { refused, warnings, .. }, _) => {
                 for (site, reason) in refused.iter().chain(&warnings) {
                     self.hear_of_site(key, *site, reason);
                 }
@@ -305,26 +306,31 @@ impl<O: Outlet> Tuner<O> {
                     self.actions.fail(rank, refused);
                 }
             }
-            (Answer::Values { values }, _) => {
+            (OrderAnswer::Values { values }, _) => {
                 let values = self.value_reader.hear(&values, &self.plan);
                 self.feed(Input::Values(values));
                 self.open();
             }
-            (Answer::Detached { refused }, _) => {
+            (OrderAnswer::Detached { refused }, _) => {
                 refused.iter().for_each(|(site, reason)| self.hear_of_site(key, *site, reason));
             }
-            (Answer::Ready { action, n_hits, old }, Some(rank)) => {
+            (OrderAnswer::Ready { action, n_hits, old }, Some(rank)) => {
                 if let Some(old) = self.actions.value(&self.plan, action, rank, old) {
                     self.feed(Input::Ready { action, rank, n_hits, old });
                 }
             }
-            (Answer::Refused { action, reason }, Some(rank)) => {
+            (OrderAnswer::Refused { action, reason }, Some(rank)) => {
                 self.feed(Input::Refused { action, rank, reason });
             }
-            (Answer::Withdrawn { action, n_done }, Some(rank)) => {
+            (OrderAnswer::Withdrawn { action, n_done }, Some(rank)) => {
                 self.feed(Input::Withdrawn { action, rank, n_done });
             }
-            (Answer::Ready { .. } | Answer::Refused { .. } | Answer::Withdrawn { .. }, None) => {}
+            (
+                OrderAnswer::Ready { .. }
+                | OrderAnswer::Refused { .. }
+                | OrderAnswer::Withdrawn { .. },
+                None,
+            ) => {}
         }
     }
 

@@ -7,7 +7,7 @@
 //! Use of the values (`tunlets::conductor`).
 
 use super::directory::Key;
-use super::plan::{Plan, PlannedChange};
+use super::plan::{PlannedChange, TuningPlan};
 use events::{Rank, Value};
 use wire::Order;
 use wire::control::Location;
@@ -31,7 +31,7 @@ pub(super) struct ValueReader {
 
 impl ValueReader {
     /// Returns the values known before the program runs: nothing is replaced or loaded.
-    pub(super) fn known(plan: &Plan) -> Vec<(usize, Value)> {
+    pub(super) fn known(plan: &TuningPlan) -> Vec<(usize, Value)> {
         let points = plan.points.iter().enumerate();
         let is_switch = |change: &PlannedChange| {
             matches!(change, PlannedChange::Replace { .. } | PlannedChange::Load { .. })
@@ -40,7 +40,7 @@ impl ValueReader {
         off.map(|(idx, _)| (idx, Value::Int(0))).collect()
     }
 
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &TuningPlan) -> Self {
         let points = plan.points.iter().enumerate();
         let readers = points.filter_map(|(idx, point)| {
             let is_variable = matches!(point.change, PlannedChange::Set { .. });
@@ -61,7 +61,7 @@ impl ValueReader {
     pub(super) fn appear(
         &mut self,
         (rank, n_ranks, key): (Rank, u32, Key),
-        plan: &Plan,
+        plan: &TuningPlan,
         now_s: f64,
     ) -> Option<Order> {
         self.deadline_s.get_or_insert(now_s + PATIENCE_S);
@@ -70,7 +70,7 @@ impl ValueReader {
     }
 
     /// Returns the order to read the variables of a rank.
-    fn question(&self, rank: Rank, plan: &Plan) -> Option<Order> {
+    fn question(&self, rank: Rank, plan: &TuningPlan) -> Option<Order> {
         let own = self.readers.iter().filter(|(_, reader)| *reader == rank);
         let variables: Vec<(u32, Location, _)> = own
             .filter_map(|(point, _)| {
@@ -84,7 +84,7 @@ impl ValueReader {
     }
 
     /// Processes an answer; returns the values by the positions of their tuning points.
-    pub(super) fn hear(&mut self, values: &[(u32, u64)], plan: &Plan) -> Vec<(usize, Value)> {
+    pub(super) fn hear(&mut self, values: &[(u32, u64)], plan: &TuningPlan) -> Vec<(usize, Value)> {
         let known = values.iter().filter_map(|(number, bits)| {
             let point = usize::try_from(*number).ok()?;
             *self.is_read.get_mut(point)? = true;
@@ -110,7 +110,7 @@ impl ValueReader {
     }
 
     /// Returns the orders to read that are due, with their ranks.
-    pub(super) fn questions(&mut self, now_s: f64, plan: &Plan) -> Vec<(Rank, Order)> {
+    pub(super) fn questions(&mut self, now_s: f64, plan: &TuningPlan) -> Vec<(Rank, Order)> {
         if self.next_s.is_none_or(|next_s| now_s < next_s) {
             return Vec::new();
         }
@@ -126,20 +126,20 @@ impl ValueReader {
 mod tests {
     use super::*;
     use crate::plan::PlannedPoint;
-    use app_description::Ranks;
+    use app_description::RankSet;
     use events::{ProbePoint, ProcessKey, ValueType};
 
-    fn plan() -> Plan {
+    fn plan() -> TuningPlan {
         let point = |first, change| PlannedPoint {
             sync: (1, ProbePoint::Entry),
             kind: ValueType::I32,
             change,
-            ranks: Ranks { spans: vec![(first, None)] },
+            ranks: RankSet { spans: vec![(first, None)] },
         };
         let set = PlannedChange::Set { at: Location { module: 0, address: 64 } };
         let load = PlannedChange::Load { path: "/lib.so".into() };
         let points = vec![point(0, load), point(1, set.clone()), point(9, set)];
-        Plan { points, ..Plan::default() }
+        TuningPlan { points, ..TuningPlan::default() }
     }
 
     fn rank(rank: u32) -> (Rank, u32, Key) {

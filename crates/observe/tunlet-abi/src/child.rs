@@ -6,7 +6,7 @@
 //! - The process dies with the run.
 
 use crate::loaded::LoadedTunlet;
-use crate::message::{ANSWERS, Answer, ORDERS, Order};
+use crate::message::{ANSWERS, HostOrder, ORDERS, TunletAnswer};
 use frame::FrameError;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::fs::File;
@@ -41,12 +41,12 @@ impl From<FrameError> for ChildError {
 /// The descriptors cannot be set up, or the run cannot be communicated with.
 pub fn serve(library: &Path) -> Result<(), ChildError> {
     let (mut orders, mut answers) = take_protocol()?;
-    let mut say = |answer: &Answer| ANSWERS.write(answer, &mut answers);
+    let mut say = |answer: &TunletAnswer| ANSWERS.write(answer, &mut answers);
     let mut tunlet = match LoadedTunlet::open(library) {
         Ok(tunlet) => tunlet,
-        Err(error) => return Ok(say(&Answer::Opened(Err(error.to_string())))?),
+        Err(error) => return Ok(say(&TunletAnswer::Opened(Err(error.to_string())))?),
     };
-    say(&Answer::Opened(Ok(tunlet.spec())))?;
+    say(&TunletAnswer::Opened(Ok(tunlet.spec())))?;
     while let Some(order) = ORDERS.read_message(&mut orders)? {
         let answer = answer(&mut tunlet, order);
         for line in tunlet.lines() {
@@ -58,22 +58,22 @@ pub fn serve(library: &Path) -> Result<(), ChildError> {
     Ok(())
 }
 
-fn answer(tunlet: &mut LoadedTunlet, order: Order) -> Answer {
+fn answer(tunlet: &mut LoadedTunlet, order: HostOrder) -> TunletAnswer {
     match order {
-        Order::Begin { application, world } => {
+        HostOrder::Begin { application, world } => {
             let begun = tunlet.begin(&application, &world);
-            Answer::Begun(begun.map_err(|error| match error {
+            TunletAnswer::Begun(begun.map_err(|error| match error {
                 tunlets::TunletError::Unable { reason, .. } => reason,
                 other => other.to_string(),
             }))
         }
-        Order::Hear(all) => {
+        HostOrder::Hear(all) => {
             let mut decisions = Vec::new();
             for news in &all {
                 tunlet.hear(news, &mut decisions);
             }
             decisions.truncate(N_DECISIONS_MAX);
-            Answer::Heard(decisions)
+            TunletAnswer::Heard(decisions)
         }
     }
 }

@@ -6,8 +6,8 @@
 
 use crate::standalone;
 use app_description::{
-    Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
-    Ranks, TuningPoint,
+    Actor, Application, AttributeSource, ChangeKind, EventAttribute, EventPoint, IterationMark,
+    Range, RankSet, TuningPoint,
 };
 use events::{ProbePoint, Rank, Value};
 use tunlets::{
@@ -69,13 +69,13 @@ impl<T: Tunlet + Default> standalone::Tunlet for Exported<T> {
 fn application(name: &str, from: &standalone::Description) -> Application {
     let actor = |actor: &standalone::Actor| Actor {
         name: actor.name.clone(),
-        ranks: Ranks { spans: actor.ranks.iter().map(|rank| (*rank, Some(*rank))).collect() },
+        ranks: RankSet { spans: actor.ranks.iter().map(|rank| (*rank, Some(*rank))).collect() },
         line: 0,
     };
     Application {
         program: from.program.clone(),
         actors: from.actors.iter().map(actor).collect(),
-        iteration: from.iteration.map(|(start, end)| Iteration {
+        iteration: from.iteration.map(|(start, end)| IterationMark {
             start,
             end,
             work: from.iteration_work,
@@ -107,7 +107,7 @@ fn tuning_point(from: &standalone::Point) -> TuningPoint {
     TuningPoint {
         name: from.name.clone(),
         actor: from.actor,
-        change: Change::Variable(String::new()),
+        change: ChangeKind::Variable(String::new()),
         kind: None,
         range: from.range.map(|(low, high)| Range { low, high, step: from.step }),
         is_repeated: false,

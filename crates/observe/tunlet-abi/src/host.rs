@@ -11,7 +11,7 @@
 mod shared;
 mod supervisor;
 
-use crate::message::Order;
+use crate::message::HostOrder;
 use app_description::Application;
 use shared::Shared;
 use std::io;
@@ -24,14 +24,14 @@ use tunlets::{Decision, News, Requests, Tunlet, TunletError, TunletSpec, World};
 
 /// Limits on a foreign tunlet.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct TunletLimits {
     /// Time for each answer: to being loaded, to the beginning, to a batch of news.
     pub patience: Duration,
     /// Maximum number of waiting news.
     pub n_news_max: usize,
 }
 
-impl Default for Limits {
+impl Default for TunletLimits {
     fn default() -> Self {
         Self { patience: Duration::from_secs(5), n_news_max: 4096 }
     }
@@ -73,7 +73,7 @@ pub struct ForeignTunlet {
     spec: TunletSpec,
     shared: Arc<Shared>,
     /// Queue of orders; `None` once the tunlet is told to leave.
-    orders: Option<SyncSender<Order>>,
+    orders: Option<SyncSender<HostOrder>>,
     supervisor: Option<JoinHandle<()>>,
     n_dropped: u64,
 }
@@ -84,7 +84,7 @@ impl ForeignTunlet {
     /// # Errors
     /// The process cannot be started, ends early, or the library is not a valid tunlet.
     pub fn open(library: &Path, host_program: &Path) -> Result<Self, ForeignTunletError> {
-        Self::open_with(library, host_program, Limits::default())
+        Self::open_with(library, host_program, TunletLimits::default())
     }
 
     /// Like [`open`](Self::open), with other limits.
@@ -94,7 +94,7 @@ impl ForeignTunlet {
     pub fn open_with(
         library: &Path,
         host_program: &Path,
-        limits: Limits,
+        limits: TunletLimits,
     ) -> Result<Self, ForeignTunletError> {
         let shared = Arc::new(Shared::new(limits.patience));
         let (orders, queue) = sync_channel(limits.n_news_max);
@@ -130,7 +130,7 @@ impl ForeignTunlet {
         self.shared.process_id()
     }
 
-    fn send(&self, order: Order) -> bool {
+    fn send(&self, order: HostOrder) -> bool {
         match self.orders.as_ref().map(|orders| orders.try_send(order)) {
             Some(Err(TrySendError::Full(_))) => false,
             // A tunlet that has ended misses nothing.
@@ -163,7 +163,7 @@ impl Tunlet for ForeignTunlet {
         tunlets::rehearsal::check_needs(&self.spec, application)?;
         let (n_events, n_points) = (application.events.len(), application.tuning_points.len());
         let application = Box::new(application.clone());
-        self.send(Order::Begin { application, world: world.clone() });
+        self.send(HostOrder::Begin { application, world: world.clone() });
         let begun = self.shared.wait_for(|state| state.begun.take());
         let begun = begun.map_err(|how| self.unable(how))?;
         let requests = begun.map_err(|reason| self.unable(reason))?;
@@ -179,7 +179,7 @@ impl Tunlet for ForeignTunlet {
     }
 
     fn hear(&mut self, news: &News, decisions: &mut Vec<Decision>) {
-        if !self.send(Order::Hear(vec![news.clone()])) {
+        if !self.send(HostOrder::Hear(vec![news.clone()])) {
             self.n_dropped += 1;
             if is_power_of_ten(self.n_dropped) {
                 let n = self.n_dropped;

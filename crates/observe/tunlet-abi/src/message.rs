@@ -15,7 +15,7 @@ pub(crate) const ORDERS: Format = Format::plain(64 << 20);
 
 /// Message from a run to the process of a tunlet.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Order {
+pub(crate) enum HostOrder {
     /// The run begins.
     Begin { application: Box<Application>, world: World },
     /// News, in order.
@@ -24,7 +24,7 @@ pub(crate) enum Order {
 
 /// Message from the process of a tunlet; one for each order, after an initial unrequested `Opened`.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Answer {
+pub(crate) enum TunletAnswer {
     /// Specification of the loaded tunlet, or the reason why it cannot be loaded.
     Opened(Result<TunletSpec, String>),
     /// Requests of the tunlet, or the reason why it cannot begin.

@@ -5,7 +5,7 @@
 
 use crate::tunlet::IterationNews;
 use events::Rank;
-use models::master_worker::transfer::{Cost, Transfer};
+use models::master_worker::transfer::{Cost, TransferLine};
 use statistics::median;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -17,7 +17,7 @@ const USUAL_S: f64 = 50e-6;
 
 /// A chunk that a worker has computed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chunk {
+pub(crate) struct ComputedChunk {
     pub(crate) rank: Rank,
     pub(crate) batch: i128,
     pub(crate) n_tasks: f64,
@@ -25,7 +25,7 @@ pub(crate) struct Chunk {
     pub(crate) end_s: f64,
 }
 
-impl Chunk {
+impl ComputedChunk {
     pub(crate) fn time_s(&self) -> f64 {
         self.end_s - self.start_s
     }
@@ -33,8 +33,8 @@ impl Chunk {
 
 /// Chunks of one iteration, in the order in which they were dealt.
 #[derive(Clone, Debug)]
-pub(crate) struct Iteration {
-    pub(crate) chunks: Vec<Chunk>,
+pub(crate) struct IterationChunks {
+    pub(crate) chunks: Vec<ComputedChunk>,
     pub(crate) n_tasks: f64,
     /// Workers in ascending rank order.
     pub(crate) ranks: Vec<Rank>,
@@ -43,7 +43,7 @@ pub(crate) struct Iteration {
     pub(crate) duration_s: f64,
 }
 
-impl Iteration {
+impl IterationChunks {
     /// Returns the excess of the busiest worker's computing time over the mean: the gain of a perfect split.
     pub(crate) fn uneven_s(&self) -> f64 {
         let mut busy_s: HashMap<Rank, f64> = HashMap::new();
@@ -59,7 +59,7 @@ impl Iteration {
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
     started: HashMap<(Rank, u32), f64>,
-    done: VecDeque<Chunk>,
+    done: VecDeque<ComputedChunk>,
 }
 
 impl Chunks {
@@ -68,7 +68,7 @@ impl Chunks {
     }
 
     /// Completes a chunk and returns it; `None` if its start was not seen.
-    pub(crate) fn end(&mut self, thread: u32, mut chunk: Chunk) -> Option<Chunk> {
+    pub(crate) fn end(&mut self, thread: u32, mut chunk: ComputedChunk) -> Option<ComputedChunk> {
         chunk.start_s = self.started.remove(&(chunk.rank, thread))?;
         if chunk.n_tasks <= 0.0 || chunk.end_s < chunk.start_s {
             return None;
@@ -81,7 +81,7 @@ impl Chunks {
     }
 
     /// Returns the chunks of no finished iteration.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Chunk> + Clone {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &ComputedChunk> + Clone {
         self.done.iter()
     }
 
@@ -91,7 +91,7 @@ impl Chunks {
     }
 
     /// Removes and returns the chunks of an iteration, and drops older ones.
-    pub(crate) fn take(&mut self, news: &IterationNews) -> Option<Iteration> {
+    pub(crate) fn take(&mut self, news: &IterationNews) -> Option<IterationChunks> {
         let (mut mine, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.done)
             .into_iter()
             .filter(|chunk| news.end_s - news.duration_s <= middle_s(chunk))
@@ -102,7 +102,7 @@ impl Chunks {
         ranks.sort_unstable();
         ranks.dedup();
         let work_s = if news.work > 0.0 { news.duration_s / news.work } else { news.duration_s };
-        (!mine.is_empty()).then(|| Iteration {
+        (!mine.is_empty()).then(|| IterationChunks {
             n_tasks: mine.iter().map(|chunk| chunk.n_tasks).sum(),
             chunks: mine,
             ranks,
@@ -112,11 +112,11 @@ impl Chunks {
     }
 }
 
-fn middle_s(chunk: &Chunk) -> f64 {
+fn middle_s(chunk: &ComputedChunk) -> f64 {
     f64::midpoint(chunk.start_s, chunk.end_s)
 }
 
-fn is_in(chunk: &Chunk, news: &IterationNews) -> bool {
+fn is_in(chunk: &ComputedChunk, news: &IterationNews) -> bool {
     let middle_s = middle_s(chunk);
     news.end_s - news.duration_s <= middle_s && middle_s <= news.end_s
 }
@@ -141,8 +141,8 @@ impl DealingCosts {
     /// Learns the costs from an iteration. The master is busy from the start of one worker's first chunk to the
     /// start of the next worker's, since it sends the first chunks one after the other. Pauses are measured
     /// between two chunks of the same worker.
-    pub(crate) fn learn(&mut self, iteration: &Iteration) {
-        let mut last: HashMap<Rank, &Chunk> = HashMap::new();
+    pub(crate) fn learn(&mut self, iteration: &IterationChunks) {
+        let mut last: HashMap<Rank, &ComputedChunk> = HashMap::new();
         let (mut between, mut first) = (Vec::new(), Vec::new());
         for chunk in &iteration.chunks {
             match last.insert(chunk.rank, chunk) {
@@ -223,8 +223,8 @@ impl Costs {
     }
 
     /// Returns the line through the representative messages.
-    pub(crate) fn fit(&self) -> Transfer {
-        let mut fit = Transfer::new(self.anchor_s, N_SIZES_MAX);
+    pub(crate) fn fit(&self) -> TransferLine {
+        let mut fit = TransferLine::new(self.anchor_s, N_SIZES_MAX);
         for size in self.sizes.values() {
             let mut messages: Vec<_> = size.messages.iter().copied().collect();
             messages.sort_by(|a, b| a.1.total_cmp(&b.1));

@@ -31,7 +31,7 @@ use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{Rank, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use trial::Iterations;
-use turn::{Change, ChangeState, Turn};
+use turn::{ChangeInProgress, ChangeState, Turn};
 
 /// Options of a conductor.
 #[derive(Clone, Copy, Debug)]
@@ -351,7 +351,7 @@ impl Conductor {
     fn bring_back(
         &mut self,
         now_s: f64,
-        change: &Change,
+        change: &ChangeInProgress,
         old: &[(Rank, Value)],
     ) -> Result<Action, &'static str> {
         let is_known = old.iter().all(|(_, value)| !value.as_f64().is_nan());

@@ -15,20 +15,14 @@
 //! Where messages are expensive, factoring that ends early (`F2 = 1`, or `F1 = F2 = 1`: the rest is dealt at
 //! once) may be the fastest; it is chosen if it gains `gain` percent more. If iterations are then not faster
 //! than before, the start values are restored and the tunlet rests for 8, 16, 32 ... iterations. While
-//! factoring, a share is changed only by `step` or more.
-//!
-//! # Invariants
-//! - History is bounded by `window` iterations.
-//!
-//! # Not here
-//! The formulas (`chunking`); how changes are judged and undone (`conductor`).
+//! factoring, a share is changed only by `step` or more. The history is bounded by `window` iterations.
 
 mod forecast;
 mod plan;
 mod positions;
 
-use crate::chunks::{Chunk, Chunks, DealingCosts, Iteration};
-use crate::lookup::{Lookup, Point};
+use crate::chunks::{Chunks, ComputedChunk, DealingCosts, IterationChunks};
+use crate::lookup::{KnownPoint, Lookup};
 use crate::rest::Rest;
 use crate::tunlet::{
     Applied, Decision, Detail, EventNews, IterationNews, News, Requests, Tunlet, TunletError,
@@ -38,7 +32,7 @@ use app_description::Application;
 use chunking::Spread;
 use display::units::seconds;
 use forecast::{Dealing, Profile};
-use plan::{Kind, Plan, is_same};
+use plan::{FactoringExtent, FactoringPlan, is_same};
 pub(crate) use positions::GUIDE;
 use positions::{EventPositions, Options};
 use std::collections::{BTreeMap, VecDeque};
@@ -54,13 +48,13 @@ const N_PROOF: usize = 3;
 pub struct Factoring {
     positions: EventPositions,
     options: Options,
-    points: Vec<Point>,
+    points: Vec<KnownPoint>,
     /// Shares at the start; 1 where unknown.
     start: [f64; 3],
     is_start_unknown: [bool; 3],
     chunks: Chunks,
     pending: VecDeque<IterationNews>,
-    window: VecDeque<Iteration>,
+    window: VecDeque<IterationChunks>,
     costs: DealingCosts,
     batches: BTreeMap<i128, (u64, u64)>,
     strategy: Strategy,
@@ -73,7 +67,7 @@ enum Strategy {
     #[default]
     AsAtStart,
     /// With the time per unit of work before it and those since, except the first one, which is discarded.
-    Factoring { before_s: f64, since_s: Vec<f64>, is_first: bool, kind: Kind },
+    Factoring { before_s: f64, since_s: Vec<f64>, is_first: bool, kind: FactoringExtent },
 }
 
 impl Tunlet for Factoring {
@@ -137,7 +131,7 @@ impl Factoring {
             let n_tasks =
                 event.values.get(self.positions.tasks).map_or(0.0, |value| value.as_f64());
             let (rank, end_s) = (event.rank, event.time_s);
-            let chunk = Chunk { rank, batch, n_tasks, start_s: end_s, end_s };
+            let chunk = ComputedChunk { rank, batch, n_tasks, start_s: end_s, end_s };
             if self.chunks.end(event.thread, chunk).is_some() {
                 self.end_iterations(decisions);
                 self.end_batch(batch, decisions);
@@ -217,7 +211,7 @@ impl Factoring {
         }
     }
 
-    fn learn(&mut self, iteration: Iteration) {
+    fn learn(&mut self, iteration: IterationChunks) {
         self.costs.learn(&iteration);
         let is_settled = !self.is_waiting();
         if let Strategy::Factoring { since_s, is_first, .. } = &mut self.strategy
@@ -235,13 +229,13 @@ impl Factoring {
     }
 
     /// Computes the plan for factoring from the chunks of the window and those received since.
-    fn plan(&self) -> Option<Plan> {
+    fn plan(&self) -> Option<FactoringPlan> {
         let last = self.window.back()?;
         let in_window = self.window.iter().flat_map(|iteration| iteration.chunks.iter());
         let chunks = in_window.chain(self.chunks.waiting());
         let spread = Spread::of_chunks(chunks.map(|chunk| (chunk.n_tasks, chunk.time_s())));
         let n_workers = last.ranks.len();
-        Some(Plan::new(spread, n_workers))
+        Some(FactoringPlan::new(spread, n_workers))
     }
 
     fn allowed(&self, shares: [f64; 3]) -> [f64; 3] {
@@ -299,13 +293,13 @@ impl Factoring {
     /// Returns the fastest kind of factoring and its forecast; `first` unless another kind gains enough.
     fn best_kind(
         &self,
-        plan: &Plan,
-        first: Kind,
+        plan: &FactoringPlan,
+        first: FactoringExtent,
         forecast_s: impl Fn([f64; 3]) -> f64,
-    ) -> (Kind, f64) {
+    ) -> (FactoringExtent, f64) {
         let forecast_s = |kind| forecast_s(self.allowed(plan.shares_of(kind)));
         let mut best = (first, forecast_s(first));
-        for kind in Kind::ALL {
+        for kind in FactoringExtent::ALL {
             let kind_s = forecast_s(kind);
             if kind_s < (1.0 - self.options.gain) * best.1 {
                 best = (kind, kind_s);
@@ -314,10 +308,10 @@ impl Factoring {
         best
     }
 
-    fn begin_factoring(&mut self, plan: &Plan, decisions: &mut Vec<Decision>) {
+    fn begin_factoring(&mut self, plan: &FactoringPlan, decisions: &mut Vec<Decision>) {
         let Some(forecast_s) = self.forecaster() else { return };
         let Some(last) = self.window.back() else { return };
-        let (kind, factoring_s) = self.best_kind(plan, Kind::Whole, &forecast_s);
+        let (kind, factoring_s) = self.best_kind(plan, FactoringExtent::Whole, &forecast_s);
         let shares = self.allowed(plan.shares_of(kind));
         let start_s = forecast_s(self.start);
         let gain_s = (start_s - factoring_s).min(self.uneven_s());
@@ -337,10 +331,15 @@ impl Factoring {
     /// larger forecast would rest on the cost of dealing, which is not well known before it is tried.
     fn uneven_s(&self) -> f64 {
         let last = self.window.iter().rev().take(N_ITERATIONS_MIN);
-        last.map(Iteration::uneven_s).fold(f64::INFINITY, f64::min)
+        last.map(IterationChunks::uneven_s).fold(f64::INFINITY, f64::min)
     }
 
-    fn go_on_factoring(&mut self, plan: &Plan, kind: Kind, decisions: &mut Vec<Decision>) {
+    fn go_on_factoring(
+        &mut self,
+        plan: &FactoringPlan,
+        kind: FactoringExtent,
+        decisions: &mut Vec<Decision>,
+    ) {
         let Some(forecast_s) = self.forecaster() else { return };
         let Some(last) = self.window.back() else { return };
         let (best, factoring_s) = self.best_kind(plan, kind, &forecast_s);

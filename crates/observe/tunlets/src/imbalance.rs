@@ -13,7 +13,7 @@
 //! # Not here
 //! The check whether iterations became slower (`conductor`).
 
-use crate::lookup::{Lookup, Point};
+use crate::lookup::{KnownPoint, Lookup};
 use crate::rest::Rest;
 use crate::tunlet::{
     Applied, Decision, Detail, Guide, News, Performance, Requests, Tunlet, TunletError, TunletSpec,
@@ -35,7 +35,7 @@ pub(crate) const GUIDE: Guide = Guide {
 /// The `imbalance` tunlet; see the module documentation.
 #[derive(Debug, Default)]
 pub struct Imbalance {
-    points: Vec<Point>,
+    points: Vec<KnownPoint>,
     options: Options,
     /// Index of the tuning point being changed; the direction of its changes is in `direction`.
     at: usize,

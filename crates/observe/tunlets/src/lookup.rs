@@ -43,17 +43,17 @@ impl Lookup<'_> {
     }
 
     /// Returns a tuning point.
-    pub(crate) fn point(&self, name: &str) -> Result<Point, TunletError> {
+    pub(crate) fn point(&self, name: &str) -> Result<KnownPoint, TunletError> {
         let position = self.application.tuning_points.iter().position(|point| point.name == name);
         let position = position.ok_or_else(|| TunletError::NoPoint {
             tunlet: self.tunlet.to_owned(),
             point: name.to_owned(),
         })?;
-        Ok(Point::new(position, &self.application.tuning_points[position], self.world))
+        Ok(KnownPoint::new(position, &self.application.tuning_points[position], self.world))
     }
 
     /// Returns the tuning points named in the option `points`, or those in `names` if it is not given.
-    pub(crate) fn points(&self, names: &str) -> Result<Vec<Point>, TunletError> {
+    pub(crate) fn points(&self, names: &str) -> Result<Vec<KnownPoint>, TunletError> {
         let names = self.text("points").unwrap_or(names).split(',').map(str::trim);
         names.filter(|name| !name.is_empty()).map(|name| self.point(name)).collect()
     }
@@ -110,7 +110,7 @@ impl Lookup<'_> {
 
 /// Tuning point with its range and its last known or requested value.
 #[derive(Clone, Debug)]
-pub(crate) struct Point {
+pub(crate) struct KnownPoint {
     /// Position in the description.
     pub(crate) position: usize,
     pub(crate) low: f64,
@@ -125,7 +125,7 @@ pub(crate) struct Point {
     pub(crate) is_waiting: bool,
 }
 
-impl Point {
+impl KnownPoint {
     fn new(position: usize, point: &TuningPoint, world: &World) -> Self {
         let value = world.values.get(position).copied().flatten();
         let is_whole = match point.kind {
@@ -194,8 +194,8 @@ impl Point {
 mod tests {
     use super::*;
 
-    fn point(low: f64, high: f64, step: Option<f64>) -> Point {
-        Point {
+    fn point(low: f64, high: f64, step: Option<f64>) -> KnownPoint {
+        KnownPoint {
             position: 0,
             low,
             high,
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(point: &Point, wished: f64, expected: f64) {
+    fn check(point: &KnownPoint, wished: f64, expected: f64) {
         assert!((point.nearest(wished) - expected).abs() < 1e-12, "{}", point.nearest(wished));
     }
 

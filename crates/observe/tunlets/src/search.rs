@@ -19,7 +19,7 @@
 mod line_search;
 mod simplex;
 
-use crate::lookup::{Lookup, Point};
+use crate::lookup::{KnownPoint, Lookup};
 use crate::tunlet::{
     Decision, Detail, Guide, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec, World,
 };
@@ -47,7 +47,7 @@ const DECLINED_TIMES: f64 = 1.5;
 /// The `search` tunlet; see the module documentation.
 #[derive(Debug, Default)]
 pub struct Search {
-    points: Vec<Point>,
+    points: Vec<KnownPoint>,
     options: Options,
     method: Option<Method>,
     /// Values tried, in units of 1e-9 of the range, and their times.
@@ -184,7 +184,7 @@ impl Search {
     }
 
     fn start_from(&mut self, start: Vec<f64>) {
-        let grain: Vec<f64> = self.points.iter().map(Point::grain).collect();
+        let grain: Vec<f64> = self.points.iter().map(KnownPoint::grain).collect();
         self.method = Some(Method::new(&start, &grain));
         self.tried.clear();
         self.n_tried = 0;
@@ -314,7 +314,7 @@ impl Search {
 }
 
 /// Returns the position of a value in its range, from 0 to 1; the middle if it is unknown.
-fn place_of(point: &Point, value: Option<f64>) -> f64 {
+fn place_of(point: &KnownPoint, value: Option<f64>) -> f64 {
     match value {
         Some(value) if point.low < point.high => {
             ((value - point.low) / (point.high - point.low)).clamp(0.0, 1.0)

@@ -20,8 +20,8 @@ mod curve;
 mod messages;
 mod words;
 
-use crate::chunks::{Chunk, Chunks};
-use crate::lookup::{Lookup, Point};
+use crate::chunks::{Chunks, ComputedChunk};
+use crate::lookup::{KnownPoint, Lookup};
 use crate::rest::Rest;
 use crate::tunlet::{
     Decision, Detail, EventNeed, EventNews, Guide, IterationNews, News, PointNeed, Requests,
@@ -30,8 +30,8 @@ use crate::tunlet::{
 use app_description::Application;
 use curve::Curve;
 use events::Rank;
-use messages::{Messages, all_latency};
-use models::master_worker::{Data, Iteration, Objective, Sends};
+use messages::{MessagesInTransit, all_latency};
+use models::master_worker::{Data, IterationModel, Objective, Sends};
 use statistics::median;
 use std::collections::{HashMap, HashSet, VecDeque};
 use words::{in_words, to_measure};
@@ -88,10 +88,10 @@ pub(crate) const GUIDE: Guide = Guide {
 pub struct WorkerCount {
     positions: EventPositions,
     options: Options,
-    point: Option<Point>,
+    point: Option<KnownPoint>,
     n_workers_max: u32,
     chunks: Chunks,
-    messages: Messages,
+    messages: MessagesInTransit,
     heard: HashSet<Rank>,
     /// Send time of the newest message to each worker that was never heard.
     unheard: HashMap<Rank, f64>,
@@ -277,7 +277,7 @@ impl WorkerCount {
         } else if event.event == positions.end {
             let n_tasks = positions.end_tasks.map_or(1.0, number);
             let (rank, end_s) = (event.rank, event.time_s);
-            let chunk = Chunk { rank, batch: 0, n_tasks, start_s: end_s, end_s };
+            let chunk = ComputedChunk { rank, batch: 0, n_tasks, start_s: end_s, end_s };
             let _ = self.chunks.end(event.thread, chunk);
         }
     }
@@ -300,7 +300,7 @@ impl WorkerCount {
                 self.n_held = 0;
                 continue;
             }
-            self.compute_s.push_back(iteration.chunks.iter().map(Chunk::time_s).sum());
+            self.compute_s.push_back(iteration.chunks.iter().map(ComputedChunk::time_s).sum());
             self.each_s.push_back(each_s(&iteration.chunks, &news));
             if self.options.window < self.compute_s.len() {
                 self.compute_s.pop_front();
@@ -315,7 +315,7 @@ impl WorkerCount {
     }
 
     /// Returns the model of the iteration with the current measurements.
-    fn model(&self) -> Option<Iteration> {
+    fn model(&self) -> Option<IterationModel> {
         let (work, unit_bytes) = self.work?;
         let mut cost = match self.network {
             Some(cost) => cost,
@@ -335,7 +335,7 @@ impl WorkerCount {
             let share_sent = if 0.0 < total_bytes { bytes / total_bytes } else { 0.5 };
             Data::Split { total_bytes, share_sent }
         };
-        Some(Iteration {
+        Some(IterationModel {
             latency_s: cost.latency_s,
             byte_s: cost.byte_s,
             compute_s: median(self.compute_s.iter().copied()).unwrap_or(0.0),
@@ -361,7 +361,7 @@ impl WorkerCount {
             return;
         }
         let objective = self.options.objective;
-        let best = |model: &Iteration| model.best(objective, self.n_workers_max.max(1)).into();
+        let best = |model: &IterationModel| model.best(objective, self.n_workers_max.max(1)).into();
         let allowed = point.nearest(best(&model));
         let [now_s, then_s] = [now, allowed].map(|n| model.cost_s(objective, n));
         if 0.5 < (allowed - now).abs() && self.options.gain * now_s < now_s - then_s {
@@ -380,7 +380,7 @@ impl WorkerCount {
 /// Estimates the cost, in seconds, of one more worker to the others when all get the same data. Messages that leave
 /// together share a link, in sequence or in parallel: once `k` have arrived, it has carried at least `k` of them,
 /// so the smallest ratio of arrival time to `k` is the best estimate. Workers that join later then do not matter.
-fn each_s(chunks: &[Chunk], news: &IterationNews) -> f64 {
+fn each_s(chunks: &[ComputedChunk], news: &IterationNews) -> f64 {
     let mut first_s: HashMap<Rank, f64> = HashMap::new();
     for chunk in chunks {
         let first_s = first_s.entry(chunk.rank).or_insert(chunk.start_s);
@@ -402,9 +402,9 @@ mod tests {
     fn check(begun_ms: &[f64], expected_ms: f64) {
         let chunk = |(rank, begun_ms): (u32, &f64)| {
             let (start_s, end_s) = (5.0 + 1e-3 * begun_ms, 6.0);
-            Chunk { rank: Rank(rank), batch: 0, n_tasks: 1.0, start_s, end_s }
+            ComputedChunk { rank: Rank(rank), batch: 0, n_tasks: 1.0, start_s, end_s }
         };
-        let mut chunks: Vec<Chunk> = (1..).zip(begun_ms).map(chunk).collect();
+        let mut chunks: Vec<ComputedChunk> = (1..).zip(begun_ms).map(chunk).collect();
         // Later chunks of a worker tell nothing about the common data.
         chunks.extend((1..).zip(&vec![900.0; begun_ms.len()]).map(chunk));
         let news = IterationNews { number: 3, end_s: 6.0, duration_s: 1.0, work: 1.0 };

@@ -45,7 +45,7 @@ pub struct Location {
 
 /// Source of an attribute's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Source {
+pub enum ValueOrigin {
     /// A global variable, or a member of one.
     Global {
         /// Location of the variable.
@@ -75,14 +75,14 @@ pub enum Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attribute {
     /// Source of the value.
-    pub source: Source,
+    pub source: ValueOrigin,
     /// Type of the value.
     pub kind: ValueType,
 }
 
 /// Event that a site emits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Point {
+pub struct SitePoint {
     /// Number of the event, repeated in its records.
     pub event: u32,
     /// Attributes in order.
@@ -103,16 +103,16 @@ pub struct Site {
     /// Bytes from there to the next function: the padding after a short function may be overwritten, too.
     pub n_bytes_to_next: u32,
     /// Event at the function's entry.
-    pub entry: Option<Point>,
+    pub entry: Option<SitePoint>,
     /// Event at the function's exit.
-    pub exit: Option<Point>,
+    pub exit: Option<SitePoint>,
     /// Whether the site is a sync point: passages of entry and exit are counted, and actions happen there.
     pub is_sync: bool,
 }
 
 /// Effect of an action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Change {
+pub enum ActionEffect {
     /// Sets a global variable, or a member of one.
     Set {
         /// Location of the variable.
@@ -188,7 +188,7 @@ pub enum Order {
         /// Sync point of the action: a site with `is_sync`.
         sync: (u32, ProbePoint),
         /// Effect of the action.
-        change: Change,
+        change: ActionEffect,
         /// Whether the action is carried out at every passage from now on, not once.
         repeats: bool,
     },
@@ -219,7 +219,7 @@ pub enum Order {
 
 /// Answer of a process to an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Answer {
+pub enum OrderAnswer {
     /// Answer to [`Order::Install`], [`Order::Remove`] and [`Order::Switch`].
     Installed {
         /// Sites that failed, each with the reason as a sentence.

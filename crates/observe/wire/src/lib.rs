@@ -21,7 +21,7 @@ pub mod secret;
 pub mod sum_builder;
 pub mod summary;
 
-pub use control::{Answer, Order};
+pub use control::{Order, OrderAnswer};
 pub use facts::{EventFacts, ProbedFunction};
 pub use frame::{decode, to_bytes};
 pub use hello::{Hello, PROTOCOL, Verdict, WireError};

@@ -11,7 +11,7 @@
 //! Finished      ->                             everything is sent
 //! ```
 
-use crate::{Answer, EventShape, Order, ProcessReport, SummaryBatch, ThreadRange};
+use crate::{EventShape, Order, OrderAnswer, ProcessReport, SummaryBatch, ThreadRange};
 use events::{CallRecord, ProcessKey};
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +57,7 @@ pub enum ToAnalyzer {
         /// Process on the sender's node.
         process: ProcessKey,
         /// The answer.
-        answer: Answer,
+        answer: OrderAnswer,
     },
     /// Last message: no process is left and everything was sent.
     Finished {

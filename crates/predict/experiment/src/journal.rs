@@ -1,9 +1,9 @@
 //! Journal of an experiment: its plan, the runs that are done or failed, and the conditions they ran under.
 
-use crate::Point;
+use crate::GridPoint;
 use crate::noise::Noise;
 use crate::plan::{Parameters, Plan};
-use crate::schedule::Run;
+use crate::schedule::ScheduledRun;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -123,15 +123,15 @@ impl Journal {
     }
 
     /// Returns whether a run is done.
-    pub fn has(&self, point: &Point, repetition: u32) -> bool {
+    pub fn has(&self, point: &GridPoint, repetition: u32) -> bool {
         let is_it =
             |done: &CompletedRun| done.repetition == repetition && done.params == point.parameters;
         self.runs.iter().any(is_it)
     }
 
     /// Returns those of `runs` that are not done.
-    pub fn left(&self, points: &[Point], runs: &[Run]) -> Vec<Run> {
-        let is_left = |run: &&Run| !self.has(&points[run.point], run.repetition);
+    pub fn left(&self, points: &[GridPoint], runs: &[ScheduledRun]) -> Vec<ScheduledRun> {
+        let is_left = |run: &&ScheduledRun| !self.has(&points[run.point], run.repetition);
         runs.iter().filter(is_left).copied().collect()
     }
 

@@ -36,7 +36,7 @@ mod template;
 
 pub use expression::ExpressionError;
 pub use journal::Journal;
-pub use plan::{Plan, PlanError, Point};
+pub use plan::{GridPoint, Plan, PlanError};
 pub use regions::Measurement;
 
 /// Expression over the parameters of an experiment: `p + 1`, `p <= n and n % p == 0`.

@@ -75,7 +75,7 @@ pub enum Command {
 
 /// One combination of parameter values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct GridPoint {
     /// Value of each parameter.
     pub parameters: Parameters,
     /// True if the point is kept from fitting.
@@ -116,7 +116,7 @@ impl Plan {
     ///
     /// # Errors
     /// When `where` has no value at some point, or no point is left.
-    pub fn points(&self) -> Result<Vec<Point>, PlanError> {
+    pub fn points(&self) -> Result<Vec<GridPoint>, PlanError> {
         points(self)
     }
 
@@ -124,7 +124,7 @@ impl Plan {
     ///
     /// # Errors
     /// When a placeholder has no value, or a quote is not closed.
-    pub fn words(&self, point: &Point, script: Option<&str>) -> Result<Vec<String>, PlanError> {
+    pub fn words(&self, point: &GridPoint, script: Option<&str>) -> Result<Vec<String>, PlanError> {
         let words = match &self.command {
             Command::Words(words) => words.clone(),
             Command::Line(line) => template::words(line)
@@ -139,7 +139,7 @@ impl Plan {
     ///
     /// # Errors
     /// When a placeholder has no value.
-    pub fn script(&self, point: &Point) -> Result<Option<String>, ExpressionError> {
+    pub fn script(&self, point: &GridPoint) -> Result<Option<String>, ExpressionError> {
         let fill = |text: &String| template::fill(text, &point.parameters, None);
         self.script.as_ref().map(fill).transpose()
     }
@@ -148,7 +148,7 @@ impl Plan {
     ///
     /// # Errors
     /// When a placeholder has no value.
-    pub fn variables(&self, point: &Point) -> Result<Vec<(String, String)>, ExpressionError> {
+    pub fn variables(&self, point: &GridPoint) -> Result<Vec<(String, String)>, ExpressionError> {
         let fill = |(name, value): (&String, &String)| {
             Ok((name.clone(), template::fill(value, &point.parameters, None)?))
         };
@@ -157,7 +157,7 @@ impl Plan {
 
     /// Returns the expected time of a run at a point before the first measurement, in seconds, if the plan
     /// gives one.
-    pub fn expected_s(&self, point: &Point) -> Option<f64> {
+    pub fn expected_s(&self, point: &GridPoint) -> Option<f64> {
         let expression = Expression::read(self.expected_s.as_ref()?).ok()?;
         expression.value(&point.parameters).ok().filter(|time_s| 0.0 <= *time_s)
     }
@@ -183,7 +183,7 @@ impl Plan {
     }
 }
 
-impl Point {
+impl GridPoint {
     /// Returns the point as text: `n = 200, p = 4`.
     pub fn in_words(&self) -> String {
         let each = self.parameters.iter().map(|(name, value)| format!("{name} = {value}"));
@@ -192,9 +192,9 @@ impl Point {
 }
 
 /// Returns the grid: all combinations of values, without those that are excluded.
-fn points(plan: &Plan) -> Result<Vec<Point>, PlanError> {
+fn points(plan: &Plan) -> Result<Vec<GridPoint>, PlanError> {
     let condition = plan.condition.as_deref().map(Expression::read).transpose()?;
-    let mut points: Vec<Point> = Vec::new();
+    let mut points: Vec<GridPoint> = Vec::new();
     let further = plan.holdout.iter().map(|given| {
         let mut values = plan.parameters.clone();
         values.extend(given.clone());
@@ -208,7 +208,7 @@ fn points(plan: &Plan) -> Result<Vec<Point>, PlanError> {
             };
             let is_new = !is_holdout || points.iter().all(|point| point.parameters != parameters);
             if is_wanted && is_new && !is_excluded(plan, &parameters) {
-                points.push(Point { parameters, is_holdout });
+                points.push(GridPoint { parameters, is_holdout });
             }
         }
     }

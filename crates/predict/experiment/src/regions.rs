@@ -113,7 +113,7 @@ impl Row {
 
 /// An MPI call on the timeline of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct TimelineMpiCall {
     /// Time of its start, in ns.
     pub start_ns: u64,
     /// Time of its end, in ns.
@@ -149,7 +149,7 @@ pub struct Inside {
 /// Divides the computation of a thread among functions; calls and boundaries are sorted by time.
 ///
 /// Time belongs to the innermost open function, and to the place of the next call. Time inside calls belongs to MPI.
-pub fn inside(calls: &[Call], boundaries: &[FunctionBoundary]) -> Vec<Inside> {
+pub fn inside(calls: &[TimelineMpiCall], boundaries: &[FunctionBoundary]) -> Vec<Inside> {
     let mut found: Vec<Inside> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     let mut boundaries = boundaries.iter().peekable();
@@ -276,10 +276,10 @@ mod tests {
         boundaries: &[(u64, usize, bool)],
         expected: &[(usize, usize, u64, u64)],
     ) {
-        let call = |&(start_ns, end_ns, place): &_| Call { start_ns, end_ns, place };
+        let call = |&(start_ns, end_ns, place): &_| TimelineMpiCall { start_ns, end_ns, place };
         let boundary =
             |&(time_ns, function, is_entry): &_| FunctionBoundary { time_ns, function, is_entry };
-        let calls: Vec<Call> = calls.iter().map(call).collect();
+        let calls: Vec<TimelineMpiCall> = calls.iter().map(call).collect();
         let boundaries: Vec<FunctionBoundary> = boundaries.iter().map(boundary).collect();
         let found = inside(&calls, &boundaries);
         let found: Vec<_> =

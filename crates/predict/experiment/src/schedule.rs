@@ -1,11 +1,11 @@
 //! The order of runs, and an estimate of the time that the remaining ones take.
 
-use crate::plan::{Plan, Point};
+use crate::plan::{GridPoint, Plan};
 use random::Random;
 
 /// One run of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Run {
+pub struct ScheduledRun {
     /// Index of the point in [`Plan::points`].
     pub point: usize,
     /// Repetition of the point, from 0.
@@ -16,10 +16,11 @@ pub struct Run {
 ///
 /// So slow changes of the machine affect all points equally, and an interrupted experiment has run all
 /// points about equally often. More repetitions only add runs at the end.
-pub fn runs(n_points: usize, repetitions: u32, seed: u64) -> Vec<Run> {
+pub fn runs(n_points: usize, repetitions: u32, seed: u64) -> Vec<ScheduledRun> {
     let mut random = Random::new(seed);
     let round = |repetition| {
-        let mut round: Vec<Run> = (0..n_points).map(|point| Run { point, repetition }).collect();
+        let mut round: Vec<ScheduledRun> =
+            (0..n_points).map(|point| ScheduledRun { point, repetition }).collect();
         for last in (1..round.len()).rev() {
             round.swap(last, random.below(last + 1));
         }
@@ -38,7 +39,7 @@ pub struct TimeEstimator {
 
 impl TimeEstimator {
     /// Creates an estimate without measured runs.
-    pub fn new(plan: &Plan, points: &[Point]) -> Self {
+    pub fn new(plan: &Plan, points: &[GridPoint]) -> Self {
         let expected_s = points.iter().map(|point| plan.expected_s(point)).collect();
         Self { points: vec![(0, 0.0); points.len()], expected_s }
     }
@@ -52,7 +53,7 @@ impl TimeEstimator {
     }
 
     /// Returns the estimated time of these runs, in seconds; `None` while there is nothing to base it on.
-    pub fn remaining_s(&self, left: &[Run]) -> Option<f64> {
+    pub fn remaining_s(&self, left: &[ScheduledRun]) -> Option<f64> {
         left.iter().map(|run| self.one_s(run.point)).sum()
     }
 

@@ -3,7 +3,7 @@
 use crate::{
     solve::dot,
     term::{Factor, Term},
-    vocabulary::{Choice, Role, choices, is_unusual},
+    vocabulary::{Choice, ParameterRole, choices, is_unusual},
 };
 use std::cmp::Ordering;
 
@@ -49,7 +49,7 @@ pub(crate) struct Fold {
 
 impl Design {
     /// Creates the design over `points`; terms in `first` take precedence over proportional ones.
-    pub(crate) fn new(points: &[&[f64]], roles: &[Role], first: &[Term]) -> Self {
+    pub(crate) fn new(points: &[&[f64]], roles: &[ParameterRole], first: &[Term]) -> Self {
         let (folds, holds_singles) = folds(points, roles.len());
         let points_owned = points.iter().map(|at| at.to_vec()).collect();
         let mut design = Self {
@@ -68,7 +68,7 @@ impl Design {
         // Many curves pass through three numbers of processes; of those, the usual ones are likely.
         let is_seen = |factor: &Factor| {
             let (idx, role) = (factor.parameter_idx, roles[factor.parameter_idx]);
-            role != Role::Processes
+            role != ParameterRole::Processes
                 || !is_unusual(role, factor)
                 || N_VALUES_FEW < distinct_values(points, idx).len()
         };
@@ -151,14 +151,15 @@ fn neighbors(points: &[&[f64]], n_parameters: usize) -> Vec<[usize; 2]> {
 
 /// Returns corners of a box well beyond the points, further for processes than for sizes; of very many corners a
 /// sample.
-fn far_points(points: &[&[f64]], roles: &[Role]) -> Vec<Vec<f64>> {
+fn far_points(points: &[&[f64]], roles: &[ParameterRole]) -> Vec<Vec<f64>> {
     let mut far: Vec<Vec<f64>> = vec![Vec::new()];
     for (idx, role) in roles.iter().enumerate() {
         let distinct_values = distinct_values(points, idx);
         let (Some(low), Some(high)) = (distinct_values.first(), distinct_values.last()) else {
             return Vec::new();
         };
-        let reach: &[f64] = if *role == Role::Processes { &[1.0, 4.0, 32.0] } else { &[1.0, 4.0] };
+        let reach: &[f64] =
+            if *role == ParameterRole::Processes { &[1.0, 4.0, 32.0] } else { &[1.0, 4.0] };
         let values = [*low].into_iter().chain(reach.iter().map(|factor| factor * high));
         let longer = |value: f64| {
             far.iter().map(move |at| at.iter().copied().chain([value]).collect::<Vec<f64>>())
@@ -223,7 +224,7 @@ mod tests {
 
     fn design(points: &[[f64; 2]]) -> Design {
         let points: Vec<&[f64]> = points.iter().map(|at| &at[..]).collect();
-        Design::new(&points, &[Role::Processes, Role::Size], &[])
+        Design::new(&points, &[ParameterRole::Processes, ParameterRole::Size], &[])
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use crate::{
     model::Draw,
     score::Scored,
-    search::Problem,
+    search::RegionProblem,
     solve::{N_TERMS_MAX, Normal, count, dot},
     term::Term,
 };
@@ -21,7 +21,7 @@ const WORSE_MAX: f64 = 2.5;
 
 /// Returns the terms of the alternatives, the chosen formula's first, and the draws.
 pub(crate) fn draws(
-    problem: &Problem<'_>,
+    problem: &RegionProblem<'_>,
     scored: &[Scored],
     n_draws: usize,
     seed: u64,
@@ -52,13 +52,13 @@ pub(crate) fn draws(
 }
 
 /// Returns the terms of a candidate.
-pub(crate) fn terms(problem: &Problem<'_>, scored: &Scored) -> Vec<Term> {
+pub(crate) fn terms(problem: &RegionProblem<'_>, scored: &Scored) -> Vec<Term> {
     let choices = &problem.design.choices;
     scored.candidate.terms().map(|term| choices[term].term.clone()).collect()
 }
 
 /// Returns the formula's values at the points and its errors there, both relative to the measured values.
-fn errors(problem: &Problem<'_>, scored: &Scored) -> (Vec<f64>, Vec<f64>) {
+fn errors(problem: &RegionProblem<'_>, scored: &Scored) -> (Vec<f64>, Vec<f64>) {
     let candidate = &scored.candidate;
     let fitted: Vec<f64> = (0..problem.target.len())
         .map(|idx| candidate.value(&candidate.coefficients, |term| problem.columns[term][idx]))
@@ -83,7 +83,7 @@ fn pick(shares: &[f64], random: &mut Random) -> usize {
     idx
 }
 
-fn refit(problem: &Problem<'_>, scored: &Scored, target: &[f64]) -> Option<Vec<f64>> {
+fn refit(problem: &RegionProblem<'_>, scored: &Scored, target: &[f64]) -> Option<Vec<f64>> {
     let mut right = [0.0; N_TERMS_MAX];
     right
         .iter_mut()

@@ -8,12 +8,12 @@ mod pinv;
 
 use crate::{
     design::{Design, distinct_values},
-    measurements::{Measurements, Point, Series},
+    measurements::{MeasuredPoint, Measurements, Series},
     model::{Cache, FORMAT, FittedModel, Range, Warning},
     samples::SampleRule,
     solve::N_TERMS_MAX,
     term::Term,
-    vocabulary::Role,
+    vocabulary::ParameterRole,
 };
 use pieces::{Sample, fit_pieces, is_constant};
 
@@ -60,7 +60,7 @@ pub struct Settings {
     /// Seed of the draws.
     pub seed: u64,
     /// Roles of parameters whose names do not reveal them.
-    pub roles: Vec<(String, Role)>,
+    pub roles: Vec<(String, ParameterRole)>,
     /// Caches whose sizes may change the time.
     pub caches: Vec<Cache>,
 }
@@ -150,7 +150,7 @@ pub fn fit(measured: &Measurements, settings: &Settings) -> Vec<Result<FittedMod
 pub struct Fitter<'a> {
     parameters: &'a [String],
     settings: &'a Settings,
-    roles: Vec<Role>,
+    roles: Vec<ParameterRole>,
     design: Option<Design>,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Fitter<'a> {
     pub fn new(parameters: &'a [String], settings: &'a Settings) -> Self {
         let role_of = |name: &String| {
             let said = settings.roles.iter().find(|(other, _)| other == name);
-            said.map_or_else(|| Role::of_name(name), |(_, role)| *role)
+            said.map_or_else(|| ParameterRole::of_name(name), |(_, role)| *role)
         };
         Self { parameters, settings, roles: parameters.iter().map(role_of).collect(), design: None }
     }
@@ -256,9 +256,9 @@ impl<'a> Fitter<'a> {
 
 /// Returns one value per point; a rule that drops repetitions is widened where the machine scatters more
 /// than it allows.
-fn samples(points: &[Point], rule: SampleRule) -> Vec<Sample<'_>> {
+fn samples(points: &[MeasuredPoint], rule: SampleRule) -> Vec<Sample<'_>> {
     let rule = rule.widened(points.iter().map(|point| &point.values[..]));
-    let sample = |point: &'_ Point| rule.point_value(&point.values);
+    let sample = |point: &'_ MeasuredPoint| rule.point_value(&point.values);
     points
         .iter()
         .filter_map(|point| Some(Sample { at: &point.at, measured: sample(point)? }))

@@ -25,7 +25,7 @@ pub struct Reading {
     /// The measurements.
     pub measured: Measurements,
     /// Parts that were left out.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
     /// Interpretations of an ambiguous file, as sentences for the user.
     pub notes: Vec<String>,
 }
@@ -33,7 +33,7 @@ pub struct Reading {
 /// A part of a file that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {fault}")]
-pub struct Problem {
+pub struct FileProblem {
     /// Place in the file, such as `line 3`.
     pub place: String,
     /// Reason.
@@ -110,12 +110,12 @@ pub enum Fault {
 }
 
 impl Fault {
-    fn at_line(self, idx: usize) -> Problem {
-        Problem { place: format!("line {}", idx + 1), fault: self }
+    fn at_line(self, idx: usize) -> FileProblem {
+        FileProblem { place: format!("line {}", idx + 1), fault: self }
     }
 
-    fn at(self, place: impl Into<String>) -> Problem {
-        Problem { place: place.into(), fault: self }
+    fn at(self, place: impl Into<String>) -> FileProblem {
+        FileProblem { place: place.into(), fault: self }
     }
 }
 

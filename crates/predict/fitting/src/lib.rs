@@ -48,11 +48,11 @@ mod vocabulary;
 
 pub use comparison::{Compared, Summary, compare};
 pub use fit::{FitError, Fitter, Method, Settings, fit};
-pub use measurements::{Measurements, Point, Series};
+pub use measurements::{MeasuredPoint, Measurements, Series};
 pub use model::{Cache, Draw, FittedModel, ModelError, Piece, Prediction, Range, TOTAL, Warning};
 pub use model_file::{ModelFile, ModelFileError};
 pub use samples::{PointValue, SampleRule};
 pub use solve::N_TERMS_MAX;
 pub use term::{Factor, Formula, Term, TermError, Weighted};
 pub use total::Predictions;
-pub use vocabulary::Role;
+pub use vocabulary::ParameterRole;

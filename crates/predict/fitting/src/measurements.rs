@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// All repetitions at one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct MeasuredPoint {
     /// Values of the parameters, in the order of [`Measurements::parameters`].
     pub at: Vec<f64>,
     /// Measured values, one for each repetition.
@@ -20,7 +20,7 @@ pub struct Series {
     /// Name of the measured quantity, such as `time`; empty for an unnamed metric.
     pub metric: String,
     /// Distinct points.
-    pub points: Vec<Point>,
+    pub points: Vec<MeasuredPoint>,
 }
 
 /// Measurements of all regions.
@@ -43,7 +43,7 @@ impl Measurements {
         let (mut wanted, mut others) =
             (Self::of(self.parameters.clone()), Self::of(self.parameters));
         for Series { region, metric, points } in self.series {
-            let (some, rest): (Vec<Point>, _) =
+            let (some, rest): (Vec<MeasuredPoint>, _) =
                 points.into_iter().partition(|point| is_wanted(&point.at));
             for (points, to) in [(some, &mut wanted), (rest, &mut others)] {
                 if !points.is_empty() {
@@ -68,7 +68,7 @@ impl Measurements {
         let points = &mut self.series[idx].points;
         match points.iter_mut().rfind(|point| point.at == at) {
             Some(point) => point.values.extend(values),
-            None => points.push(Point { at: at.to_vec(), values: values.to_vec() }),
+            None => points.push(MeasuredPoint { at: at.to_vec(), values: values.to_vec() }),
         }
     }
 }
@@ -101,7 +101,7 @@ impl MeasurementsBuilder {
         // Positive and negative zero are the same coordinate.
         let bits = at.iter().map(|x| (x + 0.0).to_bits()).collect();
         let point_idx = *self.points.entry((series_idx, bits)).or_insert_with(|| {
-            points.push(Point { at: at.to_vec(), values: Vec::new() });
+            points.push(MeasuredPoint { at: at.to_vec(), values: Vec::new() });
             points.len() - 1
         });
         points[point_idx].values.extend(values);
@@ -133,9 +133,9 @@ mod tests {
         {
             measured.add(region, "time", &[p], &[value]);
         }
-        let points: Vec<Vec<Point>> =
+        let points: Vec<Vec<MeasuredPoint>> =
             measured.series.into_iter().map(|series| series.points).collect();
-        let point = |p, values: &[f64]| Point { at: vec![p], values: values.to_vec() };
+        let point = |p, values: &[f64]| MeasuredPoint { at: vec![p], values: values.to_vec() };
         let a = vec![point(1.0, &[1.0, 4.0]), point(2.0, &[3.0])];
         assert_eq!(points, [a, vec![point(1.0, &[2.0])]]);
     }

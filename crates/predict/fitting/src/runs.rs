@@ -4,7 +4,7 @@
 //! other, and their sum would be less than any run took. So a run counts for all of its regions or for none, and the
 //! mean of the sums equals the sum of the means.
 
-use crate::measurements::{Measurements, Point};
+use crate::measurements::{MeasuredPoint, Measurements};
 use crate::model::TOTAL;
 use crate::samples::SampleRule;
 
@@ -38,7 +38,7 @@ pub fn leave_out(measured: &mut Measurements, rule: SampleRule) -> SampleRule {
     SampleRule::Mean
 }
 
-fn widened(rule: SampleRule, points: &[Point]) -> SampleRule {
+fn widened(rule: SampleRule, points: &[MeasuredPoint]) -> SampleRule {
     rule.widened(points.iter().map(|point| &point.values[..]))
 }
 

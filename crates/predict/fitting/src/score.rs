@@ -6,7 +6,7 @@
 //! two of them.
 
 use crate::{
-    search::{Candidate, Problem},
+    search::{Candidate, RegionProblem},
     solve::{N_TERMS_MAX, dot, forward},
 };
 
@@ -37,7 +37,7 @@ pub(crate) struct Scored {
 }
 
 /// Returns the candidates that may become the model, the best first.
-pub(crate) fn score(problem: &Problem<'_>, candidates: &[Candidate]) -> Vec<Scored> {
+pub(crate) fn score(problem: &RegionProblem<'_>, candidates: &[Candidate]) -> Vec<Scored> {
     let must_be_positive = problem.target.iter().all(|value| 0.0 < *value);
     let mut scored: Vec<Scored> = candidates
         .iter()
@@ -50,7 +50,7 @@ pub(crate) fn score(problem: &Problem<'_>, candidates: &[Candidate]) -> Vec<Scor
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a handful of folds and terms")]
-fn score_one(problem: &Problem<'_>, candidate: &Candidate) -> Option<Scored> {
+fn score_one(problem: &RegionProblem<'_>, candidate: &Candidate) -> Option<Scored> {
     let held_out = held_out(problem, candidate)?;
     let n_folds = problem.design.folds.len() as f64;
     let singles = at_singles(problem, candidate)?;
@@ -71,7 +71,7 @@ fn score_one(problem: &Problem<'_>, candidate: &Candidate) -> Option<Scored> {
 
 /// Returns the root mean square of the relative errors at the held-out points, averaged over the folds.
 #[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
-fn held_out(problem: &Problem<'_>, candidate: &Candidate) -> Option<f64> {
+fn held_out(problem: &RegionProblem<'_>, candidate: &Candidate) -> Option<f64> {
     let mut sum = 0.0;
     for fold in &problem.design.folds {
         let solution = problem.normal_without(candidate, fold).solve(candidate.n_terms())?;
@@ -92,7 +92,7 @@ fn relative_error(predicted: f64, measured: f64) -> f64 {
 
 /// Returns the root mean square of the errors at each point, when it alone is held out.
 #[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
-fn at_singles(problem: &Problem<'_>, candidate: &Candidate) -> Option<f64> {
+fn at_singles(problem: &RegionProblem<'_>, candidate: &Candidate) -> Option<f64> {
     let n = candidate.n_terms();
     let lower = problem.normal(candidate).lower(n)?;
     let mut squares = 0.0;
@@ -107,7 +107,7 @@ fn at_singles(problem: &Problem<'_>, candidate: &Candidate) -> Option<f64> {
     Some((squares / problem.target.len() as f64).sqrt())
 }
 
-fn is_positive(problem: &Problem<'_>, candidate: &Candidate) -> bool {
+fn is_positive(problem: &RegionProblem<'_>, candidate: &Candidate) -> bool {
     let n_far = problem.design.far.first().map_or(0, Vec::len);
     let far = |idx: usize| {
         let value_of = |term: usize| problem.design.far[term][idx] / problem.lengths[term];
@@ -122,7 +122,7 @@ fn is_positive(problem: &Problem<'_>, candidate: &Candidate) -> bool {
 /// supports.
 ///
 /// Terms with positive coefficients cannot do that; where terms cancel each other, a few points do not determine them.
-fn leaps(problem: &Problem<'_>, candidate: &Candidate, must_be_positive: bool) -> bool {
+fn leaps(problem: &RegionProblem<'_>, candidate: &Candidate, must_be_positive: bool) -> bool {
     let coefficients = &candidate.coefficients;
     if !must_be_positive || coefficients[..candidate.n_terms()].iter().all(|c| 0.0 <= *c) {
         return false;

@@ -64,7 +64,7 @@ impl Candidate {
 
 /// Relative least-squares problem of one region, over a design.
 #[derive(Debug)]
-pub(crate) struct Problem<'a> {
+pub(crate) struct RegionProblem<'a> {
     pub(crate) design: &'a Design,
     /// Values of each term relative to the measured values, normalized to unit length.
     pub(crate) columns: Vec<Vec<f64>>,
@@ -76,7 +76,7 @@ pub(crate) struct Problem<'a> {
     right: Vec<f64>,
 }
 
-impl<'a> Problem<'a> {
+impl<'a> RegionProblem<'a> {
     pub(crate) fn new(design: &'a Design, measured: &[PointValue]) -> Self {
         let weights = weights(measured);
         let largest =

@@ -269,7 +269,7 @@ fn factor(part: &str, sign: f64, parameters: &[String]) -> Result<Factor, TermEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocabulary::{Role, choices};
+    use crate::vocabulary::{ParameterRole, choices};
 
     fn factor(parameter_idx: usize, power: f64, log_power: u8) -> Factor {
         Factor { parameter_idx, power, log_power, whole_log: false }
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn every_term_that_is_tried_is_read_back() {
-        for choice in choices(&[Role::Any, Role::Processes]) {
+        for choice in choices(&[ParameterRole::Any, ParameterRole::Processes]) {
             let text = choice.term.text(&names());
             let read = Term::parse(if text.is_empty() { "1" } else { &text }, &names()).unwrap();
             assert_eq!(read.text(&names()), text);

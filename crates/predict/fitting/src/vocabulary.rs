@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Role of a parameter, which determines how time may depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub enum ParameterRole {
     /// Processes, workers or threads among which work is divided.
     Processes,
     /// A size of the problem or of a message.
@@ -34,7 +34,7 @@ const NAMES_OF_PROCESSES: [&str; 16] = [
     "n_workers",
 ];
 
-impl Role {
+impl ParameterRole {
     /// Guesses the role of a parameter by its name.
     pub fn of_name(name: &str) -> Self {
         let name = name.to_lowercase();
@@ -130,16 +130,16 @@ const OF_ANY: [FactorTemplate; 14] = [
     FactorTemplate::stepped(0.0, 1, 1.0),
 ];
 
-const fn templates(role: Role) -> &'static [FactorTemplate] {
+const fn templates(role: ParameterRole) -> &'static [FactorTemplate] {
     match role {
-        Role::Processes => &OF_PROCESSES,
-        Role::Size => &OF_SIZE,
-        Role::Any => &OF_ANY,
+        ParameterRole::Processes => &OF_PROCESSES,
+        ParameterRole::Size => &OF_SIZE,
+        ParameterRole::Any => &OF_ANY,
     }
 }
 
 /// Returns whether a factor is so unusual for its parameter's role that only many values can confirm it.
-pub(crate) fn is_unusual(role: Role, factor: &Factor) -> bool {
+pub(crate) fn is_unusual(role: ParameterRole, factor: &Factor) -> bool {
     let template =
         templates(role).iter().find(|template| template.factor(factor.parameter_idx) == *factor);
     template.is_some_and(|template| 1.0 <= template.oddity)
@@ -154,7 +154,7 @@ pub(crate) struct Choice {
 }
 
 /// Returns the products of the parameters' factors, the constant first; of too many, the simplest.
-pub(crate) fn choices(roles: &[Role]) -> Vec<Choice> {
+pub(crate) fn choices(roles: &[ParameterRole]) -> Vec<Choice> {
     let n_max = if roles.len() < 4 { N_CHOICES_MAX } else { N_CHOICES_MAX_OF_MANY };
     let mut choices = vec![Choice { term: Term::constant(), oddity: 0.0 }];
     for (parameter_idx, role) in roles.iter().enumerate() {
@@ -186,32 +186,40 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(name: &str, expected: Role) {
-        assert_eq!(Role::of_name(name), expected);
+    fn check(name: &str, expected: ParameterRole) {
+        assert_eq!(ParameterRole::of_name(name), expected);
     }
 
     #[test]
     fn names_say_what_parameters_stand_for() {
-        check("p", Role::Processes);
-        check("Ranks", Role::Processes);
-        check("num_procs", Role::Processes);
-        check("MPI ranks", Role::Processes);
-        check("step_p", Role::Any);
-        check("n", Role::Size);
-        check("message_bytes", Role::Size);
-        check("x", Role::Any);
+        check("p", ParameterRole::Processes);
+        check("Ranks", ParameterRole::Processes);
+        check("num_procs", ParameterRole::Processes);
+        check("MPI ranks", ParameterRole::Processes);
+        check("step_p", ParameterRole::Any);
+        check("n", ParameterRole::Size);
+        check("message_bytes", ParameterRole::Size);
+        check("x", ParameterRole::Any);
     }
 
     #[test]
     fn many_parameters_have_simple_terms_only() {
         assert_eq!(choices(&[]).len(), 1);
-        assert_eq!(choices(&[Role::Processes]).len(), OF_PROCESSES.len());
-        let many = choices(&[Role::Any, Role::Processes, Role::Size, Role::Any]);
+        assert_eq!(choices(&[ParameterRole::Processes]).len(), OF_PROCESSES.len());
+        let many = choices(&[
+            ParameterRole::Any,
+            ParameterRole::Processes,
+            ParameterRole::Size,
+            ParameterRole::Any,
+        ]);
         assert_eq!(many.len(), N_CHOICES_MAX_OF_MANY);
         let all =
             many.iter().filter(|choice| choice.term.factors.len() == 4 && choice.oddity == 0.0);
         assert_eq!(all.count(), 3 * 4 * 4 * 4);
-        assert_eq!(choices(&[Role::Any, Role::Processes, Role::Size]).len(), N_CHOICES_MAX);
+        assert_eq!(
+            choices(&[ParameterRole::Any, ParameterRole::Processes, ParameterRole::Size]).len(),
+            N_CHOICES_MAX
+        );
         assert!(many[0].term.factors.is_empty());
     }
 }

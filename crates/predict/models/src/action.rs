@@ -10,12 +10,12 @@
 //! How long any of it takes ([`crate::ideal_network`]).
 
 use events::{Event, RecordKind};
-use mpi_abi::{Class, CollectiveKind, Kind, Mode, Operation, Rooted};
+use mpi_abi::{Class, CollectiveKind, Mode, Operation, ParameterKind, Rooted};
 use std::collections::HashMap;
 
 /// A message as seen from one of its two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct MessageEnd {
     /// World rank of the other end; `None` for a receive from any source.
     pub peer: Option<u32>,
     /// Tag; `None` for a receive of any tag.
@@ -37,20 +37,20 @@ pub enum Flow {
 
 /// Effect of a call on other ranks: one send, receive, completion or collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum CallEffect {
     /// A message is sent.
     Send {
         /// The message.
-        message: Message,
+        message: MessageEnd,
         /// Request whose completion frees the send buffer; 0 for none.
         request: u64,
     },
     /// The caller waits for a message.
-    Receive(Message),
+    Receive(MessageEnd),
     /// A receive is posted; [`Action::Complete`] waits for it.
     StartReceive {
         /// The message.
-        message: Message,
+        message: MessageEnd,
         /// Its request.
         request: u64,
     },
@@ -77,13 +77,13 @@ pub enum Action {
 /// Reads the rows of one thread in order and remembers persistent requests.
 #[derive(Clone, Debug, Default)]
 pub struct Interpreter {
-    persistent: HashMap<u64, Action>,
+    persistent: HashMap<u64, CallEffect>,
     request_of_call: u64,
 }
 
 impl Interpreter {
     /// Passes to `emit` what the row asks of other ranks: at most two actions.
-    pub fn read(&mut self, row: &Event, mut emit: impl FnMut(Action)) {
+    pub fn read(&mut self, row: &Event, mut emit: impl FnMut(CallEffect)) {
         let Some(operation) = mpi_abi::operation(row.operation) else { return };
         match row.kind {
             RecordKind::Call => {
@@ -103,7 +103,7 @@ impl Interpreter {
         }
     }
 
-    fn read_call(&mut self, operation: &Operation, row: &Event, mut emit: impl FnMut(Action)) {
+    fn read_call(&mut self, operation: &Operation, row: &Event, mut emit: impl FnMut(CallEffect)) {
         if operation.completes.is_some() || is_start(operation) {
             return self.read_request(operation, row, row.request, &mut emit);
         }
@@ -121,7 +121,7 @@ impl Interpreter {
         operation: &Operation,
         row: &Event,
         request: u64,
-        emit: &mut impl FnMut(Action),
+        emit: &mut impl FnMut(CallEffect),
     ) {
         if request == 0 {
             return;
@@ -131,7 +131,7 @@ impl Interpreter {
         } else if operation.completes.is_some() {
             let known = u32::try_from(row.peer).ok();
             let tag = u32::try_from(row.tag).ok().filter(|_| known.is_some());
-            emit(Action::Complete { request, peer: known, tag });
+            emit(CallEffect::Complete { request, peer: known, tag });
         }
     }
 }
@@ -141,7 +141,7 @@ fn is_start(operation: &Operation) -> bool {
 }
 
 /// Returns the action of an operation that neither starts nor completes requests.
-fn meaning(operation: &Operation, row: &Event) -> Option<Action> {
+fn meaning(operation: &Operation, row: &Event) -> Option<CallEffect> {
     let flow = operation.movements.first().map(|movement| movement.flow);
     match operation.class {
         Class::PointToPoint => match flow? {
@@ -159,32 +159,32 @@ fn meaning(operation: &Operation, row: &Event) -> Option<Action> {
     }
 }
 
-fn send(row: &Event) -> Option<Action> {
+fn send(row: &Event) -> Option<CallEffect> {
     let peer = Some(u32::try_from(row.peer).ok()?);
     let tag = u32::try_from(row.tag).ok();
-    let message = Message { peer, tag, communicator: row.communicator };
-    Some(Action::Send { message, request: row.request })
+    let message = MessageEnd { peer, tag, communicator: row.communicator };
+    Some(CallEffect::Send { message, request: row.request })
 }
 
 /// Returns a receive that waits at once (`request` is `None`) or when its request completes.
-fn receive(row: &Event, request: Option<u64>) -> Option<Action> {
+fn receive(row: &Event, request: Option<u64>) -> Option<CallEffect> {
     let peer = u32::try_from(row.peer).ok();
     let tag = u32::try_from(row.tag).ok();
-    let message = Message { peer, tag, communicator: row.communicator };
+    let message = MessageEnd { peer, tag, communicator: row.communicator };
     match request {
-        None => peer.map(|_| Action::Receive(message)),
+        None => peer.map(|_| CallEffect::Receive(message)),
         // No request: a message from another world, or no message at all.
         Some(0) => None,
         Some(_) if row.peer == events::call::OUTSIDE_WORLD => None,
-        Some(request) => Some(Action::StartReceive { message, request }),
+        Some(request) => Some(CallEffect::StartReceive { message, request }),
     }
 }
 
 /// Returns the action of a collective operation on the communicator that is passed to it.
-fn collective(operation: &Operation, row: &Event) -> Option<Action> {
+fn collective(operation: &Operation, row: &Event) -> Option<CallEffect> {
     let scope = operation.params.get(operation.scope()?)?;
     let local = ["Comm_free", "Comm_set_info", "Comm_create_group", "Intercomm_create"];
-    if scope.kind != Kind::Comm || local.contains(&operation.stem.as_str()) {
+    if scope.kind != ParameterKind::Comm || local.contains(&operation.stem.as_str()) {
         return None;
     }
     if operation.mode == Mode::Nonblocking && !operation.stem.starts_with('I') {
@@ -201,7 +201,7 @@ fn collective(operation: &Operation, row: &Event) -> Option<Action> {
         return None;
     }
     let request = if later { row.request } else { 0 };
-    Some(Action::Collective { communicator: row.communicator, flow, request })
+    Some(CallEffect::Collective { communicator: row.communicator, flow, request })
 }
 
 #[cfg(test)]
@@ -228,29 +228,29 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(rows: &[Event], expected: &[Action]) {
+    fn check(rows: &[Event], expected: &[CallEffect]) {
         let mut interpreter = Interpreter::default();
         let mut found = Vec::new();
         rows.iter().for_each(|row| interpreter.read(row, |action| found.push(action)));
         assert_eq!(found, expected);
     }
 
-    const MESSAGE: Message = Message { peer: Some(3), tag: Some(7), communicator: 5 };
-    const SEND: Action = Action::Send { message: MESSAGE, request: 0 };
-    const ANY: Message = Message { peer: None, tag: None, communicator: 5 };
+    const MESSAGE: MessageEnd = MessageEnd { peer: Some(3), tag: Some(7), communicator: 5 };
+    const SEND: CallEffect = CallEffect::Send { message: MESSAGE, request: 0 };
+    const ANY: MessageEnd = MessageEnd { peer: None, tag: None, communicator: 5 };
 
     #[test]
     fn point_to_point() {
         check(&[row("MPI_Send")], &[SEND]);
         check(&[row("MPI_Issend_c")], &[SEND]);
-        check(&[row("MPI_Recv")], &[Action::Receive(MESSAGE)]);
-        check(&[row("MPI_Mrecv")], &[Action::Receive(MESSAGE)]);
-        let started = Action::StartReceive { message: MESSAGE, request: 9 };
+        check(&[row("MPI_Recv")], &[CallEffect::Receive(MESSAGE)]);
+        check(&[row("MPI_Mrecv")], &[CallEffect::Receive(MESSAGE)]);
+        let started = CallEffect::StartReceive { message: MESSAGE, request: 9 };
         check(&[Event { request: 9, ..row("MPI_Irecv") }], &[started]);
-        let started = Action::StartReceive { message: ANY, request: 9 };
+        let started = CallEffect::StartReceive { message: ANY, request: 9 };
         check(&[Event { request: 9, peer: -1, tag: -1, ..row("MPI_Irecv") }], &[started]);
         let half = Event { kind: RecordKind::ReceiveHalf, ..row("MPI_Sendrecv") };
-        check(&[row("MPI_Sendrecv"), half], &[SEND, Action::Receive(MESSAGE)]);
+        check(&[row("MPI_Sendrecv"), half], &[SEND, CallEffect::Receive(MESSAGE)]);
     }
 
     #[test]
@@ -265,11 +265,11 @@ mod tests {
 
     #[test]
     fn completions() {
-        let done = |request| Action::Complete { request, peer: None, tag: None };
+        let done = |request| CallEffect::Complete { request, peer: None, tag: None };
         let wait = Event { peer: -1, tag: -1, ..row("MPI_Waitall") };
         let requests = Event { kind: RecordKind::Requests, request: 8, more: 9, ..wait };
         check(&[wait, requests, Event { more: 0, ..requests }], &[done(8), done(9), done(8)]);
-        let learned = Action::Complete { request: 4, peer: Some(3), tag: Some(7) };
+        let learned = CallEffect::Complete { request: 4, peer: Some(3), tag: Some(7) };
         check(&[Event { request: 4, ..row("MPI_Wait") }], &[learned]);
     }
 
@@ -277,16 +277,19 @@ mod tests {
     fn persistent_requests_act_when_started() {
         let init = Event { request: 9, ..row("MPI_Recv_init") };
         let start = Event { request: 9, peer: -1, tag: -1, ..row("MPI_Start") };
-        let started = Action::StartReceive { message: MESSAGE, request: 9 };
+        let started = CallEffect::StartReceive { message: MESSAGE, request: 9 };
         check(&[init, start, start], &[started, started]);
         let init = Event { request: 2, ..row("MPI_Send_init") };
         let all = Event { kind: RecordKind::Requests, request: 2, ..row("MPI_Startall") };
-        check(&[init, row("MPI_Startall"), all], &[Action::Send { message: MESSAGE, request: 2 }]);
+        check(
+            &[init, row("MPI_Startall"), all],
+            &[CallEffect::Send { message: MESSAGE, request: 2 }],
+        );
     }
 
     #[test]
     fn collectives() {
-        let part = |flow, request| Action::Collective { communicator: 5, flow, request };
+        let part = |flow, request| CallEffect::Collective { communicator: 5, flow, request };
         check(&[row("MPI_Barrier")], &[part(Flow::All, 0)]);
         check(&[row("MPI_Bcast")], &[part(Flow::FromRoot(3), 0)]);
         check(&[row("MPI_Gatherv_c")], &[part(Flow::ToRoot(3), 0)]);

@@ -23,7 +23,7 @@
 
 mod collectives;
 
-use crate::action::Action;
+use crate::action::CallEffect;
 use crate::matching::{Matcher, Matches};
 use crate::thread_timeline::ThreadTimeline;
 use collectives::{Collectives, Participation};
@@ -176,28 +176,28 @@ impl Run<'_> {
     }
 
     /// Executes the timeline's part of the action; returns what the timeline has to wait for.
-    fn enter(&mut self, timeline: usize, action: Action) -> Option<Need> {
+    fn enter(&mut self, timeline: usize, action: CallEffect) -> Option<Need> {
         let rank = self.timelines[timeline].rank;
         let clock = &mut self.clocks[timeline];
         match action {
-            Action::Send { .. } => {
+            CallEffect::Send { .. } => {
                 self.ready.extend(self.messages.sent(timeline, clock.n_sends, clock.at_ns));
                 clock.n_sends += 1;
                 None
             }
-            Action::Receive(_) => {
+            CallEffect::Receive(_) => {
                 clock.n_receives += 1;
                 let number = self.messages.number_of_receive(timeline, clock.n_receives - 1);
                 Some(Need::Message(number))
             }
-            Action::StartReceive { request, .. } => {
+            CallEffect::StartReceive { request, .. } => {
                 clock.n_receives += 1;
                 let number = self.messages.number_of_receive(timeline, clock.n_receives - 1);
                 self.started.insert((rank, request), Need::Message(number));
                 None
             }
-            Action::Complete { request, .. } => self.started.remove(&(rank, request)),
-            Action::Collective { communicator, flow, request } => {
+            CallEffect::Complete { request, .. } => self.started.remove(&(rank, request)),
+            CallEffect::Collective { communicator, flow, request } => {
                 let (place, woken) = self.collectives.join(rank, communicator, flow, clock.at_ns);
                 self.ready.extend(woken);
                 if request == 0 {
@@ -244,15 +244,15 @@ impl Messages {
             first_receive.push(n_receives);
             for step in &timeline.steps {
                 match step.action {
-                    Action::Send { message, .. } => {
+                    CallEffect::Send { message, .. } => {
                         matcher.send(timeline.rank, message);
                         n_sends += 1;
                     }
-                    Action::Receive(message) | Action::StartReceive { message, .. } => {
+                    CallEffect::Receive(message) | CallEffect::StartReceive { message, .. } => {
                         matcher.receive(timeline.rank, message);
                         n_receives += 1;
                     }
-                    Action::Complete { .. } | Action::Collective { .. } => (),
+                    CallEffect::Complete { .. } | CallEffect::Collective { .. } => (),
                 }
             }
         }

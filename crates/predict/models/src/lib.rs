@@ -15,6 +15,6 @@ pub mod network;
 pub mod pop;
 pub mod thread_timeline;
 
-pub use action::{Action, Flow, Interpreter, Message};
+pub use action::{CallEffect, Flow, Interpreter, MessageEnd};
 pub use ideal_network::{IdealRun, Stalled};
 pub use thread_timeline::{ThreadTimeline, ThreadTimelineBuilder};

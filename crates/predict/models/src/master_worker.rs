@@ -68,7 +68,7 @@ pub enum Objective {
 
 /// Model of one iteration of a master and its workers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Iteration {
+pub struct IterationModel {
     /// Latency of a message, in seconds.
     pub latency_s: f64,
     /// Cost of a byte, in seconds.
@@ -81,7 +81,7 @@ pub struct Iteration {
     pub sends: Sends,
 }
 
-impl Iteration {
+impl IterationModel {
     /// Returns the time of the iteration with this number of workers, in seconds.
     pub fn time_s(&self, n_workers: f64) -> f64 {
         match self.data {
@@ -192,12 +192,12 @@ mod tests {
     const SPLIT: Data = Data::Split { total_bytes: 1e6, share_sent: 0.5 };
     const SAME: Data = Data::Same { each_bytes: 1e4, returned_bytes: 2e4 };
 
-    fn iteration(data: Data, sends: Sends, latency_s: f64) -> Iteration {
-        Iteration { latency_s, byte_s: 1e-8, compute_s: 1.0, data, sends }
+    fn iteration(data: Data, sends: Sends, latency_s: f64) -> IterationModel {
+        IterationModel { latency_s, byte_s: 1e-8, compute_s: 1.0, data, sends }
     }
 
     #[track_caller]
-    fn check(tested: Iteration, n_workers: f64, expected_s: f64, equation: &str) {
+    fn check(tested: IterationModel, n_workers: f64, expected_s: f64, equation: &str) {
         assert!((tested.time_s(n_workers) - expected_s).abs() < 1e-12, "{tested:?}");
         assert_eq!(tested.equation(), equation);
     }
@@ -226,14 +226,14 @@ mod tests {
         assert_eq!(tested.best(Objective::Time, 7), 7);
     }
 
-    fn any_iteration() -> impl Strategy<Value = Iteration> {
+    fn any_iteration() -> impl Strategy<Value = IterationModel> {
         let split = (1.0..1e9, 0.0..=1.0)
             .prop_map(|(total_bytes, share_sent)| Data::Split { total_bytes, share_sent });
         let same = (1.0..1e7, 1.0..1e9)
             .prop_map(|(each_bytes, returned_bytes)| Data::Same { each_bytes, returned_bytes });
         let sends = prop_oneof![Just(Sends::Synchronous), Just(Sends::Asynchronous)];
         (1e-6..1e-2, 1e-11..1e-7, 1e-3..1e4, prop_oneof![split, same], sends).prop_map(
-            |(latency_s, byte_s, compute_s, data, sends)| Iteration {
+            |(latency_s, byte_s, compute_s, data, sends)| IterationModel {
                 latency_s,
                 byte_s,
                 compute_s,

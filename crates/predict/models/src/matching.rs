@@ -7,7 +7,7 @@
 //! # Invariants
 //! - A send matches at most one receive, and a receive at most one send.
 
-use crate::action::Message;
+use crate::action::MessageEnd;
 use std::collections::{HashMap, VecDeque};
 
 /// One direction between two ranks on a communicator.
@@ -46,7 +46,7 @@ pub struct Matches {
 
 impl Matcher {
     /// Adds the next send of a rank. Without a peer (to `MPI_PROC_NULL`, or out of the world) it stays unmatched.
-    pub fn send(&mut self, rank: u32, message: Message) {
+    pub fn send(&mut self, rank: u32, message: MessageEnd) {
         let to = message.peer.unwrap_or(u32::MAX);
         let channel = Channel { from: rank, to, communicator: message.communicator };
         self.channels.entry(channel).or_default().sends.push((self.n_sends, message.tag));
@@ -54,7 +54,7 @@ impl Matcher {
     }
 
     /// Adds the next receive of a rank. Without a peer, its source is not known, and it stays unmatched.
-    pub fn receive(&mut self, rank: u32, message: Message) {
+    pub fn receive(&mut self, rank: u32, message: MessageEnd) {
         if let Some(from) = message.peer {
             let channel = Channel { from, to: rank, communicator: message.communicator };
             self.channels.entry(channel).or_default().receives.push((self.n_receives, message.tag));
@@ -110,8 +110,8 @@ impl Ends {
 mod tests {
     use super::*;
 
-    fn message(peer: u32, tag: Option<u32>) -> Message {
-        Message { peer: Some(peer), tag, communicator: 0 }
+    fn message(peer: u32, tag: Option<u32>) -> MessageEnd {
+        MessageEnd { peer: Some(peer), tag, communicator: 0 }
     }
 
     #[track_caller]
@@ -146,8 +146,8 @@ mod tests {
         let from = |peer| message(peer, Some(1));
         matcher.send(0, from(1));
         matcher.receive(1, from(2));
-        matcher.receive(1, Message { communicator: 9, ..from(0) });
-        matcher.receive(1, Message { peer: None, ..from(0) });
+        matcher.receive(1, MessageEnd { communicator: 9, ..from(0) });
+        matcher.receive(1, MessageEnd { peer: None, ..from(0) });
         matcher.receive(1, from(0));
         assert_eq!(matcher.finish().send_of_receive, [None, None, None, Some(0)]);
     }

@@ -35,7 +35,7 @@ pub struct NetModel {
     /// One piece for each protocol, from short to long messages.
     pub pieces: Vec<LinearPiece>,
     /// Samples that the pieces were fitted to.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<LengthSample>,
 }
 
 /// Time of a message of `from_bytes` or more: `latency_s + s_per_byte * n_bytes`.
@@ -56,8 +56,8 @@ pub struct LinearPiece {
 impl NetModel {
     /// Fits the lines. `None` with fewer than three lengths whose time is positive.
     #[must_use]
-    pub fn fit(samples: &[Sample]) -> Option<Self> {
-        let mut samples: Vec<Sample> =
+    pub fn fit(samples: &[LengthSample]) -> Option<Self> {
+        let mut samples: Vec<LengthSample> =
             samples.iter().copied().filter(|sample| 0.0 < sample.median_s).collect();
         samples.sort_by_key(|sample| sample.n_bytes);
         samples.dedup_by_key(|sample| sample.n_bytes);
@@ -120,7 +120,7 @@ fn joined(lines: &[Line]) -> Vec<LinearPiece> {
 }
 
 /// Schwarz's criterion; smaller is better.
-fn judged(lines: &[Line], samples: &[Sample]) -> f64 {
+fn judged(lines: &[Line], samples: &[LengthSample]) -> f64 {
     let n = f64::from(u32::try_from(samples.len()).unwrap_or(u32::MAX));
     let k = f64::from(u32::try_from(lines.len()).unwrap_or(u32::MAX));
     let residual: f64 = lines.iter().map(|line| line.residual).sum();
@@ -130,7 +130,7 @@ fn judged(lines: &[Line], samples: &[Sample]) -> f64 {
 }
 
 /// Returns the lines with the least error when the lengths are cut into `n_pieces` parts.
-fn best_cut(samples: &[Sample], n_pieces: usize) -> Vec<Line> {
+fn best_cut(samples: &[LengthSample], n_pieces: usize) -> Vec<Line> {
     if n_pieces <= 1 {
         return vec![through(samples)];
     }
@@ -149,7 +149,7 @@ fn best_cut(samples: &[Sample], n_pieces: usize) -> Vec<Line> {
 /// The median time of messages of one length, and the interval that holds the true median with at least
 /// 95 percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct LengthSample {
     /// Length of the messages, in bytes.
     pub n_bytes: u64,
     /// Median one-way time, in seconds.
@@ -167,7 +167,7 @@ pub struct Sample {
 /// The interval is between two of the sorted times: the number of times below the true median is
 /// binomial, about normal with mean `n / 2` and deviation `sqrt(n) / 2`. No shape is assumed for the times.
 #[must_use]
-pub fn median_of(n_bytes: u64, times_s: &[f64]) -> Option<Sample> {
+pub fn median_of(n_bytes: u64, times_s: &[f64]) -> Option<LengthSample> {
     let mut sorted = times_s.to_vec();
     sorted.sort_by(f64::total_cmp);
     let n = u32::try_from(sorted.len()).ok()?;
@@ -178,7 +178,7 @@ pub fn median_of(n_bytes: u64, times_s: &[f64]) -> Option<Sample> {
     let reach = (0.98 * f64::from(n).sqrt()).ceil() as usize;
     let low_s = sorted[middle.saturating_sub(reach)];
     let high_s = sorted[(middle + reach).min(sorted.len() - 1)];
-    Some(Sample { n_bytes, median_s, low_s, high_s, n_times: n })
+    Some(LengthSample { n_bytes, median_s, low_s, high_s, n_times: n })
 }
 
 /// A line and its distance from the samples.
@@ -199,7 +199,7 @@ const ERROR_MIN: f64 = 0.01;
 /// The weight `w` is 1 for times known to within 1 percent, and falls as the interval gets wider.
 /// With `u = w / t` and `v = w n / t` that is `a u + b v = w`; the sums of products are `uu`, `uv`, `vv`, `uw`,
 /// `vw`. The margins are 1.96 standard errors.
-fn through(samples: &[Sample]) -> Line {
+fn through(samples: &[LengthSample]) -> Line {
     let points: Vec<[f64; 3]> = samples.iter().map(weighted).collect();
     let sum = |i: usize, j: usize| -> f64 { points.iter().map(|point| point[i] * point[j]).sum() };
     let (uu, uv, vv, uw, vw) = (sum(0, 0), sum(0, 1), sum(1, 1), sum(0, 2), sum(1, 2));
@@ -230,7 +230,7 @@ fn through(samples: &[Sample]) -> Line {
 }
 
 /// Returns `u`, `v` and `w` of a sample.
-fn weighted(sample: &Sample) -> [f64; 3] {
+fn weighted(sample: &LengthSample) -> [f64; 3] {
     #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
     let n_bytes = sample.n_bytes as f64;
     let error = (sample.high_s - sample.low_s) / 2.0 / sample.median_s;
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     /// Times of `time_s` with an error of up to `error` that changes from length to length.
-    fn samples(error: f64, time_s: impl Fn(f64) -> f64) -> Vec<Sample> {
+    fn samples(error: f64, time_s: impl Fn(f64) -> f64) -> Vec<LengthSample> {
         let lengths = (0..=22).flat_map(|power| [1_u64 << power, 3 << power >> 1]);
         let lengths = std::iter::once(0).chain(lengths);
         let numbered = (0_u32..).zip(lengths);
@@ -251,7 +251,7 @@ mod tests {
             .map(|(number, n_bytes)| {
                 let noise = 1.0 + error * f64::from(number * 7 % 5).mul_add(0.5, -1.0);
                 let median_s = time_s(n_bytes as f64) * noise;
-                Sample { n_bytes, median_s, low_s: median_s, high_s: median_s, n_times: 9 }
+                LengthSample { n_bytes, median_s, low_s: median_s, high_s: median_s, n_times: 9 }
             })
             .collect()
     }

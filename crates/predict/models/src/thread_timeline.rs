@@ -1,6 +1,6 @@
 //! The calls of one thread as a sequence of computations and actions.
 
-use crate::action::{Action, Interpreter};
+use crate::action::{CallEffect, Interpreter};
 use events::Event;
 use std::collections::HashMap;
 
@@ -10,18 +10,18 @@ pub struct ThreadTimeline {
     /// Rank in its world.
     pub rank: u32,
     /// Its steps in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TimelineStep>,
     /// Computing time after the last step, in ns.
     pub compute_after_ns: u64,
 }
 
 /// Computation and the action that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct TimelineStep {
     /// Computing time since the previous step, in ns.
     pub compute_ns: u64,
     /// Action that ends the computation.
-    pub action: Action,
+    pub action: CallEffect,
 }
 
 /// Builds a [`ThreadTimeline`] from the rows of one thread.
@@ -58,7 +58,7 @@ impl ThreadTimelineBuilder {
         interpreter.read(row, |action| {
             learn(&mut timeline.steps, open, action);
             let compute_ns = std::mem::take(compute_ns);
-            timeline.steps.push(Step { compute_ns, action });
+            timeline.steps.push(TimelineStep { compute_ns, action });
         });
     }
 
@@ -70,17 +70,17 @@ impl ThreadTimelineBuilder {
 }
 
 /// Completes a receive with the source and tag that its completion learned.
-fn learn(steps: &mut [Step], open: &mut HashMap<u64, usize>, action: Action) {
+fn learn(steps: &mut [TimelineStep], open: &mut HashMap<u64, usize>, action: CallEffect) {
     match action {
-        Action::StartReceive { message, request } => {
+        CallEffect::StartReceive { message, request } => {
             open.remove(&request);
             if message.peer.is_none() || message.tag.is_none() {
                 open.insert(request, steps.len());
             }
         }
-        Action::Complete { request, peer: Some(peer), tag } => {
+        CallEffect::Complete { request, peer: Some(peer), tag } => {
             let Some(step) = open.remove(&request).and_then(|at| steps.get_mut(at)) else { return };
-            if let Action::StartReceive { message, .. } = &mut step.action {
+            if let CallEffect::StartReceive { message, .. } = &mut step.action {
                 message.peer = message.peer.or(Some(peer));
                 message.tag = message.tag.or(tag);
             }
@@ -92,7 +92,7 @@ fn learn(steps: &mut [Step], open: &mut HashMap<u64, usize>, action: Action) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::action::Message;
+    use crate::action::MessageEnd;
     use events::RecordKind;
 
     fn row(name: &str, start_ns: u64, end_ns: u64) -> Event {
@@ -134,8 +134,8 @@ mod tests {
         let mut builder = ThreadTimelineBuilder::new(0, 0);
         builder.push(&Event { request: 5, ..row("MPI_Irecv", 1, 2) });
         builder.push(&Event { request: 5, peer: 4, tag: 8, ..row("MPI_Wait", 3, 4) });
-        let message = Message { peer: Some(4), tag: Some(8), communicator: 0 };
+        let message = MessageEnd { peer: Some(4), tag: Some(8), communicator: 0 };
         let step = builder.finish(4).steps[0];
-        assert_eq!(step.action, Action::StartReceive { message, request: 5 });
+        assert_eq!(step.action, CallEffect::StartReceive { message, request: 5 });
     }
 }

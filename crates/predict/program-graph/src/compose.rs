@@ -42,8 +42,8 @@ pub use evaluate::{BlockedRank, ComposeError, evaluate};
 pub use machine::{Machine, MachineError};
 pub use mpi_abi::CollectiveKind;
 pub use network::Network;
-pub use outcome::{Outcome, PathInterval, RankTime, RegionTime};
-pub use program::{CallSite, Collective, Operation, Program, ProgramBuilder};
+pub use outcome::{ComposedTime, PathInterval, RankTime, RegionTime};
+pub use program::{CallSite, Collective, ProgramBuilder, RankOperation, RankPrograms};
 pub use trace::{TraceError, TraceReader};
 pub use unfold::{Amount, Setting, UnfoldError, Unfolded, unfold};
 

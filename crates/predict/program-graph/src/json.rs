@@ -5,7 +5,10 @@
 //! raises [`FORMAT_VERSION`].
 
 use crate::regions::roman;
-use crate::shape::{Arm, Graph, JumpKind, Kind, Measured, Mpi, Node, Origin, Role, Transfer};
+use crate::shape::{
+    Arm, DataTransfer, Graph, GraphNode, GraphNodeKind, JumpKind, Mpi, NodeMeasurements, Origin,
+    Role,
+};
 use serde_json::{Map, Value, json};
 
 /// Version of the JSON format.
@@ -50,7 +53,7 @@ fn role(role: &Role) -> Value {
     })
 }
 
-fn put(nodes: &[Node], role: &str, parent: &Value, arm: &Value, to: &mut Vec<Value>) {
+fn put(nodes: &[GraphNode], role: &str, parent: &Value, arm: &Value, to: &mut Vec<Value>) {
     for node in nodes {
         let mut fields = Map::new();
         let (kind, label) = (kind(node), label(node));
@@ -71,7 +74,7 @@ fn put(nodes: &[Node], role: &str, parent: &Value, arm: &Value, to: &mut Vec<Val
         to.push(Value::Object(fields));
         let parent = json!(node.id);
         match &node.kind {
-            Kind::Branch(branch) => {
+            GraphNodeKind::Branch(branch) => {
                 for one in &branch.arms {
                     put(&one.body, role, &parent, &json!(one.name), to);
                 }
@@ -84,50 +87,50 @@ fn put(nodes: &[Node], role: &str, parent: &Value, arm: &Value, to: &mut Vec<Val
     }
 }
 
-fn kind(node: &Node) -> &'static str {
+fn kind(node: &GraphNode) -> &'static str {
     match &node.kind {
-        Kind::Compute(_) => "computation",
-        Kind::Loop(_) => "loop",
-        Kind::Branch(_) => "branch",
-        Kind::Call(_) => "function",
-        Kind::Mpi(_) => "mpi",
-        Kind::Jump(_) => "exit",
+        GraphNodeKind::Compute(_) => "computation",
+        GraphNodeKind::Loop(_) => "loop",
+        GraphNodeKind::Branch(_) => "branch",
+        GraphNodeKind::Call(_) => "function",
+        GraphNodeKind::Mpi(_) => "mpi",
+        GraphNodeKind::Jump(_) => "exit",
     }
 }
 
-fn label(node: &Node) -> String {
+fn label(node: &GraphNode) -> String {
     match &node.kind {
-        Kind::Compute(compute) => compute.label.clone(),
-        Kind::Loop(of) => of.header.clone(),
-        Kind::Branch(branch) => branch.condition.clone(),
-        Kind::Call(group) => format!("{}()", group.function),
-        Kind::Mpi(_) => node.label().unwrap_or_default(),
-        Kind::Jump(exit) => exit.leaves.word().to_owned(),
+        GraphNodeKind::Compute(compute) => compute.label.clone(),
+        GraphNodeKind::Loop(of) => of.header.clone(),
+        GraphNodeKind::Branch(branch) => branch.condition.clone(),
+        GraphNodeKind::Call(group) => format!("{}()", group.function),
+        GraphNodeKind::Mpi(_) => node.label().unwrap_or_default(),
+        GraphNodeKind::Jump(exit) => exit.leaves.word().to_owned(),
     }
 }
 
 /// Adds the fields specific to this kind of node.
-fn details(node: &Node, to: &mut Map<String, Value>) {
+fn details(node: &GraphNode, to: &mut Map<String, Value>) {
     let mut put = |name: &str, value: Value| drop(to.insert(name.to_owned(), value));
     match &node.kind {
-        Kind::Compute(compute) => {
+        GraphNodeKind::Compute(compute) => {
             put("n_statements", json!(compute.n_statements));
             put("n_loops", json!(compute.n_loops));
         }
-        Kind::Loop(of) => {
+        GraphNodeKind::Loop(of) => {
             put("count", json!(of.count.to_string()));
             let repeat = of.repeat.as_ref();
             put("variable", json!(repeat.map(|it| &it.variable)));
             put("first", json!(repeat.map(|it| it.first.to_string())));
             put("step", json!(repeat.map(|it| it.step.to_string())));
         }
-        Kind::Branch(branch) => {
+        GraphNodeKind::Branch(branch) => {
             put("decides", json!(branch.decides.to_string()));
             put("arms", branch.arms.iter().map(arm).collect());
         }
-        Kind::Call(group) => put("is_recursive", json!(group.is_recursive)),
-        Kind::Jump(exit) => put("condition", json!(exit.condition)),
-        Kind::Mpi(mpi) => operation(mpi, &mut put),
+        GraphNodeKind::Call(group) => put("is_recursive", json!(group.is_recursive)),
+        GraphNodeKind::Jump(exit) => put("condition", json!(exit.condition)),
+        GraphNodeKind::Mpi(mpi) => operation(mpi, &mut put),
     }
 }
 
@@ -142,7 +145,7 @@ fn arm(arm: &Arm) -> Value {
 
 fn operation(mpi: &Mpi, put: &mut impl FnMut(&str, Value)) {
     let said = |expr: &Option<crate::expr::Expr>| json!(expr.as_ref().map(ToString::to_string));
-    let transfer = |transfer: &Transfer| {
+    let transfer = |transfer: &DataTransfer| {
         json!({
             "side": transfer.side.name(),
             "peer": said(&transfer.peer),
@@ -161,7 +164,7 @@ fn operation(mpi: &Mpi, put: &mut impl FnMut(&str, Value)) {
     put("request", json!(mpi.request));
 }
 
-fn measured(measured: &Measured) -> Value {
+fn measured(measured: &NodeMeasurements) -> Value {
     json!({
         "count": measured.count,
         "n_ranks": measured.n_ranks,
@@ -188,7 +191,7 @@ fn edges(graph: &Graph) -> Value {
 
 /// Connects a sequence to its predecessors; returns the open ends behind it.
 fn follow(
-    nodes: &[Node],
+    nodes: &[GraphNode],
     before: DanglingEnds,
     edges: &mut Vec<(usize, usize, &'static str)>,
 ) -> DanglingEnds {
@@ -196,19 +199,19 @@ fn follow(
     for node in nodes {
         edges.extend(open.iter().map(|(from, kind)| (*from, node.id, *kind)));
         open = match &node.kind {
-            Kind::Loop(of) => {
+            GraphNodeKind::Loop(of) => {
                 let ends = follow(&of.body, vec![(node.id, "enter")], edges);
                 edges.extend(ends.iter().map(|(from, _)| (*from, node.id, "again")));
                 vec![(node.id, "next")]
             }
-            Kind::Call(group) => {
+            GraphNodeKind::Call(group) => {
                 let ends = follow(&group.body, vec![(node.id, "enter")], edges);
                 let mut ends = if group.body.is_empty() { vec![(node.id, "next")] } else { ends };
                 // An early return continues behind the call.
                 returns(&group.body, &mut ends);
                 ends
             }
-            Kind::Branch(branch) => {
+            GraphNodeKind::Branch(branch) => {
                 let arms = branch.arms.iter();
                 let ends = arms.flat_map(|arm| {
                     if arm.body.is_empty() {
@@ -220,22 +223,22 @@ fn follow(
                 ends.dedup();
                 ends
             }
-            Kind::Jump(exit) if exit.condition.is_empty() => Vec::new(),
+            GraphNodeKind::Jump(exit) if exit.condition.is_empty() => Vec::new(),
             _ => vec![(node.id, "next")],
         };
     }
     open
 }
 
-fn returns(nodes: &[Node], to: &mut DanglingEnds) {
+fn returns(nodes: &[GraphNode], to: &mut DanglingEnds) {
     for node in nodes {
         match &node.kind {
-            Kind::Jump(exit) if exit.leaves == JumpKind::Function => {
+            GraphNodeKind::Jump(exit) if exit.leaves == JumpKind::Function => {
                 if !to.iter().any(|(from, _)| *from == node.id) {
                     to.push((node.id, "next"));
                 }
             }
-            Kind::Call(_) => {}
+            GraphNodeKind::Call(_) => {}
             _ => node.bodies().into_iter().for_each(|body| returns(body, to)),
         }
     }

@@ -34,10 +34,11 @@ mod source;
 pub use draw::{View, draw};
 pub use expr::{Expr, Operator};
 pub use json::{FORMAT_VERSION, json};
-pub use recorded::{Run, Segment, Site, from_run, overlay};
+pub use recorded::{RecordedRun, RecordedSite, Segment, from_run, overlay};
 pub use regions::roman;
 pub use shape::{
-    Arm, Branch, Call, Compute, Graph, Jump, JumpKind, Kind, Loop, Measured, Mpi, Node, Origin,
-    Repeat, Role, SendMode, Side, SourceLocation, Transfer, Warning,
+    Arm, Branch, Compute, DataTransfer, Graph, GraphNode, GraphNodeKind, InlinedCall, Jump,
+    JumpKind, Loop, Mpi, NodeMeasurements, Origin, Repeat, Role, SendMode, Side, SourceLocation,
+    Warning,
 };
-pub use source::{Source, SourceError, read};
+pub use source::{SourceError, SourceFile, read};

@@ -13,27 +13,28 @@ mod shares;
 use crate::expr::Expr;
 use crate::regions;
 use crate::shape::{
-    Graph, Kind, Loop, Measured, Mpi, Node, Origin, Role, SendMode, Side, SourceLocation, Transfer,
+    DataTransfer, Graph, GraphNode, GraphNodeKind, Loop, Mpi, NodeMeasurements, Origin, Role,
+    SendMode, Side, SourceLocation,
 };
-use order::{Span, order, spans};
+use order::{LoopSpan, order, spans};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use overlay::overlay;
 
 /// Measurements of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub struct RecordedRun {
     /// Number of ranks.
     pub n_ranks: usize,
     /// Call sites of MPI.
-    pub sites: Vec<Site>,
+    pub sites: Vec<RecordedSite>,
     /// Passages between call sites on each rank, with their counts and times.
     pub segments: Vec<Segment>,
 }
 
 /// A call site of MPI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Site {
+pub struct RecordedSite {
     /// Number by which passages refer to it.
     pub id: u32,
     /// The operation, for example `MPI_Send`.
@@ -61,10 +62,10 @@ pub struct Segment {
     pub bytes: u64,
 }
 
-impl Run {
+impl RecordedRun {
     /// Returns the measurements of a site on some ranks; `None` when they never passed it.
-    fn measured(&self, site: u32, ranks: &[u32]) -> Option<Measured> {
-        let mut sum = Measured { n_places: 1, ..Measured::default() };
+    fn measured(&self, site: u32, ranks: &[u32]) -> Option<NodeMeasurements> {
+        let mut sum = NodeMeasurements { n_places: 1, ..NodeMeasurements::default() };
         let mut seen = BTreeSet::new();
         for segment in self.segments.iter().filter(|it| it.to == site && ranks.contains(&it.rank)) {
             sum.count += segment.calls;
@@ -89,7 +90,7 @@ impl Run {
 
 /// Returns the graph of a run: regions in order, role by role.
 #[must_use]
-pub fn from_run(run: &Run) -> Graph {
+pub fn from_run(run: &RecordedRun) -> Graph {
     let mut groups: Vec<(BTreeSet<u32>, Vec<u32>)> = Vec::new();
     for (rank, sites) in run.sites_by_rank() {
         match groups.iter_mut().find(|(known, _)| *known == sites) {
@@ -139,7 +140,7 @@ fn in_words(ranks: &[u32], n_ranks: usize) -> String {
     format!("{} {}", if one { "rank" } else { "ranks" }, words.join(","))
 }
 
-fn body(run: &Run, ranks: &[u32]) -> Vec<Node> {
+fn body(run: &RecordedRun, ranks: &[u32]) -> Vec<GraphNode> {
     let mut flows: BTreeMap<(Option<u32>, u32), u64> = BTreeMap::new();
     for segment in run.segments.iter().filter(|it| ranks.contains(&it.rank)) {
         *flows.entry((segment.from, segment.to)).or_default() += segment.calls;
@@ -150,7 +151,7 @@ fn body(run: &Run, ranks: &[u32]) -> Vec<Node> {
 }
 
 /// Puts steps into the loops around them; `spans` are sorted, outer ones first.
-fn nested(steps: &[Option<Node>], offset: usize, spans: &[Span]) -> Vec<Node> {
+fn nested(steps: &[Option<GraphNode>], offset: usize, spans: &[LoopSpan]) -> Vec<GraphNode> {
     let mut nodes = Vec::new();
     let mut at = offset;
     while at < offset + steps.len() {
@@ -169,19 +170,28 @@ fn nested(steps: &[Option<Node>], offset: usize, spans: &[Span]) -> Vec<Node> {
     nodes
 }
 
-fn repeated(span: &Span, body: Vec<Node>) -> Option<Node> {
+fn repeated(span: &LoopSpan, body: Vec<GraphNode>) -> Option<GraphNode> {
     let location = body.first()?.location.clone();
-    let measured =
-        Measured { count: span.n_back, iterations: Some(span.iterations), ..Measured::default() };
+    let measured = NodeMeasurements {
+        count: span.n_back,
+        iterations: Some(span.iterations),
+        ..NodeMeasurements::default()
+    };
     let of = Loop { count: Expr::Unknown("i".into()), header: String::new(), repeat: None, body };
-    Some(Node { id: 0, kind: Kind::Loop(of), location, region: None, measured: Some(measured) })
+    Some(GraphNode {
+        id: 0,
+        kind: GraphNodeKind::Loop(of),
+        location,
+        region: None,
+        measured: Some(measured),
+    })
 }
 
-fn step(run: &Run, id: u32, ranks: &[u32]) -> Option<Node> {
+fn step(run: &RecordedRun, id: u32, ranks: &[u32]) -> Option<GraphNode> {
     let site = run.sites.iter().find(|site| site.id == id)?;
-    Some(Node {
+    Some(GraphNode {
         id: 0,
-        kind: Kind::Mpi(operation(&site.operation)),
+        kind: GraphNodeKind::Mpi(operation(&site.operation)),
         location: site.location.clone(),
         region: None,
         measured: run.measured(id, ranks),
@@ -192,9 +202,9 @@ fn step(run: &Run, id: u32, ranks: &[u32]) -> Option<Node> {
 fn operation(name: &str) -> Mpi {
     let known = mpi_abi::find(name).and_then(mpi_abi::operation);
     let movements = known.map_or(&[][..], |it| it.movements.as_slice());
-    let transfers: Vec<Transfer> = movements
+    let transfers: Vec<DataTransfer> = movements
         .iter()
-        .map(|it| Transfer { side: Side::of(it.flow), peer: None, bytes: None })
+        .map(|it| DataTransfer { side: Side::of(it.flow), peer: None, bytes: None })
         .collect();
     let has = |side: Side| transfers.iter().any(|it| it.side == side || it.side == Side::Both);
     let all = match (has(Side::Sends), has(Side::Receives)) {

@@ -3,7 +3,7 @@
 //! An MPI operation is a region, and so is the computation between two of them where it has loops or calls
 //! functions. Simple statements belong to a neighboring region.
 
-use crate::shape::{Graph, Kind, Node};
+use crate::shape::{Graph, GraphNode, GraphNodeKind};
 
 /// Assigns numbers to nodes and regions.
 pub(crate) fn number(graph: &mut Graph) {
@@ -15,7 +15,7 @@ pub(crate) fn number(graph: &mut Graph) {
     }
 }
 
-fn number_nodes(nodes: &mut [Node], next: &mut usize) {
+fn number_nodes(nodes: &mut [GraphNode], next: &mut usize) {
     for node in nodes {
         node.id = *next;
         *next += 1;
@@ -29,7 +29,7 @@ struct Next {
     is_over: bool,
 }
 
-fn number_regions(nodes: &mut [Node], next: &mut Next) {
+fn number_regions(nodes: &mut [GraphNode], next: &mut Next) {
     // Number of the computation that the last nodes belong to.
     let mut computation = None;
     for node in nodes.iter_mut() {
@@ -37,11 +37,11 @@ fn number_regions(nodes: &mut [Node], next: &mut Next) {
             break;
         }
         match &node.kind {
-            Kind::Mpi(mpi) if mpi.class == "environment" => {
+            GraphNodeKind::Mpi(mpi) if mpi.class == "environment" => {
                 next.is_over = matches!(mpi.operation.as_str(), "MPI_Finalize");
                 computation = None;
             }
-            Kind::Mpi(_) => {
+            GraphNodeKind::Mpi(_) => {
                 node.region = Some(next.region);
                 next.region += 1;
                 computation = None;
@@ -63,10 +63,10 @@ fn number_regions(nodes: &mut [Node], next: &mut Next) {
 }
 
 /// Assigns simple statements to the next region, or else to the previous one.
-fn join_simple(nodes: &mut [Node]) {
+fn join_simple(nodes: &mut [GraphNode]) {
     let regions: Vec<Option<u32>> = nodes.iter().map(|node| node.region).collect();
     for (at, node) in nodes.iter_mut().enumerate() {
-        if matches!(node.kind, Kind::Compute(_)) && node.region.is_none() {
+        if matches!(node.kind, GraphNodeKind::Compute(_)) && node.region.is_none() {
             let after = regions.get(at + 1..).unwrap_or_default().iter().flatten().next();
             let before = regions.get(..at).unwrap_or_default().iter().rev().flatten().next();
             node.region = after.or(before).copied();
@@ -74,7 +74,7 @@ fn join_simple(nodes: &mut [Node]) {
     }
 }
 
-fn give(node: &mut Node, region: u32) {
+fn give(node: &mut GraphNode, region: u32) {
     node.region = Some(region);
     for inner in node.bodies_mut().into_iter().flatten() {
         give(inner, region);
@@ -82,10 +82,10 @@ fn give(node: &mut Node, region: u32) {
 }
 
 /// Returns whether a computation takes enough time to be a region.
-pub(crate) fn is_costly(node: &Node) -> bool {
+pub(crate) fn is_costly(node: &GraphNode) -> bool {
     match &node.kind {
-        Kind::Compute(compute) => compute.is_costly,
-        Kind::Loop(_) => true,
+        GraphNodeKind::Compute(compute) => compute.is_costly,
+        GraphNodeKind::Loop(_) => true,
         _ => node.bodies().into_iter().flatten().any(is_costly),
     }
 }

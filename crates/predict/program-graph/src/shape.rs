@@ -12,7 +12,7 @@ mod step;
 use crate::expr::Expr;
 use std::collections::BTreeMap;
 
-pub use step::{Mpi, SendMode, Side, Transfer};
+pub use step::{DataTransfer, Mpi, SendMode, Side};
 
 /// Actions of a program, role by role.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,22 +54,22 @@ pub struct Role {
     /// Ranks of the measured run that have this role.
     pub measured_ranks: Vec<u32>,
     /// Steps, in order.
-    pub body: Vec<Node>,
+    pub body: Vec<GraphNode>,
 }
 
 /// A step of a role.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub struct GraphNode {
     /// Number in the graph.
     pub id: usize,
     /// Kind of step.
-    pub kind: Kind,
+    pub kind: GraphNodeKind,
     /// Place in the sources.
     pub location: SourceLocation,
     /// Number of its region within the role, from 1; `None` for a container or a step that takes no time.
     pub region: Option<u32>,
     /// Measurements.
-    pub measured: Option<Measured>,
+    pub measured: Option<NodeMeasurements>,
 }
 
 /// A place in the sources.
@@ -88,7 +88,7 @@ pub struct SourceLocation {
 /// Kind of a step.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum GraphNodeKind {
     /// Computation without MPI.
     Compute(Compute),
     /// A loop.
@@ -96,7 +96,7 @@ pub enum Kind {
     /// A conditional.
     Branch(Branch),
     /// A call of one of the program's own functions.
-    Call(Call),
+    Call(InlinedCall),
     /// An MPI operation.
     Mpi(Mpi),
     /// An early end of an iteration, a loop, a function or the program.
@@ -126,7 +126,7 @@ pub struct Loop {
     /// Loop variable, where there is one.
     pub repeat: Option<Repeat>,
     /// Steps of an iteration.
-    pub body: Vec<Node>,
+    pub body: Vec<GraphNode>,
 }
 
 /// A variable that counts iterations.
@@ -159,20 +159,20 @@ pub struct Arm {
     /// Condition for taking it: `yes`, `no`, `case TAG_WORK`.
     pub label: String,
     /// Steps of the arm.
-    pub body: Vec<Node>,
+    pub body: Vec<GraphNode>,
     /// Share of the executions of the branch that took this arm, where it was measured.
     pub probability: Option<f64>,
 }
 
 /// Body of a function at a call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct InlinedCall {
     /// Name of the function.
     pub function: String,
     /// True if it is called within itself; then its body is not shown again.
     pub is_recursive: bool,
     /// Steps of the function.
-    pub body: Vec<Node>,
+    pub body: Vec<GraphNode>,
 }
 
 /// An early exit.
@@ -212,7 +212,7 @@ impl JumpKind {
 
 /// Measurements of a step, over all ranks of its role.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Measured {
+pub struct NodeMeasurements {
     /// Number of executions.
     pub count: u64,
     /// Number of ranks that executed it.
@@ -258,30 +258,30 @@ impl SourceLocation {
     }
 }
 
-impl Node {
+impl GraphNode {
     /// Returns the label used in measurements: `matmul.c:88 MPI_Send`; `None` for nodes other than MPI operations.
     #[must_use]
     pub fn label(&self) -> Option<String> {
-        let Kind::Mpi(mpi) = &self.kind else { return None };
+        let GraphNodeKind::Mpi(mpi) = &self.kind else { return None };
         Some(format!("{}:{} {}", self.location.base(), self.location.line, mpi.operation))
     }
 
     /// Returns the sequences that it contains, in order.
-    pub fn bodies(&self) -> Vec<&[Node]> {
+    pub fn bodies(&self) -> Vec<&[GraphNode]> {
         match &self.kind {
-            Kind::Loop(of) => vec![&of.body],
-            Kind::Call(of) => vec![&of.body],
-            Kind::Branch(of) => of.arms.iter().map(|arm| arm.body.as_slice()).collect(),
+            GraphNodeKind::Loop(of) => vec![&of.body],
+            GraphNodeKind::Call(of) => vec![&of.body],
+            GraphNodeKind::Branch(of) => of.arms.iter().map(|arm| arm.body.as_slice()).collect(),
             _ => Vec::new(),
         }
     }
 
     /// Returns the same sequences, mutably.
-    pub fn bodies_mut(&mut self) -> Vec<&mut Vec<Node>> {
+    pub fn bodies_mut(&mut self) -> Vec<&mut Vec<GraphNode>> {
         match &mut self.kind {
-            Kind::Loop(of) => vec![&mut of.body],
-            Kind::Call(of) => vec![&mut of.body],
-            Kind::Branch(of) => of.arms.iter_mut().map(|arm| &mut arm.body).collect(),
+            GraphNodeKind::Loop(of) => vec![&mut of.body],
+            GraphNodeKind::Call(of) => vec![&mut of.body],
+            GraphNodeKind::Branch(of) => of.arms.iter_mut().map(|arm| &mut arm.body).collect(),
             _ => Vec::new(),
         }
     }
@@ -289,9 +289,9 @@ impl Node {
     /// Returns whether it is or contains an MPI operation, or is a recursive call of a function that does.
     #[must_use]
     pub fn has_mpi(&self) -> bool {
-        let is_again = matches!(&self.kind, Kind::Call(group) if group.is_recursive);
+        let is_again = matches!(&self.kind, GraphNodeKind::Call(group) if group.is_recursive);
         is_again
-            || matches!(self.kind, Kind::Mpi(_))
-            || self.bodies().into_iter().flatten().any(Node::has_mpi)
+            || matches!(self.kind, GraphNodeKind::Mpi(_))
+            || self.bodies().into_iter().flatten().any(GraphNode::has_mpi)
     }
 }

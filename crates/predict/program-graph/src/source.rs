@@ -27,10 +27,10 @@ mod walker;
 
 use crate::expr::Expr;
 use crate::regions;
-use crate::shape::{Graph, Kind, Node, Origin, Role, Warning};
-use program::Program;
-use roles::Ranks;
-use scope::{Scope, Value};
+use crate::shape::{Graph, GraphNode, GraphNodeKind, Origin, Role, Warning};
+use program::SourceProgram;
+use roles::RoleRanks;
+use scope::{NameValue, Scope};
 use std::collections::BTreeSet;
 use syntax_node::{Parsed, SourceLanguage};
 use thiserror::Error;
@@ -38,7 +38,7 @@ use walker::Walker;
 
 /// A source file of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Source<'a> {
+pub struct SourceFile<'a> {
     /// Name, which also determines whether it is C or C++.
     pub name: &'a str,
     /// Contents.
@@ -78,14 +78,14 @@ const N_WARNINGS_MAX: usize = 20;
 ///
 /// # Errors
 /// When the sources contain no function, no `main`, or no MPI operation that `main` reaches.
-pub fn read(sources: &[Source<'_>]) -> Result<Graph, SourceError> {
+pub fn read(sources: &[SourceFile<'_>]) -> Result<Graph, SourceError> {
     let names: Vec<String> = sources.iter().map(|source| format!("`{}`", source.name)).collect();
     let files = names.join(", ");
     let mut parsed: Vec<Parsed> = sources.iter().filter_map(parse).collect();
     let macros: Vec<Parsed> = parsed.iter().flat_map(program::macros).collect();
     let warnings = parsed.iter().flat_map(syntax).collect();
     parsed.extend(macros);
-    let program = Program::of(&parsed);
+    let program = SourceProgram::of(&parsed);
     if program.functions.is_empty() {
         return Err(SourceError::NotC { files });
     }
@@ -96,12 +96,12 @@ pub fn read(sources: &[Source<'_>]) -> Result<Graph, SourceError> {
         return Err(SourceError::NoMpi { files });
     }
     let graph = graph(&program, warnings);
-    let has_mpi = graph.roles.iter().flat_map(|role| &role.body).any(Node::has_mpi);
+    let has_mpi = graph.roles.iter().flat_map(|role| &role.body).any(GraphNode::has_mpi);
     if has_mpi { Ok(graph) } else { Err(SourceError::NoMpi { files }) }
 }
 
 /// Parses a source as C, or as C++ where that fits better.
-fn parse(source: &Source<'_>) -> Option<Parsed> {
+fn parse(source: &SourceFile<'_>) -> Option<Parsed> {
     let text = typed(source.text);
     let first = Parsed::of(source.name, text.clone(), SourceLanguage::of(source.name), 1)?;
     let is_header = source.name.ends_with(".h");
@@ -144,7 +144,7 @@ fn syntax(file: &Parsed) -> Vec<Warning> {
     warnings
 }
 
-fn graph(program: &Program<'_>, mut warnings: BTreeSet<Warning>) -> Graph {
+fn graph(program: &SourceProgram<'_>, mut warnings: BTreeSet<Warning>) -> Graph {
     warnings.extend(other_mains(program));
     let (_, _, conditions) = walk(program, None, &mut warnings);
     let (roles, left_out) = roles::of_conditions(&conditions, &program.constants);
@@ -159,7 +159,7 @@ fn graph(program: &Program<'_>, mut warnings: BTreeSet<Warning>) -> Graph {
         let (body, _, _) = walk(program, Some(&ranks), &mut warnings);
         (ranks, body)
     });
-    let mut joined: Vec<(Ranks, Vec<Node>)> = Vec::new();
+    let mut joined: Vec<(RoleRanks, Vec<GraphNode>)> = Vec::new();
     for (ranks, body) in walked.collect::<Vec<_>>() {
         match joined.iter_mut().find(|(_, known)| form(known) == form(&body)) {
             Some((known, _)) => known.ranks.extend(ranks.ranks),
@@ -178,7 +178,7 @@ fn graph(program: &Program<'_>, mut warnings: BTreeSet<Warning>) -> Graph {
 }
 
 /// Returns warnings about further `main` functions: only one program is drawn.
-fn other_mains(program: &Program<'_>) -> Vec<Warning> {
+fn other_mains(program: &SourceProgram<'_>) -> Vec<Warning> {
     let all = program.functions.get("main").map_or(&[][..], Vec::as_slice);
     let Some(taken) = program.function("main", 2, None).map(|main| main.body) else {
         return Vec::new();
@@ -195,15 +195,15 @@ fn other_mains(program: &Program<'_>) -> Vec<Warning> {
 
 /// Walks the program; returns the steps, the given ranks, and the conditions on the rank that were met.
 fn walk<'a>(
-    program: &Program<'_>,
-    ranks: Option<&'a Ranks>,
+    program: &SourceProgram<'_>,
+    ranks: Option<&'a RoleRanks>,
     warnings: &mut BTreeSet<Warning>,
-) -> (Vec<Node>, Option<&'a Ranks>, Vec<Expr>) {
+) -> (Vec<GraphNode>, Option<&'a RoleRanks>, Vec<Expr>) {
     let mut walker = Walker::new(program, ranks);
     if let Some(main) = program.function("main", 2, None) {
         let mut scope = Scope { function: "main", ..Scope::default() };
         for parameter in &main.parameters {
-            let value = Value::Expr(Expr::Name((*parameter).to_owned()));
+            let value = NameValue::Expr(Expr::Name((*parameter).to_owned()));
             scope.values.insert((*parameter).to_owned(), value);
         }
         walker.names.scopes.push(scope);
@@ -216,14 +216,14 @@ fn walk<'a>(
 }
 
 fn named(
-    mut joined: Vec<(Ranks, Vec<Node>)>,
+    mut joined: Vec<(RoleRanks, Vec<GraphNode>)>,
     conditions: &[Expr],
-    program: &Program<'_>,
+    program: &SourceProgram<'_>,
 ) -> Vec<Role> {
     for (ranks, _) in &mut joined {
         ranks.ranks.sort_unstable();
     }
-    let words = |ranks: &Ranks| roles::in_words(&ranks.ranks, conditions, &program.constants);
+    let words = |ranks: &RoleRanks| roles::in_words(&ranks.ranks, conditions, &program.constants);
     let all: Vec<String> = joined.iter().map(|(ranks, _)| words(ranks)).collect();
     let are_two = all == ["rank 0", "ranks 1-"];
     let roles = joined.into_iter().zip(all).map(|((ranks, body), words)| {
@@ -247,22 +247,22 @@ fn named(
 }
 
 /// Returns a text that is equal for two sequences that differ only in simple statements.
-fn form(nodes: &[Node]) -> String {
+fn form(nodes: &[GraphNode]) -> String {
     let mut text = String::new();
     for node in nodes {
-        if let Kind::Compute(compute) = &node.kind {
+        if let GraphNodeKind::Compute(compute) = &node.kind {
             if compute.is_costly {
                 text.push_str(&compute.label);
             }
             continue;
         }
         let said = match &node.kind {
-            Kind::Mpi(mpi) => format!("{mpi:?}"),
-            Kind::Loop(of) => format!("loop {}", of.count),
-            Kind::Branch(of) => of.condition.clone(),
-            Kind::Call(of) => of.function.clone(),
-            Kind::Jump(of) => format!("{of:?}"),
-            Kind::Compute(_) => String::new(),
+            GraphNodeKind::Mpi(mpi) => format!("{mpi:?}"),
+            GraphNodeKind::Loop(of) => format!("loop {}", of.count),
+            GraphNodeKind::Branch(of) => of.condition.clone(),
+            GraphNodeKind::Call(of) => of.function.clone(),
+            GraphNodeKind::Jump(of) => format!("{of:?}"),
+            GraphNodeKind::Compute(_) => String::new(),
         };
         text.push_str(&format!("{}:{}{said}", node.location.file, node.location.line));
         for body in node.bodies() {

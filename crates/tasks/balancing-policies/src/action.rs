@@ -1,16 +1,16 @@
 //! Actions that a rule asks of its driver: send a message, move tasks, call back later.
 
-use crate::{Message, Moment, NodeId};
+use crate::{Moment, NodeId, PolicyMessage};
 
 /// Action for the driver, which does them in the order given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum DriverAction {
     /// Send this message; it may be lost, since no rule relies on its arrival.
     Send {
         /// Receiver; never the node itself, always a member.
         to: NodeId,
         /// The message.
-        message: Message,
+        message: PolicyMessage,
     },
     /// Take tasks out of the queue and hand them over, then report the result to
     /// [`Balance::on_moved`](crate::Balance::on_moved).

@@ -1,11 +1,14 @@
 //! State machine of one node: takes measurements, messages and timers, and returns actions.
 
-use crate::call_context::{CallContext, Node};
+use crate::call_context::{CallContext, NodeContext};
 use crate::domain::DomainMembers;
 use crate::operation::Accepted;
 use crate::receiver_initiated::{Grant, ReceiverInitiated};
-use crate::sender_initiated::{Request, SenderInitiated};
-use crate::{Action, Counts, LoadState, Members, Message, Moment, NodeId, NodeLoad, Policy, Timer};
+use crate::sender_initiated::{PendingRequest, SenderInitiated};
+use crate::{
+    DriverAction, LoadState, Members, Moment, NodeId, NodeLoad, Policy, PolicyCounters,
+    PolicyMessage, Timer,
+};
 use crate::{rule::Initiative, snapshot::BalanceSnapshot};
 use std::sync::Arc;
 
@@ -15,7 +18,7 @@ use std::sync::Arc;
 /// appended to `out`, in their order. Messages may be lost, doubled, late or from strangers.
 #[derive(Debug)]
 pub struct Balance {
-    node: Node,
+    node: NodeContext,
     exchange: Exchange,
 }
 
@@ -38,13 +41,13 @@ impl Balance {
                 Exchange::ReceiverInitiated(ReceiverInitiated::new(make(numbers)))
             }
         };
-        Self { node: Node::new(me, policy, seed), exchange }
+        Self { node: NodeContext::new(me, policy, seed), exchange }
     }
 
     /// Sets the members of the cluster, this node among them; called again when they change.
     ///
     /// A node whose incarnation has grown is treated as new. A node that is not among its members does nothing.
-    pub fn on_peers(&mut self, now: Moment, members: &Arc<Members>, out: &mut Vec<Action>) {
+    pub fn on_peers(&mut self, now: Moment, members: &Arc<Members>, out: &mut Vec<DriverAction>) {
         let before = self.node.domain_members.members();
         let is_anew = |peer: &&crate::Peer| {
             before.peer(peer.id).is_some_and(|old| old.incarnation != peer.incarnation)
@@ -70,7 +73,7 @@ impl Balance {
     /// Handles a measurement of the node's load: at regular times, and whenever a task arrives, starts, moves or ends.
     ///
     /// A driver first starts tasks, up to [`Self::n_slots`], and then measures: what is still queued waits.
-    pub fn on_measurement(&mut self, now: Moment, load: NodeLoad, out: &mut Vec<Action>) {
+    pub fn on_measurement(&mut self, now: Moment, load: NodeLoad, out: &mut Vec<DriverAction>) {
         let call = &mut CallContext { node: &mut self.node, now, out };
         match &mut self.exchange {
             Exchange::SenderInitiated(rule) => rule.on_measurement(call, load),
@@ -83,8 +86,8 @@ impl Balance {
         &mut self,
         now: Moment,
         from: NodeId,
-        message: Message,
-        out: &mut Vec<Action>,
+        message: PolicyMessage,
+        out: &mut Vec<DriverAction>,
     ) {
         let is_member = self.node.domain_members.members().position(from).is_some();
         if !is_member || from == self.node.me {
@@ -92,11 +95,11 @@ impl Balance {
         }
         let call = &mut CallContext { node: &mut self.node, now, out };
         match message {
-            Message::AskState { operation } => {
+            PolicyMessage::AskState { operation } => {
                 let state = call.node.state;
-                call.send(from, Message::StateIs { operation, state });
+                call.send(from, PolicyMessage::StateIs { operation, state });
             }
-            Message::Release { operation } => call.node.promises.release(from, operation),
+            PolicyMessage::Release { operation } => call.node.promises.release(from, operation),
             _ => match &mut self.exchange {
                 Exchange::SenderInitiated(rule) => {
                     pass_to_sender_initiated(rule, call, from, message);
@@ -109,7 +112,7 @@ impl Balance {
     }
 
     /// Handles a timer whose moment has come.
-    pub fn on_timer(&mut self, now: Moment, timer: Timer, out: &mut Vec<Action>) {
+    pub fn on_timer(&mut self, now: Moment, timer: Timer, out: &mut Vec<DriverAction>) {
         let call = &mut CallContext { node: &mut self.node, now, out };
         match &mut self.exchange {
             Exchange::SenderInitiated(rule) => rule.on_timer(call, timer.kind, timer.number),
@@ -124,7 +127,7 @@ impl Balance {
         now: Moment,
         to: NodeId,
         (n_tasks, n_accepted): (u32, u32),
-        out: &mut Vec<Action>,
+        out: &mut Vec<DriverAction>,
     ) {
         let n_back = n_tasks.saturating_sub(n_accepted);
         self.node.counts.came_back += u64::from(n_back);
@@ -156,7 +159,7 @@ impl Balance {
     }
 
     /// Notes that a node can be reached, for the first time or again, and tells it what it may have missed.
-    pub fn on_reached(&mut self, now: Moment, peer: NodeId, out: &mut Vec<Action>) {
+    pub fn on_reached(&mut self, now: Moment, peer: NodeId, out: &mut Vec<DriverAction>) {
         let call = &mut CallContext { node: &mut self.node, now, out };
         match &mut self.exchange {
             Exchange::SenderInitiated(rule) => rule.on_reached(call, peer),
@@ -185,7 +188,7 @@ impl Balance {
     }
 
     /// Costs and results so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> PolicyCounters {
         self.node.counts
     }
 
@@ -223,20 +226,24 @@ fn pass_to_sender_initiated(
     rule: &mut SenderInitiated,
     call: &mut CallContext<'_>,
     from: NodeId,
-    message: Message,
+    message: PolicyMessage,
 ) {
     match message {
-        Message::State { new, old } => rule.on_state(call, from, (new, old)),
-        Message::StateIs { operation, state } => rule.on_state_is(call, from, (operation, state)),
-        Message::Request { operation, n_tasks, origin, n_hops } => {
-            rule.on_request(call, from, Request { operation, n_tasks, origin, n_hops });
+        PolicyMessage::State { new, old } => rule.on_state(call, from, (new, old)),
+        PolicyMessage::StateIs { operation, state } => {
+            rule.on_state_is(call, from, (operation, state))
         }
-        Message::Accept { operation, n_tasks_max, load_permille } => {
+        PolicyMessage::Request { operation, n_tasks, origin, n_hops } => {
+            rule.on_request(call, from, PendingRequest { operation, n_tasks, origin, n_hops });
+        }
+        PolicyMessage::Accept { operation, n_tasks_max, load_permille } => {
             let n_tasks_max = n_tasks_max.into();
             rule.on_accept(call, operation, Accepted { node: from, n_tasks_max, load_permille });
         }
-        Message::Reject { operation } => rule.on_reject(call, operation),
-        Message::Pull { operation, .. } => call.send(from, Message::Nothing { operation }),
+        PolicyMessage::Reject { operation } => rule.on_reject(call, operation),
+        PolicyMessage::Pull { operation, .. } => {
+            call.send(from, PolicyMessage::Nothing { operation })
+        }
         _ => {}
     }
 }
@@ -245,20 +252,20 @@ fn pass_to_receiver_initiated(
     rule: &mut ReceiverInitiated,
     call: &mut CallContext<'_>,
     from: NodeId,
-    message: Message,
+    message: PolicyMessage,
 ) {
     match message {
-        Message::Subscribe { n_queued } => rule.on_subscribe(call, from, n_queued),
-        Message::Probe => rule.on_probe(call, from),
-        Message::Pull { operation, n_tasks_max } => {
+        PolicyMessage::Subscribe { n_queued } => rule.on_subscribe(call, from, n_queued),
+        PolicyMessage::Probe => rule.on_probe(call, from),
+        PolicyMessage::Pull { operation, n_tasks_max } => {
             rule.on_pull(call, from, (operation, n_tasks_max));
         }
-        Message::Grant { operation, n_tasks, n_left } => {
+        PolicyMessage::Grant { operation, n_tasks, n_left } => {
             rule.on_grant(call, from, Grant { operation, n_tasks, n_left });
         }
-        Message::Nothing { operation } => rule.on_nothing(call, from, operation),
-        Message::Request { operation, origin, .. } => {
-            call.send(origin, Message::Reject { operation });
+        PolicyMessage::Nothing { operation } => rule.on_nothing(call, from, operation),
+        PolicyMessage::Request { operation, origin, .. } => {
+            call.send(origin, PolicyMessage::Reject { operation });
         }
         _ => {}
     }

@@ -7,13 +7,15 @@
 use crate::action::TimerKind;
 use crate::domain::DomainMembers;
 use crate::snapshot::{OperationEnd, OperationOutcome};
-use crate::state::Measured;
-use crate::{Action, Counts, LoadState, Message, Moment, NodeId, NodeLoad, Policy, Timer};
+use crate::state::RelativeLoad;
+use crate::{
+    DriverAction, LoadState, Moment, NodeId, NodeLoad, Policy, PolicyCounters, PolicyMessage, Timer,
+};
 use random::Random;
 
 /// State of a node, except for what its rule remembers.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct NodeContext {
     pub(crate) me: NodeId,
     pub(crate) policy: Policy,
     pub(crate) domain_members: DomainMembers,
@@ -24,12 +26,12 @@ pub(crate) struct Node {
     /// State before the last change.
     pub(crate) previous: LoadState,
     pub(crate) promises: Promises,
-    pub(crate) counts: Counts,
+    pub(crate) counts: PolicyCounters,
     pub(crate) last: Option<OperationEnd>,
     n_operations: u32,
 }
 
-impl Node {
+impl NodeContext {
     pub(crate) fn new(me: NodeId, policy: Policy, seed: u64) -> Self {
         Self {
             me,
@@ -40,14 +42,14 @@ impl Node {
             state: LoadState::default(),
             previous: LoadState::default(),
             promises: Promises::default(),
-            counts: Counts::default(),
+            counts: PolicyCounters::default(),
             last: None,
             n_operations: 0,
         }
     }
 
-    fn measured(&self) -> Measured {
-        Measured::new(self.load, self.domain_members.members().mean_speed())
+    fn measured(&self) -> RelativeLoad {
+        RelativeLoad::new(self.load, self.domain_members.members().mean_speed())
     }
 
     pub(crate) fn index(&self) -> f64 {
@@ -115,28 +117,28 @@ impl Node {
 
 /// Call of the driver.
 pub(crate) struct CallContext<'a> {
-    pub(crate) node: &'a mut Node,
+    pub(crate) node: &'a mut NodeContext,
     pub(crate) now: Moment,
-    pub(crate) out: &'a mut Vec<Action>,
+    pub(crate) out: &'a mut Vec<DriverAction>,
 }
 
 impl CallContext<'_> {
     /// Sends a message, unless its receiver is the node itself or no member.
-    pub(crate) fn send(&mut self, to: NodeId, message: Message) {
+    pub(crate) fn send(&mut self, to: NodeId, message: PolicyMessage) {
         let me = self.node.me;
         if to != me && self.node.domain_members.members().position(to).is_some() {
             self.node.counts.all += 1;
             self.node.counts.messages += u64::from(message.is_information(me));
-            self.out.push(Action::Send { to, message });
+            self.out.push(DriverAction::Send { to, message });
         }
     }
 
     /// Sends a message to all nodes of the domain, newly drawn if it is random; returns how many.
-    pub(crate) fn broadcast(&mut self, message: Message) -> u32 {
+    pub(crate) fn broadcast(&mut self, message: PolicyMessage) -> u32 {
         let mut n_told = 0;
-        let Node { domain_members, random, .. } = self.node;
+        let NodeContext { domain_members, random, .. } = self.node;
         domain_members.each(random, |to| {
-            self.out.push(Action::Send { to, message });
+            self.out.push(DriverAction::Send { to, message });
             n_told += 1;
         });
         self.node.counts.messages += u64::from(n_told);
@@ -145,7 +147,7 @@ impl CallContext<'_> {
     }
 
     pub(crate) fn timer(&mut self, kind: TimerKind, number: u32, at: Moment) {
-        self.out.push(Action::Timer { timer: Timer { kind, number }, at });
+        self.out.push(DriverAction::Timer { timer: Timer { kind, number }, at });
     }
 
     /// Gives tasks away, no more than wait; returns how many.
@@ -154,7 +156,7 @@ impl CallContext<'_> {
         if 0 < n_tasks {
             self.node.load.n_queued -= n_tasks;
             self.node.counts.moved += u64::from(n_tasks);
-            self.out.push(Action::Move { to, n_tasks });
+            self.out.push(DriverAction::Move { to, n_tasks });
         }
         n_tasks
     }

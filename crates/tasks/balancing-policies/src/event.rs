@@ -3,7 +3,7 @@
 use crate::call_context::CallContext;
 use crate::rule::{Initiative, Parameters, RuleSpec};
 use crate::sender_initiated::SenderRule;
-use crate::{LoadState, Message};
+use crate::{LoadState, PolicyMessage};
 
 pub(crate) static SPEC: RuleSpec = RuleSpec {
     name: "event",
@@ -32,6 +32,6 @@ impl SenderRule for Event {
 pub(crate) fn announce_change(call: &mut CallContext<'_>) {
     let (new, old) = (call.node.state, call.node.previous);
     if (new == LoadState::Receiver) != (old == LoadState::Receiver) {
-        call.broadcast(Message::State { new, old });
+        call.broadcast(PolicyMessage::State { new, old });
     }
 }

@@ -8,8 +8,8 @@ use crate::call_context::CallContext;
 use crate::event;
 use crate::receivers::{N_CANDIDATES_MAX, Receivers};
 use crate::rule::{Initiative, Parameters, RuleSpec};
-use crate::sender_initiated::{Request, SenderRule};
-use crate::{Message, NodeId};
+use crate::sender_initiated::{PendingRequest, SenderRule};
+use crate::{NodeId, PolicyMessage};
 
 pub(crate) static SPEC: RuleSpec = RuleSpec {
     name: "forwarding",
@@ -54,9 +54,9 @@ impl SenderRule for Forwarding {
         receivers: &Receivers,
         call: &mut CallContext<'_>,
         from: NodeId,
-        request: Request,
+        request: PendingRequest,
     ) -> bool {
-        let Request { operation, n_tasks, origin, n_hops } = request;
+        let PendingRequest { operation, n_tasks, origin, n_hops } = request;
         let known = receivers.known();
         for draw in 0..N_DRAWS {
             let random = &mut call.node.random;
@@ -67,7 +67,7 @@ impl SenderRule for Forwarding {
             };
             if let Some(next) = next.filter(|next| *next != from && *next != origin) {
                 let n_hops = n_hops - 1;
-                call.send(next, Message::Request { operation, n_tasks, origin, n_hops });
+                call.send(next, PolicyMessage::Request { operation, n_tasks, origin, n_hops });
                 return true;
             }
         }
@@ -75,7 +75,7 @@ impl SenderRule for Forwarding {
     }
 
     /// Asks random nodes of the domain.
-    fn ask_strangers(&self, call: &mut CallContext<'_>, message: Message) -> u32 {
+    fn ask_strangers(&self, call: &mut CallContext<'_>, message: PolicyMessage) -> u32 {
         let mut asked = [None; N_CANDIDATES_MAX];
         let mut n_asked = 0;
         for _ in 0..N_DRAWS {

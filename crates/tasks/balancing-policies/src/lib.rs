@@ -68,15 +68,15 @@ mod repeat_visitors;
 mod sender_initiated;
 mod subscribers;
 
-pub use action::{Action, Timer};
+pub use action::{DriverAction, Timer};
 pub use balance::Balance;
 pub use domain::{Domain, DomainError};
 pub use members::{Members, Peer};
-pub use message::{Message, MessageError};
+pub use message::{MessageError, PolicyMessage};
 pub use policy::{Policy, PolicyError};
 pub use rule::{Rule, RuleError, RuleSpec};
 pub use snapshot::{
-    BalanceSnapshot, Counts, N_NAMED_MAX, OngoingOperation, OperationEnd, OperationOutcome,
+    BalanceSnapshot, N_NAMED_MAX, OngoingOperation, OperationEnd, OperationOutcome, PolicyCounters,
 };
 pub use state::LoadState;
 pub use types::{Moment, NodeId, NodeLoad};

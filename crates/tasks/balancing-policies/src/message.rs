@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Message {
+pub enum PolicyMessage {
     /// Announces the sender's state, and the one before its last change.
     State {
         /// Present state.
@@ -108,7 +108,7 @@ pub enum MessageError {
     State(u8),
 }
 
-impl Message {
+impl PolicyMessage {
     /// Bytes of the longest message.
     pub const LENGTH_MAX: usize = 16;
 

@@ -4,7 +4,7 @@
 //! - At most [`N_OFFERS_MAX`]: the oldest is dropped, and its node is told so.
 
 use crate::call_context::CallContext;
-use crate::{Message, NodeId};
+use crate::{NodeId, PolicyMessage};
 use random::Random;
 use std::collections::VecDeque;
 
@@ -87,7 +87,7 @@ impl Offers {
 pub(crate) fn give_up(call: &mut CallContext<'_>, gone: Option<NodeId>) {
     if let Some(gone) = gone {
         call.node.counts.dropped += 1;
-        call.send(gone, Message::Pull { operation: 0, n_tasks_max: 0 });
+        call.send(gone, PolicyMessage::Pull { operation: 0, n_tasks_max: 0 });
     }
 }
 

@@ -4,7 +4,7 @@ use crate::call_context::CallContext;
 use crate::receivers::Receivers;
 use crate::rule::{Initiative, Parameters, RuleSpec};
 use crate::sender_initiated::SenderRule;
-use crate::{LoadState, Message};
+use crate::{LoadState, PolicyMessage};
 
 pub(crate) static SPEC: RuleSpec = RuleSpec {
     name: "on-demand",
@@ -33,6 +33,6 @@ impl SenderRule for OnDemand {
     ) -> Option<(u32, u32)> {
         receivers.clear();
         let operation = call.node.next_operation();
-        Some((operation, call.broadcast(Message::AskState { operation })))
+        Some((operation, call.broadcast(PolicyMessage::AskState { operation })))
     }
 }

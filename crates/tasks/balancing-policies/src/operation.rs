@@ -9,7 +9,7 @@ use crate::{Moment, NodeId};
 pub(crate) const OPERATION_MS: u64 = 1_000;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Operation {
+pub(crate) struct PolicyOperation {
     pub(crate) number: u32,
     pub(crate) began: Moment,
     pub(crate) phase: Phase,
@@ -34,7 +34,7 @@ pub(crate) struct Accepted {
     pub(crate) load_permille: u32,
 }
 
-impl Operation {
+impl PolicyOperation {
     pub(crate) fn new(number: u32, began: Moment, phase: Phase, n_asked: u32) -> Self {
         let (n_open, n_rejected, accepted) = (n_asked, 0, Vec::new());
         Self { number, began, phase, n_asked, n_open, n_rejected, accepted }

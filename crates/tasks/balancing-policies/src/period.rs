@@ -5,7 +5,7 @@
 
 use crate::action::TimerKind;
 use crate::call_context::CallContext;
-use crate::{Message, Moment};
+use crate::{Moment, PolicyMessage};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Period {
@@ -44,6 +44,6 @@ impl Period {
     pub(crate) fn tell(&mut self, call: &mut CallContext<'_>) {
         let (new, old) = (call.node.state, call.node.previous);
         self.told = call.now;
-        call.broadcast(Message::State { new, old });
+        call.broadcast(PolicyMessage::State { new, old });
     }
 }

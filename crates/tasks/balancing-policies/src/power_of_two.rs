@@ -10,7 +10,7 @@ use crate::offers::{Offers, give_up};
 use crate::receiver_initiated::{ReceiverRule, Visit};
 use crate::rule::{Initiative, Parameters, RuleSpec};
 use crate::snapshot::N_NAMED_MAX;
-use crate::{LoadState, Members, Message, NodeId};
+use crate::{LoadState, Members, NodeId, PolicyMessage};
 
 pub(crate) static SPEC: RuleSpec = RuleSpec {
     name: "power-of-two",
@@ -81,7 +81,7 @@ impl ReceiverRule for PowerOfTwo {
         let n_sent = n_wanted.min(N_PROBES_MAX);
         for _ in 0..n_sent {
             if let Some(node) = call.node.domain_members.pick(&mut call.node.random) {
-                call.send(node, Message::Probe);
+                call.send(node, PolicyMessage::Probe);
             }
         }
         if 0 < n_sent {

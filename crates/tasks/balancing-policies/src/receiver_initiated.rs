@@ -8,10 +8,10 @@
 //! - At most one pull is open at a time, and it ends at its time limit at the latest.
 
 use crate::action::TimerKind;
-use crate::call_context::{CallContext, Node};
+use crate::call_context::{CallContext, NodeContext};
 use crate::operation::OPERATION_MS;
 use crate::snapshot::{OngoingOperation, OperationOutcome};
-use crate::{LoadState, Members, Message, Moment, NodeId, NodeLoad};
+use crate::{LoadState, Members, Moment, NodeId, NodeLoad, PolicyMessage};
 use std::fmt;
 
 /// Receiver-initiated rule: how a node with room learns where tasks wait.
@@ -194,11 +194,14 @@ impl ReceiverInitiated {
         let n_kept = self.n_kept_from(call, from);
         let n_given = n_queued.saturating_sub(n_kept).min(n_asked);
         if let (1.., Ok(n_tasks)) = (n_given, u16::try_from(n_given)) {
-            call.send(from, Message::Grant { operation, n_tasks, n_left: n_queued - n_given });
+            call.send(
+                from,
+                PolicyMessage::Grant { operation, n_tasks, n_left: n_queued - n_given },
+            );
             call.give(from, n_given);
             call.ended(OperationOutcome::Moved { n_tasks: n_given });
         } else {
-            call.send(from, Message::Nothing { operation });
+            call.send(from, PolicyMessage::Nothing { operation });
         }
         self.rule.on_visit(call, from, Visit { n_queued, n_asked, n_given });
     }
@@ -211,7 +214,7 @@ impl ReceiverInitiated {
     }
 
     /// Number of waiting tasks that the node itself must leave to faster nodes.
-    pub(crate) fn n_kept(&self, node: &Node, now: Moment) -> u32 {
+    pub(crate) fn n_kept(&self, node: &NodeContext, now: Moment) -> u32 {
         self.rule.n_kept_from(now, node.load.speed, node.domain_members.members())
     }
 
@@ -296,7 +299,7 @@ impl ReceiverInitiated {
         let Some(from) = self.rule.source(call) else { return };
         let n_tasks_max = self.rule.n_wanted(n_room);
         let (number, began) = (call.node.next_operation(), call.now);
-        call.send(from, Message::Pull { operation: number, n_tasks_max });
+        call.send(from, PolicyMessage::Pull { operation: number, n_tasks_max });
         call.timer(TimerKind::Pull, number, began.plus_ms(OPERATION_MS));
         self.open = Some(Pull { number, from, n_tasks_max, began, is_here: false });
     }

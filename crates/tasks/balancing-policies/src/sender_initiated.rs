@@ -12,10 +12,10 @@
 use crate::action::TimerKind;
 use crate::call_context::CallContext;
 use crate::domain::DomainMembers;
-use crate::operation::{Accepted, OPERATION_MS, Operation, Phase};
+use crate::operation::{Accepted, OPERATION_MS, Phase, PolicyOperation};
 use crate::receivers::Receivers;
 use crate::snapshot::{N_NAMED_MAX, OngoingOperation, OperationOutcome};
-use crate::{LoadState, Message, Moment, NodeId, NodeLoad};
+use crate::{LoadState, Moment, NodeId, NodeLoad, PolicyMessage};
 use std::fmt;
 
 /// Pause after an operation that moved nothing.
@@ -65,12 +65,18 @@ pub(crate) trait SenderRule: fmt::Debug + Send + Sync {
     }
 
     /// Passes a request on that has hops left; returns whether a node for it was found.
-    fn pass_on(&self, _: &Receivers, _: &mut CallContext<'_>, _from: NodeId, _: Request) -> bool {
+    fn pass_on(
+        &self,
+        _: &Receivers,
+        _: &mut CallContext<'_>,
+        _from: NodeId,
+        _: PendingRequest,
+    ) -> bool {
         false
     }
 
     /// Sends a request with hops to nodes of which nothing is known; returns how many.
-    fn ask_strangers(&self, _: &mut CallContext<'_>, _request: Message) -> u32 {
+    fn ask_strangers(&self, _: &mut CallContext<'_>, _request: PolicyMessage) -> u32 {
         0
     }
 }
@@ -80,7 +86,7 @@ pub(crate) trait SenderRule: fmt::Debug + Send + Sync {
 pub(crate) struct SenderInitiated {
     rule: Box<dyn SenderRule>,
     receivers: Receivers,
-    operation: Option<Operation>,
+    operation: Option<PolicyOperation>,
     not_before: Moment,
     /// True if an operation may find more than the last one did.
     has_news: bool,
@@ -91,7 +97,7 @@ pub(crate) struct SenderInitiated {
 
 /// Request as it arrived.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
+pub(crate) struct PendingRequest {
     pub(crate) operation: u32,
     pub(crate) n_tasks: u16,
     pub(crate) origin: NodeId,
@@ -207,9 +213,9 @@ impl SenderInitiated {
         &mut self,
         call: &mut CallContext<'_>,
         from: NodeId,
-        request: Request,
+        request: PendingRequest,
     ) {
-        let Request { operation, n_tasks, origin, n_hops } = request;
+        let PendingRequest { operation, n_tasks, origin, n_hops } = request;
         let n_hops = if 0 < self.rule.n_hops() { n_hops } else { 0 };
         let n_room = call.node.n_room(call.now).min(n_tasks.into());
         if origin == call.node.me {
@@ -219,9 +225,9 @@ impl SenderInitiated {
             call.node.promises.promise(call.now, origin, operation, n_room);
             let n_tasks_max = u16::try_from(n_room).unwrap_or(n_tasks);
             let load_permille = call.node.load_permille();
-            call.send(origin, Message::Accept { operation, n_tasks_max, load_permille });
+            call.send(origin, PolicyMessage::Accept { operation, n_tasks_max, load_permille });
         } else if n_hops == 0 || !self.rule.pass_on(&self.receivers, call, from, request) {
-            call.send(origin, Message::Reject { operation });
+            call.send(origin, PolicyMessage::Reject { operation });
         }
     }
 
@@ -238,7 +244,7 @@ impl SenderInitiated {
                     self.end_phase(call);
                 }
             }
-            _ => call.send(accepted.node, Message::Release { operation: number }),
+            _ => call.send(accepted.node, PolicyMessage::Release { operation: number }),
         }
     }
 
@@ -260,9 +266,9 @@ impl SenderInitiated {
     pub(crate) fn on_reached(&mut self, call: &mut CallContext<'_>, peer: NodeId) {
         if self.rule.announces_changes_only() && call.node.domain_members.reaches(peer) {
             let (new, old) = (call.node.state, call.node.previous);
-            call.send(peer, Message::State { new, old });
+            call.send(peer, PolicyMessage::State { new, old });
             // Its announcements before this node knew it were ignored, and it announces changes only.
-            call.send(peer, Message::AskState { operation: NO_OPERATION });
+            call.send(peer, PolicyMessage::AskState { operation: NO_OPERATION });
         }
     }
 
@@ -272,7 +278,7 @@ impl SenderInitiated {
     }
 
     pub(crate) fn under_way(&self) -> Option<OngoingOperation> {
-        let under_way = |operation: &Operation| OngoingOperation {
+        let under_way = |operation: &PolicyOperation| OngoingOperation {
             since: operation.began,
             n_asked: operation.n_asked,
             n_open: operation.n_open,
@@ -297,13 +303,13 @@ impl SenderInitiated {
         }
         match self.rule.ask_states(&mut self.receivers, call) {
             Some((number, n_asked)) => {
-                self.open(call, Operation::new(number, call.now, Phase::States, n_asked));
+                self.open(call, PolicyOperation::new(number, call.now, Phase::States, n_asked));
             }
             None => self.request(call),
         }
     }
 
-    fn open(&mut self, call: &mut CallContext<'_>, operation: Operation) {
+    fn open(&mut self, call: &mut CallContext<'_>, operation: PolicyOperation) {
         if operation.n_asked == 0 {
             call.ended(OperationOutcome::NobodyKnown);
             self.not_before = call.now.plus_ms(PAUSE_MS);
@@ -326,18 +332,18 @@ impl SenderInitiated {
         let origin = call.node.me;
         let n_tasks = u16::try_from(call.node.load.n_queued).unwrap_or(u16::MAX);
         let n_hops = self.rule.n_hops();
-        let message = Message::Request { operation: number, n_tasks, origin, n_hops };
+        let message = PolicyMessage::Request { operation: number, n_tasks, origin, n_hops };
         let candidates = self.receivers.candidates(&mut call.node.random);
         candidates.iter().for_each(|candidate| call.send(*candidate, message));
         let mut n_asked = u32::try_from(candidates.len()).unwrap_or(u32::MAX);
         if n_asked == 0 && 0 < n_hops {
             n_asked = self.rule.ask_strangers(call, message);
         }
-        self.open(call, Operation::new(number, call.now, Phase::Requests, n_asked));
+        self.open(call, PolicyOperation::new(number, call.now, Phase::Requests, n_asked));
     }
 
     /// Gives the least loaded node what it accepts, then the next.
-    fn deal(&mut self, call: &mut CallContext<'_>, operation: Operation) {
+    fn deal(&mut self, call: &mut CallContext<'_>, operation: PolicyOperation) {
         let (number, n_asked, n_open) = (operation.number, operation.n_asked, operation.n_open);
         call.node.counts.not_accepted += u64::from(operation.n_rejected) + u64::from(n_open);
         let accepted = operation.into_accepted();
@@ -349,7 +355,7 @@ impl SenderInitiated {
                 call.node.counts.accepted += 1;
             } else {
                 call.node.counts.unused += 1;
-                call.send(*node, Message::Release { operation: number });
+                call.send(*node, PolicyMessage::Release { operation: number });
             }
         }
         call.ended(match n_moved {

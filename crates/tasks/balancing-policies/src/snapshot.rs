@@ -34,7 +34,7 @@ pub struct BalanceSnapshot {
     /// End of the last operation.
     pub last: Option<OperationEnd>,
     /// Counters since the node began.
-    pub counts: Counts,
+    pub counts: PolicyCounters,
 }
 
 /// Operation under way.
@@ -109,7 +109,7 @@ impl std::fmt::Display for OperationOutcome {
 /// Answers, requests and releases count in `all` only: the source's tables leave answers out (3395 on demand with
 /// five others in a domain is no multiple of 10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct PolicyCounters {
     /// Messages of load information.
     pub messages: u64,
     /// Messages of any kind.
@@ -128,7 +128,7 @@ pub struct Counts {
     pub dropped: u64,
 }
 
-impl std::ops::AddAssign for Counts {
+impl std::ops::AddAssign for PolicyCounters {
     fn add_assign(&mut self, other: Self) {
         self.messages += other.messages;
         self.all += other.all;

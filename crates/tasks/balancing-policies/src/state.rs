@@ -49,14 +49,14 @@ impl std::fmt::Display for LoadState {
 
 /// Load of a node relative to the speed of the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Measured {
+pub(crate) struct RelativeLoad {
     pub(crate) n_tasks: u32,
     pub(crate) n_cores: u32,
     /// Speed of the node divided by the mean speed of all.
     pub(crate) relative_speed: f64,
 }
 
-impl Measured {
+impl RelativeLoad {
     pub(crate) fn new(load: NodeLoad, mean_speed: f64) -> Self {
         let relative = load.speed / mean_speed;
         let relative_speed = if is_speed(relative) { relative } else { 1.0 };
@@ -94,14 +94,14 @@ impl LoadState {
     ///
     /// Entering and leaving a state have different thresholds, so that a node near a threshold does not flood the
     /// network with changes.
-    pub(crate) fn after(self, measured: Measured) -> Self {
+    pub(crate) fn after(self, measured: RelativeLoad) -> Self {
         match self.by_index(measured) {
             Self::Receiver if measured.n_tasks_max() == 0 => Self::Neutral,
             state => state,
         }
     }
 
-    fn by_index(self, measured: Measured) -> Self {
+    fn by_index(self, measured: RelativeLoad) -> Self {
         if measured.n_tasks < measured.n_cores {
             return Self::Receiver;
         }
@@ -121,8 +121,8 @@ mod tests {
     use super::*;
     use LoadState::{Neutral, Receiver, Sender};
 
-    fn measured(n_tasks: u32, n_cores: u32) -> Measured {
-        Measured { n_tasks, n_cores, relative_speed: 1.0 }
+    fn measured(n_tasks: u32, n_cores: u32) -> RelativeLoad {
+        RelativeLoad { n_tasks, n_cores, relative_speed: 1.0 }
     }
 
     #[track_caller]
@@ -157,7 +157,7 @@ mod tests {
 
     #[track_caller]
     fn takes(n_tasks: u32, n_cores: u32, relative_speed: f64, expected: u32) {
-        assert_eq!(Measured { n_tasks, n_cores, relative_speed }.n_tasks_max(), expected);
+        assert_eq!(RelativeLoad { n_tasks, n_cores, relative_speed }.n_tasks_max(), expected);
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
 
     #[track_caller]
     fn slots(n_cores: u32, relative_speed: f64, expected: u32) {
-        assert_eq!(Measured { n_tasks: 0, n_cores, relative_speed }.n_slots(), expected);
+        assert_eq!(RelativeLoad { n_tasks: 0, n_cores, relative_speed }.n_slots(), expected);
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_speed_that_is_none_is_taken_for_the_mean() {
         let load = NodeLoad { speed: f64::NAN, ..NodeLoad::idle(4, 1.0) };
-        assert_eq!(Measured::new(load, 2.0), measured(0, 4));
-        assert_eq!(Measured::new(NodeLoad::idle(4, 1.0), 0.0), measured(0, 4));
+        assert_eq!(RelativeLoad::new(load, 2.0), measured(0, 4));
+        assert_eq!(RelativeLoad::new(NodeLoad::idle(4, 1.0), 0.0), measured(0, 4));
     }
 }

@@ -3,7 +3,7 @@
 use crate::action::TimerKind;
 use crate::call_context::CallContext;
 use crate::domain::Domain;
-use crate::{LoadState, Message, Moment, NodeId};
+use crate::{LoadState, Moment, NodeId, PolicyMessage};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Time between two waves, in ms: longer than a message and its answer take.
@@ -173,7 +173,7 @@ impl Subscribers {
             if before.is_none_or(|notified| notified.is_over(call.now)) {
                 let n_times = before.map_or(0, |notified| notified.n_times + 1);
                 self.notified.insert(node, Notification::now(call.now, n_times));
-                call.send(node, Message::Subscribe { n_queued: call.node.load.n_queued });
+                call.send(node, PolicyMessage::Subscribe { n_queued: call.node.load.n_queued });
                 (n_notified, self.n_silent) = (n_notified + 1, self.n_silent + 1);
             }
         }

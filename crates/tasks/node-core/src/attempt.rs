@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use balancing_policies::{Moment, NodeId};
 use serde::{Deserialize, Serialize};
-use task_api::{Limits, Outcome, Output, Submission};
+use task_api::{Output, Submission, TaskLimits, TaskOutcome};
 
 /// Task: its home and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct ExecContext {
     /// Environment variables of the command.
     pub environment: Vec<(String, String)>,
     /// Bounds of each task.
-    pub limits: Limits,
+    pub limits: TaskLimits,
 }
 
 /// Command to be run.
@@ -67,7 +67,7 @@ pub struct Job {
 
 /// Attempt that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Running {
+pub struct RunningAttempt {
     /// The attempt.
     pub attempt: Attempt,
     /// Time of the start, in milliseconds since 1970.
@@ -76,7 +76,7 @@ pub struct Running {
 
 /// Attempt that ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct EndedAttempt {
     /// The attempt.
     pub attempt: Attempt,
     /// End of the attempt.
@@ -165,12 +165,12 @@ impl ExecContext {
 impl AttemptEnd {
     /// Outcome of the task, if it ended: a task that lost its lease or its node is run again.
     #[must_use]
-    pub fn outcome(&self) -> Option<Outcome> {
+    pub fn outcome(&self) -> Option<TaskOutcome> {
         match self {
-            Self::Exit(code) => Some(Outcome::Exit(*code)),
-            Self::Signal(signal) => Some(Outcome::Signal(*signal)),
-            Self::NotStarted(sentence) => Some(Outcome::NotStarted(sentence.clone())),
-            Self::Killed(Killed::Canceled) => Some(Outcome::Canceled),
+            Self::Exit(code) => Some(TaskOutcome::Exit(*code)),
+            Self::Signal(signal) => Some(TaskOutcome::Signal(*signal)),
+            Self::NotStarted(sentence) => Some(TaskOutcome::NotStarted(sentence.clone())),
+            Self::Killed(Killed::Canceled) => Some(TaskOutcome::Canceled),
             Self::NoRoom(_) | Self::NoTurn | Self::Killed(Killed::LeaseOut | Killed::Leaving) => {
                 None
             }

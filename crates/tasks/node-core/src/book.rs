@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, VecDeque};
 use balancing_policies::{Moment, NodeId};
 use task_api::{Retention, TaskState};
 
-use crate::attempt::{Attempt, Ended};
+use crate::attempt::{Attempt, EndedAttempt};
 use crate::peer_message::InstanceId;
 pub use archive::OutcomeArchive;
 pub use record::{ArchivedRange, EndRecord, JournalRecord, Note, NotedEvent, OutcomeKind, Reason};
@@ -88,7 +88,7 @@ pub struct Book {
     shared: Shared,
     leases: BTreeMap<u64, Lease>,
     /// Results of other nodes' tasks that their homes have not acknowledged.
-    foreign: BTreeMap<Attempt, Ended>,
+    foreign: BTreeMap<Attempt, EndedAttempt>,
     /// Numbers of ended tasks, the oldest first.
     ended: VecDeque<u64>,
     /// Numbers of ended tasks whose output is kept.
@@ -247,7 +247,7 @@ impl Book {
 
     /// Results of other nodes' tasks that their homes have not acknowledged.
     #[must_use]
-    pub fn foreign(&self) -> &BTreeMap<Attempt, Ended> {
+    pub fn foreign(&self) -> &BTreeMap<Attempt, EndedAttempt> {
         &self.foreign
     }
 

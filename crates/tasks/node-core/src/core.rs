@@ -28,7 +28,7 @@ mod waits;
 
 use crate::book::Book;
 use crate::interface::{
-    CoreTimer, Ended, Event, KeeperEvent, KeeperOrder, Killed, Member, NodeId, Now, Out,
+    CoreEvent, CoreTimer, EndedAttempt, KeeperEvent, KeeperOrder, Killed, Member, NodeId, Now, Out,
     PeerMessage,
 };
 use balancing_policies::{Balance, Moment, NodeLoad};
@@ -88,7 +88,7 @@ impl Core {
     }
 
     /// Handles an event.
-    pub fn on(&mut self, now: Now, event: Event, out: &mut impl Out) {
+    pub fn on(&mut self, now: Now, event: CoreEvent, out: &mut impl Out) {
         let turn = &mut Turn { node: &mut self.node, now, out };
         self.roles.on(event, turn);
         self.roles.settle(turn);
@@ -124,28 +124,28 @@ impl Core {
 }
 
 impl Roles {
-    fn on(&mut self, event: Event, turn: &mut Turn<'_>) {
+    fn on(&mut self, event: CoreEvent, turn: &mut Turn<'_>) {
         match event {
-            Event::FromClient { client, request } => self.on_client(client, request, turn),
-            Event::ClientGone { client } => {
+            CoreEvent::FromClient { client, request } => self.on_client(client, request, turn),
+            CoreEvent::ClientGone { client } => {
                 self.waits.gone(Asker::Client(client));
                 self.gathering.gone(client);
                 self.relaying.gone(client, turn);
             }
-            Event::FromPeer { from, message } => self.on_peer(from, message, turn),
-            Event::Keeper(said) => self.on_keeper(said, turn),
-            Event::KeeperAway => turn.node.processes.ready = false,
-            Event::Members(members) => self.on_members(members, turn),
-            Event::Measured(measurement) => {
+            CoreEvent::FromPeer { from, message } => self.on_peer(from, message, turn),
+            CoreEvent::Keeper(said) => self.on_keeper(said, turn),
+            CoreEvent::KeeperAway => turn.node.processes.ready = false,
+            CoreEvent::Members(members) => self.on_members(members, turn),
+            CoreEvent::Measured(measurement) => {
                 turn.node.options.measurement = measurement;
                 self.balance_members(turn);
             }
-            Event::Timer(CoreTimer::Balance(timer)) => {
+            CoreEvent::Timer(CoreTimer::Balance(timer)) => {
                 self.balance_by(turn, |balance, now, actions| {
                     balance.on_timer(now, timer, actions);
                 })
             }
-            Event::Timer(CoreTimer::Sweep) => self.sweep(turn),
+            CoreEvent::Timer(CoreTimer::Sweep) => self.sweep(turn),
         }
     }
 
@@ -296,7 +296,7 @@ impl Roles {
         }
     }
 
-    fn attempt_ended(&mut self, ended: Ended, turn: &mut Turn<'_>) {
+    fn attempt_ended(&mut self, ended: EndedAttempt, turn: &mut Turn<'_>) {
         let attempt = ended.attempt;
         turn.node.processes.ended(attempt);
         turn.node.counts.n_ended += u64::from(ended.end.outcome().is_some());

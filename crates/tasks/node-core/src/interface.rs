@@ -7,12 +7,12 @@
 //!   restarted.
 
 use balancing_policies::Timer;
-use task_api::{Answer, Presence, Request};
+use task_api::{ClientRequest, DaemonAnswer, Presence};
 
 pub use balancing_policies::{Moment, NodeId};
 
 pub use crate::attempt::{
-    Attempt, AttemptEnd, Ended, ExecContext, Job, Killed, Running, TaskKey, Work,
+    Attempt, AttemptEnd, EndedAttempt, ExecContext, Job, Killed, RunningAttempt, TaskKey, Work,
 };
 use crate::book::JournalRecord;
 pub use crate::peer_message::{
@@ -70,14 +70,14 @@ pub struct Measurement {
 
 /// Event that the core takes.
 #[derive(Debug)]
-pub enum Event {
+pub enum CoreEvent {
     /// A client of this node sends a request. It sends the next one when this is answered completely, except for
     /// [`Request::More`].
     FromClient {
         /// The client.
         client: ClientId,
         /// The request.
-        request: Request,
+        request: ClientRequest,
     },
     /// A client has closed its connection.
     ClientGone {
@@ -110,12 +110,12 @@ pub enum KeeperEvent {
     /// First message of each connection: the running attempts, and those that ended meanwhile.
     Inventory {
         /// Running attempts.
-        running: Vec<Running>,
+        running: Vec<RunningAttempt>,
         /// Attempts that ended and were not forgotten.
-        ended: Vec<Ended>,
+        ended: Vec<EndedAttempt>,
     },
     /// Attempts ended.
-    Ended(Vec<Ended>),
+    Ended(Vec<EndedAttempt>),
     /// The keeper and all processes that it had started are gone: its successor begins with a
     /// [`KeeperEvent::Inventory`].
     Gone,
@@ -161,7 +161,7 @@ pub trait Out {
     /// before is on disk.
     fn send(&mut self, to: NodeId, message: PeerMessage);
     /// Answers a client, when everything that was appended before is on disk.
-    fn answer(&mut self, client: ClientId, answer: Answer);
+    fn answer(&mut self, client: ClientId, answer: DaemonAnswer);
     /// Gives the keeper an order; [`KeeperOrder::Forget`] only when everything that was appended before is on disk.
     fn keeper(&mut self, order: KeeperOrder);
     /// Asks for an [`Event::Timer`].

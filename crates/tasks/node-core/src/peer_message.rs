@@ -5,7 +5,7 @@
 
 use balancing_policies::NodeId;
 use serde::{Deserialize, Serialize};
-use task_api::{Answer, NodeStatus, Outcome, Output, Request};
+use task_api::{ClientRequest, DaemonAnswer, NodeStatus, Output, TaskOutcome};
 
 use crate::attempt::{Attempt, ExecContext, TaskKey};
 
@@ -65,7 +65,7 @@ pub struct SharedEnd {
     /// The task.
     pub share: InstanceId,
     /// Outcome.
-    pub outcome: Outcome,
+    pub outcome: TaskOutcome,
     /// Time of the start, in ms since 1970 by the clock of the node that ran it.
     pub started_ms: u64,
     /// Time of the end, by the same clock.
@@ -78,7 +78,7 @@ pub struct SharedEnd {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PeerMessage {
     /// Message between the balancing rules.
-    Balance(balancing_policies::Message),
+    Balance(balancing_policies::PolicyMessage),
     /// From the home: offers tasks. They may be started when a renewal that names them is answered.
     Offer {
         /// Number that comes back in the answer.
@@ -154,7 +154,7 @@ pub enum PeerMessage {
         ask: u64,
         /// The question.
         #[serde(with = "as_json")]
-        request: Request,
+        request: ClientRequest,
     },
     /// The client of a question has gone.
     AskGone {
@@ -180,7 +180,7 @@ pub enum PeerMessage {
         ask: u64,
         /// The answer.
         #[serde(with = "as_json")]
-        answer: Answer,
+        answer: DaemonAnswer,
     },
 }
 

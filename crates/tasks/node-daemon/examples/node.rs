@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 use node_core::interface::Measurement;
 use node_daemon::client::Client;
-use node_daemon::daemon::{Daemon, Network, Options, Warn};
+use node_daemon::daemon::{ClusterSettings, Daemon, Options, Warn};
 use node_daemon::keeper::{self, KeeperOptions};
-use node_daemon::links::{Key, LinkOptions};
-use task_api::{ArrayRange, Request, Submission};
+use node_daemon::links::{ClusterKey, LinkOptions};
+use task_api::{ArrayRange, ClientRequest, Submission};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = std::env::args().skip(1).collect::<Vec<_>>();
@@ -44,12 +44,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Network in a cluster with a public key, with short times.
-fn network(listen: &str, peers: &[&str]) -> Result<Network, Box<dyn Error>> {
+fn network(listen: &str, peers: &[&str]) -> Result<ClusterSettings, Box<dyn Error>> {
     let listen: std::net::SocketAddr = listen.parse()?;
-    Ok(Network {
+    Ok(ClusterSettings {
         listen,
         host: std::env::var("NODE_HOST").unwrap_or_else(|_| listen.ip().to_string()),
-        key: Key::of([1; 32]),
+        key: ClusterKey::of([1; 32]),
         peers: peers.iter().map(|&peer| peer.to_owned()).collect(),
         meeting: None,
         links: LinkOptions::default(),
@@ -60,7 +60,7 @@ fn run(
     state: &Path,
     name: &str,
     n_cores: u32,
-    network: Option<Network>,
+    network: Option<ClusterSettings>,
 ) -> Result<(), Box<dyn Error>> {
     let measurement = Measurement { n_cores, speed: 1.0 };
     let keeper = ["/proc/self/exe".into(), "serve".into(), state.into()].to_vec();
@@ -112,7 +112,7 @@ fn through(state: &Path, n_tasks: u64, daemon: &Child) -> Result<(), Box<dyn Err
     for (thread, us) in cpu_us(daemon.id())? {
         println!("{thread}: {:.1} us of CPU for each task", us / n_ended as f64);
     }
-    client.ask(&Request::Stop { now: true })?;
+    client.ask(&ClientRequest::Stop { now: true })?;
     Ok(())
 }
 

@@ -9,12 +9,12 @@ use std::time::Instant;
 
 use node_core::book::{Book, BookLimits, JournalRecord};
 use node_core::interface::{
-    AttemptEnd, ClientId, CoreTimer, Ended, Event, Job, KeeperEvent, KeeperOrder, Moment, NodeId,
-    Now, Out, PeerMessage, node_id,
+    AttemptEnd, ClientId, CoreEvent, CoreTimer, EndedAttempt, Job, KeeperEvent, KeeperOrder,
+    Moment, NodeId, Now, Out, PeerMessage, node_id,
 };
 use node_core::{Core, CoreOptions};
 use node_daemon::journal::Encoder;
-use task_api::{Answer, ArrayRange, Output, Presence, Request, Submission};
+use task_api::{ArrayRange, ClientRequest, DaemonAnswer, Output, Presence, Submission};
 
 /// Receives the core's output, and encodes the records that would be written.
 struct Sink {
@@ -42,8 +42,8 @@ impl Sink {
 impl Out for Sink {
     fn send(&mut self, _to: NodeId, _message: PeerMessage) {}
 
-    fn answer(&mut self, _client: ClientId, answer: Answer) {
-        if let Answer::Ended { tasks, n_left } = answer {
+    fn answer(&mut self, _client: ClientId, answer: DaemonAnswer) {
+        if let DaemonAnswer::Ended { tasks, n_left } = answer {
             self.n_told += tasks.len();
             self.more = 0 < n_left;
         }
@@ -82,7 +82,7 @@ fn core(sink: &mut Sink) -> Core {
     let book = Book::new(node_id("n"), BookLimits::default());
     let mut core = Core::new(CoreOptions::new("n"), Now::default(), book, sink);
     let inventory = KeeperEvent::Inventory { running: Vec::new(), ended: Vec::new() };
-    core.on(Now::default(), Event::Keeper(inventory), sink);
+    core.on(Now::default(), CoreEvent::Keeper(inventory), sink);
     core
 }
 
@@ -103,24 +103,28 @@ fn think(n_tasks: u64) -> Result<(), Box<dyn Error>> {
     let client = ClientId(1);
     let began = Instant::now();
     let array = Some(ArrayRange { first: 1, last: n_tasks });
-    let request = Request::Submit { submission: submission(array, "x".to_owned()) };
-    core.on(now(0), Event::FromClient { client, request }, &mut sink);
+    let request = ClientRequest::Submit { submission: submission(array, "x".to_owned()) };
+    core.on(now(0), CoreEvent::FromClient { client, request }, &mut sink);
     let tasks = format!("n.1-{n_tasks}").parse()?;
-    let request = Request::Wait { tasks, with_output: true };
-    core.on(now(0), Event::FromClient { client, request }, &mut sink);
+    let request = ClientRequest::Wait { tasks, with_output: true };
+    core.on(now(0), CoreEvent::FromClient { client, request }, &mut sink);
     let mut n_ended = 0;
     while let Some(job) = sink.jobs.pop() {
         n_ended += 1;
-        let ended = Ended {
+        let ended = EndedAttempt {
             attempt: job.attempt,
             end: AttemptEnd::Exit(0),
             started_ms: n_ended,
             ended_ms: n_ended,
             output: Output::default(),
         };
-        core.on(now(n_ended), Event::Keeper(KeeperEvent::Ended(vec![ended])), &mut sink);
+        core.on(now(n_ended), CoreEvent::Keeper(KeeperEvent::Ended(vec![ended])), &mut sink);
         if std::mem::take(&mut sink.more) {
-            core.on(now(n_ended), Event::FromClient { client, request: Request::More }, &mut sink);
+            core.on(
+                now(n_ended),
+                CoreEvent::FromClient { client, request: ClientRequest::More },
+                &mut sink,
+            );
         }
     }
     let ns = began.elapsed().as_nanos() as f64 / n_ended as f64;
@@ -136,8 +140,8 @@ fn memory(n_tasks: u64) -> Result<(), Box<dyn Error>> {
     let began = Instant::now();
     for number in 0..n_tasks {
         let submission = submission(None, format!("/data/set/{number:08}.txt"));
-        let request = Request::Submit { submission };
-        core.on(Now::default(), Event::FromClient { client: ClientId(1), request }, &mut sink);
+        let request = ClientRequest::Submit { submission };
+        core.on(Now::default(), CoreEvent::FromClient { client: ClientId(1), request }, &mut sink);
     }
     let n_queued = core.book().tasks().n_queued();
     let after = memory_kib()?;

@@ -15,7 +15,7 @@
 
 /// Kind of file: the mark of its blocks, and the longest payload.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kind {
+pub(crate) struct BlockFileKind {
     pub(crate) magic: [u8; 4],
     pub(crate) payload_bytes_max: usize,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Hole {
 /// Iterator over the blocks of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks<'a> {
-    kind: Kind,
+    kind: BlockFileKind,
     seed: u32,
     bytes: &'a [u8],
     at: usize,
@@ -72,7 +72,7 @@ pub(crate) fn open(to: &mut Vec<u8>) -> usize {
 }
 
 /// Fills in the head of the block that begins at `begin` and ends with `to`.
-pub(crate) fn seal(kind: Kind, seed: u32, sequence: u64, begin: usize, to: &mut [u8]) {
+pub(crate) fn seal(kind: BlockFileKind, seed: u32, sequence: u64, begin: usize, to: &mut [u8]) {
     let (head, payload) = to[begin..].split_at_mut(HEAD_BYTES);
     let n_bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
     head[..4].copy_from_slice(&kind.magic);
@@ -96,7 +96,7 @@ fn crc(seed: u32, bytes: &[u8]) -> u32 {
 
 impl<'a> Blocks<'a> {
     /// Blocks in `bytes`; `next` is the sequence number of the first, if known.
-    pub(crate) fn new(kind: Kind, seed: u32, bytes: &'a [u8], next: Option<u64>) -> Self {
+    pub(crate) fn new(kind: BlockFileKind, seed: u32, bytes: &'a [u8], next: Option<u64>) -> Self {
         Self { kind, seed, bytes, at: 0, next, pending: None }
     }
 

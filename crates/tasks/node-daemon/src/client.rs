@@ -2,7 +2,7 @@
 //!
 //! [`Client`] is the connection; this file has the requests that take more than one question and one answer.
 
-use task_api::{Answer, EndedTask, Request, Submission, TaskRange};
+use task_api::{ClientRequest, DaemonAnswer, EndedTask, Submission, TaskRange};
 
 pub use crate::client_socket::{Client, ClientError};
 
@@ -12,8 +12,8 @@ impl Client {
     /// # Errors
     /// When the daemon refuses, ends, or sends an unknown answer. Where it ended, it may have taken the tasks.
     pub fn submit(&mut self, submission: Submission) -> Result<TaskRange, ClientError> {
-        match self.ask(&Request::Submit { submission })? {
-            Answer::Submitted { tasks } => Ok(tasks),
+        match self.ask(&ClientRequest::Submit { submission })? {
+            DaemonAnswer::Submitted { tasks } => Ok(tasks),
             answer => Err(unexpected(answer)),
         }
     }
@@ -29,24 +29,24 @@ impl Client {
         with_output: bool,
         mut on_ended: impl FnMut(EndedTask),
     ) -> Result<(), ClientError> {
-        let mut answer = self.ask(&Request::Wait { tasks: tasks.clone(), with_output })?;
+        let mut answer = self.ask(&ClientRequest::Wait { tasks: tasks.clone(), with_output })?;
         loop {
             let is_last = answer.is_last();
             match answer {
-                Answer::Ended { tasks, .. } => tasks.into_iter().for_each(&mut on_ended),
+                DaemonAnswer::Ended { tasks, .. } => tasks.into_iter().for_each(&mut on_ended),
                 answer => return Err(unexpected(answer)),
             }
             if is_last {
                 return Ok(());
             }
-            answer = self.ask(&Request::More)?;
+            answer = self.ask(&ClientRequest::More)?;
         }
     }
 }
 
-fn unexpected(answer: Answer) -> ClientError {
+fn unexpected(answer: DaemonAnswer) -> ClientError {
     match answer {
-        Answer::Refused { sentence } => ClientError::Refused { sentence },
+        DaemonAnswer::Refused { sentence } => ClientError::Refused { sentence },
         _ => ClientError::Version,
     }
 }

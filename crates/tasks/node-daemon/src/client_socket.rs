@@ -31,7 +31,7 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, thread};
-use task_api::{Answer, Request};
+use task_api::{ClientRequest, DaemonAnswer};
 
 /// Name of the socket in the state folder.
 pub const SOCKET: &str = "node.sock";
@@ -65,7 +65,7 @@ pub enum ClientEvent {
         /// The client.
         client: ClientId,
         /// The request.
-        request: Request,
+        request: ClientRequest,
     },
     /// A client has gone, or was disconnected; it sends nothing more.
     Gone {
@@ -100,7 +100,7 @@ struct Clients {
 }
 
 struct Present {
-    answers: SyncSender<Answer>,
+    answers: SyncSender<DaemonAnswer>,
     stream: UnixStream,
 }
 
@@ -140,7 +140,7 @@ impl ClientSocket {
     }
 
     /// Gives a client an answer. A client that has gone is ignored, and one that does not read is disconnected.
-    pub fn answer(&self, client: ClientId, answer: Answer) {
+    pub fn answer(&self, client: ClientId, answer: DaemonAnswer) {
         let clients = self.shared.clients();
         let Some(present) = clients.present.get(&client) else { return };
         if let Err(TrySendError::Full(_)) = present.answers.try_send(answer) {

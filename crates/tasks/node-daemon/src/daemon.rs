@@ -31,12 +31,12 @@ use crate::journal::{self, Durability, FormatError, JournalError, Writer, Writer
 use crate::keeper::{Keeper, KeeperClientError, boot_now};
 use core_loop::CoreLoop;
 use file_warnings::FileWarnings;
-use network::Start;
-pub use network::{Network, Warn};
+use network::DaemonStart;
+pub use network::{ClusterSettings, Warn};
 use node_core::CoreOptions;
 use node_core::book::Book;
 pub use node_core::book::BookLimits;
-use node_core::interface::{Event, Measurement, Now, node_id};
+use node_core::interface::{CoreEvent, Measurement, Now, node_id};
 use outbox::{Edges, Orders, Outbox};
 use record_batch::RecordBatch;
 
@@ -100,7 +100,7 @@ pub struct Options {
     /// Options of the client socket.
     pub client_socket: ClientSocketOptions,
     /// Network of the cluster; `None` where the node stays alone.
-    pub network: Option<Network>,
+    pub network: Option<ClusterSettings>,
     /// Receiver of warnings for the user while the daemon runs.
     pub warn: Warn,
 }
@@ -109,7 +109,7 @@ pub struct Options {
 #[derive(Debug)]
 enum Wake {
     /// Event for the core.
-    Event(Event),
+    Event(CoreEvent),
     /// News from the journal's thread.
     Journal(WriterNews),
     /// The present keeper has gone.
@@ -201,7 +201,7 @@ impl Daemon {
         let core = core_options(&options, &start, now);
         let files = file_warning.into_iter().chain([crate::keeper::file_warning(&state)]).collect();
         let file_warnings = FileWarnings::new(files, options.warn.clone());
-        let Start { address, cluster, .. } = start;
+        let DaemonStart { address, cluster, .. } = start;
         let edges = Edges { writer, client_socket, cluster, durability: options.durability };
         let outbox = Outbox::new(edges, orders, records);
         let core = (core, book, now);
@@ -239,14 +239,14 @@ fn now() -> Now {
     Now { moment: boot_now(), unix_ms: seconds * 1000 + ms }
 }
 
-fn of_client(event: ClientEvent) -> Event {
+fn of_client(event: ClientEvent) -> CoreEvent {
     match event {
-        ClientEvent::Asked { client, request } => Event::FromClient { client, request },
-        ClientEvent::Gone { client } => Event::ClientGone { client },
+        ClientEvent::Asked { client, request } => CoreEvent::FromClient { client, request },
+        ClientEvent::Gone { client } => CoreEvent::ClientGone { client },
     }
 }
 
-fn core_options(options: &Options, start: &Start, now: Now) -> CoreOptions {
+fn core_options(options: &Options, start: &DaemonStart, now: Now) -> CoreOptions {
     CoreOptions {
         name: options.name.clone(),
         address: start.address.clone(),

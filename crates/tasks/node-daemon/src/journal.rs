@@ -30,7 +30,9 @@ use std::io;
 use std::path::PathBuf;
 
 pub use file::{FileDamage, OpenJournal, open};
-pub use format::{Encoder, Entry, FormatError, JournalSummary, NotRead, RECORD_BYTES_MAX, read};
+pub use format::{
+    Encoder, FormatError, JournalEntry, JournalSummary, NotRead, RECORD_BYTES_MAX, read,
+};
 pub use writer::{Durability, JournalPosition, Writer, WriterNews};
 
 /// Reasons why a journal cannot be used.

@@ -22,11 +22,11 @@ mod link;
 mod message_stream;
 mod table;
 
-use channel::{AcceptedConnection, Acceptor, Limits, Unauthenticated};
+use channel::{AcceptedConnection, Acceptor, StrangerLimits, Unauthenticated};
 pub use error::{LinkError, Refusal, SendError};
 use handshake::HandshakeSide;
 pub use handshake::Hello;
-pub use key::{Key, KeyError};
+pub use key::{ClusterKey, KeyError};
 use node_core::interface::{FRAME_BYTES_MAX, NodeId, PEER_VERSION};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -127,7 +127,7 @@ impl Links {
     pub fn open(
         listen: SocketAddr,
         me: Hello,
-        key: Key,
+        key: ClusterKey,
         options: LinkOptions,
         on_event: OnEvent,
     ) -> Result<Self, LinkError> {
@@ -143,7 +143,7 @@ impl Links {
     pub fn take(
         listener: TcpListener,
         me: Hello,
-        key: Key,
+        key: ClusterKey,
         options: LinkOptions,
         on_event: OnEvent,
     ) -> io::Result<Self> {
@@ -199,7 +199,7 @@ impl Drop for Links {
 
 /// Accepts connections; each has to prove the key in a thread of its own.
 fn accept(listener: TcpListener, common: Arc<Common>) -> io::Result<Acceptor> {
-    let limits = Limits {
+    let limits = StrangerLimits {
         n_max: common.options.n_handshakes_max,
         n_per_address_max: common.options.n_handshakes_per_address_max,
     };

@@ -14,7 +14,7 @@
 
 mod membership_thread;
 
-use crate::links::{Hello, Key, LinkError, LinkEvent, LinkOptions, Links, SendError};
+use crate::links::{ClusterKey, Hello, LinkError, LinkEvent, LinkOptions, Links, SendError};
 use membership_thread::{MembershipEvent, MembershipThread};
 use node_core::interface::{Measurement, Member, NodeId, PeerMessage};
 use std::net::SocketAddr;
@@ -52,7 +52,7 @@ pub struct ClusterOptions {
     /// Cores and speed of the node.
     pub measurement: Measurement,
     /// The key of the cluster.
-    pub key: Key,
+    pub key: ClusterKey,
     /// Addresses that are dialed as long as the daemon runs: `host:port`.
     pub peers: Vec<String>,
     /// Folder that nodes of this cluster share, to find each other.

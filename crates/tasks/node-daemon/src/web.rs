@@ -15,7 +15,7 @@
 
 mod key;
 
-use channel::{AcceptedConnection, Acceptor, DeadlineStream, Limits, Unauthenticated};
+use channel::{AcceptedConnection, Acceptor, DeadlineStream, StrangerLimits, Unauthenticated};
 pub use key::{WebKey, WebKeyError};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -26,7 +26,7 @@ use std::time::Duration;
 /// Most connections with the key that are answered at the same time.
 const N_ANSWERED_MAX: usize = 16;
 /// Bounds on connections that have not shown the key.
-const STRANGERS: Limits = Limits { n_max: 64, n_per_address_max: 48 };
+const STRANGERS: StrangerLimits = StrangerLimits { n_max: 64, n_per_address_max: 48 };
 /// Longest time for a client to send its request, and for it to take the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest wait for each further piece of input, after the answer and until the client closes its side; below, the
@@ -49,7 +49,7 @@ pub struct Page {
 
 /// Function that serves pages: takes a path (at least `/`) and a function for the value of a name in the query;
 /// returns `None` where there is no such page.
-pub type Site = dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<Page> + Send + Sync;
+pub type PageServer = dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<Page> + Send + Sync;
 
 /// Reasons why pages cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +71,11 @@ pub enum WebError {
 ///
 /// # Errors
 /// When the address cannot be listened on, or no thread can be started.
-pub fn serve(address: SocketAddr, key: WebKey, site: Arc<Site>) -> Result<SocketAddr, WebError> {
+pub fn serve(
+    address: SocketAddr,
+    key: WebKey,
+    site: Arc<PageServer>,
+) -> Result<SocketAddr, WebError> {
     let failed = |source| WebError::Listen { address, source };
     let listener = channel::listen(address).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
@@ -106,13 +110,13 @@ impl Drop for Answered {
 fn answer(
     accepted: AcceptedConnection,
     key: &WebKey,
-    site: &Site,
+    site: &PageServer,
     n_answered: &Arc<AtomicUsize>,
 ) -> io::Result<()> {
     let AcceptedConnection { stream, slot, .. } = accepted;
-    let request = match Request::read(&mut DeadlineStream::new(&stream, PATIENCE))? {
+    let request = match PageRequest::read(&mut DeadlineStream::new(&stream, PATIENCE))? {
         Ok(request) => request,
-        Err(Failure { status, sentence }) => {
+        Err(PageRefusal { status, sentence }) => {
             refuse(&stream, status, sentence);
             return Ok(());
         }
@@ -172,7 +176,7 @@ const HEAD_BYTES_MAX: usize = 8 << 10;
 
 /// Request of a browser.
 #[derive(Debug)]
-pub struct Request {
+pub struct PageRequest {
     path: String,
     query: String,
     bearer: Option<String>,
@@ -180,19 +184,19 @@ pub struct Request {
 
 /// Reason why a request is refused.
 #[derive(Clone, Copy, Debug)]
-pub struct Failure {
+pub struct PageRefusal {
     /// Status line of the answer.
     pub status: &'static str,
     /// Text of the answer.
     pub sentence: &'static str,
 }
 
-impl Request {
+impl PageRequest {
     /// Reads a head; the reader sets the time limit.
     ///
     /// # Errors
     /// When the reader fails, or ends before the end of the head.
-    pub fn read(reader: &mut impl Read) -> io::Result<Result<Self, Failure>> {
+    pub fn read(reader: &mut impl Read) -> io::Result<Result<Self, PageRefusal>> {
         let mut head = Vec::new();
         let mut bytes = [0; 2048];
         loop {
@@ -200,7 +204,7 @@ impl Request {
             head.extend_from_slice(&bytes[..n_bytes]);
             if HEAD_BYTES_MAX < head.len() {
                 let status = "431 Request Header Fields Too Large";
-                return Ok(Err(Failure { status, sentence: "the request is too long" }));
+                return Ok(Err(PageRefusal { status, sentence: "the request is too long" }));
             }
             if let Some(n_head) = head.windows(4).position(|four| four == b"\r\n\r\n") {
                 return Ok(Self::parse(&String::from_utf8_lossy(&head[..n_head])));
@@ -211,8 +215,9 @@ impl Request {
         }
     }
 
-    fn parse(head: &str) -> Result<Self, Failure> {
-        let bad = Failure { status: "400 Bad Request", sentence: "this is no request of HTTP/1.1" };
+    fn parse(head: &str) -> Result<Self, PageRefusal> {
+        let bad =
+            PageRefusal { status: "400 Bad Request", sentence: "this is no request of HTTP/1.1" };
         let mut lines = head.split("\r\n");
         let words: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
         let &[method, target, version] = words.as_slice() else { return Err(bad) };
@@ -221,7 +226,7 @@ impl Request {
         }
         if method != "GET" {
             let sentence = "only `GET` is answered: nothing can be changed here";
-            return Err(Failure { status: "405 Method Not Allowed", sentence });
+            return Err(PageRefusal { status: "405 Method Not Allowed", sentence });
         }
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         Ok(Self { path: path.to_owned(), query: query.to_owned(), bearer: bearer(lines) })

@@ -23,9 +23,9 @@ mod scenario;
 mod tasks;
 
 pub use central::central_s;
-pub use outcome::{Outcome, Progress};
+pub use outcome::{ScenarioResults, SimulationProgress};
 pub use run::simulate;
 pub use scenario::{
-    Arrivals, Detection, Durations, Entries, Failure, N_NODES_MAX, N_TASKS_MAX, Network, Scenario,
-    ScenarioError,
+    Arrivals, Detection, Durations, Entries, N_NODES_MAX, N_TASKS_MAX, NodeNetwork, NodeOutage,
+    Scenario, ScenarioError,
 };

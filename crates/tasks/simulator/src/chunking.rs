@@ -22,5 +22,5 @@ mod workload;
 
 pub use describe::{Block, DescribeError, Distribution};
 pub use machine::{Machine, MachineError, Slowdown};
-pub use run::{Outcome, Scenario, Span, simulate};
+pub use run::{ChunkSpan, ChunkingResults, Scenario, simulate};
 pub use workload::{Workload, WorkloadError};

@@ -2,7 +2,7 @@
 
 use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
-use crate::library::Library;
+use crate::library::BenchLibrary;
 use crate::median;
 use crate::sample;
 use crate::{Report, table};
@@ -41,7 +41,7 @@ struct Figure {
 /// Runs all programs under all libraries.
 pub(crate) fn measure(
     paths: &BuildPaths,
-    libraries: &[Library],
+    libraries: &[BenchLibrary],
     n_turns: usize,
 ) -> Result<Report, BenchError> {
     let text = "Dealing: chunks of nothing per second, a master and 2 workers\n";
@@ -65,7 +65,7 @@ pub(crate) fn measure(
     Ok(report)
 }
 
-fn row(library: &Library, figure: &Figure, all: &[Figure], bar: Option<f64>) -> Vec<String> {
+fn row(library: &BenchLibrary, figure: &Figure, all: &[Figure], bar: Option<f64>) -> Vec<String> {
     let per_s = median(figure.per_s.iter().copied());
     let is_peer = |peer: &&Figure| peer.name == PEER && peer.n_in_flight == figure.n_in_flight;
     let peer = all.iter().find(is_peer).map(|peer| median(peer.per_s.iter().copied()));
@@ -81,7 +81,11 @@ fn row(library: &Library, figure: &Figure, all: &[Figure], bar: Option<f64>) -> 
 }
 
 /// Runs every program in every way, one after another, `n_turns` times.
-fn turns(library: &Library, dealers: &[Dealer], n_turns: usize) -> Result<Vec<Figure>, BenchError> {
+fn turns(
+    library: &BenchLibrary,
+    dealers: &[Dealer],
+    n_turns: usize,
+) -> Result<Vec<Figure>, BenchError> {
     let ways =
         dealers.iter().flat_map(|dealer| (1..).zip(&dealer.ways).map(move |way| (dealer, way)));
     let ways: Vec<_> = ways.collect();
@@ -100,7 +104,7 @@ fn turns(library: &Library, dealers: &[Dealer], n_turns: usize) -> Result<Vec<Fi
 }
 
 /// Chunks per second of one run, from the line that has the figure.
-fn run(library: &Library, dealer: &Dealer, words: &[OsString]) -> Result<f64, BenchError> {
+fn run(library: &BenchLibrary, dealer: &Dealer, words: &[OsString]) -> Result<f64, BenchError> {
     let launcher = library.launch_shared(3);
     let mut command = Command::new(&launcher[0]);
     command.args(&launcher[1..]).args(words);
@@ -122,7 +126,7 @@ fn figure_in(output: &str) -> Option<f64> {
     })
 }
 
-fn dealers(paths: &BuildPaths, library: &Library) -> Result<Vec<Dealer>, BenchError> {
+fn dealers(paths: &BuildPaths, library: &BenchLibrary) -> Result<Vec<Dealer>, BenchError> {
     let raw = library.compile(paths, "dealing.c", "dealing")?;
     let example = |name: &str| {
         let path = paths.probe.with_file_name("examples").join(name);
@@ -146,7 +150,7 @@ fn dealer(name: &'static str, program: &Path, ways: [&[&str]; 2]) -> Dealer {
 }
 
 /// Program of `mpi4py.futures`, if `scripts/setup.sh test` has installed it; it keeps one task in flight.
-fn futures(paths: &BuildPaths, library: &Library) -> Option<Dealer> {
+fn futures(paths: &BuildPaths, library: &BenchLibrary) -> Option<Dealer> {
     let environment = paths.root.join("target/venv-mpi4py");
     let python = environment.join("bin/python");
     let script = paths.source("futures.py").into_os_string();

@@ -2,10 +2,10 @@
 
 use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
-use crate::library::Library;
+use crate::library::BenchLibrary;
 use crate::median;
 use crate::sample;
-use crate::tool::{self, Role, Tool};
+use crate::tool::{self, Tool, ToolRole};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ pub(crate) struct Figures {
 
 /// Program of this crate, and how it is started.
 #[derive(Debug)]
-pub(crate) struct Program<'a> {
+pub(crate) struct BenchProgram<'a> {
     pub(crate) source: &'a str,
     pub(crate) arguments: &'a [&'a str],
     pub(crate) n_ranks: usize,
@@ -34,8 +34,8 @@ impl Figures {
     /// Runs the program under all tools, `n_turns` times.
     pub(crate) fn take(
         paths: &BuildPaths,
-        library: &Library,
-        program: &Program<'_>,
+        library: &BenchLibrary,
+        program: &BenchProgram<'_>,
         n_turns: usize,
     ) -> Result<Self, BenchError> {
         let name = program.source.trim_end_matches(".c");
@@ -69,7 +69,7 @@ impl Figures {
                     }
                 }
                 // A peer that cannot watch this library is left out instead of stopping all.
-                Err(_) if tool.role == Role::Peer => failed.push(tool.name),
+                Err(_) if tool.role == ToolRole::Peer => failed.push(tool.name),
                 Err(error) => return Err(error),
             }
         }
@@ -105,7 +105,7 @@ impl Figures {
     }
 
     /// All figures as JSON.
-    pub(crate) fn json(&self, library: &Library) -> Value {
+    pub(crate) fn json(&self, library: &BenchLibrary) -> Value {
         let rows = self.ns.iter().map(|((tool, case), turns)| {
             json!({
                 "library": library.name, "case": case, "tool": tool, "ns_by_turn": turns,

@@ -2,9 +2,9 @@
 
 use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
-use crate::figures::{Figures, Program};
-use crate::library::Library;
-use crate::tool::Role;
+use crate::figures::{BenchProgram, Figures};
+use crate::library::BenchLibrary;
+use crate::tool::ToolRole;
 use crate::{Report, table};
 use serde_json::{Value, json};
 
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 const RATIO_MAX: f64 = 1.02;
 
 // Many short batches: in the fastest one, neither core did anything else.
-const PROGRAM: Program<'_> =
-    Program { source: "pingpong.c", arguments: &["401", "1000"], n_ranks: 2 };
+const PROGRAM: BenchProgram<'_> =
+    BenchProgram { source: "pingpong.c", arguments: &["401", "1000"], n_ranks: 2 };
 
 /// Runs the ping-pong under every tool.
 pub(crate) fn measure(
     paths: &BuildPaths,
-    libraries: &[Library],
+    libraries: &[BenchLibrary],
     n_turns: usize,
 ) -> Result<Report, BenchError> {
     let text = "Latency: nanoseconds per 8-byte message, 2 ranks on cores of their own\n";
@@ -29,7 +29,7 @@ pub(crate) fn measure(
         for tool in &figures.tools {
             let Some(ratio) = figures.ratio(tool.name, "pingpong") else { continue };
             let added_ns = figures.added_ns(tool.name, "pingpong").unwrap_or_default();
-            let is_barred = tool.role == Role::Statistics;
+            let is_barred = tool.role == ToolRole::Statistics;
             report.bars_met &= !is_barred || ratio <= RATIO_MAX;
             rows.push(vec![
                 library.name.to_owned(),

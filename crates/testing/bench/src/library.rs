@@ -10,7 +10,7 @@ use std::process::Command;
 
 /// An MPI library with its compiler and launcher.
 #[derive(Clone, Debug)]
-pub(crate) struct Library {
+pub(crate) struct BenchLibrary {
     /// Name for people.
     pub(crate) name: &'static str,
     /// Name in file names and in names of environment variables.
@@ -24,7 +24,7 @@ pub(crate) struct Library {
 }
 
 /// Libraries found in `PATH`.
-pub(crate) fn installed() -> Vec<Library> {
+pub(crate) fn installed() -> Vec<BenchLibrary> {
     // Each rank polls on a core of its own.
     let open_mpi: &[&str] = &["--bind-to", "core", "--mca", "mpi_yield_when_idle", "0"];
     let giving_way: &[&str] = &["--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"];
@@ -37,13 +37,13 @@ pub(crate) fn installed() -> Vec<Library> {
         let mpicc = in_path(&format!("mpicc.{key}"))?;
         let mpirun = in_path(&format!("mpirun.{key}"))?;
         let settings = &[];
-        Some(Library { name, key, mpicc, mpirun, alone_on_cores, sharing_cores, settings })
+        Some(BenchLibrary { name, key, mpicc, mpirun, alone_on_cores, sharing_cores, settings })
     })
     .collect()
 }
 
 /// Libraries installed by `scripts/setup.sh bench`, under which a running program can start processes.
-pub(crate) fn dynamic(paths: &BuildPaths) -> Vec<Library> {
+pub(crate) fn dynamic(paths: &BuildPaths) -> Vec<BenchLibrary> {
     let giving_way: &[&str] = &["--oversubscribe", "--bind-to", "none"];
     let libraries = [
         ("Open MPI 5", "openmpi5", giving_way, &OPEN_MPI_SETTINGS[..]),
@@ -54,12 +54,12 @@ pub(crate) fn dynamic(paths: &BuildPaths) -> Vec<Library> {
         let folder = paths.root.join("target").join(format!("venv-{key}")).join("bin");
         let (mpicc, mpirun) = (folder.join("mpicc"), folder.join("mpiexec"));
         let (alone_on_cores, sharing_cores) = (options, options);
-        Library { name, key, mpicc, mpirun, alone_on_cores, sharing_cores, settings }
+        BenchLibrary { name, key, mpicc, mpirun, alone_on_cores, sharing_cores, settings }
     });
     installed.filter(|library| library.mpirun.exists()).collect()
 }
 
-impl Library {
+impl BenchLibrary {
     /// Words that start `n_ranks` ranks, each on a core of its own.
     pub(crate) fn launch(&self, n_ranks: usize) -> Vec<OsString> {
         self.launch_with(self.alone_on_cores, n_ranks)

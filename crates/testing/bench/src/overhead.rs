@@ -3,8 +3,8 @@
 use crate::build_paths::{BuildPaths, in_path};
 use crate::error::BenchError;
 use crate::median;
-use crate::sample::{self, Sample};
-use crate::tool::{Role, Tool};
+use crate::sample::{self, RunSample};
+use crate::tool::{Tool, ToolRole};
 use crate::{Report, table, tool};
 use serde_json::json;
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ struct Workload {
 /// Results of the pairs of runs of a workload.
 #[derive(Debug)]
 struct Outcome {
-    pairs: Vec<[Sample; 2]>,
+    pairs: Vec<[RunSample; 2]>,
     /// Share of time that the record gives for watching.
     share: Option<f64>,
 }
@@ -63,7 +63,7 @@ pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, Benc
 }
 
 impl Outcome {
-    fn ratio(&self, of: fn(&Sample) -> f64) -> f64 {
+    fn ratio(&self, of: fn(&RunSample) -> f64) -> f64 {
         median(self.pairs.iter().map(|[bare, watched]| of(watched) / of(bare)))
     }
 }
@@ -89,7 +89,7 @@ impl Workload {
     }
 
     fn json(&self, outcome: &Outcome) -> serde_json::Value {
-        let seconds = |[bare, watched]: &[Sample; 2]| {
+        let seconds = |[bare, watched]: &[RunSample; 2]| {
             json!({
                 "bare": { "elapsed_s": bare.elapsed_s, "cpu_s": bare.cpu_s },
                 "watched": { "elapsed_s": watched.elapsed_s, "cpu_s": watched.cpu_s },
@@ -104,11 +104,11 @@ impl Workload {
     }
 }
 
-fn elapsed_s(sample: &Sample) -> f64 {
+fn elapsed_s(sample: &RunSample) -> f64 {
     sample.elapsed_s
 }
 
-fn cpu_s(sample: &Sample) -> f64 {
+fn cpu_s(sample: &RunSample) -> f64 {
     sample.cpu_s
 }
 
@@ -150,7 +150,7 @@ fn share_of_time(paths: &BuildPaths) -> Option<f64> {
 }
 
 fn workloads(paths: &BuildPaths) -> Result<Vec<Workload>, BenchError> {
-    let Some(plain) = Tool::sintonia(paths, Role::Statistics) else { return Ok(Vec::new()) };
+    let Some(plain) = Tool::sintonia(paths, ToolRole::Statistics) else { return Ok(Vec::new()) };
     let mut workloads = xfire(paths, &plain);
     let mut add = |name, words: Vec<OsString>| {
         let watched = plain.clone();

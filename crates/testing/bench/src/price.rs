@@ -2,9 +2,9 @@
 
 use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
-use crate::figures::{Figures, Program};
-use crate::library::Library;
-use crate::tool::Role;
+use crate::figures::{BenchProgram, Figures};
+use crate::library::BenchLibrary;
+use crate::tool::ToolRole;
 use crate::{Report, table};
 use serde_json::{Value, json};
 
@@ -13,12 +13,13 @@ const STATISTICS_NS_MAX: f64 = 25.0;
 /// Most time that recording may add to a call, in ns.
 const TRACE_NS_MAX: f64 = 40.0;
 
-const PROGRAM: Program<'_> = Program { source: "calls.c", arguments: &["15", "30000"], n_ranks: 1 };
+const PROGRAM: BenchProgram<'_> =
+    BenchProgram { source: "calls.c", arguments: &["15", "30000"], n_ranks: 1 };
 
 /// Runs the loops of calls under every tool.
 pub(crate) fn measure(
     paths: &BuildPaths,
-    libraries: &[Library],
+    libraries: &[BenchLibrary],
     n_turns: usize,
 ) -> Result<Report, BenchError> {
     let mut report = Report { text: String::new(), json: json!([]), bars_met: true };
@@ -42,10 +43,10 @@ pub(crate) fn measure(
 }
 
 fn text(figures: &Figures) -> String {
-    let watching = || figures.tools.iter().filter(|tool| tool.role != Role::Bare);
-    let peer = watching().find(|tool| tool.role == Role::Peer);
+    let watching = || figures.tools.iter().filter(|tool| tool.role != ToolRole::Bare);
+    let peer = watching().find(|tool| tool.role == ToolRole::Peer);
     // All of Sintonia if it is built, else its probe alone.
-    let ours = watching().rfind(|tool| tool.role == Role::Statistics);
+    let ours = watching().rfind(|tool| tool.role == ToolRole::Statistics);
     let ours = ours.map_or("probe", |tool| tool.name);
     let mut header = vec!["calls".to_owned(), "bare".to_owned()];
     header.extend(watching().map(|tool| tool.name.to_owned()));
@@ -69,9 +70,9 @@ fn text(figures: &Figures) -> String {
 /// Tools of ours, with the cases above their bar.
 fn misses(figures: &Figures) -> Vec<(&'static str, &str, f64)> {
     let bar = |role| match role {
-        Role::Statistics => Some(STATISTICS_NS_MAX),
-        Role::Trace => Some(TRACE_NS_MAX),
-        Role::Bare | Role::Bound | Role::Peer => None,
+        ToolRole::Statistics => Some(STATISTICS_NS_MAX),
+        ToolRole::Trace => Some(TRACE_NS_MAX),
+        ToolRole::Bare | ToolRole::Bound | ToolRole::Peer => None,
     };
     let barred = figures.tools.iter().filter_map(|tool| Some((tool.name, bar(tool.role)?)));
     let all = barred.flat_map(|(tool, bar_ns)| {

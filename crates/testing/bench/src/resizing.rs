@@ -10,7 +10,7 @@
 
 use crate::build_paths::{BuildPaths, make_folder};
 use crate::error::BenchError;
-use crate::library::{self, Library};
+use crate::library::{self, BenchLibrary};
 use crate::median;
 use crate::sample;
 use crate::{Report, table};
@@ -98,7 +98,7 @@ pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, Benc
 /// Takes the turns of each change.
 fn take_turns(
     paths: &BuildPaths,
-    library: &Library,
+    library: &BenchLibrary,
     n_turns: usize,
 ) -> Result<[Turns; 2], BenchError> {
     let raw = library.compile(paths, "resizing.c", "resizing")?;
@@ -117,7 +117,7 @@ fn take_turns(
 }
 
 fn baseline(
-    library: &Library,
+    library: &BenchLibrary,
     raw: &Path,
     (from, to): (u32, u32),
     n_bytes: u64,
@@ -143,7 +143,7 @@ fn figures_in(output: &str) -> Option<MpiBaseline> {
 /// Runs the program once, with all changes.
 fn resized(
     paths: &BuildPaths,
-    library: &Library,
+    library: &BenchLibrary,
     program: &Path,
 ) -> Result<Vec<Resized>, BenchError> {
     let record = paths.scratch().join("resizing");
@@ -173,7 +173,7 @@ fn resize_in(line: &str) -> Option<Resized> {
     is_done.then_some(Resized { wait_s, n_bytes: resize["bytes"]["moved"].as_u64()? })
 }
 
-fn on_ranks(library: &Library, n_ranks: u32) -> Command {
+fn on_ranks(library: &BenchLibrary, n_ranks: u32) -> Command {
     let launcher = library.launch_shared(n_ranks as usize);
     let mut command = Command::new(&launcher[0]);
     command.args(&launcher[1..]).envs(library.settings.iter().copied());
@@ -189,14 +189,14 @@ impl Turns {
         median(self.baseline.iter().map(figure))
     }
 
-    fn bar_s(&self, library: &Library, (from, to): (u32, u32)) -> f64 {
+    fn bar_s(&self, library: &BenchLibrary, (from, to): (u32, u32)) -> f64 {
         let is_hidden = library.key == "openmpi5" || to < from;
         let start_s =
             if is_hidden { GRACE_S } else { self.of_baseline(|baseline| baseline.spawn_s) };
         start_s + 1.25 * self.of_baseline(|baseline| baseline.first_s)
     }
 
-    fn row(&self, library: &Library, (from, to): (u32, u32), bar_s: f64) -> Vec<String> {
+    fn row(&self, library: &BenchLibrary, (from, to): (u32, u32), bar_s: f64) -> Vec<String> {
         let ms = |seconds: f64| format!("{:.1}", seconds * 1e3);
         let (ours, verdict) = match (self.ours.is_empty(), self.wait_s() <= bar_s) {
             (true, _) => (String::new(), "not built"),
@@ -215,7 +215,7 @@ impl Turns {
         ]
     }
 
-    fn json(&self, library: &Library, (from, to): (u32, u32), bar_s: f64) -> Value {
+    fn json(&self, library: &BenchLibrary, (from, to): (u32, u32), bar_s: f64) -> Value {
         let baseline = self.baseline.iter().map(|baseline| {
             json!({ "spawn_s": baseline.spawn_s, "first_exchange_s": baseline.first_s,
                 "exchange_s": baseline.exchange_s, "n_bytes": baseline.n_bytes })

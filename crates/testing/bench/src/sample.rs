@@ -7,7 +7,7 @@ use timed_command::CommandError;
 
 /// Run that has finished.
 #[derive(Clone, Debug)]
-pub(crate) struct Sample {
+pub(crate) struct RunSample {
     /// Standard output, then standard error.
     pub(crate) output: String,
     /// Time from start to end, in s.
@@ -19,7 +19,7 @@ pub(crate) struct Sample {
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// Runs a command to its end.
-pub(crate) fn take(mut command: Command) -> Result<Sample, BenchError> {
+pub(crate) fn take(mut command: Command) -> Result<RunSample, BenchError> {
     let words = name_of(&command);
     // Open MPI refuses root, and more ranks than cores.
     for name in ["ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM", "MCA_rmaps_base_oversubscribe"] {
@@ -40,7 +40,7 @@ pub(crate) fn take(mut command: Command) -> Result<Sample, BenchError> {
     if !status.success() {
         return Err(BenchError::Failed { command: words, status, output: last_lines(&output) });
     }
-    Ok(Sample { output, elapsed_s, cpu_s: children_cpu_s() - cpu_before_s })
+    Ok(RunSample { output, elapsed_s, cpu_s: children_cpu_s() - cpu_before_s })
 }
 
 /// Runs a command; returns its output.

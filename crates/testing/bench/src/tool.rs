@@ -2,7 +2,7 @@
 
 use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
-use crate::library::Library;
+use crate::library::BenchLibrary;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,7 @@ pub(crate) struct Tool {
     /// Name in tables.
     pub(crate) name: &'static str,
     /// Sintonia, a peer, or neither.
-    pub(crate) role: Role,
+    pub(crate) role: ToolRole,
     environment: Vec<(&'static str, OsString)>,
     /// Words in front of the command.
     before: Vec<OsString>,
@@ -21,7 +21,7 @@ pub(crate) struct Tool {
 
 /// Role of a tool in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum ToolRole {
     /// No tool watches.
     Bare,
     /// Least that watching can cost.
@@ -40,25 +40,25 @@ const RUN: &str = "00000000000bench";
 impl Tool {
     /// Runs without a tool.
     pub(crate) fn bare() -> Self {
-        Self { name: "bare", role: Role::Bare, environment: Vec::new(), before: Vec::new() }
+        Self { name: "bare", role: ToolRole::Bare, environment: Vec::new(), before: Vec::new() }
     }
 
-    fn preloaded(name: &'static str, role: Role, library: &Path) -> Self {
+    fn preloaded(name: &'static str, role: ToolRole, library: &Path) -> Self {
         let environment = vec![("LD_PRELOAD", library.as_os_str().to_owned())];
         Self { name, role, environment, before: Vec::new() }
     }
 
     /// Probe without launcher and collector, for its cost alone.
     fn probe(paths: &BuildPaths) -> Self {
-        let mut tool = Self::preloaded("probe", Role::Statistics, &paths.probe);
+        let mut tool = Self::preloaded("probe", ToolRole::Statistics, &paths.probe);
         tool.environment.push(("SINTONIA_RUN", RUN.into()));
         tool
     }
 
     /// All of Sintonia; `None` if it is not built.
-    pub(crate) fn sintonia(paths: &BuildPaths, role: Role) -> Option<Self> {
-        let options: &[&str] = if role == Role::Trace { &["--trace"] } else { &[] };
-        let name = if role == Role::Trace { "sintonia --trace" } else { "sintonia" };
+    pub(crate) fn sintonia(paths: &BuildPaths, role: ToolRole) -> Option<Self> {
+        let options: &[&str] = if role == ToolRole::Trace { &["--trace"] } else { &[] };
+        let name = if role == ToolRole::Trace { "sintonia --trace" } else { "sintonia" };
         Some(Self { role, ..Self::sintonia_with(paths, name, options)? })
     }
 
@@ -72,7 +72,7 @@ impl Tool {
         let mut before = vec![paths.sintonia.clone()?.into_os_string(), "run".into()];
         before.extend(options.iter().map(OsString::from));
         before.extend(["--out".into(), record.into_os_string(), "--".into()]);
-        Some(Self { name, role: Role::Statistics, environment: Vec::new(), before })
+        Some(Self { name, role: ToolRole::Statistics, environment: Vec::new(), before })
     }
 
     /// Command of a program started by `launcher` under this tool, in the scratch folder.
@@ -105,37 +105,40 @@ impl Tool {
 }
 
 /// All tools on this machine for programs of this MPI library.
-pub(crate) fn all(paths: &BuildPaths, library: &Library) -> Result<Vec<Tool>, BenchError> {
+pub(crate) fn all(paths: &BuildPaths, library: &BenchLibrary) -> Result<Vec<Tool>, BenchError> {
     let shim = library.compile(paths, "shim.c", "shim.so")?;
-    let mut tools =
-        vec![Tool::bare(), Tool::preloaded("rdtsc shim", Role::Bound, &shim), Tool::probe(paths)];
-    tools.extend(Tool::sintonia(paths, Role::Statistics));
-    tools.extend(Tool::sintonia(paths, Role::Trace));
+    let mut tools = vec![
+        Tool::bare(),
+        Tool::preloaded("rdtsc shim", ToolRole::Bound, &shim),
+        Tool::probe(paths),
+    ];
+    tools.extend(Tool::sintonia(paths, ToolRole::Statistics));
+    tools.extend(Tool::sintonia(paths, ToolRole::Trace));
     tools.extend(talp(library));
     if let Some(found) = mpip(library) {
-        let mut plain = Tool::preloaded("mpiP", Role::Peer, &found);
+        let mut plain = Tool::preloaded("mpiP", ToolRole::Peer, &found);
         plain.environment.push(("MPIP", "".into()));
-        let mut without_sites = Tool::preloaded("mpiP -k 0", Role::Peer, &found);
+        let mut without_sites = Tool::preloaded("mpiP -k 0", ToolRole::Peer, &found);
         without_sites.environment.push(("MPIP", "-k 0".into()));
         tools.extend([without_sites, plain]);
     }
     Ok(tools)
 }
 
-fn talp(library: &Library) -> Option<Tool> {
+fn talp(library: &BenchLibrary) -> Option<Tool> {
     let found = installation("DLB_HOME", library, "libdlb_mpi.so")?;
-    let mut tool = Tool::preloaded("DLB/TALP", Role::Peer, &found);
+    let mut tool = Tool::preloaded("DLB/TALP", ToolRole::Peer, &found);
     tool.environment.push(("DLB_ARGS", "--talp".into()));
     Some(tool)
 }
 
-fn mpip(library: &Library) -> Option<PathBuf> {
+fn mpip(library: &BenchLibrary) -> Option<PathBuf> {
     installation("MPIP_HOME", library, "libmpiP.so")
 }
 
 /// Path of a library below the folder that `<variable>_<LIBRARY>` or `<variable>` names: a peer is built for one MPI
 /// library only.
-fn installation(variable: &str, library: &Library, file: &str) -> Option<PathBuf> {
+fn installation(variable: &str, library: &BenchLibrary, file: &str) -> Option<PathBuf> {
     let special = format!("{variable}_{}", library.key.to_uppercase());
     let home = std::env::var_os(special).or_else(|| std::env::var_os(variable))?;
     let home = PathBuf::from(home);

@@ -16,14 +16,14 @@ use std::process::Command;
 
 /// Header in the repository.
 #[derive(Debug, Clone, Copy)]
-pub struct Header<'a> {
+pub struct CHeader<'a> {
     /// Crate whose test generates it.
     pub package: &'a str,
     /// Path in the repository.
     pub path: &'a str,
 }
 
-impl Header<'_> {
+impl CHeader<'_> {
     /// Panics if the header in the repository differs from `made`; with `SINTONIA_WRITE_HEADER` set, writes it first.
     #[track_caller]
     pub fn expect(&self, made: &str) {

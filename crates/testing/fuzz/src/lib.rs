@@ -16,7 +16,7 @@ pub use mutate::Mutations;
 
 /// Reader that is tried with any bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub struct FuzzTarget {
     /// Name of the target, and of its folder of seeds.
     pub name: &'static str,
     /// Reads the bytes; panics if a promise is broken.
@@ -26,39 +26,39 @@ pub struct Target {
 }
 
 /// All targets, by name.
-pub const TARGETS: &[Target] = &[
-    Target { name: "application", run: targets::application::run, bytes_max: 4096 },
-    Target { name: "c-source", run: targets::c_source::run, bytes_max: 4096 },
-    Target { name: "checkpoint", run: targets::checkpoint::run, bytes_max: 4096 },
-    Target { name: "control", run: targets::control::run, bytes_max: 4096 },
-    Target { name: "extrap-text", run: targets::extrap_text::run, bytes_max: 2048 },
-    Target { name: "frame", run: targets::frame::run, bytes_max: 2048 },
-    Target { name: "handshake", run: targets::handshake::run, bytes_max: 512 },
-    Target { name: "hosts", run: targets::hosts::run, bytes_max: 256 },
-    Target { name: "http", run: targets::http::run, bytes_max: 9000 },
-    Target { name: "journal", run: targets::journal::run, bytes_max: 4096 },
-    Target { name: "keeper-ends", run: targets::keeper_ends::run, bytes_max: 4096 },
-    Target { name: "links", run: targets::links::run, bytes_max: 2048 },
-    Target { name: "mailbox", run: targets::mailbox::run, bytes_max: 1024 },
-    Target {
+pub const TARGETS: &[FuzzTarget] = &[
+    FuzzTarget { name: "application", run: targets::application::run, bytes_max: 4096 },
+    FuzzTarget { name: "c-source", run: targets::c_source::run, bytes_max: 4096 },
+    FuzzTarget { name: "checkpoint", run: targets::checkpoint::run, bytes_max: 4096 },
+    FuzzTarget { name: "control", run: targets::control::run, bytes_max: 4096 },
+    FuzzTarget { name: "extrap-text", run: targets::extrap_text::run, bytes_max: 2048 },
+    FuzzTarget { name: "frame", run: targets::frame::run, bytes_max: 2048 },
+    FuzzTarget { name: "handshake", run: targets::handshake::run, bytes_max: 512 },
+    FuzzTarget { name: "hosts", run: targets::hosts::run, bytes_max: 256 },
+    FuzzTarget { name: "http", run: targets::http::run, bytes_max: 9000 },
+    FuzzTarget { name: "journal", run: targets::journal::run, bytes_max: 4096 },
+    FuzzTarget { name: "keeper-ends", run: targets::keeper_ends::run, bytes_max: 4096 },
+    FuzzTarget { name: "links", run: targets::links::run, bytes_max: 2048 },
+    FuzzTarget { name: "mailbox", run: targets::mailbox::run, bytes_max: 1024 },
+    FuzzTarget {
         name: "master-worker-checkpoint",
         run: targets::master_worker_checkpoint::run,
         bytes_max: 1024,
     },
-    Target { name: "measurements", run: targets::measurements::run, bytes_max: 2048 },
-    Target { name: "models", run: targets::models::run, bytes_max: 16_384 },
-    Target { name: "plan", run: targets::plan::run, bytes_max: 4096 },
-    Target { name: "record", run: targets::record::run, bytes_max: 16384 },
-    Target { name: "scenario", run: targets::scenario::run, bytes_max: 1024 },
-    Target { name: "segment", run: targets::segment::run, bytes_max: 4096 },
-    Target { name: "spool", run: targets::spool::run, bytes_max: 16384 },
-    Target { name: "structs", run: targets::structs::run, bytes_max: 4096 },
-    Target { name: "symbols", run: targets::symbols::run, bytes_max: 16 << 10 },
-    Target { name: "wire", run: targets::wire::run, bytes_max: 4096 },
+    FuzzTarget { name: "measurements", run: targets::measurements::run, bytes_max: 2048 },
+    FuzzTarget { name: "models", run: targets::models::run, bytes_max: 16_384 },
+    FuzzTarget { name: "plan", run: targets::plan::run, bytes_max: 4096 },
+    FuzzTarget { name: "record", run: targets::record::run, bytes_max: 16384 },
+    FuzzTarget { name: "scenario", run: targets::scenario::run, bytes_max: 1024 },
+    FuzzTarget { name: "segment", run: targets::segment::run, bytes_max: 4096 },
+    FuzzTarget { name: "spool", run: targets::spool::run, bytes_max: 16384 },
+    FuzzTarget { name: "structs", run: targets::structs::run, bytes_max: 4096 },
+    FuzzTarget { name: "symbols", run: targets::symbols::run, bytes_max: 16 << 10 },
+    FuzzTarget { name: "wire", run: targets::wire::run, bytes_max: 4096 },
 ];
 
 /// Target of this name.
 #[must_use]
-pub fn target(name: &str) -> Option<&'static Target> {
+pub fn target(name: &str) -> Option<&'static FuzzTarget> {
     TARGETS.iter().find(|target| target.name == name)
 }

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-static TARGET: LazyLock<fuzz::Target> = LazyLock::new(|| {
+static TARGET: LazyLock<fuzz::FuzzTarget> = LazyLock::new(|| {
     // The hook of libFuzzer ends the process at once, even if a panic is about to be turned into an error.
     let end = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

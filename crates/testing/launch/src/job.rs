@@ -39,7 +39,7 @@ fn library_path() -> Option<OsString> {
 
 /// End of a job, and its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedJob {
     /// Exit code; 128 + the signal that ended the job, as in shells.
     pub code: i32,
     /// Standard output.
@@ -48,7 +48,7 @@ pub struct Ended {
     pub stderr: String,
 }
 
-impl Ended {
+impl EndedJob {
     /// Standard output followed by standard error.
     pub fn text(&self) -> String {
         format!("{}{}", self.stdout, self.stderr)
@@ -57,7 +57,7 @@ impl Ended {
 
 /// Job that was started.
 #[derive(Debug)]
-pub struct Running {
+pub struct StartedJob {
     pid: u32,
     mark: JobMark,
     command: String,
@@ -147,13 +147,13 @@ impl Job {
 
     /// Starts the command, waits for its end, and checks that nothing of it is left.
     #[track_caller]
-    pub fn run(&self) -> Ended {
+    pub fn run(&self) -> EndedJob {
         self.start().finish()
     }
 
     /// Starts the command.
     #[track_caller]
-    pub fn start(&self) -> Running {
+    pub fn start(&self) -> StartedJob {
         let mark = JobMark::new();
         let mut command = Command::new(&self.words[0]);
         match library_path() {
@@ -174,11 +174,11 @@ impl Job {
         let child = command
             .spawn()
             .unwrap_or_else(|error| panic!("{:?} does not start: {error}", self.words));
-        Running::new(child, mark, self)
+        StartedJob::new(child, mark, self)
     }
 }
 
-impl Running {
+impl StartedJob {
     fn new(mut child: Child, mark: JobMark, job: &Job) -> Self {
         let stdout = child.stdout.take().expect("it is piped");
         let mut stderr = child.stderr.take().expect("it is piped");
@@ -282,7 +282,7 @@ impl Running {
 
     /// Waits for the end, and checks that no process of the job is left.
     #[track_caller]
-    pub fn finish(mut self) -> Ended {
+    pub fn finish(mut self) -> EndedJob {
         let left = self.deadline.saturating_duration_since(Instant::now());
         let status = match self.status.recv_timeout(left) {
             Ok(status) => status,
@@ -295,7 +295,7 @@ impl Running {
         self.seen.extend(self.lines.iter());
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
         let stderr = self.stderr.take().and_then(|words| words.join().ok()).unwrap_or_default();
-        Ended { code, stdout: std::mem::take(&mut self.seen), stderr }
+        EndedJob { code, stdout: std::mem::take(&mut self.seen), stderr }
     }
 
     /// Ends the job, and panics with what it printed.
@@ -309,7 +309,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for StartedJob {
     /// Ends the processes of the job if the test fails.
     fn drop(&mut self) {
         if std::thread::panicking() {

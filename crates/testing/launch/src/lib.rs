@@ -30,6 +30,6 @@ pub mod job;
 pub mod library;
 pub mod place;
 
-pub use job::{Ended, Job, Running};
+pub use job::{EndedJob, Job, StartedJob};
 pub use library::Library;
 pub use place::example;

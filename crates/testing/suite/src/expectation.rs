@@ -7,11 +7,11 @@ use std::path::Path;
 
 /// Calls and bytes by operation, summed over all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Expected(BTreeMap<String, Counts>);
+pub struct Expected(BTreeMap<String, OperationCounts>);
 
 /// Calls and bytes of one operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct OperationCounts {
     /// Calls.
     pub calls: u64,
     /// Bytes moved.
@@ -49,11 +49,11 @@ impl Expected {
     /// Panics with a line for every operation that was not observed as expected.
     #[track_caller]
     pub fn check(&self, summary: &Summary) {
-        let seen: BTreeMap<String, Counts> = summary
+        let seen: BTreeMap<String, OperationCounts> = summary
             .operations
             .iter()
             .map(|(name, totals)| {
-                (name.clone(), Counts { calls: totals.calls, bytes: totals.bytes })
+                (name.clone(), OperationCounts { calls: totals.calls, bytes: totals.bytes })
             })
             .collect();
         let mut names: Vec<&String> = self.0.keys().chain(seen.keys()).collect();

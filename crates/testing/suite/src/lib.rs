@@ -22,7 +22,7 @@ pub mod tool;
 
 pub use cluster::Cluster;
 pub use expectation::Expected;
-pub use launch::{Ended, Job, Library, Running, job, library};
-pub use program::Program;
+pub use launch::{EndedJob, Job, Library, StartedJob, job, library};
+pub use program::TestProgram;
 pub use slurm::Slurm;
 pub use tool::{Watched, watch, watch_with};

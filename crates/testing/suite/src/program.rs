@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 /// Program under test, as sources and flags.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct TestProgram {
     name: String,
     language: Language,
     sources: Vec<PathBuf>,
@@ -20,7 +20,7 @@ pub struct Program {
 /// libraries' constants for absent arrays for arrays of length 0.
 const FLAGS: &[&str] = &["-g", "-O1", "-Wno-stringop-overflow", "-Wno-stringop-overread"];
 
-impl Program {
+impl TestProgram {
     /// Program `programs/NAME.c`.
     pub fn c(name: &str) -> Self {
         Self::new(name, Language::C, &[&format!("{name}.c")]).flags(&["-std=gnu11"])

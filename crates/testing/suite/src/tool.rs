@@ -1,7 +1,7 @@
 //! Runs jobs under `sintonia run` as a user would, and reads their records.
 
 use launch::place::built;
-use launch::{Ended, Job, Running};
+use launch::{EndedJob, Job, StartedJob};
 use run_record::Summary;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub struct Watched {
     /// End of the job, and what it and `sintonia` printed.
-    pub ended: Ended,
+    pub ended: EndedJob,
     /// Summary in the record.
     pub summary: Summary,
     /// Folder that holds the record in `record`; removed with this value.
@@ -84,7 +84,7 @@ impl WatchFolders {
 
     /// Starts `job` under `sintonia run`.
     #[track_caller]
-    pub fn start(&self, job: &Job, options: &[&str]) -> Running {
+    pub fn start(&self, job: &Job, options: &[&str]) -> StartedJob {
         self.job(job, options).start()
     }
 
@@ -102,7 +102,7 @@ impl WatchFolders {
 
     /// Checks that no shared memory is left, and reads the record.
     #[track_caller]
-    pub fn finish(self, ended: Ended) -> Watched {
+    pub fn finish(self, ended: EndedJob) -> Watched {
         let left: Vec<String> = names_in(self.shared_memory.path());
         assert!(left.is_empty(), "shared memory is left: {left:?}; printed:\n{}", ended.stderr);
         let summary = summary_of(&self.record(), &ended);
@@ -120,7 +120,7 @@ pub fn sintonia() -> PathBuf {
 }
 
 #[track_caller]
-fn summary_of(record: &Path, ended: &Ended) -> Summary {
+fn summary_of(record: &Path, ended: &EndedJob) -> Summary {
     let path = record.join("summary.json");
     let text = std::fs::read_to_string(&path);
     let text = text.unwrap_or_else(|error| {

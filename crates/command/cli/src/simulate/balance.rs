@@ -9,7 +9,9 @@ use described::Described;
 use display::chart::{Bars, COLORS, Gantt, bars};
 use display::table::Table;
 use serde_json::{Value, json};
-use simulator::balance::{Arrivals, Outcome, Progress, Scenario, central_s, simulate};
+use simulator::balance::{
+    Arrivals, Scenario, ScenarioResults, SimulationProgress, central_s, simulate,
+};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -102,7 +104,7 @@ fn rows(
         let scenario = Scenario { policy, ..scenario.clone() };
         let outcome = simulate(&scenario, &mut |progress| {
             progress_line.show(|| {
-                let Progress { n_ended, n_tasks, now_s, n_events } = progress;
+                let SimulationProgress { n_ended, n_tasks, now_s, n_events } = progress;
                 let (number, n) = (idx + 1, policies.len());
                 format!("{number} of {n}, {policy}: {n_ended} of {n_tasks} tasks, {now_s:.0} s, {n_events} events")
             });
@@ -168,7 +170,7 @@ fn picture(heading: &str, rows: &[Row]) -> String {
 /// Policy and its outcome.
 struct Row {
     policy: Policy,
-    outcome: Outcome,
+    outcome: ScenarioResults,
 }
 
 /// Sentence about the scenario.

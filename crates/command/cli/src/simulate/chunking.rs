@@ -11,8 +11,8 @@ use display::units::plural;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use simulator::chunking::{
-    Block, Distribution, Machine, Outcome, Scenario, Slowdown, Span, Workload, WorkloadError,
-    simulate,
+    Block, ChunkSpan, ChunkingResults, Distribution, Machine, Scenario, Slowdown, Workload,
+    WorkloadError, simulate,
 };
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -141,12 +141,13 @@ pub(crate) fn chunking(options: &ChunkingOptions) -> anyhow::Result<ExitCode> {
     let specs = specs(&options.policy);
     let mut spans = Vec::new();
     let is_drawn = options.plot.is_some() && specs.len() == 1;
-    let keep = &mut |span: Span| {
+    let keep = &mut |span: ChunkSpan| {
         if is_drawn {
             spans.push(span);
         }
     };
-    let outcomes: Vec<Outcome> = specs.iter().map(|spec| simulate(&scenario, spec, keep)).collect();
+    let outcomes: Vec<ChunkingResults> =
+        specs.iter().map(|spec| simulate(&scenario, spec, keep)).collect();
     if let Some(path) = &options.plot {
         let drawn = picture(&heading(&scenario), &outcomes, &spans);
         result_file::write(path, &drawn)?;
@@ -243,7 +244,7 @@ fn specs(names: &[String]) -> Vec<&'static PolicySpec> {
     ::chunking::all().iter().filter(is_wanted).collect()
 }
 
-fn as_json(outcomes: &[Outcome]) -> String {
+fn as_json(outcomes: &[ChunkingResults]) -> String {
     let outcomes = outcomes.iter().map(|outcome| {
         json!({
             "policy": outcome.policy,
@@ -262,9 +263,9 @@ fn as_json(outcomes: &[Outcome]) -> String {
 const N_LANES_MAX: usize = 64;
 
 /// Draws the picture as SVG, with lanes if there are spans.
-fn picture(heading: &str, outcomes: &[Outcome], spans: &[Span]) -> String {
+fn picture(heading: &str, outcomes: &[ChunkingResults], spans: &[ChunkSpan]) -> String {
     let names: Vec<String> = outcomes.iter().map(|outcome| outcome.policy.to_owned()).collect();
-    let ratios = outcomes.iter().map(Outcome::makespan_over_ideal);
+    let ratios = outcomes.iter().map(ChunkingResults::makespan_over_ideal);
     let ratios = Bars {
         title: "makespan / ideal".to_owned(),
         values: ratios.map(|ratio| (ratio, format!("{ratio:.4}"))).collect(),
@@ -298,10 +299,10 @@ fn heading(scenario: &Scenario) -> String {
 }
 
 /// Table with a line for each policy, and bars for the loss against the ideal.
-fn table(scenario: &Scenario, outcomes: &[Outcome]) -> String {
-    let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
+fn table(scenario: &Scenario, outcomes: &[ChunkingResults]) -> String {
+    let mut sorted: Vec<&ChunkingResults> = outcomes.iter().collect();
     sorted.sort_by(|some, other| some.makespan_s.total_cmp(&other.makespan_s));
-    let lost = |outcome: &Outcome| (outcome.makespan_over_ideal() - 1.0).max(0.0);
+    let lost = |outcome: &ChunkingResults| (outcome.makespan_over_ideal() - 1.0).max(0.0);
     let most = outcomes.iter().map(lost).fold(1e-9, f64::max);
     let is_repeated = 1 < scenario.n_iterations;
     let seconds = |time_s: f64| format!("{time_s:.4} s");

@@ -3,7 +3,7 @@
 //! # Not here
 //! Waiting for the reports, and deadlines: `trial`.
 
-use super::step::Step;
+use super::step::TriedFeature;
 use anyhow::Context;
 use clap::Args;
 use mpi::{Comm, Fetch, Intercomm, Mpi, Op, Spawn, Window};
@@ -45,8 +45,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
 
 fn try_all(mpi: &Arc<Mpi>, names: &[String], began: Instant) -> anyhow::Result<()> {
     let world = Comm::world(mpi)?;
-    let is_asked = |step: &Step| names.iter().any(|name| name == step.name());
-    for step in Step::ALL.into_iter().filter(is_asked) {
+    let is_asked = |step: &TriedFeature| names.iter().any(|name| name == step.name());
+    for step in TriedFeature::ALL.into_iter().filter(is_asked) {
         let done = attempt(step, &world, began);
         if world.rank() == 0 {
             let (verdict, text) = match done {
@@ -68,28 +68,28 @@ fn say(words: &str) -> std::io::Result<()> {
     output.flush()
 }
 
-fn attempt(step: Step, world: &Comm, began: Instant) -> anyhow::Result<String> {
+fn attempt(step: TriedFeature, world: &Comm, began: Instant) -> anyhow::Result<String> {
     let mpi = world.mpi();
     let start = Instant::now();
     let took = || format!("{:.2} s", start.elapsed().as_secs_f64());
     match step {
-        Step::Start => {
+        TriedFeature::Start => {
             Ok(format!("{} ranks after {:.2} s", world.size(), began.elapsed().as_secs_f64()))
         }
-        Step::Threads if mpi.is_multiple() => Ok("MPI_THREAD_MULTIPLE".to_owned()),
-        Step::Threads => anyhow::bail!("the library takes calls of one thread at a time"),
-        Step::Merge => merge(world).map(|n| format!("{n} ranks, {}", took())),
-        Step::Window => window(world).map(|()| took()),
-        Step::AnySource | Step::Split => receive(world, step).map(|()| took()),
+        TriedFeature::Threads if mpi.is_multiple() => Ok("MPI_THREAD_MULTIPLE".to_owned()),
+        TriedFeature::Threads => anyhow::bail!("the library takes calls of one thread at a time"),
+        TriedFeature::Merge => merge(world).map(|n| format!("{n} ranks, {}", took())),
+        TriedFeature::Window => window(world).map(|()| took()),
+        TriedFeature::AnySource | TriedFeature::Split => receive(world, step).map(|()| took()),
         _ if world.rank() != 0 => Ok(String::new()),
-        Step::SpawnOne => start_and_leave(&Comm::own_self(mpi)?, 1).map(|_| took()),
-        Step::Release => {
+        TriedFeature::SpawnOne => start_and_leave(&Comm::own_self(mpi)?, 1).map(|_| took()),
+        TriedFeature::Release => {
             let pids = start_and_leave(&Comm::own_self(mpi)?, 2)?;
             let start = Instant::now();
             wait_until_gone(&pids)?;
             Ok(format!("gone {:.2} s after they left", start.elapsed().as_secs_f64()))
         }
-        Step::Background => {
+        TriedFeature::Background => {
             anyhow::ensure!(mpi.is_multiple(), "the library takes calls of one thread at a time");
             let alone = Comm::own_self(mpi)?;
             let start = move || start_and_leave(&alone, 1);
@@ -98,7 +98,7 @@ fn attempt(step: Step, world: &Comm, began: Instant) -> anyhow::Result<String> {
             let started = started.join().map_err(|_| anyhow::anyhow!("the thread failed"))?;
             started.map(|_| took())
         }
-        Step::Connect => receive_guest(mpi).map(|()| took()),
+        TriedFeature::Connect => receive_guest(mpi).map(|()| took()),
     }
 }
 
@@ -144,7 +144,7 @@ const N_ROUNDS: u32 = 20;
 /// Bytes that are fetched across worlds.
 const FETCHED: [u8; 8] = *b"sintonia";
 
-fn start(from: &Comm, step: Step, n: u32) -> anyhow::Result<Intercomm> {
+fn start(from: &Comm, step: TriedFeature, n: u32) -> anyhow::Result<Intercomm> {
     let mut spawn = Spawn::new(std::env::current_exe()?, n);
     let words = ["doctor-rank", "--started-for", step.name()];
     spawn.arguments = words.map(Into::into).to_vec();
@@ -153,7 +153,7 @@ fn start(from: &Comm, step: Step, n: u32) -> anyhow::Result<Intercomm> {
 
 /// Starts processes that leave at once, together with all of a group; returns their process IDs.
 fn start_and_leave(from: &Comm, n: u32) -> anyhow::Result<Vec<u32>> {
-    let started = start(from, Step::SpawnOne, n)?;
+    let started = start(from, TriedFeature::SpawnOne, n)?;
     let mut pids = vec![0; n as usize];
     for (rank, pid) in (0..n).zip(&mut pids) {
         started.receive(std::slice::from_mut(pid), rank, TAG)?;
@@ -164,7 +164,7 @@ fn start_and_leave(from: &Comm, n: u32) -> anyhow::Result<Vec<u32>> {
 
 /// Starts processes and adds up with them; returns the number of ranks together.
 fn merge(world: &Comm) -> anyhow::Result<u32> {
-    let started = start(world, Step::Merge, N_STARTED)?;
+    let started = start(world, TriedFeature::Merge, N_STARTED)?;
     let n = add_up(&started, false)?;
     started.disconnect()?;
     Ok(n)
@@ -182,7 +182,7 @@ fn add_up(other: &Intercomm, is_high: bool) -> anyhow::Result<u32> {
 
 /// Starts processes that fetch from rank 0's memory.
 fn window(world: &Comm) -> anyhow::Result<()> {
-    let started = start(world, Step::Window, N_STARTED)?;
+    let started = start(world, TriedFeature::Window, N_STARTED)?;
     let merged = started.merge(false)?;
     let exposed = (merged.rank() == 0)
         .then(|| Arc::new(mpi::VecBuffer(FETCHED.to_vec())) as mpi::SharedBuffer);
@@ -212,16 +212,16 @@ fn fetch(mpi: &Arc<Mpi>, parent: &Intercomm) -> anyhow::Result<()> {
 }
 
 /// Starts processes and receives from any source: among all ranks, or within each half.
-fn receive(world: &Comm, step: Step) -> anyhow::Result<()> {
+fn receive(world: &Comm, step: TriedFeature) -> anyhow::Result<()> {
     let started = start(world, step, N_STARTED)?;
     hear_each_other(&started, false, step)?;
     started.disconnect()?;
     Ok(())
 }
 
-fn hear_each_other(other: &Intercomm, is_high: bool, step: Step) -> anyhow::Result<()> {
+fn hear_each_other(other: &Intercomm, is_high: bool, step: TriedFeature) -> anyhow::Result<()> {
     let merged = other.merge(is_high)?;
-    if step == Step::Split {
+    if step == TriedFeature::Split {
         // Each half has ranks of both worlds.
         let half = merged.split(Some(merged.rank() % 2), 0)?.context("a group is missing")?;
         hear_all(&half)?;
@@ -254,12 +254,12 @@ fn hear_all(comm: &Comm) -> anyhow::Result<()> {
 /// Plays the part of a process that was started.
 fn be_started(mpi: &Arc<Mpi>, step: &str) -> anyhow::Result<()> {
     let parent = mpi.take_parent()?.context("nobody started this process")?;
-    if step == Step::Merge.name() {
+    if step == TriedFeature::Merge.name() {
         add_up(&parent, true)?;
-    } else if step == Step::Window.name() {
+    } else if step == TriedFeature::Window.name() {
         fetch(mpi, &parent)?;
     } else if let Some(step) =
-        [Step::AnySource, Step::Split].into_iter().find(|of| of.name() == step)
+        [TriedFeature::AnySource, TriedFeature::Split].into_iter().find(|of| of.name() == step)
     {
         hear_each_other(&parent, true, step)?;
     } else {

@@ -2,7 +2,7 @@
 
 /// Feature of an MPI library that is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum TriedFeature {
     /// Ranks start.
     Start,
     /// Several threads call MPI at the same time.
@@ -25,7 +25,7 @@ pub(crate) enum Step {
     Connect,
 }
 
-impl Step {
+impl TriedFeature {
     /// All steps, the most basic ones first.
     pub(crate) const ALL: [Self; 10] = [
         Self::Start,

@@ -4,7 +4,7 @@
 //! further job tries the steps that follow.
 
 use super::rank::MARK;
-use super::step::Step;
+use super::step::TriedFeature;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 /// Outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum StepOutcome {
     /// The feature works; with what was observed.
     Works(String),
     /// The feature fails; with the reason given by the library or a rank.
@@ -35,7 +35,7 @@ pub(crate) enum Outcome {
 
 /// Longest waits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct LongestWaits {
     /// Until the ranks have started.
     pub(super) start: Duration,
     /// For each step.
@@ -44,7 +44,7 @@ pub(super) struct Limits {
 
 /// Command that starts ranks.
 #[derive(Clone, Debug)]
-pub(super) struct Start {
+pub(super) struct RankCommand {
     /// Launcher with its options.
     pub(super) launcher: Vec<OsString>,
     /// Program that it starts, which takes `--steps NAME,...` and `--connect PORT`.
@@ -53,7 +53,7 @@ pub(super) struct Start {
     pub(super) variables: Vec<(&'static str, &'static str)>,
 }
 
-impl Start {
+impl RankCommand {
     fn job(&self, n_ranks: &str, options: [&str; 2]) -> std::io::Result<Job> {
         let counted = ["-n", n_ranks].map(OsString::from);
         let options = options.map(OsString::from);
@@ -63,17 +63,21 @@ impl Start {
 }
 
 /// Tries these steps; the first one must be that ranks start.
-pub(super) fn conduct(start: &Start, steps: &[Step], limits: Limits) -> Vec<(Step, Outcome)> {
-    let mut done: Vec<(Step, Outcome)> = Vec::new();
+pub(super) fn conduct(
+    start: &RankCommand,
+    steps: &[TriedFeature],
+    limits: LongestWaits,
+) -> Vec<(TriedFeature, StepOutcome)> {
+    let mut done: Vec<(TriedFeature, StepOutcome)> = Vec::new();
     while done.len() < steps.len() {
         let left = &steps[done.len()..];
-        let is_hopeless = |outcome: &Outcome| !matches!(outcome, Outcome::Works(_));
+        let is_hopeless = |outcome: &StepOutcome| !matches!(outcome, StepOutcome::Works(_));
         let is_started = !done.first().is_some_and(|(_, outcome)| is_hopeless(outcome));
         // After a step has hung, steps that start processes would take their time, too.
-        let is_hanging = done.iter().any(|(_, outcome)| *outcome == Outcome::Hangs);
+        let is_hanging = done.iter().any(|(_, outcome)| *outcome == StepOutcome::Hangs);
         match left[0] {
             step if !is_started || (is_hanging && step.starts_processes()) => {
-                done.push((step, Outcome::NotTried));
+                done.push((step, StepOutcome::NotTried));
             }
             _ => attempt(start, left, limits, &mut done),
         }
@@ -82,11 +86,16 @@ pub(super) fn conduct(start: &Start, steps: &[Step], limits: Limits) -> Vec<(Ste
 }
 
 /// Runs one job; adds the outcomes of its steps, up to the first step without one.
-fn attempt(start: &Start, left: &[Step], limits: Limits, done: &mut Vec<(Step, Outcome)>) {
+fn attempt(
+    start: &RankCommand,
+    left: &[TriedFeature],
+    limits: LongestWaits,
+    done: &mut Vec<(TriedFeature, StepOutcome)>,
+) {
     let names: Vec<&str> = left.iter().map(|step| step.name()).collect();
     let mut job = match start.job("2", ["--steps", &names.join(",")]) {
         Ok(job) => job,
-        Err(error) => return done.push((left[0], Outcome::Fails(error.to_string()))),
+        Err(error) => return done.push((left[0], StepOutcome::Fails(error.to_string()))),
     };
     let mut guest = None;
     let mut left = left.iter().copied();
@@ -107,7 +116,7 @@ fn attempt(start: &Start, left: &[Step], limits: Limits, done: &mut Vec<(Step, O
                     }
                 },
             },
-            LineEvent::Timeout => return done.push((step, Outcome::Hangs)),
+            LineEvent::Timeout => return done.push((step, StepOutcome::Hangs)),
             LineEvent::End => return done.push((step, ending(&mut job))),
         };
         done.push((step, outcome));
@@ -118,23 +127,27 @@ fn attempt(start: &Start, left: &[Step], limits: Limits, done: &mut Vec<(Step, O
 }
 
 /// Parses the outcome of a step from a line: `ok NAME ...` or `failed NAME ...`.
-fn parse_outcome(answer: &str, step: Step) -> Option<Outcome> {
+fn parse_outcome(answer: &str, step: TriedFeature) -> Option<StepOutcome> {
     let mut words = answer.splitn(3, ' ');
     let (verdict, name, rest) = (words.next()?, words.next()?, words.next().unwrap_or_default());
     match (verdict, name == step.name()) {
-        ("ok", true) => Some(Outcome::Works(rest.to_owned())),
-        ("failed", true) => Some(Outcome::Fails(rest.to_owned())),
+        ("ok", true) => Some(StepOutcome::Works(rest.to_owned())),
+        ("failed", true) => Some(StepOutcome::Fails(rest.to_owned())),
         _ => None,
     }
 }
 
 /// Reason why a job ended early.
-fn ending(job: &mut Job) -> Outcome {
-    let Some(status) = job.ended() else { return Outcome::Hangs };
+fn ending(job: &mut Job) -> StepOutcome {
+    let Some(status) = job.ended() else { return StepOutcome::Hangs };
     let complaints = job.complaints();
     let has_words = |line: &&str| line.chars().any(char::is_alphabetic);
     let first = complaints.lines().map(str::trim).find(has_words).unwrap_or_default();
-    Outcome::Dies(if first.is_empty() { status.to_string() } else { format!("{status}: {first}") })
+    StepOutcome::Dies(if first.is_empty() {
+        status.to_string()
+    } else {
+        format!("{status}: {first}")
+    })
 }
 
 /// Environment variable that marks the processes of a job.
@@ -306,48 +319,52 @@ mod tests {
     use super::*;
 
     /// Launcher that is a shell script: its `$*` is `-n 2 rank --steps NAMES`.
-    fn start(script: &str) -> Start {
+    fn start(script: &str) -> RankCommand {
         let launcher = ["sh", "-c", script, "launcher"].map(OsString::from).to_vec();
-        Start { launcher, program: vec!["rank".into()], variables: Vec::new() }
+        RankCommand { launcher, program: vec!["rank".into()], variables: Vec::new() }
     }
 
     #[track_caller]
-    fn check(script: &str, expected: [Outcome; 3]) {
-        let steps = [Step::Start, Step::SpawnOne, Step::Window];
-        let limits = Limits { start: Duration::from_secs(60), step: Duration::from_millis(300) };
+    fn check(script: &str, expected: [StepOutcome; 3]) {
+        let steps = [TriedFeature::Start, TriedFeature::SpawnOne, TriedFeature::Window];
+        let limits =
+            LongestWaits { start: Duration::from_secs(60), step: Duration::from_millis(300) };
         let found = conduct(&start(script), &steps, limits);
         assert_eq!(found, steps.into_iter().zip(expected).collect::<Vec<_>>(), "{script}");
     }
 
-    fn works(text: &str) -> Outcome {
-        Outcome::Works(text.to_owned())
+    fn works(text: &str) -> StepOutcome {
+        StepOutcome::Works(text.to_owned())
     }
 
     #[test]
     fn what_ranks_say_is_heard() {
         let said = "echo noise; echo '[0] sintonia-doctor ok start 2 ranks'; echo sintonia-doctor ok start again; \
                     echo sintonia-doctor failed spawn-one no room; echo sintonia-doctor ok window";
-        check(said, [works("2 ranks"), Outcome::Fails("no room".to_owned()), works("")]);
+        check(said, [works("2 ranks"), StepOutcome::Fails("no room".to_owned()), works("")]);
     }
 
     #[test]
     fn a_step_that_ends_the_job_does_not_keep_others_from_being_tried() {
         let hangs = "case \"$*\" in *--steps\\ start,*) echo sintonia-doctor ok start; sleep 1000;; \
                      *--steps\\ window) echo sintonia-doctor ok window;; esac";
-        check(hangs, [works(""), Outcome::Hangs, Outcome::NotTried]);
+        check(hangs, [works(""), StepOutcome::Hangs, StepOutcome::NotTried]);
         let dies = hangs.replace("sleep 1000", "echo '***' >&2; echo 'bad news' >&2; exit 9");
-        check(&dies, [works(""), Outcome::Dies("exit status: 9: bad news".to_owned()), works("")]);
+        check(
+            &dies,
+            [works(""), StepOutcome::Dies("exit status: 9: bad news".to_owned()), works("")],
+        );
     }
 
     #[test]
     fn nothing_is_tried_where_nothing_starts() {
-        let not_tried = || Outcome::NotTried;
-        let dies = Outcome::Dies("exit status: 1".to_owned());
+        let not_tried = || StepOutcome::NotTried;
+        let dies = StepOutcome::Dies("exit status: 1".to_owned());
         check("exit 1", [dies, not_tried(), not_tried()]);
-        let none = Start { launcher: vec!["/nowhere/mpirun".into()], ..start("") };
-        let limits = Limits { start: Duration::from_secs(60), step: Duration::from_secs(60) };
-        let found = conduct(&none, &[Step::Start, Step::Window], limits);
-        assert!(matches!(found[0].1, Outcome::Fails(_)), "{found:?}");
+        let none = RankCommand { launcher: vec!["/nowhere/mpirun".into()], ..start("") };
+        let limits = LongestWaits { start: Duration::from_secs(60), step: Duration::from_secs(60) };
+        let found = conduct(&none, &[TriedFeature::Start, TriedFeature::Window], limits);
+        assert!(matches!(found[0].1, StepOutcome::Fails(_)), "{found:?}");
         assert_eq!(found[1].1, not_tried());
     }
 
@@ -359,9 +376,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("met").display().to_string();
         let script = script.replace("$DOCTOR_TEST", &path);
-        let limits = Limits { start: Duration::from_secs(60), step: Duration::from_secs(60) };
-        let found = conduct(&start(&script), &[Step::Connect], limits);
-        assert_eq!(found, [(Step::Connect, works("met"))]);
+        let limits = LongestWaits { start: Duration::from_secs(60), step: Duration::from_secs(60) };
+        let found = conduct(&start(&script), &[TriedFeature::Connect], limits);
+        assert_eq!(found, [(TriedFeature::Connect, works("met"))]);
     }
 
     const LONG: Duration = Duration::from_secs(60);

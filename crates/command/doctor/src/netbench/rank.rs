@@ -3,7 +3,7 @@
 use super::MARK;
 use anyhow::Context;
 use clap::Args;
-use comm::netbench::{Plan, answer, measure};
+use comm::netbench::{NetbenchPlan, answer, measure};
 use comm::{MpiTransport, Tag, Transport};
 use models::network::{NetModel, Pair};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ const NEWS: Tag = Tag(0);
 /// Lets one pair after the other measure; rank 0 prints the results at the end.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let at_most = Duration::try_from_secs_f64(options.seconds)?;
-    let plan = Plan { at_most, n_rounds: u32::MAX - 1, ..Plan::default() };
+    let plan = NetbenchPlan { at_most, n_rounds: u32::MAX - 1, ..NetbenchPlan::default() };
     let mut end = MpiTransport::init()?;
     anyhow::ensure!(1 < end.n_ranks(), "one rank is not enough; start at least two");
     // A pair may exceed its time by the slowest of its rounds.
@@ -71,7 +71,7 @@ fn nodes(end: &mut MpiTransport, patience: Duration) -> anyhow::Result<Vec<Strin
 fn take_part(
     end: &mut MpiTransport,
     (from, to): (u32, u32),
-    plan: &Plan,
+    plan: &NetbenchPlan,
     patience: Duration,
 ) -> anyhow::Result<Option<NetModel>> {
     let own = end.rank();

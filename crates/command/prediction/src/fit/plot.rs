@@ -1,6 +1,6 @@
 //! Draws measurements and models: a panel for each of the largest regions.
 
-use display::chart::{self, Line, Panel};
+use display::chart::{self, ChartLine, Panel};
 use fitting::{FittedModel, Measurements, ModelFile, SampleRule};
 
 /// Most panels; further regions, of less time, are not drawn.
@@ -71,7 +71,7 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
             Some((x, model.value_at(&at).ok()?))
         });
         let predictions: Vec<_> = steps.collect();
-        Line {
+        ChartLine {
             name: name(model, x_idx, combination),
             line: predictions.iter().map(|(x, prediction)| [*x, prediction.value]).collect(),
             band: predictions
@@ -80,7 +80,7 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
                 .collect(),
             points: of(&seen),
             hollow: of(&unseen),
-            ..Line::default()
+            ..ChartLine::default()
         }
     };
     Panel {

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, anyhow, ensure};
 use clap::{Args, ValueEnum};
-use fitting::{Cache, Method, N_TERMS_MAX, Role, SampleRule, Settings, Term};
+use fitting::{Cache, Method, N_TERMS_MAX, ParameterRole, SampleRule, Settings, Term};
 use user_io::exit::BadOption;
 
 /// Options for fitting models.
@@ -30,7 +30,7 @@ pub(crate) struct FittingOptions {
     rate: f64,
     /// Role of a parameter, if its name does not tell: `processes`, `size` or `any`
     #[arg(long, value_name = "NAME=WHAT", value_parser = role)]
-    role: Vec<(String, Role)>,
+    role: Vec<(String, ParameterRole)>,
     /// Cache whose size matters: its name and size in bytes, a parameter, bytes of data per unit of the parameter, and
     /// the power with which the data grow; `L2:2097152:n:24:2` for three matrices of n times n doubles
     #[arg(long, value_name = "NAME:BYTES:PARAMETER:PER[:POWER]", value_parser = cache)]
@@ -113,12 +113,12 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "write a number between 0 and 1".to_owned())
 }
 
-fn role(text: &str) -> Result<(String, Role), String> {
+fn role(text: &str) -> Result<(String, ParameterRole), String> {
     let (name, what) = text.split_once('=').unwrap_or((text, ""));
     let role = match what {
-        "processes" => Role::Processes,
-        "size" => Role::Size,
-        "any" => Role::Any,
+        "processes" => ParameterRole::Processes,
+        "size" => ParameterRole::Size,
+        "any" => ParameterRole::Any,
         _ => return Err("write NAME=processes, NAME=size or NAME=any".to_owned()),
     };
     Ok((name.to_owned(), role))
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(sample_rule("near-minimum:0.5"), Ok(SampleRule::NearMinimum(0.5)));
         assert_eq!(sample_rule("median"), Ok(SampleRule::Median));
         assert!(sample_rule("mean:2").is_err() && sample_rule("near-minimum:x").is_err());
-        assert_eq!(role("w=processes"), Ok(("w".to_owned(), Role::Processes)));
+        assert_eq!(role("w=processes"), Ok(("w".to_owned(), ParameterRole::Processes)));
         assert!(role("w").is_err() && role("w=x").is_err());
         let l2 = cache("L2:2097152:n:24:2").unwrap();
         assert_eq!((l2.parameter.as_str(), l2.power), ("n", 2.0));

@@ -2,7 +2,7 @@
 
 use super::context::PredictionContext;
 use super::options::BestOptions;
-use crate::values::{self, Point, Values};
+use crate::values::{self, ParameterPoint, Values};
 use anyhow::{anyhow, ensure};
 use fitting::Prediction;
 use user_io::exit::BadOption;
@@ -19,7 +19,7 @@ pub(super) fn is_free(options: &BestOptions, set: &[Values]) -> bool {
 
 /// Best value for one combination of the other parameters.
 pub(super) struct Best<'a> {
-    pub(super) others: Point<'a>,
+    pub(super) others: ParameterPoint<'a>,
     /// `None` if no value meets the condition.
     pub(super) found: Option<BestValue>,
 }

@@ -2,14 +2,14 @@
 
 use super::options::Options;
 use crate::text::{is_in_seconds, is_wanted, short};
-use crate::values::Point;
+use crate::values::ParameterPoint;
 use anyhow::{Context, anyhow, ensure};
-use fitting::{ModelFile, Prediction, Role, TOTAL, Warning};
+use fitting::{ModelFile, ParameterRole, Prediction, TOTAL, Warning};
 use user_io::exit::BadOption;
 
 /// Prediction for one point.
-pub(super) struct Row<'a> {
-    pub(super) at: Point<'a>,
+pub(super) struct PredictedPoint<'a> {
+    pub(super) at: ParameterPoint<'a>,
     pub(super) total: Prediction,
     /// Role that takes longest.
     pub(super) role: Option<String>,
@@ -47,7 +47,7 @@ impl<'a> PredictionContext<'a> {
             anyhow!("there is no metric `{name}`; there are {}", file.metrics().join(", "))
                 .context(BadOption)
         })?;
-        let of_processes = |name: &&&str| Role::of_name(name) == Role::Processes;
+        let of_processes = |name: &&&str| ParameterRole::of_name(name) == ParameterRole::Processes;
         let processes = match &options.output.processes {
             None => file.parameters().iter().find(of_processes).map(|name| (*name).to_owned()),
             named => named.clone(),
@@ -74,7 +74,7 @@ impl<'a> PredictionContext<'a> {
         predicted.total.context("no region of this metric has a model")
     }
 
-    pub(super) fn row<'b>(&self, point: &Point<'b>) -> anyhow::Result<Row<'b>> {
+    pub(super) fn row<'b>(&self, point: &ParameterPoint<'b>) -> anyhow::Result<PredictedPoint<'b>> {
         let predicted = self.file.predict(self.metric, point)?;
         let total = predicted.total.context("no region of this metric has a model")?;
         let (mut regions, mut warnings) = (Vec::new(), Vec::new());
@@ -97,7 +97,14 @@ impl<'a> PredictionContext<'a> {
             warnings.extend(new);
         }
         let core_hours = self.core_hours(point, total.value);
-        Ok(Row { at: point.clone(), total, role: predicted.role, regions, warnings, core_hours })
+        Ok(PredictedPoint {
+            at: point.clone(),
+            total,
+            role: predicted.role,
+            regions,
+            warnings,
+            core_hours,
+        })
     }
 
     /// Cost in core-hours, if it was asked for.

@@ -13,7 +13,7 @@ use anyhow::{Context, anyhow, ensure};
 use export::SimgridOptions;
 use output::EngineResult;
 use program_graph::compose::machine::{MachineError, NAMES};
-use program_graph::compose::{Machine, Program, TraceReader, evaluate};
+use program_graph::compose::{Machine, RankPrograms, TraceReader, evaluate};
 use run_record::RunRecord;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ const INDEX: &str = "trace.txt";
 
 /// Run to evaluate.
 struct Input {
-    program: Program,
+    program: RankPrograms,
     /// Folder of `trace.txt`.
     dir: PathBuf,
     /// Folder into which a platform may be written.
@@ -180,7 +180,7 @@ impl Input {
 }
 
 /// Reads the files that the index names.
-fn program(dir: &Path, flops_per_s: f64) -> anyhow::Result<Program> {
+fn program(dir: &Path, flops_per_s: f64) -> anyhow::Result<RankPrograms> {
     let read = |path: &Path| {
         bounded_read::read_text(path, bounded_read::MEASURED_BYTES_MAX)
             .with_context(|| format!("`{}` cannot be read", path.display()))

@@ -168,7 +168,7 @@ pub(super) struct GraphOptions {
     /// Value of a name in the sources, from the parameters and `rank`: `dim=n`, `next=rank + 1`; may be given several
     /// times
     #[arg(long = "let", value_name = "NAME=EXPRESSION", requires = "graph")]
-    pub(super) names: Vec<Named>,
+    pub(super) names: Vec<NamedSource>,
     /// Seed that draws the arms of branches at random, instead of taking each in its share of the passages
     #[arg(long, value_name = "NUMBER", requires = "graph")]
     pub(super) seed: Option<u64>,
@@ -180,12 +180,12 @@ pub(super) struct GraphOptions {
 
 /// Name of the sources with its value.
 #[derive(Clone, Debug)]
-pub(super) struct Named {
+pub(super) struct NamedSource {
     pub(super) name: String,
     pub(super) value: Expression,
 }
 
-impl FromStr for Named {
+impl FromStr for NamedSource {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -1,7 +1,7 @@
 //! Prints predictions for people: one point region by region, or many points as rows with a plot beside them.
 
 use super::best::Best;
-use super::context::{PredictionContext, Row};
+use super::context::{PredictedPoint, PredictionContext};
 use crate::text::short;
 use display::table::Table;
 use display::text::wrap;
@@ -18,7 +18,7 @@ const N_NAME_MAX: usize = 44;
 /// Text of all predictions that were asked for.
 pub(super) fn table(
     context: &PredictionContext<'_>,
-    rows: &[Row<'_>],
+    rows: &[PredictedPoint<'_>],
     best: &[Best<'_>],
     n_columns: usize,
 ) -> String {
@@ -42,7 +42,7 @@ pub(super) fn table(
 }
 
 /// Index of the parameter with the most values.
-pub(super) fn across(rows: &[Row<'_>]) -> usize {
+pub(super) fn across(rows: &[PredictedPoint<'_>]) -> usize {
     let n_values = |idx: &usize| {
         let mut values: Vec<f64> =
             rows.iter().filter_map(|row| row.at.get(*idx)).map(|it| it.1).collect();
@@ -59,7 +59,7 @@ fn percent(rate: f64) -> String {
 }
 
 /// Table of one point, with all its regions.
-fn point(context: &PredictionContext<'_>, row: &Row<'_>) -> String {
+fn point(context: &PredictionContext<'_>, row: &PredictedPoint<'_>) -> String {
     let at: Vec<String> = row.at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let regions = row.regions.iter().map(|it| (cut(&it.name), it.prediction, it.share));
     let all = regions.chain([("the program".to_owned(), row.total, None)]);
@@ -92,7 +92,7 @@ fn cut(name: &str) -> String {
 }
 
 /// Table of the whole program at many points.
-fn points(context: &PredictionContext<'_>, rows: &[Row<'_>]) -> String {
+fn points(context: &PredictionContext<'_>, rows: &[PredictedPoint<'_>]) -> String {
     let high = rows.iter().map(|row| row.total.high).fold(0.0, f64::max);
     let mut table = Table::new(rows);
     for (idx, (name, _)) in rows[0].at.iter().enumerate() {
@@ -123,7 +123,7 @@ fn interval(context: &PredictionContext<'_>, prediction: fitting::Prediction) ->
     clippy::cast_sign_loss,
     reason = "within the columns of the plot"
 )]
-fn mark(row: &Row<'_>, high: f64) -> String {
+fn mark(row: &PredictedPoint<'_>, high: f64) -> String {
     let column = |value: f64| {
         let share = if 0.0 < high { (value / high).clamp(0.0, 1.0) } else { 0.0 };
         (share * (N_PLOT - 1) as f64).round() as usize

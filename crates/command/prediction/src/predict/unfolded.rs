@@ -9,14 +9,14 @@
 use super::engine;
 use super::options::{GraphOptions, Options};
 use crate::text::short;
-use crate::values::{self, Point};
+use crate::values::{self, ParameterPoint};
 use crate::{graph, input};
 use anyhow::{Context, anyhow, ensure};
 use display::{table::Table, units};
 use experiment::Expression;
 use fitting::{ModelFile, Prediction};
-use program_graph::compose::{Amount, Machine, Outcome, Setting, evaluate, unfold};
-use program_graph::{Graph, Node, Role};
+use program_graph::compose::{Amount, ComposedTime, Machine, Setting, evaluate, unfold};
+use program_graph::{Graph, GraphNode, Role};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -50,9 +50,9 @@ struct EvaluationInput<'a> {
 
 /// Result at one point.
 struct Row<'a> {
-    at: Point<'a>,
+    at: ParameterPoint<'a>,
     n_ranks: usize,
-    composed: Outcome,
+    composed: ComposedTime,
     /// Mean of the draws.
     total_s: f64,
     low_s: f64,
@@ -87,7 +87,7 @@ pub(super) fn predict(options: &Options) -> anyhow::Result<ExitCode> {
 }
 
 impl GraphPrediction<'_> {
-    fn row<'b>(&self, point: &Point<'b>) -> anyhow::Result<Row<'b>> {
+    fn row<'b>(&self, point: &ParameterPoint<'b>) -> anyhow::Result<Row<'b>> {
         let parameters: BTreeMap<String, f64> =
             point.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         let ranks = self.ranks.value(&parameters).context(BadOption)?;
@@ -127,7 +127,7 @@ impl GraphPrediction<'_> {
 
     /// Predictions of the models, by metric and region; functions that are measured by themselves count for the region
     /// that contains them.
-    fn amounts(&self, point: &Point<'_>) -> anyhow::Result<Amounts> {
+    fn amounts(&self, point: &ParameterPoint<'_>) -> anyhow::Result<Amounts> {
         let mut amounts = Amounts::new();
         for model in &self.file.models {
             let metric = match model.metric.as_str() {
@@ -147,7 +147,7 @@ impl GraphPrediction<'_> {
     }
 
     /// Evaluates the program at a point.
-    fn composed(&self, input: &EvaluationInput<'_>) -> anyhow::Result<(Outcome, Vec<String>)> {
+    fn composed(&self, input: &EvaluationInput<'_>) -> anyhow::Result<(ComposedTime, Vec<String>)> {
         let EvaluationInput { parameters, n_ranks, amounts, end, seed } = *input;
         let value_of = |name: &str, rank: u32| {
             let Some(named) = self.options.names.iter().find(|named| named.name == name) else {
@@ -158,7 +158,7 @@ impl GraphPrediction<'_> {
             named.value.value(&known).ok()
         };
         let unknown = std::cell::RefCell::new(BTreeSet::new());
-        let amount_of = |role: &Role, node: &Node, amount| {
+        let amount_of = |role: &Role, node: &GraphNode, amount| {
             let metric = if amount == Amount::Computation { "computation" } else { "bytes" };
             let label = node.label()?;
             let region = |role: &str| format!("{role}->{label}");
@@ -203,8 +203,8 @@ impl DrawStatistics {
 }
 
 /// Returns whether measurements contain the operation: they begin behind `MPI_Init`.
-fn is_timed(node: &Node) -> bool {
-    let program_graph::Kind::Mpi(mpi) = &node.kind else { return false };
+fn is_timed(node: &GraphNode) -> bool {
+    let program_graph::GraphNodeKind::Mpi(mpi) = &node.kind else { return false };
     matches!(mpi.class, "point-to-point" | "collective" | "completion")
 }
 

@@ -5,7 +5,7 @@
 //! - A program that has not answered a wish gets no other; one that refused is left alone for a while.
 
 use super::{Queue, QueuedJob};
-use resize_api::{JobStatus, Outcome, State};
+use resize_api::{JobStatus, ResizeOutcome, ResizeState};
 use resize_plan::queue::{JobResize, NodeRange, QueueRules, RunningJob, WaitingJob, rearrange};
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ struct Wished {
 
 /// Request for a job, in nodes and in ranks.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Decision {
+pub(super) struct NodesWanted {
     pub(super) change: JobResize,
     pub(super) name: String,
     pub(super) program: String,
@@ -47,7 +47,7 @@ pub(super) struct ProgramAnswer {
     pub(super) name: String,
     pub(super) program: String,
     pub(super) size: u32,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: ResizeOutcome,
     pub(super) sentence: String,
 }
 
@@ -76,7 +76,7 @@ impl PolicyState {
         let answer = status.answered.as_ref().filter(|answer| answer.id == wished.id)?;
         program.wished = None;
         match answer.outcome {
-            Outcome::Done => program.changed_s = Some(now_s),
+            ResizeOutcome::Done => program.changed_s = Some(now_s),
             _ => program.refused_s = Some(now_s),
         }
         let (name, program) = (status.job.clone(), status.program.clone());
@@ -85,7 +85,7 @@ impl PolicyState {
     }
 
     /// Records that a program was sent a wish.
-    pub(super) fn record_request(&mut self, decision: &Decision, id: u64, now_s: f64) {
+    pub(super) fn record_request(&mut self, decision: &NodesWanted, id: u64, now_s: f64) {
         let (job, n_nodes) = (decision.change.job, decision.change.to);
         let program = self.programs.entry(job).or_default();
         program.wished = Some(Wished { id, n_nodes, at_s: now_s });
@@ -98,7 +98,7 @@ impl PolicyState {
         programs: &[JobStatus],
         rules: &QueueRules,
         now_s: f64,
-    ) -> Vec<Decision> {
+    ) -> Vec<NodesWanted> {
         let running = self.running(queue, programs, rules, now_s);
         let is_waiting = |job: &&QueuedJob| job.is_waiting() && job.companion_of().is_none();
         let waiting = queue.jobs.iter().filter(is_waiting);
@@ -107,7 +107,7 @@ impl PolicyState {
         let decision = |change: JobResize| {
             let status = programs.iter().find(|status| status.slurm_job == Some(change.job))?;
             let ranks = change.to.saturating_mul(slots(status));
-            Some(Decision {
+            Some(NodesWanted {
                 change,
                 name: status.job.clone(),
                 program: status.program.clone(),
@@ -165,7 +165,7 @@ impl Program {
         let n_needed = status.size.div_ceil(slots(status)).max(job.n_nodes);
         let n_nodes_soon = match (self.wished, status.state) {
             (Some(wished), _) => Some(wished.n_nodes),
-            (None, State::Idle) => (n_needed < n_nodes).then_some(n_needed),
+            (None, ResizeState::Idle) => (n_needed < n_nodes).then_some(n_needed),
             (None, _) => Some(n_nodes),
         };
         RunningJob {

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use clap::Args;
-use node_daemon::links::{Key, KeyError};
+use node_daemon::links::{ClusterKey, KeyError};
 use std::env;
 use std::fs::DirBuilder;
 use std::io::Write;
@@ -36,7 +36,7 @@ pub(super) fn make(options: &KeyOptions) -> anyhow::Result<ExitCode> {
 }
 
 /// Reads the key from the named file, or from the default one, which is made if it does not exist.
-pub(super) fn read(file: Option<&Path>) -> anyhow::Result<Key> {
+pub(super) fn read(file: Option<&Path>) -> anyhow::Result<ClusterKey> {
     let path = file.map_or_else(default_path, |path| Ok(path.to_owned()))?;
     if file.is_none() && !path.exists() {
         // Another node with the same home may have just made one: then that key is read.
@@ -44,15 +44,15 @@ pub(super) fn read(file: Option<&Path>) -> anyhow::Result<Key> {
             return Ok(key);
         }
     }
-    Key::read(&path).map_err(|error| NoDaemon.because(error.to_string()).into())
+    ClusterKey::read(&path).map_err(|error| NoDaemon.because(error.to_string()).into())
 }
 
-fn create(path: &Path) -> Result<Key, KeyError> {
+fn create(path: &Path) -> Result<ClusterKey, KeyError> {
     if let Some(folder) = path.parent() {
         // An error shows when the file is made.
         DirBuilder::new().recursive(true).mode(0o700).create(folder).ok();
     }
-    Key::create(path)
+    ClusterKey::create(path)
 }
 
 fn default_path() -> anyhow::Result<PathBuf> {

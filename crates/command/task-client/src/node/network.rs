@@ -4,7 +4,7 @@ use super::key;
 use crate::location::host;
 use anyhow::{Context, anyhow};
 use clap::Args;
-use node_daemon::daemon::Network;
+use node_daemon::daemon::ClusterSettings;
 use node_daemon::links::LinkOptions;
 use node_daemon::members::PORT;
 use std::env;
@@ -50,14 +50,14 @@ pub(super) struct NetworkOptions {
 
 impl NetworkOptions {
     /// Network settings of the daemon; `None` if it is alone.
-    pub(super) fn network(&self) -> anyhow::Result<Option<Network>> {
+    pub(super) fn network(&self) -> anyhow::Result<Option<ClusterSettings>> {
         if !self.is_wanted() {
             return Ok(None);
         }
         let usual = if self.meet.is_some() { 0 } else { PORT };
         let port = self.port.unwrap_or(usual);
         let bind = self.bind.unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
-        Ok(Some(Network {
+        Ok(Some(ClusterSettings {
             listen: SocketAddr::new(bind, port),
             host: self.host(bind),
             key: key::read(self.key.as_deref())?,

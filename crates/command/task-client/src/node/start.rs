@@ -7,7 +7,7 @@ use crate::location::own_name;
 use anyhow::Context;
 use balancing_policies::Policy;
 use node_daemon::client_socket::{Client, SOCKET, open_state};
-use node_daemon::daemon::{BookLimits, Daemon, Network, Options, Stopper, Warn};
+use node_daemon::daemon::{BookLimits, ClusterSettings, Daemon, Options, Stopper, Warn};
 use node_daemon::journal::Durability;
 use node_daemon::measure::{self, MeasureOptions, measure};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use task_api::{Answer, Request, check_node_name};
+use task_api::{ClientRequest, DaemonAnswer, check_node_name};
 use user_io::exit::{BadOption, NoDaemon};
 use user_io::print::warn;
 
@@ -68,7 +68,7 @@ fn failed(error: &dyn std::error::Error) -> anyhow::Error {
 
 fn daemon_options(
     options: &StartOptions,
-    network: Option<Network>,
+    network: Option<ClusterSettings>,
     (name, state): (&str, &Path),
 ) -> Options {
     let rules = &options.rules;
@@ -183,7 +183,7 @@ fn start_in_background(folder: &Path) -> anyhow::Result<ExitCode> {
 fn say_troubles(client: &mut Client) {
     let own = client.node().to_owned();
     // If the daemon has just ended, the next command notices.
-    let Ok(Answer::Nodes { nodes }) = client.ask(&Request::Nodes) else { return };
+    let Ok(DaemonAnswer::Nodes { nodes }) = client.ask(&ClientRequest::Nodes) else { return };
     let troubles = nodes.iter().filter(|node| node.node == own).flat_map(|node| &node.troubles);
     troubles.for_each(|sentence| eprintln!("sintonia: {sentence}"));
 }

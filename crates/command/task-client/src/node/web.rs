@@ -15,7 +15,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use task_api::{Answer, NodeStatus, Request};
+use task_api::{ClientRequest, DaemonAnswer, NodeStatus};
 
 /// Time between two requests for the nodes.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -80,7 +80,7 @@ fn ask(
     nodes_view: &Mutex<NodesView>,
 ) -> Result<Client, ClientError> {
     let mut client = client.map_or_else(|| Client::connect(folder), Ok)?;
-    if let Answer::Nodes { nodes } = client.ask(&Request::Nodes)? {
+    if let DaemonAnswer::Nodes { nodes } = client.ask(&ClientRequest::Nodes)? {
         let mut nodes_view = nodes_view.lock().unwrap_or_else(PoisonError::into_inner);
         nodes_view.history.add(now_ms(), &nodes);
         (nodes_view.node, nodes_view.nodes) = (client.node().to_owned(), nodes);

@@ -13,7 +13,7 @@ use signal_hook::iterator::Signals;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use task_api::{Answer, EndedTask, Outcome, Request, TaskName, TaskRange};
+use task_api::{ClientRequest, DaemonAnswer, EndedTask, TaskName, TaskOutcome, TaskRange};
 use user_io::exit::NotWritten;
 use user_io::progress::ProgressLine;
 
@@ -72,13 +72,13 @@ impl Wait<'_> {
         tally: &mut Tally,
     ) -> anyhow::Result<Option<ClientError>> {
         let with_output = self.output != TaskOutput::Nothing;
-        let mut request = Request::Wait { tasks: self.tasks.clone(), with_output };
+        let mut request = ClientRequest::Wait { tasks: self.tasks.clone(), with_output };
         loop {
             if let Err(error) = client.say(&request) {
                 return Ok(Some(error));
             }
             match client.next_answer() {
-                Ok(Answer::Ended { tasks, n_left }) => {
+                Ok(DaemonAnswer::Ended { tasks, n_left }) => {
                     for task in tasks {
                         self.take(&task, tally)?;
                     }
@@ -87,13 +87,13 @@ impl Wait<'_> {
                     }
                     tally.show_progress();
                 }
-                Ok(Answer::Refused { sentence }) => {
+                Ok(DaemonAnswer::Refused { sentence }) => {
                     return Ok(Some(ClientError::Refused { sentence }));
                 }
                 Ok(other) => return Err(requests::unexpected(&other)),
                 Err(error) => return Ok(Some(error)),
             }
-            request = Request::More;
+            request = ClientRequest::More;
         }
     }
 
@@ -171,7 +171,7 @@ impl Wait<'_> {
 /// Returns whether an end needs no message: the exit code of a single task becomes that of this program.
 fn is_plain(task: &EndedTask, tasks: &TaskRange) -> bool {
     match task.outcome {
-        Outcome::Exit(code) => code == 0 || tasks.n_tasks() == 1,
+        TaskOutcome::Exit(code) => code == 0 || tasks.n_tasks() == 1,
         _ => false,
     }
 }
@@ -292,7 +292,7 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn ended(number: u64, outcome: Outcome) -> EndedTask {
+    fn ended(number: u64, outcome: TaskOutcome) -> EndedTask {
         let node = "alpha".to_owned();
         EndedTask {
             number,
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(range: &str, ends: &[(u64, Outcome)], code: u8, sentence: &str) {
+    fn check(range: &str, ends: &[(u64, TaskOutcome)], code: u8, sentence: &str) {
         let mut tally = Tally::new(&range.parse().unwrap());
         for (number, outcome) in ends {
             tally.is_new(&ended(*number, outcome.clone()));
@@ -319,18 +319,28 @@ mod tests {
 
     #[test]
     fn the_code_is_that_of_the_task_and_0_or_1_of_an_array() {
-        check("alpha.7", &[(7, Outcome::Exit(3))], 3, "1 of 1 tasks");
-        check("alpha.7", &[(7, Outcome::Signal(9))], 137, "1 of 1 tasks");
-        check("alpha.7-8", &[(7, Outcome::Exit(3)), (8, Outcome::Exit(0))], 1, "2 of 2 tasks");
-        check("alpha.7-8", &[(7, Outcome::Exit(0)), (8, Outcome::Exit(0))], 0, "2 of 2 tasks");
+        check("alpha.7", &[(7, TaskOutcome::Exit(3))], 3, "1 of 1 tasks");
+        check("alpha.7", &[(7, TaskOutcome::Signal(9))], 137, "1 of 1 tasks");
+        check(
+            "alpha.7-8",
+            &[(7, TaskOutcome::Exit(3)), (8, TaskOutcome::Exit(0))],
+            1,
+            "2 of 2 tasks",
+        );
+        check(
+            "alpha.7-8",
+            &[(7, TaskOutcome::Exit(0)), (8, TaskOutcome::Exit(0))],
+            0,
+            "2 of 2 tasks",
+        );
     }
 
     /// Dropped output of tasks was not mentioned.
     #[test]
     fn what_is_no_longer_kept_is_said() {
         let mut tally = Tally::new(&"alpha.7-9".parse().unwrap());
-        tally.is_new(&EndedTask { is_brief: true, ..ended(7, Outcome::Exit(0)) });
-        tally.is_new(&ended(8, Outcome::Exit(0)));
+        tally.is_new(&EndedTask { is_brief: true, ..ended(7, TaskOutcome::Exit(0)) });
+        tally.is_new(&ended(8, TaskOutcome::Exit(0)));
         let said = tally.sentence();
         assert!(said.contains("for 1 that ended long ago only the outcome is kept"), "{said}");
         assert!(said.contains("nothing is known about 1:"), "{said}");
@@ -339,13 +349,13 @@ mod tests {
     #[test]
     fn who_is_told_of_twice_counts_once() {
         let twice = [
-            (7, Outcome::Exit(1)),
-            (7, Outcome::Exit(1)),
-            (6, Outcome::Exit(1)),
-            (9, Outcome::Lost),
+            (7, TaskOutcome::Exit(1)),
+            (7, TaskOutcome::Exit(1)),
+            (6, TaskOutcome::Exit(1)),
+            (9, TaskOutcome::Lost),
         ];
         check("alpha.7-8", &twice, 1, "1 of 2 tasks");
-        check("alpha.7-8", &[(7, Outcome::Exit(0))], 1, "1 of 2 tasks");
+        check("alpha.7-8", &[(7, TaskOutcome::Exit(0))], 1, "1 of 2 tasks");
         check("alpha.7", &[], 1, "0 of 1 tasks");
     }
 }

@@ -4,7 +4,7 @@
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use inject::{Call, inject};
+use inject::{CallInProcess, inject};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     rustix::process::setsid().ok();
     let mut argument = String::new();
     std::io::stdin().read_to_string(&mut argument)?;
-    let call = Call { library: &options.library, function: ENTRANCE, argument: &argument };
+    let call = CallInProcess { library: &options.library, function: ENTRANCE, argument: &argument };
     let returned = inject(options.pid, call).context(NotAttached)?;
     // The reader, `sintonia attach`, may have ended.
     writeln!(std::io::stdout(), "{returned}").ok();

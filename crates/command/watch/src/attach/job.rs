@@ -1,7 +1,7 @@
 //! Ranks that are attached to: entered together, left together.
 
 use super::entrance::enter;
-use super::ranks::Ranks;
+use super::ranks::LocalRanks;
 use crate::environment::attach_options;
 use crate::live::Watched;
 use crate::observation::Observation;
@@ -55,7 +55,7 @@ struct Rank {
 
 impl Attached {
     /// Enters all ranks; on an error, leaves those already entered.
-    pub(super) fn to(ranks: Ranks, observation: &Observation) -> anyhow::Result<Self> {
+    pub(super) fn to(ranks: LocalRanks, observation: &Observation) -> anyhow::Result<Self> {
         let interrupted = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             flag::register(signal, Arc::clone(&interrupted))?;
@@ -80,7 +80,7 @@ impl Attached {
         }
     }
 
-    fn enter_all(&mut self, ranks: &Ranks, observation: &Observation) -> anyhow::Result<()> {
+    fn enter_all(&mut self, ranks: &LocalRanks, observation: &Observation) -> anyhow::Result<()> {
         for (number, job) in ranks.jobs().enumerate() {
             let launch = format!("{}={number}\n", place::LAUNCH);
             let options = attach_options(&observation.variables()) + &launch;

@@ -11,12 +11,12 @@ use std::path::PathBuf;
 
 /// All ranks on this node of one or several jobs.
 #[derive(Debug)]
-pub(super) struct Ranks {
+pub(super) struct LocalRanks {
     found: Found,
     first: PathBuf,
 }
 
-impl Ranks {
+impl LocalRanks {
     /// Finds the ranks of the jobs that these processes belong to.
     pub(super) fn find(pids: &[i32]) -> anyhow::Result<Self> {
         let found = ranks_of(pids);
@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn a_process_that_is_no_rank_is_told_so() {
-        let own = Ranks::find(&[std::process::id().cast_signed()]).unwrap_err().to_string();
+        let own = LocalRanks::find(&[std::process::id().cast_signed()]).unwrap_err().to_string();
         assert!(own.contains("not a rank"), "{own}");
-        let none = Ranks::find(&[i32::MAX]).unwrap_err().to_string();
+        let none = LocalRanks::find(&[i32::MAX]).unwrap_err().to_string();
         assert!(none.contains("no process 2147483647"), "{none}");
     }
 }

@@ -4,7 +4,7 @@ use assemble::summarize;
 use models::pop::{RankTime, efficiencies};
 use report::live::{OperationRate, RankNow, Snapshot};
 use run_record::Summary;
-use run_record::measured::{Measured, RunFacts};
+use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::summary::{Efficiencies, RankTotals};
 use std::collections::HashMap;
 use std::time::Instant;
@@ -15,14 +15,14 @@ use wire::ProcessReport;
 const N_CALL_SITES: usize = 50;
 
 /// Makes the snapshots of a run, one after the other.
-pub(super) struct Moments {
+pub(super) struct Snapshots {
     facts: RunFacts,
     resolver: Resolver,
     last: Summary,
     started: Instant,
 }
 
-impl Moments {
+impl Snapshots {
     pub(super) fn new(facts: &RunFacts) -> Self {
         Self {
             facts: facts.clone(),
@@ -33,7 +33,7 @@ impl Moments {
     }
 
     /// Snapshot of the moment at which `measured` was taken.
-    pub(super) fn next(&mut self, measured: Measured) -> Snapshot {
+    pub(super) fn next(&mut self, measured: MeasuredRun) -> Snapshot {
         let mut facts = self.facts.clone();
         facts.wall_s = self.started.elapsed().as_secs_f64();
         let now = summarize(&measured, &facts, &mut self.resolver);

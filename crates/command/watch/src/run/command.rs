@@ -8,7 +8,7 @@
 use super::signals;
 use crate::limits::is_ignored;
 use crate::live::Watched;
-use run_record::summary::Outcome;
+use run_record::summary::CommandOutcome;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::exfiltrator::WithOrigin;
@@ -39,12 +39,12 @@ impl Ending {
     }
 
     /// Outcome for the record.
-    pub(crate) fn outcome(&self) -> Outcome {
-        Outcome {
+    pub(crate) fn outcome(&self) -> CommandOutcome {
+        CommandOutcome {
             exit_code: self.status.and_then(|status| status.code()),
             signal: self.status.and_then(|status| status.signal()),
             complete: self.status.is_some(),
-            ..Outcome::default()
+            ..CommandOutcome::default()
         }
     }
 }
@@ -63,12 +63,12 @@ pub(crate) enum Output {
 /// SIGINT, SIGTERM and SIGHUP no longer end this process: they are passed on, unless they came from the terminal, which
 /// sends them to the command as well.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningCommand {
     child: Child,
     forwarder: Option<SignalForwarder>,
 }
 
-impl Running {
+impl RunningCommand {
     /// Starts `command` with `variables` set.
     pub(crate) fn start(
         command: &[OsString],
@@ -159,7 +159,7 @@ fn forward(mut signals: SignalsInfo<WithOrigin>, command: &Receiver<Pid>) {
     }
 }
 
-impl Watched for Running {
+impl Watched for RunningCommand {
     fn interrupt(&self) {
         // The command may just have ended.
         kill_process(Pid::from_child(&self.child), Signal::INT).ok();
@@ -189,7 +189,7 @@ mod tests {
     fn check(script: &str, expected_code: u8) {
         let command = ["sh", "-c", script].map(OsString::from);
         let variables = [("A".to_owned(), "5".into())];
-        let ending = Running::start(&command, &variables, Output::Ours).unwrap().wait();
+        let ending = RunningCommand::start(&command, &variables, Output::Ours).unwrap().wait();
         assert_eq!(ending.code(), expected_code);
     }
 
@@ -205,16 +205,17 @@ mod tests {
     /// Such a command was taken for one that had not started, and its record was removed.
     #[test]
     fn an_end_that_the_system_does_not_tell_is_an_unknown_one() {
-        let running = Running::start(&["true".into()], &[], Output::Ours).unwrap();
+        let running = RunningCommand::start(&["true".into()], &[], Output::Ours).unwrap();
         let pid = Pid::from_child(&running.child);
         rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty()).unwrap();
         let ending = running.wait();
-        assert_eq!((ending.code(), ending.outcome()), (u8::MAX, Outcome::default()));
+        assert_eq!((ending.code(), ending.outcome()), (u8::MAX, CommandOutcome::default()));
     }
 
     #[test]
     fn a_command_that_is_not_there_is_told_apart() {
-        let error = Running::start(&["/nowhere/program".into()], &[], Output::Ours).unwrap_err();
+        let error =
+            RunningCommand::start(&["/nowhere/program".into()], &[], Output::Ours).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -4,7 +4,7 @@
 use crate::options::TunerOptions;
 use crate::programs::Programs;
 use anyhow::{Context, anyhow, bail};
-use app_description::{Application, Level, Problem};
+use app_description::{Application, DescriptionProblem, Level};
 use std::path::{Path, PathBuf};
 use symbols::Program;
 
@@ -135,7 +135,7 @@ impl Description {
     }
 
     /// Shows the problems; returns an error if any of them is one.
-    fn judge(&self, problems: &[Problem]) -> anyhow::Result<()> {
+    fn judge(&self, problems: &[DescriptionProblem]) -> anyhow::Result<()> {
         for problem in problems {
             eprint!("{}", problem.render(&self.file, &self.text));
         }

@@ -2,7 +2,7 @@
 
 use super::Trouble;
 use crate::accounting::{Amount, Case, Condition, Count, Factor, Flow, Movement};
-use crate::kind::Kind;
+use crate::kind::ParameterKind;
 use crate::operation::Param;
 
 /// Clauses of one operation.
@@ -23,7 +23,8 @@ pub(super) fn parse_clauses(text: &str, params: &[Param]) -> Result<Clauses, Tro
         let unknown = || Trouble::UnknownClause(clause.to_owned());
         let (verb, rest) = clause.split_once(' ').ok_or_else(unknown)?;
         if verb == "complete" {
-            let is_request = |kind| matches!(kind, Kind::Request | Kind::Requests);
+            let is_request =
+                |kind| matches!(kind, ParameterKind::Request | ParameterKind::Requests);
             clauses.completes = Some(scope.find(rest, is_request)?);
             continue;
         }
@@ -37,7 +38,7 @@ fn parse_movement(flow: Flow, text: &str, params: &[Param]) -> Result<Movement, 
     let scope = Scope { params, expression: text };
     let sides = text.split_once(" to ").or_else(|| text.split_once(" from "));
     let (amount, peer) = sides.map_or((text, None), |(amount, peer)| (amount, Some(peer)));
-    let peer = peer.map(|peer| scope.find(peer, |kind| kind == Kind::Int)).transpose()?;
+    let peer = peer.map(|peer| scope.find(peer, |kind| kind == ParameterKind::Int)).transpose()?;
     let cases = amount.split(" else ").map(|case| parse_case(case, params));
     let cases = cases.collect::<Result<Vec<_>, _>>()?;
     let ends = |(position, case): (usize, &Case)| {
@@ -65,7 +66,7 @@ struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    fn find(self, name: &str, is_right: impl Fn(Kind) -> bool) -> Result<usize, Trouble> {
+    fn find(self, name: &str, is_right: impl Fn(ParameterKind) -> bool) -> Result<usize, Trouble> {
         let name = name.trim();
         let found = self.params.iter().position(|p| p.name == name && is_right(p.kind));
         found.ok_or_else(|| Trouble::UnknownParam {
@@ -75,9 +76,9 @@ impl Scope<'_> {
     }
 
     fn condition(self, text: &str) -> Result<Condition, Trouble> {
-        let is_int = |kind| kind == Kind::Int;
+        let is_int = |kind| kind == ParameterKind::Int;
         if let Some(buffer) = argument(text, "in-place") {
-            return self.find(buffer, Kind::is_choice_buffer).map(Condition::InPlace);
+            return self.find(buffer, ParameterKind::is_choice_buffer).map(Condition::InPlace);
         }
         if let Some(root) = argument(text, "remote-root") {
             return self.find(root, is_int).map(Condition::RemoteRoot);
@@ -96,13 +97,15 @@ impl Scope<'_> {
         }
         let factors: Vec<_> = text.split('*').collect();
         let (count, datatype, factor) = match factors[..] {
-            [status] => return self.find(status, |k| k == Kind::Status).map(Amount::Status),
+            [status] => {
+                return self.find(status, |k| k == ParameterKind::Status).map(Amount::Status);
+            }
             [count, datatype] => (count, datatype, Factor::One),
             [count, datatype, factor] => (count, datatype, self.factor(factor)?),
             _ => return Err(self.unknown()),
         };
         let count = self.count(count)?;
-        let datatype = self.find(datatype, |kind| kind == Kind::Type)?;
+        let datatype = self.find(datatype, |kind| kind == ParameterKind::Type)?;
         Ok(Amount::Elements { count, datatype, factor })
     }
 
@@ -111,16 +114,16 @@ impl Scope<'_> {
             return Ok(Count::One);
         }
         if let Some(counts) = argument(text, "own") {
-            return self.find(counts, Kind::is_counts).map(Count::Own);
+            return self.find(counts, ParameterKind::is_counts).map(Count::Own);
         }
-        self.find(text, Kind::is_count).map(Count::Param)
+        self.find(text, ParameterKind::is_count).map(Count::Param)
     }
 
     fn sum(self, list: &str, datatype: &str) -> Result<Amount, Trouble> {
         let (counts, n) = list.split_once(',').ok_or_else(|| self.unknown())?;
         Ok(Amount::Sum {
-            counts: self.find(counts, Kind::is_counts)?,
-            datatype: self.find(datatype, |kind| kind == Kind::Type)?,
+            counts: self.find(counts, ParameterKind::is_counts)?,
+            datatype: self.find(datatype, |kind| kind == ParameterKind::Type)?,
             n: self.factor(n)?,
         })
     }
@@ -129,8 +132,8 @@ impl Scope<'_> {
         let (product, n) = list.split_once(',').ok_or_else(|| self.unknown())?;
         let (counts, datatypes) = product.split_once('*').ok_or_else(|| self.unknown())?;
         Ok(Amount::SumOfProducts {
-            counts: self.find(counts, Kind::is_counts)?,
-            datatypes: self.find(datatypes, |kind| kind == Kind::Types)?,
+            counts: self.find(counts, ParameterKind::is_counts)?,
+            datatypes: self.find(datatypes, |kind| kind == ParameterKind::Types)?,
             n: self.factor(n)?,
         })
     }
@@ -140,7 +143,7 @@ impl Scope<'_> {
             "peers" => Ok(Factor::Peers),
             "ranks" => Ok(Factor::Ranks),
             "outdegree" => Ok(Factor::Outdegree),
-            name => self.find(name, |kind| kind == Kind::Int).map(Factor::Param),
+            name => self.find(name, |kind| kind == ParameterKind::Int).map(Factor::Param),
         }
     }
 

@@ -3,14 +3,14 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use mpi_abi::Library;
+use mpi_abi::LibraryFamily;
 
 /// Compiler of one library.
 pub(crate) struct Compiler {
     /// Command that runs the compiler.
     pub(crate) command: String,
     /// Library for which it builds programs.
-    pub(crate) library: Library,
+    pub(crate) library: LibraryFamily,
 }
 
 /// Returns the two compilers that the setup installs, and those in `SINTONIA_TEST_MPICC`, separated by colons.
@@ -23,14 +23,14 @@ pub(crate) fn compilers() -> Vec<Compiler> {
 
 impl Compiler {
     fn new(command: &str) -> Self {
-        let mut compiler = Self { command: command.to_owned(), library: Library::Mpich };
+        let mut compiler = Self { command: command.to_owned(), library: LibraryFamily::Mpich };
         let probe = "#include <mpi.h>\n#ifdef OMPI_MAJOR_VERSION\nopen_mpi\n#endif\n\
                      #ifdef MPI_ABI_VERSION\nstandard_abi\n#endif\n";
         let text = compiler.preprocessed(probe);
         if text.contains("\nopen_mpi") {
-            compiler.library = Library::OpenMpi;
+            compiler.library = LibraryFamily::OpenMpi;
         } else if text.contains("\nstandard_abi") {
-            compiler.library = Library::StandardAbi;
+            compiler.library = LibraryFamily::StandardAbi;
         }
         compiler
     }

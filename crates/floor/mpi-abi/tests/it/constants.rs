@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use mpi_abi::{ByteCount, Constants, Handle, Library, Number, StatusLayout};
+use mpi_abi::{ByteCount, Constants, FixedWidthNumber, Handle, LibraryFamily, StatusLayout};
 
 use crate::compiler::compilers;
 
@@ -40,7 +40,7 @@ fn source(rows: &[Row]) -> String {
     text + "return 0; }\n"
 }
 
-fn rows(library: Library) -> Vec<Row> {
+fn rows(library: LibraryFamily) -> Vec<Row> {
     let mut rows = vec![
         row("MPI_SUCCESS", 0),
         row("(intptr_t)MPI_BOTTOM", 0),
@@ -52,7 +52,8 @@ fn rows(library: Library) -> Vec<Row> {
     rows.extend(number_rows(library.constants()));
     rows.extend(handle_rows(library.constants()));
     rows.extend(
-        Number::ALL.map(|number| handle_row((number.mpi_name(), library.datatype(number)))),
+        FixedWidthNumber::ALL
+            .map(|number| handle_row((number.mpi_name(), library.datatype(number)))),
     );
     rows.extend(status_rows(library.status_layout()));
     rows

@@ -1,8 +1,8 @@
 //! Tests of the table on its own.
 
 use mpi_abi::{
-    Amount, Binding, CType, Class, Condition, Factor, Flow, Kind, Mode, Operation, OperationId,
-    TABLE_TEXT, find, fortran_entry_points, is_local, operation, operations, parse,
+    Amount, Binding, CType, Class, Condition, Factor, Flow, Mode, Operation, OperationId,
+    ParameterKind, TABLE_TEXT, find, fortran_entry_points, is_local, operation, operations, parse,
 };
 
 #[track_caller]
@@ -54,7 +54,7 @@ fn a_movement_names_its_parameters() {
     let [sent, received] = &sendrecv.movements[..] else { panic!("two movements") };
     assert_eq!((sent.flow, received.flow), (Flow::Send, Flow::Receive));
     assert_eq!(sent.peer, sendrecv.named("dest"));
-    let status = sendrecv.position(Kind::Status).expect("a status");
+    let status = sendrecv.position(ParameterKind::Status).expect("a status");
     assert_eq!(received.cases[0].amount, Amount::Status(status));
 
     let alltoallv = get("MPI_Ialltoallv");
@@ -68,7 +68,8 @@ fn a_movement_names_its_parameters() {
 #[test]
 fn every_transfer_between_ranks_has_a_scope() {
     for operation in operations().iter().filter(|o| !o.movements.is_empty()) {
-        let has_scope = operation.scope().is_some() || operation.position(Kind::Message).is_some();
+        let has_scope =
+            operation.scope().is_some() || operation.position(ParameterKind::Message).is_some();
         assert!(has_scope, "{}", operation.name);
     }
 }
@@ -76,12 +77,12 @@ fn every_transfer_between_ranks_has_a_scope() {
 #[test]
 fn kinds_say_how_c_passes_them() {
     for (kind, expected) in [
-        (Kind::Buf, CType::Pointer),
-        (Kind::Comm, CType::Handle),
-        (Kind::LargeCount, CType::Count),
-        (Kind::Unit, CType::Int),
-        (Kind::Logical, CType::Int),
-        (Kind::Variadic, CType::Variadic),
+        (ParameterKind::Buf, CType::Pointer),
+        (ParameterKind::Comm, CType::Handle),
+        (ParameterKind::LargeCount, CType::Count),
+        (ParameterKind::Unit, CType::Int),
+        (ParameterKind::Logical, CType::Int),
+        (ParameterKind::Variadic, CType::Variadic),
     ] {
         assert_eq!(kind.c_type(), expected, "{kind:?}");
     }

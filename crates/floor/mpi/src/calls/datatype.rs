@@ -5,9 +5,9 @@
 
 use crate::MpiError;
 use crate::functions::{Handle, Handles, InitFunctions, Types, failure, value};
-use crate::layout::{Kind, Layout};
+use crate::layout::{Layout, ValueKind};
 use crate::library;
-use mpi_abi::Library;
+use mpi_abi::LibraryFamily;
 use std::ffi::c_int;
 
 /// A committed MPI datatype for the program's own MPI calls.
@@ -39,7 +39,7 @@ pub struct Datatype {
     handle: Handle,
     init_functions: InitFunctions,
     types: Types,
-    library: Library,
+    library: LibraryFamily,
 }
 
 impl Datatype {
@@ -48,7 +48,7 @@ impl Datatype {
     ///
     /// # Errors
     /// When MPI is not initialized, is already finalized, or an MPI call fails.
-    pub fn commit(kind: Kind) -> Result<Self, MpiError> {
+    pub fn commit(kind: ValueKind) -> Result<Self, MpiError> {
         let library = library::load()?;
         let init_functions = InitFunctions::find()?;
         if init_functions.is(init_functions.finalized) {
@@ -60,8 +60,8 @@ impl Datatype {
         let types = Types::find()?;
         let mut datatype = Self { handle: 0, init_functions, types, library };
         datatype.handle = match kind {
-            Kind::Struct(layout) => datatype.of_struct(layout)?,
-            Kind::Number(_) => datatype.joined(&[(0, kind, 1)], kind.extent_bytes())?,
+            ValueKind::Struct(layout) => datatype.of_struct(layout)?,
+            ValueKind::Number(_) => datatype.joined(&[(0, kind, 1)], kind.extent_bytes())?,
         };
         let handle = &raw mut datatype.handle;
         // SAFETY: a datatype that was just created, and is not committed yet.
@@ -86,19 +86,19 @@ impl Datatype {
     /// Returns the datatype of blocks, each with its offset in bytes, kind of value, and number of values.
     fn joined(
         &self,
-        blocks: &[(usize, Kind, usize)],
+        blocks: &[(usize, ValueKind, usize)],
         extent_bytes: usize,
     ) -> Result<Handle, MpiError> {
         let mut parts = Vec::new();
         for (_, kind, _) in blocks {
             parts.push(match kind {
-                Kind::Number(number) => value(self.library.datatype(*number))?,
-                Kind::Struct(layout) => self.of_struct(layout)?,
+                ValueKind::Number(number) => value(self.library.datatype(*number))?,
+                ValueKind::Struct(layout) => self.of_struct(layout)?,
             });
         }
         let joined = self.create(blocks, &parts);
         for (mut part, (_, kind, _)) in parts.into_iter().zip(blocks) {
-            if matches!(kind, Kind::Struct(_)) {
+            if matches!(kind, ValueKind::Struct(_)) {
                 self.free(&mut part)?;
             }
         }
@@ -110,7 +110,7 @@ impl Datatype {
 
     fn create(
         &self,
-        blocks: &[(usize, Kind, usize)],
+        blocks: &[(usize, ValueKind, usize)],
         parts: &[Handle],
     ) -> Result<Handle, MpiError> {
         let n_blocks = number(blocks.len())?;

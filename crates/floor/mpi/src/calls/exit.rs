@@ -15,7 +15,7 @@ use crate::MpiError;
 use crate::functions::{Functions, Handle, InitFunctions, value};
 use crate::library::symbol;
 use crate::watch::{EXIT_STUCK, watched};
-use mpi_abi::Library;
+use mpi_abi::LibraryFamily;
 use std::ffi::{c_int, c_void};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
@@ -206,7 +206,7 @@ impl ExitCalls {
             functions: Functions::find()?,
             world: value(mpi.constants.comm_world)?,
             status_ignore: mpi.constants.status_ignore,
-            is_abort_heard: mpi.library == Library::OpenMpi,
+            is_abort_heard: mpi.library == LibraryFamily::OpenMpi,
         })
     }
 

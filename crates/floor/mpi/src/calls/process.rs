@@ -67,7 +67,7 @@ impl Spawn {
         if self.hosts.is_none() && self.info.is_empty() {
             return value(mpi.constants.info_null);
         }
-        let is_open_mpi = mpi.library == mpi_abi::Library::OpenMpi;
+        let is_open_mpi = mpi.library == mpi_abi::LibraryFamily::OpenMpi;
         let key = if is_open_mpi { "host" } else { "hosts" };
         let hosts = self.hosts.iter().map(|hosts| (key, hosts.as_str()));
         let all = hosts.chain(self.info.iter().map(|(key, value)| (key.as_str(), value.as_str())));

@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 
 /// Description of a message that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct ArrivedMessage {
     /// Rank of its sender.
     pub from: u32,
     /// Its tag.
@@ -32,7 +32,7 @@ impl Status {
 
 impl Mpi {
     /// Reads a status.
-    pub(crate) fn arrival(&self, status: &Status) -> Result<Arrival, MpiError> {
+    pub(crate) fn arrival(&self, status: &Status) -> Result<ArrivedMessage, MpiError> {
         let read = |offset: usize| {
             let bytes = status.0.get(offset..).and_then(|rest| rest.first_chunk());
             bytes.map_or(0, |bytes| c_int::from_ne_bytes(*bytes))
@@ -43,7 +43,7 @@ impl Mpi {
             Some(n_bytes) => usize::try_from(n_bytes).unwrap_or(usize::MAX),
             None => self.count(status)?,
         };
-        Ok(Arrival { from, tag, n_bytes })
+        Ok(ArrivedMessage { from, tag, n_bytes })
     }
 
     /// Asks the library for the length in a status whose layout does not reveal it.

@@ -3,7 +3,7 @@
 //! # Not here
 //! Messages of typed elements, with communicators that know their ranks: [`Comm`](crate::Comm).
 
-use super::{Arrival, CommHandle, Mpi, Status};
+use super::{ArrivedMessage, CommHandle, Mpi, Status};
 use crate::MpiError;
 use crate::functions::Handle;
 use std::ffi::{c_int, c_void};
@@ -163,7 +163,7 @@ impl Mpi {
     pub fn probe(&self, comm: CommHandle) -> Result<Option<FoundMessage>, MpiError> {
         let any = (self.constants.any_source, self.constants.any_tag);
         let found = self.probed(comm.0, any)?;
-        let found = found.map(|Arrival { from: rank, tag, n_bytes }| FoundMessage {
+        let found = found.map(|ArrivedMessage { from: rank, tag, n_bytes }| FoundMessage {
             from: Address { comm, rank },
             tag,
             n_bytes,
@@ -176,7 +176,7 @@ impl Mpi {
         &self,
         comm: Handle,
         (source, tag): (c_int, c_int),
-    ) -> Result<Option<Arrival>, MpiError> {
+    ) -> Result<Option<ArrivedMessage>, MpiError> {
         let (mut flag, mut status) = (0, Status::new());
         let to = status.as_mut_ptr();
         // SAFETY: a communicator of ours, and room for a flag and a status.

@@ -1,8 +1,8 @@
 //! The members of a struct.
 
-use super::names::{Definition, Named, Names};
+use super::names::{Definition, NamedType, Names};
 use super::{Reader, children};
-use crate::header::{Factor, Kind, Member};
+use crate::header::{ElementKind, Factor, Member};
 use crate::problem::{MemberFault, ProblemKind};
 use tree_sitter::Node;
 
@@ -11,7 +11,7 @@ struct Declaration<'t> {
     node: Node<'t>,
     /// Its type, in one line.
     c_type: String,
-    kind: Result<Kind, MemberFault>,
+    kind: Result<ElementKind, MemberFault>,
     /// Counts given by the comment behind it.
     counts: Vec<String>,
 }
@@ -98,7 +98,7 @@ impl Reader<'_> {
             return Err(MemberFault::Void);
         }
         let kind = declaration.kind.clone()?;
-        if matches!(kind, Kind::Struct(of) if place <= of && !is_pointer) {
+        if matches!(kind, ElementKind::Struct(of) if place <= of && !is_pointer) {
             return Err(MemberFault::UsedBeforeDefinition);
         }
         if is_pointer && declaration.counts.is_empty() {
@@ -162,13 +162,13 @@ impl Reader<'_> {
 
 /// Returns the name of a member that can be a count, and whether it may be negative.
 fn counter(member: &Member) -> Option<(String, bool)> {
-    let Kind::Number(number) = member.kind else { return None };
+    let ElementKind::Number(number) = member.kind else { return None };
     let is_one = member.extents.is_empty() && !member.is_dynamic();
     Some((member.name.clone(), number.is_signed().filter(|_| is_one)?))
 }
 
 /// Returns the kind of a member's elements.
-fn kind(names: &Names<'_>, node: Node<'_>, c_type: &str) -> Result<Kind, MemberFault> {
+fn kind(names: &Names<'_>, node: Node<'_>, c_type: &str) -> Result<ElementKind, MemberFault> {
     if node.child_by_field_name("body").is_some() {
         return Err(if node.kind() == "union_specifier" {
             MemberFault::Union
@@ -177,11 +177,11 @@ fn kind(names: &Names<'_>, node: Node<'_>, c_type: &str) -> Result<Kind, MemberF
         });
     }
     match names.look_up(c_type) {
-        Some(Named::Number(number)) => Ok(Kind::Number(number)),
-        Some(Named::Enumeration) => Ok(Kind::Enumeration),
-        Some(Named::Struct(of)) => Ok(Kind::Struct(of)),
-        Some(Named::Union) => Err(MemberFault::Union),
-        Some(Named::Function) => Err(MemberFault::Function),
+        Some(NamedType::Number(number)) => Ok(ElementKind::Number(number)),
+        Some(NamedType::Enumeration) => Ok(ElementKind::Enumeration),
+        Some(NamedType::Struct(of)) => Ok(ElementKind::Struct(of)),
+        Some(NamedType::Union) => Err(MemberFault::Union),
+        Some(NamedType::Function) => Err(MemberFault::Function),
         None if node.kind() == "union_specifier" => Err(MemberFault::Union),
         None => Err(MemberFault::Type { c_type: c_type.to_owned() }),
     }

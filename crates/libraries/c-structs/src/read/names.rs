@@ -1,7 +1,7 @@
 //! Definitions of a header: structs, type names, constants.
 
 use super::{Reader, children};
-use crate::number::Number;
+use crate::number::NumberType;
 use crate::problem::ProblemKind;
 use expression::Expression;
 use std::collections::BTreeMap;
@@ -16,8 +16,8 @@ pub(super) struct Definition<'t> {
 
 /// Meaning of a type name.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Named {
-    Number(Number),
+pub(super) enum NamedType {
+    Number(NumberType),
     Enumeration,
     Struct(usize),
     Union,
@@ -29,7 +29,7 @@ pub(super) struct Names<'t> {
     pub(super) structs: Vec<Definition<'t>>,
     pub(super) constants: Constants,
     /// Types by their names in C: `body`, `struct body`, `enum color`.
-    types: BTreeMap<String, Named>,
+    types: BTreeMap<String, NamedType>,
     /// Pairs of name and type from `typedef struct body body;`, before or after the definition of the
     /// struct.
     aliases: Vec<(String, String)>,
@@ -48,8 +48,8 @@ impl<'t> Names<'t> {
     }
 
     /// Returns the meaning of a type, given its words.
-    pub(super) fn look_up(&self, words: &str) -> Option<Named> {
-        Number::of(words).map(Named::Number).or_else(|| self.types.get(words).copied())
+    pub(super) fn look_up(&self, words: &str) -> Option<NamedType> {
+        NumberType::of(words).map(NamedType::Number).or_else(|| self.types.get(words).copied())
     }
 
     fn visit(&mut self, reader: &mut Reader<'_>, node: Node<'t>) {
@@ -110,7 +110,7 @@ impl<'t> Names<'t> {
             let inner = words.trim_start_matches(['(', '*', ' ']);
             let name: String =
                 inner.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            self.types.insert(name, Named::Function);
+            self.types.insert(name, NamedType::Function);
         }
     }
 
@@ -121,9 +121,9 @@ impl<'t> Names<'t> {
         let named = match node.kind() {
             "enum_specifier" => {
                 self.constants.enumerate(reader, body);
-                Named::Enumeration
+                NamedType::Enumeration
             }
-            "union_specifier" => Named::Union,
+            "union_specifier" => NamedType::Union,
             "struct_specifier" => {
                 let Some(name) = alias.clone().or_else(|| tag.clone()) else {
                     return reader.report(node, ProblemKind::Nameless);
@@ -133,7 +133,7 @@ impl<'t> Names<'t> {
                 }
                 let c_type = alias.clone().unwrap_or_else(|| format!("struct {name}"));
                 self.structs.push(Definition { name, c_type, body });
-                Named::Struct(self.structs.len() - 1)
+                NamedType::Struct(self.structs.len() - 1)
             }
             _ => return,
         };

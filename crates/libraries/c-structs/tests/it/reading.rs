@@ -1,6 +1,6 @@
 //! Tests of reading headers.
 
-use c_structs::{Factor, Kind, read};
+use c_structs::{ElementKind, Factor, read};
 
 const SHAPES: &str = include_str!("../programs/shapes.h");
 
@@ -88,6 +88,6 @@ fn all_kinds_are_understood() {
     ];
     assert_eq!(names, expected);
     let numbers = &header.structs[0].members;
-    assert!(numbers.iter().all(|member| matches!(member.kind, Kind::Number(_))));
+    assert!(numbers.iter().all(|member| matches!(member.kind, ElementKind::Number(_))));
     assert_eq!(numbers.len(), 21);
 }

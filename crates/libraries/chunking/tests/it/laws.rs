@@ -1,6 +1,6 @@
 //! Laws that hold for every policy, whatever workers do.
 
-use chunking::{ChunkScheduler, Completed, Request, Settings, Spread, Work, all};
+use chunking::{ChunkRequest, ChunkScheduler, Completed, Settings, Spread, Work, all};
 use proptest::prelude::*;
 
 /// Next action of a worker.
@@ -190,7 +190,7 @@ proptest! {
                     policy.completed(&Completed { compute_s, overhead_s, ..told });
                 }
                 policy.begin(&Work { n_tasks, n_workers: 4 });
-                let request = |worker| Request { worker, n_left: n_tasks, n_workers: 4, n_held: 0 };
+                let request = |worker| ChunkRequest { worker, n_left: n_tasks, n_workers: 4, n_held: 0 };
                 [0, 1, 2, 3, 0, 1].map(|worker| policy.next(&request(worker)))
             });
             prop_assert_eq!(dealt[0], dealt[1], "{}", spec.name);

@@ -26,7 +26,7 @@ const N_AT_ONCE: usize = 8;
 
 /// Description of a rank to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct RankStart {
     /// Path of the program, which calls [`MpiTransport::init`].
     pub program: PathBuf,
     /// Arguments of the program.
@@ -35,7 +35,7 @@ pub struct Start {
     pub host: Option<String>,
 }
 
-impl Start {
+impl RankStart {
     /// Starts this program again, with the same arguments.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl MpiTransport {
     /// # Errors
     /// [`CommError::CannotSpawn`] where adding ranks does not work reliably with the library,
     /// [`CommError::Stuck`] when it does not happen within `at_most`, and errors of the library.
-    pub fn spawn(&mut self, start: &Start, at_most: Duration) -> Result<u32, CommError> {
+    pub fn spawn(&mut self, start: &RankStart, at_most: Duration) -> Result<u32, CommError> {
         let mut added = self.spawn_all(std::slice::from_ref(start), at_most)?;
         let none = || Err(CommError::CannotSpawn { why: "nothing was started".to_owned() });
         added.pop().unwrap_or_else(none)
@@ -78,7 +78,7 @@ impl MpiTransport {
     /// As [`spawn`](Self::spawn), when the remaining ranks are not tried.
     pub fn spawn_all(
         &mut self,
-        starts: &[Start],
+        starts: &[RankStart],
         at_most: Duration,
     ) -> Result<Vec<Result<u32, CommError>>, CommError> {
         self.check_spawn()?;
@@ -93,13 +93,13 @@ impl MpiTransport {
 
     fn spawn_together(
         &mut self,
-        starts: &[Start],
+        starts: &[RankStart],
         deadline: Deadline,
     ) -> Result<Vec<Result<u32, CommError>>, CommError> {
         while self.own_selves.len() < starts.len() {
             self.own_selves.push(self.mpi.own_self()?);
         }
-        let calls = starts.iter().map(Start::as_spawn).zip(self.own_selves.clone());
+        let calls = starts.iter().map(RankStart::as_spawn).zip(self.own_selves.clone());
         let calls = calls.map(|(start, own)| move |mpi: &Mpi| mpi.spawn_one(&start, own));
         let added = self.on_threads("MPI_Comm_spawn", deadline, calls)?;
         Ok(added.into_iter().map(|comm| self.welcome(comm?)).collect())

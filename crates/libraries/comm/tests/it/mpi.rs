@@ -1,10 +1,10 @@
 //! Ranks as processes of the installed MPI libraries.
 
-use launch::{Ended, Job, Library, example};
+use launch::{EndedJob, Job, Library, example};
 use std::path::Path;
 use std::time::Duration;
 
-fn run(library: Library, n_ranks: usize, scenario: &str) -> Ended {
+fn run(library: Library, n_ranks: usize, scenario: &str) -> EndedJob {
     library.launch(n_ranks, &example("comm_ranks")).arg(scenario).run()
 }
 

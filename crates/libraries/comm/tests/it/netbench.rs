@@ -1,7 +1,7 @@
 //! The network between two threads.
 
 use comm::{CommError, Tag, Transport, netbench};
-use models::network::{NetModel, Refresh, Sample};
+use models::network::{LengthSample, NetModel, Refresh};
 use std::thread;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ fn messages_between_threads_are_timed() {
     let mut ends = comm::threads(2);
     let (mut second, mut first) = (ends.remove(1), ends.remove(0));
     let partner = thread::spawn(move || netbench::answer(&mut second, 0));
-    let plan = netbench::Plan {
+    let plan = netbench::NetbenchPlan {
         lengths: vec![0, 1, 10, 1000, 10_000, 100_000],
         n_rounds: 20,
         at_most: Duration::from_secs(5),
@@ -31,7 +31,8 @@ fn messages_between_threads_are_timed() {
 fn a_model_is_refreshed_when_it_is_due() {
     let mut ends = comm::threads(2);
     let (mut second, mut first) = (ends.remove(1), ends.remove(0));
-    let sample = |n_bytes| Sample { n_bytes, median_s: 1e3, low_s: 1e3, high_s: 1e3, n_times: 9 };
+    let sample =
+        |n_bytes| LengthSample { n_bytes, median_s: 1e3, low_s: 1e3, high_s: 1e3, n_times: 9 };
     let model = NetModel::fit(&[0, 10, 20].map(sample)).expect("three lengths");
     let partner = thread::spawn(move || netbench::answer(&mut second, 0));
     let mut bytes = Vec::new();
@@ -50,6 +51,6 @@ fn a_model_is_refreshed_when_it_is_due() {
 fn a_partner_that_is_gone_ends_the_measurement() {
     let mut ends = comm::threads(2);
     drop(ends.remove(1));
-    let measured = netbench::measure(&mut ends[0], 1, &netbench::Plan::default());
+    let measured = netbench::measure(&mut ends[0], 1, &netbench::NetbenchPlan::default());
     assert_eq!(measured, Err(CommError::Gone { rank: 1 }));
 }

@@ -1,9 +1,9 @@
 //! Tests that the header matches the sources, and that compilers accept it.
 
-use c_header::Header;
+use c_header::CHeader;
 
-const HEADER: Header<'_> =
-    Header { package: "malleable-c", path: "crates/libraries/malleable-c/include/malleable.h" };
+const HEADER: CHeader<'_> =
+    CHeader { package: "malleable-c", path: "crates/libraries/malleable-c/include/malleable.h" };
 
 const ABOUT: &str = "\
 /* Programs that change their number of ranks while they run, in C and C++.

@@ -1,7 +1,7 @@
 //! State that rank 0 hands over to the next rank 0.
 
 use crate::protocol::ActiveResize;
-use resize_api::{Answer, Resize};
+use resize_api::{Resize, ResizeAnswer};
 use serde::{Deserialize, Serialize};
 
 /// State that rank 0 hands over to the next rank 0.
@@ -12,7 +12,7 @@ pub(crate) struct HandoverState {
     pub(crate) sizes: (u32, u32),
     /// Number of schedule entries that were applied.
     pub(crate) n_scheduled: usize,
-    pub(crate) answered: Option<Answer>,
+    pub(crate) answered: Option<ResizeAnswer>,
     pub(crate) resizes: Vec<Resize>,
     /// Size and measured time of an iteration, in seconds.
     pub(crate) seen: Vec<(u32, f64)>,

@@ -1,7 +1,8 @@
 //! Requests places for new ranks from a manager.
 
 use crate::manager::{
-    GrantedHost, HostFile, Launcher, Manager, Reply, Request, Slurm, SlurmJob, StartMethod, Ticket,
+    GrantedHost, HostFile, Launcher, Manager, PlaceRequest, Reply, Slurm, SlurmJob, StartMethod,
+    Ticket,
 };
 use crate::options::{ManagerKind, Options, Placement};
 use crate::plan::HostSlots;
@@ -57,7 +58,7 @@ impl HostRequests {
     }
 
     /// Requests slots, or polls the pending request.
-    pub(crate) fn ask(&mut self, request: &Request) -> HostReply {
+    pub(crate) fn ask(&mut self, request: &PlaceRequest) -> HostReply {
         if request.n_ranks == 0 {
             return HostReply::Slots(Vec::new());
         }

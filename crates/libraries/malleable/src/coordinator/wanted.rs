@@ -1,13 +1,13 @@
 //! Sources of resize requests, and permission for a resize.
 
-use super::{Answer, CheckInput, Coordinator, HostReply, HostRequests};
+use super::{CheckInput, Coordinator, HostReply, HostRequests, ResizeAnswer};
 use crate::decision::DecisionInput;
-use crate::manager::{LOOPBACK, Request};
+use crate::manager::{LOOPBACK, PlaceRequest};
 use crate::moving::Method;
 use crate::options::{Placement, Redistribution};
 use crate::plan::{self, ResizePlan};
 use crate::present_ranks::PresentRanks;
-use resize_api::{Decision, Outcome, Resize, Started, Strategy};
+use resize_api::{ModelDecision, Resize, ResizeOutcome, Started, Strategy};
 
 /// Hint for Open MPI 5, whose launcher loses addresses of processes on other hosts than their parent's
 /// (<https://github.com/openpmix/openpmix/issues/4225>).
@@ -19,7 +19,7 @@ struct Wanted {
     reason: String,
     request_id: Option<u64>,
     hosts: Vec<String>,
-    decision: Option<Decision>,
+    decision: Option<ModelDecision>,
 }
 
 impl Coordinator {
@@ -31,7 +31,8 @@ impl Coordinator {
         if size == from {
             if let Some(id) = request_id {
                 let sentence = format!("the program has {size} ranks already");
-                self.handover.answered = Some(Answer { id, outcome: Outcome::Done, sentence });
+                self.handover.answered =
+                    Some(ResizeAnswer { id, outcome: ResizeOutcome::Done, sentence });
             }
             return;
         }
@@ -99,7 +100,7 @@ impl Coordinator {
         ranks: &PresentRanks,
     ) -> Option<Result<(), String>> {
         let attempt = self.protocol.active()?;
-        if attempt.phase != resize_api::State::Deciding {
+        if attempt.phase != resize_api::ResizeState::Deciding {
             return None;
         }
         let (size, hosts) = (attempt.resize.to, attempt.hosts.clone());
@@ -153,7 +154,7 @@ impl Coordinator {
             self.is_open_mpi && hosts.is_empty() && self.options.nodes.hostfile.is_some();
         let own = LOOPBACK.iter().map(|name| (*name).to_owned());
         let hosts = if is_bound { present.iter().cloned().chain(own).collect() } else { hosts };
-        let request = Request { n_ranks: plan.n_new(), hosts, finds };
+        let request = PlaceRequest { n_ranks: plan.n_new(), hosts, finds };
         let (options, is_open_mpi) = (&self.options, self.is_open_mpi);
         let host_requests = self
             .host_requests

@@ -66,9 +66,9 @@ impl<T: Pod> ReplicatedBytes for &mut Vec<T> {
 }
 
 /// Array shared with its readers.
-pub(crate) struct Shared<'a, T>(pub(crate) &'a mut Arc<[T]>);
+pub(crate) struct SharedArray<'a, T>(pub(crate) &'a mut Arc<[T]>);
 
-impl<T: Pod + Send + Sync> Slot for Shared<'_, T> {
+impl<T: Pod + Send + Sync> Slot for SharedArray<'_, T> {
     fn element_bytes(&self) -> usize {
         size_of::<T>()
     }
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn constants_stay_while_they_are_lent() {
         let mut rows: Arc<[u8]> = [1, 2].into();
-        let mut place = Shared(&mut rows);
+        let mut place = SharedArray(&mut rows);
         let lent = place.lend();
         let mut memory = place.allocator()(1);
         memory.as_mut().as_mut()[0] = 9;

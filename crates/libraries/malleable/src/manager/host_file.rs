@@ -1,7 +1,7 @@
 //! Manager for the hosts of a host file, or for this host only.
 
 use super::hosts::is_same;
-use super::{GrantedHost, Host, Hosts, Manager, Reply, Request, StartMethod, Ticket, Tickets};
+use super::{GrantedHost, Host, Hosts, Manager, PlaceRequest, Reply, StartMethod, Ticket, Tickets};
 use host_list::HostFileError;
 use resize_plan::Placement;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ impl HostFile {
         Self { hosts, tickets: Tickets::default(), granted, refused }
     }
 
-    fn why_not(&self, request: &Request) -> String {
+    fn why_not(&self, request: &PlaceRequest) -> String {
         let n_free = self.hosts.n_free(request);
         let n_ranks = request.n_ranks;
         match request.hosts.as_slice() {
@@ -71,7 +71,7 @@ impl HostFile {
 }
 
 impl Manager for HostFile {
-    fn request(&mut self, request: &Request) -> Ticket {
+    fn request(&mut self, request: &PlaceRequest) -> Ticket {
         let ticket = self.tickets.next();
         match self.hosts.take(request) {
             Some(places) => drop(self.granted.insert(ticket, places)),
@@ -132,20 +132,20 @@ mod tests {
         let present = ["n1".to_owned()];
         let file = HostFile::read("n1 slots=2\nn2 slots=2", Placement::Fill, &present);
         let mut hosts = file.unwrap();
-        let three = Request { n_ranks: 3, ..Request::default() };
+        let three = PlaceRequest { n_ranks: 3, ..PlaceRequest::default() };
         let ticket = hosts.request(&three);
         let Reply::Granted(places) = hosts.poll(ticket) else { panic!("there are three slots") };
         let places = places.iter().map(|place| (place.host.as_str(), place.n_ranks));
         assert_eq!(places.collect::<Vec<_>>(), [("n1", 1), ("n2", 2)]);
-        let further = hosts.request(&Request { n_ranks: 1, ..Request::default() });
+        let further = hosts.request(&PlaceRequest { n_ranks: 1, ..PlaceRequest::default() });
         let Reply::Refused(why) = hosts.poll(further) else { panic!("there is no slot") };
         assert!(why.contains("1 slots are needed, but 0 are free"), "{why}");
         hosts.give_back("n2", 2);
         hosts.withdraw(further);
-        let again = hosts.request(&Request {
+        let again = hosts.request(&PlaceRequest {
             n_ranks: 2,
             hosts: vec!["n2".to_owned()],
-            ..Request::default()
+            ..PlaceRequest::default()
         });
         assert!(matches!(hosts.poll(again), Reply::Granted(_)));
     }
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_request_that_is_withdrawn_leaves_nothing() {
         let mut hosts = HostFile::read("n1 slots=2", Placement::Fill, &[]).unwrap();
-        let two = Request { n_ranks: 2, ..Request::default() };
+        let two = PlaceRequest { n_ranks: 2, ..PlaceRequest::default() };
         let ticket = hosts.request(&two);
         hosts.withdraw(ticket);
         let again = hosts.request(&two);
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn without_a_file_there_is_room() {
         let mut hosts = HostFile::anywhere();
-        let ticket = hosts.request(&Request { n_ranks: 100, ..Request::default() });
+        let ticket = hosts.request(&PlaceRequest { n_ranks: 100, ..PlaceRequest::default() });
         let Reply::Granted(places) = hosts.poll(ticket) else { panic!("there is room") };
         assert_eq!((places[0].n_ranks, &places[0].start_method), (100, &StartMethod::Anywhere));
     }

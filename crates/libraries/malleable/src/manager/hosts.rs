@@ -1,7 +1,7 @@
 //! Hosts with their numbers of slots and of ranks.
 
-use super::{GrantedHost, Request, StartMethod};
-use resize_plan::{Node, Placement, place, place_where_found};
+use super::{GrantedHost, PlaceRequest, StartMethod};
+use resize_plan::{JobNode, Placement, place, place_where_found};
 
 /// Host on which ranks may be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,22 +48,22 @@ impl Hosts {
     }
 
     /// Number of free slots on the hosts that a request may use.
-    pub fn n_free(&self, request: &Request) -> u32 {
+    pub fn n_free(&self, request: &PlaceRequest) -> u32 {
         let free = self.hosts.iter().filter(|host| is_wanted(host, request));
         free.map(|host| host.n_slots.saturating_sub(host.n_busy)).fold(0, u32::saturating_add)
     }
 
     /// Takes slots for all ranks of a request, or none.
-    pub fn take(&mut self, request: &Request) -> Option<Vec<GrantedHost>> {
+    pub fn take(&mut self, request: &PlaceRequest) -> Option<Vec<GrantedHost>> {
         if self.n_free(request) < request.n_ranks {
             return None;
         }
         // Full hosts offer nothing: ranks beyond their slots would share cores.
         let nodes = self.hosts.iter().map(|host| match is_wanted(host, request) {
             true if host.n_busy < host.n_slots => {
-                Node { n_cores: host.n_slots, n_busy: host.n_busy }
+                JobNode { n_cores: host.n_slots, n_busy: host.n_busy }
             }
-            _ => Node { n_cores: 0, n_busy: 0 },
+            _ => JobNode { n_cores: 0, n_busy: 0 },
         });
         let nodes = nodes.collect::<Vec<_>>();
         let near = self.near(request, &nodes);
@@ -91,7 +91,7 @@ impl Hosts {
 
     /// Ranks placed on each host near the bytes that they need; `None` if the request does not
     /// state these.
-    fn near(&self, request: &Request, nodes: &[Node]) -> Option<Vec<Vec<usize>>> {
+    fn near(&self, request: &PlaceRequest, nodes: &[JobNode]) -> Option<Vec<Vec<usize>>> {
         if request.finds.len() != request.n_ranks as usize {
             return None;
         }
@@ -121,7 +121,7 @@ impl Hosts {
     }
 }
 
-fn is_wanted(host: &Host, request: &Request) -> bool {
+fn is_wanted(host: &Host, request: &PlaceRequest) -> bool {
     request.hosts.is_empty() || request.hosts.iter().any(|name| is_same(name, &host.name))
 }
 
@@ -152,13 +152,13 @@ mod tests {
         hosts
     }
 
-    fn request(n_ranks: u32, hosts: &[&str]) -> Request {
+    fn request(n_ranks: u32, hosts: &[&str]) -> PlaceRequest {
         let hosts = hosts.iter().map(|name| (*name).to_owned()).collect();
-        Request { n_ranks, hosts, ..Request::default() }
+        PlaceRequest { n_ranks, hosts, ..PlaceRequest::default() }
     }
 
     #[track_caller]
-    fn check(hosts: &mut Hosts, request: &Request, expected: Option<&[(&str, u32)]>) {
+    fn check(hosts: &mut Hosts, request: &PlaceRequest, expected: Option<&[(&str, u32)]>) {
         let places = hosts.take(request);
         let places = places.as_ref().map(|places| {
             places.iter().map(|place| (place.host.as_str(), place.n_ranks)).collect::<Vec<_>>()
@@ -188,7 +188,7 @@ mod tests {
         let mut hosts = hosts(Placement::Balance, &[("a", 4, 2), ("b", 4, 2)]);
         let finds = |host: &str, bytes| vec![(host.to_owned(), bytes)];
         let finds = vec![finds("b", 5), finds("a", 1), finds("b", 9), finds("b", 7)];
-        let places = hosts.take(&Request { finds, ..request(4, &[]) }).unwrap();
+        let places = hosts.take(&PlaceRequest { finds, ..request(4, &[]) }).unwrap();
         let places = places.iter().map(|place| (place.host.as_str(), &*place.ranks));
         assert_eq!(places.collect::<Vec<_>>(), [("a", &[0, 1][..]), ("b", &[2, 3])]);
     }

@@ -13,11 +13,11 @@ mod thread;
 pub use commands::CommandError;
 
 use super::hosts::is_same;
-use super::{GrantedHost, Host, Hosts, Manager, Reply, Request, StartMethod, Ticket, Tickets};
+use super::{GrantedHost, Host, Hosts, Manager, PlaceRequest, Reply, StartMethod, Ticket, Tickets};
 use resize_plan::Placement;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use thread::{Lent, Order, RealQueue, SlurmHandle};
+use thread::{Lent, RealQueue, SlurmHandle, SlurmOrder};
 
 /// Launcher that starts ranks on nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +137,7 @@ pub struct Slurm {
 #[derive(Debug)]
 enum Asked {
     /// Waiting until the thread has nodes for this request.
-    Borrowing(Request),
+    Borrowing(PlaceRequest),
     Granted(Vec<GrantedHost>),
     Refused(String),
 }
@@ -196,7 +196,7 @@ impl Slurm {
     }
 
     /// Adds new nodes, and serves the request from them.
-    fn serve(&mut self, request: &Request, lent: Vec<Lent>) -> Vec<GrantedHost> {
+    fn serve(&mut self, request: &PlaceRequest, lent: Vec<Lent>) -> Vec<GrantedHost> {
         lent.into_iter().for_each(|lent| self.add(lent, 0));
         self.hosts.take(request).unwrap_or_default()
     }
@@ -210,13 +210,13 @@ impl Slurm {
         self.lent = kept;
         unused.iter().for_each(|lent| hosts.remove(&lent.node));
         if !unused.is_empty() {
-            self.thread.order(Order::Return(unused.iter().map(|lent| lent.job).collect()));
+            self.thread.order(SlurmOrder::Return(unused.iter().map(|lent| lent.job).collect()));
         }
     }
 }
 
 impl Manager for Slurm {
-    fn request(&mut self, request: &Request) -> Ticket {
+    fn request(&mut self, request: &PlaceRequest) -> Ticket {
         self.adopt();
         let ticket = self.tickets.next();
         let asked = if let Some(places) = self.hosts.take(request) {
@@ -226,7 +226,7 @@ impl Manager for Slurm {
             let n_nodes = n_missing.div_ceil(self.job.slots_per_node);
             let until = Instant::now() + self.patience;
             let hosts = request.hosts.clone();
-            self.thread.order(Order::Borrow { ticket, n_nodes, hosts, until });
+            self.thread.order(SlurmOrder::Borrow { ticket, n_nodes, hosts, until });
             Asked::Borrowing(request.clone())
         };
         self.requests.insert(ticket, asked);
@@ -255,7 +255,7 @@ impl Manager for Slurm {
 
     fn withdraw(&mut self, ticket: Ticket) {
         match self.requests.remove(&ticket) {
-            Some(Asked::Borrowing(_)) => self.thread.order(Order::Forget(ticket)),
+            Some(Asked::Borrowing(_)) => self.thread.order(SlurmOrder::Forget(ticket)),
             Some(Asked::Granted(places)) => {
                 places.iter().for_each(|place| self.hosts.free(&place.host, place.n_ranks));
                 self.return_unused();

@@ -9,11 +9,11 @@
 
 use super::budget;
 use super::error::MoveError;
-use super::route::{Transfer, elements_given, in_order_of_moves, transfers};
+use super::route::{RowTransfer, elements_given, in_order_of_moves, transfers};
 use crate::bridge::Bridge;
-use crate::data::{Cut, Data, Group, Rows};
+use crate::data::{Cut, Data, PartitionGroup, Rows};
 use mpi::Op;
-use resize_plan::{Partition, Plan};
+use resize_plan::{MovePlan, Partition};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZero;
 
@@ -28,19 +28,19 @@ pub(crate) struct Agreed {
 /// Agreement on the objects of a group.
 #[derive(Clone, Debug)]
 pub(crate) struct AgreedGroup {
-    plan: Plan,
+    plan: MovePlan,
     /// For each object, if it is sparse: the number of entries in each move.
     entries: Vec<Option<Vec<u64>>>,
 }
 
 impl AgreedGroup {
     /// Transfers of an array with `n_per_row` elements for each row.
-    pub(crate) fn even(&self, n_per_row: u64) -> Vec<Transfer> {
+    pub(crate) fn even(&self, n_per_row: u64) -> Vec<RowTransfer> {
         transfers(&self.plan, |_, step| (step.rows.end - step.rows.start) * n_per_row)
     }
 
     /// Transfers of the arrays of a sparse object.
-    pub(crate) fn sparse(&self, object: usize) -> Vec<Transfer> {
+    pub(crate) fn sparse(&self, object: usize) -> Vec<RowTransfer> {
         let entries = self.entries.get(object).and_then(Option::as_deref).unwrap_or_default();
         transfers(&self.plan, |number, _| entries.get(number).copied().unwrap_or(0))
     }
@@ -67,10 +67,10 @@ pub(crate) fn partitions(
 ) -> Result<Vec<([u64; 2], Partition)>, MoveError> {
     introductions(bridge, data)?;
     let held = group_summaries(bridge, data)?;
-    let of_group = |(number, group): (usize, &Group<'_>)| {
+    let of_group = |(number, group): (usize, &PartitionGroup<'_>)| {
         let first = held.first().map(|rank| rank[number]).unwrap_or_default();
         let cut = group.cut.informed(first.cut);
-        let known = Group { n_rows: first.n_rows, cut, objects: vec![] };
+        let known = PartitionGroup { n_rows: first.n_rows, cut, objects: vec![] };
         let name = group.objects.first().map_or("", |object| object.name);
         let held_by = (0..).zip(held.iter().map(|rank| rank[number])).collect::<Vec<_>>();
         Ok((cut.encode(), partition_held(&known, name, &held_by)?))
@@ -139,7 +139,7 @@ fn group_summaries(
     bridge: &Bridge<'_>,
     data: &Data<'_>,
 ) -> Result<Vec<Vec<GroupSummary>>, MoveError> {
-    let of_group = |group: &Group<'_>| {
+    let of_group = |group: &PartitionGroup<'_>| {
         let n_own = if bridge.is_source() { rows_held(group).unwrap_or(UNEQUAL) } else { 0 };
         let weight = weights(group).iter().map(|length| u64::from(*length)).sum();
         GroupSummary { n_rows: group.n_rows, cut: group.cut.encode()[1], n_own, weight }
@@ -153,7 +153,7 @@ fn group_summaries(
 }
 
 /// Number of rows that all objects of a group have; `None` where they differ.
-fn rows_held(group: &Group<'_>) -> Option<u64> {
+fn rows_held(group: &PartitionGroup<'_>) -> Option<u64> {
     let mut n_rows = None;
     for object in &group.objects {
         let n_own = match &object.rows {
@@ -178,7 +178,7 @@ fn rows_held(group: &Group<'_>) -> Option<u64> {
 }
 
 /// Weights of a group's rows; empty if it has none.
-fn weights<'a>(group: &'a Group<'_>) -> &'a [u32] {
+fn weights<'a>(group: &'a PartitionGroup<'_>) -> &'a [u32] {
     let lengths = group.objects.iter().find_map(|object| match &object.rows {
         Rows::Sparse { lengths, .. } => Some(&**lengths.0),
         Rows::Even { .. } => None,
@@ -190,12 +190,15 @@ impl AgreedGroup {
     /// Runs the agreement on one group; `held` is the knowledge of each rank of the bridge.
     fn on(
         bridge: &Bridge<'_>,
-        group: &Group<'_>,
+        group: &PartitionGroup<'_>,
         held: &[GroupSummary],
     ) -> Result<Self, MoveError> {
         let first = bridge.sources.first().map(|rank| held[*rank as usize]).unwrap_or_default();
-        let known =
-            Group { n_rows: first.n_rows, cut: group.cut.informed(first.cut), objects: vec![] };
+        let known = PartitionGroup {
+            n_rows: first.n_rows,
+            cut: group.cut.informed(first.cut),
+            objects: vec![],
+        };
         let name = group.objects.first().map_or("", |object| object.name);
         let held_by = bridge.sources.iter().map(|rank| (*rank, held[*rank as usize]));
         let held_by = held_by.collect::<Vec<_>>();
@@ -205,7 +208,7 @@ impl AgreedGroup {
             Cut::Weighted => weighted(bridge, group, &held_by, &sources)?,
             _ => known.cut.partition(first.n_rows, n_targets)?,
         };
-        let plan = Plan::between(&sources, &targets)?;
+        let plan = MovePlan::between(&sources, &targets)?;
         let mut entries = Vec::with_capacity(group.objects.len());
         for object in &group.objects {
             entries.push(match &object.rows {
@@ -219,7 +222,7 @@ impl AgreedGroup {
 
 /// Present partition of the rows among the sources.
 fn partition_held(
-    group: &Group<'_>,
+    group: &PartitionGroup<'_>,
     name: &'static str,
     held_by: &[(u32, GroupSummary)],
 ) -> Result<Partition, MoveError> {
@@ -247,11 +250,12 @@ fn partition_held(
 /// Computes blocks of equal weight, jointly on all ranks that hold rows.
 fn weighted(
     bridge: &Bridge<'_>,
-    group: &Group<'_>,
+    group: &PartitionGroup<'_>,
     held_by: &[(u32, GroupSummary)],
     sources: &Partition,
 ) -> Result<Partition, MoveError> {
-    let is_sparse = |object: &crate::data::Object<'_>| matches!(object.rows, Rows::Sparse { .. });
+    let is_sparse =
+        |object: &crate::data::DistributedObject<'_>| matches!(object.rows, Rows::Sparse { .. });
     if !group.objects.iter().any(is_sparse) {
         return Err(MoveError::NoWeights);
     }
@@ -269,7 +273,11 @@ fn weighted(
 }
 
 /// Collects the number of entries in each move from the ranks that hold the rows.
-fn entries_moved(bridge: &Bridge<'_>, plan: &Plan, lengths: &[u32]) -> Result<Vec<u64>, MoveError> {
+fn entries_moved(
+    bridge: &Bridge<'_>,
+    plan: &MovePlan,
+    lengths: &[u32],
+) -> Result<Vec<u64>, MoveError> {
     let mut counts = vec![0; bridge.comm.size() as usize];
     for (part, rank) in (0..).zip(&bridge.sources) {
         counts[*rank as usize] = plan.given_by(part).count();

@@ -2,7 +2,7 @@
 
 use super::agreed::Agreed;
 use super::budget::DutyCycle;
-use super::route::{Piece, Route, Seats, Transfer, split};
+use super::route::{Piece, Route, RowTransfer, Seats, split};
 use crate::bridge::Bridge;
 use crate::data::{Allocate, Class, Data, Memory, Rows, SharedBuffer, Slot};
 use mpi::{Bundle, ByteRange};
@@ -25,11 +25,11 @@ pub(crate) struct ArrayMove {
     pub(crate) bytes: [u64; 2],
     /// Contents lent by a source.
     pub(crate) lent: Option<SharedBuffer>,
-    pub(crate) target: Target,
+    pub(crate) target: TargetMemory,
 }
 
 /// Memory of a target.
-pub(crate) enum Target {
+pub(crate) enum TargetMemory {
     /// None, on a rank that is not a target.
     None,
     /// Memory to allocate.
@@ -95,7 +95,7 @@ where
 }
 
 impl ArrayMove {
-    fn of(bridge: &Bridge<'_>, transfers: &[Transfer], place: &mut dyn Slot, turn: u32) -> Self {
+    fn of(bridge: &Bridge<'_>, transfers: &[RowTransfer], place: &mut dyn Slot, turn: u32) -> Self {
         let seats = Seats { sources: &bridge.sources, targets: &bridge.targets };
         let width = place.element_bytes();
         let route = Route::of(bridge.comm.rank(), seats, transfers, width as u64);
@@ -107,26 +107,26 @@ impl ArrayMove {
             bytes: bytes(seats, transfers, width as u64),
             lent: bridge.is_source().then(|| place.lend()),
             target: match bridge.target() {
-                Some(_) => Target::Wanted(place.allocator()),
-                None => Target::None,
+                Some(_) => TargetMemory::Wanted(place.allocator()),
+                None => TargetMemory::None,
             },
         }
     }
 
     /// Returns whether this rank has to allocate memory for the array and copy what it keeps.
     pub(crate) fn is_wanted(&self) -> bool {
-        matches!(self.target, Target::Wanted(_))
+        matches!(self.target, TargetMemory::Wanted(_))
     }
 
     /// Allocates memory for incoming data and copies what is kept, in slices with pauses between them.
     pub(crate) fn prepare(&mut self, duty_cycle: DutyCycle) {
-        self.target = match std::mem::replace(&mut self.target, Target::None) {
-            Target::Wanted(allocate) => {
+        self.target = match std::mem::replace(&mut self.target, TargetMemory::None) {
+            TargetMemory::Wanted(allocate) => {
                 let mut memory = allocate(to_usize(self.route.n_bytes) / self.width.max(1));
                 if let Some(lent) = &self.lent {
                     keep((**lent).as_ref(), (*memory).as_mut(), &self.route.keeps, duty_cycle);
                 }
-                Target::Memory(memory)
+                TargetMemory::Memory(memory)
             }
             other => other,
         };
@@ -137,8 +137,8 @@ impl ArrayMove {
         if let Some(lent) = self.lent.take() {
             bundle.sent.push((lent, stretches(&self.route.sends)));
         }
-        match std::mem::replace(&mut self.target, Target::None) {
-            Target::Memory(memory) => {
+        match std::mem::replace(&mut self.target, TargetMemory::None) {
+            TargetMemory::Memory(memory) => {
                 bundle.received.push((memory, stretches(&self.route.receives)));
             }
             other => self.target = other,
@@ -165,7 +165,7 @@ fn keep(from: &[u8], to: &mut [u8], keeps: &[Piece], duty_cycle: DutyCycle) {
 }
 
 /// Returns whether counts of elements suffice, on every rank.
-fn is_plain(seats: Seats<'_>, transfers: &[Transfer]) -> bool {
+fn is_plain(seats: Seats<'_>, transfers: &[RowTransfer]) -> bool {
     let mut pairs = BTreeSet::new();
     transfers.iter().filter(|transfer| 0 < transfer.n_elements).all(|transfer| {
         let pair = (seats.sources[transfer.from as usize], seats.targets[transfer.to as usize]);
@@ -174,8 +174,8 @@ fn is_plain(seats: Seats<'_>, transfers: &[Transfer]) -> bool {
     })
 }
 
-fn bytes(seats: Seats<'_>, transfers: &[Transfer], width: u64) -> [u64; 2] {
-    let is_sent = |transfer: &&Transfer| {
+fn bytes(seats: Seats<'_>, transfers: &[RowTransfer], width: u64) -> [u64; 2] {
+    let is_sent = |transfer: &&RowTransfer| {
         seats.sources[transfer.from as usize] != seats.targets[transfer.to as usize]
     };
     let sent = transfers.iter().filter(is_sent).map(|transfer| transfer.n_elements).sum::<u64>();
@@ -194,7 +194,7 @@ pub(crate) type Landed = (usize, Box<dyn Memory>);
 /// Memory of an array of which nothing moves.
 pub(crate) fn landed((number, array_move): (usize, ArrayMove)) -> Option<Landed> {
     match array_move.target {
-        Target::Memory(memory) => Some((number, memory)),
-        Target::None | Target::Wanted(_) => None,
+        TargetMemory::Memory(memory) => Some((number, memory)),
+        TargetMemory::None | TargetMemory::Wanted(_) => None,
     }
 }

@@ -7,12 +7,12 @@
 //! - Every rank computes the same by itself; what one sends to another is what the other receives from it.
 //! - Data that stay on a rank are never sent.
 
-use resize_plan::{Move, Plan};
+use resize_plan::{Move, MovePlan};
 use std::collections::BTreeMap;
 
 /// Stretch of an array that moves from one part to another; positions count elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Transfer {
+pub(crate) struct RowTransfer {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) send_at: u64,
@@ -21,7 +21,10 @@ pub(crate) struct Transfer {
 }
 
 /// All transfers of an array; `n_elements` returns the number of elements in each move of the plan, by its number.
-pub(crate) fn transfers(plan: &Plan, n_elements: impl Fn(usize, &Move) -> u64) -> Vec<Transfer> {
+pub(crate) fn transfers(
+    plan: &MovePlan,
+    n_elements: impl Fn(usize, &Move) -> u64,
+) -> Vec<RowTransfer> {
     let mut given = vec![0; plan.n_sources() as usize];
     let mut got = vec![0; plan.n_targets() as usize];
     let transfer = |(number, step): (usize, &Move)| {
@@ -29,7 +32,7 @@ pub(crate) fn transfers(plan: &Plan, n_elements: impl Fn(usize, &Move) -> u64) -
         let (send_at, receive_at) = (&mut given[step.from as usize], &mut got[step.to as usize]);
         let (from, to) = (step.from, step.to);
         let transfer =
-            Transfer { from, to, send_at: *send_at, receive_at: *receive_at, n_elements };
+            RowTransfer { from, to, send_at: *send_at, receive_at: *receive_at, n_elements };
         *send_at += n_elements;
         *receive_at += n_elements;
         transfer
@@ -38,7 +41,7 @@ pub(crate) fn transfers(plan: &Plan, n_elements: impl Fn(usize, &Move) -> u64) -
 }
 
 /// Number of elements in each move of a source, where `lengths` are those of the source's rows.
-pub(crate) fn elements_given(plan: &Plan, source: u32, lengths: &[u32]) -> Vec<u64> {
+pub(crate) fn elements_given(plan: &MovePlan, source: u32, lengths: &[u32]) -> Vec<u64> {
     let mut lengths = lengths.iter();
     let sum = |step: &Move| {
         let n_rows = usize::try_from(step.rows.end - step.rows.start).unwrap_or(usize::MAX);
@@ -48,7 +51,7 @@ pub(crate) fn elements_given(plan: &Plan, source: u32, lengths: &[u32]) -> Vec<u
 }
 
 /// Brings the results of [`elements_given`] of all sources into the order of moves.
-pub(crate) fn in_order_of_moves(plan: &Plan, said: &[Vec<u64>]) -> Option<Vec<u64>> {
+pub(crate) fn in_order_of_moves(plan: &MovePlan, said: &[Vec<u64>]) -> Option<Vec<u64>> {
     let mut said = said.iter().map(|moves| moves.iter()).collect::<Vec<_>>();
     plan.moves().iter().map(|step| said.get_mut(step.from as usize)?.next().copied()).collect()
 }
@@ -85,7 +88,7 @@ pub(crate) struct Seats<'a> {
 
 impl Route {
     /// Computes the route of `rank` for an array with elements of `element` bytes.
-    pub(crate) fn of(rank: u32, seats: Seats<'_>, transfers: &[Transfer], element: u64) -> Self {
+    pub(crate) fn of(rank: u32, seats: Seats<'_>, transfers: &[RowTransfer], element: u64) -> Self {
         let mut route = Self::default();
         let [mut sends, mut receives, mut keeps] = [const { Pieces::new() }; 3];
         for transfer in transfers.iter().filter(|transfer| 0 < transfer.n_elements) {

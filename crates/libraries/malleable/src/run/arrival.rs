@@ -22,9 +22,9 @@ const STINT: Duration = Duration::from_millis(5);
 
 /// New rank that has joined, and has no data yet.
 #[derive(Debug)]
-pub(super) struct Arrival(Prepared);
+pub(super) struct JoinedRank(Prepared);
 
-impl Arrival {
+impl JoinedRank {
     pub(super) fn of(prepared: Prepared) -> Self {
         Self(prepared)
     }
@@ -48,14 +48,14 @@ impl Malleable {
             return Ok(Self::of(mpi, options, ranks, RankPhase::Gone, (None, None)));
         };
         let ranks = prepared.ranks.take().map_or_else(|| PresentRanks::alone(&mpi), Ok)?;
-        let phase = RankPhase::Arriving(Box::new(Arrival(prepared)));
+        let phase = RankPhase::Arriving(Box::new(JoinedRank(prepared)));
         Ok(Self::of(mpi, options, ranks, phase, (None, None)))
     }
 
     /// Waits for calls of the first source, and takes this rank's part of the data.
     pub(super) fn take_place<S: State>(
         &mut self,
-        Arrival(prepared): Arrival,
+        JoinedRank(prepared): JoinedRank,
         state: &mut S,
     ) -> Result<Step, Error> {
         let mut underway = Underway::of(prepared);

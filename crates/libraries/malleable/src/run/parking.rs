@@ -1,6 +1,6 @@
 //! A rank that sleeps while it is not wanted, since its library cannot start processes.
 
-use super::arrival::Arrival;
+use super::arrival::JoinedRank;
 use super::saving::Resume;
 use super::{Malleable, RankPhase, Step};
 use crate::coordinator::Coordinator;
@@ -73,7 +73,7 @@ impl Malleable {
         if let Some(ranks) = prepared.ranks.take() {
             self.ranks = ranks;
         }
-        self.phase = RankPhase::Arriving(Box::new(Arrival::of(prepared)));
+        self.phase = RankPhase::Arriving(Box::new(JoinedRank::of(prepared)));
         Ok(true)
     }
 }

@@ -6,7 +6,7 @@ use super::{Malleable, RankPhase, Step};
 use crate::coordinator::{Coordinator, HandoverState};
 use crate::data::{Data, State};
 use crate::error::Error;
-use crate::fault::{self, Point};
+use crate::fault::{self, FaultPoint};
 use crate::moving::{Method, MoveError, Moved, Moving};
 use crate::options::Options;
 use crate::present_ranks::PresentRanks;
@@ -15,7 +15,7 @@ use crate::release::report_exit;
 use crate::spawn::is_open_mpi;
 use crate::tags::Tag;
 use mpi::Request;
-use resize_api::{Bytes, Resize};
+use resize_api::{BytesMoved, Resize};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -63,7 +63,7 @@ impl Underway {
     /// Begins to move constant data.
     pub(super) fn begin(&mut self, data: &mut Data<'_>) -> Result<(), MoveError> {
         let began = Instant::now();
-        fault::at(Point::Move, self.prepared.bridge.rank());
+        fault::at(FaultPoint::Move, self.prepared.bridge.rank());
         let method = self.prepared.plan.method().unwrap_or(Method::Sync);
         self.moving = Some(Moving::begin(&self.prepared.bridge(), data, method)?);
         self.stood = began.elapsed();
@@ -92,7 +92,7 @@ impl Underway {
         data: &mut Data<'_>,
         at_most: Duration,
     ) -> Result<(Prepared, [Moved; 2]), MoveError> {
-        fault::at(Point::Switch, self.prepared.bridge.rank());
+        fault::at(FaultPoint::Switch, self.prepared.bridge.rank());
         if self.moving.is_none() {
             self.begin(data)?;
         }
@@ -196,7 +196,7 @@ impl Malleable {
         began: Instant,
     ) -> Result<(), Error> {
         let Prepared { bridge, plan, ranks, release, .. } = prepared;
-        fault::at(Point::Settle, bridge.rank());
+        fault::at(FaultPoint::Settle, bridge.rank());
         let ranks = match ranks {
             // A new rank has the present ranks already.
             None => None,
@@ -250,5 +250,5 @@ fn note_moved(resize: &mut Resize, [constant, variable]: [Moved; 2], waited: Dur
     resize.seconds.constant = constant.seconds;
     resize.seconds.variable = variable.seconds;
     let moved = constant.bytes_sent + variable.bytes_sent;
-    resize.bytes = Bytes { constant: constant.bytes, variable: variable.bytes, moved };
+    resize.bytes = BytesMoved { constant: constant.bytes, variable: variable.bytes, moved };
 }

@@ -9,7 +9,7 @@
 //! # Not here
 //! The join of both sides once they are connected: `join`.
 
-use crate::plan::Start;
+use crate::plan::ProcessStart;
 use crate::release::{Release, ReleaseAddress, connect_to};
 use crate::spawn_error::SpawnError;
 use mpi::{Comm, Intercomm, Mpi, MpiError};
@@ -83,7 +83,7 @@ fn give_up() {
 
 /// Lets the companion run this command, and connects to its processes; `deadline` limits the wait for them.
 pub(super) fn start(
-    start: &Start,
+    start: &ProcessStart,
     alone: &Comm,
     words: &[OsString],
     (deadline, peers): (Duration, &PeerConnections),

@@ -5,7 +5,7 @@
 
 use super::Child;
 use crate::launched_ranks::joined;
-use crate::plan::{ResizePlan, Start};
+use crate::plan::{ProcessStart, ResizePlan};
 use crate::tags::Tag;
 use mpi::{Comm, Intercomm, MpiError};
 
@@ -43,7 +43,7 @@ pub(super) fn as_source(
 pub(super) fn as_child(
     world: &Comm,
     plan: &ResizePlan,
-    start: &Start,
+    start: &ProcessStart,
     parent: &Intercomm,
 ) -> Result<Comm, MpiError> {
     let pair = parent.merge(true)?;

@@ -2,7 +2,7 @@
 
 use crate::resizing::{digest, record, rod};
 use launch::Library;
-use resize_api::Outcome;
+use resize_api::ResizeOutcome;
 use std::path::Path;
 
 const UNTIL: [&str; 4] = ["--until", "1500", "--pause-us", "1000"];
@@ -43,7 +43,7 @@ fn a_killed_program_goes_on_with_another_number_of_ranks() {
         assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{}", library.name());
         let resizes = record(folder.path());
         assert_eq!(resizes.len(), 1, "{resizes:?}");
-        assert_eq!(resizes[0].outcome, Outcome::Done, "{resizes:?}");
+        assert_eq!(resizes[0].outcome, ResizeOutcome::Done, "{resizes:?}");
         let is_left = |name: &str| name.starts_with("rod.checkpoint");
         let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap());
         let left = entries.map(|entry| entry.file_name().into_string().unwrap());
@@ -109,6 +109,6 @@ fn a_refusal_names_the_way_over_the_checkpoint() {
     let ended = rod(Library::Mpich5, 1, folder.path(), &words.collect::<Vec<_>>()).run();
     assert_eq!(ended.code, 0, "{ended:?}");
     let resizes = record(folder.path());
-    assert_eq!(resizes[0].outcome, Outcome::Refused);
+    assert_eq!(resizes[0].outcome, ResizeOutcome::Refused);
     assert!(resizes[0].sentence.contains("started anew with 9 ranks, it goes on from"));
 }

@@ -2,12 +2,12 @@
 
 use crate::resizing::{PACE, digest, record, resized, rod};
 use launch::{Job, Library};
-use resize_api::{Outcome, Spawn};
+use resize_api::{ResizeOutcome, Spawn};
 use std::path::Path;
 
 /// Checks the outcomes of two resizes; the program continues after either.
 #[track_caller]
-fn check(words: &[&str], fault: &str, expected: &[(u32, u32, Outcome, usize)]) {
+fn check(words: &[&str], fault: &str, expected: &[(u32, u32, ResizeOutcome, usize)]) {
     let library = Library::Mpich5;
     let (folder, plain) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let words = [&PACE[..], &["--spawn", "companion", "--foreground"], words].concat();
@@ -26,7 +26,7 @@ fn check(words: &[&str], fault: &str, expected: &[(u32, u32, Outcome, usize)]) {
 
 #[test]
 fn processes_of_another_launcher_come_and_go() {
-    use Outcome::Done;
+    use ResizeOutcome::Done;
     let resizes = [(2, 4, Done, 0), (4, 2, Done, 2), (2, 3, Done, 0)];
     check(&["--schedule", "10:4,30:2,50:3"], "", &resizes);
     let baseline = ["--schedule", "10:1,30:2", "--strategy", "baseline"];
@@ -35,7 +35,7 @@ fn processes_of_another_launcher_come_and_go() {
 
 #[test]
 fn where_they_do_not_come_in_time_the_program_goes_on() {
-    let resizes = [(2, 4, Outcome::Failed, 0), (2, 3, Outcome::Done, 0)];
+    let resizes = [(2, 4, ResizeOutcome::Failed, 0), (2, 3, ResizeOutcome::Done, 0)];
     let words = ["--schedule", "10:4,20:3", "--deadline", "12"];
     check(&words, "start:0:sleep", &resizes);
 }
@@ -73,5 +73,8 @@ fn check_refused(job: impl FnOnce(&Path) -> Job, part: &str) {
     let (_, resizes) = resized(job);
     let found = resizes.iter().map(|resize| (resize.outcome, &*resize.sentence));
     let found = found.collect::<Vec<_>>();
-    assert!(matches!(found[..], [(Outcome::Refused, why)] if why.contains(part)), "{found:?}");
+    assert!(
+        matches!(found[..], [(ResizeOutcome::Refused, why)] if why.contains(part)),
+        "{found:?}"
+    );
 }

@@ -2,7 +2,7 @@
 
 use crate::resizing::{resized, rod};
 use launch::Library;
-use resize_api::Outcome;
+use resize_api::ResizeOutcome;
 use std::path::Path;
 
 /// Regression: one size cannot predict others, so a program with `--model learn` kept its first size forever, without a
@@ -12,7 +12,7 @@ fn a_program_learns_what_another_size_is_worth() {
     let words = ["--until", "2000", "--iterations", "2000", "--work-us", "4000", "--sizes", "1:4"];
     let job = |folder: &Path| rod(Library::Mpich5, 1, folder, &words).args(["--model", "learn"]);
     let (ended, resizes) = resized(job);
-    let mut done = resizes.iter().filter(|resize| resize.outcome == Outcome::Done);
+    let mut done = resizes.iter().filter(|resize| resize.outcome == ResizeOutcome::Done);
     assert!(done.clone().all(|resize| resize.reason.starts_with("model")), "{resizes:?}");
     assert!(done.next_back().is_some_and(|last| 1 < last.to), "{resizes:?}");
     assert!(ended.stderr.contains("sintonia: by `--model` the program became"), "{ended:?}");

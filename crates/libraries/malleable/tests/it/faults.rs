@@ -2,7 +2,7 @@
 
 use crate::resizing::{digest, record, rod};
 use launch::Library;
-use resize_api::Outcome;
+use resize_api::ResizeOutcome;
 
 /// Checks that the program continues with its old size to its end, which the launcher sees.
 #[track_caller]
@@ -14,7 +14,7 @@ fn check(library: Library, fault: &str) {
     assert!(digest(&ended.stdout).contains("after 3000 iterations"), "{fault}: {ended:?}");
     let resizes = record(folder.path());
     assert_eq!(resizes.len(), 1, "{resizes:?}");
-    assert_eq!(resizes[0].outcome, Outcome::TimedOut, "{resizes:?}");
+    assert_eq!(resizes[0].outcome, ResizeOutcome::TimedOut, "{resizes:?}");
     // The code is that of a library that does not return, or of a killed process.
     assert_ne!(ended.code, 0, "{fault}: {ended:?}");
 }

@@ -1,8 +1,8 @@
 //! Programs that change their size with the libraries that can start processes.
 
-use launch::{Ended, Job, Library, example};
+use launch::{EndedJob, Job, Library, example};
 use mpi_abi::{MPICH_SETTINGS, OPEN_MPI_SETTINGS};
-use resize_api::{Outcome, Resize, Spawn, Started, Strategy};
+use resize_api::{Resize, ResizeOutcome, Spawn, Started, Strategy};
 use std::path::Path;
 
 /// Iterations in sufficient number, and long enough, for data to move meanwhile.
@@ -24,7 +24,7 @@ pub(crate) fn record(folder: &Path) -> Vec<Resize> {
 
 /// Runs a job that is made for its folder, and does not fail; also returns the record of its resizes.
 #[track_caller]
-pub(crate) fn resized(job: impl FnOnce(&Path) -> Job) -> (Ended, Vec<Resize>) {
+pub(crate) fn resized(job: impl FnOnce(&Path) -> Job) -> (EndedJob, Vec<Resize>) {
     let folder = tempfile::tempdir().unwrap();
     let ended = job(folder.path()).run();
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -52,7 +52,7 @@ fn check(words: &[&str], expected: &[(u32, u32, Strategy)]) -> Vec<Vec<Resize>> 
         let found = resizes.iter().map(|resize| (resize.from, resize.to, resize.strategy));
         assert_eq!(found.collect::<Vec<_>>(), expected, "{ended:?}");
         for resize in &resizes {
-            assert_eq!(resize.outcome, Outcome::Done, "{resize:?}");
+            assert_eq!(resize.outcome, ResizeOutcome::Done, "{resize:?}");
             let n_left = match resize.strategy {
                 Strategy::Baseline => resize.from,
                 Strategy::Merge => resize.from.saturating_sub(resize.to),
@@ -84,7 +84,7 @@ fn a_program_that_begins_with_one_rank_shrinks_by_ranks_that_leave() {
         let words = ["--schedule", "10:4,30:2,50:3,70:1", "--foreground", "--check-every", "1"];
         let (ended, resizes) = resized(|folder| rod(library, 1, folder, &words).args(PACE));
         let found = resizes.iter().map(|resize| (resize.to, resize.outcome, resize.strategy));
-        let expected = [4, 2, 3, 1].map(|to| (to, Outcome::Done, Strategy::Merge));
+        let expected = [4, 2, 3, 1].map(|to| (to, ResizeOutcome::Done, Strategy::Merge));
         assert_eq!(found.collect::<Vec<_>>(), expected, "{ended:?}");
     }
 }
@@ -127,7 +127,7 @@ fn nobody_has_to_set_anything() {
         let ended = job.without("OMPI_MCA_btl_tcp_if_include").run();
         assert_eq!(ended.code, 0, "{ended:?}");
         let resizes = record(folder.path());
-        assert!(resizes.iter().all(|resize| resize.outcome == Outcome::Done), "{resizes:?}");
+        assert!(resizes.iter().all(|resize| resize.outcome == ResizeOutcome::Done), "{resizes:?}");
         assert_eq!(resizes.len(), 2, "{ended:?}");
     }
 }
@@ -174,7 +174,7 @@ fn check_many(library: Library) {
     let alone = rod(library, 1, plain.path(), &["--until", "820"]).run();
     assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{}", library.name());
     let resizes = record(folder.path());
-    assert!(resizes.iter().all(|resize| resize.outcome == Outcome::Done), "{resizes:?}");
+    assert!(resizes.iter().all(|resize| resize.outcome == ResizeOutcome::Done), "{resizes:?}");
     assert!(150 < resizes.len(), "{}", resizes.len());
 }
 
@@ -191,7 +191,10 @@ fn check_fault(library: Library, fault: &str, goes_on: bool) {
     if goes_on {
         assert!(digest(&ended.stdout).contains("after 1500 iterations"));
         let resizes = record(folder.path());
-        assert!(resizes.iter().all(|resize| resize.outcome == Outcome::Failed), "{resizes:?}");
+        assert!(
+            resizes.iter().all(|resize| resize.outcome == ResizeOutcome::Failed),
+            "{resizes:?}"
+        );
         assert_eq!(resizes.len(), 1);
     }
 }
@@ -219,7 +222,7 @@ fn where_nothing_can_be_started_a_wish_is_refused() {
         let words = ["--schedule", "10:4", "--until", "60"];
         let (ended, resizes) = resized(|folder| rod(library, 2, folder, &words));
         assert_eq!(resizes.len(), 1, "{ended:?}");
-        assert_eq!(resizes[0].outcome, Outcome::Refused);
+        assert_eq!(resizes[0].outcome, ResizeOutcome::Refused);
     }
 }
 
@@ -232,7 +235,7 @@ fn ranks_sleep_where_no_process_can_be_started() {
         let (alone, _) = resized(|folder| rod(library, 1, folder, &PACE));
         assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{}", library.name());
         let found = resizes.iter().map(|resize| (resize.from, resize.to, resize.outcome));
-        let done = Outcome::Done;
+        let done = ResizeOutcome::Done;
         let expected = [(2, 4, done), (4, 1, done), (1, 3, done)];
         assert_eq!(found.collect::<Vec<_>>(), expected, "{resizes:?}");
         assert!(resizes.iter().all(|resize| resize.started == Started::Parked));
@@ -255,7 +258,7 @@ fn a_program_that_ends_first_says_so() {
             assert_eq!(ended.stdout.lines().count(), 2, "{method}: {}", ended.text());
             assert_eq!(resizes.len(), 1, "{resizes:?}");
             let is_over = resizes[0].sentence == "the program ended before it had 4 ranks";
-            assert!(is_over || resizes[0].outcome == Outcome::Done, "{resizes:?}");
+            assert!(is_over || resizes[0].outcome == ResizeOutcome::Done, "{resizes:?}");
         }
     }
 }
@@ -270,6 +273,6 @@ fn a_program_may_end_while_processes_join() {
             resized(|folder| rod(library, 2, folder, &words).variable(fault.0, fault.1));
         assert_eq!(resizes.len(), 1, "{resizes:?}");
         let is_over = resizes[0].sentence == "the program ended before it had 4 ranks";
-        assert!(is_over || resizes[0].outcome == Outcome::Done, "{resizes:?}");
+        assert!(is_over || resizes[0].outcome == ResizeOutcome::Done, "{resizes:?}");
     }
 }

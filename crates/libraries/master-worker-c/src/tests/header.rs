@@ -1,8 +1,8 @@
 //! Tests that the header matches the sources, and that compilers accept it.
 
-use c_header::Header;
+use c_header::CHeader;
 
-const HEADER: Header<'static> = Header {
+const HEADER: CHeader<'static> = CHeader {
     package: "master-worker-c",
     path: "crates/libraries/master-worker-c/include/master_worker.h",
 };

@@ -1,8 +1,8 @@
 //! Events from workers: results, failures, deaths.
 
-use super::pool::Part;
+use super::pool::TaskGroup;
 use super::worker_state::{AssignedChunk, Presence};
-use super::{Done, Ledger, Measured};
+use super::{Done, Ledger, WorkerTimes};
 use chunking::Completed;
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ impl Ledger {
         &mut self,
         worker: u32,
         chunk: u64,
-        measured: Measured,
+        measured: WorkerTimes,
         now_s: f64,
     ) -> Option<Done> {
         let held = self.answer(worker, chunk, now_s)?;
@@ -48,7 +48,7 @@ impl Ledger {
         if self.rules.n_attempts <= n_failed {
             return Some(held.part.tasks);
         }
-        self.pool.put(Part { n_failed, avoid: Some(worker), ..held.part });
+        self.pool.put(TaskGroup { n_failed, avoid: Some(worker), ..held.part });
         self.restart();
         None
     }

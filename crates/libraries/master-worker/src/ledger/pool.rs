@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// Range of tasks with the same priority and history of failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct TaskGroup {
     pub(crate) tasks: Range<u64>,
     pub(crate) priority: i32,
     /// Number of times that these tasks failed.
@@ -15,7 +15,7 @@ pub(crate) struct Part {
     pub(crate) avoid: Option<u32>,
 }
 
-impl Part {
+impl TaskGroup {
     /// Tasks that were never dealt.
     pub(crate) fn new(tasks: Range<u64>, priority: i32) -> Self {
         Self { tasks, priority, n_failed: 0, avoid: None }
@@ -30,7 +30,7 @@ impl Part {
 /// stays when chunks are taken from the start.
 type Key = (Reverse<(u32, i32)>, u64);
 
-fn key(part: &Part) -> Key {
+fn key(part: &TaskGroup) -> Key {
     (Reverse((part.n_failed, part.priority)), part.tasks.end)
 }
 
@@ -40,7 +40,7 @@ fn key(part: &Part) -> Key {
 /// - Parts do not overlap, and none is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    parts: BTreeMap<Key, Part>,
+    parts: BTreeMap<Key, TaskGroup>,
     n_tasks: u64,
 }
 
@@ -52,11 +52,11 @@ impl Pool {
         let mut others = BTreeMap::from([(0, n_tasks)]);
         for (tasks, priority) in priorities {
             for covered in cut_out(&mut others, tasks) {
-                pool.put(Part::new(covered, *priority));
+                pool.put(TaskGroup::new(covered, *priority));
             }
         }
         for (start, end) in others {
-            pool.put(Part::new(start..end, 0));
+            pool.put(TaskGroup::new(start..end, 0));
         }
         pool
     }
@@ -66,7 +66,7 @@ impl Pool {
     }
 
     /// Adds tasks.
-    pub(crate) fn put(&mut self, part: Part) {
+    pub(crate) fn put(&mut self, part: TaskGroup) {
         if part.tasks.start < part.tasks.end {
             self.n_tasks += part.n_tasks();
             self.parts.insert(key(&part), part);
@@ -80,7 +80,12 @@ impl Pool {
     }
 
     /// Takes the next tasks for a worker, at most `n_tasks_max` and at least one.
-    pub(crate) fn take(&mut self, worker: u32, n_tasks_max: u64, may_repeat: bool) -> Option<Part> {
+    pub(crate) fn take(
+        &mut self,
+        worker: u32,
+        n_tasks_max: u64,
+        may_repeat: bool,
+    ) -> Option<TaskGroup> {
         let mut parts = self.parts.iter_mut();
         let (key, part) = parts.find(|(_, part)| may_repeat || part.avoid != Some(worker))?;
         let n_tasks = n_tasks_max.clamp(1, part.n_tasks());
@@ -90,7 +95,7 @@ impl Pool {
             return self.parts.remove(&key);
         }
         let middle = part.tasks.start + n_tasks;
-        let taken = Part { tasks: part.tasks.start..middle, ..*part };
+        let taken = TaskGroup { tasks: part.tasks.start..middle, ..*part };
         part.tasks.start = middle;
         Some(taken)
     }
@@ -161,13 +166,13 @@ mod tests {
     #[test]
     fn what_failed_comes_first_but_elsewhere() {
         let mut pool = Pool::new(4, &[]);
-        let failed = Part { n_failed: 1, avoid: Some(1), ..pool.take(1, 2, false).unwrap() };
+        let failed = TaskGroup { n_failed: 1, avoid: Some(1), ..pool.take(1, 2, false).unwrap() };
         pool.put(failed.clone());
-        assert_eq!(pool.take(1, 1, false), Some(Part::new(2..3, 0)));
+        assert_eq!(pool.take(1, 1, false), Some(TaskGroup::new(2..3, 0)));
         assert!(pool.has_for(2, false) && pool.has_for(1, false));
         assert_eq!(pool.take(2, 9, false), Some(failed.clone()));
         pool.put(failed.clone());
-        assert_eq!(pool.take(1, 9, false), Some(Part::new(3..4, 0)));
+        assert_eq!(pool.take(1, 9, false), Some(TaskGroup::new(3..4, 0)));
         assert!(!pool.has_for(1, false) && pool.has_for(1, true));
         assert_eq!((pool.take(1, 9, false), pool.take(1, 9, true)), (None, Some(failed)));
     }

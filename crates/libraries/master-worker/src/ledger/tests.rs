@@ -15,8 +15,8 @@ fn ledger(policy: &str, prefetch: Prefetch) -> Ledger {
     Ledger::new(policy, rules, N_RANKS)
 }
 
-fn measured(compute_s: f64) -> Measured {
-    Measured { compute_s, waited_s: 0.0 }
+fn measured(compute_s: f64) -> WorkerTimes {
+    WorkerTimes { compute_s, waited_s: 0.0 }
 }
 
 /// All steps at one time: which worker gets which tasks, and which chunks are taken back (as `0..0`).

@@ -1,6 +1,6 @@
 //! State of one worker as the master knows it.
 
-use super::pool::Part;
+use super::pool::TaskGroup;
 use std::collections::VecDeque;
 
 /// Participation of a worker.
@@ -23,7 +23,7 @@ pub(crate) enum Presence {
 #[derive(Clone, Debug)]
 pub(crate) struct AssignedChunk {
     pub(crate) id: u64,
-    pub(crate) part: Part,
+    pub(crate) part: TaskGroup,
     pub(crate) batch: u32,
     pub(crate) sent_s: f64,
     /// Bytes of the message that carried it.

@@ -2,11 +2,11 @@
 
 use super::{Known, Master, bytes_of};
 use crate::Error;
-use crate::ledger::{Chunk, Done, LedgerAction, Measured};
+use crate::ledger::{Done, LedgerAction, SentChunk, WorkerTimes};
 use crate::message::Message;
 use crate::panics::caught;
 use crate::program::Program;
-use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
+use crate::protocol::{HEADER_BYTES, MessageHeader, MessageKind, TAG};
 use crate::tuning_points;
 use crate::worker_pool::ChunkTimes;
 use comm::{CommError, Envelope, Transport};
@@ -50,7 +50,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         }
     }
 
-    fn deal(&mut self, chunk: &Chunk, number: u64) -> Result<(), Error> {
+    fn deal(&mut self, chunk: &SentChunk, number: u64) -> Result<(), Error> {
         let worker = chunk.worker;
         self.begin(worker, number)?;
         if !self.ledger.workers.is_in_use(worker) {
@@ -58,12 +58,12 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         }
         let flag = self.options.is_synchronous;
         let (id, tasks) = (chunk.id, chunk.tasks.clone());
-        let header = Header {
+        let header = MessageHeader {
             batch: chunk.batch,
             chunk: id,
             tasks,
             flag,
-            ..Header::of(Kind::Chunk, number)
+            ..MessageHeader::of(MessageKind::Chunk, number)
         };
         let input = self.program.input(chunk.tasks.clone());
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -97,7 +97,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         }
         self.reporting.tally.shared(bytes.len());
         let mut bytes = bytes.to_vec();
-        let header = Header::of(Kind::BeginBroadcast, number).to_bytes();
+        let header = MessageHeader::of(MessageKind::BeginBroadcast, number).to_bytes();
         for worker in workers {
             self.reporting.tally.told(bytes.len());
             let sent = self.transport.send(worker, TAG, &[&header]);
@@ -118,7 +118,9 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         known.iteration = number + 1;
         known.n_bytes_before = 0;
         let is_new = std::mem::replace(&mut known.shared, self.sent.n_shared) != self.sent.n_shared;
-        let header = Header { flag: is_new, ..Header::of(Kind::Begin, number) }.to_bytes();
+        let header =
+            MessageHeader { flag: is_new, ..MessageHeader::of(MessageKind::Begin, number) }
+                .to_bytes();
         let shared = self.sent.shared.as_ref().filter(|_| is_new);
         let bytes = match shared {
             Some(shared) => bytes_of(shared, &mut self.scratch)?,
@@ -139,13 +141,17 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         // A worker without work in this iteration would answer in a later one, or never.
         let is_due = !self.ledger.is_done() && self.network.is_due(now_s);
         let Some(worker) = self.ledger.idle_worker().filter(|_| is_due) else { return Ok(()) };
-        let sent = self.transport.send(worker, TAG, &[&Header::of(Kind::Ping, number).to_bytes()]);
+        let sent = self.transport.send(
+            worker,
+            TAG,
+            &[&MessageHeader::of(MessageKind::Ping, number).to_bytes()],
+        );
         self.network.asked(worker, now_s);
         self.unless_gone(worker, sent)
     }
 
     fn retract(&mut self, worker: u32, chunk: u64, number: u64) -> Result<(), Error> {
-        let header = Header { chunk, ..Header::of(Kind::Retract, number) };
+        let header = MessageHeader { chunk, ..MessageHeader::of(MessageKind::Retract, number) };
         let sent = self.transport.send(worker, TAG, &[&header.to_bytes()]);
         self.unless_gone(worker, sent)
     }
@@ -161,7 +167,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             }
             let Some(envelope) = self.unless_anybody_gone(received)? else { continue };
             let header = self.hear(envelope, number)?;
-            if header.kind == Kind::Taken && header.chunk == chunk {
+            if header.kind == MessageKind::Taken && header.chunk == chunk {
                 break;
             }
         }
@@ -195,15 +201,15 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         }
     }
 
-    fn hear(&mut self, envelope: Envelope, number: u64) -> Result<Header, Error> {
+    fn hear(&mut self, envelope: Envelope, number: u64) -> Result<MessageHeader, Error> {
         let worker = envelope.from;
-        let header = Header::read(&self.buffer).ok_or(Error::Unknown { from: worker })?;
-        let measured = Measured { compute_s: header.compute_s, waited_s: header.waited_s };
+        let header = MessageHeader::read(&self.buffer).ok_or(Error::Unknown { from: worker })?;
+        let measured = WorkerTimes { compute_s: header.compute_s, waited_s: header.waited_s };
         let now_s = self.look_at_clock();
         match header.kind {
-            Kind::Taken if header.chunk == 0 => self.network.answered(worker, now_s),
-            Kind::Taken => {}
-            Kind::Results => {
+            MessageKind::Taken if header.chunk == 0 => self.network.answered(worker, now_s),
+            MessageKind::Taken => {}
+            MessageKind::Results => {
                 let n_bytes = self.buffer.len() - HEADER_BYTES;
                 if let Some(done) = self.ledger.finished(worker, header.chunk, measured, now_s) {
                     let output = P::Output::from_bytes(&mut self.buffer, HEADER_BYTES)?;
@@ -223,12 +229,12 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                     self.reinforce();
                 }
             }
-            Kind::Failed => {
+            MessageKind::Failed => {
                 let said = self.buffer.get(HEADER_BYTES..).unwrap_or_default();
                 let said = String::from_utf8_lossy(said).into_owned();
                 self.failed(worker, header.chunk, said, number)?;
             }
-            Kind::Broken => {
+            MessageKind::Broken => {
                 let why = self.buffer.get(HEADER_BYTES..).unwrap_or_default();
                 let why = String::from_utf8_lossy(why).into_owned();
                 return Err(Error::Worker { rank: worker, why });
@@ -238,7 +244,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         Ok(header)
     }
 
-    fn compute_here(&mut self, chunk: &Chunk, number: u64) -> Result<(), Error> {
+    fn compute_here(&mut self, chunk: &SentChunk, number: u64) -> Result<(), Error> {
         self.reporting.tally.sent(0);
         let input = self.program.input(chunk.tasks.clone());
         let began_s = self.look_at_clock();
@@ -246,7 +252,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let shared = shared.ok_or(Error::NothingShared { iteration: number })?;
         let output = caught(|| program.work(shared, chunk.tasks.clone(), input));
         let now_s = self.look_at_clock();
-        let measured = Measured { compute_s: now_s - began_s, waited_s: 0.0 };
+        let measured = WorkerTimes { compute_s: now_s - began_s, waited_s: 0.0 };
         match output {
             Ok(output) => {
                 let Some(done) = self.ledger.finished(0, chunk.id, measured, now_s) else {
@@ -327,7 +333,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     }
 
     /// Returns a chunk's times on the master's clock.
-    fn timed(&mut self, worker: u32, done: &Done, measured: Measured) -> ChunkTimes {
+    fn timed(&mut self, worker: u32, done: &Done, measured: WorkerTimes) -> ChunkTimes {
         let known = self.sent.known.get_mut(worker as usize);
         let shared_bytes = known.map_or(0, |known| std::mem::take(&mut known.n_bytes_before));
         let round_trip_s = done.round_trip_s.unwrap_or(f64::INFINITY);

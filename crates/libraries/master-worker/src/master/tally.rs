@@ -1,8 +1,8 @@
 //! Counters of an iteration.
 
-use crate::ledger::{Done, Measured};
+use crate::ledger::{Done, WorkerTimes};
 use crate::report::{IterationReport, WorkerReport};
-use dealing_report::{Chunk, Iterated, Sums, Worker};
+use dealing_report::{ChunkRecord, Iterated, Sums, Worker};
 use std::collections::BTreeMap;
 
 /// Largest number of chunks of an iteration that are recorded one by one.
@@ -17,7 +17,7 @@ pub(super) struct Tally {
     busy: BTreeMap<u32, [f64; 2]>,
     is_shared_new: bool,
     began_s: f64,
-    chunks: Vec<Chunk>,
+    chunks: Vec<ChunkRecord>,
     n_chunks_left_out: u64,
     n_begins: u64,
     n_shared_bytes: u64,
@@ -65,7 +65,7 @@ impl Tally {
         self.counted.n_lost += 1;
     }
 
-    pub(super) fn done(&mut self, worker: u32, done: &Done, measured: Measured, n_bytes: usize) {
+    pub(super) fn done(&mut self, worker: u32, done: &Done, measured: WorkerTimes, n_bytes: usize) {
         self.counted.output_bytes += n_bytes as u64;
         let counted = self.workers.entry(worker).or_default();
         if counted.n_chunks != 0 {
@@ -90,7 +90,7 @@ impl Tally {
             return;
         }
         let (n_tasks, batch) = (done.tasks.end - done.tasks.start, done.batch);
-        self.chunks.push(Chunk { rank, chunk, n_tasks, batch, began_s, ended_s });
+        self.chunks.push(ChunkRecord { rank, chunk, n_tasks, batch, began_s, ended_s });
     }
 
     /// Returns all counts and resets them for the next iteration. Workers that took part are listed even

@@ -1,8 +1,8 @@
 //! Starts and ends workers while the program runs, as [`Growth`] decides.
 
-use super::growth::{Growth, Limits, PoolAction};
+use super::growth::{Growth, GrowthLimits, PoolAction};
 use super::{PoolChange, WorkerDemand, WorkerPool};
-use crate::protocol::{Header, Kind, TAG};
+use crate::protocol::{MessageHeader, MessageKind, TAG};
 use comm::{CommError, Transport};
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 const LEAVE: Duration = Duration::from_secs(10);
 
 /// Source of workers.
-pub(crate) trait Source<T> {
+pub(crate) trait WorkerSource<T> {
     /// Starts `n` workers; returns the rank of each, or why it could not be started.
     fn start(
         &mut self,
@@ -40,7 +40,7 @@ pub(crate) struct ElasticPool<S> {
 
 impl<S> ElasticPool<S> {
     /// `refusal` is the reason why no worker can be started, if known.
-    pub(crate) fn new(source: S, limits: Limits, refusal: Option<String>) -> Self {
+    pub(crate) fn new(source: S, limits: GrowthLimits, refusal: Option<String>) -> Self {
         let (growth, added) = (Growth::new(limits), Vec::new());
         Self { source, growth, added, refusal, is_told: false, dear_with: None }
     }
@@ -63,7 +63,7 @@ impl<S> ElasticPool<S> {
         n_iterations: u64,
     ) -> Result<u32, CommError>
     where
-        S: Source<T>,
+        S: WorkerSource<T>,
     {
         let began_s = transport.now_s();
         let mut n_started = 0;
@@ -94,7 +94,7 @@ impl<S> ElasticPool<S> {
         demand: &WorkerDemand,
     ) -> Result<PoolChange, CommError>
     where
-        S: Source<T>,
+        S: WorkerSource<T>,
     {
         let began_s = transport.now_s();
         let n_started = self.start(transport, n, demand.n_iterations)?;
@@ -110,9 +110,9 @@ impl<S> ElasticPool<S> {
     /// Releases workers: all are told to end before the first is waited for.
     fn release<T: Transport>(&mut self, transport: &mut T, ranks: &[u32]) -> Result<(), CommError>
     where
-        S: Source<T>,
+        S: WorkerSource<T>,
     {
-        let end = Header::of(Kind::End, 0).to_bytes();
+        let end = MessageHeader::of(MessageKind::End, 0).to_bytes();
         for rank in ranks {
             unless_gone(transport.send(*rank, TAG, &[&end]))?;
         }
@@ -137,7 +137,7 @@ impl<S> ElasticPool<S> {
     }
 }
 
-impl<T: Transport, S: Source<T>> WorkerPool<T> for ElasticPool<S> {
+impl<T: Transport, S: WorkerSource<T>> WorkerPool<T> for ElasticPool<S> {
     fn n_workers_max(&self, n_present: u32) -> u32 {
         if self.refusal.is_some() { n_present } else { n_present.max(self.growth.n_max()) }
     }
@@ -198,7 +198,7 @@ mod tests {
         n_left: u32,
     }
 
-    impl Source<ThreadTransport> for Ends {
+    impl WorkerSource<ThreadTransport> for Ends {
         fn start(
             &mut self,
             transport: &mut ThreadTransport,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     fn elastic(n_left: u32, refusal: Option<&str>) -> (ThreadTransport, ElasticPool<Ends>) {
-        let limits = Limits { n_max: 4, n_to_come: None, start_s: 0.1 };
+        let limits = GrowthLimits { n_max: 4, n_to_come: None, start_s: 0.1 };
         let master = comm::threads(1).remove(0);
         let source = Ends { ends: Vec::new(), n_left };
         (master, ElasticPool::new(source, limits, refusal.map(str::to_owned)))

@@ -28,7 +28,7 @@ const N_STARTS: usize = 8;
 
 /// Limits on starting workers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Limits {
+pub(crate) struct GrowthLimits {
     /// Largest number of workers.
     pub(crate) n_max: u32,
     /// Number of iterations to come; `None` for the rule of this module.
@@ -40,7 +40,7 @@ pub(crate) struct Limits {
 /// Rule for starting and releasing workers; see the module.
 #[derive(Debug)]
 pub(crate) struct Growth {
-    limits: Limits,
+    limits: GrowthLimits,
     starts_s: VecDeque<f64>,
     /// Numbers of workers wanted in the last iterations.
     wanted: VecDeque<u32>,
@@ -66,7 +66,7 @@ pub(crate) enum PoolAction {
 }
 
 impl Growth {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: GrowthLimits) -> Self {
         let (starts_s, wanted) = (VecDeque::new(), VecDeque::new());
         Self { limits, starts_s, wanted, not_before: 0 }
     }
@@ -153,8 +153,8 @@ mod tests {
     use crate::worker_pool::Forecast;
     use proptest::prelude::*;
 
-    fn limits(n_max: u32) -> Limits {
-        Limits { n_max, n_to_come: None, start_s: 0.1 }
+    fn limits(n_max: u32) -> GrowthLimits {
+        GrowthLimits { n_max, n_to_come: None, start_s: 0.1 }
     }
 
     fn demand(n_workers: u32, n_present: u32, n_iterations: u64) -> WorkerDemand {

@@ -38,7 +38,7 @@ impl Hosts {
     ) -> Result<Self, NodeListError> {
         let named =
             option.iter().map(|list| host_list::hosts(list)).collect::<Result<Vec<_>, _>>()?;
-        let places = |host: host_list::Named| (host.name, host.n_places.unwrap_or(n_cores));
+        let places = |host: host_list::NamedNode| (host.name, host.n_places.unwrap_or(n_cores));
         let mut hosts: Vec<(String, u32)> = named.into_iter().flatten().map(places).collect();
         if hosts.is_empty() {
             hosts = slurm(&variable)?;

@@ -1,11 +1,11 @@
 //! Workers as further MPI processes, each with its own `MPI_COMM_WORLD`.
 
-use super::elastic::{ElasticPool, Source};
-use super::growth::Limits;
+use super::elastic::{ElasticPool, WorkerSource};
+use super::growth::GrowthLimits;
 use super::hosts::Hosts;
 use super::{PoolChange, WorkerDemand, WorkerPool};
 use crate::{Options, Workers};
-use comm::{CommError, MpiTransport, Start, Transport};
+use comm::{CommError, MpiTransport, RankStart, Transport};
 use std::time::Duration;
 
 /// Largest time for processes to start and connect.
@@ -25,31 +25,31 @@ pub struct Spawned(ElasticPool<Processes>);
 
 #[derive(Debug)]
 struct Processes {
-    start: Start,
+    start: RankStart,
     hosts: Hosts,
 }
 
 impl Spawned {
     /// Starts this program again, with its own arguments.
     pub fn new(transport: &MpiTransport, options: &Options) -> Self {
-        match Start::this_program() {
+        match RankStart::this_program() {
             Ok(start) => Self::of(start, transport, options),
             Err(error) => {
-                let nothing = Start { program: "".into(), arguments: Vec::new(), host: None };
+                let nothing = RankStart { program: "".into(), arguments: Vec::new(), host: None };
                 Self::refused(nothing, transport, options, Some(error.to_string()))
             }
         }
     }
 
     /// Starts another program, which calls [`run`](crate::run) or [`serve`](crate::serve) with the same `Program`.
-    pub fn of(start: Start, transport: &MpiTransport, options: &Options) -> Self {
+    pub fn of(start: RankStart, transport: &MpiTransport, options: &Options) -> Self {
         let support = transport.spawn_support();
         let refusal = (!support.is_trusted).then(|| support.why.clone());
         Self::refused(start, transport, options, refusal)
     }
 
     fn refused(
-        start: Start,
+        start: RankStart,
         transport: &MpiTransport,
         options: &Options,
         refusal: Option<String>,
@@ -65,7 +65,7 @@ impl Spawned {
         };
         let refusal = refusal.or(wrong);
         hosts.launched(n_launched);
-        let limits = Limits {
+        let limits = GrowthLimits {
             n_max: options.pool.n_max.unwrap_or(hosts.n_slots()),
             n_to_come: options.pool.n_iterations_to_come,
             start_s: usual_start_s(&transport.library_version()),
@@ -94,15 +94,15 @@ impl WorkerPool<MpiTransport> for Spawned {
     }
 }
 
-impl Source<MpiTransport> for Processes {
+impl WorkerSource<MpiTransport> for Processes {
     fn start(
         &mut self,
         transport: &mut MpiTransport,
         n: u32,
     ) -> Result<Vec<Result<u32, CommError>>, CommError> {
         let hosts = self.hosts.reserve(n);
-        let start = |host: &Option<String>| Start { host: host.clone(), ..self.start.clone() };
-        let starts: Vec<Start> = hosts.iter().map(start).collect();
+        let start = |host: &Option<String>| RankStart { host: host.clone(), ..self.start.clone() };
+        let starts: Vec<RankStart> = hosts.iter().map(start).collect();
         let started = transport.spawn_all(&starts, START)?;
         for (rank, host) in started.iter().zip(&hosts) {
             self.hosts.settle(rank.as_ref().ok().copied(), host.as_deref());

@@ -10,7 +10,7 @@
 
 use super::trials::{TaskTimes, Trials, Undo};
 use super::{ChunkTimes, Forecast};
-use crate::network::Network;
+use crate::network::WorkerNetwork;
 use crate::report::IterationReport;
 use crate::tuning_points::DESCRIPTION;
 use app_description::Application;
@@ -25,7 +25,7 @@ const TUNLET: &str = "worker-count";
 pub(crate) struct WorkerModel {
     tunlet: WorkerCount,
     /// Cost of messages that the tunlet calculates with.
-    network: Option<Network>,
+    network: Option<WorkerNetwork>,
     indices: PointIndices,
     n_workers: u32,
     wanted: Option<Wanted>,
@@ -212,8 +212,9 @@ impl WorkerModel {
         self.ended_s = ended_s;
         self.compute_s = report.compute_s();
         self.messages.average();
-        self.network = report.network.filter(Network::is_separated);
-        let cost = |known: Network| Cost { latency_s: known.latency_s, byte_s: known.s_per_byte };
+        self.network = report.network.filter(WorkerNetwork::is_separated);
+        let cost =
+            |known: WorkerNetwork| Cost { latency_s: known.latency_s, byte_s: known.s_per_byte };
         self.tunlet.set_network_cost(self.network.map(cost));
         self.bytes = Bytes::of(report, self.bytes.is_same);
         if self.n_tasks == 0 {

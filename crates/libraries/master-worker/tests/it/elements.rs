@@ -1,6 +1,8 @@
 //! Structs that derive `Element`: their layout, and how they are sent.
 
-use master_worker::{Element, Field, Kind, Layout, Number, Plain, from_bytes, to_bytes};
+use master_worker::{
+    Element, Field, FixedWidthNumber, Layout, Plain, ValueKind, from_bytes, to_bytes,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
@@ -31,13 +33,13 @@ struct Tight {
 
 fn layout<T: Element>() -> &'static Layout {
     match T::KIND {
-        Kind::Struct(layout) => layout,
-        Kind::Number(number) => unreachable!("a struct is no {number:?}"),
+        ValueKind::Struct(layout) => layout,
+        ValueKind::Number(number) => unreachable!("a struct is no {number:?}"),
     }
 }
 
 #[track_caller]
-fn check<T: Element>(extent_bytes: usize, fields: &[(&str, usize, Kind, usize)]) {
+fn check<T: Element>(extent_bytes: usize, fields: &[(&str, usize, ValueKind, usize)]) {
     let layout = layout::<T>();
     let described = |field: &Field| (field.name, field.offset_bytes, field.kind, field.n_values);
     let found: Vec<_> = layout.fields.iter().map(described).collect();
@@ -46,16 +48,20 @@ fn check<T: Element>(extent_bytes: usize, fields: &[(&str, usize, Kind, usize)])
 
 #[test]
 fn fields_lie_where_c_puts_them() {
-    let number = Kind::Number;
-    let (real, byte, short) = (number(Number::F32), number(Number::U8), number(Number::I16));
+    let number = ValueKind::Number;
+    let (real, byte, short) = (
+        number(FixedWidthNumber::F32),
+        number(FixedWidthNumber::U8),
+        number(FixedWidthNumber::I16),
+    );
     check::<Part>(8, &[("weight", 0, real, 1), ("kind", 4, short, 1), ("unused", 6, byte, 2)]);
-    let (double, long) = (number(Number::F64), number(Number::U64));
-    let parts = Kind::Struct(layout::<Part>());
+    let (double, long) = (number(FixedWidthNumber::F64), number(FixedWidthNumber::U64));
+    let parts = ValueKind::Struct(layout::<Part>());
     check::<Body>(
         72,
         &[("position", 0, double, 2), ("parts", 16, parts, 6), ("number", 64, long, 1)],
     );
-    check::<Pair>(8, &[("0", 0, number(Number::U32), 1), ("1", 4, short, 2)]);
+    check::<Pair>(8, &[("0", 0, number(FixedWidthNumber::U32), 1), ("1", 4, short, 2)]);
     check::<Tight>(9, &[("kind", 0, byte, 1), ("mass", 1, double, 1)]);
 }
 

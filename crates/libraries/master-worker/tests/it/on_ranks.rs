@@ -1,6 +1,6 @@
 //! Runs the bodies, and whole programs, on ranks of the installed MPI libraries.
 
-use launch::{Job, Library, Running, example};
+use launch::{Job, Library, StartedJob, example};
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -172,7 +172,7 @@ fn wrong_options_are_told_once() {
 
 /// Starts an endless run, and waits until it has done some iterations.
 #[track_caller]
-fn endless(library: Library, options: &str) -> Running {
+fn endless(library: Library, options: &str) -> StartedJob {
     let mut running = job(library, 3, &format!("endless {options}")).start();
     running.wait_for_line("iteration 12 lost 0");
     running

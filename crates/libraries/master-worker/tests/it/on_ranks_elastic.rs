@@ -1,8 +1,8 @@
 //! Workers that come, go and die while a program runs: on threads, and on every installed MPI library.
 
 use crate::steps::Steps;
-use launch::job::Running;
-use launch::{Ended, Job, Library, example};
+use launch::job::StartedJob;
+use launch::{EndedJob, Job, Library, example};
 use master_worker::{Options, outcome};
 use std::path::Path;
 use std::time::Duration;
@@ -12,19 +12,19 @@ const SCRIPT: [&str; 6] = ["20", "200", "set=2:3", "set=7:1", "--max-workers", "
 const WORKERS: [usize; 20] = [1, 1, 1, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1];
 
 /// Returns the lines that begin with this word, without it.
-fn lines<'a>(ended: &'a Ended, word: &str) -> Vec<&'a str> {
+fn lines<'a>(ended: &'a EndedJob, word: &str) -> Vec<&'a str> {
     ended.stdout.lines().filter_map(|line| line.strip_prefix(word)?.strip_prefix(' ')).collect()
 }
 
 #[track_caller]
-fn check_result(ended: &Ended, n_iterations: u64) {
+fn check_result(ended: &EndedJob, n_iterations: u64) {
     let expected = format!("{:016x}", Steps::expected(n_iterations));
     assert_eq!(lines(ended, "digest"), [expected], "{}", ended.text());
 }
 
 /// Runs a job to its end, with the result of so many iterations.
 #[track_caller]
-fn finished(job: &Job, n_iterations: u64) -> Ended {
+fn finished(job: &Job, n_iterations: u64) -> EndedJob {
     let ended = job.run();
     assert_eq!(ended.code, 0, "{job:?}: {}", ended.text());
     check_result(&ended, n_iterations);
@@ -138,7 +138,12 @@ fn the_work_of_a_started_worker_that_dies_is_dealt_again() {
 /// Kills one of the processes whose environment satisfies `is_it`, as soon as the checkpoint has `wanted` iterations,
 /// in a job whose launcher lets the other ranks live.
 #[track_caller]
-fn end_of_killed(n_ranks: usize, words: &str, wanted: u64, is_it: impl Fn(&[u8]) -> bool) -> Ended {
+fn end_of_killed(
+    n_ranks: usize,
+    words: &str,
+    wanted: u64,
+    is_it: impl Fn(&[u8]) -> bool,
+) -> EndedJob {
     let folder = tempfile::tempdir().expect("a folder for the checkpoint");
     let file = folder.path().join("state");
     let job = Library::OpenMpi5
@@ -215,7 +220,7 @@ fn n_saved(file: &Path) -> Option<u64> {
     bytes.get(16..24)?.first_chunk().copied().map(u64::from_le_bytes)
 }
 
-fn kill_all(running: &Running) {
+fn kill_all(running: &StartedJob) {
     running.wait_until("all are killed", |running| {
         let left = running.processes(|_| true);
         left.iter().for_each(|pid| running.kill(*pid));
@@ -263,7 +268,7 @@ fn a_signal_to_the_launcher_ends_everybody() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("state");
         let arguments = ["12", "stuck=3", "--checkpoint", file.to_str().unwrap()];
-        for send in [Running::terminate, Running::interrupt] {
+        for send in [StartedJob::terminate, StartedJob::interrupt] {
             let job = job(library, 2, &arguments).args(["--workers", "2", "--max-workers", "2"]);
             let running = job.within(Duration::from_secs(20)).start();
             running.wait_until("the checkpoint", |_| n_saved(&file) == Some(3));

@@ -4,8 +4,8 @@
 use crate::bodies;
 use comm::Transport;
 use master_worker::{
-    Error, Iteration, IterationReport, Network, Options, OptionsError, Prefetch, Program, Workers,
-    map, outcome, run,
+    Error, Iteration, IterationReport, Options, OptionsError, Prefetch, Program, WorkerNetwork,
+    Workers, map, outcome, run,
 };
 use std::ops::Range;
 use std::time::Duration;
@@ -58,7 +58,7 @@ fn a_function_of_many_items_is_mapped() {
 /// Keeps its workers waiting for chunks of two sizes, and records the reports on the network.
 #[derive(Clone, Debug, Default)]
 struct Talks {
-    networks: Vec<Option<Network>>,
+    networks: Vec<Option<WorkerNetwork>>,
     reckonings: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Laws that hold for all partitions, plans and nodes.
 
 use proptest::prelude::*;
-use resize_plan::{Node, Partition, Plan, RowBytes, TargetProcess, place_nearest, stay};
+use resize_plan::{JobNode, MovePlan, Partition, RowBytes, TargetProcess, place_nearest, stay};
 use std::collections::BTreeSet;
 
 fn partition(n_rows: u64) -> impl Strategy<Value = Partition> {
@@ -52,7 +52,7 @@ fn owners(partition: &Partition) -> Vec<u32> {
 
 /// Exhaustive search over the sources that stay.
 struct Choices<'a> {
-    plan: &'a Plan,
+    plan: &'a MovePlan,
     of: &'a RowBytes,
     bound: &'a [bool],
 }
@@ -101,7 +101,7 @@ proptest! {
     #[test]
     fn every_row_moves_once(((parts, _), part) in (three(), 0..9_u32)) {
         let [sources, targets, _] = parts;
-        let plan = Plan::between(&sources, &targets).unwrap();
+        let plan = MovePlan::between(&sources, &targets).unwrap();
         let (before, after) = (owners(&sources), owners(&targets));
         let mut row = 0;
         for step in plan.moves() {
@@ -123,14 +123,14 @@ proptest! {
     #[test]
     fn two_plans_make_the_plan_of_the_whole_way((parts, _) in three()) {
         let [first, second, third] = parts;
-        let way = Plan::between(&first, &second).unwrap();
-        let way = way.then(&Plan::between(&second, &third).unwrap()).unwrap();
-        prop_assert_eq!(way, Plan::between(&first, &third).unwrap());
+        let way = MovePlan::between(&first, &second).unwrap();
+        let way = way.then(&MovePlan::between(&second, &third).unwrap()).unwrap();
+        prop_assert_eq!(way, MovePlan::between(&first, &third).unwrap());
     }
 
     #[test]
     fn the_same_partition_moves_nothing((parts, rows) in three()) {
-        let plan = Plan::between(&parts[0], &parts[0]).unwrap();
+        let plan = MovePlan::between(&parts[0], &parts[0]).unwrap();
         prop_assert!(plan.moves().iter().all(|step| step.from == step.to));
         let of = RowBytes::of_rows(rows);
         let seats = stay(&plan, &of, &[]).unwrap();
@@ -194,7 +194,7 @@ proptest! {
             prop::collection::vec(any::<bool>(), 5),
         ))
     ) {
-        let plan = Plan::between(&sources, &targets).unwrap();
+        let plan = MovePlan::between(&sources, &targets).unwrap();
         let of = RowBytes::of_rows(rows);
         let bound = &bound[..plan.n_sources() as usize];
         let n_bound = bound.iter().filter(|bound| **bound).count();
@@ -220,9 +220,9 @@ proptest! {
             (three(), prop::collection::vec(0..3_usize, 9), prop::collection::vec(0..6_u32, 3))
     ) {
         let [sources, targets, _] = parts;
-        let plan = Plan::between(&sources, &targets).unwrap();
+        let plan = MovePlan::between(&sources, &targets).unwrap();
         let of = RowBytes::of_rows(rows);
-        let nodes = cores.iter().map(|n_cores| Node { n_cores: *n_cores, n_busy: 0 }).collect::<Vec<_>>();
+        let nodes = cores.iter().map(|n_cores| JobNode { n_cores: *n_cores, n_busy: 0 }).collect::<Vec<_>>();
         let found = place_nearest(&plan, &of, &places, &nodes);
         prop_assert_eq!(found.is_err(), cores.iter().sum::<u32>() < plan.n_targets());
         if let Ok(found) = found {

@@ -1,6 +1,6 @@
 //! Types from debug information, checked against types declared in the description.
 
-use crate::description::{Application, AttributeSource, Change};
+use crate::description::{Application, AttributeSource, ChangeKind};
 use crate::program::{FunctionFacts, Passed, ProgramNames};
 use events::ValueType;
 
@@ -44,12 +44,12 @@ pub fn complete(application: &Application, program: &dyn ProgramNames) -> Applic
     for point in &mut application.tuning_points {
         let kinds = Kinds { program, declared: point.kind };
         let kind = match &point.change {
-            Change::Variable(name) => kinds.of_variable(name).ok(),
-            Change::Call(name) => {
+            ChangeKind::Variable(name) => kinds.of_variable(name).ok(),
+            ChangeKind::Call(name) => {
                 let facts = program.function(name).unwrap_or_default();
                 kinds.of_only_argument(name, &facts).ok()
             }
-            Change::Load(_) | Change::Replace { .. } => Some(ValueType::Bool),
+            ChangeKind::Load(_) | ChangeKind::Replace { .. } => Some(ValueType::Bool),
         };
         point.kind = kind.or(point.kind);
     }

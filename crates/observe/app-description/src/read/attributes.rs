@@ -1,6 +1,6 @@
 //! Reads the `attributes` of an event.
 
-use super::fields::{Fields, Findings, Node, Word};
+use super::fields::{Fields, Findings, LocatedValue, Word};
 use super::list;
 use crate::description::{AttributeSource, EventAttribute};
 use events::{ProbePoint, ValueType};
@@ -41,7 +41,7 @@ pub(super) fn read_attributes<'a>(
 /// Returns the name of an attribute, and the attribute if it is valid.
 fn read_attribute<'a>(
     event: &str,
-    node: &'a Node<'a>,
+    node: &'a LocatedValue<'a>,
     place: Option<ProbePoint>,
     findings: &mut Findings<'a>,
 ) -> Option<(Word<'a>, Option<EventAttribute>)> {
@@ -102,7 +102,7 @@ fn read_source<'a>(
 
 fn read_argument(
     item: &Fields<'_>,
-    node: &Node<'_>,
+    node: &LocatedValue<'_>,
     place: Option<ProbePoint>,
     findings: &mut Findings<'_>,
 ) -> Option<AttributeSource> {
@@ -122,7 +122,7 @@ fn read_argument(
 
 fn read_returned(
     item: &Fields<'_>,
-    node: &Node<'_>,
+    node: &LocatedValue<'_>,
     place: Option<ProbePoint>,
     findings: &mut Findings<'_>,
 ) -> Option<AttributeSource> {

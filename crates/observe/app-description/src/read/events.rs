@@ -3,7 +3,7 @@
 use super::attributes::read_attributes;
 use super::fields::{Fields, Findings, Word};
 use super::{Named, tables};
-use crate::description::{Actor, EventPoint, Iteration};
+use crate::description::{Actor, EventPoint, IterationMark};
 use crate::near::hint;
 use events::ProbePoint;
 use std::ops::Range;
@@ -96,7 +96,7 @@ pub(super) fn read_iteration<'a>(
     actors: &Named<Actor>,
     events: &Named<EventPoint>,
     findings: &mut Findings<'a>,
-) -> Option<Iteration> {
+) -> Option<IterationMark> {
     let node = fields.get("iteration")?;
     let mut item = Fields::of("`iteration`", node, findings)?;
     let start = item.need_word("start", "\"iteration_start\"", findings);
@@ -114,7 +114,7 @@ pub(super) fn read_iteration<'a>(
     item.finish(findings);
     let (start, end) = (start_idx?, end_idx?);
     check_apart(&events.items[start], &events.items[end], &node.span(), findings);
-    Some(Iteration { start, end, work: work.flatten() })
+    Some(IterationMark { start, end, work: work.flatten() })
 }
 
 /// Checks that iterations are measured on one rank: several ranks have no common iteration.

@@ -1,14 +1,14 @@
 //! Keys and values of a TOML table, taken one by one; remaining keys are reported as misspelled.
 
 use crate::near::{self, hint};
-use crate::problem::{Level, Problem};
+use crate::problem::{DescriptionProblem, Level};
 use events::ValueType;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Value with its location.
-pub(super) type Node<'a> = Spanned<DeValue<'a>>;
+pub(super) type LocatedValue<'a> = Spanned<DeValue<'a>>;
 
 /// Text with its location.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Word<'a> {
 /// The problems found so far.
 pub(super) struct Findings<'a> {
     text: &'a str,
-    problems: Vec<Problem>,
+    problems: Vec<DescriptionProblem>,
 }
 
 /// Table that is being read.
@@ -39,20 +39,20 @@ impl<'a> Findings<'a> {
     }
 
     pub(super) fn error(&mut self, at: &Range<usize>, sentence: impl Into<String>) {
-        self.problems.push(Problem::at(self.text, at, Level::Error, sentence.into()));
+        self.problems.push(DescriptionProblem::at(self.text, at, Level::Error, sentence.into()));
     }
 
     pub(super) fn line(&self, at: &Range<usize>) -> usize {
-        Problem::at(self.text, at, Level::Error, String::new()).line
+        DescriptionProblem::at(self.text, at, Level::Error, String::new()).line
     }
 
-    pub(super) fn into_problems(mut self) -> Vec<Problem> {
+    pub(super) fn into_problems(mut self) -> Vec<DescriptionProblem> {
         self.problems.sort_by_key(|problem| (problem.line, problem.columns.start));
         self.problems
     }
 
     /// Returns the value if it is nonempty text; otherwise reports a problem.
-    pub(super) fn word(&mut self, what: &str, node: &'a Node<'a>) -> Option<Word<'a>> {
+    pub(super) fn word(&mut self, what: &str, node: &'a LocatedValue<'a>) -> Option<Word<'a>> {
         match node.get_ref() {
             DeValue::String(text) if !text.is_empty() => Some(Word { text, at: node.span() }),
             DeValue::String(_) => {
@@ -68,7 +68,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Returns the value if it is a finite number; otherwise reports a problem.
-    pub(super) fn number(&mut self, what: &str, node: &Node<'_>) -> Option<f64> {
+    pub(super) fn number(&mut self, what: &str, node: &LocatedValue<'_>) -> Option<f64> {
         let number = match node.get_ref() {
             DeValue::Integer(whole) => {
                 i64::from_str_radix(whole.as_str(), whole.radix()).ok().map(|whole| whole as f64)
@@ -84,7 +84,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Returns the value if it is `true` or `false`; otherwise reports a problem.
-    pub(super) fn truth(&mut self, what: &str, node: &Node<'_>) -> Option<bool> {
+    pub(super) fn truth(&mut self, what: &str, node: &LocatedValue<'_>) -> Option<bool> {
         let truth = node.get_ref().as_bool();
         if truth.is_none() {
             let given = given(node.get_ref());
@@ -94,7 +94,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Returns the value if it is the name of a type; otherwise reports a problem.
-    pub(super) fn kind(&mut self, what: &str, node: &'a Node<'a>) -> Option<ValueType> {
+    pub(super) fn kind(&mut self, what: &str, node: &'a LocatedValue<'a>) -> Option<ValueType> {
         let word = self.word(what, node)?;
         let kind = ValueType::ALL
             .into_iter()
@@ -140,7 +140,7 @@ impl<'a> Fields<'a> {
     /// Returns the fields of a value that must be a table.
     pub(super) fn of(
         what: impl Into<String>,
-        node: &'a Node<'a>,
+        node: &'a LocatedValue<'a>,
         findings: &mut Findings<'a>,
     ) -> Option<Self> {
         let what = what.into();
@@ -153,7 +153,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns the value of a key, and marks the key as known.
-    pub(super) fn get(&mut self, key: &'static str) -> Option<&'a Node<'a>> {
+    pub(super) fn get(&mut self, key: &'static str) -> Option<&'a LocatedValue<'a>> {
         if !self.known.contains(&key) {
             self.known.push(key);
         }
@@ -166,7 +166,7 @@ impl<'a> Fields<'a> {
         key: &'static str,
         example: &str,
         findings: &mut Findings<'a>,
-    ) -> Option<&'a Node<'a>> {
+    ) -> Option<&'a LocatedValue<'a>> {
         let value = self.get(key);
         if value.is_none() {
             let Self { what, at, .. } = self;
@@ -203,7 +203,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns keys and values in the order of the text.
-    pub(super) fn in_order(&self) -> Vec<(Word<'a>, &'a Node<'a>)> {
+    pub(super) fn in_order(&self) -> Vec<(Word<'a>, &'a LocatedValue<'a>)> {
         let word =
             |key: &'a Spanned<toml::de::DeString<'a>>| Word { text: key.get_ref(), at: key.span() };
         let mut entries: Vec<_> =

@@ -1,9 +1,9 @@
 //! Reads `[[tuning_point]]`.
 
 use super::events::{read_actor, read_place};
-use super::fields::{Fields, Findings, Node, Word, given};
+use super::fields::{Fields, Findings, LocatedValue, Word, given};
 use super::{Named, tables};
-use crate::description::{Actor, Change, EventPoint, Range, TuningPoint};
+use crate::description::{Actor, ChangeKind, EventPoint, Range, TuningPoint};
 use events::{ProbePoint, Value, ValueType};
 use toml::de::DeValue;
 
@@ -64,18 +64,18 @@ fn read_change<'a>(
     item: &mut Fields<'a>,
     name: Option<&Word<'a>>,
     findings: &mut Findings<'a>,
-) -> Option<Change> {
+) -> Option<ChangeKind> {
     const KEYS: [&str; 4] = ["variable", "call", "load", "replace"];
     let given: Vec<&'static str> = KEYS.into_iter().filter(|key| item.get(key).is_some()).collect();
     match given[..] {
-        [] => Some(Change::Variable(name?.text.to_owned())),
+        [] => Some(ChangeKind::Variable(name?.text.to_owned())),
         ["replace"] => read_replacement(item, findings),
         [key] => {
             let word = item.word(key, findings)?.text.to_owned();
             Some(match key {
-                "call" => Change::Call(word),
-                "load" => Change::Load(word),
-                _ => Change::Variable(word),
+                "call" => ChangeKind::Call(word),
+                "load" => ChangeKind::Load(word),
+                _ => ChangeKind::Variable(word),
             })
         }
         _ => {
@@ -86,7 +86,7 @@ fn read_change<'a>(
     }
 }
 
-fn read_replacement<'a>(item: &mut Fields<'a>, findings: &mut Findings<'a>) -> Option<Change> {
+fn read_replacement<'a>(item: &mut Fields<'a>, findings: &mut Findings<'a>) -> Option<ChangeKind> {
     let what = item.name_of("replace");
     let mut pair = Fields::of(what, item.get("replace")?, findings)?;
     let function = pair.need_word("function", "\"solve\"", findings);
@@ -94,14 +94,14 @@ fn read_replacement<'a>(item: &mut Fields<'a>, findings: &mut Findings<'a>) -> O
     let what = pair.name_of("by");
     pair.finish(findings);
     let by = by?;
-    let is_named = Change::library_of(by.text)
+    let is_named = ChangeKind::library_of(by.text)
         .is_none_or(|(library, name)| !library.is_empty() && !name.is_empty());
     if !is_named {
         let sentence = format!("{what} is `{}`; write `NAME` or `LIBRARY.so:NAME`", by.text);
         findings.error(&by.at, sentence);
         return None;
     }
-    Some(Change::Replace { function: function?.text.to_owned(), by: by.text.to_owned() })
+    Some(ChangeKind::Replace { function: function?.text.to_owned(), by: by.text.to_owned() })
 }
 
 /// Reads the sync point: an event, or a function that need not have an event.
@@ -127,12 +127,12 @@ fn read_sync<'a>(
 
 fn read_range<'a>(
     item: &mut Fields<'a>,
-    change: Option<&Change>,
+    change: Option<&ChangeKind>,
     kind: Option<ValueType>,
     findings: &mut Findings<'a>,
 ) -> Option<Range> {
     let (range, step) = (item.get("range"), item.get("step"));
-    let is_switch = matches!(change?, Change::Load(_) | Change::Replace { .. });
+    let is_switch = matches!(change?, ChangeKind::Load(_) | ChangeKind::Replace { .. });
     if let (true, Some(node)) = (is_switch, range.or(step)) {
         let sentence = "is a switch, 1 or 0; leave `range` and `step` out";
         findings.error(&node.span(), format!("{} {sentence}", item.what));
@@ -149,7 +149,7 @@ fn read_range<'a>(
 
 fn read_bounds(
     item: &Fields<'_>,
-    node: &Node<'_>,
+    node: &LocatedValue<'_>,
     kind: Option<ValueType>,
     findings: &mut Findings<'_>,
 ) -> Option<(f64, f64)> {
@@ -187,7 +187,7 @@ pub(crate) fn misfit(kind: ValueType, numbers: &[f64]) -> Option<f64> {
 
 fn read_step(
     item: &Fields<'_>,
-    node: &Node<'_>,
+    node: &LocatedValue<'_>,
     (low, high): (f64, f64),
     kind: Option<ValueType>,
     findings: &mut Findings<'_>,
@@ -209,13 +209,13 @@ fn read_step(
 
 fn read_repeat<'a>(
     item: &mut Fields<'a>,
-    change: Option<&Change>,
+    change: Option<&ChangeKind>,
     findings: &mut Findings<'a>,
 ) -> bool {
     let what = item.name_of("repeat");
     let Some(node) = item.get("repeat") else { return false };
     let is_repeated = findings.truth(&what, node).unwrap_or_default();
-    if let (true, Some(Change::Load(_) | Change::Replace { .. })) = (is_repeated, change) {
+    if let (true, Some(ChangeKind::Load(_) | ChangeKind::Replace { .. })) = (is_repeated, change) {
         let sentence = "but what it does lasts; leave `repeat` out";
         findings.error(&node.span(), format!("{what} is `true`, {sentence}"));
         return false;

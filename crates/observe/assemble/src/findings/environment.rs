@@ -2,7 +2,7 @@
 
 use super::{Finding, Run, at_site, call_in_words};
 use display::units::{bytes, percent, seconds, whole};
-use resize_api::Outcome;
+use resize_api::ResizeOutcome;
 
 /// Class, name of its operations in sentences, advice.
 const CLASSES: [(&str, &str, &str); 4] = [
@@ -43,7 +43,7 @@ fn of_class(run: &Run<'_>, (class, name, advice): &(&str, &str, &str)) -> Option
 
 /// Returns the cost of changing the number of ranks to the ranks that existed before.
 fn resizes(run: &Run<'_>) -> Option<Finding> {
-    let done = || run.summary.resizes.iter().filter(|one| one.outcome == Outcome::Done);
+    let done = || run.summary.resizes.iter().filter(|one| one.outcome == ResizeOutcome::Done);
     let wait_s: f64 = done().map(|one| one.seconds.wait).sum();
     let rank_wait_s: f64 = done().map(|one| one.seconds.wait * f64::from(one.from)).sum();
     let share = run.share(rank_wait_s);

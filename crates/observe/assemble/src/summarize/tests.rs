@@ -27,7 +27,7 @@ impl SourceLookup for Named {
 }
 
 fn summary(processes: Vec<ProcessReport>) -> Summary {
-    let measured = Measured { processes, n_records_lost: 2, ..Measured::default() };
+    let measured = MeasuredRun { processes, n_records_lost: 2, ..MeasuredRun::default() };
     let facts = RunFacts {
         started_s: STARTED_S,
         wall_s: 12.5,

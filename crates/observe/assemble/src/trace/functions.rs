@@ -20,7 +20,7 @@ pub(super) fn is_function(record: &CallRecord) -> bool {
 
 /// Table of function events, created with its first row.
 #[derive(Debug)]
-pub(super) struct Functions<'a> {
+pub(super) struct FunctionTable<'a> {
     roster: &'a Roster<'a>,
     record: &'a RunRecord,
     facts: &'a [EventFacts],
@@ -31,7 +31,7 @@ pub(super) struct Functions<'a> {
     writer: Option<FunctionWriter>,
 }
 
-impl<'a> Functions<'a> {
+impl<'a> FunctionTable<'a> {
     pub(super) fn new(roster: &'a Roster<'a>, record: &'a RunRecord, facts: &'a RunFacts) -> Self {
         let passages = Passages::new(facts);
         let facts = &*facts.functions;

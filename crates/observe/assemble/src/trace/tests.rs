@@ -72,7 +72,8 @@ struct Outcome {
 fn written(reports: Vec<ProcessReport>, records: &[Vec<CallRecord>], facts: RunFacts) -> Outcome {
     let dir = tempfile::tempdir().unwrap();
     let spool = write_spool(&dir.path().join("spool"), &processes(), records);
-    let measured = Measured { processes: reports, spools: vec![spool], ..Measured::default() };
+    let measured =
+        MeasuredRun { processes: reports, spools: vec![spool], ..MeasuredRun::default() };
     let roster = Roster::new(&measured, &facts);
     let sites = Sites::new(&roster);
     let record = RunRecord::create(&dir.path().join("record"), RunStart::default()).unwrap();
@@ -198,7 +199,7 @@ fn records_of_an_unknown_process_or_kind_are_left_out_and_told() {
 
 #[test]
 fn a_trace_too_long_for_the_model_says_so() {
-    let measured = Measured { processes: processes(), ..Measured::default() };
+    let measured = MeasuredRun { processes: processes(), ..MeasuredRun::default() };
     let roster = Roster::new(&measured, &RunFacts::default());
     let mut lanes = Lanes::new(&roster, 1);
     let (_, events) = traced(processes(), &send_and_receive());

@@ -1,7 +1,7 @@
 //! Records of a process: read in order, sent individually or summed, acknowledged.
 
 use super::Observed;
-use crate::plan::{Milestone, Progress};
+use crate::plan::{Milestone, ReadProgress};
 use events::CallRecord;
 use ring::ThreadView;
 use wire::Records;
@@ -14,7 +14,7 @@ const LONG_SHARE: u64 = 4;
 /// Thread with the progress of its records.
 #[derive(Debug)]
 pub(super) struct Following {
-    pub(super) progress: Progress,
+    pub(super) progress: ReadProgress,
     pub(super) calls: Calls,
     /// Number of dropped records when ring space was last released.
     n_dropped: u64,
@@ -148,7 +148,7 @@ impl Observed {
 }
 
 /// Returns the next records of a thread, with the number of the first.
-fn unread(view: ThreadView<'_>, progress: &Progress) -> Option<(u64, Vec<CallRecord>)> {
+fn unread(view: ThreadView<'_>, progress: &ReadProgress) -> Option<(u64, Vec<CallRecord>)> {
     let (first, n_records) = progress.next_batch(view.n_written())?;
     let n_max = usize::try_from(n_records).unwrap_or(usize::MAX);
     let records = view.records(first, n_max);
@@ -171,13 +171,13 @@ fn free(view: ThreadView<'_>, following: &mut Following, n_records: u64) {
 fn following<'a>(threads: &'a mut Vec<Following>, view: ThreadView<'_>) -> &'a mut Following {
     let idx = view.idx() as usize;
     while threads.len() <= idx {
-        let (progress, calls) = (Progress::default(), Calls::default());
+        let (progress, calls) = (ReadProgress::default(), Calls::default());
         threads.push(Following { progress, calls, n_dropped: view.n_dropped() });
     }
     let following = &mut threads[idx];
     if following.progress.sent == 0 {
         // A previous collector may already have saved records.
-        following.progress = Progress::at(view.n_acknowledged());
+        following.progress = ReadProgress::at(view.n_acknowledged());
     }
     following
 }

@@ -10,7 +10,7 @@ pub(super) struct Layout {
     /// Tasks by application and rank.
     tasks: Vec<Vec<Task>>,
     /// Object of each lane, in order.
-    objects: Vec<Object>,
+    objects: Vec<LaneObject>,
 }
 
 struct Node {
@@ -26,14 +26,14 @@ struct Task {
 
 /// `processor:application:task:thread` of a lane, numbered from 1.
 #[derive(Clone, Copy)]
-pub(super) struct Object {
+pub(super) struct LaneObject {
     processor: usize,
     application: u32,
     task: u32,
     thread: u32,
 }
 
-impl std::fmt::Display for Object {
+impl std::fmt::Display for LaneObject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}:{}:{}", self.processor, self.application, self.task, self.thread)
     }
@@ -61,7 +61,7 @@ impl Layout {
         Self { nodes, tasks, objects }
     }
 
-    pub(super) fn object(&self, lane: usize) -> Object {
+    pub(super) fn object(&self, lane: usize) -> LaneObject {
         self.objects[lane]
     }
 
@@ -129,7 +129,7 @@ fn node(nodes: &mut Vec<Node>, name: &str) -> usize {
 }
 
 /// Assigns a processor of its own to every thread, node by node.
-fn objects(nodes: &[Node], tasks: &[Vec<Task>], lanes: &Lanes) -> Vec<Object> {
+fn objects(nodes: &[Node], tasks: &[Vec<Task>], lanes: &Lanes) -> Vec<LaneObject> {
     let mut next: Vec<usize> = Vec::new();
     let mut n_before = 1;
     for node in nodes {
@@ -143,7 +143,7 @@ fn objects(nodes: &[Node], tasks: &[Vec<Task>], lanes: &Lanes) -> Vec<Object> {
             next[task.node] += task.n_threads as usize;
         }
     }
-    let object = |key: &crate::lanes::LaneKey| Object {
+    let object = |key: &crate::lanes::LaneKey| LaneObject {
         processor: first.get(&(key.world, key.rank)).map_or(1, |first| first + key.thread as usize),
         application: key.world + 1,
         task: key.rank + 1,

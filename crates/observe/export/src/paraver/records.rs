@@ -7,7 +7,7 @@ use super::layout::Layout;
 use super::operations::{Encoded, encode};
 use crate::error::ExportError;
 use crate::lanes::{Lanes, Trace, is_call, operation, starts_ns};
-use crate::messages::{Delivered, Messages};
+use crate::messages::{Delivered, MessageEnds};
 use mpi_abi::{Class, Mode, Operation};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -136,7 +136,7 @@ impl Records {
 
     pub(super) fn write(
         &self,
-        messages: &Messages,
+        messages: &MessageEnds,
         layout: &Layout,
         out: &mut impl Write,
     ) -> io::Result<()> {

@@ -5,7 +5,7 @@
 
 use crate::error::ExportError;
 use crate::lanes::{Trace, operation};
-use models::{Action, Flow, Interpreter};
+use models::{CallEffect, Flow, Interpreter};
 use mpi_abi::CollectiveKind::{
     self, Allgatherv, Alltoall, Alltoallv, Gatherv, ReduceScatter, Scatter, Scatterv,
 };
@@ -125,9 +125,9 @@ impl Communicator {
 }
 
 /// Returns communicator and flow of a blocking collective.
-pub(super) fn blocking(action: Action) -> Option<(u32, Flow)> {
+pub(super) fn blocking(action: CallEffect) -> Option<(u32, Flow)> {
     match action {
-        Action::Collective { communicator, flow, request: 0 } => Some((communicator, flow)),
+        CallEffect::Collective { communicator, flow, request: 0 } => Some((communicator, flow)),
         _ => None,
     }
 }

@@ -4,8 +4,8 @@ use super::Notes;
 use super::collectives::{Collectives, MatchedCollective, blocking};
 use crate::error::ExportError;
 use crate::lanes::{LaneKey, Lanes, is_call, operation};
-use crate::messages::{End, Messages};
-use models::{Action, Flow, Interpreter};
+use crate::messages::{End, MessageEnds};
+use models::{CallEffect, Flow, Interpreter};
 use mpi_abi::CollectiveKind::{
     Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Barrier, Bcast, Exscan, Gather, Gatherv,
     Reduce, ReduceScatter, Scan, Scatter, Scatterv,
@@ -26,7 +26,7 @@ pub(super) struct World {
     pub(super) flops_per_s: f64,
     pub(super) start_ns: u64,
     pub(super) lanes: Lanes,
-    pub(super) messages: Messages,
+    pub(super) messages: MessageEnds,
     pub(super) collectives: Collectives,
 }
 
@@ -112,9 +112,9 @@ impl RankWriter {
         self.flush()
     }
 
-    fn act(&mut self, action: Action, event: &Event, world: &World, notes: &mut Notes) {
+    fn act(&mut self, action: CallEffect, event: &Event, world: &World, notes: &mut Notes) {
         match action {
-            Action::Send { .. } | Action::Receive(_) | Action::StartReceive { .. } => {
+            CallEffect::Send { .. } | CallEffect::Receive(_) | CallEffect::StartReceive { .. } => {
                 let end = self.lane.and_then(|lane| world.messages.ends[lane].get(self.next_end));
                 self.next_end += 1;
                 match end.and_then(|end| Message::of(end, world)) {
@@ -126,37 +126,37 @@ impl RankWriter {
                     None => notes.n_unmatched += 1,
                 }
             }
-            Action::Complete { request, .. } => {
+            CallEffect::Complete { request, .. } => {
                 let waits = self.pending.get_mut(&request);
                 if let Some(wait) = waits.and_then(VecDeque::pop_front) {
                     self.put_compute(world.flops_per_s);
                     self.put(format_args!("{wait}"));
                 }
             }
-            Action::Collective { .. } => match blocking(action) {
+            CallEffect::Collective { .. } => match blocking(action) {
                 Some((communicator, _)) => self.put_collective(communicator, event, world, notes),
                 None => self.count_as_computation(event, notes),
             },
         }
     }
 
-    fn put_message(&mut self, message: &Message, action: Action, event: &Event) {
+    fn put_message(&mut self, message: &Message, action: CallEffect, event: &Event) {
         let (rank, Message { peer, tag, bytes }) = (self.rank, *message);
         match action {
-            Action::StartReceive { request, .. } => {
+            CallEffect::StartReceive { request, .. } => {
                 self.put(format_args!("{rank} irecv {peer} {tag} {bytes}"));
                 // A send may share its request with others, a receive never does.
                 let wait = format!("{rank} wait {peer} {rank} {tag}");
                 self.pending.insert(request, VecDeque::from([wait]));
             }
-            Action::Receive(_) => {
+            CallEffect::Receive(_) => {
                 self.put(format_args!("{rank} recv {peer} {tag} {bytes}"));
                 self.put_half();
             }
-            Action::Send { .. } if is(event, &["Send", "Ssend", "Rsend"]) => {
+            CallEffect::Send { .. } if is(event, &["Send", "Ssend", "Rsend"]) => {
                 self.put(format_args!("{rank} send {peer} {tag} {bytes}"));
             }
-            Action::Send { request, .. } => {
+            CallEffect::Send { request, .. } => {
                 self.put(format_args!("{rank} isend {peer} {tag} {bytes}"));
                 let wait = format!("{rank} wait {rank} {peer} {tag}");
                 if is(event, &["Sendrecv", "Sendrecv_replace"]) {
@@ -165,7 +165,7 @@ impl RankWriter {
                     self.pending.entry(request).or_default().push_back(wait);
                 }
             }
-            Action::Complete { .. } | Action::Collective { .. } => (),
+            CallEffect::Complete { .. } | CallEffect::Collective { .. } => (),
         }
     }
 

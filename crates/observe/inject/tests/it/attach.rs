@@ -1,6 +1,6 @@
 //! A small program that computes, sleeps or allocates, and gets a library while it runs.
 
-use inject::{Call, InjectError, inject};
+use inject::{CallInProcess, InjectError, inject};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -50,8 +50,8 @@ impl Compiled {
         Self { folder, library, program }
     }
 
-    pub(crate) fn call<'a>(&'a self, function: &'a str, argument: &'a str) -> Call<'a> {
-        Call { library: &self.library, function, argument }
+    pub(crate) fn call<'a>(&'a self, function: &'a str, argument: &'a str) -> CallInProcess<'a> {
+        CallInProcess { library: &self.library, function, argument }
     }
 }
 
@@ -152,13 +152,13 @@ fn a_library_that_cannot_be_loaded_leaves_the_program_as_it_was() {
     let compiled = Compiled::new(&["-lm"]);
     let running = Running::start(&compiled.program, "compute");
     let library = compiled.folder.path().join("program.c");
-    let call = Call { library: &library, ..compiled.call("loaded", "") };
+    let call = CallInProcess { library: &library, ..compiled.call("loaded", "") };
     let error = inject(running.pid(), call).unwrap_err();
     assert!(
         matches!(&error, InjectError::NotLoaded { reason, .. } if reason.contains("ELF")),
         "{error}"
     );
-    let call = Call { library: Path::new("/nowhere.so"), ..call };
+    let call = CallInProcess { library: Path::new("/nowhere.so"), ..call };
     assert!(matches!(inject(running.pid(), call), Err(InjectError::NotVisible { .. })));
     running.end();
 }
@@ -180,6 +180,7 @@ fn a_process_that_is_gone_is_named() {
     let mut child = Command::new("true").spawn().unwrap();
     child.wait().unwrap();
     let pid = child.id().cast_signed();
-    let call = Call { library: Path::new("/nowhere.so"), function: "loaded", argument: "" };
+    let call =
+        CallInProcess { library: Path::new("/nowhere.so"), function: "loaded", argument: "" };
     assert!(matches!(inject(pid, call), Err(InjectError::NoProcess { .. })));
 }

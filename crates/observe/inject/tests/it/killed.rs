@@ -1,7 +1,7 @@
 //! The injector is killed or held, before and after each system call by which it affects the program.
 
 use crate::attach::{Compiled, Running};
-use inject::{Call, inject};
+use inject::{CallInProcess, inject};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ struct Injector {
 }
 
 impl Injector {
-    fn start(pid: i32, call: Call) -> Self {
+    fn start(pid: i32, call: CallInProcess) -> Self {
         // SAFETY: the child has this thread only, and ends without returning from here.
         let child = unsafe { libc::fork() };
         assert!(0 <= child, "{}", io::Error::last_os_error());

@@ -3,7 +3,7 @@
 use crate::report;
 use crate::table::Table;
 use events::{ProbePoint, ValueType};
-use instrument::{Attribute, Instrument, Point, Site, Source};
+use instrument::{Attribute, Instrument, Site, SiteEvent, ValueSource};
 
 /// Order, as words separated by blanks.
 pub(crate) enum Order {
@@ -156,8 +156,8 @@ fn site(table: &Table, idx: usize, words: &[String]) -> Site {
         function: function.address,
         n_bytes: function.n_bytes,
         n_bytes_to_next: function.n_bytes_to_next,
-        entry: Some(Point { event: 2 * id, attributes: entry, is_on }),
-        exit: Some(Point { event: 2 * id + 1, attributes: exit, is_on }),
+        entry: Some(SiteEvent { event: 2 * id, attributes: entry, is_on }),
+        exit: Some(SiteEvent { event: 2 * id + 1, attributes: exit, is_on }),
         is_sync,
     }
 }
@@ -166,11 +166,11 @@ fn attribute(table: &Table, word: &str) -> Attribute {
     let (source, kind) = word.split_once(':').unwrap();
     let kind = ValueType::ALL.into_iter().find(|known| known.name() == kind).unwrap();
     let source = match source.split_once('=') {
-        Some((_, name)) => Source::Global(table.variable(name)),
-        None if source == "ret" => Source::Returned,
-        None if source.starts_with('r') => Source::Referred(source[1..].parse().unwrap()),
-        None if source.starts_with('i') => Source::Integer(source[1..].parse().unwrap()),
-        None => Source::Float(source[1..].parse().unwrap()),
+        Some((_, name)) => ValueSource::Global(table.variable(name)),
+        None if source == "ret" => ValueSource::Returned,
+        None if source.starts_with('r') => ValueSource::Referred(source[1..].parse().unwrap()),
+        None if source.starts_with('i') => ValueSource::Integer(source[1..].parse().unwrap()),
+        None => ValueSource::Float(source[1..].parse().unwrap()),
     };
     Attribute { source, kind }
 }

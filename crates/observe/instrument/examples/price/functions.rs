@@ -1,6 +1,6 @@
 //! Many functions of four instructions, and sites on them.
 
-use instrument::{Attribute, Point, Site};
+use instrument::{Attribute, Site, SiteEvent};
 
 pub(crate) const N_FUNCTIONS: usize = 5_032;
 /// Bytes from one function to the next, as in real programs.
@@ -40,7 +40,11 @@ pub(crate) fn call(idx: usize, number: i32) -> i32 {
 pub(crate) fn site(idx: usize, entry: Option<&[Attribute]>, exit: Option<&[Attribute]>) -> Site {
     let id = u32::try_from(idx).unwrap_or(u32::MAX);
     let point = |attributes: Option<&[Attribute]>, event| {
-        attributes.map(|attributes| Point { event, attributes: attributes.to_vec(), is_on: true })
+        attributes.map(|attributes| SiteEvent {
+            event,
+            attributes: attributes.to_vec(),
+            is_on: true,
+        })
     };
     Site {
         id,

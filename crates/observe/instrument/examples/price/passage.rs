@@ -3,7 +3,7 @@
 use crate::functions::{call, site};
 use crate::{all, print, quantile, rings};
 use events::{ProbePoint, ValueType};
-use instrument::{Attribute, Instrument, Refusal, Site, Source};
+use instrument::{Attribute, Instrument, Refusal, Site, ValueSource};
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 
@@ -56,10 +56,11 @@ fn n_records(sites: &[Site]) -> u64 {
 
 fn cases() -> Vec<Case> {
     let of = |source, kind| Attribute { source, kind };
-    let variable = of(Source::Global((&raw const VARIABLE).expose_provenance()), ValueType::U64);
-    let number = of(Source::Integer(0), ValueType::I32);
-    let long = of(Source::Integer(1), ValueType::I64);
-    let returned = of(Source::Returned, ValueType::I32);
+    let variable =
+        of(ValueSource::Global((&raw const VARIABLE).expose_provenance()), ValueType::U64);
+    let number = of(ValueSource::Integer(0), ValueType::I32);
+    let long = of(ValueSource::Integer(1), ValueType::I64);
+    let returned = of(ValueSource::Returned, ValueType::I32);
     let mut cases = Vec::new();
     let mut add = |name, entry: Option<&[Attribute]>, exit: Option<&[Attribute]>, then| {
         let idx = 1 + cases.len();

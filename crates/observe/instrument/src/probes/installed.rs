@@ -5,8 +5,8 @@ use crate::armed_callbacks::ArmedCallbacks;
 use crate::context::{self, Context, PointContext};
 use crate::live::Patch;
 use crate::near::{Mappings, NearArenas};
-use crate::plan::{Body, EntryPatch, Plan, plan};
-use crate::site::{Attribute, Point, Refusal, Site, Source};
+use crate::plan::{Body, EntryPatch, ProbePlan, plan};
+use crate::site::{Attribute, Refusal, Site, SiteEvent, ValueSource};
 use crate::{live, stub};
 use events::ProbePoint;
 use events::function::N_VALUES;
@@ -94,22 +94,22 @@ fn check(site: &Site, is_guarded: bool) -> Result<(), Refusal> {
         return Err(Refusal::Start { address });
     }
     let refuse = |what, place| Err(Refusal::NotThere { address, what, place });
-    let sources = |point: &Option<Point>| -> Vec<Source> {
+    let sources = |point: &Option<SiteEvent>| -> Vec<ValueSource> {
         let attributes = point.as_ref().map_or(&[][..], |point| &point.attributes);
         attributes.iter().map(|Attribute { source, .. }| *source).collect()
     };
     let at_entry = sources(&site.entry);
     let at_exit = sources(&site.exit);
-    if at_entry.iter().any(|source| matches!(source, Source::Returned)) {
+    if at_entry.iter().any(|source| matches!(source, ValueSource::Returned)) {
         return refuse("returned value", "entry");
     }
-    let is_argument = |source: &Source| {
-        matches!(source, Source::Integer(_) | Source::Referred(_) | Source::Float(_))
+    let is_argument = |source: &ValueSource| {
+        matches!(source, ValueSource::Integer(_) | ValueSource::Referred(_) | ValueSource::Float(_))
     };
     if at_exit.iter().any(is_argument) {
         return refuse("argument", "exit");
     }
-    let is_in_memory = |source: &Source| matches!(source, Source::Float(8..));
+    let is_in_memory = |source: &ValueSource| matches!(source, ValueSource::Float(8..));
     if at_entry.iter().any(is_in_memory) {
         return refuse("floating-point argument past the eighth", "entry");
     }
@@ -129,7 +129,7 @@ fn code(site: &Site, mappings: &Mappings) -> Result<&'static [u8], Refusal> {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a point has few attributes")]
-fn fill(context: &PointContext, point: Option<&Point>, capture: usize) {
+fn fill(context: &PointContext, point: Option<&SiteEvent>, capture: usize) {
     let Some(point) = point else { return };
     let n_records = point.attributes.len().div_ceil(N_VALUES).max(1);
     context.event.store(point.event, Ordering::Relaxed);
@@ -138,7 +138,7 @@ fn fill(context: &PointContext, point: Option<&Point>, capture: usize) {
 }
 
 fn flags(site: &Site) -> u8 {
-    let flag = |point: &Option<Point>, record, count| {
+    let flag = |point: &Option<SiteEvent>, record, count| {
         let Some(point) = point else { return 0 };
         (if point.is_on { record } else { 0 }) | (if site.is_sync { count } else { 0 })
     };
@@ -147,7 +147,7 @@ fn flags(site: &Site) -> u8 {
 }
 
 impl Patches {
-    fn new(plan: &Plan, stub: stub::Stub, function: usize, bytes: &[u8]) -> Self {
+    fn new(plan: &ProbePlan, stub: stub::Stub, function: usize, bytes: &[u8]) -> Self {
         let patch = |address: usize, replacement: Vec<u8>, moved| Patch {
             address,
             original: bytes[address - function..][..replacement.len()].to_vec(),
@@ -242,13 +242,17 @@ mod tests {
     use super::*;
     use events::ValueType;
 
-    fn point(source: Option<Source>) -> Option<Point> {
+    fn point(source: Option<ValueSource>) -> Option<SiteEvent> {
         let attributes = source.map(|source| Attribute { source, kind: ValueType::I64 });
-        Some(Point { event: 0, attributes: attributes.into_iter().collect(), is_on: true })
+        Some(SiteEvent { event: 0, attributes: attributes.into_iter().collect(), is_on: true })
     }
 
     #[track_caller]
-    fn check_site((entry, exit): (Option<Point>, Option<Point>), is_guarded: bool, expected: &str) {
+    fn check_site(
+        (entry, exit): (Option<SiteEvent>, Option<SiteEvent>),
+        is_guarded: bool,
+        expected: &str,
+    ) {
         let (n_bytes, n_bytes_to_next) = (8, 8);
         let site =
             Site { id: 1, function: 0x1000, n_bytes, n_bytes_to_next, entry, exit, is_sync: true };
@@ -273,10 +277,22 @@ mod tests {
 
     #[test]
     fn values_are_read_where_they_exist() {
-        check_site((point(Some(Source::Integer(9))), None), false, "");
-        check_site((point(Some(Source::Returned)), None), false, "does not exist at its entry");
-        check_site((None, point(Some(Source::Referred(0)))), false, "does not exist at its exit");
-        check_site((None, point(Some(Source::Float(0)))), false, "does not exist at its exit");
-        check_site((point(Some(Source::Float(8))), None), false, "does not exist at its entry");
+        check_site((point(Some(ValueSource::Integer(9))), None), false, "");
+        check_site(
+            (point(Some(ValueSource::Returned)), None),
+            false,
+            "does not exist at its entry",
+        );
+        check_site(
+            (None, point(Some(ValueSource::Referred(0)))),
+            false,
+            "does not exist at its exit",
+        );
+        check_site((None, point(Some(ValueSource::Float(0)))), false, "does not exist at its exit");
+        check_site(
+            (point(Some(ValueSource::Float(8))), None),
+            false,
+            "does not exist at its entry",
+        );
     }
 }

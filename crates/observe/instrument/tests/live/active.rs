@@ -1,7 +1,7 @@
 //! Probes that are installed and removed while their function is active.
 
 use crate::child;
-use instrument::{Instrument, Point, Site, ThreadHooks};
+use instrument::{Instrument, Site, SiteEvent, ThreadHooks};
 use object::{Object, ObjectSymbol};
 use ring::RingCursor;
 use std::hint::black_box;
@@ -41,7 +41,7 @@ fn site() -> Site {
     let n_bytes = symbol.and_then(|symbol| usize::try_from(symbol.size()).ok());
     let n_bytes = n_bytes.expect("it is exported");
     let function = sintonia_test_recursion as *const () as usize;
-    let point = || Some(Point { event: 0, attributes: Vec::new(), is_on: true });
+    let point = || Some(SiteEvent { event: 0, attributes: Vec::new(), is_on: true });
     Site {
         id: SITE,
         function,

@@ -2,7 +2,7 @@
 
 use crate::child;
 use crate::forbidden::{become_nobody, forbid};
-use instrument::{Instrument, Point, Refusal, Site, StartError, ThreadHooks};
+use instrument::{Instrument, Refusal, Site, SiteEvent, StartError, ThreadHooks};
 use ring::RingCursor;
 use std::ffi::c_void;
 use std::ptr::{null_mut, with_exposed_provenance_mut};
@@ -34,7 +34,7 @@ extern "C" fn probed(x: u64) -> u64 {
 }
 
 fn site() -> Site {
-    let entry = Some(Point { event: 0, attributes: Vec::new(), is_on: true });
+    let entry = Some(SiteEvent { event: 0, attributes: Vec::new(), is_on: true });
     let function = probed as *const () as usize;
     Site { id: 1, function, n_bytes: 8, n_bytes_to_next: 8, entry, exit: None, is_sync: true }
 }

@@ -6,19 +6,19 @@ use crate::handle::Handle;
 use crate::pmpi;
 use crate::thread::Thread;
 use events::call::OUTSIDE_WORLD;
-use mpi_abi::Library;
+use mpi_abi::LibraryFamily;
 use std::ffi::c_void;
 
 /// Array of counts.
 #[derive(Clone, Copy)]
-pub(crate) enum Counts {
+pub(crate) enum CountArray {
     /// Of `int`.
     Small(usize),
     /// Of `MPI_Count`.
     Large(usize),
 }
 
-impl Counts {
+impl CountArray {
     #[inline(always)]
     fn at(self, position: usize) -> u64 {
         let (array, count_bytes) = match self {
@@ -182,7 +182,7 @@ impl Arguments {
 
     /// Returns the entry of this rank in an array of counts.
     #[inline(always)]
-    pub(crate) fn own_count(&mut self, counts: Counts) -> u64 {
+    pub(crate) fn own_count(&mut self, counts: CountArray) -> u64 {
         let rank =
             self.communicator().and_then(|communicator| usize::try_from(communicator.rank).ok());
         rank.map_or(0, |rank| counts.at(rank))
@@ -190,7 +190,7 @@ impl Arguments {
 
     /// Returns the bytes of the first `n` entries of an array of counts.
     #[inline(always)]
-    pub(crate) fn sum(&mut self, counts: Counts, datatype: Handle, n: u64) -> u64 {
+    pub(crate) fn sum(&mut self, counts: CountArray, datatype: Handle, n: u64) -> u64 {
         let n = usize::try_from(n).unwrap_or(0);
         let count: u64 = (0..n).map(|position| counts.at(position)).sum();
         self.elements(count, datatype)
@@ -198,7 +198,7 @@ impl Arguments {
 
     /// Returns the bytes of the first `n` entries of an array of counts, each with its own datatype.
     #[inline(always)]
-    pub(crate) fn sum_of_products(&mut self, counts: Counts, datatypes: usize, n: u64) -> u64 {
+    pub(crate) fn sum_of_products(&mut self, counts: CountArray, datatypes: usize, n: u64) -> u64 {
         let is_fortran = self.is_fortran;
         sum_of_products(self.thread(), counts, (datatypes, is_fortran), n)
     }
@@ -225,11 +225,11 @@ impl Arguments {
         let byte = library.byte;
         match library.family {
             // SAFETY: SOURCE, TAG, ERROR, canceled, then the count as a `size_t`.
-            Library::OpenMpi => unsafe {
+            LibraryFamily::OpenMpi => unsafe {
                 (*words, *words.add(1), words.add(4).cast::<u64>().read_unaligned())
             },
             // SAFETY: low count, high count and canceled, SOURCE, TAG, ERROR.
-            Library::Mpich => unsafe {
+            LibraryFamily::Mpich => unsafe {
                 let low = u64::from((*words).cast_unsigned());
                 let high = u64::from((*words.add(1)).cast_unsigned() >> 1);
                 (*words.add(2), *words.add(3), high << 32 | low)
@@ -246,7 +246,7 @@ impl Arguments {
 #[inline(never)]
 fn sum_of_products(
     thread: &mut Thread,
-    counts: Counts,
+    counts: CountArray,
     (datatypes, is_fortran): (usize, bool),
     n: u64,
 ) -> u64 {

@@ -1,7 +1,7 @@
 //! Requests that a call starts, may complete, and has completed.
 #![allow(unsafe_code, reason = "reads requests and results of the program's MPI calls")]
 
-use super::Call;
+use super::MonitoredCall;
 use super::arguments::read_handle;
 use crate::thread::PendingRequests;
 
@@ -18,7 +18,7 @@ pub(crate) enum Done {
     Some(usize, usize),
 }
 
-impl Call {
+impl MonitoredCall {
     /// Notes the request that the call started.
     #[inline(always)]
     pub(crate) fn made_request(&mut self, request: usize) {

@@ -10,7 +10,7 @@
 //!   control thread; records that find no room in either are counted as dropped.
 #![allow(unsafe_code, reason = "keeps errno, and the state of the calling thread")]
 
-use super::change::{Change, Outcome};
+use super::change::{ChangeOutcome, CheckedChange};
 use super::modules::Modules;
 use super::problem::OrderError;
 use super::sites::Sites;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 use wire::control;
-use wire::{Answer, Order};
+use wire::{Order, OrderAnswer};
 
 /// Prepared or armed, and not being carried out.
 const WAITING: u8 = 0;
@@ -49,7 +49,7 @@ const LONGEST_PASSAGE: Duration = Duration::from_secs(5);
 struct Action {
     number: u64,
     sync: (u32, ProbePoint),
-    change: Change,
+    change: CheckedChange,
     repeats: bool,
     is_armed: AtomicBool,
     state: AtomicU8,
@@ -78,7 +78,7 @@ pub(crate) struct Actions {
 
 impl Actions {
     /// Checks whether an action can be carried out, and stores it.
-    pub(crate) fn prepare(&mut self, order: &Order, sites: &Sites) -> Option<Answer> {
+    pub(crate) fn prepare(&mut self, order: &Order, sites: &Sites) -> Option<OrderAnswer> {
         let Order::Prepare { action, modules, sync, change, repeats } = order else { return None };
         self.forget_finished();
         if let Some(known) = self.actions.get(action).filter(|known| !known.is_finished()) {
@@ -86,10 +86,10 @@ impl Actions {
         }
         let checked = self.is_free(*action).and_then(|()| {
             sites.check_sync(sync.0)?;
-            if let control::Change::Replace { site, .. } = change {
+            if let control::ActionEffect::Replace { site, .. } = change {
                 sites.check_known(*site)?;
             }
-            Change::check(change, &Modules::find(modules))
+            CheckedChange::check(change, &Modules::find(modules))
         });
         let change = match checked {
             Ok(change) => change,
@@ -133,7 +133,7 @@ impl Actions {
 
     /// Arms a prepared action. Answers only on failure: success, also of an earlier commit, is reported by
     /// the action's record, which stays in its ring until the analyzer has it.
-    pub(crate) fn commit(&mut self, number: u64, at_hit: u32) -> Option<Answer> {
+    pub(crate) fn commit(&mut self, number: u64, at_hit: u32) -> Option<OrderAnswer> {
         let Some(action) = self.actions.get(&number) else {
             let is_done = self.n_done(number).is_some_and(|n_done| n_done != 0);
             let unknown = OrderError::Action { action: number, what: "not prepared" };
@@ -150,16 +150,16 @@ impl Actions {
     }
 
     /// Withdraws an action; it may have been carried out before, or may be unknown.
-    pub(crate) fn withdraw(&mut self, number: u64) -> Answer {
+    pub(crate) fn withdraw(&mut self, number: u64) -> OrderAnswer {
         let Some(action) = self.actions.get(&number) else {
             let n_done = self.n_done(number).unwrap_or(0);
-            return Answer::Withdrawn { action: number, n_done };
+            return OrderAnswer::Withdrawn { action: number, n_done };
         };
         action.withdraw();
         if let Some(probes) = probes::instrument() {
             probes.disarm(number);
         }
-        Answer::Withdrawn { action: number, n_done: action.n_done.load(Ordering::Acquire) }
+        OrderAnswer::Withdrawn { action: number, n_done: action.n_done.load(Ordering::Acquire) }
     }
 
     /// Withdraws all actions.
@@ -199,8 +199,8 @@ fn arm(action: &Arc<Action>, at_hit: u32) -> Result<(), OrderError> {
     if probes::instrument().is_some_and(arm) { Ok(()) } else { Err(OrderError::NoSyncPoint) }
 }
 
-fn refused(action: u64, error: &OrderError) -> Answer {
-    Answer::Refused { action, reason: error.to_string() }
+fn refused(action: u64, error: &OrderError) -> OrderAnswer {
+    OrderAnswer::Refused { action, reason: error.to_string() }
 }
 
 /// Handles the `hit`th passage of the sync point by a thread of the program; returns whether the action stays armed.
@@ -238,10 +238,10 @@ impl Action {
     }
 
     /// Answer that the action can be carried out.
-    fn ready(&self) -> Answer {
+    fn ready(&self) -> OrderAnswer {
         let (site, place) = self.sync;
         let n_hits = probes::instrument().map_or(0, |probes| probes.n_hits(site, place));
-        Answer::Ready { action: self.number, n_hits, old: self.change.old() }
+        OrderAnswer::Ready { action: self.number, n_hits, old: self.change.old() }
     }
 
     fn move_on(&self, from: u8, to: u8) -> Result<u8, u8> {
@@ -249,7 +249,7 @@ impl Action {
     }
 
     fn carry_out(&self, hit: u32) {
-        let Outcome { old, new, failure } = self.change.carry_out();
+        let ChangeOutcome { old, new, failure } = self.change.carry_out();
         self.n_done.fetch_add(1, Ordering::AcqRel);
         let record = ActionRecord {
             ticks: clock::ticks(),

@@ -6,39 +6,39 @@
 //! - Carrying out a change of a variable is one store: nothing is looked up, allocated or locked.
 #![allow(unsafe_code, reason = "calls functions of the program")]
 
-use super::library::{Library, symbol};
+use super::library::{LoadedLibrary, symbol};
 use super::modules::Modules;
 use super::problem::OrderError;
 use crate::probes;
 use events::{Value, ValueType};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use wire::Answer;
+use wire::OrderAnswer;
 use wire::control::{self, Location, Module, Replacement};
 
 /// Checked change, ready to be carried out.
 #[derive(Debug)]
-pub(crate) enum Change {
+pub(crate) enum CheckedChange {
     Set { variable: Variable, bits: u64 },
     Call { function: usize, registers: Registers, returns: Option<ValueType> },
-    Load { library: Library },
-    Replace { site: u32, by: Target },
+    Load { library: LoadedLibrary },
+    Replace { site: u32, by: ReplacementFunction },
 }
 
 /// Replacement of a function.
 #[derive(Debug)]
-pub(crate) enum Target {
+pub(crate) enum ReplacementFunction {
     /// The original function.
     Original,
     /// A function at this address.
     Function(usize),
     /// A function of a library; its address is 0 until the library is loaded.
-    InLibrary { library: Library, name: String, address: AtomicUsize },
+    InLibrary { library: LoadedLibrary, name: String, address: AtomicUsize },
 }
 
 /// Outcome of a change.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct ChangeOutcome {
     /// Value before; 0 if there is none.
     pub(crate) old: u64,
     /// Value after, or the return value of the called function.
@@ -47,22 +47,27 @@ pub(crate) struct Outcome {
     pub(crate) failure: i32,
 }
 
-impl Change {
+impl CheckedChange {
     /// Checks that the change can be carried out.
-    pub(crate) fn check(change: &control::Change, modules: &Modules) -> Result<Self, OrderError> {
+    pub(crate) fn check(
+        change: &control::ActionEffect,
+        modules: &Modules,
+    ) -> Result<Self, OrderError> {
         Ok(match change {
-            control::Change::Set { at, kind, value } => Self::Set {
+            control::ActionEffect::Set { at, kind, value } => Self::Set {
                 variable: Variable::new(modules.data(*at, kind.n_bytes())?, *kind)?,
                 bits: bits(*kind, *value)?,
             },
-            control::Change::Call { function, arguments, returns } => Self::Call {
+            control::ActionEffect::Call { function, arguments, returns } => Self::Call {
                 function: modules.code(*function)?,
                 registers: Registers::holding(arguments)?,
                 returns: *returns,
             },
-            control::Change::Load { path } => Self::Load { library: Library::find(path)? },
-            control::Change::Replace { site, by } => {
-                Self::Replace { site: *site, by: Target::find(by, modules)? }
+            control::ActionEffect::Load { path } => {
+                Self::Load { library: LoadedLibrary::find(path)? }
+            }
+            control::ActionEffect::Replace { site, by } => {
+                Self::Replace { site: *site, by: ReplacementFunction::find(by, modules)? }
             }
         })
     }
@@ -70,7 +75,10 @@ impl Change {
     /// Prepares the change once all ranks can carry it out: a library that contains the function is loaded,
     /// by the control thread.
     pub(crate) fn make_ready(&self) -> Result<(), OrderError> {
-        if let Self::Replace { by: Target::InLibrary { library, name, address }, .. } = self {
+        if let Self::Replace {
+            by: ReplacementFunction::InLibrary { library, name, address }, ..
+        } = self
+        {
             address.store(library.load_for(name)?, Ordering::Release);
         }
         Ok(())
@@ -82,38 +90,39 @@ impl Change {
     }
 
     /// Carries out the change.
-    pub(crate) fn carry_out(&self) -> Outcome {
+    pub(crate) fn carry_out(&self) -> ChangeOutcome {
         match self {
             Self::Set { variable, bits } => {
                 let old = variable.load();
                 variable.store(*bits);
-                Outcome { old, new: *bits, failure: 0 }
+                ChangeOutcome { old, new: *bits, failure: 0 }
             }
-            Self::Call { function, registers, returns } => {
-                Outcome { new: registers.call(*function, *returns), ..Outcome::default() }
-            }
+            Self::Call { function, registers, returns } => ChangeOutcome {
+                new: registers.call(*function, *returns),
+                ..ChangeOutcome::default()
+            },
             Self::Load { library } => {
                 let failure = if library.load().is_ok() { 0 } else { libc::ELIBBAD };
-                Outcome { failure, ..Outcome::default() }
+                ChangeOutcome { failure, ..ChangeOutcome::default() }
             }
             Self::Replace { site, by } => {
                 let by = by.address();
                 let is_done = probes::instrument().is_some_and(|probes| probes.replace(*site, by));
                 let failure = if is_done { 0 } else { libc::ENOENT };
-                Outcome { old: 0, new: by.unwrap_or(0) as u64, failure }
+                ChangeOutcome { old: 0, new: by.unwrap_or(0) as u64, failure }
             }
         }
     }
 }
 
-impl Target {
+impl ReplacementFunction {
     fn find(by: &Replacement, modules: &Modules) -> Result<Self, OrderError> {
         Ok(match by {
             Replacement::Original => Self::Original,
             Replacement::Function(at) => Self::Function(modules.code(*at)?),
             Replacement::Exported(text) => match text.split_once(':') {
                 Some((path, name)) => Self::InLibrary {
-                    library: Library::find_with(path, name)?,
+                    library: LoadedLibrary::find_with(path, name)?,
                     name: name.to_owned(),
                     address: AtomicUsize::new(0),
                 },
@@ -139,13 +148,13 @@ fn exported(name: &str) -> Result<usize, OrderError> {
 }
 
 /// Reads the values of variables; omits those that cannot be set.
-pub(crate) fn read(modules: &[Module], variables: &[(u32, Location, ValueType)]) -> Answer {
+pub(crate) fn read(modules: &[Module], variables: &[(u32, Location, ValueType)]) -> OrderAnswer {
     let modules = Modules::find(modules);
     let values = variables.iter().filter_map(|(number, at, kind)| {
         let address = modules.data(*at, kind.n_bytes()).ok()?;
         Some((*number, Variable::new(address, *kind).ok()?.load()))
     });
-    Answer::Values { values: values.collect() }
+    OrderAnswer::Values { values: values.collect() }
 }
 
 fn bits(kind: ValueType, value: Value) -> Result<u64, OrderError> {

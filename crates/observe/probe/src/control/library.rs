@@ -22,11 +22,11 @@ const TABLE_BYTES_MAX: usize = 256 << 20;
 
 /// A library for this machine, loaded or not.
 #[derive(Debug)]
-pub(crate) struct Library {
+pub(crate) struct LoadedLibrary {
     path: CString,
 }
 
-impl Library {
+impl LoadedLibrary {
     /// Checks that the file is a library, without loading it.
     pub(crate) fn find(path: &str) -> Result<Self, OrderError> {
         let missing = || OrderError::NoFile { path: path.to_owned() };

@@ -4,10 +4,10 @@ use super::modules::Modules;
 use super::problem::OrderError;
 use crate::probes;
 use events::ProbePoint;
-use instrument::{Attribute, Point, Site, Source, live};
+use instrument::{Attribute, Site, SiteEvent, ValueSource, live};
 use std::collections::HashMap;
 use std::time::Instant;
-use wire::Answer;
+use wire::OrderAnswer;
 use wire::control::{self, Module};
 
 /// Sites that have probes.
@@ -26,7 +26,7 @@ struct InstalledSite {
 
 impl Sites {
     /// Installs probes.
-    pub(crate) fn install(&mut self, modules: &[Module], wanted: &[control::Site]) -> Answer {
+    pub(crate) fn install(&mut self, modules: &[Module], wanted: &[control::Site]) -> OrderAnswer {
         let begin = Instant::now();
         let modules = Modules::find(modules);
         let (mut refused, mut warnings, mut sites) = (Vec::new(), Vec::new(), Vec::new());
@@ -54,7 +54,7 @@ impl Sites {
     }
 
     /// Removes probes.
-    pub(crate) fn remove(&mut self, sites: &[u32]) -> Answer {
+    pub(crate) fn remove(&mut self, sites: &[u32]) -> OrderAnswer {
         let begin = Instant::now();
         let refused = self.take_out(sites);
         installed(refused, Vec::new(), begin)
@@ -81,7 +81,7 @@ impl Sites {
     }
 
     /// Switches events on or off.
-    pub(crate) fn switch(&self, points: &[(u32, ProbePoint)], on: bool) -> Answer {
+    pub(crate) fn switch(&self, points: &[(u32, ProbePoint)], on: bool) -> OrderAnswer {
         let begin = Instant::now();
         let is_done = |(site, place): &(u32, ProbePoint)| {
             probes::instrument().is_some_and(|probes| probes.switch(*site, *place, on))
@@ -131,14 +131,18 @@ fn reason<E: ToString>(result: Result<Option<String>, E>) -> Result<Option<Strin
     result.map_err(|error| error.to_string())
 }
 
-fn installed(refused: Vec<(u32, String)>, warnings: Vec<(u32, String)>, begin: Instant) -> Answer {
+fn installed(
+    refused: Vec<(u32, String)>,
+    warnings: Vec<(u32, String)>,
+    begin: Instant,
+) -> OrderAnswer {
     let took_ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    Answer::Installed { refused, warnings, took_ns }
+    OrderAnswer::Installed { refused, warnings, took_ns }
 }
 
 /// Translates a site to addresses of this process.
 fn here(site: &control::Site, modules: &Modules) -> Result<Site, OrderError> {
-    let point = |point: &Option<control::Point>| {
+    let point = |point: &Option<control::SitePoint>| {
         point.as_ref().map(|point| point_here(point, modules)).transpose()
     };
     Ok(Site {
@@ -152,18 +156,20 @@ fn here(site: &control::Site, modules: &Modules) -> Result<Site, OrderError> {
     })
 }
 
-fn point_here(point: &control::Point, modules: &Modules) -> Result<Point, OrderError> {
+fn point_here(point: &control::SitePoint, modules: &Modules) -> Result<SiteEvent, OrderError> {
     let attributes = point.attributes.iter().map(|attribute| {
         let kind = attribute.kind;
         let source = match attribute.source {
-            control::Source::Global { at } => Source::Global(modules.data(at, kind.n_bytes())?),
-            control::Source::Integer { n } => Source::Integer(n),
-            control::Source::Referred { n } => Source::Referred(n),
-            control::Source::Float { n } => Source::Float(n),
-            control::Source::Returned => Source::Returned,
+            control::ValueOrigin::Global { at } => {
+                ValueSource::Global(modules.data(at, kind.n_bytes())?)
+            }
+            control::ValueOrigin::Integer { n } => ValueSource::Integer(n),
+            control::ValueOrigin::Referred { n } => ValueSource::Referred(n),
+            control::ValueOrigin::Float { n } => ValueSource::Float(n),
+            control::ValueOrigin::Returned => ValueSource::Returned,
         };
         Ok(Attribute { source, kind })
     });
     let attributes = attributes.collect::<Result<_, _>>()?;
-    Ok(Point { event: point.event, attributes, is_on: point.is_on })
+    Ok(SiteEvent { event: point.event, attributes, is_on: point.is_on })
 }

@@ -18,23 +18,23 @@ const N_MOVES_MAX: usize = 200;
 /// History of a cluster, oldest sample first.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    samples: VecDeque<Sample>,
+    samples: VecDeque<ClusterSample>,
     moves: VecDeque<Move>,
     counted: BTreeMap<String, Counted>,
 }
 
 /// State of all nodes at a moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct ClusterSample {
     /// Milliseconds since 1970.
     pub at_ms: u64,
     /// Points of all nodes.
-    pub nodes: Vec<Point>,
+    pub nodes: Vec<NodeSample>,
 }
 
 /// State of a node at a moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct NodeSample {
     /// Name of the node.
     pub node: String,
     /// Number of running tasks.
@@ -70,13 +70,13 @@ impl History {
     pub fn add(&mut self, at_ms: u64, nodes: &[NodeStatus]) {
         let known = nodes.iter().filter(|node| node.presence != Presence::Silent);
         known.for_each(|node| self.count(at_ms, node));
-        let points = nodes.iter().map(|node| Point {
+        let points = nodes.iter().map(|node| NodeSample {
             node: node.node.clone(),
             n_running: node.n_running,
             n_queued: node.n_queued,
             load: node.load,
         });
-        self.samples.push_back(Sample { at_ms, nodes: points.collect() });
+        self.samples.push_back(ClusterSample { at_ms, nodes: points.collect() });
         let n_samples_max = (N_POINTS_MAX / nodes.len().max(1)).clamp(2, N_SAMPLES_MAX);
         let n_excess = self.samples.len().saturating_sub(n_samples_max);
         self.samples.drain(..n_excess);
@@ -86,7 +86,7 @@ impl History {
     }
 
     /// Returns the samples after a moment, oldest first.
-    pub fn samples_after(&self, at_ms: u64) -> impl Iterator<Item = &Sample> {
+    pub fn samples_after(&self, at_ms: u64) -> impl Iterator<Item = &ClusterSample> {
         self.samples.iter().filter(move |sample| at_ms < sample.at_ms)
     }
 

@@ -24,7 +24,7 @@ const N_PAGE: usize = 10;
 
 /// Tab of the view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Part {
+pub enum BalanceTab {
     /// All nodes.
     #[default]
     Nodes,
@@ -34,7 +34,7 @@ pub enum Part {
     Moves,
 }
 
-impl Part {
+impl BalanceTab {
     const ALL: [Self; 3] = [Self::Nodes, Self::Tasks, Self::Moves];
 
     fn title(self) -> &'static str {
@@ -63,8 +63,8 @@ pub struct ClusterView {
     queues: Queues,
     /// Reason why no updates arrive.
     trouble: Option<String>,
-    part: Part,
-    scrolled: [usize; Part::ALL.len()],
+    part: BalanceTab,
+    scrolled: [usize; BalanceTab::ALL.len()],
     /// Number of lines visible when last drawn, which limits scrolling.
     n_in_sight: Cell<usize>,
 }
@@ -90,13 +90,15 @@ impl ClusterView {
 
     /// Processes a key; returns `false` if the view is to be closed.
     pub fn key(&mut self, key: KeyEvent) -> bool {
-        let n = Part::ALL.len();
+        let n = BalanceTab::ALL.len();
         match key.code {
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return false,
             KeyCode::Char('q') | KeyCode::Esc => return false,
-            KeyCode::Tab | KeyCode::Right => self.part = Part::ALL[(self.part as usize + 1) % n],
+            KeyCode::Tab | KeyCode::Right => {
+                self.part = BalanceTab::ALL[(self.part as usize + 1) % n]
+            }
             KeyCode::BackTab | KeyCode::Left => {
-                self.part = Part::ALL[(self.part as usize + n - 1) % n];
+                self.part = BalanceTab::ALL[(self.part as usize + n - 1) % n];
             }
             KeyCode::Up => self.scroll(1, true),
             KeyCode::Down => self.scroll(1, false),
@@ -111,12 +113,12 @@ impl ClusterView {
 
     fn n_lines(&self) -> usize {
         match self.part {
-            Part::Nodes => self.nodes.len(),
-            Part::Tasks => {
+            BalanceTab::Nodes => self.nodes.len(),
+            BalanceTab::Tasks => {
                 let Queues { running, leased, queued } = &self.queues;
                 running.len() + leased.len() + queued.len()
             }
-            Part::Moves => self.history.moves().count(),
+            BalanceTab::Moves => self.history.moves().count(),
         }
     }
 
@@ -171,14 +173,14 @@ fn header(view: &ClusterView, n_columns: usize) -> Vec<Line<'static>> {
     let left = format!("sintonia nodes  as `{}` sees them", harmless(&view.node));
     let right = moment(view.at_ms as f64 / 1e3);
     let gap = n_columns.saturating_sub(text::width(&left) + text::width(&right));
-    let tabs = Part::ALL.into_iter().map(|part| {
+    let tabs = BalanceTab::ALL.into_iter().map(|part| {
         if part == view.part {
             strong(format!("[{}] ", part.title()))
         } else {
             dim(format!(" {}  ", part.title()))
         }
     });
-    let past = |values: fn(&crate::balance::Point) -> f64| {
+    let past = |values: fn(&crate::balance::NodeSample) -> f64| {
         let samples = view.history.samples_after(0);
         let values: Vec<f64> =
             samples.map(|sample| sample.nodes.iter().map(values).sum()).collect();
@@ -208,18 +210,18 @@ fn part(view: &ClusterView, n_columns: usize) -> Vec<Line<'static>> {
     let first = view.scrolled[view.part as usize];
     let n_room = view.n_in_sight.get();
     let (title, lines): (String, Vec<Line<'static>>) = match view.part {
-        Part::Nodes => {
+        BalanceTab::Nodes => {
             let nodes = view.nodes.iter().skip(first).take(n_room);
             (node_titles(n_columns), nodes.map(|node| node_line(view, node, n_columns)).collect())
         }
-        Part::Tasks => {
+        BalanceTab::Tasks => {
             let queues = &view.queues;
             let tasks = queues.running.iter().chain(&queues.leased).chain(&queues.queued);
             let tasks = tasks.skip(first).take(n_room);
             let title = format!("{:<22}{:<10}{:<15}{:>11}  what", "task", "state", "node", "since");
             (title, tasks.map(|task| task_line(view, task, n_columns)).collect())
         }
-        Part::Moves => {
+        BalanceTab::Moves => {
             let moves = view.history.moves().skip(first).take(n_room);
             let title = format!("{:>10} {:>7} {:>7}  node", "ago", "took", "gave");
             let lines = moves.map(|one| {

@@ -4,7 +4,7 @@
 //! - It loads nothing but `state.json` beside it; its own policy forbids everything else.
 //! - Data from tasks are inserted as text, never as markup.
 
-use super::history::{History, Move, Sample};
+use super::history::{ClusterSample, History, Move};
 use maud::{DOCTYPE, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 use task_api::{NodeStatus, TaskStatus};
@@ -79,7 +79,7 @@ pub struct PageState {
     /// All nodes, sorted by name.
     pub nodes: Vec<NodeStatus>,
     /// New samples of the history, oldest first.
-    pub history: Vec<Sample>,
+    pub history: Vec<ClusterSample>,
     /// Recent moves, newest first.
     pub moves: Vec<Move>,
     /// Unfinished tasks of the node.
@@ -101,7 +101,7 @@ impl PageState {
     /// Creates the latest state from `history`, with its samples after `after_ms`.
     #[must_use]
     pub fn new(node: &str, nodes: Vec<NodeStatus>, history: &History, after_ms: u64) -> Self {
-        let history_new: Vec<Sample> = history.samples_after(after_ms).cloned().collect();
+        let history_new: Vec<ClusterSample> = history.samples_after(after_ms).cloned().collect();
         Self {
             at_ms: history.samples_after(0).last().map_or(0, |sample| sample.at_ms),
             node: node.to_owned(),

@@ -6,7 +6,7 @@ use display::ink::Tone;
 use display::table::{Cell, Table};
 use display::text::harmless;
 use display::units::{bytes, moment, seconds};
-use task_api::{EndedTask, Explanation, Outcome, TaskName, TaskState, TaskStatus, Text};
+use task_api::{EndedTask, Explanation, OutputText, TaskName, TaskOutcome, TaskState, TaskStatus};
 
 /// Returns a line for each task, ending in a line feed; `now_ms` is the current time in ms since 1970.
 #[must_use]
@@ -44,7 +44,7 @@ pub fn ended(name: &TaskName, task: &EndedTask, style: Style) -> String {
     page.into_text()
 }
 
-fn write_text(page: &mut Page, title: &str, text: &Text) {
+fn write_text(page: &mut Page, title: &str, text: &OutputText) {
     if text.0.is_empty() {
         return;
     }
@@ -95,13 +95,14 @@ fn state_tone(state: TaskState) -> Tone {
     }
 }
 
-fn outcome_tone(outcome: &Outcome) -> Tone {
+fn outcome_tone(outcome: &TaskOutcome) -> Tone {
     match outcome {
-        Outcome::Exit(0) => Tone::Good,
-        Outcome::Canceled => Tone::Fair,
-        Outcome::Exit(_) | Outcome::Signal(_) | Outcome::NotStarted(_) | Outcome::Lost => {
-            Tone::Poor
-        }
+        TaskOutcome::Exit(0) => Tone::Good,
+        TaskOutcome::Canceled => Tone::Fair,
+        TaskOutcome::Exit(_)
+        | TaskOutcome::Signal(_)
+        | TaskOutcome::NotStarted(_)
+        | TaskOutcome::Lost => Tone::Poor,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{draw_some, section};
 use crate::svg::{self, across, course, label_at, level, short, stacked, steps};
-use dealing_report::{Chunk, DealingReport, IterationLine, Slowest, Sums, Worker};
+use dealing_report::{ChunkRecord, DealingReport, IterationLine, Slowest, Sums, Worker};
 use display::table::{Align, Cell, Table};
 use display::text::harmless;
 use display::units::{bytes, count, percent, seconds, share_of, whole};
@@ -123,7 +123,7 @@ fn slowest_iteration(slowest: &Slowest) -> Markup {
 
 /// Draws a lane for each worker with a bar for each chunk; gaps are waiting times.
 fn gantt(slowest: &Slowest) -> Markup {
-    let mut lanes: BTreeMap<u32, Vec<&Chunk>> = BTreeMap::new();
+    let mut lanes: BTreeMap<u32, Vec<&ChunkRecord>> = BTreeMap::new();
     for chunk in &slowest.chunks {
         lanes.entry(chunk.rank).or_default().push(chunk);
     }
@@ -157,7 +157,7 @@ fn gantt(slowest: &Slowest) -> Markup {
     course(&caption, bottom, Some(["0 s".to_owned(), seconds(slowest.duration_s)]), &content)
 }
 
-fn paleness(chunk: &Chunk) -> String {
+fn paleness(chunk: &ChunkRecord) -> String {
     short(0.4 + 0.6 * 0.75_f64.powf(f64::from(chunk.batch.min(20))))
 }
 
@@ -166,7 +166,7 @@ fn sizes(slowest: &Slowest) -> Markup {
     let largest = slowest.chunks.iter().map(|chunk| chunk.n_tasks).max().unwrap_or(1).max(1) as f64;
     let n_tasks = slowest.n_tasks.max(1) as f64;
     let mut n_dealt = 0;
-    let placed: Vec<(f64, f64, &Chunk)> = slowest
+    let placed: Vec<(f64, f64, &ChunkRecord)> = slowest
         .chunks
         .iter()
         .map(|chunk| {

@@ -8,7 +8,7 @@ use display::table::{Align, Cell, Table};
 use display::text::harmless;
 use display::units::{seconds, share_of};
 use maud::{Markup, html};
-use resize_api::{Outcome, Phase, Resize};
+use resize_api::{Resize, ResizeOutcome, ResizePhase};
 
 const N_RESIZES_MAX: usize = 500;
 
@@ -20,7 +20,7 @@ pub(super) fn draw(resizes: &[Resize], program: Option<(f64, f64)>) -> Markup {
     let content = html! {
         @if let Some(history) = RankHistory::new(resizes, program) { (rank_history(&history, resizes)) }
         p.legend {
-            @for phase in Phase::ALL { span class={ "key " (class(phase)) } {} (phase.words()) }
+            @for phase in ResizePhase::ALL { span class={ "key " (class(phase)) } {} (phase.words()) }
         }
         (draw_some(table(resizes), "decisions resizes", resizes.len()))
         @if let Some(caution) = caution(resizes) { p.note { (caution) } }
@@ -29,15 +29,15 @@ pub(super) fn draw(resizes: &[Resize], program: Option<(f64, f64)>) -> Markup {
 }
 
 /// Returns the color class of a phase.
-fn class(phase: Phase) -> &'static str {
+fn class(phase: ResizePhase) -> &'static str {
     match phase {
-        Phase::Decide => "decide",
-        Phase::Spawn => "other",
-        Phase::Connect => "first",
-        Phase::Moving => "useful",
-        Phase::Approach => "approach",
-        Phase::Wait => "wait",
-        Phase::Release => "over",
+        ResizePhase::Decide => "decide",
+        ResizePhase::Spawn => "other",
+        ResizePhase::Connect => "first",
+        ResizePhase::Moving => "useful",
+        ResizePhase::Approach => "approach",
+        ResizePhase::Wait => "wait",
+        ResizePhase::Release => "over",
     }
 }
 
@@ -45,7 +45,7 @@ fn table(resizes: &[Resize]) -> Table<&Resize> {
     let parts = |resize: &Resize| {
         let phases = resize.phases();
         let sum_s: f64 = phases.iter().map(|(_, time_s)| time_s).sum();
-        let part = |(phase, time_s): &(Phase, f64)| (share_of(*time_s, sum_s), class(*phase));
+        let part = |(phase, time_s): &(ResizePhase, f64)| (share_of(*time_s, sum_s), class(*phase));
         let parts: Vec<(f64, &str)> = phases.iter().map(part).collect();
         Cell::from(stacked(&parts).into_string()).hint(in_words(&phases))
     };
@@ -64,7 +64,7 @@ fn table(resizes: &[Resize]) -> Table<&Resize> {
 /// Returns the outcome, the estimate that was made, and the reason of a failure.
 fn ending(resize: &Resize) -> Cell {
     let mut words = outcome(resize).to_owned();
-    let is_done = resize.outcome == Outcome::Done;
+    let is_done = resize.outcome == ResizeOutcome::Done;
     if !is_done {
         words += &format!(": {}", harmless(&resize.sentence));
     }
@@ -74,7 +74,7 @@ fn ending(resize: &Resize) -> Cell {
     Cell::from(words).tone(if is_done { Tone::Plain } else { Tone::Poor })
 }
 
-fn in_words(phases: &[(Phase, f64)]) -> String {
+fn in_words(phases: &[(ResizePhase, f64)]) -> String {
     let words =
         phases.iter().map(|(phase, time_s)| format!("{} {}", phase.words(), seconds(*time_s)));
     words.collect::<Vec<_>>().join(", ")

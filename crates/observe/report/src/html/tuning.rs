@@ -149,7 +149,7 @@ fn changes(tuning: &TuningSummary, point: &str, axis: Axis) -> Vec<(f64, f64)> {
             steps.push((axis.start_s, old));
         }
         steps.push((at_s, new));
-        let is_undone = decision.outcome == run_record::tuning::Outcome::Undone;
+        let is_undone = decision.outcome == run_record::tuning::DecisionOutcome::Undone;
         if let (true, Some(old), Some(undone_s)) = (is_undone, old, decision.outcome_s) {
             steps.push((undone_s, old));
         }

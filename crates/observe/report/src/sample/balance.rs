@@ -1,8 +1,8 @@
 //! Sample cluster of four nodes: one got too many tasks, one is silent.
 
 use task_api::{
-    Counts, Explanation, NodeLoadState, NodeStatus, Outcome, Presence, Step, TaskEvent, TaskName,
-    TaskState, TaskStatus,
+    Explanation, HistoryEvent, NodeCounters, NodeLoadState, NodeStatus, Presence, TaskEvent,
+    TaskName, TaskOutcome, TaskState, TaskStatus,
 };
 
 /// 2026-01-02 03:04:05 UTC.
@@ -11,7 +11,7 @@ const NOW_MS: u64 = 1_767_323_045_000;
 /// Returns the current time of the sample, in ms since 1970, and its nodes.
 #[must_use]
 pub fn nodes() -> (u64, Vec<NodeStatus>) {
-    let counts = |n_moved_in, n_moved_out| Counts {
+    let counts = |n_moved_in, n_moved_out| NodeCounters {
         n_submitted: 4 * n_moved_out,
         n_ended: 25,
         n_moved_out,
@@ -19,7 +19,7 @@ pub fn nodes() -> (u64, Vec<NodeStatus>) {
         n_messages: 12,
         n_accepted: 7,
         n_not_accepted: 2,
-        ..Counts::default()
+        ..NodeCounters::default()
     };
     let node = |name: &str, load, n_running, n_queued, counts| NodeStatus {
         node: name.to_owned(),
@@ -42,7 +42,7 @@ pub fn nodes() -> (u64, Vec<NodeStatus>) {
     alpha.n_leased = 9;
     let beta = node("beta", NodeLoadState::Neutral, 4, 1, counts(25, 0));
     let gamma = node("gamma", NodeLoadState::Receiver, 2, 0, counts(20, 0));
-    let mut delta = node("delta", NodeLoadState::Receiver, 0, 0, Counts::default());
+    let mut delta = node("delta", NodeLoadState::Receiver, 0, 0, NodeCounters::default());
     delta.presence = Presence::Silent;
     (delta.load, delta.index, delta.policy, delta.speed) = (None, None, None, 0.5);
     (NOW_MS, vec![alpha, beta, delta, gamma])
@@ -76,10 +76,10 @@ pub fn tasks() -> (u64, Vec<TaskStatus>) {
         ..task(5, TaskState::Running, Some("alpha"))
     };
     let tasks = vec![
-        ended(1, "alpha", Outcome::Exit(0)),
-        ended(2, "beta", Outcome::Exit(3)),
-        ended(3, "gamma", Outcome::NotStarted("there is no `simulte` in `PATH`".to_owned())),
-        TaskStatus { started_ms: None, ..ended(4, "alpha", Outcome::Canceled) },
+        ended(1, "alpha", TaskOutcome::Exit(0)),
+        ended(2, "beta", TaskOutcome::Exit(3)),
+        ended(3, "gamma", TaskOutcome::NotStarted("there is no `simulte` in `PATH`".to_owned())),
+        TaskStatus { started_ms: None, ..ended(4, "alpha", TaskOutcome::Canceled) },
         again,
         TaskStatus { started_ms: started, ..task(6, TaskState::Leased, Some("beta")) },
         task(7, TaskState::Offered, Some("gamma")),
@@ -93,7 +93,7 @@ pub fn tasks() -> (u64, Vec<TaskStatus>) {
 pub fn explanation() -> (u64, Explanation) {
     let (now_ms, tasks) = tasks();
     let (_, nodes) = nodes();
-    let step = |after_ms, what| Step { at_ms: now_ms - 95_000 + after_ms, what };
+    let step = |after_ms, what| HistoryEvent { at_ms: now_ms - 95_000 + after_ms, what };
     let busy = "its cores are taken".to_owned();
     let explanation = Explanation {
         status: tasks[7].clone(),

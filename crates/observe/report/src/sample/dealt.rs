@@ -1,6 +1,6 @@
 //! Sample run of a master and workers.
 
-use dealing_report::{Chunk, DealingReport, Iterated, Sums, Worker};
+use dealing_report::{ChunkRecord, DealingReport, Iterated, Sums, Worker};
 
 const N_TASKS: u64 = 1000;
 const TASK_S: f64 = 0.4e-3;
@@ -49,7 +49,7 @@ fn iteration(number: u64, n_workers: u32, heavier: f64) -> Iterated {
         worker.compute_s += compute_s;
         let (rank, chunk) = (worker.rank, chunks.len() as u64);
         let batch = u32::try_from(batch).unwrap_or(u32::MAX);
-        chunks.push(Chunk { rank, chunk, n_tasks, batch, began_s, ended_s: free_s[idx] });
+        chunks.push(ChunkRecord { rank, chunk, n_tasks, batch, began_s, ended_s: free_s[idx] });
         n_left -= n_tasks;
     }
     let duration_s = free_s.iter().copied().fold(0.0, f64::max);

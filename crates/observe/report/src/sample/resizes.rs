@@ -1,6 +1,6 @@
 //! Sample malleable program.
 
-use resize_api::{Bytes, Decision, Outcome, Resize, Seconds};
+use resize_api::{BytesMoved, ModelDecision, Resize, ResizeOutcome, Seconds};
 
 /// Time of the first resize, in seconds since 1970.
 const BEGAN_S: f64 = 1_795_248_010.0;
@@ -18,7 +18,7 @@ pub fn resizes() -> Vec<Resize> {
         release: 0.0,
         total: 0.81,
     };
-    let bytes = Bytes { constant: 512 << 20, variable: 96 << 20, moved: 280 << 20 };
+    let bytes = BytesMoved { constant: 512 << 20, variable: 96 << 20, moved: 280 << 20 };
     let grown = Resize {
         began_s: BEGAN_S,
         iteration: 210,
@@ -30,9 +30,9 @@ pub fn resizes() -> Vec<Resize> {
         seconds,
         bytes,
         iterations_meanwhile: 17,
-        decision: Some(Decision {
+        decision: Some(ModelDecision {
             sentence: "8 ranks save 41.2 s of the 800 iterations left, and cost 0.8 s".to_owned(),
-            ..Decision::default()
+            ..ModelDecision::default()
         }),
         ..Resize::default()
     };
@@ -42,7 +42,7 @@ pub fn resizes() -> Vec<Resize> {
         from: 8,
         to: 16,
         reason: "person".to_owned(),
-        outcome: Outcome::Refused,
+        outcome: ResizeOutcome::Refused,
         sentence: "no nodes are idle".to_owned(),
         seconds: Seconds { decide: 2.0, total: 2.0, ..Seconds::default() },
         ..Resize::default()

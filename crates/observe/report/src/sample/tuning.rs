@@ -2,7 +2,7 @@
 
 use run_record::tuning::summary::IterationTime;
 use run_record::tuning::{
-    DecisionSummary, Effect, Outcome, TuningMode, TuningSummary, TuningValue, TunletSummary,
+    DecisionOutcome, DecisionSummary, Effect, TuningMode, TuningSummary, TuningValue, TunletSummary,
 };
 
 const ITERATION_S: f64 = 0.52;
@@ -57,7 +57,7 @@ fn decisions() -> Vec<DecisionSummary> {
         new: TuningValue::Float(0.38),
         reason: factoring.to_owned(),
         n_ranks: 1,
-        outcome: Outcome::Kept,
+        outcome: DecisionOutcome::Kept,
         outcome_reason: "its effect is within the limit".to_owned(),
         outcome_s: Some(3.7),
         effect: Some(effect(0.78)),
@@ -72,7 +72,7 @@ fn decisions() -> Vec<DecisionSummary> {
         old: Some(TuningValue::Int(7)),
         new: TuningValue::Int(5),
         reason: "the performance index is least with 5 workers".to_owned(),
-        outcome: Outcome::Undone,
+        outcome: DecisionOutcome::Undone,
         outcome_reason: "iterations took longer than the limit of 5 % allows".to_owned(),
         outcome_s: Some(6.2),
         effect: Some(effect(1.218)),
@@ -96,7 +96,7 @@ fn decisions() -> Vec<DecisionSummary> {
         iteration: None,
         new: TuningValue::Float(7.0),
         old: None,
-        outcome: Outcome::Declined,
+        outcome: DecisionOutcome::Declined,
         outcome_reason: "7 is above 1, the largest value of `F1`".to_owned(),
         effect: None,
         ..first.clone()

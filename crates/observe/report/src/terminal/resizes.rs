@@ -7,7 +7,7 @@ use display::ink::Tone;
 use display::table::{Cell, Table};
 use display::text::{self, harmless};
 use display::units::{bytes, count, seconds};
-use resize_api::{Outcome, Phase, Resize};
+use resize_api::{Resize, ResizeOutcome, ResizePhase};
 
 const NAME: &str = "ranks ";
 /// Number of resizes listed at each end.
@@ -55,28 +55,28 @@ fn table<'a>(resizes: &[&'a Resize]) -> Table<&'a Resize> {
         found.map_or_else(|| "-".to_owned(), |(_, time_s)| seconds(*time_s))
     };
     let tone = |resize: &Resize| match resize.outcome {
-        Outcome::Done => Tone::Plain,
+        ResizeOutcome::Done => Tone::Plain,
         _ => Tone::Poor,
     };
     Table::new(resizes.iter().copied())
         .left("ranks", |it| Cell::from(change(it)).tone(tone(it)))
         .right("iteration", |it| count(it.iteration))
         .name("why", |it| harmless(&it.reason))
-        .right("wait", |it| phase(it, Phase::Wait))
+        .right("wait", |it| phase(it, ResizePhase::Wait))
         .right("in all", |it| seconds(it.seconds.total))
-        .right("spawn", |it| phase(it, Phase::Spawn))
-        .right("connect", |it| phase(it, Phase::Connect))
-        .right("moving", |it| phase(it, Phase::Moving))
+        .right("spawn", |it| phase(it, ResizePhase::Spawn))
+        .right("connect", |it| phase(it, ResizePhase::Connect))
+        .right("moving", |it| phase(it, ResizePhase::Moving))
         .right("moved", |it| bytes(it.bytes.moved))
-        .right("release", |it| phase(it, Phase::Release))
-        .right("decide", |it| phase(it, Phase::Decide))
+        .right("release", |it| phase(it, ResizePhase::Release))
+        .right("decide", |it| phase(it, ResizePhase::Decide))
         .right("meanwhile", |it| count(it.iterations_meanwhile))
 }
 
 fn change(resize: &Resize) -> String {
     let Resize { from, to, .. } = resize;
     let how = outcome(resize);
-    if resize.outcome == Outcome::Done {
+    if resize.outcome == ResizeOutcome::Done {
         format!("{from} → {to}")
     } else {
         format!("{from} → {to} {how}")
@@ -86,7 +86,7 @@ fn change(resize: &Resize) -> String {
 /// Writes why a resize failed, and the estimate that was made.
 fn write_words(page: &mut Page, resize: &Resize) {
     let bullet = format!("{} → {}: ", resize.from, resize.to);
-    if resize.outcome != Outcome::Done {
+    if resize.outcome != ResizeOutcome::Done {
         page.sentence(&bullet, &resize.sentence, Tone::Poor);
     }
     if let Some(decision) = &resize.decision {

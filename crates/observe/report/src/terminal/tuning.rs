@@ -6,7 +6,7 @@ use display::bars;
 use display::ink::Tone;
 use display::text;
 use run_record::Summary;
-use run_record::tuning::{DecisionSummary, Outcome, TuningSummary};
+use run_record::tuning::{DecisionOutcome, DecisionSummary, TuningSummary};
 
 /// Number of decisions listed at each end.
 const N_LISTED_ENDS: usize = 5;
@@ -61,7 +61,7 @@ fn marks(tuning: &TuningSummary, n_columns: usize) -> String {
         let position = tuning.iterations.partition_point(|one| one.number < iteration);
         let column = (position * n_columns / n_iterations).min(n_columns.saturating_sub(1));
         if let Some(mark) = marks.get_mut(column) {
-            let is_undone = decision.outcome == Outcome::Undone;
+            let is_undone = decision.outcome == DecisionOutcome::Undone;
             *mark = if is_undone || *mark == 'x' { 'x' } else { '▲' };
         }
     }

@@ -1,6 +1,6 @@
 //! Builder of a timeline: collects events, keeps the longest, and sorts them into lanes.
 
-use super::{Event, Lane, LaneKey, OperationName, Role, Timeline, TimelineOptions};
+use super::{Lane, LaneKey, MessageRole, OperationName, Timeline, TimelineCall, TimelineOptions};
 use std::collections::{BTreeMap, HashMap};
 
 /// Timeline under construction. Events may be added in any order, except that those of one thread must be in
@@ -32,7 +32,7 @@ struct Kept {
     peer: u32,
     /// Number of the message in its direction; 0 if there is none.
     message: u32,
-    role: Role,
+    role: MessageRole,
 }
 
 const NONE: u32 = u32::MAX;
@@ -70,7 +70,7 @@ impl TimelineBuilder {
     }
 
     /// Adds a call.
-    pub fn add(&mut self, event: &Event<'_>) {
+    pub fn add(&mut self, event: &TimelineCall<'_>) {
         let world = small(Some(event.world));
         let direction =
             event.peer.and_then(|peer| Direction::of(world, event.rank, peer, event.role));
@@ -151,8 +151,8 @@ fn lanes(mut kept: Vec<Kept>, first_ns: i64) -> Vec<Lane> {
         let lane = &mut lanes[lane_idx];
         let at = (lane_idx, lane.n_events());
         match (event.role, event.message()) {
-            (Role::Send, Some(message)) => drop(sends.insert(at, message)),
-            (Role::Receive, Some(message)) => drop(receives.insert(message, at)),
+            (MessageRole::Send, Some(message)) => drop(sends.insert(at, message)),
+            (MessageRole::Receive, Some(message)) => drop(receives.insert(message, at)),
             _ => {}
         }
         push(lane, event, first_ns);
@@ -183,11 +183,11 @@ struct Direction {
 
 impl Direction {
     /// Returns the direction of a message that `rank` sends to or receives from `peer`.
-    fn of(world: u32, rank: u32, peer: u32, role: Role) -> Option<Self> {
+    fn of(world: u32, rank: u32, peer: u32, role: MessageRole) -> Option<Self> {
         match role {
-            Role::Neither => None,
-            Role::Send => Some(Self { world, from: rank, to: peer }),
-            Role::Receive => Some(Self { world, from: peer, to: rank }),
+            MessageRole::Neither => None,
+            MessageRole::Send => Some(Self { world, from: rank, to: peer }),
+            MessageRole::Receive => Some(Self { world, from: peer, to: rank }),
         }
     }
 }
@@ -211,8 +211,8 @@ struct Numbering {
 
 impl Numbering {
     /// Returns the number of the next message sent (or received) in this direction.
-    fn next(&mut self, direction: Direction, role: Role) -> u32 {
-        let number = self.last.entry((direction, role == Role::Send)).or_default();
+    fn next(&mut self, direction: Direction, role: MessageRole) -> u32 {
+        let number = self.last.entry((direction, role == MessageRole::Send)).or_default();
         *number = number.wrapping_add(1);
         *number
     }
@@ -222,14 +222,14 @@ impl Numbering {
 mod tests {
     use super::*;
 
-    fn event(rank: u32, start_ns: i64, end_ns: i64, role: Role) -> Event<'static> {
+    fn event(rank: u32, start_ns: i64, end_ns: i64, role: MessageRole) -> TimelineCall<'static> {
         let (operation, peer) = match role {
-            Role::Neither => ("MPI_Barrier", None),
-            Role::Send => ("MPI_Send", Some(1 - rank)),
-            Role::Receive => ("MPI_Recv", Some(1 - rank)),
+            MessageRole::Neither => ("MPI_Barrier", None),
+            MessageRole::Send => ("MPI_Send", Some(1 - rank)),
+            MessageRole::Receive => ("MPI_Recv", Some(1 - rank)),
         };
         let class = "point-to-point";
-        Event {
+        TimelineCall {
             world: 0,
             rank,
             thread: 0,
@@ -253,7 +253,7 @@ mod tests {
     ) {
         let events = lengths_ns.iter().enumerate().map(|(idx, length_ns)| {
             let start_ns = 100 * i64::try_from(idx).unwrap();
-            event(0, start_ns, start_ns + length_ns, Role::Neither)
+            event(0, start_ns, start_ns + length_ns, MessageRole::Neither)
         });
         let timeline = Timeline::from_events(events, TimelineOptions { n_events_max });
         let lanes = timeline.lanes.iter();
@@ -275,7 +275,8 @@ mod tests {
 
     #[test]
     fn the_first_start_is_zero() {
-        let events = [event(1, -40, -30, Role::Neither), event(0, 10, 20, Role::Neither)];
+        let events =
+            [event(1, -40, -30, MessageRole::Neither), event(0, 10, 20, MessageRole::Neither)];
         let timeline = Timeline::from_events(events, TimelineOptions::default());
         assert_eq!(timeline.lanes[1].start_ns, [0]);
         assert_eq!(timeline.lanes[0].start_ns, [50]);
@@ -285,11 +286,11 @@ mod tests {
     #[test]
     fn a_message_goes_to_the_receive_of_its_number() {
         let events = [
-            event(0, 0, 5, Role::Send),
-            event(0, 10, 15, Role::Send),
-            event(1, 0, 7, Role::Receive),
-            event(1, 8, 17, Role::Receive),
-            event(0, 20, 25, Role::Send),
+            event(0, 0, 5, MessageRole::Send),
+            event(0, 10, 15, MessageRole::Send),
+            event(1, 0, 7, MessageRole::Receive),
+            event(1, 8, 17, MessageRole::Receive),
+            event(0, 20, 25, MessageRole::Send),
         ];
         let timeline = Timeline::from_events(events, TimelineOptions::default());
         assert_eq!(timeline.lanes[0].received_at, [Some((1, 0)), Some((1, 1)), None]);

@@ -9,7 +9,7 @@ use report::balance::live::{ClusterView, draw};
 use report::balance::{self, History, PageState, Queues};
 use report::sample;
 use report::terminal::Style;
-use task_api::{EndedTask, Outcome, Output, TaskState, Text};
+use task_api::{EndedTask, Output, OutputText, TaskOutcome, TaskState};
 
 const USUAL: Style = Style { color: false, width: 100 };
 const NARROW: Style = Style { color: false, width: 60 };
@@ -33,8 +33,8 @@ fn tasks_are_lines() {
 fn a_task_that_ended_shows_what_it_wrote_and_commands_no_terminal() {
     let (_, tasks) = sample::tasks();
     let output = Output {
-        stdout: Text(b"step 1\tdone\n\x1b[2Jstep 2\n".to_vec()),
-        stderr: Text(b"\xff no such file\n".to_vec()),
+        stdout: OutputText(b"step 1\tdone\n\x1b[2Jstep 2\n".to_vec()),
+        stderr: OutputText(b"\xff no such file\n".to_vec()),
         n_dropped_bytes: 2048,
     };
     let ended = EndedTask {
@@ -43,7 +43,7 @@ fn a_task_that_ended_shows_what_it_wrote_and_commands_no_terminal() {
         instance: 2,
         started_ms: Some(1000),
         ended_ms: 3500,
-        outcome: Outcome::Exit(3),
+        outcome: TaskOutcome::Exit(3),
         output: Some(output),
         is_brief: false,
     };

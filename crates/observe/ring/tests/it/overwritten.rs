@@ -2,7 +2,7 @@
 
 use crate::{Pair, pair, ring_crate};
 use events::{CallRecord, ProcessKey};
-use ring_crate::layout::{BLOCKS_OFFSET, HEADER_BYTES, Header};
+use ring_crate::layout::{BLOCKS_OFFSET, HEADER_BYTES, SegmentHeader};
 use ring_crate::{SegmentReader, ThreadWriter};
 use std::fs::File;
 use std::mem::offset_of;
@@ -150,9 +150,9 @@ fn a_full_disk() {
     let mut header = vec![0; HEADER_BYTES];
     File::open(pair.writer.path()).expect("ours").read_exact_at(&mut header, 0).expect("a header");
     let largest = [
-        (offset_of!(Header, modules_len), u32::MAX),
-        (offset_of!(Header, communicators_len), u32::MAX),
-        (offset_of!(Header, has_control), 1),
+        (offset_of!(SegmentHeader, modules_len), u32::MAX),
+        (offset_of!(SegmentHeader, communicators_len), u32::MAX),
+        (offset_of!(SegmentHeader, has_control), 1),
     ];
     for (offset, value) in largest {
         header[offset..offset + 4].copy_from_slice(&value.to_le_bytes());

@@ -77,7 +77,7 @@ pub struct DecisionSummary {
     /// Number of ranks on which the decision was carried out.
     pub n_ranks: u32,
     /// Outcome.
-    pub outcome: Outcome,
+    pub outcome: DecisionOutcome,
     /// Reason for the outcome.
     pub outcome_reason: String,
     /// Time at which the outcome was known.
@@ -89,7 +89,7 @@ pub struct DecisionSummary {
 /// Outcome of a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum DecisionOutcome {
     /// The record ends before the outcome is known.
     #[default]
     Open,
@@ -141,7 +141,7 @@ impl TuningSummary {
                     new: *new,
                     reason: reason.clone(),
                     n_ranks: 0,
-                    outcome: Outcome::Open,
+                    outcome: DecisionOutcome::Open,
                     outcome_reason: String::new(),
                     outcome_s: None,
                     effect: None,
@@ -185,15 +185,19 @@ impl TuningSummary {
                 }
                 return;
             }
-            TuningEvent::Would { decision } => (decision, Outcome::Would, ""),
+            TuningEvent::Would { decision } => (decision, DecisionOutcome::Would, ""),
             TuningEvent::Declined { decision, reason } => {
-                (decision, Outcome::Declined, reason.as_str())
+                (decision, DecisionOutcome::Declined, reason.as_str())
             }
-            TuningEvent::Kept { decision, reason } => (decision, Outcome::Kept, reason.as_str()),
+            TuningEvent::Kept { decision, reason } => {
+                (decision, DecisionOutcome::Kept, reason.as_str())
+            }
             TuningEvent::Undone { decision, reason } => {
-                (decision, Outcome::Undone, reason.as_str())
+                (decision, DecisionOutcome::Undone, reason.as_str())
             }
-            TuningEvent::Lost { decision, reason } => (decision, Outcome::Lost, reason.as_str()),
+            TuningEvent::Lost { decision, reason } => {
+                (decision, DecisionOutcome::Lost, reason.as_str())
+            }
             _ => return,
         };
         if let Some(position) = position_of(decision) {

@@ -106,8 +106,9 @@ fn lines_become_a_story() {
     assert_eq!(summary.tunlets[0].ended, None);
     assert_eq!(summary.tunlets[1].ended.as_deref(), Some("hung"));
     assert_eq!((summary.iterations.len(), summary.iterations[0].end_s), (1, 1.5));
-    let outcomes: Vec<Outcome> = summary.decisions.iter().map(|story| story.outcome).collect();
-    assert_eq!(outcomes, [Outcome::Kept, Outcome::Declined, Outcome::Open]);
+    let outcomes: Vec<DecisionOutcome> =
+        summary.decisions.iter().map(|story| story.outcome).collect();
+    assert_eq!(outcomes, [DecisionOutcome::Kept, DecisionOutcome::Declined, DecisionOutcome::Open]);
     let kept = &summary.decisions[0];
     assert_eq!((kept.applied_s, kept.n_ranks, kept.iteration), (Some(2.25), 2, Some(4)));
     assert_eq!((kept.old, kept.new), (Some(TuningValue::Float(0.5)), TuningValue::Float(0.38)));

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use symbols::{Function, LookupError, Passing, Program};
-use wire::control::{Attribute, Location, Module, Point, Site, Source};
+use wire::control::{Attribute, Location, Module, Site, SitePoint, ValueOrigin};
 
 /// Number of registers for integer arguments; stack slots are numbered after them.
 const N_INTEGER_REGISTERS: u8 = 6;
@@ -110,7 +110,7 @@ impl Sites {
         let is_free = point.is_none();
         if is_free {
             let event = u32::try_from(number).unwrap_or(u32::MAX);
-            *point = Some(Point { event, attributes, is_on: true });
+            *point = Some(SitePoint { event, attributes, is_on: true });
         }
         is_free
     }
@@ -143,23 +143,27 @@ fn source_of(
         AttributeSource::Variable(name) => {
             let variable = look_up(part, program.readable_variable(name))?;
             let at = modules.location(&variable.module, &variable.build_id, variable.address);
-            Source::Global { at }
+            ValueOrigin::Global { at }
         }
         AttributeSource::Argument(place) => argument(function, *place).ok_or_else(|| {
             unreadable("it is not one number in one place; measure something else")
         })?,
-        AttributeSource::Returned => Source::Returned,
+        AttributeSource::Returned => ValueOrigin::Returned,
     };
     Ok(Attribute { source, kind })
 }
 
-fn argument(function: &Function, place: usize) -> Option<Source> {
+fn argument(function: &Function, place: usize) -> Option<ValueOrigin> {
     let parameter = function.parameters.as_ref()?.get(place.checked_sub(1)?)?;
     let n = match parameter.passing {
         Passing::Integer(n) => n,
         Passing::Stack(n) => n.checked_add(N_INTEGER_REGISTERS)?,
-        Passing::Float(n) => return Some(Source::Float { n }),
+        Passing::Float(n) => return Some(ValueOrigin::Float { n }),
         Passing::Parts => return None,
     };
-    Some(if parameter.is_by_reference { Source::Referred { n } } else { Source::Integer { n } })
+    Some(if parameter.is_by_reference {
+        ValueOrigin::Referred { n }
+    } else {
+        ValueOrigin::Integer { n }
+    })
 }

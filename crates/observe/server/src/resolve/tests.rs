@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use symbols::Program;
 use tempfile::TempDir;
-use tuner::plan::{Plan, PlannedChange};
-use wire::control::{Attribute, Location, Point, Replacement, Site, Source};
+use tuner::plan::{PlannedChange, TuningPlan};
+use wire::control::{Attribute, Location, Replacement, Site, SitePoint, ValueOrigin};
 
 const SOURCE: &str = "
 #define KEPT __attribute__((noipa))
@@ -95,7 +95,7 @@ impl Compiled {
     }
 
     #[track_caller]
-    fn plan(&self, patterns: &[&str]) -> Plan {
+    fn plan(&self, patterns: &[&str]) -> TuningPlan {
         let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
         resolve(&described(DESCRIPTION, &self.program), &patterns, &self.program).unwrap().1
     }
@@ -128,7 +128,7 @@ fn at(address: u64) -> Location {
     Location { module: 0, address }
 }
 
-fn number(point: Option<&Point>) -> Option<u32> {
+fn number(point: Option<&SitePoint>) -> Option<u32> {
     point.map(|point| point.event)
 }
 
@@ -167,12 +167,12 @@ fn attributes_are_read_where_they_are() {
     assert_eq!(
         entry.unwrap().attributes,
         [
-            Attribute { source: Source::Global { at: rows }, kind: ValueType::I64 },
-            Attribute { source: Source::Float { n: 0 }, kind: ValueType::F64 },
-            Attribute { source: Source::Integer { n: 0 }, kind: ValueType::I32 },
+            Attribute { source: ValueOrigin::Global { at: rows }, kind: ValueType::I64 },
+            Attribute { source: ValueOrigin::Float { n: 0 }, kind: ValueType::F64 },
+            Attribute { source: ValueOrigin::Integer { n: 0 }, kind: ValueType::I32 },
         ]
     );
-    let returned = Attribute { source: Source::Returned, kind: ValueType::I32 };
+    let returned = Attribute { source: ValueOrigin::Returned, kind: ValueType::I32 };
     assert_eq!(exit.unwrap().attributes, [returned]);
     let attributes =
         [("grid.rows", ValueType::I64), ("share", ValueType::F64), ("n", ValueType::I32)];

@@ -3,7 +3,7 @@
 use crate::network::Network;
 use crate::stage::{Actor, Rank, Stage, eventually, has_written, n_records_of, report_of};
 use collector::recover;
-use run_record::measured::Measured;
+use run_record::measured::MeasuredRun;
 use server::Server;
 use wire::{ProcessReport, Secret};
 
@@ -11,7 +11,7 @@ const N_RECORDS: u64 = 200;
 const WAITING: Rank = Rank { rank: 1, n_records: N_RECORDS, ending: "wait" };
 
 #[track_caller]
-fn check_whole(measured: &Measured, n_records: u64) {
+fn check_whole(measured: &MeasuredRun, n_records: u64) {
     let report = report_of(measured, 1);
     assert_eq!(report.threads[0].regions[0].n_calls, n_records);
     assert_eq!(n_records_of(report.key.pid, &measured.spools), n_records);

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wire::control::Change;
-use wire::{Answer, Order};
+use wire::control::ActionEffect;
+use wire::{Order, OrderAnswer};
 
 /// Behavior of a rank after writing its records: see [`crate::stage::Rank`].
 pub(crate) const ENDING: &str = "TEST_ENDING";
@@ -160,7 +160,7 @@ fn pass(
             Some(Order::Go) => break,
             Some(Order::Install { .. }) => {
                 let (refused, warnings) = (Vec::new(), Vec::new());
-                let answer = Answer::Installed { refused, warnings, took_ns: 1 };
+                let answer = OrderAnswer::Installed { refused, warnings, took_ns: 1 };
                 answers.push(&wire::to_bytes(&answer).expect("short"));
                 ring_doorbell(folder);
             }
@@ -249,12 +249,12 @@ impl State {
             }
             Order::Install { sites, .. } => {
                 assert!(sites.len() == 1 && sites[0].entry.is_some() && sites[0].exit.is_some());
-                Answer::Installed { refused: Vec::new(), warnings: Vec::new(), took_ns: 1 }
+                OrderAnswer::Installed { refused: Vec::new(), warnings: Vec::new(), took_ns: 1 }
             }
-            Order::Prepare { action, change: Change::Set { value, .. }, .. } => {
+            Order::Prepare { action, change: ActionEffect::Set { value, .. }, .. } => {
                 self.kept.insert(action, (value, None));
                 let old = KIND.bits(self.value).expect("its own");
-                Answer::Ready { action, n_hits: self.n_hits, old }
+                OrderAnswer::Ready { action, n_hits: self.n_hits, old }
             }
             Order::Commit { action, at_hit } => {
                 if let Some(kept) = self.kept.get_mut(&action) {
@@ -264,11 +264,13 @@ impl State {
             }
             Order::Withdraw { action } => {
                 let n_done = u32::from(self.kept.remove(&action).is_none());
-                Answer::Withdrawn { action, n_done }
+                OrderAnswer::Withdrawn { action, n_done }
             }
             Order::Read { variables, .. } => {
                 let bits = KIND.bits(self.value).expect("its own");
-                Answer::Values { values: variables.iter().map(|(id, ..)| (*id, bits)).collect() }
+                OrderAnswer::Values {
+                    values: variables.iter().map(|(id, ..)| (*id, bits)).collect(),
+                }
             }
             _ => return,
         };

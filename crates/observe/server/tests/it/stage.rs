@@ -4,7 +4,7 @@ use crate::roles::{ENDING, N_RECORDS, RANK};
 use app_description::{AttributeSource, EventAttribute, EventPoint};
 use collector::{place, recover};
 use events::{ProbePoint, ValueType};
-use run_record::measured::{Measured, RunFacts, Spool};
+use run_record::measured::{MeasuredRun, RunFacts, Spool};
 use run_record::{RunRecord, RunStart, SpoolReader};
 use server::{Server, ServerOptions, wait_until};
 use std::collections::BTreeMap;
@@ -218,7 +218,7 @@ impl Stage {
 
     /// Ends the run as the launcher does.
     #[track_caller]
-    pub(crate) fn end(&self, server: Server, mut collector: Actor) -> Measured {
+    pub(crate) fn end(&self, server: Server, mut collector: Actor) -> MeasuredRun {
         server.finish();
         let is_told = eventually(|| server.outstanding().nodes.is_empty());
         assert!(is_told, "{:?}", server.outstanding());
@@ -237,7 +237,7 @@ pub(crate) fn has_written(server: &Server, n_records: u64) -> bool {
 
 /// Returns the report of a rank.
 #[track_caller]
-pub(crate) fn report_of(measured: &Measured, rank: u32) -> &ProcessReport {
+pub(crate) fn report_of(measured: &MeasuredRun, rank: u32) -> &ProcessReport {
     let found = measured.processes.iter().find(|report| report.rank.0 == rank);
     found.expect("every rank is reported")
 }

@@ -2,17 +2,17 @@
 
 use crate::network::Network;
 use crate::stage::{Rank, Stage, event_facts, event_point, eventually, tunlet_spec};
-use app_description::{Actor, Application, Ranks};
+use app_description::{Actor, Application, RankSet};
 use assemble::assemble;
 use collector::recover;
 use events::ProbePoint;
 use run_record::SpoolReader;
-use run_record::measured::{Measured, RunFacts};
+use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::tuning::TuningMode;
 use server::Server;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tuner::{Plan, TuningOptions};
+use tuner::{TuningOptions, TuningPlan};
 use tunlets::conductor::Options;
 use tunlets::{Decision, Detail, News, Requests, Tunlet, TunletError, TunletSpec, World};
 use wire::{EventFacts, ProbedFunction, SummaryBatch};
@@ -45,7 +45,7 @@ impl Tunlet for Counting {
 const PLACES: [(&str, ProbePoint); 2] = [("start", ProbePoint::Entry), ("end", ProbePoint::Exit)];
 
 fn application() -> Application {
-    let ranks = Ranks { spans: vec![(0, None)] };
+    let ranks = RankSet { spans: vec![(0, None)] };
     Application {
         program: "test".to_owned(),
         actors: vec![Actor { name: "all".to_owned(), ranks, line: 1 }],
@@ -63,7 +63,7 @@ fn summed(details: [Detail; 2]) -> (Stage, Server, Arc<AtomicU64>) {
     let counting = Counting { details, n_heard: Arc::clone(&n_heard) };
     let (stage, server) = Stage::tuned(TuningOptions {
         application: application(),
-        plan: Plan { events: facts(), ..Plan::default() },
+        plan: TuningPlan { events: facts(), ..TuningPlan::default() },
         tunlets: vec![Box::new(counting)],
         mode: TuningMode::Observe,
         options: Options::default(),
@@ -94,7 +94,7 @@ fn n_batches(stage: &Stage) -> usize {
 
 /// Runs a rank while its collector is killed and replaced three times, each after `n_each` more batches.
 #[track_caller]
-fn with_killed_collectors(stage: &Stage, server: Server, n_each: usize) -> Measured {
+fn with_killed_collectors(stage: &Stage, server: Server, n_each: usize) -> MeasuredRun {
     let mut collector = stage.collector();
     let mut rank = stage.rank(SUMMED);
     for n_kills in 1..4 {
@@ -108,7 +108,7 @@ fn with_killed_collectors(stage: &Stage, server: Server, n_each: usize) -> Measu
 
 /// Runs a rank whose analyzer is killed after `n_first` batches, and recovers the record.
 #[track_caller]
-fn with_a_killed_analyzer(stage: &Stage, server: Server, n_first: usize) -> Measured {
+fn with_a_killed_analyzer(stage: &Stage, server: Server, n_first: usize) -> MeasuredRun {
     let mut collector = stage.collector();
     let mut rank = stage.rank(SUMMED);
     assert!(eventually(|| n_first < n_batches(stage)));
@@ -120,7 +120,7 @@ fn with_a_killed_analyzer(stage: &Stage, server: Server, n_first: usize) -> Meas
 
 /// Checks the record's sums and individual records of an event: number of passages, and sum of the call numbers.
 #[track_caller]
-fn check(stage: &Stage, measured: &Measured, n_in_sums: Option<[u64; 2]>) {
+fn check(stage: &Stage, measured: &MeasuredRun, n_in_sums: Option<[u64; 2]>) {
     let facts = RunFacts { functions: facts(), traced: true, ..stage.facts() };
     let summary = assemble(measured, &facts, &stage.record).summary;
     assert_eq!(summary.tool.records, N_CALLS.div_ceil(10), "MPI calls");
@@ -201,11 +201,11 @@ fn a_killed_analyzer_loses_no_passage_and_counts_none_twice() {
 }
 
 /// Returns a plan in which the function was chosen by pattern, so that no tunlet wants its passages.
-fn probed() -> Plan {
+fn probed() -> TuningPlan {
     let mut events = facts();
     events.iter_mut().for_each(|facts| facts.attributes.clear());
     let function = ProbedFunction { entry: Some(0), exit: Some(1), ..ProbedFunction::default() };
-    Plan { events, probed: vec![function], ..Plan::default() }
+    TuningPlan { events, probed: vec![function], ..TuningPlan::default() }
 }
 
 fn count(every_passage: bool) -> (Stage, Server) {
@@ -222,8 +222,8 @@ fn count(every_passage: bool) -> (Stage, Server) {
 /// Checks that every call counts once, is timed unless a process was killed, and has rows only if
 /// every passage is wanted.
 #[track_caller]
-fn check_count(stage: &Stage, measured: &Measured, every_passage: bool, are_all_timed: bool) {
-    let Plan { events, probed, .. } = probed();
+fn check_count(stage: &Stage, measured: &MeasuredRun, every_passage: bool, are_all_timed: bool) {
+    let TuningPlan { events, probed, .. } = probed();
     let facts = RunFacts { functions: events, probed, traced: every_passage, ..stage.facts() };
     let summary = assemble(measured, &facts, &stage.record).summary;
     assert_eq!(summary.tool.records_dropped, 0, "{:?}", summary.tool.warnings);

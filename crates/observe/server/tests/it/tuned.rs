@@ -2,16 +2,16 @@
 //! recorded, even if a collector is killed in between.
 
 use crate::stage::{Rank, Stage, event_facts, event_point, eventually, tunlet_spec};
-use app_description::{Actor, Application, Change, Iteration, Range, Ranks, TuningPoint};
+use app_description::{Actor, Application, ChangeKind, IterationMark, Range, RankSet, TuningPoint};
 use assemble::assemble;
 use events::{ProbePoint, Value, ValueType};
 use run_record::measured::RunFacts;
-use run_record::tuning::{Outcome, TuningMode, TuningSummary, TuningValue};
+use run_record::tuning::{DecisionOutcome, TuningMode, TuningSummary, TuningValue};
 use server::Server;
-use tuner::{Plan, PlannedChange, PlannedPoint, TuningOptions};
+use tuner::{PlannedChange, PlannedPoint, TuningOptions, TuningPlan};
 use tunlets::conductor::Options;
 use tunlets::{Decision, Detail, News, Requests, Tunlet, TunletError, TunletSpec, World};
-use wire::control::{Attribute, Location, Point, Site, Source};
+use wire::control::{Attribute, Location, Site, SitePoint, ValueOrigin};
 
 const TUNED: Rank = Rank { rank: 0, n_records: 1, ending: "tuned" };
 
@@ -43,15 +43,15 @@ impl Tunlet for Once {
 
 const PLACES: [(&str, ProbePoint); 2] = [("start", ProbePoint::Entry), ("end", ProbePoint::Exit)];
 
-fn ranks() -> Ranks {
-    Ranks { spans: vec![(0, Some(0))] }
+fn ranks() -> RankSet {
+    RankSet { spans: vec![(0, Some(0))] }
 }
 
 fn application() -> Application {
     let point = TuningPoint {
         name: "NW".to_owned(),
         actor: 0,
-        change: Change::Variable("NW".to_owned()),
+        change: ChangeKind::Variable("NW".to_owned()),
         kind: Some(ValueType::I32),
         range: Some(Range { low: 1.0, high: 8.0, step: None }),
         sync_function: "iterate".to_owned(),
@@ -65,17 +65,17 @@ fn application() -> Application {
     Application {
         program: "test".to_owned(),
         actors: vec![Actor { name: "master".to_owned(), ranks: ranks(), line: 1 }],
-        iteration: Some(Iteration { start: 0, end: 1, work: Some(0) }),
+        iteration: Some(IterationMark { start: 0, end: 1, work: Some(0) }),
         events: PLACES.map(|place| event_point(place, "iterate", "work")).to_vec(),
         tuning_points: vec![point],
         ..Application::default()
     }
 }
 
-fn plan() -> Plan {
+fn plan() -> TuningPlan {
     let at = Location { module: 0, address: 64 };
-    let attribute = Attribute { source: Source::Global { at }, kind: ValueType::I32 };
-    let point = |event| Some(Point { event, attributes: vec![attribute], is_on: true });
+    let attribute = Attribute { source: ValueOrigin::Global { at }, kind: ValueType::I32 };
+    let point = |event| Some(SitePoint { event, attributes: vec![attribute], is_on: true });
     let site = Site {
         id: 0,
         function: at,
@@ -87,7 +87,7 @@ fn plan() -> Plan {
     };
     let change = PlannedChange::Set { at };
     let sync = (0, ProbePoint::Entry);
-    Plan {
+    TuningPlan {
         modules: Vec::new(),
         sites: vec![site],
         events: PLACES.map(|place| event_facts(place, "iterate", "work")).to_vec(),
@@ -104,7 +104,7 @@ fn so_far(stage: &Stage) -> TuningSummary {
     TuningSummary::of(&lines)
 }
 
-fn outcome(stage: &Stage) -> Option<Outcome> {
+fn outcome(stage: &Stage) -> Option<DecisionOutcome> {
     so_far(stage).decisions.first().map(|decision| decision.outcome)
 }
 
@@ -124,7 +124,7 @@ fn a_decision_reaches_the_program_and_the_record() {
     let (stage, server) = tuned(TuningMode::Tune);
     let collector = stage.collector();
     let mut rank = stage.rank(TUNED);
-    assert!(eventually(|| outcome(&stage) == Some(Outcome::Kept)), "{:?}", so_far(&stage));
+    assert!(eventually(|| outcome(&stage) == Some(DecisionOutcome::Kept)), "{:?}", so_far(&stage));
     rank.close_input();
     assert!(rank.ends());
     let measured = stage.end(server, collector);
@@ -151,7 +151,7 @@ fn a_dry_run_changes_nothing() {
     let (stage, server) = tuned(TuningMode::DryRun);
     let collector = stage.collector();
     let mut rank = stage.rank(TUNED);
-    assert!(eventually(|| outcome(&stage) == Some(Outcome::Would)));
+    assert!(eventually(|| outcome(&stage) == Some(DecisionOutcome::Would)));
     rank.close_input();
     assert!(rank.ends());
     stage.end(server, collector);
@@ -166,7 +166,7 @@ fn a_collector_that_is_killed_is_replaced_and_the_decision_still_arrives() {
     assert!(eventually(|| !so_far(&stage).iterations.is_empty()));
     first.kill();
     let second = stage.collector();
-    assert!(eventually(|| outcome(&stage).is_some_and(|o| o != Outcome::Open)));
+    assert!(eventually(|| outcome(&stage).is_some_and(|o| o != DecisionOutcome::Open)));
     rank.close_input();
     assert!(rank.ends());
     stage.end(server, second);

@@ -5,7 +5,7 @@ use super::errors::LookupError;
 use super::index::Global;
 use super::module::{Module, best, is_file};
 use super::names::{Fit, fit, loose_fit};
-use super::path::{PathStep, Step, VariablePath};
+use super::path::{AccessStep, PathStep, VariablePath};
 use super::types::{self, Bare, bare};
 use events::ValueType;
 use gimli::constants as dw;
@@ -155,8 +155,8 @@ impl Module {
             let bare = bare(debug, type_offset).ok_or_else(unknown)?;
             refuse_indirect(&bare.die, name, of)?;
             let (offset, inner) = match step {
-                Step::Member(member) => self::member(debug, &bare, of, member)?,
-                Step::Element(indices) => element(debug, &bare, of, indices)?,
+                AccessStep::Member(member) => self::member(debug, &bare, of, member)?,
+                AccessStep::Element(indices) => element(debug, &bare, of, indices)?,
             };
             is_volatile |= bare.is_volatile;
             address = address.wrapping_add_signed(offset);

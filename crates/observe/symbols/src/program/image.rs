@@ -14,7 +14,7 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use embedded::Entry;
+use embedded::EmbeddedEntry;
 
 pub(crate) type File<'a> = ElfFile64<'a, Endianness>;
 
@@ -90,11 +90,11 @@ impl Image {
         self.objects.get_or_init(|| {
             let mut objects = self.symbols(data_symbol);
             let embedded = self.file().map(|file| embedded::entries(&file)).unwrap_or_default();
-            let is_new = |entry: &Entry| {
+            let is_new = |entry: &EmbeddedEntry| {
                 !entry.is_function() && !objects.iter().any(|object| object.symbol == entry.name)
             };
-            let embedded: Vec<Entry> = embedded.into_iter().filter(is_new).collect();
-            objects.extend(embedded.into_iter().map(Entry::data_symbol));
+            let embedded: Vec<EmbeddedEntry> = embedded.into_iter().filter(is_new).collect();
+            objects.extend(embedded.into_iter().map(EmbeddedEntry::data_symbol));
             objects.sort_by(|a, b| (a.address, &a.symbol).cmp(&(b.address, &b.symbol)));
             objects
         })
@@ -163,10 +163,11 @@ impl Image {
     /// no name either, so the starts of all pieces of code are returned. Entries without unwind information have
     /// no known end and are omitted.
     fn add_embedded(&self, functions: &mut Vec<Function>, file: &File<'_>) -> Vec<u64> {
-        let is_new = |entry: &Entry| {
+        let is_new = |entry: &EmbeddedEntry| {
             entry.is_function() && !functions.iter().any(|function| function.symbol == entry.name)
         };
-        let embedded: Vec<Entry> = embedded::entries(file).into_iter().filter(is_new).collect();
+        let embedded: Vec<EmbeddedEntry> =
+            embedded::entries(file).into_iter().filter(is_new).collect();
         if embedded.is_empty() {
             return Vec::new();
         }

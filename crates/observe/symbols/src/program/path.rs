@@ -16,12 +16,12 @@ pub(crate) struct VariablePath<'n> {
 pub(crate) struct PathStep<'n> {
     /// The name up to this step.
     pub(crate) of: &'n str,
-    pub(crate) step: Step<'n>,
+    pub(crate) step: AccessStep<'n>,
 }
 
 /// Step into a structure or array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step<'n> {
+pub(crate) enum AccessStep<'n> {
     /// Name of a member.
     Member(&'n str),
     /// Indices of an element, as in the source.
@@ -43,7 +43,9 @@ impl<'n> VariablePath<'n> {
             let (step, n_bytes) = step(&name[at..])?;
             match (steps.last_mut().map(|last| &mut last.step), step) {
                 // `a[1][2]` is one element of a two-dimensional array.
-                (Some(Step::Element(indices)), Step::Element(more)) => indices.extend(more),
+                (Some(AccessStep::Element(indices)), AccessStep::Element(more)) => {
+                    indices.extend(more)
+                }
                 (_, step) => steps.push(PathStep { of: &name[..at], step }),
             }
             at += n_bytes;
@@ -85,20 +87,20 @@ fn end_of_base(name: &str) -> usize {
 }
 
 /// Parses the first step; returns it with its length in bytes.
-fn step(rest: &str) -> Option<(Step<'_>, usize)> {
+fn step(rest: &str) -> Option<(AccessStep<'_>, usize)> {
     let close = match rest.as_bytes().first()? {
         b'[' => ']',
         b'(' => ')',
         b'.' | b'%' => {
             let end = rest[1..].find(['.', '%', '[', '(']).map_or(rest.len(), |end| end + 1);
             let member = rest[1..end].trim();
-            return (!member.is_empty()).then_some((Step::Member(member), end));
+            return (!member.is_empty()).then_some((AccessStep::Member(member), end));
         }
         _ => return None,
     };
     let end = rest.find(close)?;
     let indices = rest[1..end].split(',').map(|index| index.trim().parse().ok());
-    Some((Step::Element(indices.collect::<Option<_>>()?), end + 1))
+    Some((AccessStep::Element(indices.collect::<Option<_>>()?), end + 1))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! - The thread lives as long as the process, which is killed when its parent thread ends.
 
 use super::shared::Shared;
-use crate::message::{ANSWERS, Answer, ORDERS, Order};
+use crate::message::{ANSWERS, HostOrder, ORDERS, TunletAnswer};
 use frame::FrameBuffer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -34,7 +34,7 @@ pub(super) fn start(
     library: &Path,
     host_program: &Path,
     shared: &Arc<Shared>,
-    orders: Receiver<Order>,
+    orders: Receiver<HostOrder>,
 ) -> io::Result<JoinHandle<()>> {
     let mut command = Command::new(host_program);
     command.arg("tunlet-host").arg(library).process_group(0);
@@ -58,7 +58,7 @@ pub(super) fn start(
     Ok(supervisor)
 }
 
-fn supervise(mut child: Child, shared: &Arc<Shared>, orders: Receiver<Order>) {
+fn supervise(mut child: Child, shared: &Arc<Shared>, orders: Receiver<HostOrder>) {
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(input), Some(answers), Some(lines)) = pipes else { return };
     let of_writer = Arc::clone(shared);
@@ -124,9 +124,9 @@ fn take_answers(shared: &Shared, frames: &mut FrameBuffer) -> Result<(), String>
         }
         let mut is_allowed = true;
         shared.answer(|state| match answer {
-            Answer::Opened(opened) => state.opened = Some(opened),
-            Answer::Begun(begun) => state.begun = Some(begun),
-            Answer::Heard(decisions) => is_allowed = state.decide(decisions),
+            TunletAnswer::Opened(opened) => state.opened = Some(opened),
+            TunletAnswer::Begun(begun) => state.begun = Some(begun),
+            TunletAnswer::Heard(decisions) => is_allowed = state.decide(decisions),
         });
         if !is_allowed {
             return Err("it wants to change a tuning point that it did not name".to_owned());
@@ -135,7 +135,7 @@ fn take_answers(shared: &Shared, frames: &mut FrameBuffer) -> Result<(), String>
     Ok(())
 }
 
-fn next_answer(frames: &mut FrameBuffer) -> Result<Option<Answer>, String> {
+fn next_answer(frames: &mut FrameBuffer) -> Result<Option<TunletAnswer>, String> {
     frames.next_message().map_err(|error| format!("its answer is garbage ({error})"))
 }
 
@@ -173,11 +173,11 @@ fn tell(shared: &Shared, lines: ChildStderr) {
 
 /// Writes orders in batches, the next one when the last is answered, until the queue or the tunlet ends; the process's
 /// input is closed when this function returns.
-fn write_orders(shared: &Shared, orders: &Receiver<Order>, mut to: ChildStdin) {
+fn write_orders(shared: &Shared, orders: &Receiver<HostOrder>, mut to: ChildStdin) {
     let mut next = None;
     while let Some(order) = next.take().or_else(|| orders.recv().ok()) {
         let batch = match order {
-            Order::Hear(first) => Order::Hear(gather(orders, first, &mut next)),
+            HostOrder::Hear(first) => HostOrder::Hear(gather(orders, first, &mut next)),
             other => other,
         };
         if !shared.wait_for_answer() {
@@ -192,10 +192,14 @@ fn write_orders(shared: &Shared, orders: &Receiver<Order>, mut to: ChildStdin) {
 }
 
 /// Collects waiting news, up to an order of another kind.
-fn gather(orders: &Receiver<Order>, mut all: Vec<News>, next: &mut Option<Order>) -> Vec<News> {
+fn gather(
+    orders: &Receiver<HostOrder>,
+    mut all: Vec<News>,
+    next: &mut Option<HostOrder>,
+) -> Vec<News> {
     while all.len() < N_NEWS_MAX {
         match orders.try_recv() {
-            Ok(Order::Hear(mut more)) => all.append(&mut more),
+            Ok(HostOrder::Hear(mut more)) => all.append(&mut more),
             Ok(other) => {
                 *next = Some(other);
                 break;

@@ -3,7 +3,7 @@
 use crate::library::{Library, echo, host_program};
 use crate::news::{application, of_every_kind, passage, world};
 use std::time::{Duration, Instant};
-use tunlet_abi::host::Limits;
+use tunlet_abi::host::TunletLimits;
 use tunlet_abi::{ForeignTunlet, ForeignTunletError};
 use tunlets::{Decision, News, Tunlet};
 
@@ -11,7 +11,7 @@ const WILD: &str = "crates/observe/tunlet-abi/tests/tunlets/wild.c";
 /// Longer than anything here takes.
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Short enough for a test that waits for its end, long enough for a busy machine.
-const IMPATIENT: Limits = Limits { patience: Duration::from_secs(2), n_news_max: 4096 };
+const IMPATIENT: TunletLimits = TunletLimits { patience: Duration::from_secs(2), n_news_max: 4096 };
 
 /// Polls until `n` decisions have arrived or the tunlet has ended.
 #[track_caller]
@@ -26,7 +26,7 @@ fn look_for(tunlet: &mut ForeignTunlet, n: usize) -> Result<Vec<Decision>, Strin
     Ok(decisions)
 }
 
-fn open(library: &Library, limits: Limits) -> Result<ForeignTunlet, ForeignTunletError> {
+fn open(library: &Library, limits: TunletLimits) -> Result<ForeignTunlet, ForeignTunletError> {
     ForeignTunlet::open_with(&library.path(), &host_program(), limits)
 }
 
@@ -75,7 +75,7 @@ fn a_wild_tunlet_ends_alone() {
 #[test]
 fn what_a_tunlet_prints_is_told_and_harmless() {
     let library = Library::compile(WILD, &[]);
-    let mut tunlet = open(&library, Limits::default()).expect("a tunlet");
+    let mut tunlet = open(&library, TunletLimits::default()).expect("a tunlet");
     tunlet.begin(&application(&[("wild", "how", "print")]), &world()).expect("it begins");
     // The decision may have arrived before this returns.
     let mut decisions = Vec::new();
@@ -130,7 +130,7 @@ fn a_library_that_fails_while_it_is_loaded_is_refused() {
 #[test]
 fn a_slow_tunlet_misses_news_and_delays_nobody() {
     let library = Library::compile(WILD, &[]);
-    let limits = Limits { n_news_max: 10, ..IMPATIENT };
+    let limits = TunletLimits { n_news_max: 10, ..IMPATIENT };
     let mut tunlet = open(&library, limits).expect("a tunlet");
     tunlet.begin(&application(&[("wild", "how", "loop")]), &world()).expect("it begins");
     // One batch of at most 11 is in progress, 10 news wait, and the writer may hold one more.

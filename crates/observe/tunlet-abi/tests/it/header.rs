@@ -1,9 +1,9 @@
 //! The header is up to date with `abi.rs`, and compilers accept it.
 
-use c_header::{Header, repository};
+use c_header::{CHeader, repository};
 
-const HEADER: Header<'static> =
-    Header { package: "tunlet-abi", path: "crates/observe/tunlet-abi/include/sintonia_tunlet.h" };
+const HEADER: CHeader<'static> =
+    CHeader { package: "tunlet-abi", path: "crates/observe/tunlet-abi/include/sintonia_tunlet.h" };
 const ABOUT: &str = "/* The interface between Sintonia and a tunlet in a shared library, version 1.
  *
  * A library exports `const sintonia_tunlet *sintonia_tunlet_v1(void)`. The host calls `create`, then `begin`,

@@ -1,8 +1,8 @@
 //! A description, and news of every kind.
 
 use app_description::{
-    Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
-    Ranks, TuningPoint,
+    Actor, Application, AttributeSource, ChangeKind, EventAttribute, EventPoint, IterationMark,
+    Range, RankSet, TuningPoint,
 };
 use events::{ProbePoint, Rank, Value};
 use tunlets::{Applied, EventNews, IterationNews, Moments, News, Performance, SummaryNews, World};
@@ -28,7 +28,7 @@ pub(crate) fn point(name: &str, range: Option<Range>) -> TuningPoint {
     TuningPoint {
         name: name.into(),
         actor: 0,
-        change: Change::Variable(name.into()),
+        change: ChangeKind::Variable(name.into()),
         kind: None,
         range,
         is_repeated: false,
@@ -44,13 +44,13 @@ pub(crate) fn point(name: &str, range: Option<Range>) -> TuningPoint {
 pub(crate) fn application(options: &[(&str, &str, &str)]) -> Application {
     let actor = |name: &str, first, last| Actor {
         name: name.into(),
-        ranks: Ranks { spans: vec![(first, last)] },
+        ranks: RankSet { spans: vec![(first, last)] },
         line: 1,
     };
     let mut application = Application {
         program: "solver".into(),
         actors: vec![actor("master", 0, Some(0)), actor("worker", 1, None)],
-        iteration: Some(Iteration { start: 0, end: 1, work: Some(1) }),
+        iteration: Some(IterationMark { start: 0, end: 1, work: Some(1) }),
         events: vec![
             event("start", &["n", "rows"], ProbePoint::Entry),
             event("step_end", &[], ProbePoint::Exit),

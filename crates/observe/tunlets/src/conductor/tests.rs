@@ -5,8 +5,8 @@ mod simulation;
 mod stories;
 
 use app_description::{
-    Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
-    Ranks, TuningPoint,
+    Actor, Application, AttributeSource, ChangeKind, EventAttribute, EventPoint, IterationMark,
+    Range, RankSet, TuningPoint,
 };
 use events::ProbePoint;
 
@@ -24,7 +24,7 @@ pub(super) fn point(name: &str, actor: usize) -> TuningPoint {
     TuningPoint {
         name: name.to_owned(),
         actor,
-        change: Change::Variable(name.to_owned()),
+        change: ChangeKind::Variable(name.to_owned()),
         kind: None,
         range: Some(Range { low: 0.0, high: 100.0, step: None }),
         sync_function: "iterate".to_owned(),
@@ -48,14 +48,14 @@ fn event(name: &str, place: ProbePoint) -> EventPoint {
 }
 
 fn actor(name: &str, first: u32, last: Option<u32>) -> Actor {
-    Actor { name: name.to_owned(), ranks: Ranks { spans: vec![(first, last)] }, line: 1 }
+    Actor { name: name.to_owned(), ranks: RankSet { spans: vec![(first, last)] }, line: 1 }
 }
 
 pub(super) fn application() -> Application {
     Application {
         program: "program".to_owned(),
         actors: vec![actor("master", 0, Some(0)), actor("worker", 1, None)],
-        iteration: Some(Iteration { start: START, end: END, work: Some(0) }),
+        iteration: Some(IterationMark { start: START, end: END, work: Some(0) }),
         events: vec![
             event("iteration_start", ProbePoint::Entry),
             event("iteration_end", ProbePoint::Exit),

@@ -2,7 +2,7 @@
 
 use super::Options;
 use crate::{EventNews, IterationNews};
-use app_description::Iteration;
+use app_description::IterationMark;
 use events::tuning::Effect;
 use statistics::median;
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ pub(super) struct Trial {
 
 /// Progress of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Progress {
+pub(super) enum TrialProgress {
     /// More iterations are needed.
     Open,
     /// A comparison is impossible, with the reason.
@@ -46,24 +46,24 @@ impl Trial {
     }
 
     /// Returns the progress of the trial with these iterations.
-    pub(super) fn look(&self, iterations: &Iterations, options: &Options) -> Progress {
+    pub(super) fn look(&self, iterations: &Iterations, options: &Options) -> TrialProgress {
         if !iterations.are_defined() {
-            return Progress::Unmeasurable("the description has no `[iteration]`");
+            return TrialProgress::Unmeasurable("the description has no `[iteration]`");
         }
         let Some(before_s) = self.before_s.filter(|before_s| 0.0 < *before_s) else {
-            return Progress::Unmeasurable("no iteration had ended before it");
+            return TrialProgress::Unmeasurable("no iteration had ended before it");
         };
         let n_window = options.n_window.max(1);
         let after = iterations.after(self.changed_s, options.n_settle, n_window);
         match median(after.clone()) {
             Some(after_s) if n_window <= after.len() => {
                 let change = after_s / before_s - 1.0;
-                Progress::Judged {
+                TrialProgress::Judged {
                     effect: Effect { before_s, after_s, change },
                     is_good: change <= self.limit,
                 }
             }
-            _ => Progress::Open,
+            _ => TrialProgress::Open,
         }
     }
 }
@@ -81,24 +81,24 @@ const N_REMEMBERED: usize = 256;
 /// The most recent iterations.
 #[derive(Debug)]
 pub(super) struct Iterations {
-    definition: Option<Iteration>,
+    definition: Option<IterationMark>,
     n_remembered: usize,
     /// Start time and work of the current iteration.
     open: Option<(f64, f64)>,
     n_ended: u64,
-    last: VecDeque<Ended>,
+    last: VecDeque<FinishedIteration>,
     last_s: f64,
 }
 
 /// Finished iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Ended {
+pub(super) struct FinishedIteration {
     pub(super) end_s: f64,
     s_per_work: f64,
 }
 
 impl Iterations {
-    pub(super) fn new(definition: Option<Iteration>, n_window: usize) -> Self {
+    pub(super) fn new(definition: Option<IterationMark>, n_window: usize) -> Self {
         Self {
             definition,
             n_remembered: N_REMEMBERED.max(4 * n_window),
@@ -159,7 +159,7 @@ impl Iterations {
         if self.n_remembered <= self.last.len() {
             self.last.pop_front();
         }
-        self.last.push_back(Ended { end_s, s_per_work: duration_s / work });
+        self.last.push_back(FinishedIteration { end_s, s_per_work: duration_s / work });
         Some(IterationNews { number, end_s, duration_s, work })
     }
 

@@ -2,7 +2,7 @@
 
 use super::Conductor;
 use super::action::{Action, ActionReport, Coverage, Done, Ending};
-use super::trial::{Progress, Trial, in_words};
+use super::trial::{Trial, TrialProgress, in_words};
 use crate::{Applied, Decision};
 use events::tuning::TuningEvent;
 use events::{Rank, Value};
@@ -11,13 +11,13 @@ use events::{Rank, Value};
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) slot: usize,
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<ChangeInProgress>,
     trial: Option<Trial>,
 }
 
 /// Decision being carried out.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct ChangeInProgress {
     pub(super) decision: u64,
     pub(super) point: usize,
     /// Value that was set at every passage before this decision.
@@ -60,7 +60,7 @@ impl Turn {
 
     /// Ends all changes at the end of the run.
     pub(super) fn finish(self) -> Vec<TuningEvent> {
-        self.changes.into_iter().filter_map(Change::finish).collect()
+        self.changes.into_iter().filter_map(ChangeInProgress::finish).collect()
     }
 
     fn is_acting(&self) -> bool {
@@ -83,7 +83,7 @@ impl ChangeState {
     }
 }
 
-impl Change {
+impl ChangeInProgress {
     fn finish(self) -> Option<TuningEvent> {
         let decision = self.decision;
         let unmeasured = || "the run ended before its effect was measured".to_owned();
@@ -115,7 +115,7 @@ impl Conductor {
         for _try in 0..self.tunlets.n_tunlets() {
             let next = self.tunlets.next_turn(self.iterations.number());
             let Some((slot, decisions)) = next else { return false };
-            let changes: Vec<Change> =
+            let changes: Vec<ChangeInProgress> =
                 decisions.iter().filter_map(|decision| self.start(now_s, slot, decision)).collect();
             if !changes.is_empty() {
                 self.turn = Some(Turn { slot, changes, trial: None });
@@ -125,7 +125,7 @@ impl Conductor {
         false
     }
 
-    fn start(&mut self, now_s: f64, slot: usize, wanted: &Decision) -> Option<Change> {
+    fn start(&mut self, now_s: f64, slot: usize, wanted: &Decision) -> Option<ChangeInProgress> {
         let point = wanted.point;
         let described = &self.application.tuning_points[point];
         let (actor, repeats) = (described.actor, described.is_repeated);
@@ -157,7 +157,7 @@ impl Conductor {
                 let values: Vec<_> = ranks.into_iter().map(|rank| (rank, value)).collect();
                 let action = self.act(now_s, (point, Coverage::AllOrNone), &values, repeats);
                 let (held, state) = (self.held[point], ChangeState::Doing(action));
-                Some(Change { decision, point, held, state })
+                Some(ChangeInProgress { decision, point, held, state })
             }
         }
     }
@@ -191,7 +191,7 @@ impl Conductor {
     }
 
     /// Advances one change; returns whether its state changed.
-    fn go_on_with(&mut self, now_s: f64, slot: usize, change: &mut Change) -> bool {
+    fn go_on_with(&mut self, now_s: f64, slot: usize, change: &mut ChangeInProgress) -> bool {
         let Some(action) = change.state.action() else { return false };
         let Some(ending) = action.step(now_s, &mut self.outputs) else { return false };
         let (decision, point) = (change.decision, change.point);
@@ -241,7 +241,7 @@ impl Conductor {
     }
 
     /// Records that a change was carried out on all ranks.
-    fn hold(&mut self, slot: usize, change: &Change, done: &[Done]) -> ChangeState {
+    fn hold(&mut self, slot: usize, change: &ChangeInProgress, done: &[Done]) -> ChangeState {
         let Some(first) = done.first().copied() else { return ChangeState::Over };
         let times = done.iter().map(|done| done.time_s);
         let first_s = times.clone().fold(f64::INFINITY, f64::min);
@@ -270,7 +270,7 @@ impl Conductor {
         &mut self,
         now_s: f64,
         slot: usize,
-        (change, done): (&Change, &[Done]),
+        (change, done): (&ChangeInProgress, &[Done]),
         reason: String,
     ) {
         let decision = change.decision;
@@ -282,7 +282,13 @@ impl Conductor {
         }
     }
 
-    pub(super) fn lose(&mut self, now_s: f64, slot: usize, change: &Change, reason: String) {
+    pub(super) fn lose(
+        &mut self,
+        now_s: f64,
+        slot: usize,
+        change: &ChangeInProgress,
+        reason: String,
+    ) {
         let decision = change.decision;
         (self.values[change.point], self.held[change.point]) = (None, None);
         let closed = format!("it is unknown which ranks have the new value: {reason}");
@@ -320,12 +326,12 @@ impl Conductor {
             Trial::new(&self.iterations, &self.options, (first_s, last_s), limit)
         });
         match trial.look(&self.iterations, &self.options) {
-            Progress::Open => turn.trial = Some(trial),
-            Progress::Unmeasurable(why) => {
+            TrialProgress::Open => turn.trial = Some(trial),
+            TrialProgress::Unmeasurable(why) => {
                 let reason = format!("its effect is not known: {why}");
                 self.keep(now_s, turn, &reason);
             }
-            Progress::Judged { effect, is_good } => {
+            TrialProgress::Judged { effect, is_good } => {
                 for change in turn.changes.iter().filter(|change| change.holds()) {
                     let decision = change.decision;
                     self.record(now_s, TuningEvent::Effect { decision, effect });
@@ -351,7 +357,7 @@ impl Conductor {
     }
 }
 
-impl Change {
+impl ChangeInProgress {
     fn holds(&self) -> bool {
         matches!(self.state, ChangeState::Applied { .. })
     }

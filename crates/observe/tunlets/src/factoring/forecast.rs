@@ -8,7 +8,7 @@
 //! # Invariants
 //! - Pure; cost bounded by the number of sections and of chunks in an iteration.
 
-use crate::chunks::Iteration;
+use crate::chunks::IterationChunks;
 use chunking::Work;
 use chunking::predictive::chunks;
 use events::Rank;
@@ -41,7 +41,7 @@ pub(super) struct Dealing {
 
 impl Profile {
     /// Learns a profile from the chunks of several iterations.
-    pub(super) fn new(window: &VecDeque<Iteration>) -> Self {
+    pub(super) fn new(window: &VecDeque<IterationChunks>) -> Self {
         let mut profile = Self { before_s: Vec::new(), slowness: BTreeMap::new() };
         profile.learn_places(window);
         profile.learn_slowness(window);
@@ -50,7 +50,7 @@ impl Profile {
     }
 
     /// Narrow chunks tell more about a section than wide ones, so they have more weight.
-    fn learn_places(&mut self, window: &VecDeque<Iteration>) {
+    fn learn_places(&mut self, window: &VecDeque<IterationChunks>) {
         let mut seen = vec![(0.0, 0.0); N_PLACES];
         let (mut all_s, mut n_all) = (0.0, 0.0);
         for_each_chunk(window, |rank, n_tasks, time_s, [from, to]| {
@@ -72,7 +72,7 @@ impl Profile {
         }
     }
 
-    fn learn_slowness(&mut self, window: &VecDeque<Iteration>) {
+    fn learn_slowness(&mut self, window: &VecDeque<IterationChunks>) {
         let mut seen: BTreeMap<Rank, (f64, f64)> = BTreeMap::new();
         for iteration in window {
             for_each_chunk_of(iteration, &mut |rank, _, time_s, [from, to]| {
@@ -126,14 +126,17 @@ impl Profile {
     }
 }
 
-fn for_each_chunk(window: &VecDeque<Iteration>, mut each: impl FnMut(Rank, f64, f64, [f64; 2])) {
+fn for_each_chunk(
+    window: &VecDeque<IterationChunks>,
+    mut each: impl FnMut(Rank, f64, f64, [f64; 2]),
+) {
     for iteration in window {
         for_each_chunk_of(iteration, &mut each);
     }
 }
 
 /// Calls `each` with rank, tasks, time, and the chunk's begin and end in the sequence of tasks, from 0 to 1.
-fn for_each_chunk_of(iteration: &Iteration, each: &mut impl FnMut(Rank, f64, f64, [f64; 2])) {
+fn for_each_chunk_of(iteration: &IterationChunks, each: &mut impl FnMut(Rank, f64, f64, [f64; 2])) {
     let mut n_before = 0.0;
     for chunk in &iteration.chunks {
         let place = [n_before, n_before + chunk.n_tasks].map(|n| n / iteration.n_tasks);

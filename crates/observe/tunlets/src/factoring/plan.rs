@@ -8,7 +8,7 @@ const FIRST_DIVISOR_MIN: f64 = 2.0;
 
 /// Extent of factoring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FactoringExtent {
     /// Batch after batch, down to the smallest chunk.
     #[default]
     Whole,
@@ -18,18 +18,18 @@ pub(super) enum Kind {
     OneBatch,
 }
 
-impl Kind {
+impl FactoringExtent {
     pub(super) const ALL: [Self; 3] = [Self::Whole, Self::TwoBatches, Self::OneBatch];
 }
 
 /// Measured spread, and the divisors computed from it.
-pub(super) struct Plan {
+pub(super) struct FactoringPlan {
     pub(super) spread: Spread,
     divisors: [f64; 2],
     n_workers: usize,
 }
 
-impl Plan {
+impl FactoringPlan {
     /// Computes the divisors of DAF, with `x0` not below 2.
     pub(super) fn new(spread: Spread, n_workers: usize) -> Self {
         let n = n_workers as f64;
@@ -38,20 +38,20 @@ impl Plan {
     }
 
     /// Returns `F0`, `F1` and `F2`.
-    pub(super) fn shares_of(&self, kind: Kind) -> [f64; 3] {
+    pub(super) fn shares_of(&self, kind: FactoringExtent) -> [f64; 3] {
         let [first, later] = self.divisors.map(|divisor| 1.0 / divisor);
         match kind {
-            Kind::Whole => [first, later, later],
-            Kind::TwoBatches => [first, later, 1.0],
-            Kind::OneBatch => [first, 1.0, 1.0],
+            FactoringExtent::Whole => [first, later, later],
+            FactoringExtent::TwoBatches => [first, later, 1.0],
+            FactoringExtent::OneBatch => [first, 1.0, 1.0],
         }
     }
 
-    pub(super) fn reason(&self, kind: Kind) -> String {
+    pub(super) fn reason(&self, kind: FactoringExtent) -> String {
         let rest = match kind {
-            Kind::Whole => "",
-            Kind::TwoBatches => ", the rest at once after two batches",
-            Kind::OneBatch => ", the rest at once after one batch",
+            FactoringExtent::Whole => "",
+            FactoringExtent::TwoBatches => ", the rest at once after two batches",
+            FactoringExtent::OneBatch => ", the rest at once after one batch",
         };
         format!(
             "sigma/mu per task is {:.2} with {} workers: x0 = {:.2}, x1 = {:.2}{rest}",

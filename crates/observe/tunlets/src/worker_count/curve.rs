@@ -11,7 +11,7 @@ use super::WorkerCount;
 use crate::lookup::Lookup;
 use crate::tunlet::{Decision, TunletError};
 use display::units::trimmed;
-use fitting::{ModelFile, Prediction, Role};
+use fitting::{ModelFile, ParameterRole, Prediction};
 use models::master_worker::Objective;
 
 const OPTION: &str = "model";
@@ -53,8 +53,10 @@ impl Curve {
         let file = ModelFile::read(text)
             .map_err(|error| wrong(format!("a file that `sintonia fit -o` wrote ({error})")))?;
         let metric = file.usual_metric().unwrap_or_default().to_owned();
-        let (workers, sizes): (Vec<&str>, Vec<&str>) =
-            file.parameters().into_iter().partition(|name| Role::of_name(name) == Role::Processes);
+        let (workers, sizes): (Vec<&str>, Vec<&str>) = file
+            .parameters()
+            .into_iter()
+            .partition(|name| ParameterRole::of_name(name) == ParameterRole::Processes);
         let (&[workers], [] | [_]) = (&workers[..], &sizes[..]) else {
             let names = file.parameters().join(", ");
             return Err(wrong(format!(

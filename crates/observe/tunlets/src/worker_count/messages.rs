@@ -5,8 +5,8 @@
 
 use crate::chunks::Costs;
 use events::Rank;
-use models::master_worker::transfer::Transfer;
-use models::master_worker::{Data, Iteration};
+use models::master_worker::transfer::TransferLine;
+use models::master_worker::{Data, IterationModel};
 use std::collections::HashMap;
 
 /// Assumed latency before a message was seen.
@@ -15,20 +15,20 @@ const MEDIAN: f64 = 0.5;
 
 /// Messages in transit, and the costs of those that arrived.
 #[derive(Debug)]
-pub(super) struct Messages {
+pub(super) struct MessagesInTransit {
     sent: HashMap<Rank, (f64, f64)>,
     arrived: HashMap<Rank, f64>,
     costs: Costs,
 }
 
-impl Default for Messages {
+impl Default for MessagesInTransit {
     fn default() -> Self {
         let costs = Costs::new(USUAL_LATENCY_S, MEDIAN);
         Self { sent: HashMap::new(), arrived: HashMap::new(), costs }
     }
 }
 
-impl Messages {
+impl MessagesInTransit {
     /// Records that the master begins to send `bytes` bytes to a worker.
     pub(super) fn sent(&mut self, worker: Rank, time_s: f64, bytes: f64) {
         self.sent.insert(worker, (time_s, bytes));
@@ -55,18 +55,18 @@ impl Messages {
     }
 
     /// Returns the line of time over bytes; `None` before a message was seen.
-    pub(super) fn fit(&self) -> Option<Transfer> {
+    pub(super) fn fit(&self) -> Option<TransferLine> {
         (!self.costs.is_empty()).then(|| self.costs.fit())
     }
 }
 
 /// Returns the model in which the time of messages to `n_workers` is latency alone.
-pub(super) fn all_latency(model: &Iteration, n_workers: f64) -> Iteration {
+pub(super) fn all_latency(model: &IterationModel, n_workers: f64) -> IterationModel {
     let bytes = match model.data {
         Data::Split { total_bytes, share_sent } => total_bytes * share_sent / n_workers,
         Data::Same { each_bytes, .. } => each_bytes,
     };
-    Iteration { latency_s: model.latency_s + model.byte_s * bytes, byte_s: 0.0, ..*model }
+    IterationModel { latency_s: model.latency_s + model.byte_s * bytes, byte_s: 0.0, ..*model }
 }
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
 
     #[track_caller]
     fn check(sent_s: f64, arrived_s: f64, is_arrival_first: bool, is_empty: bool) {
-        let mut messages = Messages::default();
+        let mut messages = MessagesInTransit::default();
         if is_arrival_first {
             messages.arrived(Rank(1), arrived_s);
         }

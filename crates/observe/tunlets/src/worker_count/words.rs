@@ -1,9 +1,9 @@
 //! Reasons for a requested number of workers, in words.
 
 use display::units::{seconds, trimmed};
-use models::master_worker::{Iteration, Objective};
+use models::master_worker::{IterationModel, Objective};
 
-pub(super) fn to_measure(seen: &Iteration) -> String {
+pub(super) fn to_measure(seen: &IterationModel) -> String {
     format!(
         "messages of a single size, {}, cannot separate latency from cost per byte: if all of it is latency, \
          Nopt is {} ({}); going halfway there yields other sizes",
@@ -14,7 +14,7 @@ pub(super) fn to_measure(seen: &Iteration) -> String {
 }
 
 pub(super) fn in_words(
-    model: &Iteration,
+    model: &IterationModel,
     objective: Objective,
     [now_s, then_s]: [f64; 2],
 ) -> String {

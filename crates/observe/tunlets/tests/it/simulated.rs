@@ -5,8 +5,8 @@
 //! tests hold the same numbers). Decisions are carried out when the next iteration starts.
 
 use app_description::{
-    Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
-    Ranks, TuningPoint,
+    Actor, Application, AttributeSource, ChangeKind, EventAttribute, EventPoint, IterationMark,
+    Range, RankSet, TuningPoint,
 };
 use chunking::Work;
 use chunking::predictive::{Chunk, chunks};
@@ -181,7 +181,7 @@ impl Told {
 
 /// Returns the description of the simulated program, with these tunlet options.
 pub(crate) fn application(options: &[(&str, &[(&str, &str)])]) -> Application {
-    let spans = |spans| Ranks { spans };
+    let spans = |spans| RankSet { spans };
     let actor = |name: &str, ranks| Actor { name: name.to_owned(), ranks, line: 1 };
     let event = |(name, actor, place, attributes): (&str, usize, ProbePoint, &[&str])| EventPoint {
         name: name.to_owned(),
@@ -196,7 +196,7 @@ pub(crate) fn application(options: &[(&str, &[(&str, &str)])]) -> Application {
     let point = |name: &str, kind, range| TuningPoint {
         name: name.to_owned(),
         actor: 0,
-        change: Change::Variable(name.to_owned()),
+        change: ChangeKind::Variable(name.to_owned()),
         kind: Some(kind),
         range: Some(range),
         sync_function: "iteration_start".to_owned(),
@@ -215,7 +215,7 @@ pub(crate) fn application(options: &[(&str, &[(&str, &str)])]) -> Application {
             actor("master", spans(vec![(0, Some(0))])),
             actor("worker", spans(vec![(1, None)])),
         ],
-        iteration: Some(Iteration { start: 0, end: 1, work: Some(2) }),
+        iteration: Some(IterationMark { start: 0, end: 1, work: Some(2) }),
         events: EVENTS.into_iter().map(event).collect(),
         tuning_points: vec![
             point("F0", ValueType::F64, real),

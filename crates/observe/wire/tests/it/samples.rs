@@ -12,9 +12,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
-use wire::control::{Attribute, Change, Location, Module, Point, Replacement, Site, Source};
+use wire::control::{
+    ActionEffect, Attribute, Location, Module, Replacement, Site, SitePoint, ValueOrigin,
+};
 use wire::{
-    Answer, CommunicatorReport, EventShape, EventSummary, FRAMES, InCall, Order, PROTOCOL,
+    CommunicatorReport, EventShape, EventSummary, FRAMES, InCall, Order, OrderAnswer, PROTOCOL,
     ProcessReport, ProcessSum, Records, SummaryBatch, ThreadRange, ThreadReport, ToAnalyzer,
     ToCollector,
 };
@@ -24,16 +26,16 @@ const KEY: ProcessKey = ProcessKey { pid: 4711, started: 123_456_789 };
 /// Every message of a collector, in the order in which a connection carries them.
 fn of_collector() -> Vec<ToAnalyzer> {
     let answers = [
-        Answer::Installed {
+        OrderAnswer::Installed {
             refused: vec![(1, "too short".to_owned())],
             warnings: vec![(2, "slow".to_owned())],
             took_ns: 1_500_000,
         },
-        Answer::Ready { action: 7, n_hits: 12, old: 4 },
-        Answer::Refused { action: 8, reason: "no such site".to_owned() },
-        Answer::Withdrawn { action: 9, n_done: 3 },
-        Answer::Detached { refused: vec![(2, "in use".to_owned())] },
-        Answer::Values { values: vec![(0, 4), (1, 8)] },
+        OrderAnswer::Ready { action: 7, n_hits: 12, old: 4 },
+        OrderAnswer::Refused { action: 8, reason: "no such site".to_owned() },
+        OrderAnswer::Withdrawn { action: 9, n_done: 3 },
+        OrderAnswer::Detached { refused: vec![(2, "in use".to_owned())] },
+        OrderAnswer::Values { values: vec![(0, 4), (1, 8)] },
     ];
     let before = [
         ToAnalyzer::Process(Box::new(report())),
@@ -74,32 +76,32 @@ fn orders() -> Vec<Order> {
     let modules = vec![Module { name: "libx.so".to_owned(), build_id: vec![1, 2, 3] }];
     let source = |source| Attribute { source, kind: ValueType::I32 };
     let attributes = vec![
-        source(Source::Global { at }),
-        source(Source::Integer { n: 1 }),
-        source(Source::Referred { n: 2 }),
-        source(Source::Float { n: 3 }),
-        source(Source::Returned),
+        source(ValueOrigin::Global { at }),
+        source(ValueOrigin::Integer { n: 1 }),
+        source(ValueOrigin::Referred { n: 2 }),
+        source(ValueOrigin::Float { n: 3 }),
+        source(ValueOrigin::Returned),
     ];
     let site = Site {
         id: 1,
         function: at,
         n_bytes: 64,
         n_bytes_to_next: 80,
-        entry: Some(Point { event: 1, attributes, is_on: true }),
+        entry: Some(SitePoint { event: 1, attributes, is_on: true }),
         exit: None,
         is_sync: true,
     };
     let changes = [
-        Change::Set { at, kind: ValueType::I32, value: Value::Int(8) },
-        Change::Call {
+        ActionEffect::Set { at, kind: ValueType::I32, value: Value::Int(8) },
+        ActionEffect::Call {
             function: at,
             arguments: vec![(ValueType::F64, Value::Float(0.5))],
             returns: None,
         },
-        Change::Load { path: "/lib/other.so".to_owned() },
-        Change::Replace { site: 1, by: Replacement::Function(at) },
-        Change::Replace { site: 1, by: Replacement::Exported("libx.so:f".to_owned()) },
-        Change::Replace { site: 1, by: Replacement::Original },
+        ActionEffect::Load { path: "/lib/other.so".to_owned() },
+        ActionEffect::Replace { site: 1, by: Replacement::Function(at) },
+        ActionEffect::Replace { site: 1, by: Replacement::Exported("libx.so:f".to_owned()) },
+        ActionEffect::Replace { site: 1, by: Replacement::Original },
     ];
     let prepare = |change| Order::Prepare {
         action: 7,

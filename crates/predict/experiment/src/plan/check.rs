@@ -1,6 +1,6 @@
 //! Checks of a plan, made before any run is started.
 
-use super::{Plan, Point};
+use super::{GridPoint, Plan};
 use crate::template::SCRIPT;
 use crate::{Expression, ExpressionError};
 use thiserror::Error;
@@ -110,7 +110,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn check_point(plan: &Plan, point: &Point) -> Result<(), PlanError> {
+fn check_point(plan: &Plan, point: &GridPoint) -> Result<(), PlanError> {
     plan.words(point, Some(""))?;
     plan.script(point)?;
     plan.variables(point)?;

@@ -12,10 +12,10 @@ use crate::{
     model::{Piece, Range},
     samples::PointValue,
     score::{Scored, score},
-    search::Problem,
+    search::RegionProblem,
     solve::count,
     term::{Factor, Formula, Term, Weighted},
-    vocabulary::{Role, choices},
+    vocabulary::{ParameterRole, choices},
 };
 
 /// Errors at single points up to this share need no breakpoint.
@@ -55,7 +55,7 @@ struct SubrangeFit<'a> {
 
 /// Inputs of the search for breakpoints.
 struct Search<'a> {
-    roles: &'a [Role],
+    roles: &'a [ParameterRole],
     settings: &'a Settings,
 }
 
@@ -63,12 +63,12 @@ struct Search<'a> {
 pub(crate) fn fit_pieces(
     design: &Design,
     samples: &[Sample<'_>],
-    roles: &[Role],
+    roles: &[ParameterRole],
     settings: &Settings,
 ) -> Fitted {
     let search = Search { roles, settings };
     let measured: Vec<PointValue> = samples.iter().map(|sample| sample.measured).collect();
-    let problem = Problem::new(design, &measured);
+    let problem = RegionProblem::new(design, &measured);
     // Equal values need no search.
     let n_terms_max = if is_constant(samples) { 0 } else { settings.n_terms_max };
     let scored = score(&problem, &problem.candidates(n_terms_max));
@@ -121,13 +121,13 @@ impl Search<'_> {
         &self,
         samples: &[Sample<'s>],
         scored: &[Scored],
-        problem: &Problem<'_>,
+        problem: &RegionProblem<'_>,
     ) -> Option<(usize, Vec<SubrangeFit<'s>>)> {
         let known = scored.first().map_or_else(Vec::new, |best| terms(problem, best));
         let mut parts: Vec<SubrangeFit<'s>> = Vec::new();
         let whole = error(scored, samples.len());
         let (split_idx, low, high) = (0..self.roles.len())
-            .filter(|idx| self.roles.len() == 1 || self.roles[*idx] != Role::Processes)
+            .filter(|idx| self.roles.len() == 1 || self.roles[*idx] != ParameterRole::Processes)
             .filter_map(|idx| self.best_cut(samples, idx, &known, true).map(|(l, h)| (idx, l, h)))
             .min_by(|a, b| (a.1.error() + a.2.error()).total_cmp(&(b.1.error() + b.2.error())))?;
         if GAIN * GAIN * whole <= low.error() + high.error() {
@@ -203,7 +203,7 @@ impl Search<'_> {
         let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
         let design = Design::new(&points, self.roles, known);
         let measured: Vec<PointValue> = samples.iter().map(|sample| sample.measured).collect();
-        let problem = Problem::new(&design, &measured);
+        let problem = RegionProblem::new(&design, &measured);
         let scored = score(&problem, &problem.candidates(self.settings.n_terms_max));
         (!scored.is_empty()).then_some(SubrangeFit { samples, scored, design })
     }
@@ -213,13 +213,13 @@ impl Search<'_> {
         let ends = distinct_values(&points, split_idx);
         let (low, high) = (ends[0], ends[ends.len() - 1]);
         let measured: Vec<PointValue> = part.samples.iter().map(|sample| sample.measured).collect();
-        let problem = Problem::new(&part.design, &measured);
+        let problem = RegionProblem::new(&part.design, &measured);
         self.piece(&problem, &part.scored, &part.samples, Some(Range { low, high }))
     }
 
     fn piece(
         &self,
-        problem: &Problem<'_>,
+        problem: &RegionProblem<'_>,
         scored: &[Scored],
         samples: &[Sample<'_>],
         range: Option<Range>,
@@ -248,7 +248,7 @@ impl SubrangeFit<'_> {
     fn terms_at_top(&self, split_idx: usize) -> Vec<Term> {
         let Some(Scored { candidate, .. }) = self.scored.first() else { return Vec::new() };
         let measured: Vec<PointValue> = self.samples.iter().map(|sample| sample.measured).collect();
-        let problem = Problem::new(&self.design, &measured);
+        let problem = RegionProblem::new(&self.design, &measured);
         let value_of = |sample: &Sample<'_>| sample.at[split_idx];
         let top = self.samples.iter().map(value_of).fold(f64::MIN, f64::max);
         let size = |term: usize, coefficient: f64| -> f64 {

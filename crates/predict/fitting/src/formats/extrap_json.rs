@@ -188,7 +188,7 @@ fn take(
 pub fn write(measured: &Measurements) -> Result<String, serde_json::Error> {
     let mut regions: Vec<(String, Pairs<Vec<NewerPoint>>)> = Vec::new();
     for series in &measured.series {
-        let point = |point: &crate::Point| NewerPoint {
+        let point = |point: &crate::MeasuredPoint| NewerPoint {
             point: point.at.clone(),
             values: point.values.clone(),
         };

@@ -168,7 +168,7 @@ fn what_cannot_be_fitted_is_told() {
     let mut fitter = Fitter::new(&parameters, &settings);
     let mut series = Series { region: "a".into(), ..Series::default() };
     assert!(matches!(fitter.fit(&series), Err(FitError::NoPoints { .. })));
-    series.points.push(fitting::Point { at: vec![1.0, 2.0], values: vec![1.0] });
+    series.points.push(fitting::MeasuredPoint { at: vec![1.0, 2.0], values: vec![1.0] });
     assert!(matches!(fitter.fit(&series), Err(FitError::WrongPoint { n_given: 2, .. })));
 }
 
@@ -177,7 +177,7 @@ fn what_cannot_be_fitted_is_told() {
 fn numbers_beyond_all_measure_are_refused() {
     let parameters = ["p".to_owned()];
     let settings = Settings::default();
-    let point = |p, value| fitting::Point { at: vec![p], values: vec![value] };
+    let point = |p, value| fitting::MeasuredPoint { at: vec![p], values: vec![value] };
     for (p, value) in [(1.0, 1e210), (1e210, 1.0), (1.0, -1e210), (1.0, 1e-320)] {
         let points = vec![point(p, value), point(2.0, 1.5), point(3.0, 2.5)];
         let series = Series { region: "a".into(), points, ..Series::default() };

@@ -1,6 +1,6 @@
 //! Synthetic measurements from known formulas: strong scaling with noise and outliers.
 
-use fitting::{Measurements, Point, Series, Settings, fit};
+use fitting::{MeasuredPoint, Measurements, Series, Settings, fit};
 use random::Random;
 
 /// Parameters of a synthetic set.
@@ -151,7 +151,7 @@ impl Recipe {
             for &p in &self.processes {
                 for &n in &self.sizes {
                     let values = self.repetitions(truth(n, p), &mut chance);
-                    points.push(Point { at: vec![p, n], values });
+                    points.push(MeasuredPoint { at: vec![p, n], values });
                 }
             }
             let region = format!("main->path{path_idx}");

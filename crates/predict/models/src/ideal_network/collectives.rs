@@ -1,6 +1,6 @@
 //! Collective operations of a run: the n-th calls of all members on a communicator belong together.
 
-use crate::action::{Action, Flow};
+use crate::action::{CallEffect, Flow};
 use crate::thread_timeline::ThreadTimeline;
 use std::collections::HashMap;
 
@@ -48,7 +48,7 @@ impl Collectives {
         let mut calls: HashMap<(u32, u32), u64> = HashMap::new();
         for timeline in timelines {
             for step in &timeline.steps {
-                if let Action::Collective { communicator, .. } = step.action {
+                if let CallEffect::Collective { communicator, .. } = step.action {
                     *calls.entry((communicator, timeline.rank)).or_default() += 1;
                 }
             }

@@ -1,35 +1,38 @@
 //! Cases computed by hand.
 
 use super::*;
-use crate::action::{Flow, Message};
-use crate::thread_timeline::Step;
+use crate::action::{Flow, MessageEnd};
+use crate::thread_timeline::TimelineStep;
 
-fn to(peer: u32) -> Message {
-    Message { peer: Some(peer), tag: Some(0), communicator: 0 }
+fn to(peer: u32) -> MessageEnd {
+    MessageEnd { peer: Some(peer), tag: Some(0), communicator: 0 }
 }
 
-fn send(compute_ns: u64, peer: u32) -> Step {
-    Step { compute_ns, action: Action::Send { message: to(peer), request: 0 } }
+fn send(compute_ns: u64, peer: u32) -> TimelineStep {
+    TimelineStep { compute_ns, action: CallEffect::Send { message: to(peer), request: 0 } }
 }
 
-fn receive(compute_ns: u64, peer: u32) -> Step {
-    Step { compute_ns, action: Action::Receive(to(peer)) }
+fn receive(compute_ns: u64, peer: u32) -> TimelineStep {
+    TimelineStep { compute_ns, action: CallEffect::Receive(to(peer)) }
 }
 
-fn start(compute_ns: u64, peer: u32, request: u64) -> Step {
-    Step { compute_ns, action: Action::StartReceive { message: to(peer), request } }
+fn start(compute_ns: u64, peer: u32, request: u64) -> TimelineStep {
+    TimelineStep { compute_ns, action: CallEffect::StartReceive { message: to(peer), request } }
 }
 
-fn wait(compute_ns: u64, request: u64) -> Step {
-    Step { compute_ns, action: Action::Complete { request, peer: None, tag: None } }
+fn wait(compute_ns: u64, request: u64) -> TimelineStep {
+    TimelineStep { compute_ns, action: CallEffect::Complete { request, peer: None, tag: None } }
 }
 
-fn collective(compute_ns: u64, flow: Flow) -> Step {
-    Step { compute_ns, action: Action::Collective { communicator: 0, flow, request: 0 } }
+fn collective(compute_ns: u64, flow: Flow) -> TimelineStep {
+    TimelineStep {
+        compute_ns,
+        action: CallEffect::Collective { communicator: 0, flow, request: 0 },
+    }
 }
 
-fn ranks(steps: &[&[Step]]) -> Vec<ThreadTimeline> {
-    let timeline = |(rank, steps): (u32, &&[Step])| ThreadTimeline {
+fn ranks(steps: &[&[TimelineStep]]) -> Vec<ThreadTimeline> {
+    let timeline = |(rank, steps): (u32, &&[TimelineStep])| ThreadTimeline {
         rank,
         steps: steps.to_vec(),
         compute_after_ns: 0,
@@ -38,7 +41,7 @@ fn ranks(steps: &[&[Step]]) -> Vec<ThreadTimeline> {
 }
 
 #[track_caller]
-fn check(steps: &[&[Step]], expected_ns: u64) {
+fn check(steps: &[&[TimelineStep]], expected_ns: u64) {
     let ideal = super::run(&ranks(steps)).unwrap();
     assert_eq!(ideal, IdealRun { elapsed_ns: expected_ns, unmatched: Unmatched::default() });
     let turned: Vec<ThreadTimeline> = ranks(steps).into_iter().rev().collect();
@@ -92,15 +95,15 @@ fn collectives() {
 
 #[test]
 fn a_started_collective_waits_when_it_is_completed() {
-    let action = Action::Collective { communicator: 4, flow: Flow::All, request: 3 };
-    let begin = |compute_ns| Step { compute_ns, action };
+    let action = CallEffect::Collective { communicator: 4, flow: Flow::All, request: 3 };
+    let begin = |compute_ns| TimelineStep { compute_ns, action };
     check(&[&[begin(1), wait(5, 3)], &[begin(9), wait(5, 3)]], 14);
     check(&[&[begin(1), wait(20, 3)], &[begin(9), wait(0, 3)]], 21);
 }
 
 #[test]
 fn threads_of_a_rank_have_their_own_clocks() {
-    let timeline = |rank, steps: &[Step], compute_after_ns| ThreadTimeline {
+    let timeline = |rank, steps: &[TimelineStep], compute_after_ns| ThreadTimeline {
         rank,
         steps: steps.to_vec(),
         compute_after_ns,
@@ -114,8 +117,8 @@ fn threads_of_a_rank_have_their_own_clocks() {
 #[test]
 fn what_has_no_partner_does_not_wait_and_is_counted() {
     let all = collective(1, Flow::All);
-    let unknown = Message { peer: None, tag: None, communicator: 0 };
-    let from_any = Step { compute_ns: 1, action: Action::Receive(unknown) };
+    let unknown = MessageEnd { peer: None, tag: None, communicator: 0 };
+    let from_any = TimelineStep { compute_ns: 1, action: CallEffect::Receive(unknown) };
     let timelines = ranks(&[&[receive(4, 1), all, all], &[send(2, 2), from_any, all], &[all]]);
     let ideal = super::run(&timelines).unwrap();
     assert_eq!(ideal.elapsed_ns, 6);
@@ -133,8 +136,8 @@ fn a_trace_in_which_everyone_waits_is_stalled() {
 #[test]
 fn a_long_trace_takes_no_stack_and_no_squares() {
     let n_rounds = 100_000;
-    let even: Vec<Step> = (0..n_rounds).flat_map(|_| [send(2, 1), receive(0, 1)]).collect();
-    let odd: Vec<Step> = (0..n_rounds).flat_map(|_| [receive(0, 0), send(4, 0)]).collect();
+    let even: Vec<TimelineStep> = (0..n_rounds).flat_map(|_| [send(2, 1), receive(0, 1)]).collect();
+    let odd: Vec<TimelineStep> = (0..n_rounds).flat_map(|_| [receive(0, 0), send(4, 0)]).collect();
     check(&[&even, &odd], 6 * n_rounds);
 }
 

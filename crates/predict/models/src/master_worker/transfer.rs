@@ -14,7 +14,7 @@ const SIZES_DIFFER: f64 = 0.05;
 
 /// A line fitted through the newest messages.
 #[derive(Clone, Debug)]
-pub struct Transfer {
+pub struct TransferLine {
     anchor_s: f64,
     n_max: usize,
     messages: VecDeque<(f64, f64)>,
@@ -36,7 +36,7 @@ impl Cost {
     }
 }
 
-impl Transfer {
+impl TransferLine {
     /// Creates a window without messages; `anchor_s` is a typical latency, in seconds.
     pub fn new(anchor_s: f64, n_messages_max: usize) -> Self {
         Self { anchor_s, n_max: n_messages_max.max(1), messages: VecDeque::new() }
@@ -92,7 +92,7 @@ mod tests {
 
     #[track_caller]
     fn check(messages: &[(f64, f64)], latency_s: f64, byte_s: f64) {
-        let mut transfer = Transfer::new(1e-4, 3);
+        let mut transfer = TransferLine::new(1e-4, 3);
         for (bytes, time_s) in messages {
             transfer.add(*bytes, *time_s);
         }
@@ -116,7 +116,7 @@ mod tests {
     proptest! {
         #[test]
         fn neither_is_negative(messages in prop::collection::vec((0.0..1e6, 0.0..1.0), 0..20)) {
-            let mut transfer = Transfer::new(1e-5, 10);
+            let mut transfer = TransferLine::new(1e-5, 10);
             for (bytes, time_s) in messages {
                 transfer.add(bytes, time_s);
             }

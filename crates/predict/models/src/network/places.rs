@@ -6,7 +6,7 @@
 //! # Not here
 //! Which pairs are measured: `sintonia netbench`.
 
-use super::{NetModel, Sample};
+use super::{LengthSample, NetModel};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -77,11 +77,11 @@ impl Networks {
 /// Fits a model to the samples of the pair with the median time at each length.
 fn middle<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Option<NetModel> {
     let models: Vec<&NetModel> = pairs.map(|pair| &pair.model).collect();
-    let mut lengths: BTreeMap<u64, Vec<Sample>> = BTreeMap::new();
+    let mut lengths: BTreeMap<u64, Vec<LengthSample>> = BTreeMap::new();
     for sample in models.iter().flat_map(|model| &model.samples) {
         lengths.entry(sample.n_bytes).or_default().push(*sample);
     }
-    let middle = |mut samples: Vec<Sample>| {
+    let middle = |mut samples: Vec<LengthSample>| {
         samples.sort_by(|a, b| a.median_s.total_cmp(&b.median_s));
         samples.get((samples.len().max(1) - 1) / 2).copied()
     };
@@ -100,7 +100,7 @@ mod tests {
         let sample = |power: u32| {
             let n_bytes = 1_u64 << power;
             let median_s = latency_s + 1e-10 * n_bytes as f64;
-            Sample { n_bytes, median_s, low_s: median_s, high_s: median_s, n_times: 9 }
+            LengthSample { n_bytes, median_s, low_s: median_s, high_s: median_s, n_times: 9 }
         };
         NetModel::fit(&(0..21).map(sample).collect::<Vec<_>>()).expect("enough samples")
     }

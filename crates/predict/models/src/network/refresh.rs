@@ -77,13 +77,13 @@ impl Refresh {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::Sample;
+    use crate::network::LengthSample;
 
     fn model() -> NetModel {
         let sample = |power: u32| {
             let n_bytes = 1_u64 << power;
             let median_s = 1e-6 + 1e-9 * n_bytes as f64;
-            Sample { n_bytes, median_s, low_s: median_s, high_s: median_s, n_times: 9 }
+            LengthSample { n_bytes, median_s, low_s: median_s, high_s: median_s, n_times: 9 }
         };
         NetModel::fit(&(0..21).map(sample).collect::<Vec<_>>()).expect("enough samples")
     }

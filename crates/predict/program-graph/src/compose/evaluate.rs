@@ -14,9 +14,9 @@ mod transfer;
 use super::collectives::{self, Clocks, Rules};
 use super::machine::Machine;
 use super::network::{Network, as_f64};
-use super::outcome::Outcome;
+use super::outcome::ComposedTime;
 use super::path::Log;
-use super::program::{Act, CallSite, Collective, Program, Step};
+use super::program::{Act, CallSite, Collective, ProgramStep, RankPrograms};
 use crate::shape::SendMode;
 pub(super) use rank::Rank;
 use std::fmt;
@@ -79,7 +79,7 @@ fn listed(blocked: &[BlockedRank]) -> String {
 ///
 /// # Errors
 /// When ranks wait for each other, or do not take part in the same collectives.
-pub fn evaluate(program: &Program, machine: &Machine) -> Result<Outcome, ComposeError> {
+pub fn evaluate(program: &RankPrograms, machine: &Machine) -> Result<ComposedTime, ComposeError> {
     let error = match in_turns(program, machine) {
         Err(error @ ComposeError::Deadlock { .. }) => error,
         done => return done,
@@ -89,7 +89,7 @@ pub fn evaluate(program: &Program, machine: &Machine) -> Result<Outcome, Compose
     in_turns(&flat, machine)
 }
 
-fn in_turns(program: &Program, machine: &Machine) -> Result<Outcome, ComposeError> {
+fn in_turns(program: &RankPrograms, machine: &Machine) -> Result<ComposedTime, ComposeError> {
     let mut evaluation = Evaluation::new(program, machine);
     for phase in &program.phases {
         let mut turns = Iterations::default();
@@ -110,7 +110,7 @@ fn in_turns(program: &Program, machine: &Machine) -> Result<Outcome, ComposeErro
 
 /// Evaluation in progress: all ranks, each as far as it has advanced.
 pub(super) struct Evaluation<'a> {
-    program: &'a Program,
+    program: &'a RankPrograms,
     network: &'a Network,
     rules: Rules,
     speed: f64,
@@ -133,7 +133,7 @@ struct PendingCollective {
 }
 
 impl<'a> Evaluation<'a> {
-    fn new(program: &'a Program, machine: &'a Machine) -> Self {
+    fn new(program: &'a RankPrograms, machine: &'a Machine) -> Self {
         let n_ranks = program.n_ranks;
         let pending = PendingCollective {
             entries_s: vec![0.0; n_ranks],
@@ -155,7 +155,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Advances all ranks from the first to the last of these steps.
-    fn advance_all(&mut self, steps: &[Vec<Step>]) -> Result<(), ComposeError> {
+    fn advance_all(&mut self, steps: &[Vec<ProgramStep>]) -> Result<(), ComposeError> {
         for rank in &mut self.ranks {
             (rank.next, rank.is_inside) = (0, false);
         }
@@ -176,7 +176,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Advances one rank until it waits or ends.
-    fn advance(&mut self, rank: u32, steps: &[Step]) -> Result<(), ComposeError> {
+    fn advance(&mut self, rank: u32, steps: &[ProgramStep]) -> Result<(), ComposeError> {
         let at = rank as usize;
         while let Some(step) = steps.get(self.ranks[at].next) {
             if !self.ranks[at].is_inside {
@@ -196,7 +196,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Executes the part of a step that does not depend on other ranks.
-    fn enter(&mut self, rank: u32, step: &Step) -> Result<(), ComposeError> {
+    fn enter(&mut self, rank: u32, step: &ProgramStep) -> Result<(), ComposeError> {
         let own = &mut self.ranks[rank as usize];
         match step.act {
             Act::Compute { seconds } => {
@@ -222,7 +222,7 @@ impl<'a> Evaluation<'a> {
                     }
                     (sent_s, Some(Side::Sender))
                 };
-                let sent = transfer::Sent { from: rank, to, at_s: sent_s, cost };
+                let sent = transfer::SendingEnd { from: rank, to, at_s: sent_s, cost };
                 let (number, woken) = self.transfers.send(channel, sent);
                 self.ready.extend(woken);
                 own.hold(request, transfer.map(|side| (number, side)));
@@ -239,7 +239,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Completes a step that may depend on other ranks; returns false while it cannot.
-    fn complete(&mut self, rank: u32, step: &Step) -> bool {
+    fn complete(&mut self, rank: u32, step: &ProgramStep) -> bool {
         let own = &mut self.ranks[rank as usize];
         if let Act::Collective(_) = step.act {
             return std::mem::take(&mut own.is_released);
@@ -274,7 +274,7 @@ impl<'a> Evaluation<'a> {
         if let Some(other) = other {
             let stands = |rank: usize| {
                 let (part, place) = parts[rank];
-                Box::new(self.blocked(rank, &Step { place, act: Act::Collective(part) }))
+                Box::new(self.blocked(rank, &ProgramStep { place, act: Act::Collective(part) }))
             };
             return Err(ComposeError::Mismatch(stands(0), stands(other)));
         }
@@ -301,7 +301,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn blocked(&self, rank: usize, step: &Step) -> BlockedRank {
+    fn blocked(&self, rank: usize, step: &ProgramStep) -> BlockedRank {
         let waits_for = match step.act {
             Act::Compute { .. } => "nothing".to_owned(),
             Act::Send { to, .. } => format!("rank {to} to receive"),
@@ -336,8 +336,8 @@ impl<'a> Evaluation<'a> {
         self.log.extrapolate(period.time_s, n * period.time_s);
     }
 
-    fn outcome(self) -> Outcome {
-        Outcome::of(&self.program.regions, &self.ranks, &self.log, self.n_steps)
+    fn outcome(self) -> ComposedTime {
+        ComposedTime::of(&self.program.regions, &self.ranks, &self.log, self.n_steps)
     }
 }
 

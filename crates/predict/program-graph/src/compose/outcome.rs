@@ -5,7 +5,7 @@ use super::path::Log;
 
 /// Time of a program and its breakdown.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ComposedTime {
     /// Time until the last rank ends, in s.
     pub total_s: f64,
     /// Times by rank.
@@ -61,7 +61,7 @@ pub struct PathInterval {
     pub region: Option<u32>,
 }
 
-impl Outcome {
+impl ComposedTime {
     pub(super) fn of(names: &[String], ranks: &[Rank], log: &Log, n_steps: u64) -> Self {
         let last = ranks.iter().enumerate().max_by(|a, b| a.1.clock_s.total_cmp(&b.1.clock_s));
         let (last, total_s) = last.map_or((0, 0.0), |(last, rank)| (last, rank.clock_s));

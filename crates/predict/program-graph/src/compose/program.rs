@@ -10,26 +10,26 @@ use thiserror::Error;
 
 /// Steps of all ranks, in phases that are executed one after the other.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Program {
+pub struct RankPrograms {
     /// Names of the regions that steps belong to.
     pub(super) regions: Vec<String>,
     pub(super) n_ranks: usize,
     pub(super) n_channels: usize,
-    pub(super) phases: Vec<Phase>,
+    pub(super) phases: Vec<ProgramPhase>,
 }
 
 /// Steps that all ranks repeat equally often. A phase boundary is no barrier: each rank continues by
 /// itself.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Phase {
+pub(super) struct ProgramPhase {
     pub(super) n_times: u64,
     /// Steps by rank.
-    pub(super) steps: Vec<Vec<Step>>,
+    pub(super) steps: Vec<Vec<ProgramStep>>,
 }
 
 /// One action of a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Step {
+pub(super) struct ProgramStep {
     pub(super) place: CallSite,
     pub(super) act: Act,
 }
@@ -55,7 +55,7 @@ pub struct CallSite {
 
 /// Operation of a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Operation {
+pub enum RankOperation {
     /// The rank computes.
     Compute {
         /// Computing time on a machine of speed 1, in s.
@@ -132,7 +132,7 @@ pub enum ProgramError {
 /// Builds a program from the steps of ranks, which may be added in any order of ranks.
 #[derive(Debug)]
 pub struct ProgramBuilder {
-    program: Program,
+    program: RankPrograms,
     region_numbers: HashMap<String, u32>,
     channels: HashMap<(u32, u32, u32), u32>,
     requests: Vec<Requests>,
@@ -150,9 +150,14 @@ impl ProgramBuilder {
     /// Starts a program with this number of ranks.
     #[must_use]
     pub fn new(n_ranks: usize) -> Self {
-        let first = Phase { n_times: 1, steps: vec![Vec::new(); n_ranks] };
+        let first = ProgramPhase { n_times: 1, steps: vec![Vec::new(); n_ranks] };
         Self {
-            program: Program { regions: Vec::new(), n_ranks, n_channels: 0, phases: vec![first] },
+            program: RankPrograms {
+                regions: Vec::new(),
+                n_ranks,
+                n_channels: 0,
+                phases: vec![first],
+            },
             region_numbers: HashMap::new(),
             channels: HashMap::new(),
             requests: std::iter::repeat_with(Requests::default).take(n_ranks).collect(),
@@ -173,7 +178,7 @@ impl ProgramBuilder {
     /// Starts a phase that all ranks repeat `n_times`; 1 ends a loop.
     pub fn repeat(&mut self, n_times: u64) {
         let n_ranks = self.program.n_ranks;
-        self.program.phases.push(Phase { n_times, steps: vec![Vec::new(); n_ranks] });
+        self.program.phases.push(ProgramPhase { n_times, steps: vec![Vec::new(); n_ranks] });
     }
 
     /// Adds the next step of a rank.
@@ -184,12 +189,12 @@ impl ProgramBuilder {
         &mut self,
         rank: u32,
         place: CallSite,
-        what: Operation,
+        what: RankOperation,
     ) -> Result<(), ProgramError> {
         self.is_rank(rank)?;
         let act = self.act(rank, what)?;
         if let Some(phase) = self.program.phases.last_mut() {
-            phase.steps[rank as usize].push(Step { place, act });
+            phase.steps[rank as usize].push(ProgramStep { place, act });
         }
         Ok(())
     }
@@ -207,32 +212,32 @@ impl ProgramBuilder {
 
     /// Returns the program.
     #[must_use]
-    pub fn finish(mut self) -> Program {
+    pub fn finish(mut self) -> RankPrograms {
         self.program.phases.retain(|phase| phase.steps.iter().any(|steps| !steps.is_empty()));
         self.program
     }
 
-    fn act(&mut self, rank: u32, what: Operation) -> Result<Act, ProgramError> {
+    fn act(&mut self, rank: u32, what: RankOperation) -> Result<Act, ProgramError> {
         Ok(match what {
-            Operation::Compute { seconds } => Act::Compute { seconds },
-            Operation::Send { to, tag, bytes, mode, request } => {
+            RankOperation::Compute { seconds } => Act::Compute { seconds },
+            RankOperation::Send { to, tag, bytes, mode, request } => {
                 self.is_rank(to)?;
                 let request = request.map(|request| self.started(rank, request));
                 Act::Send { channel: self.channel(rank, to, tag), to, bytes, mode, request }
             }
-            Operation::Receive { from, tag, request } => {
+            RankOperation::Receive { from, tag, request } => {
                 self.is_rank(from)?;
                 let request = request.map(|request| self.started(rank, request));
                 Act::Receive { channel: self.channel(from, rank, tag), from, request }
             }
-            Operation::Wait { request } => {
+            RankOperation::Wait { request } => {
                 let requests = &mut self.requests[rank as usize];
                 let first = requests.open.get_mut(&request).and_then(VecDeque::pop_front);
                 let number = first.ok_or(ProgramError::NothingToWaitFor { rank, request })?;
                 requests.free.push(number);
                 Act::Wait { request: number }
             }
-            Operation::Collective(collective) => {
+            RankOperation::Collective(collective) => {
                 self.is_rank(collective.root)?;
                 Act::Collective(collective)
             }
@@ -263,7 +268,7 @@ impl ProgramBuilder {
     }
 }
 
-impl Program {
+impl RankPrograms {
     /// Returns the number of ranks.
     #[must_use]
     pub fn n_ranks(&self) -> usize {
@@ -279,7 +284,8 @@ impl Program {
 
     /// Returns the program unrolled into one phase; `None` if it has only one already, or becomes too long.
     pub(super) fn flattened(&self, n_steps_max: u64) -> Option<Self> {
-        let steps_of = |phase: &Phase| phase.steps.iter().map(Vec::len).sum::<usize>() as u64;
+        let steps_of =
+            |phase: &ProgramPhase| phase.steps.iter().map(Vec::len).sum::<usize>() as u64;
         let n_steps = self.phases.iter().map(|phase| phase.n_times.saturating_mul(steps_of(phase)));
         let n_steps = n_steps.fold(0, u64::saturating_add);
         let is_flat = self.phases.iter().all(|phase| phase.n_times == 1) && self.phases.len() == 1;
@@ -292,6 +298,6 @@ impl Program {
                 (0..phase.n_times).for_each(|_| all.extend_from_slice(once));
             }
         }
-        Some(Self { phases: vec![Phase { n_times: 1, steps }], ..self.clone() })
+        Some(Self { phases: vec![ProgramPhase { n_times: 1, steps }], ..self.clone() })
     }
 }

@@ -26,7 +26,9 @@
 //! # Not here
 //! Datatypes of other sizes, and communicators: `export` writes neither.
 
-use super::program::{CallSite, Collective, Operation, Program, ProgramBuilder, ProgramError};
+use super::program::{
+    CallSite, Collective, ProgramBuilder, ProgramError, RankOperation, RankPrograms,
+};
 use crate::shape::SendMode;
 use mpi_abi::CollectiveKind;
 use std::collections::{HashMap, VecDeque};
@@ -116,7 +118,7 @@ impl TraceReader {
 
     /// Returns the program of all files.
     #[must_use]
-    pub fn finish(self) -> Program {
+    pub fn finish(self) -> RankPrograms {
         self.builder.finish()
     }
 
@@ -152,13 +154,14 @@ impl TraceReader {
                 let (to, tag) = (number(*to)?, number(*tag)?);
                 let request = (name == "isend").then(|| self.start(rank, [rank, to, tag]));
                 let (bytes, mode) = (length(*bytes), SendMode::Standard);
-                let send = Operation::Send { to, tag, bytes, mode, request: request.transpose()? };
+                let send =
+                    RankOperation::Send { to, tag, bytes, mode, request: request.transpose()? };
                 Ok(self.builder.push(rank, place, send)?)
             }
             ("recv" | "irecv", [from, tag, _]) => {
                 let (from, tag) = (number(*from)?, number(*tag)?);
                 let request = (name == "irecv").then(|| self.start(rank, [from, rank, tag]));
-                let receive = Operation::Receive { from, tag, request: request.transpose()? };
+                let receive = RankOperation::Receive { from, tag, request: request.transpose()? };
                 Ok(self.builder.push(rank, place, receive)?)
             }
             ("wait", [from, to, tag]) => {
@@ -167,7 +170,7 @@ impl TraceReader {
                 let first = started.and_then(|started| started.get_mut(&key)?.pop_front());
                 let request =
                     first.ok_or(Wrong::Form("nothing is started that it could wait for"))?;
-                Ok(self.builder.push(rank, place, Operation::Wait { request })?)
+                Ok(self.builder.push(rank, place, RankOperation::Wait { request })?)
             }
             ("waitall", []) => self.wait_for_all(rank, place),
             _ => self.collective(rank, place, name, numbers),
@@ -179,7 +182,7 @@ impl TraceReader {
             return Ok(());
         }
         let seconds = flops / self.flops_per_s;
-        Ok(self.builder.push(rank, place, Operation::Compute { seconds })?)
+        Ok(self.builder.push(rank, place, RankOperation::Compute { seconds })?)
     }
 
     fn start(&mut self, rank: u32, key: [u32; 3]) -> Result<u64, Wrong> {
@@ -197,7 +200,7 @@ impl TraceReader {
         let mut open: Vec<u64> = open.map_or_else(Vec::new, Iterator::collect);
         open.sort_unstable();
         for request in open {
-            self.builder.push(rank, place, Operation::Wait { request })?;
+            self.builder.push(rank, place, RankOperation::Wait { request })?;
         }
         Ok(())
     }
@@ -244,7 +247,7 @@ impl TraceReader {
         };
         let (bytes, bytes_received) = (length(bytes), length(bytes_received));
         let collective = Collective { kind, root: number(root)?, bytes, bytes_received };
-        self.builder.push(rank, place, Operation::Collective(collective))?;
+        self.builder.push(rank, place, RankOperation::Collective(collective))?;
         self.compute(rank, place, flops)
     }
 }
@@ -277,7 +280,7 @@ mod tests {
     use crate::compose::{Machine, Network, evaluate};
     use proptest::prelude::*;
 
-    fn read(lines: &[&str]) -> Result<Program, TraceError> {
+    fn read(lines: &[&str]) -> Result<RankPrograms, TraceError> {
         let mut reader = TraceReader::new(lines.len(), 1e9);
         for (rank, text) in lines.iter().enumerate() {
             reader.read(&format!("rank-{rank}.txt"), text)?;

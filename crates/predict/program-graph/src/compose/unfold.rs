@@ -17,8 +17,8 @@
 mod operation;
 mod walk;
 
-use super::program::{CallSite, Program, ProgramBuilder, ProgramError};
-use crate::shape::{Graph, Node, Role};
+use super::program::{CallSite, ProgramBuilder, ProgramError, RankPrograms};
+use crate::shape::{Graph, GraphNode, Role};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use walk::Walk;
@@ -42,7 +42,7 @@ pub struct Setting<'a> {
     /// Returns the value of a name of the program on a rank.
     pub value_of: &'a dyn Fn(&str, u32) -> Option<f64>,
     /// Returns the amount of a region on a rank of the role, over all passages.
-    pub amount_of: &'a dyn Fn(&Role, &Node, Amount) -> Option<f64>,
+    pub amount_of: &'a dyn Fn(&Role, &GraphNode, Amount) -> Option<f64>,
     /// Seed for drawing arms of branches; without one they take turns.
     pub seed: Option<u64>,
 }
@@ -84,7 +84,7 @@ pub enum UnfoldError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unfolded {
     /// The program.
-    pub program: Program,
+    pub program: RankPrograms,
     /// Parts that are left out or guessed, in words.
     pub notes: Vec<String>,
 }
@@ -115,7 +115,7 @@ pub fn unfold(graph: &Graph, setting: &Setting<'_>) -> Result<Unfolded, UnfoldEr
 }
 
 /// Returns the name that measurements use: `master->matmul.c:88 MPI_Send`.
-fn region_name(role: &Role, node: &Node) -> String {
+fn region_name(role: &Role, node: &GraphNode) -> String {
     format!("{}->{}", role.name, node.label().unwrap_or_default())
 }
 
@@ -146,7 +146,7 @@ impl Shares {
     }
 
     /// Returns one passage's part of the amount of a region.
-    fn part(&self, node: &Node, all: f64) -> f64 {
+    fn part(&self, node: &GraphNode, all: f64) -> f64 {
         let label = node.label().unwrap_or_default();
         all / self.n_passages.get(&label).copied().unwrap_or(1.0)
     }

@@ -3,7 +3,7 @@
 use super::text::{shorten, times};
 use crate::expr::Expr;
 use crate::regions::roman;
-use crate::shape::{Kind, Measured, Mpi, Node, Side};
+use crate::shape::{GraphNode, GraphNodeKind, Mpi, NodeMeasurements, Side};
 use display::units::{bytes, seconds, whole};
 
 /// Largest number of characters of texts beside symbols.
@@ -15,23 +15,23 @@ pub(super) fn product(expr: &Expr) -> String {
 }
 
 /// Describes computation as lines, each with its nesting depth.
-pub(super) fn describe(node: &Node, indent: usize, lines: &mut Vec<(usize, String)>) {
+pub(super) fn describe(node: &GraphNode, indent: usize, lines: &mut Vec<(usize, String)>) {
     match &node.kind {
-        Kind::Compute(compute) if !compute.is_costly => {}
-        Kind::Compute(compute) => {
+        GraphNodeKind::Compute(compute) if !compute.is_costly => {}
+        GraphNodeKind::Compute(compute) => {
             let label = match compute.label.as_str() {
                 "" => format!("{} statements", compute.n_statements),
                 label => shorten(label, N_BESIDE_MAX),
             };
             lines.push((indent, label));
         }
-        Kind::Loop(of) => {
+        GraphNodeKind::Loop(of) => {
             let count = shorten(&product(&of.count), 30);
             let variable = of.repeat.as_ref().map(|it| format!(" ({})", it.variable));
             lines.push((indent, format!("↻ {count} ×{}", variable.unwrap_or_default())));
             of.body.iter().for_each(|node| describe(node, indent + 1, lines));
         }
-        Kind::Call(group) => {
+        GraphNodeKind::Call(group) => {
             lines.push((indent, format!("{}()", group.function)));
             group.body.iter().for_each(|node| describe(node, indent + 1, lines));
         }
@@ -78,7 +78,7 @@ pub(super) fn beside(mpi: &Mpi) -> String {
 
 /// Describes measured values, as means per rank.
 #[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
-pub(super) fn counted(measured: &Measured) -> String {
+pub(super) fn counted(measured: &NodeMeasurements) -> String {
     let n_ranks = per_rank(measured);
     let mut words = vec![format!("{} × per rank", times(measured.count as f64 / n_ranks))];
     if 0.0 < measured.compute_s {
@@ -98,19 +98,19 @@ pub(super) fn counted(measured: &Measured) -> String {
 
 /// Returns the number of ranks, as a divisor.
 #[expect(clippy::cast_precision_loss, reason = "a number of ranks")]
-pub(super) fn per_rank(measured: &Measured) -> f64 {
+pub(super) fn per_rank(measured: &NodeMeasurements) -> f64 {
     measured.n_ranks.max(1) as f64
 }
 
 /// Returns the file and line of a node, in short form.
-pub(super) fn location(node: &Node) -> String {
+pub(super) fn location(node: &GraphNode) -> String {
     let base = node.location.base();
     if base.is_empty() { String::new() } else { format!("{base}:{}", node.location.line) }
 }
 
 /// Returns a text that is equal for two bodies with the same contents.
-pub(super) fn locations(nodes: &[Node]) -> String {
-    let own = |node: &Node| {
+pub(super) fn locations(nodes: &[GraphNode]) -> String {
+    let own = |node: &GraphNode| {
         let inner: String = node.bodies().into_iter().map(locations).collect();
         format!("{}:{}({inner})", node.location.file, node.location.line)
     };
@@ -118,17 +118,17 @@ pub(super) fn locations(nodes: &[Node]) -> String {
 }
 
 /// Returns the number of operations in a sequence.
-pub(super) fn n_operations(nodes: &[Node]) -> usize {
-    let count = |node: &Node| match node.kind {
-        Kind::Mpi(_) => 1,
+pub(super) fn n_operations(nodes: &[GraphNode]) -> usize {
+    let count = |node: &GraphNode| match node.kind {
+        GraphNodeKind::Mpi(_) => 1,
         _ => node.bodies().into_iter().map(n_operations).sum(),
     };
     nodes.iter().map(count).sum()
 }
 
 /// Returns the regions in a body: `XIII to XVI`.
-pub(super) fn regions_of(nodes: &[Node]) -> String {
-    fn collect(nodes: &[Node], found: &mut Vec<u32>) {
+pub(super) fn regions_of(nodes: &[GraphNode]) -> String {
+    fn collect(nodes: &[GraphNode], found: &mut Vec<u32>) {
         for node in nodes {
             found.extend(node.region);
             node.bodies().into_iter().for_each(|body| collect(body, found));

@@ -5,15 +5,16 @@ use super::fragment::{Fragment, SMALL};
 use super::symbol::{HALF, HEIGHT, symbol};
 use super::text::width;
 use crate::regions;
-use crate::shape::{Graph, Kind, Mpi, Node, Side};
+use crate::shape::{Graph, GraphNode, GraphNodeKind, Mpi, Side};
 use std::collections::BTreeMap;
 
 /// Draws the legend within this width.
 pub(super) fn legend(graph: &Graph, view: View, width_max: f64) -> Fragment {
     let mut entries: Vec<(String, String)> = Vec::new();
-    let has =
-        |wanted: &dyn Fn(&Node) -> bool| graph.roles.iter().any(|role| any(&role.body, wanted));
-    let has_branch = has(&|node| matches!(node.kind, Kind::Branch(_)));
+    let has = |wanted: &dyn Fn(&GraphNode) -> bool| {
+        graph.roles.iter().any(|role| any(&role.body, wanted))
+    };
+    let has_branch = has(&|node| matches!(node.kind, GraphNodeKind::Branch(_)));
     if view == View::Full {
         let mut found = BTreeMap::new();
         graph.roles.iter().for_each(|role| collect(&role.body, &mut found));
@@ -32,11 +33,11 @@ pub(super) fn legend(graph: &Graph, view: View, width_max: f64) -> Fragment {
             entries.push((sample("cond", "", true), "fork; ways join below".into()));
         }
     }
-    if has(&|node| matches!(node.kind, Kind::Loop(_))) {
+    if has(&|node| matches!(node.kind, GraphNodeKind::Loop(_))) {
         entries.push((sample("loop", "", true), "loop with its iterations".into()));
     }
     if view == View::Full {
-        if has(&|node| matches!(node.kind, Kind::Call(_))) {
+        if has(&|node| matches!(node.kind, GraphNodeKind::Call(_))) {
             entries.push((sample("call", "", true), "function".into()));
         }
         entries.push(("<text x=\"0\" y=\"17\" class=\"p\">I, II</text>".into(), "region".into()));
@@ -73,9 +74,9 @@ fn sample(class: &str, dashed: &str, is_small: bool) -> String {
 }
 
 /// Collects one of each symbol, by family and name.
-fn collect(nodes: &[Node], found: &mut BTreeMap<(String, String), (String, String)>) {
+fn collect(nodes: &[GraphNode], found: &mut BTreeMap<(String, String), (String, String)>) {
     for node in nodes {
-        if let Kind::Mpi(mpi) = &node.kind
+        if let GraphNodeKind::Mpi(mpi) = &node.kind
             && mpi.class != "environment"
         {
             let name = mpi.operation.trim_start_matches("MPI_").to_owned();
@@ -88,7 +89,7 @@ fn collect(nodes: &[Node], found: &mut BTreeMap<(String, String), (String, Strin
     }
 }
 
-fn any(nodes: &[Node], wanted: &dyn Fn(&Node) -> bool) -> bool {
+fn any(nodes: &[GraphNode], wanted: &dyn Fn(&GraphNode) -> bool) -> bool {
     nodes.iter().any(|node| wanted(node) || node.bodies().into_iter().any(|body| any(body, wanted)))
 }
 

@@ -10,7 +10,7 @@ use super::labels::{
 use super::symbol::{HALF, HEIGHT, symbol};
 use super::text::{shorten, times, width};
 use crate::regions::roman;
-use crate::shape::{Arm, Branch, Call, Jump, Kind, Mpi, Node};
+use crate::shape::{Arm, Branch, GraphNode, GraphNodeKind, InlinedCall, Jump, Mpi};
 use display::text::escape_xml;
 use display::units::seconds;
 
@@ -31,12 +31,12 @@ impl Drawer {
     }
 
     /// Draws a sequence; `None` when nothing of it is shown.
-    pub(super) fn body(&mut self, nodes: &[Node]) -> Option<Fragment> {
+    pub(super) fn body(&mut self, nodes: &[GraphNode]) -> Option<Fragment> {
         let fragments = self.fragments(nodes);
         (!fragments.is_empty()).then(|| sequence(&fragments))
     }
 
-    fn fragments(&mut self, nodes: &[Node]) -> Vec<Fragment> {
+    fn fragments(&mut self, nodes: &[GraphNode]) -> Vec<Fragment> {
         let mut fragments = Vec::new();
         let mut at = 0;
         while let Some(node) = nodes.get(at) {
@@ -54,15 +54,15 @@ impl Drawer {
         fragments
     }
 
-    fn node(&mut self, node: &Node) -> Vec<Fragment> {
+    fn node(&mut self, node: &GraphNode) -> Vec<Fragment> {
         let measured = node.measured;
         match &node.kind {
-            Kind::Mpi(mpi) => self.operation(node, mpi).into_iter().collect(),
-            Kind::Jump(exit) => self.exit(exit).into_iter().collect(),
-            Kind::Branch(branch) => self.branch(branch).into_iter().collect(),
-            Kind::Call(group) if self.view == View::Regions => self.fragments(&group.body),
-            Kind::Call(group) => self.group(node, group).into_iter().collect(),
-            Kind::Loop(of) => {
+            GraphNodeKind::Mpi(mpi) => self.operation(node, mpi).into_iter().collect(),
+            GraphNodeKind::Jump(exit) => self.exit(exit).into_iter().collect(),
+            GraphNodeKind::Branch(branch) => self.branch(branch).into_iter().collect(),
+            GraphNodeKind::Call(group) if self.view == View::Regions => self.fragments(&group.body),
+            GraphNodeKind::Call(group) => self.group(node, group).into_iter().collect(),
+            GraphNodeKind::Loop(of) => {
                 let inner = self.body(&of.body).unwrap_or_default();
                 let iterations = measured.and_then(|it| it.iterations);
                 let iterations =
@@ -76,19 +76,19 @@ impl Drawer {
                 fragment.hint(&format!("{} ({})", of.header, location(node)));
                 vec![fragment]
             }
-            Kind::Compute(_) => Vec::new(),
+            GraphNodeKind::Compute(_) => Vec::new(),
         }
     }
 
     /// Draws a function; functions that only call each other share a frame.
-    fn group(&mut self, node: &Node, group: &Call) -> Option<Fragment> {
+    fn group(&mut self, node: &GraphNode, group: &InlinedCall) -> Option<Fragment> {
         if group.is_recursive {
             let words = format!("{}() again, within itself", group.function);
             return Some(text_box(&[(0, words)], "again"));
         }
         let mut names = vec![format!("{}()", group.function)];
         let mut body = &group.body;
-        while let [Node { kind: Kind::Call(inner), .. }] = body.as_slice() {
+        while let [GraphNode { kind: GraphNodeKind::Call(inner), .. }] = body.as_slice() {
             if inner.is_recursive {
                 break;
             }
@@ -167,7 +167,7 @@ impl Drawer {
         Some(fragment.hint(&exit.condition).clone())
     }
 
-    fn operation(&self, node: &Node, mpi: &Mpi) -> Option<Fragment> {
+    fn operation(&self, node: &GraphNode, mpi: &Mpi) -> Option<Fragment> {
         let name = mpi.operation.trim_start_matches("MPI_");
         if mpi.class == "environment" {
             let mut fragment = Fragment::of(42.0, 42.0, 20.0);
@@ -210,7 +210,7 @@ impl Drawer {
     }
 
     /// Draws nodes without MPI in one box.
-    fn computation(&self, nodes: &[Node]) -> Option<Fragment> {
+    fn computation(&self, nodes: &[GraphNode]) -> Option<Fragment> {
         let mut lines = Vec::new();
         nodes.iter().for_each(|node| describe(node, 0, &mut lines));
         let number = nodes.iter().find_map(|node| node.region).map(roman).unwrap_or_default();
@@ -259,11 +259,11 @@ fn numbered(number: &str, name: &str) -> Fragment {
     fragment
 }
 
-fn is_quiet(node: &Node) -> bool {
+fn is_quiet(node: &GraphNode) -> bool {
     !node.has_mpi()
         && match &node.kind {
-            Kind::Jump(_) => false,
-            Kind::Call(group) => !group.is_recursive,
+            GraphNodeKind::Jump(_) => false,
+            GraphNodeKind::Call(group) => !group.is_recursive,
             _ => true,
         }
 }

@@ -7,7 +7,7 @@ pub(super) type Flows = BTreeMap<(Option<u32>, u32), u64>;
 
 /// A loop: the sites between a back edge and its target, by position.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Span {
+pub(super) struct LoopSpan {
     pub(super) first: usize,
     pub(super) last: usize,
     /// Number of times the back edge was taken.
@@ -52,7 +52,7 @@ fn after(site: Option<u32>, flows: &Flows) -> Vec<u32> {
 }
 
 /// Returns the loops, outer ones first; overlapping loops become one.
-pub(super) fn spans(order: &[u32], flows: &Flows) -> Vec<Span> {
+pub(super) fn spans(order: &[u32], flows: &Flows) -> Vec<LoopSpan> {
     let position = |site: u32| order.iter().position(|it| *it == site);
     let mut spans: Vec<(usize, usize)> = Vec::new();
     for (from, to) in flows.keys() {
@@ -89,7 +89,7 @@ fn merge(spans: &mut Vec<(usize, usize)>) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of calls, for a mean")]
-fn counted((first, last): (usize, usize), order: &[u32], flows: &Flows) -> Span {
+fn counted((first, last): (usize, usize), order: &[u32], flows: &Flows) -> LoopSpan {
     let position = |site: u32| order.iter().position(|it| *it == site);
     let head = order.get(first).copied();
     let (mut n_back, mut n_in) = (0, 0);
@@ -102,7 +102,7 @@ fn counted((first, last): (usize, usize), order: &[u32], flows: &Flows) -> Span 
             n_back += n;
         }
     }
-    Span { first, last, n_back, iterations: 1.0 + n_back as f64 / n_in.max(1) as f64 }
+    LoopSpan { first, last, n_back, iterations: 1.0 + n_back as f64 / n_in.max(1) as f64 }
 }
 
 #[cfg(test)]

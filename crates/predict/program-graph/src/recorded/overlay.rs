@@ -3,18 +3,18 @@
 //! A call site of the run matches the operation of the same name in a file of the same name, on one of the lines of the
 //! call.
 
-use super::Run;
+use super::RecordedRun;
 use super::shares::{KnownCounts, Passed, share};
 use crate::expr::Expr;
 use crate::regions;
-use crate::shape::{Graph, Kind, Measured, Node, Origin, Role, Warning};
+use crate::shape::{Graph, GraphNode, GraphNodeKind, NodeMeasurements, Origin, Role, Warning};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the graph of the sources with counts, times, iterations and branch shares of a run.
 ///
 /// Where several places of the graph are one line of the program, all of them show its numbers, and say so.
 #[must_use]
-pub fn overlay(graph: &Graph, run: &Run) -> Graph {
+pub fn overlay(graph: &Graph, run: &RecordedRun) -> Graph {
     let mut graph = graph.clone();
     graph.origin = Origin::Both;
     graph.n_ranks = Some(run.n_ranks);
@@ -36,7 +36,7 @@ pub fn overlay(graph: &Graph, run: &Run) -> Graph {
 }
 
 /// Returns warnings about call sites of the run that the sources lack.
-fn unknown(run: &Run, known: &BTreeSet<u32>) -> Vec<Warning> {
+fn unknown(run: &RecordedRun, known: &BTreeSet<u32>) -> Vec<Warning> {
     if known.is_empty() && run.sites.iter().all(|site| site.location.line == 0) {
         return vec![Warning {
             file: "the run".to_owned(),
@@ -59,7 +59,7 @@ fn unknown(run: &Run, known: &BTreeSet<u32>) -> Vec<Warning> {
 fn role_of(
     rank: u32,
     sites: &BTreeSet<u32>,
-    (graph, run): (&Graph, &Run),
+    (graph, run): (&Graph, &RecordedRun),
     by_role: &[BTreeSet<u32>],
 ) -> Option<usize> {
     let value = |leaf: &Expr| match leaf {
@@ -87,7 +87,7 @@ fn role_of(
 }
 
 /// Returns the run's sites in a sequence, each with its number of places.
-fn sites_of(nodes: &[Node], run: &Run) -> BTreeMap<u32, usize> {
+fn sites_of(nodes: &[GraphNode], run: &RecordedRun) -> BTreeMap<u32, usize> {
     let mut sites = BTreeMap::new();
     for node in nodes {
         if let Some(site) = site_of(node, run) {
@@ -102,8 +102,8 @@ fn sites_of(nodes: &[Node], run: &Run) -> BTreeMap<u32, usize> {
     sites
 }
 
-fn site_of(node: &Node, run: &Run) -> Option<u32> {
-    let Kind::Mpi(mpi) = &node.kind else { return None };
+fn site_of(node: &GraphNode, run: &RecordedRun) -> Option<u32> {
+    let GraphNodeKind::Mpi(mpi) = &node.kind else { return None };
     let lines = node.location.line..=node.location.end_line.max(node.location.line);
     let site = run.sites.iter().find(|site| {
         site.operation == mpi.operation
@@ -113,7 +113,7 @@ fn site_of(node: &Node, run: &Run) -> Option<u32> {
     site.map(|site| site.id)
 }
 
-fn measure(role: &mut Role, run: &Run, constants: &BTreeMap<String, i64>) {
+fn measure(role: &mut Role, run: &RecordedRun, constants: &BTreeMap<String, i64>) {
     let locations = sites_of(&role.body, run);
     let ranks = role.measured_ranks.clone();
     put(&mut role.body, run, &ranks, &locations);
@@ -134,12 +134,12 @@ fn measure(role: &mut Role, run: &Run, constants: &BTreeMap<String, i64>) {
 
 /// Counts how often each loop and each arm was entered from an operation outside, if its operations occur nowhere else.
 fn entered(
-    nodes: &[Node],
-    (run, ranks, locations): (&Run, &[u32], &BTreeMap<u32, usize>),
+    nodes: &[GraphNode],
+    (run, ranks, locations): (&RecordedRun, &[u32], &BTreeMap<u32, usize>),
     to: &mut KnownCounts,
 ) {
     for node in nodes {
-        let is_counted = matches!(node.kind, Kind::Loop(_) | Kind::Branch(_));
+        let is_counted = matches!(node.kind, GraphNodeKind::Loop(_) | GraphNodeKind::Branch(_));
         for (at, body) in node.bodies().into_iter().enumerate() {
             let inside = sites_of(body, run);
             if is_counted
@@ -154,22 +154,27 @@ fn entered(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count, for a ratio")]
-fn n_entries(inside: &BTreeMap<u32, usize>, run: &Run, ranks: &[u32]) -> f64 {
+fn n_entries(inside: &BTreeMap<u32, usize>, run: &RecordedRun, ranks: &[u32]) -> f64 {
     let is_in = |site: &u32| inside.contains_key(site);
     let segments = run.segments.iter().filter(|it| ranks.contains(&it.rank));
     let ways = segments.filter(|it| is_in(&it.to) && !it.from.as_ref().is_some_and(is_in));
     ways.map(|it| it.calls).sum::<u64>() as f64
 }
 
-fn put(nodes: &mut [Node], run: &Run, ranks: &[u32], locations: &BTreeMap<u32, usize>) {
+fn put(
+    nodes: &mut [GraphNode],
+    run: &RecordedRun,
+    ranks: &[u32],
+    locations: &BTreeMap<u32, usize>,
+) {
     for node in nodes {
         if let Some(site) = site_of(node, run) {
             let n_places = locations.get(&site).copied().unwrap_or(1);
-            let none = Measured::default();
+            let none = NodeMeasurements::default();
             let measured = run.measured(site, ranks).unwrap_or(none);
-            node.measured = Some(Measured { n_places, ..measured });
-        } else if matches!(node.kind, Kind::Mpi(_)) {
-            node.measured = Some(Measured { n_places: 1, ..Measured::default() });
+            node.measured = Some(NodeMeasurements { n_places, ..measured });
+        } else if matches!(node.kind, GraphNodeKind::Mpi(_)) {
+            node.measured = Some(NodeMeasurements { n_places: 1, ..NodeMeasurements::default() });
         }
         node.bodies_mut().into_iter().for_each(|body| put(body, run, ranks, locations));
     }
@@ -181,10 +186,10 @@ enum Step {
     Computation(usize),
 }
 
-fn in_order(nodes: &[Node], run: &Run, to: &mut Vec<Step>) {
+fn in_order(nodes: &[GraphNode], run: &RecordedRun, to: &mut Vec<Step>) {
     for node in nodes {
         match &node.kind {
-            Kind::Mpi(_) => to.push(Step::Site(site_of(node, run))),
+            GraphNodeKind::Mpi(_) => to.push(Step::Site(site_of(node, run))),
             _ if node.has_mpi() => {
                 node.bodies().into_iter().for_each(|body| in_order(body, run, to));
             }
@@ -196,7 +201,7 @@ fn in_order(nodes: &[Node], run: &Run, to: &mut Vec<Step>) {
 
 /// Returns the times of computations, from the passages between the operations before and after them. Of several
 /// computations between the same two, the first gets the total time.
-fn between(steps: &[Step], run: &Run, ranks: &[u32]) -> BTreeMap<usize, Measured> {
+fn between(steps: &[Step], run: &RecordedRun, ranks: &[u32]) -> BTreeMap<usize, NodeMeasurements> {
     let mut times = BTreeMap::new();
     let mut before = None;
     let mut open = None;
@@ -215,8 +220,13 @@ fn between(steps: &[Step], run: &Run, ranks: &[u32]) -> BTreeMap<usize, Measured
     times
 }
 
-fn segment_to(run: &Run, from: Option<u32>, to: u32, ranks: &[u32]) -> Option<Measured> {
-    let mut sum = Measured { n_places: 1, ..Measured::default() };
+fn segment_to(
+    run: &RecordedRun,
+    from: Option<u32>,
+    to: u32,
+    ranks: &[u32],
+) -> Option<NodeMeasurements> {
+    let mut sum = NodeMeasurements { n_places: 1, ..NodeMeasurements::default() };
     let mut seen = BTreeSet::new();
     let segments = run.segments.iter();
     for one in segments.filter(|it| it.from == from && it.to == to && ranks.contains(&it.rank)) {
@@ -228,7 +238,7 @@ fn segment_to(run: &Run, from: Option<u32>, to: u32, ranks: &[u32]) -> Option<Me
     (0 < sum.count).then_some(sum)
 }
 
-fn put_times(nodes: &mut [Node], times: &BTreeMap<usize, Measured>) {
+fn put_times(nodes: &mut [GraphNode], times: &BTreeMap<usize, NodeMeasurements>) {
     for node in nodes {
         if let Some(measured) = times.get(&node.id) {
             node.measured = Some(*measured);

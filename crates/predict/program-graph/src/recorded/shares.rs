@@ -5,7 +5,7 @@
 //! times the branch is reached. Where there is no such operation, the times that the loop or the arm was entered from
 //! an operation outside are used.
 
-use crate::shape::{Kind, Loop, Measured, Node};
+use crate::shape::{GraphNode, GraphNodeKind, Loop, NodeMeasurements};
 use std::collections::BTreeMap;
 
 /// Known facts besides counts of operations.
@@ -26,26 +26,26 @@ pub(super) struct Passed {
 }
 
 /// Fills in the numbers that follow from counts, in a sequence that was executed this often.
-pub(super) fn share(nodes: &mut [Node], mut passed: Passed, facts: &KnownCounts) {
+pub(super) fn share(nodes: &mut [GraphNode], mut passed: Passed, facts: &KnownCounts) {
     for at in 0..nodes.len() {
         if let Some(count) = nodes.get(at..).and_then(known) {
             passed.times = Some(count);
         }
         let Some(node) = nodes.get_mut(at) else { return };
         match &mut node.kind {
-            Kind::Loop(_) => share_loop(node, passed, facts),
-            Kind::Branch(_) => share_branch(node, passed, facts),
-            Kind::Call(group) => share(&mut group.body, passed, facts),
+            GraphNodeKind::Loop(_) => share_loop(node, passed, facts),
+            GraphNodeKind::Branch(_) => share_branch(node, passed, facts),
+            GraphNodeKind::Call(group) => share(&mut group.body, passed, facts),
             // Behind an early exit, the program comes by less often.
-            Kind::Jump(_) => passed.times = None,
+            GraphNodeKind::Jump(_) => passed.times = None,
             _ => {}
         }
     }
 }
 
-fn share_loop(node: &mut Node, passed: Passed, facts: &KnownCounts) {
+fn share_loop(node: &mut GraphNode, passed: Passed, facts: &KnownCounts) {
     let entries = facts.entries.get(&(node.id, 0)).copied();
-    let Kind::Loop(of) = &mut node.kind else { return };
+    let GraphNodeKind::Loop(of) = &mut node.kind else { return };
     let counted = known(&of.body);
     let reached = passed.times.or_else(|| entries.filter(|_| passed.is_told));
     let inner = counted.or_else(|| Some(reached? * foretold(of, facts)?));
@@ -54,7 +54,7 @@ fn share_loop(node: &mut Node, passed: Passed, facts: &KnownCounts) {
     let iterations = counted.zip(reached).and_then(|(counted, reached)| ratio(counted, reached));
     if let (Some(counted), Some(_)) = (counted, iterations) {
         let count = whole(counted);
-        node.measured = Some(Measured { count, iterations, ..Measured::default() });
+        node.measured = Some(NodeMeasurements { count, iterations, ..NodeMeasurements::default() });
     }
 }
 
@@ -68,9 +68,9 @@ fn foretold(of: &Loop, facts: &KnownCounts) -> Option<f64> {
     value.filter(|value| 0.0 <= *value)
 }
 
-fn share_branch(node: &mut Node, passed: Passed, facts: &KnownCounts) {
+fn share_branch(node: &mut GraphNode, passed: Passed, facts: &KnownCounts) {
     let id = node.id;
-    let Kind::Branch(branch) = &mut node.kind else { return };
+    let GraphNodeKind::Branch(branch) = &mut node.kind else { return };
     let count = |(at, arm): (usize, &crate::shape::Arm)| {
         let entries = facts.entries.get(&(id, at)).copied();
         known(&arm.body).or_else(|| entries.filter(|_| passed.is_told))
@@ -99,16 +99,16 @@ fn complete(shares: &mut [Option<f64>]) {
 }
 
 /// Returns the executions of a sequence, from its first unconditional operation before an early exit.
-fn known(nodes: &[Node]) -> Option<f64> {
+fn known(nodes: &[GraphNode]) -> Option<f64> {
     for node in nodes {
         match &node.kind {
-            Kind::Mpi(_) => {
+            GraphNodeKind::Mpi(_) => {
                 let measured = node.measured.filter(|it| it.n_places == 1);
                 #[expect(clippy::cast_precision_loss, reason = "a count, for a ratio")]
                 return measured.map(|it| it.count as f64);
             }
-            Kind::Jump(_) => return None,
-            Kind::Call(group) => {
+            GraphNodeKind::Jump(_) => return None,
+            GraphNodeKind::Call(group) => {
                 let count = known(&group.body);
                 if count.is_some() {
                     return count;

@@ -17,7 +17,7 @@ pub struct Mpi {
     /// Direction in which this role transfers data.
     pub side: Side,
     /// Data transfers with their peers.
-    pub transfers: Vec<Transfer>,
+    pub transfers: Vec<DataTransfer>,
     /// Root of a rooted collective operation.
     pub root: Option<Expr>,
     /// Tag, as written in the program.
@@ -107,7 +107,7 @@ impl Side {
 
 /// One data transfer of an operation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Transfer {
+pub struct DataTransfer {
     /// Direction: sends, receives, or (in a collective operation) either.
     pub side: Side,
     /// Peer rank; `None` in a collective operation, and where the call does not tell.

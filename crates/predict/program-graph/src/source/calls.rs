@@ -3,11 +3,11 @@
 use super::branches::letter;
 use super::expression::as_written;
 use super::program::{RANKS, SIZES};
-use super::scope::{Names, Scope, Value, key};
+use super::scope::{NameValue, Names, Scope, key};
 use super::syntax_node::SyntaxNode;
 use super::walker::Walker;
 use crate::expr::Expr;
-use crate::shape::{Arm, Branch, Call, JumpKind, Kind};
+use crate::shape::{Arm, Branch, GraphNodeKind, InlinedCall, JumpKind};
 
 /// Largest depth of nested calls that are followed.
 const N_CALLS_MAX: usize = 40;
@@ -17,7 +17,7 @@ const N_LOOPS_SHOWN: usize = 5;
 /// An argument of a call, with its value.
 struct Argument<'t> {
     piece: SyntaxNode<'t>,
-    value: Value<'t>,
+    value: NameValue<'t>,
 }
 
 impl<'t> Walker<'_, 't> {
@@ -39,7 +39,7 @@ impl<'t> Walker<'_, 't> {
             self.expression(called);
         }
         let handed = match self.names.value_of(name) {
-            Some(Value::Functions(names)) => names.clone(),
+            Some(NameValue::Functions(names)) => names.clone(),
             _ => Vec::new(),
         };
         if handed.is_empty() {
@@ -98,8 +98,9 @@ impl<'t> Walker<'_, 't> {
         let location = self.names.location(piece);
         if self.program.is_of_mpi(name) {
             self.steps.warn(piece, format!("`{name}` is recursive; it is shown once"));
-            let group = Call { function: name.to_owned(), is_recursive: true, body: Vec::new() };
-            self.steps.push(Kind::Call(group), location);
+            let group =
+                InlinedCall { function: name.to_owned(), is_recursive: true, body: Vec::new() };
+            self.steps.push(GraphNodeKind::Call(group), location);
         } else {
             self.steps.top().costly(location, &format!("{name}()"), 0);
         }
@@ -108,18 +109,18 @@ impl<'t> Walker<'_, 't> {
     fn argument(&mut self, piece: SyntaxNode<'t>) -> Argument<'t> {
         let is_address = piece.kind() == "pointer_expression" && piece.text().starts_with('&');
         if let Some(to) = key(piece).filter(|_| is_address) {
-            return Argument { piece, value: Value::Address(to) };
+            return Argument { piece, value: NameValue::Address(to) };
         }
         let functions = self.names.functions_in(piece);
         if !functions.is_empty() {
-            return Argument { piece, value: Value::Functions(functions) };
+            return Argument { piece, value: NameValue::Functions(functions) };
         }
         let is_name = piece.kind() == "identifier";
         let known = self.names.value_of(piece.text()).cloned();
-        if let Some(known) = known.filter(|it| is_name && !matches!(it, Value::Expr(_))) {
+        if let Some(known) = known.filter(|it| is_name && !matches!(it, NameValue::Expr(_))) {
             return Argument { piece, value: known };
         }
-        Argument { piece, value: Value::Expr(self.expression(piece)) }
+        Argument { piece, value: NameValue::Expr(self.expression(piece)) }
     }
 
     /// Calls through a pointer that may point to several functions.
@@ -180,9 +181,9 @@ impl<'t> Names<'_, 't> {
     /// Updates the caller's variables that a call wrote through pointers.
     fn hand_back(&mut self, parameters: &[&str], arguments: &[Argument<'t>], scope: &Scope<'t>) {
         for (parameter, argument) in parameters.iter().zip(arguments) {
-            let Value::Address(to) = &argument.value else { continue };
+            let NameValue::Address(to) = &argument.value else { continue };
             match scope.values.get(&format!("*{parameter}")) {
-                Some(Value::Expr(value)) if !is_of(value, scope) => {
+                Some(NameValue::Expr(value)) if !is_of(value, scope) => {
                     self.assign(to.clone(), value.clone());
                 }
                 _ => {
@@ -220,12 +221,12 @@ impl<'t> Names<'_, 't> {
         let mut values = Vec::new();
         for argument in arguments {
             match &argument.value {
-                Value::Address(to) => {
+                NameValue::Address(to) => {
                     let to = to.clone();
                     self.forget(&to, is_varying);
                 }
-                Value::Expr(value) => values.push(value.clone()),
-                Value::Functions(_) => values.push(as_written(argument.piece)),
+                NameValue::Expr(value) => values.push(value.clone()),
+                NameValue::Functions(_) => values.push(as_written(argument.piece)),
             }
         }
         match (name, values.len()) {
@@ -260,7 +261,7 @@ impl<'t> Names<'_, 't> {
 fn is_of(value: &Expr, scope: &Scope<'_>) -> bool {
     value.parts().iter().any(|part| match part {
         Expr::Name(name) | Expr::Varying(name) => {
-            matches!(scope.values.get(name), Some(Value::Expr(own)) if own == *part)
+            matches!(scope.values.get(name), Some(NameValue::Expr(own)) if own == *part)
         }
         _ => false,
     })

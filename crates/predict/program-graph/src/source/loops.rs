@@ -4,12 +4,12 @@
 //! iterations; one that is doubled, `log2(bound / first)`.
 
 use super::expression::{constant, short};
-use super::scope::{Names, Value, key};
+use super::scope::{NameValue, Names, key};
 use super::steps::unknown;
 use super::syntax_node::SyntaxNode;
 use super::walker::{Flow, Walker};
 use crate::expr::{Expr, Operator};
-use crate::shape::{JumpKind, Kind, Loop, Node, Repeat};
+use crate::shape::{GraphNode, GraphNodeKind, JumpKind, Loop, Repeat};
 use std::collections::HashMap;
 
 /// Change of a variable in each iteration.
@@ -61,10 +61,10 @@ impl<'t> Walker<'_, 't> {
         // Whether it contains a `break` or `goto`.
         let jumps = piece.field("body").is_some_and(|body| self.program.syntax_index.jumps(body));
         let is_endless = matches!(&decides, Some(Expr::Number(1)) | None) && !jumps;
-        if !body.iter().any(Node::has_mpi) {
+        if !body.iter().any(GraphNode::has_mpi) {
             prune(&mut body);
         }
-        self.steps.push(Kind::Loop(Loop { count, header, repeat, body }), location);
+        self.steps.push(GraphNodeKind::Loop(Loop { count, header, repeat, body }), location);
         let leaves = flow.filter(|it| matches!(it, JumpKind::Function | JumpKind::Program));
         leaves.filter(|_| is_endless || piece.kind() == "do_statement")
     }
@@ -86,7 +86,7 @@ impl<'t> Names<'_, 't> {
 
     fn known(&self, key: &str) -> Expr {
         match self.value_of(key) {
-            Some(Value::Expr(expr)) => expr.clone(),
+            Some(NameValue::Expr(expr)) => expr.clone(),
             _ => Expr::Varying(key.to_owned()),
         }
     }
@@ -254,8 +254,8 @@ fn header(piece: SyntaxNode<'_>) -> String {
 const HEADER_MAX: usize = 80;
 
 /// Removes early exits, which do not matter where nothing communicates.
-fn prune(body: &mut Vec<Node>) {
-    body.retain(|node| !matches!(node.kind, Kind::Jump(_)));
+fn prune(body: &mut Vec<GraphNode>) {
+    body.retain(|node| !matches!(node.kind, GraphNodeKind::Jump(_)));
     for node in body {
         node.bodies_mut().into_iter().for_each(prune);
     }

@@ -5,14 +5,14 @@
 use super::expression::as_written;
 use super::program::{RANKS, SIZES};
 use super::roles::Conditions;
-use super::scope::{Names, Value};
+use super::scope::{NameValue, Names};
 use super::syntax_node::SyntaxNode;
 use super::walker::Walker;
 use crate::expr::{Expr, Operator};
-use crate::shape::{Kind, Mpi, SendMode, Side, Transfer};
+use crate::shape::{DataTransfer, GraphNodeKind, Mpi, SendMode, Side};
 use mpi_abi::{
-    Amount, Class, CollectiveKind, Condition, Count, Factor, Flow, Kind as Parameter, Operation,
-    Rooted,
+    Amount, Class, CollectiveKind, Condition, Count, Factor, Flow, Operation,
+    ParameterKind as Parameter, Rooted,
 };
 
 /// Operations that are not shown because they move no data.
@@ -47,7 +47,7 @@ impl<'t> Walker<'_, 't> {
                 MpiCall { conditions: &self.conditions, operation, arguments: &arguments, list };
             let mpi = call.step();
             let location = self.names.location(piece);
-            self.steps.push(Kind::Mpi(mpi), location);
+            self.steps.push(GraphNodeKind::Mpi(mpi), location);
         }
         self.names.written(operation, list);
         as_written(piece)
@@ -68,7 +68,7 @@ impl<'t> Names<'_, 't> {
                     && operation.movements.iter().all(|it| it.flow == Flow::Send);
             if parameter.kind == Parameter::NewComm {
                 self.note_communicator(operation, &to);
-            } else if !is_sent && !matches!(self.value_of(&to), Some(Value::Expr(Expr::Rank))) {
+            } else if !is_sent && !matches!(self.value_of(&to), Some(NameValue::Expr(Expr::Rank))) {
                 let is_varying = !is_same || self.is_in_loop();
                 self.forget(&to, is_varying);
             }
@@ -104,7 +104,7 @@ impl MpiCall<'_, '_, '_> {
     fn step(self) -> Mpi {
         let operation = self.operation;
         let root = operation.root().and_then(|at| self.arguments.get(at)).cloned();
-        let transfers: Vec<Transfer> =
+        let transfers: Vec<DataTransfer> =
             operation.movements.iter().map(|movement| self.transfer(movement)).collect();
         let side = self.side(&transfers, root.as_ref());
         let tag = ["tag", "sendtag", "recvtag"].iter().find_map(|name| operation.named(name));
@@ -127,7 +127,7 @@ impl MpiCall<'_, '_, '_> {
         }
     }
 
-    fn side(&self, transfers: &[Transfer], root: Option<&Expr>) -> Side {
+    fn side(&self, transfers: &[DataTransfer], root: Option<&Expr>) -> Side {
         let has = |side: Side| transfers.iter().any(|transfer| transfer.side == side);
         match (has(Side::Sends), has(Side::Receives)) {
             (true, true) => return Side::Both,
@@ -154,7 +154,7 @@ impl MpiCall<'_, '_, '_> {
         }
     }
 
-    fn transfer(&self, movement: &mpi_abi::Movement) -> Transfer {
+    fn transfer(&self, movement: &mpi_abi::Movement) -> DataTransfer {
         let side = Side::of(movement.flow);
         let peer = movement.peer.or_else(|| {
             let source = self.operation.named("source")?;
@@ -163,7 +163,7 @@ impl MpiCall<'_, '_, '_> {
         let peer = peer.and_then(|at| self.arguments.get(at)).cloned();
         let bytes = movement.cases.iter().find(|case| self.applies(case.condition));
         let bytes = bytes.and_then(|case| self.bytes(case.amount));
-        Transfer { side, peer, bytes }
+        DataTransfer { side, peer, bytes }
     }
 
     fn applies(&self, condition: Condition) -> bool {

@@ -8,7 +8,7 @@ use super::syntax_node::{Parsed, SourceLanguage, SyntaxNode};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A function with its body, or a function-like macro.
-pub(super) struct Function<'t> {
+pub(super) struct SourceFunction<'t> {
     pub(super) name: &'t str,
     pub(super) parameters: Vec<&'t str>,
     pub(super) body: SyntaxNode<'t>,
@@ -17,8 +17,8 @@ pub(super) struct Function<'t> {
 }
 
 #[derive(Default)]
-pub(super) struct Program<'t> {
-    pub(super) functions: BTreeMap<&'t str, Vec<Function<'t>>>,
+pub(super) struct SourceProgram<'t> {
+    pub(super) functions: BTreeMap<&'t str, Vec<SourceFunction<'t>>>,
     pub(super) constants: BTreeMap<String, i64>,
     /// Functions that reach an MPI operation, or query the rank.
     mpi: BTreeSet<&'t str>,
@@ -75,7 +75,7 @@ impl SyntaxNode<'_> {
     }
 }
 
-impl<'t> Program<'t> {
+impl<'t> SourceProgram<'t> {
     pub(super) fn of(files: &'t [Parsed]) -> Self {
         let mut program = Self { syntax_index: SyntaxIndex::of(files), ..Self::default() };
         for file in files {
@@ -97,9 +97,9 @@ impl<'t> Program<'t> {
         name: &str,
         n_arguments: usize,
         file: Option<&str>,
-    ) -> Option<&Function<'t>> {
+    ) -> Option<&SourceFunction<'t>> {
         let all = self.functions.get(name)?;
-        let rank = |function: &&Function<'t>| {
+        let rank = |function: &&SourceFunction<'t>| {
             let is_near = file.is_some_and(|file| function.body.file.name == file);
             let fits = function.parameters.len() == n_arguments;
             // `min_by_key` returns the first of the best.
@@ -162,7 +162,8 @@ impl<'t> Program<'t> {
         let parameters =
             list.map(|list| list.children().into_iter().map(SyntaxNode::name).collect());
         let n_loops = self.syntax_index.n_loops(body);
-        let function = Function { name, parameters: parameters.unwrap_or_default(), body, n_loops };
+        let function =
+            SourceFunction { name, parameters: parameters.unwrap_or_default(), body, n_loops };
         if !name.is_empty() {
             self.functions.entry(name).or_default().push(function);
         }
@@ -200,7 +201,7 @@ impl<'t> Program<'t> {
             let parameters = list.children().into_iter().map(SyntaxNode::name).collect();
             let body = SyntaxNode { node, ..call };
             let n_loops = self.syntax_index.n_loops(body);
-            let function = Function { name: name.name(), parameters, body, n_loops };
+            let function = SourceFunction { name: name.name(), parameters, body, n_loops };
             self.functions.entry(name.name()).or_default().push(function);
         }
     }

@@ -7,7 +7,7 @@
 //! # Invariants
 //! - A condition that depends on more than the rank distinguishes roles only where the rest does not matter.
 
-use super::program::Program;
+use super::program::SourceProgram;
 use super::syntax_node::SyntaxNode;
 use crate::expr::{Expr, Operator};
 use std::collections::BTreeMap;
@@ -22,12 +22,12 @@ const N_ROLES_MAX: usize = 8;
 
 /// Ranks of one role, in the imaginary run.
 #[derive(Clone, Debug)]
-pub(super) struct Ranks {
+pub(super) struct RoleRanks {
     pub(super) ranks: Vec<i64>,
     values: BTreeMap<String, i64>,
 }
 
-impl Ranks {
+impl RoleRanks {
     /// Returns whether a condition holds for all of them (true) or for none (false); `None` otherwise.
     pub(super) fn hold(&self, condition: &Expr, constants: &BTreeMap<String, i64>) -> Option<bool> {
         if !condition.has_rank() {
@@ -42,9 +42,9 @@ impl Ranks {
 
 /// Conditions on the rank that a walk meets, decided for the ranks of a role.
 pub(super) struct Conditions<'p, 't> {
-    pub(super) program: &'p Program<'t>,
+    pub(super) program: &'p SourceProgram<'t>,
     /// Ranks whose control flow is followed; `None` follows all branches.
-    pub(super) ranks: Option<&'p Ranks>,
+    pub(super) ranks: Option<&'p RoleRanks>,
     /// Conditions that distinguish roles, in the order in which they were met.
     pub(super) met: Vec<Expr>,
 }
@@ -109,7 +109,7 @@ fn answer(
 pub(super) fn of_conditions<'c>(
     conditions: &'c [Expr],
     constants: &BTreeMap<String, i64>,
-) -> (Vec<Ranks>, Vec<&'c Expr>) {
+) -> (Vec<RoleRanks>, Vec<&'c Expr>) {
     let values = imagined(conditions, constants);
     let mut groups: Vec<Vec<i64>> = vec![(0..N_RANKS).collect()];
     let mut left_out = Vec::new();
@@ -129,7 +129,7 @@ pub(super) fn of_conditions<'c>(
         }
     }
     groups.sort_by_key(|ranks| ranks.first().copied());
-    let roles = groups.into_iter().map(|ranks| Ranks { ranks, values: values.clone() });
+    let roles = groups.into_iter().map(|ranks| RoleRanks { ranks, values: values.clone() });
     (roles.collect(), left_out)
 }
 

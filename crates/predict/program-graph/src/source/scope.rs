@@ -1,6 +1,6 @@
 //! Values of names at the walker's position.
 
-use super::program::Program;
+use super::program::SourceProgram;
 use super::syntax_node::SyntaxNode;
 use crate::expr::Expr;
 use crate::shape::SourceLocation;
@@ -11,7 +11,7 @@ const N_PARTS_MAX: usize = 9;
 
 /// Value of a name.
 #[derive(Clone, Debug)]
-pub(super) enum Value<'t> {
+pub(super) enum NameValue<'t> {
     Expr(Expr),
     /// One of these functions.
     Functions(Vec<&'t str>),
@@ -23,7 +23,7 @@ pub(super) enum Value<'t> {
 #[derive(Default)]
 pub(super) struct Scope<'t> {
     pub(super) function: &'t str,
-    pub(super) values: BTreeMap<String, Value<'t>>,
+    pub(super) values: BTreeMap<String, NameValue<'t>>,
     /// Call site of a macro, while it is walked.
     pub(super) called_at: Option<SourceLocation>,
     pub(super) n_loops_around: usize,
@@ -47,9 +47,9 @@ pub(super) fn key(piece: SyntaxNode<'_>) -> Option<String> {
 
 /// Values of all names, as far as they are known.
 pub(super) struct Names<'p, 't> {
-    pub(super) program: &'p Program<'t>,
+    pub(super) program: &'p SourceProgram<'t>,
     pub(super) scopes: Vec<Scope<'t>>,
-    globals: BTreeMap<String, Value<'t>>,
+    globals: BTreeMap<String, NameValue<'t>>,
     /// Members of structs that hold the rank, or the number of ranks.
     members: BTreeMap<String, Expr>,
     /// Communicators that are parts of another, in which ranks are renumbered.
@@ -57,7 +57,7 @@ pub(super) struct Names<'p, 't> {
 }
 
 impl<'p, 't> Names<'p, 't> {
-    pub(super) fn new(program: &'p Program<'t>) -> Self {
+    pub(super) fn new(program: &'p SourceProgram<'t>) -> Self {
         Self {
             program,
             scopes: Vec::new(),
@@ -91,7 +91,7 @@ impl<'p, 't> Names<'p, 't> {
         self.scopes.iter().any(|scope| 0 < scope.n_loops_around)
     }
 
-    pub(super) fn value_of(&self, key: &str) -> Option<&Value<'t>> {
+    pub(super) fn value_of(&self, key: &str) -> Option<&NameValue<'t>> {
         let local = self.scopes.last().and_then(|scope| scope.values.get(key));
         local.or_else(|| self.globals.get(key))
     }
@@ -99,7 +99,7 @@ impl<'p, 't> Names<'p, 't> {
     /// Returns the value of a variable where it is read.
     pub(super) fn read_variable(&self, piece: SyntaxNode<'t>) -> Expr {
         let Some(key) = key(piece) else { return Expr::Varying(piece.words()) };
-        if let Some(Value::Expr(expr)) = self.value_of(&key) {
+        if let Some(NameValue::Expr(expr)) = self.value_of(&key) {
             return expr.clone();
         }
         if let Some(expr) = self.members.get(piece.name()) {
@@ -133,10 +133,10 @@ impl<'p, 't> Names<'p, 't> {
             self.members.insert(name.to_owned(), value);
         } else if self.is_global(&key) {
             if !self.program.unsteady.contains(key.as_str()) {
-                self.globals.insert(key, Value::Expr(value));
+                self.globals.insert(key, NameValue::Expr(value));
             }
         } else {
-            self.scope().values.insert(key, Value::Expr(value));
+            self.scope().values.insert(key, NameValue::Expr(value));
         }
     }
 
@@ -155,7 +155,7 @@ impl<'p, 't> Names<'p, 't> {
         } else if is_member && !is_varying {
             self.scope().values.remove(key);
         } else {
-            self.scope().values.insert(key.to_owned(), Value::Expr(value));
+            self.scope().values.insert(key.to_owned(), NameValue::Expr(value));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Walks through statements of each kind.
 
 use super::expression::as_written;
-use super::program::Program;
+use super::program::SourceProgram;
 use super::syntax_node::SyntaxNode;
 use super::walker::{Flow, Walker};
 use crate::shape::JumpKind;
@@ -119,13 +119,13 @@ impl<'t> Walker<'_, 't> {
                 self.names.scope().values.remove(name);
                 let is_plain = one.field("declarator").is_some_and(|it| it.kind() == "identifier");
                 if is_plain {
-                    let local = super::scope::Value::Expr(as_written(*one));
+                    let local = super::scope::NameValue::Expr(as_written(*one));
                     self.names.scope().values.insert(name.to_owned(), local);
                     self.names.assign(name.to_owned(), value);
                 }
             } else if !name.is_empty() && one.kind() == "identifier" {
                 let value = crate::expr::Expr::Name(name.to_owned());
-                let value = super::scope::Value::Expr(value);
+                let value = super::scope::NameValue::Expr(value);
                 self.names.scope().values.insert(name.to_owned(), value);
             }
             made = made.or_else(|| Some(name).filter(|_| one.field("value").is_none()));
@@ -181,7 +181,7 @@ fn is_statement(piece: &SyntaxNode<'_>) -> bool {
 }
 
 /// Returns whether the piece calls a function that does not return.
-fn ends_program(program: &Program<'_>, piece: SyntaxNode<'_>) -> Flow {
+fn ends_program(program: &SourceProgram<'_>, piece: SyntaxNode<'_>) -> Flow {
     const ENDS: [&str; 6] = ["exit", "_exit", "abort", "quick_exit", "MPI_Abort", "_Exit"];
     let called = piece.field("function").filter(|_| piece.kind() == "call_expression")?;
     let name = called.name();

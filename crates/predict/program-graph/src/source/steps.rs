@@ -3,7 +3,8 @@
 use super::syntax_node::SyntaxNode;
 use crate::expr::Expr;
 use crate::shape::{
-    Arm, Branch, Call, Compute, Jump, JumpKind, Kind, Node, SourceLocation, Warning,
+    Arm, Branch, Compute, GraphNode, GraphNodeKind, InlinedCall, Jump, JumpKind, SourceLocation,
+    Warning,
 };
 use std::collections::BTreeSet;
 
@@ -16,7 +17,7 @@ const N_STATEMENTS_SIMPLE: usize = 20;
 /// Steps of a sequence that is being walked.
 #[derive(Default)]
 pub(super) struct Steps {
-    nodes: Vec<Node>,
+    nodes: Vec<GraphNode>,
     open: Option<ComputeBuilder>,
 }
 
@@ -44,12 +45,12 @@ impl Steps {
         }
     }
 
-    pub(super) fn push(&mut self, kind: Kind, location: SourceLocation) {
+    pub(super) fn push(&mut self, kind: GraphNodeKind, location: SourceLocation) {
         self.close();
         self.nodes.push(node(kind, location));
     }
 
-    pub(super) fn finish(mut self) -> Vec<Node> {
+    pub(super) fn finish(mut self) -> Vec<GraphNode> {
         self.close();
         self.nodes
     }
@@ -76,7 +77,7 @@ impl Steps {
         }
         let compute =
             Compute { label, n_statements: open.n_statements, n_loops: open.n_loops, is_costly };
-        self.nodes.push(node(Kind::Compute(compute), open.location));
+        self.nodes.push(node(GraphNodeKind::Compute(compute), open.location));
     }
 }
 
@@ -101,12 +102,12 @@ impl StepStack {
     }
 
     /// Ends the innermost sequence.
-    pub(super) fn end(&mut self) -> Vec<Node> {
+    pub(super) fn end(&mut self) -> Vec<GraphNode> {
         self.inner.pop().unwrap_or_default().finish()
     }
 
     /// Returns the outermost sequence, and the warnings.
-    pub(super) fn finish(self) -> (Vec<Node>, BTreeSet<Warning>) {
+    pub(super) fn finish(self) -> (Vec<GraphNode>, BTreeSet<Warning>) {
         (self.outermost.finish(), self.warnings)
     }
 
@@ -115,26 +116,26 @@ impl StepStack {
         self.n_nodes
     }
 
-    pub(super) fn push(&mut self, kind: Kind, location: SourceLocation) {
+    pub(super) fn push(&mut self, kind: GraphNodeKind, location: SourceLocation) {
         self.n_nodes += 1;
         self.top().push(kind, location);
     }
 
     /// Adds an unconditional exit.
     pub(super) fn exit(&mut self, leaves: JumpKind, location: SourceLocation) {
-        self.push(Kind::Jump(Jump { leaves, condition: String::new() }), location);
+        self.push(GraphNodeKind::Jump(Jump { leaves, condition: String::new() }), location);
     }
 
     /// Adds the body of a function at a call, or a statement if nothing in it is shown.
-    pub(super) fn put_group(&mut self, name: &str, body: Vec<Node>, location: SourceLocation) {
+    pub(super) fn put_group(&mut self, name: &str, body: Vec<GraphNode>, location: SourceLocation) {
         let is_shown = body.iter().any(|node| match &node.kind {
-            Kind::Compute(compute) => compute.is_costly,
-            Kind::Jump(_) => false,
+            GraphNodeKind::Compute(compute) => compute.is_costly,
+            GraphNodeKind::Jump(_) => false,
             _ => true,
         });
         if is_shown {
-            let group = Call { function: name.to_owned(), is_recursive: false, body };
-            self.push(Kind::Call(group), location);
+            let group = InlinedCall { function: name.to_owned(), is_recursive: false, body };
+            self.push(GraphNodeKind::Call(group), location);
         } else {
             self.top().statement(location);
         }
@@ -142,8 +143,8 @@ impl StepStack {
 
     /// Adds a branch, in simplified form.
     pub(super) fn put_branch(&mut self, mut branch: Branch, location: SourceLocation) {
-        let is_shown = |node: &Node| match &node.kind {
-            Kind::Compute(compute) => compute.is_costly,
+        let is_shown = |node: &GraphNode| match &node.kind {
+            GraphNodeKind::Compute(compute) => compute.is_costly,
             _ => true,
         };
         for arm in &mut branch.arms {
@@ -158,16 +159,17 @@ impl StepStack {
         if let [one, other] = branch.arms.as_slice() {
             let (alone, empty, is_not) =
                 if other.body.is_empty() { (one, other, false) } else { (other, one, true) };
-            let shown: Vec<&Node> = alone.body.iter().filter(|it| is_shown(it)).collect();
-            if let ([Node { kind: Kind::Jump(exit), .. }], true) =
+            let shown: Vec<&GraphNode> = alone.body.iter().filter(|it| is_shown(it)).collect();
+            if let ([GraphNode { kind: GraphNodeKind::Jump(exit), .. }], true) =
                 (shown.as_slice(), empty.body.is_empty())
             {
                 let condition =
                     if is_not { format!("not {}", branch.condition) } else { branch.condition };
-                return self.push(Kind::Jump(Jump { condition, ..exit.clone() }), location);
+                return self
+                    .push(GraphNodeKind::Jump(Jump { condition, ..exit.clone() }), location);
             }
         }
-        self.push(Kind::Branch(branch), location);
+        self.push(GraphNodeKind::Branch(branch), location);
     }
 
     pub(super) fn warn(&mut self, piece: SyntaxNode<'_>, text: impl Into<String>) {
@@ -178,23 +180,22 @@ impl StepStack {
 
 /// Reduces an arm that ends the program, after at most one MPI operation, to its exit.
 fn give_up(arm: &mut Arm) {
-    let ends =
-        |node: &Node| matches!(&node.kind, Kind::Jump(exit) if exit.leaves == JumpKind::Program);
+    let ends = |node: &GraphNode| matches!(&node.kind, GraphNodeKind::Jump(exit) if exit.leaves == JumpKind::Program);
     if n_operations(&arm.body) <= 1 && arm.body.last().is_some_and(ends) {
         arm.body.drain(..arm.body.len() - 1);
     }
 }
 
-fn n_operations(nodes: &[Node]) -> usize {
-    let count = |node: &Node| match &node.kind {
-        Kind::Mpi(mpi) => usize::from(mpi.class != "environment"),
+fn n_operations(nodes: &[GraphNode]) -> usize {
+    let count = |node: &GraphNode| match &node.kind {
+        GraphNodeKind::Mpi(mpi) => usize::from(mpi.class != "environment"),
         _ => node.bodies().into_iter().map(n_operations).sum(),
     };
     nodes.iter().map(count).sum()
 }
 
-pub(super) fn node(kind: Kind, location: SourceLocation) -> Node {
-    Node { id: 0, kind, location, region: None, measured: None }
+pub(super) fn node(kind: GraphNodeKind, location: SourceLocation) -> GraphNode {
+    GraphNode { id: 0, kind, location, region: None, measured: None }
 }
 
 /// Returns a name for a number that the source does not give.

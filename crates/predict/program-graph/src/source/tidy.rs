@@ -3,17 +3,17 @@
 //! Simple statements are removed: they belong to a neighboring region. Where nothing communicates, early exits are
 //! removed too, and a function with many loops becomes one computation.
 
-use crate::shape::{Compute, Kind, Node};
+use crate::shape::{Compute, GraphNode, GraphNodeKind};
 
 /// Largest number of loops of a computation that are shown individually.
 const N_LOOPS_SHOWN: usize = 5;
 
 /// Simplifies a sequence and everything in it.
-pub(super) fn tidy(nodes: &mut Vec<Node>) {
-    let mut kept: Vec<Node> = Vec::new();
+pub(super) fn tidy(nodes: &mut Vec<GraphNode>) {
+    let mut kept: Vec<GraphNode> = Vec::new();
     for mut node in std::mem::take(nodes) {
         node.bodies_mut().into_iter().for_each(tidy);
-        if node.has_mpi() || matches!(&node.kind, Kind::Jump(_)) {
+        if node.has_mpi() || matches!(&node.kind, GraphNodeKind::Jump(_)) {
             kept.push(node);
         } else {
             kept.extend(without_silent(node));
@@ -23,24 +23,26 @@ pub(super) fn tidy(nodes: &mut Vec<Node>) {
 }
 
 /// Simplifies a node without MPI; empty for simple statements.
-fn without_silent(mut node: Node) -> Vec<Node> {
+fn without_silent(mut node: GraphNode) -> Vec<GraphNode> {
     strip(&mut node);
     let n_loops = n_loops(&node);
     let is_large = N_LOOPS_SHOWN < n_loops;
     match &mut node.kind {
-        Kind::Compute(compute) if !compute.is_costly => Vec::new(),
-        Kind::Call(group) if group.is_recursive => vec![node],
-        Kind::Call(group) if is_large => {
+        GraphNodeKind::Compute(compute) if !compute.is_costly => Vec::new(),
+        GraphNodeKind::Call(group) if group.is_recursive => vec![node],
+        GraphNodeKind::Call(group) if is_large => {
             let label = format!("{}()", group.function);
             vec![computation(label, n_loops, &node)]
         }
-        Kind::Call(group) if group.body.is_empty() => Vec::new(),
-        Kind::Branch(branch) if branch.arms.iter().all(|arm| arm.body.is_empty()) => Vec::new(),
-        Kind::Branch(branch) => {
+        GraphNodeKind::Call(group) if group.body.is_empty() => Vec::new(),
+        GraphNodeKind::Branch(branch) if branch.arms.iter().all(|arm| arm.body.is_empty()) => {
+            Vec::new()
+        }
+        GraphNodeKind::Branch(branch) => {
             let label = format!("if {}", branch.condition);
             vec![computation(label, n_loops, &node)]
         }
-        Kind::Loop(of) if is_large => {
+        GraphNodeKind::Loop(of) if is_large => {
             let label = of.header.clone();
             vec![computation(label, n_loops, &node)]
         }
@@ -49,33 +51,33 @@ fn without_silent(mut node: Node) -> Vec<Node> {
 }
 
 /// Removes early exits.
-fn strip(node: &mut Node) {
+fn strip(node: &mut GraphNode) {
     for body in node.bodies_mut() {
-        body.retain(|node| !matches!(node.kind, Kind::Jump(_)));
+        body.retain(|node| !matches!(node.kind, GraphNodeKind::Jump(_)));
         body.iter_mut().for_each(strip);
     }
 }
 
-fn computation(label: String, n_loops: usize, of: &Node) -> Node {
+fn computation(label: String, n_loops: usize, of: &GraphNode) -> GraphNode {
     let compute = Compute { label, n_statements: 1, n_loops, is_costly: true };
-    Node { kind: Kind::Compute(compute), ..of.clone() }
+    GraphNode { kind: GraphNodeKind::Compute(compute), ..of.clone() }
 }
 
-fn n_loops(node: &Node) -> usize {
+fn n_loops(node: &GraphNode) -> usize {
     let own = match &node.kind {
-        Kind::Loop(_) => 1,
-        Kind::Compute(compute) => compute.n_loops,
+        GraphNodeKind::Loop(_) => 1,
+        GraphNodeKind::Compute(compute) => compute.n_loops,
         _ => 0,
     };
     own + node.bodies().into_iter().flatten().map(n_loops).sum::<usize>()
 }
 
 /// Joins consecutive computations.
-fn joined(nodes: Vec<Node>) -> Vec<Node> {
-    let mut joined: Vec<Node> = Vec::new();
+fn joined(nodes: Vec<GraphNode>) -> Vec<GraphNode> {
+    let mut joined: Vec<GraphNode> = Vec::new();
     for node in nodes {
-        if let (Kind::Compute(next), Some(last)) = (&node.kind, joined.last_mut())
-            && let Kind::Compute(before) = &mut last.kind
+        if let (GraphNodeKind::Compute(next), Some(last)) = (&node.kind, joined.last_mut())
+            && let GraphNodeKind::Compute(before) = &mut last.kind
         {
             if !before.label.is_empty() && !next.label.is_empty() {
                 before.label.push_str(", ");

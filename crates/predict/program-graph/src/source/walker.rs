@@ -5,13 +5,13 @@
 //!   followed, and a warning names the place.
 
 use super::expression::{DEPTH_MAX, as_written, read};
-use super::program::Program;
-use super::roles::{Conditions, Ranks};
-use super::scope::{Names, Value};
+use super::program::SourceProgram;
+use super::roles::{Conditions, RoleRanks};
+use super::scope::{NameValue, Names};
 use super::steps::StepStack;
 use super::syntax_node::SyntaxNode;
 use crate::expr::Expr;
-use crate::shape::{JumpKind, Node};
+use crate::shape::{GraphNode, JumpKind};
 use std::collections::BTreeMap;
 
 /// Largest nesting depth of statements and expressions.
@@ -21,7 +21,7 @@ const N_NODES_MAX: usize = 3000;
 
 /// A walk through the program, as the ranks of one role take it.
 pub(super) struct Walker<'p, 't> {
-    pub(super) program: &'p Program<'t>,
+    pub(super) program: &'p SourceProgram<'t>,
     pub(super) names: Names<'p, 't>,
     pub(super) conditions: Conditions<'p, 't>,
     pub(super) steps: StepStack,
@@ -36,7 +36,7 @@ pub(super) struct Walker<'p, 't> {
 pub(super) type Flow = Option<JumpKind>;
 
 impl<'p, 't> Walker<'p, 't> {
-    pub(super) fn new(program: &'p Program<'t>, ranks: Option<&'p Ranks>) -> Self {
+    pub(super) fn new(program: &'p SourceProgram<'t>, ranks: Option<&'p RoleRanks>) -> Self {
         Self {
             program,
             names: Names::new(program),
@@ -67,7 +67,7 @@ impl<'p, 't> Walker<'p, 't> {
             "identifier" | "field_expression" => Some(self.names.read_variable(piece)),
             "pointer_expression" => match super::scope::key(piece) {
                 Some(key) => match self.names.value_of(&key) {
-                    Some(Value::Expr(value)) => Some(value.clone()),
+                    Some(NameValue::Expr(value)) => Some(value.clone()),
                     _ => Some(Expr::Varying(key)),
                 },
                 None => None,
@@ -113,7 +113,10 @@ impl<'p, 't> Walker<'p, 't> {
     }
 
     /// Returns the steps collected during `walk`, and its result.
-    pub(super) fn in_new_steps<R>(&mut self, walk: impl FnOnce(&mut Self) -> R) -> (Vec<Node>, R) {
+    pub(super) fn in_new_steps<R>(
+        &mut self,
+        walk: impl FnOnce(&mut Self) -> R,
+    ) -> (Vec<GraphNode>, R) {
         self.steps.begin();
         let result = walk(self);
         (self.steps.end(), result)

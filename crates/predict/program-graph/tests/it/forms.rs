@@ -1,7 +1,7 @@
 //! Programs in real-world forms: macros, `#if`, old C, C++, errors.
 
 use crate::said::{graph, main_of, named, roles};
-use program_graph::{Source, SourceError, read};
+use program_graph::{SourceError, SourceFile, read};
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
@@ -46,12 +46,12 @@ fn functions_that_are_only_declared_compute() {
 #[test]
 fn several_files_are_one_program() {
     let files = [
-        Source { name: "main.c", text: "int main() { work(0); }" },
-        Source {
+        SourceFile { name: "main.c", text: "int main() { work(0); }" },
+        SourceFile {
             name: "work.c",
             text: "static void step() { MPI_Barrier(c); }\nvoid work(int a) { step(); }",
         },
-        Source { name: "other.c", text: "static void step() { MPI_Finalize(); }" },
+        SourceFile { name: "other.c", text: "static void step() { MPI_Finalize(); }" },
     ];
     let graph = read(&files).expect("a program");
     assert_eq!(roles(&graph), ["all ranks: work(){step(){Barrier}}"]);
@@ -60,8 +60,8 @@ fn several_files_are_one_program() {
 #[test]
 fn of_several_programs_the_first_is_taken() {
     let files = [
-        Source { name: "one.c", text: "int main() { MPI_Barrier(c); }" },
-        Source { name: "two.c", text: "\nint main() { MPI_Wait(r, s); }" },
+        SourceFile { name: "one.c", text: "int main() { MPI_Barrier(c); }" },
+        SourceFile { name: "two.c", text: "\nint main() { MPI_Wait(r, s); }" },
     ];
     let graph = read(&files).expect("a program");
     assert_eq!(roles(&graph), ["all ranks: Barrier"]);
@@ -175,7 +175,7 @@ fn branches_have_arms() {
 
 #[track_caller]
 fn check_error(name: &str, text: &str, expected: &SourceError) {
-    assert_eq!(read(&[Source { name, text }]).as_ref(), Err(expected));
+    assert_eq!(read(&[SourceFile { name, text }]).as_ref(), Err(expected));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Laws that hold for any text.
 
-use program_graph::{Source, View, draw, json, read};
+use program_graph::{SourceFile, View, draw, json, read};
 use proptest::prelude::{any, prop, proptest};
 use proptest::strategy::{Just, Strategy};
 use proptest::{prop_assert, prop_oneof};
@@ -46,7 +46,7 @@ fn pieces() -> impl Strategy<Value = String> {
 
 fn read_all(text: &str) -> bool {
     ["a.c", "a.cpp", "a.h"].into_iter().all(|name| {
-        read(&[Source { name, text }]).map_or(true, |graph| {
+        read(&[SourceFile { name, text }]).map_or(true, |graph| {
             let picture = draw(&graph, name, View::Regions);
             json(&graph)["nodes"].is_array() && picture.ends_with("</svg>\n")
         })
@@ -80,7 +80,7 @@ fn deep_and_large_texts_are_read() {
     let doubled: String =
         (0..30).map(|i| format!("void f{}() {{ f{i}(); f{i}(); }}\n", i + 1)).collect();
     let text = format!("void f0() {{ MPI_Barrier(c); }}\n{doubled}int main() {{ f30(); }}");
-    let graph = read(&[Source { name: "a.c", text: &text }]).expect("a program");
+    let graph = read(&[SourceFile { name: "a.c", text: &text }]).expect("a program");
     assert!(graph.warnings.iter().any(|warning| warning.text.contains("too large")));
 }
 
@@ -96,7 +96,7 @@ fn program(open: &str, close: &str, n: usize) -> String {
 fn check(open: &str, close: &str) {
     // Each level used to walk everything inside it, several times: this took a minute.
     let text = program(open, close, 4_000);
-    let graph = read(&[Source { name: "deep.c", text: &text }]).expect("it has MPI");
+    let graph = read(&[SourceFile { name: "deep.c", text: &text }]).expect("it has MPI");
     assert_eq!(graph.roles.len(), 1);
 }
 

@@ -1,8 +1,8 @@
 //! Every operation of the table, called by a program.
 
 use crate::said::{graph, main_of};
-use mpi_abi::{Kind as Parameter, Operation};
-use program_graph::{Graph, Kind, Mpi, Node, SendMode, Side};
+use mpi_abi::{Operation, ParameterKind as Parameter};
+use program_graph::{Graph, GraphNode, GraphNodeKind, Mpi, SendMode, Side};
 
 /// Returns a call with parameter names as arguments, as a program would write it.
 fn call(operation: &Operation) -> String {
@@ -21,9 +21,9 @@ fn call(operation: &Operation) -> String {
 }
 
 fn operations(graph: &Graph) -> Vec<Mpi> {
-    fn collect(nodes: &[Node], to: &mut Vec<Mpi>) {
+    fn collect(nodes: &[GraphNode], to: &mut Vec<Mpi>) {
         for node in nodes {
-            if let Kind::Mpi(mpi) = &node.kind {
+            if let GraphNodeKind::Mpi(mpi) = &node.kind {
                 to.push(mpi.clone());
             }
             node.bodies().into_iter().for_each(|body| collect(body, to));

@@ -1,6 +1,6 @@
 //! Programs of this repository, as JSON; and a long program.
 
-use program_graph::{Graph, Kind, Source, json, read};
+use program_graph::{Graph, GraphNodeKind, SourceFile, json, read};
 use serde_json::Value;
 use std::path::Path;
 
@@ -25,7 +25,8 @@ fn sources(folder: &str, wanted: &[&str]) -> Vec<(String, String)> {
 
 fn program(folder: &str, wanted: &[&str]) -> Graph {
     let files = sources(folder, wanted);
-    let files: Vec<Source<'_>> = files.iter().map(|(name, text)| Source { name, text }).collect();
+    let files: Vec<SourceFile<'_>> =
+        files.iter().map(|(name, text)| SourceFile { name, text }).collect();
     read(&files).expect("it is a program")
 }
 
@@ -129,9 +130,10 @@ fn a_long_program_is_read_whole() {
     }
     text.push_str("}\n");
     assert!(500 <= text.lines().count());
-    let graph = read(&[Source { name: "long.c", text: &text }]).expect("a program");
+    let graph = read(&[SourceFile { name: "long.c", text: &text }]).expect("a program");
     for role in &graph.roles {
-        let n_loops = role.body.iter().filter(|it| matches!(it.kind, Kind::Loop(_))).count();
+        let n_loops =
+            role.body.iter().filter(|it| matches!(it.kind, GraphNodeKind::Loop(_))).count();
         assert_eq!(n_loops, 100);
     }
     let last = graph.roles[1].body.last().and_then(|it| it.bodies().first()?.first()?.region);

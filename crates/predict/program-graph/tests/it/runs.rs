@@ -2,7 +2,8 @@
 
 use crate::said::{graph, roles};
 use program_graph::{
-    Graph, Kind, Node, Origin, Run, Segment, Site, SourceLocation, from_run, overlay,
+    Graph, GraphNode, GraphNodeKind, Origin, RecordedRun, RecordedSite, Segment, SourceLocation,
+    from_run, overlay,
 };
 
 const TEXT: &str = "int main() {\n\
@@ -18,10 +19,10 @@ const TEXT: &str = "int main() {\n\
     }\n\
     MPI_Barrier(c);\n}\n";
 
-fn site(id: u32, operation: &str, line: u32) -> Site {
+fn site(id: u32, operation: &str, line: u32) -> RecordedSite {
     let location =
         SourceLocation { file: "/build/src/program.c".into(), line, ..SourceLocation::default() };
-    Site { id, operation: operation.into(), location }
+    RecordedSite { id, operation: operation.into(), location }
 }
 
 fn segment(rank: u32, from: Option<u32>, to: u32, calls: u64) -> Segment {
@@ -30,8 +31,8 @@ fn segment(rank: u32, from: Option<u32>, to: u32, calls: u64) -> Segment {
 }
 
 /// Rank 0 sends ten times, three of these twice; rank 1 receives.
-fn run() -> Run {
-    Run {
+fn run() -> RecordedRun {
+    RecordedRun {
         n_ranks: 2,
         sites: vec![
             site(0, "MPI_Barrier", 12),
@@ -53,8 +54,11 @@ fn run() -> Run {
     }
 }
 
-fn find<'g>(graph: &'g Graph, role: usize, wanted: &dyn Fn(&Node) -> bool) -> &'g Node {
-    fn within<'g>(nodes: &'g [Node], wanted: &dyn Fn(&Node) -> bool) -> Option<&'g Node> {
+fn find<'g>(graph: &'g Graph, role: usize, wanted: &dyn Fn(&GraphNode) -> bool) -> &'g GraphNode {
+    fn within<'g>(
+        nodes: &'g [GraphNode],
+        wanted: &dyn Fn(&GraphNode) -> bool,
+    ) -> Option<&'g GraphNode> {
         nodes.iter().find_map(|node| {
             let inner = || node.bodies().into_iter().find_map(|body| within(body, wanted));
             if wanted(node) { Some(node) } else { inner() }
@@ -70,11 +74,11 @@ fn a_run_has_roles_regions_and_loops() {
         roles(&graph),
         ["master: loop(i){Send Ssend} Barrier", "workers: loop(i){Recv} Barrier"]
     );
-    let recv = find(&graph, 1, &|node| matches!(node.kind, Kind::Mpi(_)));
+    let recv = find(&graph, 1, &|node| matches!(node.kind, GraphNodeKind::Mpi(_)));
     let measured = recv.measured.expect("it was measured");
     assert_eq!((measured.count, measured.n_ranks, measured.bytes), (13, 1, 208));
     assert_eq!(recv.label().as_deref(), Some("program.c:10 MPI_Recv"));
-    let of = find(&graph, 1, &|node| matches!(node.kind, Kind::Loop(_)));
+    let of = find(&graph, 1, &|node| matches!(node.kind, GraphNodeKind::Loop(_)));
     assert_eq!(of.measured.and_then(|it| it.iterations), Some(13.0));
 }
 
@@ -89,7 +93,7 @@ fn ranks_with_the_same_call_sites_are_a_role() {
     ]);
     let names: Vec<String> = from_run(&run).roles.into_iter().map(|role| role.name).collect();
     assert_eq!(names, ["rank 0", "ranks 1-2", "rank 3"]);
-    assert!(from_run(&Run::default()).roles.is_empty());
+    assert!(from_run(&RecordedRun::default()).roles.is_empty());
 }
 
 #[test]
@@ -102,10 +106,10 @@ fn a_run_is_laid_over_its_sources() {
     // A call of several lines matches by any of them.
     let recv = find(&graph, 1, &|node| node.label().as_deref() == Some("program.c:9 MPI_Recv"));
     assert_eq!(recv.measured.map(|it| it.count), Some(13));
-    let of = find(&graph, 0, &|node| matches!(node.kind, Kind::Loop(_)));
+    let of = find(&graph, 0, &|node| matches!(node.kind, GraphNodeKind::Loop(_)));
     assert_eq!(of.measured.and_then(|it| it.iterations), Some(10.0));
-    let branch = find(&graph, 0, &|node| matches!(node.kind, Kind::Branch(_)));
-    let Kind::Branch(branch) = &branch.kind else { return };
+    let branch = find(&graph, 0, &|node| matches!(node.kind, GraphNodeKind::Branch(_)));
+    let GraphNodeKind::Branch(branch) = &branch.kind else { return };
     let shares: Vec<Option<f64>> = branch.arms.iter().map(|arm| arm.probability).collect();
     assert_eq!(shares, [Some(0.3), Some(0.7)]);
     assert!(graph.warnings.iter().any(|it| it.line == 40 && it.text.contains("MPI_Wait")));
@@ -114,16 +118,16 @@ fn a_run_is_laid_over_its_sources() {
 #[test]
 fn a_line_that_stands_in_two_places_says_so() {
     let text = "void f(void) {\nMPI_Barrier(c); }\nint main() { f(); if (x) f(); }\n";
-    let run = Run {
+    let run = RecordedRun {
         n_ranks: 1,
         sites: vec![site(0, "MPI_Barrier", 2)],
         segments: vec![segment(0, None, 0, 1), segment(0, Some(0), 0, 1)],
     };
     let graph = overlay(&graph(text), &run);
-    let barrier = find(&graph, 0, &|node| matches!(node.kind, Kind::Mpi(_)));
+    let barrier = find(&graph, 0, &|node| matches!(node.kind, GraphNodeKind::Mpi(_)));
     assert_eq!(barrier.measured.map(|it| (it.count, it.n_places)), Some((2, 2)));
-    let branch = find(&graph, 0, &|node| matches!(node.kind, Kind::Branch(_)));
-    let Kind::Branch(branch) = &branch.kind else { return };
+    let branch = find(&graph, 0, &|node| matches!(node.kind, GraphNodeKind::Branch(_)));
+    let GraphNodeKind::Branch(branch) = &branch.kind else { return };
     assert_eq!(branch.arms[0].probability, None);
 }
 
@@ -140,7 +144,7 @@ fn a_run_without_lines_says_what_to_do() {
 fn an_arm_with_a_loop_is_counted_by_how_often_it_is_come_to() {
     let text = "int main() {\nMPI_Barrier(c);\nif (x) {\nfor (;;) {\nMPI_Recv(a, 4, MPI_INT, 0, 0, c, s);\n\
         if (a[0]) break; }\n}\nfor (int i = 0; i < 2; i++)\nif (y)\nMPI_Send(a, 4, MPI_INT, 0, 0, c);\n}\n";
-    let run = Run {
+    let run = RecordedRun {
         n_ranks: 2,
         sites: vec![site(0, "MPI_Barrier", 2), site(1, "MPI_Recv", 5), site(2, "MPI_Send", 10)],
         segments: vec![
@@ -156,14 +160,14 @@ fn an_arm_with_a_loop_is_counted_by_how_often_it_is_come_to() {
         let node = find(
             &graph,
             0,
-            &|node| matches!(&node.kind, Kind::Branch(branch) if branch.condition == wanted),
+            &|node| matches!(&node.kind, GraphNodeKind::Branch(branch) if branch.condition == wanted),
         );
-        let Kind::Branch(branch) = &node.kind else { return Vec::new() };
+        let GraphNodeKind::Branch(branch) = &node.kind else { return Vec::new() };
         branch.arms.iter().map(|arm| arm.probability).collect()
     };
     assert_eq!(shares("x"), [Some(0.5), Some(0.5)]);
     // Two iterations on two ranks, one of which executed it.
     assert_eq!(shares("y"), [Some(0.25), Some(0.75)]);
-    let of = find(&graph, 0, &|node| matches!(node.kind, Kind::Loop(_)));
+    let of = find(&graph, 0, &|node| matches!(node.kind, GraphNodeKind::Loop(_)));
     assert_eq!(of.measured.and_then(|it| it.iterations), Some(6.0));
 }

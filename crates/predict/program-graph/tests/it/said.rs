@@ -1,6 +1,6 @@
 //! Describes graphs in a few words, so that a test is a line.
 
-use program_graph::{Graph, Kind, Node, Source, read};
+use program_graph::{Graph, GraphNode, GraphNodeKind, SourceFile, read};
 
 /// Returns the graph of one C source.
 #[track_caller]
@@ -11,7 +11,7 @@ pub(crate) fn graph(text: &str) -> Graph {
 /// Returns the graph of one source with this name.
 #[track_caller]
 pub(crate) fn named(name: &str, text: &str) -> Graph {
-    read(&[Source { name, text }]).expect("a program")
+    read(&[SourceFile { name, text }]).expect("a program")
 }
 
 /// Returns a program whose `main` has this body, with `rank` and `size`.
@@ -28,20 +28,20 @@ pub(crate) fn roles(graph: &Graph) -> Vec<String> {
 }
 
 /// Describes a sequence.
-pub(crate) fn words(nodes: &[Node]) -> String {
+pub(crate) fn words(nodes: &[GraphNode]) -> String {
     let words: Vec<String> = nodes.iter().map(word).collect();
     words.join(" ")
 }
 
-fn word(node: &Node) -> String {
+fn word(node: &GraphNode) -> String {
     match &node.kind {
-        Kind::Mpi(mpi) => mpi.operation.trim_start_matches("MPI_").to_owned(),
-        Kind::Loop(of) => format!("loop({}){{{}}}", of.count, words(&of.body)),
-        Kind::Call(group) if group.is_recursive => format!("{}()again", group.function),
-        Kind::Call(group) => format!("{}(){{{}}}", group.function, words(&group.body)),
-        Kind::Jump(exit) => exit.leaves.word().to_owned(),
-        Kind::Compute(compute) => format!("<{}>", compute.label),
-        Kind::Branch(branch) => {
+        GraphNodeKind::Mpi(mpi) => mpi.operation.trim_start_matches("MPI_").to_owned(),
+        GraphNodeKind::Loop(of) => format!("loop({}){{{}}}", of.count, words(&of.body)),
+        GraphNodeKind::Call(group) if group.is_recursive => format!("{}()again", group.function),
+        GraphNodeKind::Call(group) => format!("{}(){{{}}}", group.function, words(&group.body)),
+        GraphNodeKind::Jump(exit) => exit.leaves.word().to_owned(),
+        GraphNodeKind::Compute(compute) => format!("<{}>", compute.label),
+        GraphNodeKind::Branch(branch) => {
             let arms: Vec<String> = branch.arms.iter().map(|arm| words(&arm.body)).collect();
             format!("if({}){{{}}}", branch.condition, arms.join("|"))
         }

@@ -3,7 +3,8 @@
 mod meetings;
 
 use balancing_policies::{
-    Action, Balance, Members, Message, Moment, NodeId, NodeLoad, OperationOutcome, Peer, Timer,
+    Balance, DriverAction, Members, Moment, NodeId, NodeLoad, OperationOutcome, Peer,
+    PolicyMessage, Timer,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -49,20 +50,21 @@ impl Cluster {
         self.act(at, out);
     }
 
-    fn act(&mut self, at: usize, out: Vec<Action>) {
-        let mut waiting: VecDeque<(usize, Action)> = out.into_iter().map(|it| (at, it)).collect();
+    fn act(&mut self, at: usize, out: Vec<DriverAction>) {
+        let mut waiting: VecDeque<(usize, DriverAction)> =
+            out.into_iter().map(|it| (at, it)).collect();
         while let Some((at, action)) = waiting.pop_front() {
             let mut out = Vec::new();
             let mut then = at;
             match action {
-                Action::Timer { timer, at: due } => self.timers.push((at, timer, due)),
-                Action::Send { to, .. } if self.deaf == Some(to.0 as usize) => {}
-                Action::Send { to, message } => {
+                DriverAction::Timer { timer, at: due } => self.timers.push((at, timer, due)),
+                DriverAction::Send { to, .. } if self.deaf == Some(to.0 as usize) => {}
+                DriverAction::Send { to, message } => {
                     self.said.push(format!("{at}>{to} {}", word(message)));
                     then = to.0 as usize;
                     self.nodes[then].0.on_message(self.now, id(at), message, &mut out);
                 }
-                Action::Move { to, n_tasks } => {
+                DriverAction::Move { to, n_tasks } => {
                     self.said.push(format!("{at}>{to} {n_tasks} tasks"));
                     self.nodes[at].1.n_queued -= n_tasks;
                     then = to.0 as usize;
@@ -105,22 +107,22 @@ fn id(at: usize) -> NodeId {
     NodeId(u32::try_from(at).expect("few nodes"))
 }
 
-fn word(message: Message) -> String {
+fn word(message: PolicyMessage) -> String {
     match message {
-        Message::State { new, .. } => format!("{new}"),
-        Message::StateIs { state, .. } => format!("is {state}"),
-        Message::Pull { n_tasks_max, .. } => format!("pull {n_tasks_max}"),
-        Message::Grant { n_tasks, n_left, .. } => {
+        PolicyMessage::State { new, .. } => format!("{new}"),
+        PolicyMessage::StateIs { state, .. } => format!("is {state}"),
+        PolicyMessage::Pull { n_tasks_max, .. } => format!("pull {n_tasks_max}"),
+        PolicyMessage::Grant { n_tasks, n_left, .. } => {
             format!("grant {n_tasks} of {}", n_left + u32::from(n_tasks))
         }
-        Message::Accept { n_tasks_max, .. } => format!("accept {n_tasks_max}"),
-        Message::Request { n_hops, .. } => format!("request {n_hops}"),
-        Message::Subscribe { n_queued } => format!("subscribe {n_queued}"),
-        Message::AskState { .. } => "ask".to_owned(),
-        Message::Reject { .. } => "reject".to_owned(),
-        Message::Release { .. } => "release".to_owned(),
-        Message::Probe => "probe".to_owned(),
-        Message::Nothing { .. } => "nothing".to_owned(),
+        PolicyMessage::Accept { n_tasks_max, .. } => format!("accept {n_tasks_max}"),
+        PolicyMessage::Request { n_hops, .. } => format!("request {n_hops}"),
+        PolicyMessage::Subscribe { n_queued } => format!("subscribe {n_queued}"),
+        PolicyMessage::AskState { .. } => "ask".to_owned(),
+        PolicyMessage::Reject { .. } => "reject".to_owned(),
+        PolicyMessage::Release { .. } => "release".to_owned(),
+        PolicyMessage::Probe => "probe".to_owned(),
+        PolicyMessage::Nothing { .. } => "nothing".to_owned(),
     }
 }
 
@@ -288,7 +290,7 @@ fn a_pull_without_an_answer_is_tried_again_and_given_up() {
     let mut cluster = Cluster::new("subscription", 2);
     let mut out = Vec::new();
     cluster.deaf = Some(0);
-    let message = Message::Subscribe { n_queued: 5 };
+    let message = PolicyMessage::Subscribe { n_queued: 5 };
     cluster.nodes[1].0.on_message(cluster.now, NodeId(0), message, &mut out);
     cluster.act(1, out);
     assert_eq!(cluster.nodes[1].0.snapshot(cluster.now).n_offers, 1);

@@ -2,7 +2,7 @@
 
 use crate::messages::messages;
 use balancing_policies::{
-    Action, Balance, Members, Message, Moment, NodeId, NodeLoad, Peer, Policy, Timer,
+    Balance, DriverAction, Members, Moment, NodeId, NodeLoad, Peer, Policy, PolicyMessage, Timer,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ const POLICIES: [&str; 14] = [
 enum Happening {
     Wait { ms: u64 },
     Load { n_running: u32, n_queued: u32 },
-    Message { from: u32, message: Message },
-    Doubled { from: u32, message: Message },
+    Message { from: u32, message: PolicyMessage },
+    Doubled { from: u32, message: PolicyMessage },
     Timer { k: usize },
     Peers { n: u32, incarnation: u32 },
     Reached(u32),
@@ -65,7 +65,7 @@ struct World {
     load: NodeLoad,
     now: Moment,
     timers: Vec<(Timer, Moment)>,
-    out: Vec<Action>,
+    out: Vec<DriverAction>,
 }
 
 fn members(n: u32, incarnation: u32) -> Arc<Members> {
@@ -128,13 +128,13 @@ impl World {
     fn check(&mut self) -> Result<(), TestCaseError> {
         for action in std::mem::take(&mut self.out) {
             match action {
-                Action::Send { to, .. } => self.is_other(to)?,
-                Action::Move { to, n_tasks } => {
+                DriverAction::Send { to, .. } => self.is_other(to)?,
+                DriverAction::Move { to, n_tasks } => {
                     self.is_other(to)?;
                     prop_assert!(0 < n_tasks && n_tasks <= self.load.n_queued);
                     self.load.n_queued -= n_tasks;
                 }
-                Action::Timer { timer, at } => {
+                DriverAction::Timer { timer, at } => {
                     prop_assert!(self.now <= at);
                     self.timers.push((timer, at));
                 }

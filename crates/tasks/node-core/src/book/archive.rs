@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use task_api::{Outcome, OutcomeCount, OutcomeRange};
+use task_api::{OutcomeCount, OutcomeRange, TaskOutcome};
 
 use super::record::{ArchivedRange, JournalRecord, OutcomeKind};
 
@@ -26,7 +26,7 @@ pub struct OutcomeArchive {
 impl OutcomeArchive {
     /// Outcome of a task, if it is known.
     #[must_use]
-    pub fn outcome(&self, number: u64) -> Option<Outcome> {
+    pub fn outcome(&self, number: u64) -> Option<TaskOutcome> {
         let (_, (last, brief)) = self.runs.range(..=number).next_back()?;
         (number <= *last).then(|| brief.outcome())
     }
@@ -172,7 +172,7 @@ mod tests {
         let found = past.runs(4, 21).map(|run| (run.first, run.last)).collect::<Vec<_>>();
         assert_eq!(found, [(4, 5), (6, 9), (20, 21)]);
         assert_eq!(past.runs(10, 19).count(), 0);
-        assert_eq!((past.outcome(7), past.outcome(10)), (Some(Outcome::Exit(2)), None));
+        assert_eq!((past.outcome(7), past.outcome(10)), (Some(TaskOutcome::Exit(2)), None));
         let brief = past.summary(1, 25, 1);
         assert_eq!((brief.n_tasks, brief.outcomes.len(), brief.runs.len()), (15, 2, 1));
         assert_eq!(past.n_tasks(), 19);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use task_api::{Outcome, TaskState};
+use task_api::{TaskOutcome, TaskState};
 
 use super::{Book, EndRecord, Lease, NotedEvent, Reason, Task};
 use crate::attempt::Work;
@@ -73,8 +73,8 @@ impl Book {
             task.note(at_ms, NotedEvent::Back(reason.clone()));
             task.place(TaskState::Queued, me, instance);
             let lost_too_often = reason.is_loss() && task.count_loss();
-            let canceled = task.is_cancel_requested().then_some(Outcome::Canceled);
-            if lost_too_often { Some(Outcome::Lost) } else { canceled }
+            let canceled = task.is_cancel_requested().then_some(TaskOutcome::Canceled);
+            if lost_too_often { Some(TaskOutcome::Lost) } else { canceled }
         });
         if let Some(outcome) = outcome.flatten() {
             self.end(&EndRecord::without_run(number, instance, me, outcome, at_ms));
@@ -117,7 +117,7 @@ impl Book {
         let open = open.filter(|(_, task)| is_open(task));
         for (number, instance) in open.map(|(n, task)| (n, task.instance())).collect::<Vec<_>>() {
             let me = self.me;
-            self.end(&EndRecord::without_run(number, instance, me, Outcome::Canceled, at_ms));
+            self.end(&EndRecord::without_run(number, instance, me, TaskOutcome::Canceled, at_ms));
         }
     }
 }

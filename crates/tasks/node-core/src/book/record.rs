@@ -2,9 +2,9 @@
 
 use balancing_policies::NodeId;
 use serde::{Deserialize, Serialize};
-use task_api::{Outcome, Output};
+use task_api::{Output, TaskOutcome};
 
-use crate::attempt::{Attempt, Ended, ExecContext};
+use crate::attempt::{Attempt, EndedAttempt, ExecContext};
 use crate::peer_message::SharedWork;
 
 /// Event that is written down.
@@ -82,7 +82,7 @@ pub enum JournalRecord {
         n_lost: u16,
     },
     /// A task of another node ended here.
-    ForeignEnded(Ended),
+    ForeignEnded(EndedAttempt),
     /// The homes of these tasks know that they ended.
     Acknowledged {
         /// The attempts that ended.
@@ -234,25 +234,25 @@ pub enum NotedEvent {
 impl OutcomeKind {
     /// Shortens an outcome.
     #[must_use]
-    pub fn of(outcome: &Outcome) -> Self {
+    pub fn of(outcome: &TaskOutcome) -> Self {
         match outcome {
-            Outcome::Exit(code) => Self::Exit(*code),
-            Outcome::Signal(signal) => Self::Signal(*signal),
-            Outcome::Canceled => Self::Canceled,
-            Outcome::NotStarted(_) => Self::NotStarted,
-            Outcome::Lost => Self::Lost,
+            TaskOutcome::Exit(code) => Self::Exit(*code),
+            TaskOutcome::Signal(signal) => Self::Signal(*signal),
+            TaskOutcome::Canceled => Self::Canceled,
+            TaskOutcome::NotStarted(_) => Self::NotStarted,
+            TaskOutcome::Lost => Self::Lost,
         }
     }
 
     /// Outcome, as far as it is kept.
     #[must_use]
-    pub fn outcome(self) -> Outcome {
+    pub fn outcome(self) -> TaskOutcome {
         match self {
-            Self::Exit(code) => Outcome::Exit(code),
-            Self::Signal(signal) => Outcome::Signal(signal),
-            Self::Canceled => Outcome::Canceled,
-            Self::NotStarted => Outcome::NotStarted("the reason is no longer kept".to_owned()),
-            Self::Lost => Outcome::Lost,
+            Self::Exit(code) => TaskOutcome::Exit(code),
+            Self::Signal(signal) => TaskOutcome::Signal(signal),
+            Self::Canceled => TaskOutcome::Canceled,
+            Self::NotStarted => TaskOutcome::NotStarted("the reason is no longer kept".to_owned()),
+            Self::Lost => TaskOutcome::Lost,
         }
     }
 }
@@ -273,7 +273,7 @@ pub struct EndRecord {
     /// Node that it ended on.
     pub node: NodeId,
     /// Outcome.
-    pub outcome: Outcome,
+    pub outcome: TaskOutcome,
     /// Time of the start, in ms since 1970; `None` if it was never started.
     pub started_ms: Option<u64>,
     /// Time of the end, in ms since 1970.
@@ -289,7 +289,7 @@ impl EndRecord {
         number: u64,
         instance: u32,
         node: NodeId,
-        outcome: Outcome,
+        outcome: TaskOutcome,
         ended_ms: u64,
     ) -> Self {
         let output = Output::default();

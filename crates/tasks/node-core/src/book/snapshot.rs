@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use task_api::{Outcome, Submission, TaskState};
+use task_api::{Submission, TaskOutcome, TaskState};
 
 use super::{Book, EndRecord, JournalRecord, Lease, Task};
 use crate::attempt::{ExecContext, Work};
@@ -194,7 +194,7 @@ fn end_of(number: u64, task: &Task) -> Option<EndRecord> {
         number,
         instance: task.instance(),
         node: task.node()?,
-        outcome: task.outcome().cloned().unwrap_or(Outcome::Lost),
+        outcome: task.outcome().cloned().unwrap_or(TaskOutcome::Lost),
         started_ms: task.started_ms(),
         ended_ms: task.ended_ms()?,
         output: task.output().cloned().unwrap_or_default(),

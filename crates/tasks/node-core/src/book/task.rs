@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use balancing_policies::NodeId;
-use task_api::{Outcome, Output, TaskState};
+use task_api::{Output, TaskOutcome, TaskState};
 
 use super::record::{EndRecord, Note, NotedEvent};
 use crate::attempt::Work;
@@ -40,7 +40,7 @@ struct More {
 struct End {
     started_ms: Option<u64>,
     ended_ms: u64,
-    outcome: Outcome,
+    outcome: TaskOutcome,
     output: Option<Box<Output>>,
 }
 
@@ -146,7 +146,7 @@ impl Task {
 
     /// Outcome, if it has ended.
     #[must_use]
-    pub fn outcome(&self) -> Option<&Outcome> {
+    pub fn outcome(&self) -> Option<&TaskOutcome> {
         Some(&self.more.as_ref()?.end.as_ref()?.outcome)
     }
 

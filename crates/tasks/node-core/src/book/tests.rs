@@ -1,7 +1,7 @@
 //! Books are what their records make of them.
 
 use proptest::{collection::vec, prelude::*};
-use task_api::{ArrayRange, Limits, Outcome, Output, Submission, Text};
+use task_api::{ArrayRange, Output, OutputText, Submission, TaskLimits, TaskOutcome};
 
 use super::*;
 use crate::interface::{ExecContext, SharedWork, TaskKey};
@@ -14,7 +14,7 @@ fn submission(n_tasks: u64) -> Submission {
         command: vec!["true".to_owned()],
         folder: "/".to_owned(),
         array: (1 < n_tasks).then_some(ArrayRange { first: 5, last: 4 + n_tasks }),
-        limits: Limits { n_starts_max: 2, ..Limits::default() },
+        limits: TaskLimits { n_starts_max: 2, ..TaskLimits::default() },
         ..Submission::default()
     }
 }
@@ -41,8 +41,8 @@ fn back(number: u64, instance: u32, reason: Reason) -> JournalRecord {
 }
 
 fn ended(number: u64, instance: u32, text: &str) -> JournalRecord {
-    let output = Output { stdout: Text(text.as_bytes().to_vec()), ..Output::default() };
-    let outcome = Outcome::Exit(0);
+    let output = Output { stdout: OutputText(text.as_bytes().to_vec()), ..Output::default() };
+    let outcome = TaskOutcome::Exit(0);
     JournalRecord::Ended(EndRecord {
         output,
         ..EndRecord::without_run(number, instance, ME, outcome, 4)
@@ -95,7 +95,7 @@ fn a_task_that_is_lost_too_often_is_over() {
         book.apply(&given(1, instance));
         book.apply(&back(1, instance, Reason::Silent(OTHER)));
     }
-    assert_eq!(book.task(1).unwrap().outcome(), Some(&Outcome::Lost));
+    assert_eq!(book.task(1).unwrap().outcome(), Some(&TaskOutcome::Lost));
     assert_eq!((book.tasks().n_queued(), book.next_queued()), (0, None));
 }
 
@@ -107,7 +107,7 @@ fn a_task_whose_starts_at_home_were_lost_too_often_is_over() {
         book.apply(&started(1, instance));
         book.apply(&back(1, instance, Reason::NodeLost));
     }
-    assert_eq!(book.task(1).unwrap().outcome(), Some(&Outcome::Lost));
+    assert_eq!(book.task(1).unwrap().outcome(), Some(&TaskOutcome::Lost));
     assert_eq!(book.tasks().running().count(), 0);
 }
 
@@ -137,7 +137,7 @@ fn what_waits_is_canceled_at_once_and_what_runs_when_it_is_back() {
     let over = |book: &Book| (1..4).map(|n| book.task(n).unwrap().is_over()).collect::<Vec<_>>();
     assert_eq!(over(&book), [true, false, true]);
     book.apply(&back(2, 1, Reason::Silent(OTHER)));
-    assert_eq!(book.task(2).unwrap().outcome(), Some(&Outcome::Canceled));
+    assert_eq!(book.task(2).unwrap().outcome(), Some(&TaskOutcome::Canceled));
     assert_eq!(book.tasks().n_queued(), 0);
 }
 
@@ -161,9 +161,9 @@ fn a_bounded_number_of_ended_tasks_and_bytes_is_kept() {
 fn of_all_that_ended_it_is_known_how() {
     let mut book = book(10);
     for number in 1..9 {
-        let outcome = if number == 4 { Outcome::Exit(7) } else { Outcome::Exit(0) };
+        let outcome = if number == 4 { TaskOutcome::Exit(7) } else { TaskOutcome::Exit(0) };
         let end = EndRecord::without_run(number, 1, ME, outcome, 4);
-        let output = Output { stdout: Text(b"123".to_vec()), ..Output::default() };
+        let output = Output { stdout: OutputText(b"123".to_vec()), ..Output::default() };
         book.apply(&JournalRecord::Ended(EndRecord { output, ..end }));
     }
     book.prune(|_| false);
@@ -174,7 +174,7 @@ fn of_all_that_ended_it_is_known_how() {
             (past.n_tasks, past.runs.len(), past.sentence()),
             (5, 3, "4 exit 0, 1 exit 7".to_owned())
         );
-        assert_eq!(book.archive().outcome(4), Some(Outcome::Exit(7)));
+        assert_eq!(book.archive().outcome(4), Some(TaskOutcome::Exit(7)));
         assert_eq!(book.archive().outcome(6), None, "that is kept as a whole");
         let kept = book.kept();
         assert_eq!((kept.n_tasks, kept.n_brief), (3, 5));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use balancing_policies::{Action, Balance, Members, NodeLoad, Peer};
+use balancing_policies::{Balance, DriverAction, Members, NodeLoad, Peer};
 use task_api::Presence;
 
 use super::Roles;
@@ -19,17 +19,19 @@ impl Roles {
     pub(super) fn balance_by(
         &mut self,
         turn: &mut Turn<'_>,
-        event: impl FnOnce(&mut Balance, Moment, &mut Vec<Action>),
+        event: impl FnOnce(&mut Balance, Moment, &mut Vec<DriverAction>),
     ) {
         let mut actions = Vec::new();
         event(&mut self.balance, turn.now.moment, &mut actions);
         for action in actions {
             match action {
-                Action::Send { to, message } => turn.out.send(to, PeerMessage::Balance(message)),
-                Action::Timer { timer, at: moment } => {
+                DriverAction::Send { to, message } => {
+                    turn.out.send(to, PeerMessage::Balance(message))
+                }
+                DriverAction::Timer { timer, at: moment } => {
                     turn.out.timer(CoreTimer::Balance(timer), moment);
                 }
-                Action::Move { to, n_tasks } => self.move_tasks(to, n_tasks, turn),
+                DriverAction::Move { to, n_tasks } => self.move_tasks(to, n_tasks, turn),
             }
         }
     }

@@ -1,7 +1,10 @@
 //! Explanations of a task's state.
 
 use balancing_policies::{Balance, BalanceSnapshot};
-use task_api::{Answer, Explanation, NodeStatus, Outcome, Presence, Step, TaskEvent, TaskState};
+use task_api::{
+    DaemonAnswer, Explanation, HistoryEvent, NodeStatus, Presence, TaskEvent, TaskOutcome,
+    TaskState,
+};
 
 use super::node::Node;
 use super::task_view::TaskView;
@@ -20,7 +23,7 @@ pub(super) struct Explainer<'a> {
 }
 
 impl Explainer<'_> {
-    pub(super) fn explain(self, number: u64) -> Result<Answer, String> {
+    pub(super) fn explain(self, number: u64) -> Result<DaemonAnswer, String> {
         let Some(task) = self.node.book.task(number) else {
             let home = &self.node.options.name;
             return Err(match self.node.book.archive().outcome(number) {
@@ -31,14 +34,15 @@ impl Explainer<'_> {
             });
         };
         let (notes, n_dropped_steps) = task.notes();
-        let mut steps = vec![Step { at_ms: task.submitted_ms(), what: TaskEvent::Submitted }];
+        let mut steps =
+            vec![HistoryEvent { at_ms: task.submitted_ms(), what: TaskEvent::Submitted }];
         steps.extend(notes.iter().map(|note| self.step(note)));
         if let (Some(at_ms), Some(outcome), Some(node)) =
             (task.ended_ms(), task.outcome(), task.node())
         {
             let what =
                 TaskEvent::Ended { on: self.node.name_of(node), outcome: outcome.to_string() };
-            steps.push(Step { at_ms, what });
+            steps.push(HistoryEvent { at_ms, what });
         }
         let explanation = Box::new(Explanation {
             status: TaskView(self.node).status(number, task),
@@ -47,10 +51,10 @@ impl Explainer<'_> {
             because: self.because(number, task),
             home: self.status,
         });
-        Ok(Answer::Explained { explanation })
+        Ok(DaemonAnswer::Explained { explanation })
     }
 
-    fn step(&self, note: &Note) -> Step {
+    fn step(&self, note: &Note) -> HistoryEvent {
         let what = match &note.what {
             NotedEvent::Offered(to) => TaskEvent::Offered { to: self.node.name_of(*to) },
             NotedEvent::Moved(to) => TaskEvent::Moved { to: self.node.name_of(*to) },
@@ -61,7 +65,7 @@ impl Explainer<'_> {
                 TaskEvent::Back { because: reason.sentence(node.as_deref().unwrap_or("")) }
             }
         };
-        Step { at_ms: note.at_ms, what }
+        HistoryEvent { at_ms: note.at_ms, what }
     }
 
     fn because(&self, number: u64, task: &Task) -> Vec<String> {
@@ -71,7 +75,7 @@ impl Explainer<'_> {
             TaskState::Offered => vec![format!("`{node}` is asked whether it takes the task")],
             TaskState::Leased => self.why_it_is_away(number, task, &node),
             TaskState::Running => vec![format!("a core of `{node}`, its home, was free")],
-            TaskState::Ended if task.outcome() == Some(&Outcome::Lost) => {
+            TaskState::Ended if task.outcome() == Some(&TaskOutcome::Lost) => {
                 let n_lost = task.work().around.limits.n_starts_max;
                 vec![format!(
                     "it was given up after {n_lost} of its starts were lost with the processes or \

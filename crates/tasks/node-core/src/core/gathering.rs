@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use balancing_policies::Moment;
-use task_api::{Answer, Counts, NodeStatus, Retention};
+use task_api::{DaemonAnswer, NodeCounters, NodeStatus, Retention};
 
 use super::turn::{Asker, Turn};
 use crate::interface::{ClientId, Member, NodeId, PeerMessage};
@@ -71,7 +71,7 @@ impl Gather {
             nodes.push(found.unwrap_or_else(|| of_member(member)));
         }
         nodes.sort_by(|a, b| a.node.cmp(&b.node));
-        turn.answer(self.asker, Answer::Nodes { nodes });
+        turn.answer(self.asker, DaemonAnswer::Nodes { nodes });
     }
 }
 
@@ -89,7 +89,7 @@ fn of_member(member: &Member) -> NodeStatus {
         n_running: 0,
         n_queued: 0,
         n_leased: 0,
-        counts: Counts::default(),
+        counts: NodeCounters::default(),
         uptime_ms: 0,
         troubles: Vec::new(),
         kept: Retention::default(),

@@ -11,7 +11,7 @@ use super::node::{N_SHARES_MAX, count};
 use super::turn::Turn;
 use crate::book::Book;
 use crate::interface::{
-    Attempt, AttemptEnd, Ended, ExecContext, InstanceId, Job, KeeperOrder, Killed, NodeId,
+    Attempt, AttemptEnd, EndedAttempt, ExecContext, InstanceId, Job, KeeperOrder, Killed, NodeId,
     OfferedTask, PeerMessage, SharedWork, Work,
 };
 use balancing_policies::Moment;
@@ -132,7 +132,7 @@ impl Holding {
         for share in shares {
             let attempt = share.of_home(from);
             if self.held.waits(attempt) {
-                let ended = Ended {
+                let ended = EndedAttempt {
                     attempt,
                     end: AttemptEnd::Killed(Killed::Canceled),
                     started_ms: turn.now.unix_ms,
@@ -147,7 +147,7 @@ impl Holding {
     }
 
     /// Handles the end of an attempt at a task of another home.
-    pub(super) fn attempt_ended(&mut self, ended: Ended, turn: &mut Turn<'_>) {
+    pub(super) fn attempt_ended(&mut self, ended: EndedAttempt, turn: &mut Turn<'_>) {
         let attempt = ended.attempt;
         self.held.forget(attempt);
         match ended.end {

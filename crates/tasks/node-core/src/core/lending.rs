@@ -18,7 +18,7 @@ use crate::interface::{
 use balancing_policies::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use task_api::Outcome;
+use task_api::TaskOutcome;
 
 /// Time for which an offer is open, in ms.
 const OFFER_MS: u64 = 2_000;
@@ -95,7 +95,7 @@ impl Lending {
                 break;
             }
             if task.is_cancel_requested() {
-                turn.end_unrun(number, Outcome::Canceled);
+                turn.end_unrun(number, TaskOutcome::Canceled);
                 continue;
             }
             let at_ms = turn.now.unix_ms;

@@ -5,7 +5,7 @@ use crate::book::Book;
 use crate::interface::{Attempt, Measurement, Member, NodeId, Now, TaskKey, node_id};
 use balancing_policies::Policy;
 use std::collections::{BTreeMap, BTreeSet};
-use task_api::{Counts, Presence};
+use task_api::{NodeCounters, Presence};
 
 /// Most shares in one message.
 pub(super) const N_SHARES_MAX: usize = 20_000;
@@ -41,7 +41,7 @@ pub(super) struct Node {
     pub(super) book: Book,
     pub(super) processes: Processes,
     pub(super) peers: Peers,
-    pub(super) counts: Counts,
+    pub(super) counts: NodeCounters,
     /// Sentences about damage on the node, for users.
     pub(super) warnings: Vec<String>,
     pub(super) short_tasks: ShortTaskDetector,
@@ -86,7 +86,7 @@ impl Node {
             book,
             processes: Processes::default(),
             peers: Peers::default(),
-            counts: Counts::default(),
+            counts: NodeCounters::default(),
             warnings: Vec::new(),
             short_tasks: ShortTaskDetector::default(),
             ended: Vec::new(),

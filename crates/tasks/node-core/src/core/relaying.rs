@@ -13,7 +13,7 @@ use super::waits::NOTHING_IS_WAITED_FOR;
 use crate::interface::{ClientId, NodeId, PeerMessage};
 use balancing_policies::Moment;
 use std::collections::{BTreeMap, VecDeque};
-use task_api::{Answer, Presence, Request};
+use task_api::{ClientRequest, DaemonAnswer, Presence};
 
 /// Longest time that an answer may take, in ms.
 const ANSWER_MS: u64 = 10_000;
@@ -43,7 +43,7 @@ impl Relaying {
     }
 
     /// Asks the home of the request's tasks.
-    pub(super) fn ask(&mut self, client: ClientId, request: Request, turn: &mut Turn<'_>) {
+    pub(super) fn ask(&mut self, client: ClientId, request: ClientRequest, turn: &mut Turn<'_>) {
         let home = request.home().unwrap_or("");
         let member = turn.node.peers.by_name(home);
         let heard = member.filter(|member| turn.node.peers.is_heard(member.id));
@@ -58,7 +58,7 @@ impl Relaying {
         let ask = turn.node.options.first_number().wrapping_add(self.n_asked);
         self.n_asked += 1;
         let since = turn.now.moment;
-        let takes_long = matches!(request, Request::Wait { .. });
+        let takes_long = matches!(request, ClientRequest::Wait { .. });
         let waiting = takes_long.then(|| Waiting::new(request.clone(), since));
         let relay = Relay { client, to, incarnation, since, waiting };
         self.open.insert(ask, relay);
@@ -72,7 +72,7 @@ impl Relaying {
         let waiting = relay.and_then(|relay| relay.waiting.as_mut());
         match waiting.and_then(|waiting| waiting.client_is_ready(turn.now.moment)) {
             Some(early) => self.pass_answer(ask, client, early, turn),
-            None => turn.out.send(to, PeerMessage::Ask { ask, request: Request::More }),
+            None => turn.out.send(to, PeerMessage::Ask { ask, request: ClientRequest::More }),
         }
         true
     }
@@ -81,7 +81,7 @@ impl Relaying {
         &mut self,
         from: NodeId,
         ask: u64,
-        answer: Answer,
+        answer: DaemonAnswer,
         turn: &mut Turn<'_>,
     ) {
         let relay = self.open.get_mut(&ask).filter(|relay| relay.to == from);
@@ -106,7 +106,13 @@ impl Relaying {
         }
     }
 
-    fn pass_answer(&mut self, ask: u64, client: ClientId, answer: Answer, turn: &mut Turn<'_>) {
+    fn pass_answer(
+        &mut self,
+        ask: u64,
+        client: ClientId,
+        answer: DaemonAnswer,
+        turn: &mut Turn<'_>,
+    ) {
         if answer.is_last() {
             self.open.remove(&ask);
         }
@@ -173,8 +179,8 @@ impl Relaying {
 
 /// Returns whether this answers a `More` from before the question was asked again: the answer to the question is
 /// still to come.
-fn is_late(answer: &Answer) -> bool {
-    matches!(answer, Answer::Refused { sentence } if sentence == NOTHING_IS_WAITED_FOR)
+fn is_late(answer: &DaemonAnswer) -> bool {
+    matches!(answer, DaemonAnswer::Refused { sentence } if sentence == NOTHING_IS_WAITED_FOR)
 }
 
 /// Time between two repetitions of the question while no answer arrives, in ms.
@@ -184,7 +190,7 @@ const SILENT_MS: u64 = 30_000;
 
 #[derive(Debug)]
 struct Waiting {
-    request: Request,
+    request: ClientRequest,
     /// Moment of the last message in either direction.
     since: Moment,
     /// True if the client has taken the last answer.
@@ -193,18 +199,18 @@ struct Waiting {
     said_more: bool,
     /// Answers to a question that was repeated while the first answer was on its way: at most one for each
     /// repetition.
-    early: VecDeque<Answer>,
+    early: VecDeque<DaemonAnswer>,
     silent: Option<Moment>,
 }
 
 impl Waiting {
-    fn new(request: Request, now: Moment) -> Self {
+    fn new(request: ClientRequest, now: Moment) -> Self {
         let early = VecDeque::new();
         Self { request, since: now, is_ready: true, said_more: false, early, silent: None }
     }
 
     /// Notes that the client has taken the last answer; returns its next one if that has already arrived.
-    fn client_is_ready(&mut self, now: Moment) -> Option<Answer> {
+    fn client_is_ready(&mut self, now: Moment) -> Option<DaemonAnswer> {
         let early = self.early.pop_front();
         if early.is_none() {
             (self.is_ready, self.said_more, self.since) = (true, true, now);
@@ -213,7 +219,7 @@ impl Waiting {
     }
 
     /// Handles an answer; returns it if the client is ready for it.
-    fn answered(&mut self, answer: Answer, now: Moment) -> Option<Answer> {
+    fn answered(&mut self, answer: DaemonAnswer, now: Moment) -> Option<DaemonAnswer> {
         self.since = now;
         if std::mem::take(&mut self.is_ready) {
             return Some(answer);
@@ -223,12 +229,12 @@ impl Waiting {
     }
 
     /// Returns whether the other node does not know the question that it had been asked.
-    fn is_forgotten(&self, answer: &Answer) -> bool {
-        self.said_more && matches!(answer, Answer::Refused { .. })
+    fn is_forgotten(&self, answer: &DaemonAnswer) -> bool {
+        self.said_more && matches!(answer, DaemonAnswer::Refused { .. })
     }
 
     /// The question, to be asked again.
-    fn ask_again(&mut self, now: Moment) -> Request {
+    fn ask_again(&mut self, now: Moment) -> ClientRequest {
         (self.since, self.said_more, self.silent) = (now, false, None);
         self.request.clone()
     }

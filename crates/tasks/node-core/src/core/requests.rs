@@ -2,8 +2,8 @@
 
 use balancing_policies::LoadState;
 use task_api::{
-    Answer, Counts, NodeLoadState, NodeStatus, PROTOCOL_VERSION, Presence, Request, Submission,
-    TaskRange,
+    ClientRequest, DaemonAnswer, NodeCounters, NodeLoadState, NodeStatus, PROTOCOL_VERSION,
+    Presence, Submission, TaskRange,
 };
 
 use super::Roles;
@@ -15,74 +15,81 @@ use super::waits::NOTHING_IS_WAITED_FOR;
 use crate::interface::{ClientId, Now};
 
 impl Roles {
-    pub(super) fn on_client(&mut self, client: ClientId, request: Request, turn: &mut Turn<'_>) {
+    pub(super) fn on_client(
+        &mut self,
+        client: ClientId,
+        request: ClientRequest,
+        turn: &mut Turn<'_>,
+    ) {
         match request.home() {
             Some(home) if home != turn.node.options.name => {
                 self.relaying.ask(client, request, turn);
             }
-            _ if request == Request::More && self.relaying.more(client, turn) => {}
+            _ if request == ClientRequest::More && self.relaying.more(client, turn) => {}
             _ => self.on_request(Asker::Client(client), request, turn),
         }
     }
 
     /// Answers a request that another node passes on.
-    pub(super) fn on_ask(&mut self, asker: Asker, request: Request, turn: &mut Turn<'_>) {
+    pub(super) fn on_ask(&mut self, asker: Asker, request: ClientRequest, turn: &mut Turn<'_>) {
         match request {
-            Request::Wait { .. }
-            | Request::More
-            | Request::Tasks { .. }
-            | Request::Result { .. }
-            | Request::Cancel { .. }
-            | Request::Explain { .. } => self.on_request(asker, request, turn),
+            ClientRequest::Wait { .. }
+            | ClientRequest::More
+            | ClientRequest::Tasks { .. }
+            | ClientRequest::Result { .. }
+            | ClientRequest::Cancel { .. }
+            | ClientRequest::Explain { .. } => self.on_request(asker, request, turn),
             _ => turn.refuse(asker, "this is not asked of another node".to_owned()),
         }
     }
 
-    fn on_request(&mut self, asker: Asker, request: Request, turn: &mut Turn<'_>) {
+    fn on_request(&mut self, asker: Asker, request: ClientRequest, turn: &mut Turn<'_>) {
         let view = TaskView(turn.node);
         let answer = match request {
-            Request::Hello { version: PROTOCOL_VERSION } => {
+            ClientRequest::Hello { version: PROTOCOL_VERSION } => {
                 let node = turn.node.options.name.clone();
-                Ok(Answer::Hello { version: PROTOCOL_VERSION, node })
+                Ok(DaemonAnswer::Hello { version: PROTOCOL_VERSION, node })
             }
-            Request::Hello { version } => Err(format!(
+            ClientRequest::Hello { version } => Err(format!(
                 "the daemon speaks version {PROTOCOL_VERSION}, and not {version}: use the same Sintonia"
             )),
-            Request::Submit { submission } => self.take_submission(&submission, turn),
-            Request::Wait { tasks, with_output } => match view.known(&tasks) {
+            ClientRequest::Submit { submission } => self.take_submission(&submission, turn),
+            ClientRequest::Wait { tasks, with_output } => match view.known(&tasks) {
                 Ok(()) => return self.waits.wait(asker, &tasks, with_output, &turn.node.book),
                 Err(sentence) => Err(sentence),
             },
-            Request::More => match self.waits.more(asker) {
+            ClientRequest::More => match self.waits.more(asker) {
                 true => return,
                 false => Err(NOTHING_IS_WAITED_FOR.to_owned()),
             },
-            Request::Tasks { filter, after, n_max } => {
+            ClientRequest::Tasks { filter, after, n_max } => {
                 Ok(view.list(&filter, after.unwrap_or(0), n_max as usize))
             }
-            Request::Result { task } => view.known(&task.alone()).map(|()| Answer::Ended {
-                tasks: view.ended(task.number, true).into_iter().collect(),
-                n_left: 0,
-            }),
-            Request::Nodes => return self.gathering.ask(asker, turn),
-            Request::Cancel { tasks } => {
+            ClientRequest::Result { task } => {
+                view.known(&task.alone()).map(|()| DaemonAnswer::Ended {
+                    tasks: view.ended(task.number, true).into_iter().collect(),
+                    n_left: 0,
+                })
+            }
+            ClientRequest::Nodes => return self.gathering.ask(asker, turn),
+            ClientRequest::Cancel { tasks } => {
                 // A range of all tasks is written with a last number that does not exist yet.
                 let last = tasks.last.min(turn.node.book.next_number() - 1).max(tasks.first);
                 let tasks = TaskRange { last, ..tasks };
                 let known = view.known(&tasks);
-                known.map(|()| Answer::Canceled { n_tasks: turn.cancel(&tasks) })
+                known.map(|()| DaemonAnswer::Canceled { n_tasks: turn.cancel(&tasks) })
             }
-            Request::Explain { task } => view.known(&task.alone()).and_then(|()| {
+            ClientRequest::Explain { task } => view.known(&task.alone()).and_then(|()| {
                 let (node, balance) = (&*turn.node, &self.balance);
                 let status = self.status(node, turn.now);
                 Explainer { node, balance, now: turn.now, status }.explain(task.number)
             }),
-            Request::Stop { now } => {
+            ClientRequest::Stop { now } => {
                 self.stop(now, turn);
-                Ok(Answer::Stopping { n_running: count(turn.node.processes.n()) })
+                Ok(DaemonAnswer::Stopping { n_running: count(turn.node.processes.n()) })
             }
         };
-        let answer = answer.unwrap_or_else(|sentence| Answer::Refused { sentence });
+        let answer = answer.unwrap_or_else(|sentence| DaemonAnswer::Refused { sentence });
         turn.answer(asker, answer);
     }
 
@@ -90,7 +97,7 @@ impl Roles {
         &mut self,
         submission: &Submission,
         turn: &mut Turn<'_>,
-    ) -> Result<Answer, String> {
+    ) -> Result<DaemonAnswer, String> {
         submission.check().map_err(|error| error.to_string())?;
         if self.stopping.is_some() {
             let name = &turn.node.options.name;
@@ -100,7 +107,7 @@ impl Roles {
             let n_open = turn.node.book.n_open();
             return Err(format!("{n_open} tasks are still unfinished; wait until some have ended"));
         }
-        Ok(Answer::Submitted { tasks: turn.submit(submission) })
+        Ok(DaemonAnswer::Submitted { tasks: turn.submit(submission) })
     }
 
     /// Status of this node.
@@ -131,7 +138,7 @@ impl Roles {
             n_running: count(node.processes.n()),
             n_queued: node.book.tasks().n_waiting() + holding.n_waiting(),
             n_leased: node.book.leases().len() as u64,
-            counts: Counts {
+            counts: NodeCounters {
                 n_messages: snapshot.counts.messages,
                 n_accepted: snapshot.counts.accepted,
                 n_not_accepted: snapshot.counts.not_accepted,

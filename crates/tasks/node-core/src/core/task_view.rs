@@ -1,6 +1,6 @@
 //! Tasks of a node, as its clients see them.
 
-use task_api::{Answer, EndedTask, TaskFilter, TaskName, TaskRange, TaskState, TaskStatus};
+use task_api::{DaemonAnswer, EndedTask, TaskFilter, TaskName, TaskRange, TaskState, TaskStatus};
 
 use super::node::Node;
 use crate::book::Task;
@@ -30,7 +30,7 @@ impl TaskView<'_> {
     }
 
     /// One page of the tasks that pass a filter, with those that ended long ago on the first page.
-    pub(super) fn list(self, filter: &TaskFilter, after: u64, n_max: usize) -> Answer {
+    pub(super) fn list(self, filter: &TaskFilter, after: u64, n_max: usize) -> DaemonAnswer {
         let book = &self.0.book;
         let n_max = n_max.clamp(1, N_TASKS_MAX);
         let last = filter.tasks.as_ref().map_or(u64::MAX, |tasks| tasks.last);
@@ -47,7 +47,7 @@ impl TaskView<'_> {
                 break;
             }
             if n_max <= tasks.len() || N_LOOKED_AT_MAX <= n_looked_at {
-                return Answer::Tasks { tasks, next: looked_at, past };
+                return DaemonAnswer::Tasks { tasks, next: looked_at, past };
             }
             looked_at = Some(number);
             let state_fits = filter.state.is_none_or(|state| state == task.state());
@@ -56,7 +56,7 @@ impl TaskView<'_> {
                 tasks.push(self.status(number, task));
             }
         }
-        Answer::Tasks { tasks, next: None, past }
+        DaemonAnswer::Tasks { tasks, next: None, past }
     }
 
     pub(super) fn status(self, number: u64, task: &Task) -> TaskStatus {

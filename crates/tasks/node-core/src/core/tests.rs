@@ -13,7 +13,7 @@ mod unit;
 mod world;
 
 use balancing_policies::{Moment, Policy};
-use task_api::Outcome;
+use task_api::TaskOutcome;
 
 use random::Random;
 use world::{Trouble, World};
@@ -146,8 +146,9 @@ fn a_task_that_is_canceled_ends_wherever_it_is() {
         world.cancel(&tasks);
         world.heal_and_run();
         let outcomes = world.outcomes(&tasks);
-        assert!(outcomes.contains(&Outcome::Canceled), "seed {seed}: {outcomes:?}");
-        let ended = |outcome: &Outcome| matches!(outcome, Outcome::Canceled | Outcome::Exit(0));
+        assert!(outcomes.contains(&TaskOutcome::Canceled), "seed {seed}: {outcomes:?}");
+        let ended =
+            |outcome: &TaskOutcome| matches!(outcome, TaskOutcome::Canceled | TaskOutcome::Exit(0));
         assert!(outcomes.len() == 30 && outcomes.iter().all(ended), "seed {seed}: {outcomes:?}");
     }
 }

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use task_api::{Answer, Outcome, Submission, TaskRange, TaskState};
+use task_api::{DaemonAnswer, Submission, TaskOutcome, TaskRange, TaskState};
 
 use super::node::{N_SHARES_MAX, Node};
 use crate::book::{EndRecord, JournalRecord, Reason, Task};
 use crate::interface::{
-    Attempt, AttemptEnd, ClientId, Ended, InstanceId, Job, Killed, NodeId, Now, Out, PeerMessage,
-    Running, TaskKey,
+    Attempt, AttemptEnd, ClientId, EndedAttempt, InstanceId, Job, Killed, NodeId, Now, Out,
+    PeerMessage, RunningAttempt, TaskKey,
 };
 
 /// Sender of a request.
@@ -31,7 +31,7 @@ pub(super) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    pub(super) fn answer(&mut self, asker: Asker, answer: Answer) {
+    pub(super) fn answer(&mut self, asker: Asker, answer: DaemonAnswer) {
         match asker {
             Asker::Client(client) => self.out.answer(client, answer),
             Asker::Peer(node, ask) => self.out.send(node, PeerMessage::Answer { ask, answer }),
@@ -39,7 +39,7 @@ impl Turn<'_> {
     }
 
     pub(super) fn refuse(&mut self, asker: Asker, sentence: String) {
-        self.answer(asker, Answer::Refused { sentence });
+        self.answer(asker, DaemonAnswer::Refused { sentence });
     }
 
     /// Applies a record, and appends it to the journal.
@@ -83,7 +83,7 @@ impl Turn<'_> {
         let Some(task) = self.node.book.task(number) else { return false };
         if task.is_cancel_requested() {
             // It ran before the daemon restarted, and runs no more.
-            self.end_unrun(number, Outcome::Canceled);
+            self.end_unrun(number, TaskOutcome::Canceled);
             return true;
         }
         let attempt = self.node.attempt(number, task.instance() + 1);
@@ -101,7 +101,7 @@ impl Turn<'_> {
     }
 
     /// Notes that the keeper runs an own task for an earlier daemon.
-    pub(super) fn runs(&mut self, run: Running) {
+    pub(super) fn runs(&mut self, run: RunningAttempt) {
         let Attempt { task: TaskKey { number, .. }, instance } = run.attempt;
         self.used_up(number);
         let is_behind = |task: &Task| {
@@ -148,7 +148,7 @@ impl Turn<'_> {
     }
 
     /// Handles the end of an attempt at an own task.
-    pub(super) fn attempt_ended(&mut self, ended: Ended) {
+    pub(super) fn attempt_ended(&mut self, ended: EndedAttempt) {
         let Attempt { task: TaskKey { number, .. }, instance } = ended.attempt;
         self.used_up(number);
         let Some(task) = self.node.book.task(number) else { return };
@@ -249,7 +249,7 @@ impl Turn<'_> {
     }
 
     /// Ends a task that does not run.
-    pub(super) fn end_unrun(&mut self, number: u64, outcome: Outcome) {
+    pub(super) fn end_unrun(&mut self, number: u64, outcome: TaskOutcome) {
         let instance = self.node.book.task(number).map_or(0, Task::instance);
         let end = EndRecord::without_run(number, instance, self.node.me, outcome, self.now.unix_ms);
         self.record(&JournalRecord::Ended(end));

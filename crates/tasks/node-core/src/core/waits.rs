@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use task_api::{Answer, Output, TaskRange};
+use task_api::{DaemonAnswer, Output, TaskRange};
 
 use super::task_view::TaskView;
 use super::turn::{Asker, Turn};
@@ -61,7 +61,7 @@ impl Wait {
     }
 
     /// Answer with the next tasks that were not reported.
-    fn tell(&mut self, view: TaskView<'_>) -> Answer {
+    fn tell(&mut self, view: TaskView<'_>) -> DaemonAnswer {
         let mut tasks = Vec::new();
         let mut n_bytes = 0;
         while tasks.len() < N_TASKS_MAX
@@ -75,7 +75,7 @@ impl Wait {
             tasks.extend(task);
         }
         let n_left = self.n_open + self.ended.len() as u64 + self.n_past;
-        Answer::Ended { tasks, n_left }
+        DaemonAnswer::Ended { tasks, n_left }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Messages survive encoding, and no bytes do harm.
 
 use proptest::{collection::vec, prelude::*};
-use task_api::{TaskFilter, Text};
+use task_api::{OutputText, TaskFilter};
 
 use super::*;
 
@@ -12,10 +12,10 @@ fn share() -> impl Strategy<Value = InstanceId> {
 fn end() -> impl Strategy<Value = SharedEnd> {
     (share(), any::<i32>(), vec(any::<u8>(), 0..40)).prop_map(|(share, code, bytes)| SharedEnd {
         share,
-        outcome: Outcome::Exit(code),
+        outcome: TaskOutcome::Exit(code),
         started_ms: 1,
         ended_ms: 2,
-        output: Output { stdout: Text(bytes), ..Output::default() },
+        output: Output { stdout: OutputText(bytes), ..Output::default() },
     })
 }
 
@@ -47,11 +47,11 @@ fn message() -> impl Strategy<Value = PeerMessage> {
         vec(end(), 0..4).prop_map(|ends| PeerMessage::Ended { ends }),
         any::<u64>().prop_map(|ask| PeerMessage::Ask {
             ask,
-            request: Request::Tasks { filter: TaskFilter::default(), after: None, n_max: 9 },
+            request: ClientRequest::Tasks { filter: TaskFilter::default(), after: None, n_max: 9 },
         }),
         ".{0,40}".prop_map(|sentence| PeerMessage::Answer {
             ask: 1,
-            answer: Answer::Refused { sentence },
+            answer: DaemonAnswer::Refused { sentence },
         }),
     ]
 }
@@ -80,6 +80,6 @@ proptest! {
 #[test]
 fn a_message_has_a_bound() {
     let words = "x".repeat(FRAME_BYTES_MAX);
-    let message = PeerMessage::Answer { ask: 1, answer: Answer::Refused { sentence: words } };
+    let message = PeerMessage::Answer { ask: 1, answer: DaemonAnswer::Refused { sentence: words } };
     assert!(matches!(message.encode(), Err(PeerError::TooLong { .. })));
 }

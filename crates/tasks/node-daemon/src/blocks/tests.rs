@@ -4,7 +4,7 @@ use proptest::{collection::vec, prelude::*};
 
 use super::*;
 
-const KIND: Kind = Kind { magic: *b"\xa7TS\x01", payload_bytes_max: 1000 };
+const KIND: BlockFileKind = BlockFileKind { magic: *b"\xa7TS\x01", payload_bytes_max: 1000 };
 
 fn write(payloads: &[Vec<u8>], first: u64) -> (Vec<u8>, Vec<usize>) {
     let mut bytes = Vec::new();

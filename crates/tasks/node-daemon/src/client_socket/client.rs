@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use task_api::{Answer, PROTOCOL_VERSION, Request};
+use task_api::{ClientRequest, DaemonAnswer, PROTOCOL_VERSION};
 
 use super::{
     ClientError, SOCKET,
@@ -30,9 +30,9 @@ impl Client {
         let stream = UnixStream::connect(&socket)
             .map_err(|source| ClientError::NoDaemon { socket, source })?;
         let mut client = Self { stream, node: String::new() };
-        match client.ask(&Request::Hello { version: PROTOCOL_VERSION })? {
-            Answer::Hello { version: PROTOCOL_VERSION, node } => Ok(Self { node, ..client }),
-            Answer::Refused { sentence } => Err(ClientError::Refused { sentence }),
+        match client.ask(&ClientRequest::Hello { version: PROTOCOL_VERSION })? {
+            DaemonAnswer::Hello { version: PROTOCOL_VERSION, node } => Ok(Self { node, ..client }),
+            DaemonAnswer::Refused { sentence } => Err(ClientError::Refused { sentence }),
             _ => Err(ClientError::Version),
         }
     }
@@ -46,7 +46,7 @@ impl Client {
     ///
     /// # Errors
     /// When the daemon ends, or its answer cannot be understood.
-    pub fn ask(&mut self, request: &Request) -> Result<Answer, ClientError> {
+    pub fn ask(&mut self, request: &ClientRequest) -> Result<DaemonAnswer, ClientError> {
         self.say(request)?;
         self.next_answer()
     }
@@ -55,7 +55,7 @@ impl Client {
     ///
     /// # Errors
     /// When the daemon has ended, or the request is too long.
-    pub fn say(&mut self, request: &Request) -> Result<(), ClientError> {
+    pub fn say(&mut self, request: &ClientRequest) -> Result<(), ClientError> {
         match write(&mut self.stream, request, REQUESTS) {
             // A client that is refused at the door has been told why: that is read next.
             Ok(()) => Ok(()),
@@ -68,7 +68,7 @@ impl Client {
     ///
     /// # Errors
     /// When the daemon ends, or its answer cannot be understood.
-    pub fn next_answer(&mut self) -> Result<Answer, ClientError> {
+    pub fn next_answer(&mut self) -> Result<DaemonAnswer, ClientError> {
         read(&mut self.stream, ANSWERS).map_err(why)
     }
 }

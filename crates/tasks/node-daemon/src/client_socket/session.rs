@@ -12,7 +12,7 @@ use std::{
 };
 
 use rustix::{net::sockopt::socket_peercred, process::geteuid};
-use task_api::{Answer, Request};
+use task_api::{ClientRequest, DaemonAnswer};
 
 use super::{
     ClientEvent, N_ANSWERS_MAX, Present, Shared,
@@ -25,7 +25,7 @@ pub(super) fn receive(shared: &Arc<Shared>, stream: UnixStream) {
     let welcomed = welcome(shared, &stream).and_then(|()| enter(shared, &stream));
     if let Err(sentence) = welcomed {
         // The client is refused, whether it reads the reason or not.
-        write(&mut &stream, &Answer::Refused { sentence }, ANSWERS).ok();
+        write(&mut &stream, &DaemonAnswer::Refused { sentence }, ANSWERS).ok();
     }
 }
 
@@ -80,7 +80,7 @@ fn enter(shared: &Arc<Shared>, stream: &UnixStream) -> Result<(), String> {
 /// Reads requests until the client goes.
 fn hear(shared: &Shared, client: ClientId, stream: &mut UnixStream) {
     loop {
-        let sentence = match read::<Request>(stream, REQUESTS) {
+        let sentence = match read::<ClientRequest>(stream, REQUESTS) {
             Ok(request) => {
                 (shared.on_event)(ClientEvent::Asked { client, request });
                 continue;
@@ -101,18 +101,18 @@ fn hear(shared: &Shared, client: ClientId, stream: &mut UnixStream) {
 fn refuse(shared: &Shared, client: ClientId, sentence: String) {
     if let Some(present) = shared.clients().present.get(&client) {
         // A client with unread answers waiting is disconnected by those.
-        present.answers.try_send(Answer::Refused { sentence }).ok();
+        present.answers.try_send(DaemonAnswer::Refused { sentence }).ok();
     }
 }
 
 /// Writes answers until there are no more.
-fn tell(stream: &UnixStream, answers: &Receiver<Answer>) {
+fn tell(stream: &UnixStream, answers: &Receiver<DaemonAnswer>) {
     for answer in answers {
         match write(&mut &*stream, &answer, ANSWERS) {
             Ok(()) => {}
             Err(MessageError::TooLong(n_bytes)) => {
                 let sentence = format!("the answer has {n_bytes} bytes: ask for less at once");
-                if write(&mut &*stream, &Answer::Refused { sentence }, ANSWERS).is_err() {
+                if write(&mut &*stream, &DaemonAnswer::Refused { sentence }, ANSWERS).is_err() {
                     break;
                 }
             }

@@ -13,7 +13,7 @@ use super::{DaemonError, Wake, now};
 use crate::journal::WriterNews;
 use crate::keeper::{Keeper, KeeperClientError};
 use node_core::book::Book;
-use node_core::interface::{Event, KeeperEvent, Now};
+use node_core::interface::{CoreEvent, KeeperEvent, Now};
 use node_core::{Core, CoreOptions};
 
 /// Most events that are taken before anything is handed out.
@@ -80,7 +80,7 @@ impl CoreLoop {
         }
         let now = now();
         while let Some(timer) = self.outbox.due(now.moment) {
-            self.core.on(now, Event::Timer(timer), &mut self.outbox);
+            self.core.on(now, CoreEvent::Timer(timer), &mut self.outbox);
         }
         self.core.count_dropped(self.outbox.n_dropped());
         self.look(now.moment);
@@ -106,14 +106,14 @@ impl CoreLoop {
                 // Earlier orders are for the old keeper.
                 self.outbox.hand_out(now().moment)?;
                 self.outbox.forget_keeper();
-                self.core.on(now(), Event::KeeperAway, &mut self.outbox);
+                self.core.on(now(), CoreEvent::KeeperAway, &mut self.outbox);
                 replace(&self.state, &self.keeper, &self.wakes)?;
             }
             // The new keeper ends by itself when it gets no orders.
             Wake::KeeperReplaced(_) if self.outbox.leaves => {}
             Wake::KeeperReplaced(keeper) => {
                 self.outbox.use_keeper(keeper?);
-                self.core.on(now(), Event::Keeper(KeeperEvent::Gone), &mut self.outbox);
+                self.core.on(now(), CoreEvent::Keeper(KeeperEvent::Gone), &mut self.outbox);
             }
             Wake::NameTaken(sentence) => return Err(DaemonError::NameTaken { sentence }),
         }
@@ -158,7 +158,7 @@ fn connect(
         }
         let wake = match said {
             KeeperEvent::Gone => Wake::KeeperGone,
-            said => Wake::Event(Event::Keeper(said)),
+            said => Wake::Event(CoreEvent::Keeper(said)),
         };
         wakes.send(wake).unwrap_or(());
     })

@@ -9,21 +9,21 @@ use std::{
 
 use super::{DaemonError, Options, Wake};
 use crate::{
-    links::{Key, LinkOptions},
+    links::{ClusterKey, LinkOptions},
     members::{Cluster, ClusterEvent, ClusterOptions, next_incarnation},
 };
-use node_core::interface::Event;
+use node_core::interface::CoreEvent;
 
 /// Options of a node in a cluster.
 #[derive(Clone, Debug)]
-pub struct Network {
+pub struct ClusterSettings {
     /// Address to listen at.
     pub listen: SocketAddr,
     /// Name that others dial: `host`, to which the port is added, or `host:port` where a forwarded port leads to
     /// this node.
     pub host: String,
     /// The key of the cluster.
-    pub key: Key,
+    pub key: ClusterKey,
     /// Addresses that are dialed as long as the daemon runs: `host:port`.
     pub peers: Vec<String>,
     /// Folder that nodes of this cluster share, to find each other.
@@ -51,7 +51,7 @@ impl fmt::Debug for Warn {
 }
 
 /// Identity of a daemon's start for other nodes: its incarnation and its address.
-pub(super) struct Start {
+pub(super) struct DaemonStart {
     pub(super) incarnation: u64,
     pub(super) address: String,
     pub(super) cluster: Option<Cluster>,
@@ -63,10 +63,10 @@ pub(super) fn start(
     state: &Path,
     unix_ms: u64,
     wakes: &SyncSender<Wake>,
-) -> Result<Start, DaemonError> {
+) -> Result<DaemonStart, DaemonError> {
     let incarnation = next_incarnation(state, unix_ms)?;
     let Some(network) = options.network.clone() else {
-        return Ok(Start { incarnation, address: String::new(), cluster: None });
+        return Ok(DaemonStart { incarnation, address: String::new(), cluster: None });
     };
     let cluster_options = ClusterOptions {
         name: options.name.clone(),
@@ -84,9 +84,9 @@ pub(super) fn start(
     let on_event = move |event| {
         let wake = match event {
             ClusterEvent::FromPeer { from, message } => {
-                Wake::Event(Event::FromPeer { from, message })
+                Wake::Event(CoreEvent::FromPeer { from, message })
             }
-            ClusterEvent::Members(members) => Wake::Event(Event::Members(members)),
+            ClusterEvent::Members(members) => Wake::Event(CoreEvent::Members(members)),
             ClusterEvent::NameTaken(sentence) => Wake::NameTaken(sentence),
             ClusterEvent::Warning(sentence) => return (warn.0)(&sentence),
         };
@@ -95,5 +95,5 @@ pub(super) fn start(
     };
     let cluster = Cluster::open(cluster_options, Arc::new(on_event))?;
     let address = cluster.address().to_owned();
-    Ok(Start { incarnation, address, cluster: Some(cluster) })
+    Ok(DaemonStart { incarnation, address, cluster: Some(cluster) })
 }

@@ -13,7 +13,7 @@ use balancing_policies::Moment;
 use node_core::book::{Book, JournalRecord};
 use node_core::interface::{Attempt, ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
 use std::collections::{BTreeMap, VecDeque};
-use task_api::{Answer, Presence};
+use task_api::{DaemonAnswer, Presence};
 
 /// Number of ends at which the keeper is told to forget them, unless it gets another order before.
 const N_FORGET: usize = 64;
@@ -24,7 +24,7 @@ const FORGET_MS: u64 = 100;
 #[derive(Debug)]
 enum Later {
     Send(NodeId, PeerMessage),
-    Answer(ClientId, Answer),
+    Answer(ClientId, DaemonAnswer),
     Forget(Vec<Attempt>),
 }
 
@@ -185,7 +185,7 @@ impl Out for Outbox {
         }
     }
 
-    fn answer(&mut self, client: ClientId, answer: Answer) {
+    fn answer(&mut self, client: ClientId, answer: DaemonAnswer) {
         self.later(Later::Answer(client, answer));
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use files::{Draft, Lock, LockError};
 
 use super::JournalError;
-use super::format::{Encoder, Entry, JournalSummary, NotRead, encode_header, read};
+use super::format::{Encoder, JournalEntry, JournalSummary, NotRead, encode_header, read};
 use super::mark::{self, Mark, MarkFile, MarkState, N_AHEAD, N_RESERVED};
 use crate::LOCK_LINGERS;
 use crate::blocks::seed_of;
@@ -120,8 +120,8 @@ pub fn open(
     };
     let bytes = read_file(&path).map_err(fail("read"))?;
     let contents = read(&bytes, name, |entry| match entry {
-        Entry::Record(record) => book.apply(&record),
-        Entry::Hole => book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX }),
+        JournalEntry::Record(record) => book.apply(&record),
+        JournalEntry::Hole => book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX }),
     });
     let contents = contents.map_err(|error| match error {
         NotRead::Unknown => JournalError::Version { path: path.clone() },

@@ -4,7 +4,7 @@ mod old;
 
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{self, BlockItem, Blocks, Kind};
+use crate::blocks::{self, BlockFileKind, BlockItem, Blocks};
 use node_core::book::JournalRecord;
 
 /// Longest record in bytes: a submission, or an end with all output that is kept.
@@ -12,7 +12,8 @@ pub const RECORD_BYTES_MAX: usize = 1 << 20;
 /// Start of a journal, with its version. New kinds of records are only added behind the existing ones.
 pub(super) const HEADER: &[u8; 20] = b"sintonia-journal\x03\0\0\0";
 /// Each record has a block of its own, so that a damaged spot loses only the records that it touches.
-const KIND: Kind = Kind { magic: *b"\xa7SJ\x03", payload_bytes_max: RECORD_BYTES_MAX };
+const KIND: BlockFileKind =
+    BlockFileKind { magic: *b"\xa7SJ\x03", payload_bytes_max: RECORD_BYTES_MAX };
 /// Seed of the block behind the header. It names the node, so it must be readable without that name.
 const HEAD_SEED: u32 = 0;
 /// Bytes within which that block has to lie.
@@ -49,7 +50,7 @@ pub enum NotRead {
 
 /// Entry of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum JournalEntry {
     /// A record.
     Record(JournalRecord),
     /// Records are missing here.
@@ -148,7 +149,7 @@ fn append(
 pub fn read(
     bytes: &[u8],
     name: &str,
-    mut take: impl FnMut(Entry),
+    mut take: impl FnMut(JournalEntry),
 ) -> Result<JournalSummary, NotRead> {
     let seed = blocks::seed_of(name);
     let begin = begin(bytes);
@@ -171,7 +172,7 @@ pub fn read(
         // submissions.
         let records = all.clone().filter_map(record_of);
         let arounds = records.filter(|record| matches!(record, JournalRecord::Around { .. }));
-        arounds.for_each(|record| take(Entry::Record(record)));
+        arounds.for_each(|record| take(JournalEntry::Record(record)));
     }
     let mut contents = JournalSummary {
         is_current: begin.is_some(),
@@ -192,7 +193,7 @@ fn take_found(
     found: &BlockItem<'_>,
     n_before: usize,
     contents: &mut JournalSummary,
-    take: &mut impl FnMut(Entry),
+    take: &mut impl FnMut(JournalEntry),
 ) {
     match found {
         BlockItem::Block { sequence, payload } => {
@@ -201,16 +202,16 @@ fn take_found(
                 // The block is undamaged, but its record is unknown.
                 contents.has_holes = true;
                 contents.n_missing += 1;
-                return take(Entry::Hole);
+                return take(JournalEntry::Hole);
             };
             contents.number_max = contents.number_max.max(record.number_max());
-            take(Entry::Record(record));
+            take(JournalEntry::Record(record));
         }
         BlockItem::Hole(hole) => {
             contents.has_holes = true;
             contents.n_bytes_bad += hole.n_bytes;
             contents.n_missing += hole.n_blocks;
-            take(Entry::Hole);
+            take(JournalEntry::Hole);
         }
         BlockItem::Tail { at } => contents.tail = Some((n_before + at) as u64),
     }

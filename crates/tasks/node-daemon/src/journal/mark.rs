@@ -17,10 +17,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{self, BlockItem, Blocks, HEAD_BYTES, Kind};
+use crate::blocks::{self, BlockFileKind, BlockItem, Blocks, HEAD_BYTES};
 
 pub(super) const FILE: &str = "journal.mark";
-const KIND: Kind = Kind { magic: *b"\xa7JM\x01", payload_bytes_max: 256 };
+const KIND: BlockFileKind = BlockFileKind { magic: *b"\xa7JM\x01", payload_bytes_max: 256 };
 /// Distance of the two blocks in bytes, at least a sector of the disk.
 const SLOT_BYTES: u64 = 4096;
 const N_SLOTS: u64 = 2;

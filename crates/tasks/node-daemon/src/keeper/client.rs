@@ -16,7 +16,7 @@ use frame::{FrameBuffer, FrameError};
 
 use super::{
     SOCKET,
-    protocol::{FRAMES, Order, Report, Start, VERSION},
+    protocol::{FRAMES, KeeperCommand, KeeperReport, StartAttempt, VERSION},
 };
 use node_core::interface::{KeeperEvent, KeeperOrder};
 
@@ -145,17 +145,17 @@ impl Drop for Keeper {
     }
 }
 
-fn as_order(order: &KeeperOrder) -> Order {
+fn as_order(order: &KeeperOrder) -> KeeperCommand {
     match order {
-        KeeperOrder::Start(job) => Order::Start(Box::new(Start::of(job))),
+        KeeperOrder::Start(job) => KeeperCommand::Start(Box::new(StartAttempt::of(job))),
         KeeperOrder::Kill { attempt, because } => {
-            Order::Kill { attempt: *attempt, because: *because }
+            KeeperCommand::Kill { attempt: *attempt, because: *because }
         }
-        KeeperOrder::Forget(attempts) => Order::Forget(attempts.clone()),
+        KeeperOrder::Forget(attempts) => KeeperCommand::Forget(attempts.clone()),
         KeeperOrder::Extend { attempts, until } => {
-            Order::Extend { attempts: attempts.clone(), until: *until }
+            KeeperCommand::Extend { attempts: attempts.clone(), until: *until }
         }
-        KeeperOrder::Leave => Order::Leave,
+        KeeperOrder::Leave => KeeperCommand::Leave,
     }
 }
 
@@ -235,7 +235,7 @@ struct Reports {
 impl Reports {
     /// Process number of the keeper, running attempts, and those that ended before.
     fn inventory(&mut self) -> Result<(u32, KeeperEvent), KeeperClientError> {
-        let Report::Hello { version, pid, running, n_held } = self.next()? else {
+        let KeeperReport::Hello { version, pid, running, n_held } = self.next()? else {
             return Err(KeeperClientError::Ended(io::ErrorKind::InvalidData.into()));
         };
         if version != VERSION {
@@ -243,14 +243,14 @@ impl Reports {
         }
         let mut ended = Vec::new();
         while ended.len() < n_held {
-            if let Report::Ended(end) = self.next()? {
+            if let KeeperReport::Ended(end) = self.next()? {
                 ended.push(*end);
             }
         }
         Ok((pid, KeeperEvent::Inventory { running, ended }))
     }
 
-    fn next(&mut self) -> Result<Report, KeeperClientError> {
+    fn next(&mut self) -> Result<KeeperReport, KeeperClientError> {
         loop {
             if let Some(report) = self.frames.next_message()? {
                 return Ok(report);
@@ -275,10 +275,10 @@ impl Reports {
     fn tell_all(mut self, inventory: KeeperEvent, mut on_event: impl FnMut(KeeperEvent)) {
         on_event(inventory);
         // Whatever ends the connection, the daemon connects again, and starts a keeper if necessary.
-        while let Ok(Report::Ended(first)) = self.next() {
+        while let Ok(KeeperReport::Ended(first)) = self.next() {
             let mut ended = vec![*first];
             while ended.len() < N_ENDED_AT_ONCE
-                && let Ok(Some(Report::Ended(more))) = self.frames.next_message()
+                && let Ok(Some(KeeperReport::Ended(more))) = self.frames.next_message()
             {
                 ended.push(*more);
             }

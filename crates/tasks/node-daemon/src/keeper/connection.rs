@@ -7,7 +7,7 @@ use std::{
 
 use frame::{FrameBuffer, FrameError};
 
-use super::protocol::{FRAMES, MESSAGE_BYTES_MAX, Order, Report};
+use super::protocol::{FRAMES, KeeperCommand, KeeperReport, MESSAGE_BYTES_MAX};
 
 /// Most bytes of reports that wait to be written; further ones wait until the daemon has read some.
 const OUTGOING_BYTES_MAX: usize = 1 << 20;
@@ -50,7 +50,7 @@ impl DaemonConnection {
     }
 
     /// Next complete order.
-    pub(super) fn next_order(&mut self) -> Result<Option<Order>, FrameError> {
+    pub(super) fn next_order(&mut self) -> Result<Option<KeeperCommand>, FrameError> {
         self.incoming.next_message()
     }
 
@@ -59,7 +59,7 @@ impl DaemonConnection {
         self.outgoing.len() - self.n_written < OUTGOING_BYTES_MAX
     }
 
-    pub(super) fn queue(&mut self, report: &Report) -> Result<(), FrameError> {
+    pub(super) fn queue(&mut self, report: &KeeperReport) -> Result<(), FrameError> {
         FRAMES.encode(report, &mut self.outgoing)
     }
 

@@ -7,27 +7,28 @@ use std::{
 };
 
 use rustix::io::Errno;
-use task_api::{Output, Text};
+use task_api::{Output, OutputText};
 
 use super::protocol::{FRAMES, MESSAGE_BYTES_MAX};
-use crate::blocks::{self, BlockItem, Blocks, Kind};
+use crate::blocks::{self, BlockFileKind, BlockItem, Blocks};
 use crate::quarantine::{FileWarning, quarantine};
-use node_core::interface::{Attempt, Ended};
+use node_core::interface::{Attempt, EndedAttempt};
 
 /// File for the ends that a keeper leaves when it ends before a daemon has taken them: a block for each, and an
 /// empty block behind them.
 pub(super) const FILE: &str = "keeper.held";
 /// Copy of a damaged file as it was found.
 const DAMAGED: &str = "keeper.held.damaged";
-const KIND: Kind = Kind { magic: *b"\xa7KH\x02", payload_bytes_max: MESSAGE_BYTES_MAX };
+const KIND: BlockFileKind =
+    BlockFileKind { magic: *b"\xa7KH\x02", payload_bytes_max: MESSAGE_BYTES_MAX };
 /// Kind of the previous version, which wrote no empty block.
-const KIND_BEFORE: Kind = Kind { magic: *b"\xa7KH\x01", ..KIND };
+const KIND_BEFORE: BlockFileKind = BlockFileKind { magic: *b"\xa7KH\x01", ..KIND };
 const SEED: u32 = 0;
 
 /// Numbered ends with a bound on their output.
 #[derive(Debug)]
 pub(super) struct HeldEnds {
-    ends: BTreeMap<u64, Ended>,
+    ends: BTreeMap<u64, EndedAttempt>,
     numbers: HashMap<Attempt, u64>,
     n_bytes: usize,
     bytes_max: usize,
@@ -50,7 +51,7 @@ pub(crate) fn file_warning(state: &Path) -> FileWarning {
 }
 
 /// Ends in such a file, and whether it is damaged.
-pub(super) fn ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
+pub(super) fn ends_in(bytes: &[u8]) -> (Vec<EndedAttempt>, bool) {
     let now = blocks_in(KIND, bytes);
     if now.is_closed || !now.ends.is_empty() {
         return (now.ends, now.is_damaged || !now.is_closed);
@@ -66,13 +67,13 @@ pub(super) fn ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
 /// Contents of blocks of one kind.
 #[derive(Default)]
 struct HeldSummary {
-    ends: Vec<Ended>,
+    ends: Vec<EndedAttempt>,
     is_damaged: bool,
     /// True if the empty block at the end is there.
     is_closed: bool,
 }
 
-fn blocks_in(kind: Kind, bytes: &[u8]) -> HeldSummary {
+fn blocks_in(kind: BlockFileKind, bytes: &[u8]) -> HeldSummary {
     let mut contents = HeldSummary::default();
     for found in Blocks::new(kind, SEED, bytes, Some(1)) {
         match found {
@@ -88,7 +89,7 @@ fn blocks_in(kind: Kind, bytes: &[u8]) -> HeldSummary {
 }
 
 /// Ends in a file of the first version, which has no blocks and is read up to the first damage.
-fn old_ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
+fn old_ends_in(bytes: &[u8]) -> (Vec<EndedAttempt>, bool) {
     let mut ends = Vec::new();
     let mut rest = bytes;
     while let Ok(Some(first)) = FRAMES.first(rest)
@@ -153,7 +154,7 @@ impl HeldEnds {
         files::replace_durably(&state.join(FILE), &bytes)
     }
 
-    pub(super) fn push(&mut self, mut ended: Ended) {
+    pub(super) fn push(&mut self, mut ended: EndedAttempt) {
         if self.bytes_max < self.n_bytes + ended.output.n_bytes() {
             ended.output = dropped(&ended.output);
         }
@@ -184,7 +185,7 @@ impl HeldEnds {
     }
 
     /// Next end that the present daemon has not been told.
-    pub(super) fn next_unsent(&mut self) -> Option<&Ended> {
+    pub(super) fn next_unsent(&mut self) -> Option<&EndedAttempt> {
         let (number, ended) = self.ends.range(self.sent_number + 1..).next()?;
         self.sent_number = *number;
         Some(ended)
@@ -202,8 +203,8 @@ impl HeldEnds {
 fn dropped(output: &Output) -> Output {
     let n_kept_bytes = u64::try_from(output.n_bytes()).unwrap_or(u64::MAX);
     Output {
-        stdout: Text::default(),
-        stderr: Text::default(),
+        stdout: OutputText::default(),
+        stderr: OutputText::default(),
         n_dropped_bytes: output.n_dropped_bytes.saturating_add(n_kept_bytes),
     }
 }
@@ -213,13 +214,13 @@ mod tests {
     use super::{super::testing::attempt, *};
     use node_core::interface::AttemptEnd;
 
-    fn ended(number: u64, n_output: usize) -> Ended {
-        Ended {
+    fn ended(number: u64, n_output: usize) -> EndedAttempt {
+        EndedAttempt {
             attempt: attempt(number),
             end: AttemptEnd::Exit(0),
             started_ms: 1,
             ended_ms: 2,
-            output: Output { stdout: Text(vec![b'x'; n_output]), ..Output::default() },
+            output: Output { stdout: OutputText(vec![b'x'; n_output]), ..Output::default() },
         }
     }
 

@@ -4,7 +4,7 @@ use frame::Format;
 use serde::{Deserialize, Serialize};
 use task_api::OUTPUT_BYTES_MAX;
 
-use node_core::interface::{Attempt, Ended, Job, Killed, Moment, Running};
+use node_core::interface::{Attempt, EndedAttempt, Job, Killed, Moment, RunningAttempt};
 
 /// Version, raised with every change of the messages; a daemon refuses a keeper of another one.
 pub(super) const VERSION: u32 = 2;
@@ -15,9 +15,9 @@ pub(super) const FRAMES: Format = Format::plain(MESSAGE_BYTES_MAX);
 
 /// Message from daemon to keeper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Order {
+pub(super) enum KeeperCommand {
     /// Start this attempt, unless it runs or its end is held.
-    Start(Box<Start>),
+    Start(Box<StartAttempt>),
     /// Extend the leases of these attempts.
     Extend { attempts: Vec<Attempt>, until: Moment },
     /// End this attempt.
@@ -30,7 +30,7 @@ pub(super) enum Order {
 
 /// Attempt to start, as in [`Job`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Start {
+pub(super) struct StartAttempt {
     pub(super) attempt: Attempt,
     /// Name of the task.
     pub(super) name: String,
@@ -56,14 +56,14 @@ pub(super) enum Destination {
 
 /// Message from keeper to daemon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Report {
+pub(super) enum KeeperReport {
     /// First report on each connection: running attempts, and the number of ends that are reported next.
-    Hello { version: u32, pid: u32, running: Vec<Running>, n_held: usize },
+    Hello { version: u32, pid: u32, running: Vec<RunningAttempt>, n_held: usize },
     /// An attempt has ended or could not be started; repeated on each connection until forgotten.
-    Ended(Box<Ended>),
+    Ended(Box<EndedAttempt>),
 }
 
-impl Start {
+impl StartAttempt {
     pub(super) fn of(job: &Job) -> Self {
         let around = &job.work.around;
         let limits = &around.limits;
@@ -98,7 +98,7 @@ mod tests {
     use super::{super::testing::attempt, *};
 
     #[track_caller]
-    fn comes_back(order: Order) {
+    fn comes_back(order: KeeperCommand) {
         let mut bytes = Vec::new();
         FRAMES.write(&order, &mut bytes).unwrap();
         assert_eq!(FRAMES.read_message(&mut bytes.as_slice()), Ok(Some(order)));
@@ -106,11 +106,11 @@ mod tests {
 
     #[test]
     fn every_order_comes_back() {
-        comes_back(Order::Kill { attempt: attempt(1), because: Killed::Canceled });
-        comes_back(Order::Forget(vec![attempt(1), attempt(2)]));
-        comes_back(Order::Leave);
-        comes_back(Order::Extend { attempts: vec![attempt(1)], until: Moment(5) });
-        comes_back(Order::Start(Box::new(Start {
+        comes_back(KeeperCommand::Kill { attempt: attempt(1), because: Killed::Canceled });
+        comes_back(KeeperCommand::Forget(vec![attempt(1), attempt(2)]));
+        comes_back(KeeperCommand::Leave);
+        comes_back(KeeperCommand::Extend { attempts: vec![attempt(1)], until: Moment(5) });
+        comes_back(KeeperCommand::Start(Box::new(StartAttempt {
             attempt: attempt(u64::MAX),
             name: "alpha.1".to_owned(),
             command: vec!["echo".to_owned(), "hé".to_owned()],

@@ -21,10 +21,10 @@ use super::{
     leftovers::{Whose, kill_marked},
     pending_starts::PendingStarts,
     place,
-    protocol::{Order, Report, Start, VERSION},
+    protocol::{KeeperCommand, KeeperReport, StartAttempt, VERSION},
     reap, starting,
     starting::WhyNot,
-    tasks::{Task, never_ran},
+    tasks::{RunningTask, never_ran},
 };
 use node_core::interface::{Attempt, AttemptEnd, Moment};
 
@@ -67,7 +67,7 @@ struct Keeper {
     guard: Guard,
     daemon: Option<DaemonConnection>,
     writing: bool,
-    tasks: HashMap<Pid, Task>,
+    tasks: HashMap<Pid, RunningTask>,
     pids: HashMap<Attempt, Pid>,
     pending_starts: PendingStarts,
     held: HeldEnds,
@@ -156,7 +156,7 @@ impl Keeper {
 
     fn wait(&self) -> Duration {
         let now = boot_now();
-        let deadlines = self.tasks.values().filter_map(Task::deadline);
+        let deadlines = self.tasks.values().filter_map(RunningTask::deadline);
         let next = deadlines.chain(self.pending_starts.deadline()).min();
         let next = next.map_or(WAIT_MAX, |next| {
             // A millisecond more than needed: waiting rounds down, and then the loop would spin.
@@ -196,7 +196,7 @@ impl Keeper {
         }
         // A daemon is told of running and ended tasks only, so those that still wait are given back.
         self.give_back_ahead(Moment(u64::MAX));
-        let hello = Report::Hello {
+        let hello = KeeperReport::Hello {
             version: VERSION,
             pid: std::process::id(),
             running: self.tasks.values().map(|task| task.running).collect(),
@@ -234,37 +234,37 @@ impl Keeper {
         true
     }
 
-    fn on_order(&mut self, order: Order) {
+    fn on_order(&mut self, order: KeeperCommand) {
         match order {
-            Order::Start(start) if start.has_to_wait(self.tasks.len()) => {
+            KeeperCommand::Start(start) if start.has_to_wait(self.tasks.len()) => {
                 self.pending_starts.push(start, boot_now());
             }
-            Order::Start(start) => self.start(&start),
-            Order::Extend { attempts, until } => {
+            KeeperCommand::Start(start) => self.start(&start),
+            KeeperCommand::Extend { attempts, until } => {
                 for attempt in attempts {
                     self.task(&attempt).into_iter().for_each(|task| task.until = Some(until));
                 }
             }
-            Order::Kill { attempt, because } if self.pending_starts.remove(&attempt) => {
+            KeeperCommand::Kill { attempt, because } if self.pending_starts.remove(&attempt) => {
                 self.held.push(never_ran(attempt, AttemptEnd::Killed(because)));
             }
-            Order::Kill { attempt, because } => {
+            KeeperCommand::Kill { attempt, because } => {
                 let grace = self.options.grace;
                 let task = self.task(&attempt).into_iter();
                 task.for_each(|task| task.end(because, boot_now(), grace));
             }
-            Order::Forget(attempts) => {
+            KeeperCommand::Forget(attempts) => {
                 attempts.iter().for_each(|attempt| self.held.forget(attempt));
             }
-            Order::Leave => self.leaving = true,
+            KeeperCommand::Leave => self.leaving = true,
         }
     }
 
-    fn task(&mut self, attempt: &Attempt) -> Option<&mut Task> {
+    fn task(&mut self, attempt: &Attempt) -> Option<&mut RunningTask> {
         self.tasks.get_mut(self.pids.get(attempt)?)
     }
 
-    fn start(&mut self, start: &Start) {
+    fn start(&mut self, start: &StartAttempt) {
         let attempt = start.attempt;
         if self.pids.contains_key(&attempt) || self.held.holds(&attempt) {
             return;
@@ -277,7 +277,7 @@ impl Keeper {
         match started {
             Ok(started) => {
                 let pid = started.pid;
-                let task = Task::new(start, started);
+                let task = RunningTask::new(start, started);
                 self.watch_streams(pid, &task);
                 self.pids.insert(attempt, pid);
                 self.tasks.insert(pid, task);
@@ -309,7 +309,7 @@ impl Keeper {
         }
     }
 
-    fn watch_streams(&self, pid: Pid, task: &Task) {
+    fn watch_streams(&self, pid: Pid, task: &RunningTask) {
         let pid = u64::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
         for (idx, reader) in (0..).zip(task.readers()) {
             // Output that is not watched is read when the task ends.
@@ -361,7 +361,7 @@ impl Keeper {
         let Some(daemon) = &mut self.daemon else { return };
         while daemon.has_room() {
             let Some(ended) = self.held.next_unsent() else { break };
-            if daemon.queue(&Report::Ended(Box::new(ended.clone()))).is_err() {
+            if daemon.queue(&KeeperReport::Ended(Box::new(ended.clone()))).is_err() {
                 return self.forget_daemon();
             }
         }

@@ -18,7 +18,7 @@ use rustix::{
 
 use super::{
     leftovers::{INSTANCE_MARK, KEEPER_MARK, RUN_MARK, TASK_MARK},
-    protocol::{Destination, Start},
+    protocol::{Destination, StartAttempt},
 };
 
 /// Search path for programs when the task's environment has no `PATH`.
@@ -44,7 +44,7 @@ pub(super) enum WhyNot {
 }
 
 /// Starts a task in a process group of its own.
-pub(super) fn start(task: &Start, state: &Path, run: &str) -> Result<Started, WhyNot> {
+pub(super) fn start(task: &StartAttempt, state: &Path, run: &str) -> Result<Started, WhyNot> {
     let program = program(task)?;
     let mut command = Command::new(&program);
     command
@@ -64,7 +64,7 @@ pub(super) fn start(task: &Start, state: &Path, run: &str) -> Result<Started, Wh
     Ok(Started { pid: Pid::from_child(&child), streams })
 }
 
-fn connect(command: &mut Command, task: &Start) -> Result<[Option<PipeReader>; 2], WhyNot> {
+fn connect(command: &mut Command, task: &StartAttempt) -> Result<[Option<PipeReader>; 2], WhyNot> {
     match &task.output {
         Destination::Kept(_) => {
             let (stdout, stdout_end) = pipe()?;
@@ -99,7 +99,7 @@ fn created(path: &Path) -> Result<File, WhyNot> {
 }
 
 /// Path of the program, searched for as a shell does.
-fn program(task: &Start) -> Result<PathBuf, WhyNot> {
+fn program(task: &StartAttempt) -> Result<PathBuf, WhyNot> {
     let name = task.command.first().filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| WhyNot::Impossible("the command is empty".to_owned()))?;
     if name.contains('/') {
@@ -115,7 +115,7 @@ fn program(task: &Start) -> Result<PathBuf, WhyNot> {
         })
 }
 
-fn why_not(task: &Start, program: &Path, error: &io::Error) -> WhyNot {
+fn why_not(task: &StartAttempt, program: &Path, error: &io::Error) -> WhyNot {
     let folder = &task.folder;
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::OutOfMemory => {

@@ -1,22 +1,22 @@
 //! Running attempt: its process, its output so far, and the time when it has to end.
 
-use super::protocol::{Destination, Start};
+use super::protocol::{Destination, StartAttempt};
 use super::reap::Reaped;
 use super::starting::Started;
-use node_core::interface::{Attempt, AttemptEnd, Ended, Killed, Moment, Running};
+use node_core::interface::{Attempt, AttemptEnd, EndedAttempt, Killed, Moment, RunningAttempt};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, PipeReader, Read};
 use std::time::{Duration, Instant, SystemTime};
-use task_api::{Output, Text};
+use task_api::{Output, OutputText};
 
 /// Most reads of a pipe after its task has ended: they empty a full pipe, unless another process still writes.
 const N_LAST_READS: usize = 32;
 
 /// Running attempt.
 #[derive(Debug)]
-pub(super) struct Task {
-    pub(super) running: Running,
+pub(super) struct RunningTask {
+    pub(super) running: RunningAttempt,
     /// Name of the task.
     pub(super) name: String,
     /// End of its lease.
@@ -36,15 +36,15 @@ struct Stream {
     capture: Capture,
 }
 
-impl Task {
-    pub(super) fn new(start: &Start, started: Started) -> Self {
+impl RunningTask {
+    pub(super) fn new(start: &StartAttempt, started: Started) -> Self {
         let bytes_max = match &start.output {
             Destination::Kept(bytes_max) => *bytes_max,
             Destination::Folder(_) => 0,
         };
         let stream = |reader| Stream { reader: Some(reader), capture: Capture::new(bytes_max) };
         Self {
-            running: Running { attempt: start.attempt, started_ms: since_1970_ms() },
+            running: RunningAttempt { attempt: start.attempt, started_ms: since_1970_ms() },
             name: start.name.clone(),
             until: start.until,
             killed: None,
@@ -113,7 +113,7 @@ impl Task {
     }
 
     /// Report of a task that has ended.
-    pub(super) fn finish(mut self, reaped: Reaped, buffer: &mut [u8]) -> Ended {
+    pub(super) fn finish(mut self, reaped: Reaped, buffer: &mut [u8]) -> EndedAttempt {
         for stream_idx in 0..self.streams.len() {
             let mut n_reads_left = N_LAST_READS;
             while 0 < n_reads_left && self.read(stream_idx, buffer) {
@@ -122,9 +122,9 @@ impl Task {
         }
         let ran_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let [(stdout, n_stdout_dropped), (stderr, n_stderr_dropped)] = self.streams.map(|stream| {
-            stream.map_or_else(|| (Text::default(), 0), |stream| stream.capture.finish())
+            stream.map_or_else(|| (OutputText::default(), 0), |stream| stream.capture.finish())
         });
-        Ended {
+        EndedAttempt {
             attempt: self.running.attempt,
             end: self.killed.map_or(reaped.end, AttemptEnd::Killed),
             started_ms: self.running.started_ms,
@@ -139,9 +139,9 @@ impl Task {
 }
 
 /// Report of an attempt that never ran.
-pub(super) fn never_ran(attempt: Attempt, end: AttemptEnd) -> Ended {
+pub(super) fn never_ran(attempt: Attempt, end: AttemptEnd) -> EndedAttempt {
     let now_ms = since_1970_ms();
-    Ended { attempt, end, started_ms: now_ms, ended_ms: now_ms, output: Output::default() }
+    EndedAttempt { attempt, end, started_ms: now_ms, ended_ms: now_ms, output: Output::default() }
 }
 
 fn since_1970_ms() -> u64 {
@@ -175,14 +175,14 @@ impl Capture {
     }
 
     /// Returns the kept bytes and the number of dropped ones; a line between the halves tells of those.
-    pub(super) fn finish(self) -> (Text, u64) {
+    pub(super) fn finish(self) -> (OutputText, u64) {
         let mut bytes = self.head;
         if 0 < self.n_dropped && 0 < self.bytes_max {
             let line = format!("\n[sintonia: {} bytes were not kept]\n", self.n_dropped);
             bytes.extend_from_slice(line.as_bytes());
         }
         bytes.extend(self.tail);
-        (Text(bytes), self.n_dropped)
+        (OutputText(bytes), self.n_dropped)
     }
 }
 
@@ -194,7 +194,11 @@ mod tests {
     fn check(bytes_max: usize, pieces: &[&str], kept: &str, n_dropped: u64) {
         let mut capture = Capture::new(bytes_max);
         pieces.iter().for_each(|piece| capture.push(piece.as_bytes()));
-        assert_eq!(capture.finish(), (Text(kept.as_bytes().to_vec()), n_dropped), "{pieces:?}");
+        assert_eq!(
+            capture.finish(),
+            (OutputText(kept.as_bytes().to_vec()), n_dropped),
+            "{pieces:?}"
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //!    having learned nothing, and no further.
 
 use super::message_stream::{Incoming, Outgoing, ends};
-use super::{Key, LinkError, LinkOptions, Refusal};
+use super::{ClusterKey, LinkError, LinkOptions, Refusal};
 use channel::{AdmissionSlot, DeadlineStream, Handshake, read_record};
 use node_core::interface::{NodeId, node_id};
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub(super) struct HandshakeResult {
 /// This node's side of a handshake.
 pub(super) struct HandshakeSide<'a> {
     pub(super) me: &'a Hello,
-    pub(super) key: &'a Key,
+    pub(super) key: &'a ClusterKey,
     pub(super) options: &'a LinkOptions,
     /// Address or name of the other side, for error messages.
     pub(super) peer: &'a str,

@@ -16,7 +16,7 @@ const OTHERS: u32 = 0o077;
 
 /// Secret that all nodes of a cluster share.
 #[derive(Clone)]
-pub struct Key([u8; KEY_BYTES]);
+pub struct ClusterKey([u8; KEY_BYTES]);
 
 /// Reasons why a key cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +68,7 @@ pub enum KeyError {
     },
 }
 
-impl Key {
+impl ClusterKey {
     /// Key of these bytes.
     pub fn of(bytes: [u8; KEY_BYTES]) -> Self {
         Self(bytes)
@@ -114,7 +114,7 @@ impl Key {
 }
 
 /// Leaves out the bytes, since the text may end up in a log.
-impl fmt::Debug for Key {
+impl fmt::Debug for ClusterKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(..)")
     }
@@ -142,10 +142,10 @@ mod tests {
     fn a_key_that_was_made_is_read_and_never_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
-        let made = Key::create(&path).unwrap();
-        assert_eq!(Key::read(&path).unwrap().bytes(), made.bytes());
-        assert!(matches!(Key::create(&path), Err(KeyError::Write { .. })));
-        assert_ne!(Key::create(&folder.path().join("other")).unwrap().bytes(), made.bytes());
+        let made = ClusterKey::create(&path).unwrap();
+        assert_eq!(ClusterKey::read(&path).unwrap().bytes(), made.bytes());
+        assert!(matches!(ClusterKey::create(&path), Err(KeyError::Write { .. })));
+        assert_ne!(ClusterKey::create(&folder.path().join("other")).unwrap().bytes(), made.bytes());
         assert_eq!(format!("{made:?}"), "Key(..)");
     }
 
@@ -155,7 +155,8 @@ mod tests {
         let path = folder.path().join("key");
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        let said = Key::read(&path).map_or_else(|error| error.to_string(), |_| String::new());
+        let said =
+            ClusterKey::read(&path).map_or_else(|error| error.to_string(), |_| String::new());
         let said = said.replace(path.to_str().unwrap(), "KEY");
         assert!(said.starts_with(expected) && said.is_empty() == expected.is_empty(), "{said}");
     }
@@ -171,7 +172,7 @@ mod tests {
         check(&good[1..], 0o600, "`KEY` is no key");
         check(&good.replace('0', "+"), 0o600, "`KEY` is no key");
         check(&good.repeat(9), 0o600, "`KEY` is no key");
-        let missing = Key::read(Path::new("/no/such/key")).unwrap_err().to_string();
+        let missing = ClusterKey::read(Path::new("/no/such/key")).unwrap_err().to_string();
         assert!(missing.contains("sintonia node key /no/such/key"), "{missing}");
     }
 }

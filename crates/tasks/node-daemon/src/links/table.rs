@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Hello, Key, LinkError, LinkEvent, LinkOptions, OnEvent, Refusal, SendError};
+use super::{ClusterKey, Hello, LinkError, LinkEvent, LinkOptions, OnEvent, Refusal, SendError};
 use node_core::interface::NodeId;
 
 /// Most peers whose last failure is remembered, so that it is reported once.
@@ -22,7 +22,7 @@ const N_STRANGERS_TOLD_MAX: usize = 64;
 /// State that all threads of [`super::Links`] share.
 pub(super) struct Common {
     pub(super) me: Hello,
-    pub(super) key: Key,
+    pub(super) key: ClusterKey,
     pub(super) options: LinkOptions,
     on_event: OnEvent,
     state: Mutex<State>,
@@ -67,7 +67,7 @@ pub(super) struct Admitted {
 }
 
 impl Common {
-    pub(super) fn new(me: Hello, key: Key, options: LinkOptions, on_event: OnEvent) -> Self {
+    pub(super) fn new(me: Hello, key: ClusterKey, options: LinkOptions, on_event: OnEvent) -> Self {
         Self {
             me,
             key,

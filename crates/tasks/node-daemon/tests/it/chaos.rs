@@ -14,8 +14,10 @@ use std::{
 
 use node_core::book::JournalRecord;
 use node_daemon::client::{Client, ClientError};
-use node_daemon::journal::{Entry, read};
-use task_api::{Answer, ArrayRange, EndedTask, Outcome, Request, Submission, TaskRange};
+use node_daemon::journal::{JournalEntry, read};
+use task_api::{
+    ArrayRange, ClientRequest, DaemonAnswer, EndedTask, Submission, TaskOutcome, TaskRange,
+};
 
 use super::{daemon::eventually, links::proxy::Proxy};
 
@@ -266,7 +268,7 @@ fn no_task_is_lost_or_runs_twice_at_once_whoever_is_killed() {
     assert!(twice.is_empty(), "{twice:?} in\n{diary}");
     assert_eq!(ended.len() as u64, 3 * (n_tasks / 3));
     for task in &ended {
-        assert_eq!(task.outcome, Outcome::Exit(0), "{task:?}");
+        assert_eq!(task.outcome, TaskOutcome::Exit(0), "{task:?}");
     }
     for (_, tasks) in &homes {
         for number in tasks.first..=tasks.last {
@@ -283,8 +285,8 @@ fn no_task_is_lost_or_runs_twice_at_once_whoever_is_killed() {
 fn entries(bytes: &[u8], node: usize) -> Vec<JournalRecord> {
     let mut records = Vec::new();
     let contents = read(bytes, &format!("n{node}"), |entry| match entry {
-        Entry::Record(record) => records.push(record),
-        Entry::Hole => {}
+        JournalEntry::Record(record) => records.push(record),
+        JournalEntry::Hole => {}
     });
     assert!(contents.is_ok(), "{contents:?}");
     records
@@ -328,15 +330,15 @@ fn damaged_journals_lose_no_array_give_no_name_out_twice_and_run_nothing_twice_a
         cluster.run(node);
         give(node, &cluster.submit(node, 2));
     }
-    let troubles = |answer: &Answer| match answer {
-        Answer::Nodes { nodes } => nodes.iter().map(|node| node.troubles.len()).sum(),
+    let troubles = |answer: &DaemonAnswer| match answer {
+        DaemonAnswer::Nodes { nodes } => nodes.iter().map(|node| node.troubles.len()).sum(),
         _ => 0_usize,
     };
     assert_ne!(cluster_is_whole(&cluster).iter().map(troubles).sum::<usize>(), 0, "it is said");
     for (node, tasks) in &arrays {
         let ended = cluster.wait(*node, tasks);
         assert_eq!(ended.len() as u64, tasks.n_tasks(), "{tasks}");
-        assert!(ended.iter().all(|task| task.outcome == Outcome::Exit(0)), "{ended:?}");
+        assert!(ended.iter().all(|task| task.outcome == TaskOutcome::Exit(0)), "{ended:?}");
     }
     let diary = fs::read_to_string(cluster.folder.path().join("diary")).unwrap();
     let twice: Vec<&str> = diary.lines().filter(|line| line.starts_with("twice")).collect();
@@ -363,15 +365,15 @@ fn who_waits_at_another_node_hears_of_all_ends_although_links_break() {
     }
     waiting.join().unwrap();
     assert_eq!(ended.keys().copied().collect::<Vec<_>>(), (1..=40).collect::<Vec<_>>());
-    assert!(ended.values().all(|task| task.outcome == Outcome::Exit(0)), "{ended:?}");
+    assert!(ended.values().all(|task| task.outcome == TaskOutcome::Exit(0)), "{ended:?}");
 }
 
 /// Waits until all nodes have links to each other.
-fn cluster_is_whole(cluster: &Cluster) -> Vec<Answer> {
+fn cluster_is_whole(cluster: &Cluster) -> Vec<DaemonAnswer> {
     let n_nodes = cluster.daemons.len();
-    let nodes = |node| Client::connect(&cluster.state(node)).ok()?.ask(&Request::Nodes).ok();
-    let is_whole = |answer: &Answer| match answer {
-        Answer::Nodes { nodes } => {
+    let nodes = |node| Client::connect(&cluster.state(node)).ok()?.ask(&ClientRequest::Nodes).ok();
+    let is_whole = |answer: &DaemonAnswer| match answer {
+        DaemonAnswer::Nodes { nodes } => {
             let up = nodes.iter().filter(|node| node.presence == task_api::Presence::Up);
             up.count() == n_nodes
         }

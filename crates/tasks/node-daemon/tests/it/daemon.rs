@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use node_daemon::client::{Client, ClientError};
 use task_api::{
-    Answer, ArrayRange, EndedTask, Limits, Outcome, Request, Submission, TaskFilter, TaskRange,
-    TaskState,
+    ArrayRange, ClientRequest, DaemonAnswer, EndedTask, Submission, TaskFilter, TaskLimits,
+    TaskOutcome, TaskRange, TaskState,
 };
 
 /// Longest wait; nothing here takes as long.
@@ -62,14 +62,14 @@ impl Node {
     }
 
     fn submit(&self, script: &str, n_tasks: u64) -> TaskRange {
-        self.submit_with(script, n_tasks, Limits::default())
+        self.submit_with(script, n_tasks, TaskLimits::default())
     }
 
-    fn submit_with(&self, script: &str, n_tasks: u64, limits: Limits) -> TaskRange {
+    fn submit_with(&self, script: &str, n_tasks: u64, limits: TaskLimits) -> TaskRange {
         self.client().submit(self.submission(script, n_tasks, limits)).unwrap()
     }
 
-    fn submission(&self, script: &str, n_tasks: u64, limits: Limits) -> Submission {
+    fn submission(&self, script: &str, n_tasks: u64, limits: TaskLimits) -> Submission {
         Submission {
             command: ["sh", "-c", script].map(str::to_owned).to_vec(),
             folder: self.folder.path().to_str().unwrap().to_owned(),
@@ -90,8 +90,8 @@ impl Node {
     /// Number of tasks in this state.
     fn n_in(&self, state: TaskState) -> usize {
         let filter = TaskFilter { state: Some(state), ..TaskFilter::default() };
-        let request = Request::Tasks { filter, after: None, n_max: 1000 };
-        let Answer::Tasks { tasks, .. } = self.client().ask(&request).unwrap() else {
+        let request = ClientRequest::Tasks { filter, after: None, n_max: 1000 };
+        let DaemonAnswer::Tasks { tasks, .. } = self.client().ask(&request).unwrap() else {
             panic!("tasks were asked for")
         };
         tasks.len()
@@ -107,8 +107,8 @@ impl Drop for Node {
         if self.daemon.is_none() {
             self.run();
         }
-        let asked =
-            Client::connect(&self.state()).and_then(|mut it| it.ask(&Request::Stop { now: true }));
+        let asked = Client::connect(&self.state())
+            .and_then(|mut it| it.ask(&ClientRequest::Stop { now: true }));
         let Some(mut daemon) = self.daemon.take() else { return };
         if asked.is_err() {
             daemon.kill().ok();
@@ -155,7 +155,7 @@ fn assert_diary(diary: &str, n_tasks: usize, killed: bool) {
 fn assert_all_good(ended: &[EndedTask], n_tasks: usize) {
     assert_eq!(ended.len(), n_tasks);
     for task in ended {
-        assert_eq!(task.outcome, Outcome::Exit(0), "{task:?}");
+        assert_eq!(task.outcome, TaskOutcome::Exit(0), "{task:?}");
     }
 }
 
@@ -168,7 +168,7 @@ fn tasks_run_and_their_ends_are_told() {
     );
     let ended = node.wait(&tasks);
     let outcomes = ended.iter().map(|task| task.outcome.clone()).collect::<Vec<_>>();
-    assert_eq!(outcomes, [Outcome::Exit(0), Outcome::Exit(1), Outcome::Exit(2)]);
+    assert_eq!(outcomes, [TaskOutcome::Exit(0), TaskOutcome::Exit(1), TaskOutcome::Exit(2)]);
     let output = ended[1].output.as_ref().unwrap();
     assert_eq!((&output.stdout.0[..], &output.stderr.0[..]), (&b"out 2\n"[..], &b"err\n"[..]));
 }
@@ -235,8 +235,8 @@ fn a_daemon_answers_while_its_keeper_is_replaced() {
     let mute = mute_keeper(&node.state());
     assert!(Command::new("kill").args(["-9", &keeper.to_string()]).status().unwrap().success());
     let looked_for = eventually("a daemon that looks for a keeper", || mute.accept().ok());
-    let request = Request::Explain { task: "alpha.3".parse().unwrap() };
-    let Answer::Explained { explanation } = node.client().ask(&request).unwrap() else {
+    let request = ClientRequest::Explain { task: "alpha.3".parse().unwrap() };
+    let DaemonAnswer::Explained { explanation } = node.client().ask(&request).unwrap() else {
         panic!("it was asked for")
     };
     let waits = "the daemon of `alpha` is waiting for its keeper's list of running tasks";
@@ -253,7 +253,7 @@ fn a_daemon_answers_while_its_keeper_is_replaced() {
 
 /// Starts a task that writes down its instance and runs until it is told to end; then kills daemon, keeper and
 /// task.
-fn down_while_it_runs(limits: Limits) -> (Node, TaskRange) {
+fn down_while_it_runs(limits: TaskLimits) -> (Node, TaskRange) {
     let mut node = Node::start();
     let script = "echo $$ >> pids; echo $SINTONIA_INSTANCE >> diary; \
                   until [ -e go ]; do sleep 0.01; done";
@@ -273,21 +273,21 @@ fn down_while_it_runs(limits: Limits) -> (Node, TaskRange) {
 
 #[test]
 fn a_node_that_went_down_starts_its_tasks_as_the_next_instance() {
-    let (node, tasks) = down_while_it_runs(Limits::default());
+    let (node, tasks) = down_while_it_runs(TaskLimits::default());
     eventually("the second start", || (node.read("diary") == "1\n2\n").then_some(()));
     std::fs::write(node.folder.path().join("go"), "").unwrap();
     let ended = node.wait(&tasks);
-    assert_eq!((&ended[0].outcome, ended[0].instance), (&Outcome::Exit(0), 2));
+    assert_eq!((&ended[0].outcome, ended[0].instance), (&TaskOutcome::Exit(0), 2));
 }
 
 #[test]
 fn a_start_that_went_down_with_its_node_counts() {
-    let (node, tasks) = down_while_it_runs(Limits { n_starts_max: 1, ..Limits::default() });
+    let (node, tasks) = down_while_it_runs(TaskLimits { n_starts_max: 1, ..TaskLimits::default() });
     let ended = node.wait(&tasks);
-    assert_eq!((&ended[0].outcome, ended[0].instance), (&Outcome::Lost, 1));
+    assert_eq!((&ended[0].outcome, ended[0].instance), (&TaskOutcome::Lost, 1));
     assert_eq!(node.read("diary"), "1\n");
-    let request = Request::Explain { task: "alpha.1".parse().unwrap() };
-    let Answer::Explained { explanation } = node.client().ask(&request).unwrap() else {
+    let request = ClientRequest::Explain { task: "alpha.1".parse().unwrap() };
+    let DaemonAnswer::Explained { explanation } = node.client().ask(&request).unwrap() else {
         panic!("it was asked for")
     };
     let because = explanation.because.join("; ");
@@ -303,10 +303,10 @@ fn tasks_are_canceled_where_they_wait_and_where_they_run() {
     });
     assert_eq!((node.n_in(TaskState::Running), node.n_in(TaskState::Queued)), (2, 8));
     let everything = TaskRange { last: u64::MAX, ..tasks.clone() };
-    let answer = node.client().ask(&Request::Cancel { tasks: everything }).unwrap();
-    assert_eq!(answer, Answer::Canceled { n_tasks: 10 });
+    let answer = node.client().ask(&ClientRequest::Cancel { tasks: everything }).unwrap();
+    assert_eq!(answer, DaemonAnswer::Canceled { n_tasks: 10 });
     let ended = node.wait(&tasks);
-    assert!(ended.len() == 10 && ended.iter().all(|task| task.outcome == Outcome::Canceled));
+    assert!(ended.len() == 10 && ended.iter().all(|task| task.outcome == TaskOutcome::Canceled));
 }
 
 #[test]
@@ -314,8 +314,8 @@ fn a_stopped_node_goes_on_where_it_was() {
     let mut node = Node::start();
     let tasks = node.submit(DIARY, 20);
     eventually("an entry in the diary", || node.read("diary").contains('-').then_some(()));
-    let answer = node.client().ask(&Request::Stop { now: false }).unwrap();
-    assert!(matches!(answer, Answer::Stopping { .. }));
+    let answer = node.client().ask(&ClientRequest::Stop { now: false }).unwrap();
+    assert!(matches!(answer, DaemonAnswer::Stopping { .. }));
     assert!(node.daemon.take().unwrap().wait().unwrap().success());
     let before = node.read("diary");
     assert_eq!(before.matches('+').count(), before.matches('-').count(), "what ran has ended");

@@ -13,7 +13,7 @@ use node_daemon::client_socket::{
     Client, ClientError, ClientEvent, ClientSocket, ClientSocketError, ClientSocketOptions,
     REQUEST_BYTES_MAX,
 };
-use task_api::{Answer, PROTOCOL_VERSION, Request};
+use task_api::{ClientRequest, DaemonAnswer, PROTOCOL_VERSION};
 
 /// A daemon that greets, and answers each [`Request::Nodes`] with no nodes.
 struct Daemon {
@@ -31,12 +31,13 @@ fn daemon(state: &Path, options: ClientSocketOptions) -> Result<Daemon, ClientSo
         for event in asked {
             let Some(client_socket) = answering.upgrade() else { return };
             match event {
-                ClientEvent::Asked { client, request: Request::Hello { .. } } => {
+                ClientEvent::Asked { client, request: ClientRequest::Hello { .. } } => {
                     let node = "alpha".to_owned();
-                    client_socket.answer(client, Answer::Hello { version: PROTOCOL_VERSION, node });
+                    client_socket
+                        .answer(client, DaemonAnswer::Hello { version: PROTOCOL_VERSION, node });
                 }
                 ClientEvent::Asked { client, .. } => {
-                    client_socket.answer(client, Answer::Nodes { nodes: Vec::new() });
+                    client_socket.answer(client, DaemonAnswer::Nodes { nodes: Vec::new() });
                 }
                 ClientEvent::Gone { .. } => drop(tell.send(())),
             }
@@ -53,7 +54,7 @@ fn frame(bytes: &[u8]) -> Vec<u8> {
     [u32::try_from(bytes.len()).unwrap().to_le_bytes().as_slice(), bytes].concat()
 }
 
-fn answer(stream: &mut UnixStream) -> Answer {
+fn answer(stream: &mut UnixStream) -> DaemonAnswer {
     stream.set_read_timeout(Some(DEADLINE)).unwrap();
     let mut length = [0; 4];
     stream.read_exact(&mut length).unwrap();
@@ -63,8 +64,8 @@ fn answer(stream: &mut UnixStream) -> Answer {
 }
 
 #[track_caller]
-fn assert_refused(answer: &Answer, expected: &str) {
-    let Answer::Refused { sentence } = answer else { panic!("{answer:?}") };
+fn assert_refused(answer: &DaemonAnswer, expected: &str) {
+    let DaemonAnswer::Refused { sentence } = answer else { panic!("{answer:?}") };
     assert!(sentence.contains(expected), "{sentence}");
 }
 
@@ -75,7 +76,10 @@ fn many_clients_are_answered_and_their_end_is_heard() {
     let mut clients: Vec<_> = (0..50).map(|_| Client::connect(state.path()).unwrap()).collect();
     for client in &mut clients {
         assert_eq!(client.node(), "alpha");
-        assert_eq!(client.ask(&Request::Nodes).unwrap(), Answer::Nodes { nodes: Vec::new() });
+        assert_eq!(
+            client.ask(&ClientRequest::Nodes).unwrap(),
+            DaemonAnswer::Nodes { nodes: Vec::new() }
+        );
     }
     assert_eq!(daemon.client_socket.n_clients(), 50);
     drop(clients);
@@ -111,7 +115,7 @@ fn what_is_no_request_is_refused_and_the_next_is_heard() {
         assert_refused(&answer(&mut stream), "this is no request");
     }
     stream.write_all(&frame(br#"{"request":"nodes"}"#)).unwrap();
-    assert_eq!(answer(&mut stream), Answer::Nodes { nodes: Vec::new() });
+    assert_eq!(answer(&mut stream), DaemonAnswer::Nodes { nodes: Vec::new() });
     let length = u32::try_from(REQUEST_BYTES_MAX + 1).unwrap();
     stream.write_all(&length.to_le_bytes()).unwrap();
     assert_refused(&answer(&mut stream), "is too long");

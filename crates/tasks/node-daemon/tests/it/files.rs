@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use node_daemon::links::Key;
+use node_daemon::links::ClusterKey;
 use node_daemon::members::next_incarnation;
 use node_daemon::web::WebKey;
 
@@ -31,12 +31,12 @@ fn write(path: &Path, bytes: &[u8]) {
 fn a_damaged_key_is_refused_or_another_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key");
-    Key::create(&path).unwrap();
+    ClusterKey::create(&path).unwrap();
     let whole = fs::read(&path).unwrap();
     let n_digits = whole.len() - 1;
     for bytes in faults(&whole) {
         write(&path, &bytes);
-        match Key::read(&path) {
+        match ClusterKey::read(&path) {
             Ok(_) => assert!(n_digits <= bytes.len() && bytes.is_ascii()),
             Err(error) => {
                 let said = error.to_string();

@@ -13,7 +13,8 @@ use std::{
 
 use crate::{DEADLINE, until};
 use node_core::interface::{
-    Attempt, Ended, ExecContext, Job, KeeperEvent, KeeperOrder, Moment, NodeId, TaskKey, Work,
+    Attempt, EndedAttempt, ExecContext, Job, KeeperEvent, KeeperOrder, Moment, NodeId, TaskKey,
+    Work,
 };
 use node_daemon::keeper::Keeper;
 use task_api::Submission;
@@ -75,7 +76,7 @@ impl Rig {
 
     /// Next ends, including those in inventories.
     #[track_caller]
-    fn ended(&self, n_ended: usize) -> Vec<Ended> {
+    fn ended(&self, n_ended: usize) -> Vec<EndedAttempt> {
         let mut all = Vec::new();
         while all.len() < n_ended {
             match self.says() {

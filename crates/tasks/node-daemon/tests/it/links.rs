@@ -11,7 +11,7 @@ use std::{
 
 use crate::{DEADLINE, until};
 use node_core::interface::{NodeId, node_id};
-use node_daemon::links::{Hello, Key, LinkEvent, LinkOptions, Links};
+use node_daemon::links::{ClusterKey, Hello, LinkEvent, LinkOptions, Links};
 
 /// A node that has only links.
 struct Node {
@@ -34,14 +34,14 @@ fn options() -> LinkOptions {
 }
 
 fn node(name: &str) -> Node {
-    node_with(name, Key::of([7; 32]), options())
+    node_with(name, ClusterKey::of([7; 32]), options())
 }
 
-fn node_with(name: &str, key: Key, options: LinkOptions) -> Node {
+fn node_with(name: &str, key: ClusterKey, options: LinkOptions) -> Node {
     node_at("127.0.0.1:0", name, key, options)
 }
 
-fn node_at(place: &str, name: &str, key: Key, options: LinkOptions) -> Node {
+fn node_at(place: &str, name: &str, key: ClusterKey, options: LinkOptions) -> Node {
     // A port that was just free is opened, so that its number is known before.
     let listener = std::net::TcpListener::bind(place).unwrap();
     let place = listener.local_addr().unwrap();

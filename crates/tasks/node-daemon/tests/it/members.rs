@@ -9,7 +9,7 @@ use std::{
 use crate::until;
 use node_core::interface::{Measurement, Member, NodeId, PeerMessage, node_id};
 use node_daemon::{
-    links::{Key, LinkOptions},
+    links::{ClusterKey, LinkOptions},
     members::{Cluster, ClusterEvent, ClusterOptions, OnEvent},
 };
 use task_api::Presence;
@@ -35,7 +35,7 @@ fn options(name: &str, incarnation: u64) -> ClusterOptions {
         host: "127.0.0.1".to_owned(),
         incarnation,
         measurement: Measurement { n_cores: 2, speed: 1.5 },
-        key: Key::of([3; 32]),
+        key: ClusterKey::of([3; 32]),
         peers: Vec::new(),
         meeting: None,
         links: LinkOptions {

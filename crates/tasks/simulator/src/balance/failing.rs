@@ -1,7 +1,7 @@
 //! Failures of nodes, and their return.
 
-use super::node::Node;
-use super::run::{Event, Simulation};
+use super::node::SimulatedNode;
+use super::run::{ScenarioEvent, Simulation};
 use super::tasks::nanoseconds;
 use balancing_policies::{Moment, NodeId};
 
@@ -24,12 +24,12 @@ impl Simulation<'_> {
             if task.home == node {
                 self.nodes[node as usize].machine.queue.push_back(task);
             } else {
-                self.queue.push(self.now_ns + lease_ns, Event::Home(task));
+                self.queue.push(self.now_ns + lease_ns, ScenarioEvent::Home(task));
             }
         }
         let n_queued = self.nodes[node as usize].machine.n_queued();
         self.tally.changed(self.now_ns, before, (0, n_queued.into()));
-        self.queue.push(self.now_ns + SILENCE_NS, Event::Silent(node));
+        self.queue.push(self.now_ns + SILENCE_NS, ScenarioEvent::Silent(node));
     }
 
     pub(super) fn lose(&mut self, gone: u32) {
@@ -63,7 +63,8 @@ impl Simulation<'_> {
         let is_over = |back_s: f64| nanoseconds(back_s) <= self.now_ns;
         let all_back =
             self.scenario.failures.iter().filter_map(|failure| failure.back_s).all(is_over);
-        let n_away = |node: &Node| if node.is_up { 0 } else { u64::from(node.machine.n_queued()) };
+        let n_away =
+            |node: &SimulatedNode| if node.is_up { 0 } else { u64::from(node.machine.n_queued()) };
         all_back
             && self.tally.n_ended + self.nodes.iter().map(n_away).sum::<u64>()
                 == self.scenario.n_tasks

@@ -6,7 +6,7 @@ use balancing_policies::{Balance, Members, NodeId, NodeLoad, Peer};
 use std::sync::Arc;
 
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct SimulatedNode {
     pub(super) balance: Balance,
     pub(super) machine: ProcessorSharingNode,
     /// Number of running tasks that the node knows of: those of its last measurement, and those that it started
@@ -25,7 +25,7 @@ pub(super) struct Node {
     pub(super) busy_until_ns: u64,
 }
 
-impl Node {
+impl SimulatedNode {
     pub(super) fn new(scenario: &Scenario, id: u32) -> Self {
         Self {
             balance: Balance::new(NodeId(id), scenario.policy, scenario.seed),

@@ -1,14 +1,14 @@
 //! Results of a simulation.
 
 use super::scenario::Scenario;
-use balancing_policies::{Counts, Message, NodeId};
+use balancing_policies::{NodeId, PolicyCounters, PolicyMessage};
 
 /// Results of a scenario.
 ///
 /// As in the source: messages are counted until all tasks are dealt, and
 /// `efficiency = accepted / (messages * tasks) * ratio` (J. thesis 2012, 5.1.2).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ScenarioResults {
     /// Tasks that arrived.
     pub n_tasks: u64,
     /// Tasks that ended; fewer where a node with tasks never came back.
@@ -24,7 +24,7 @@ pub struct Outcome {
     /// Messages of any kind until the last task started.
     pub messages_all: u64,
     /// Sums of the rules' counters over all nodes, until the end.
-    pub counts: Counts,
+    pub counts: PolicyCounters,
     /// Work that free cores could have done on tasks that waited elsewhere, as a share of all work.
     pub idle_share: f64,
     /// Mean time from the arrival of a task to its end, in s.
@@ -35,7 +35,7 @@ pub struct Outcome {
     pub n_events: u64,
 }
 
-impl Outcome {
+impl ScenarioResults {
     /// Returns the ideal time divided by the actual one.
     pub fn ratio(&self) -> f64 {
         self.t_opt_s / self.t_exec_s
@@ -58,7 +58,7 @@ impl Outcome {
 
 /// Progress of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
+pub struct SimulationProgress {
     /// Tasks that have ended.
     pub n_ended: u64,
     /// Tasks in all.
@@ -90,7 +90,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn sent(&mut self, from: NodeId, message: Message) {
+    pub(super) fn sent(&mut self, from: NodeId, message: PolicyMessage) {
         self.messages_all += 1;
         self.messages += u64::from(message.is_information(from));
     }
@@ -122,14 +122,14 @@ impl Tally {
         self.n_waiting = self.n_waiting + after.1 - before.1;
     }
 
-    pub(super) fn outcome(&self, scenario: &Scenario, counts: Counts) -> Outcome {
+    pub(super) fn outcome(&self, scenario: &Scenario, counts: PolicyCounters) -> ScenarioResults {
         let nodes = 0..scenario.n_nodes;
         let capacity: f64 =
             nodes.map(|node| f64::from(scenario.n_cores(node)) * scenario.speed(node)).sum();
         let n_cores: f64 =
             (0..scenario.n_nodes).map(|node| f64::from(scenario.n_cores(node))).sum();
         let idle_work_s = self.idle_core_s * capacity / n_cores;
-        Outcome {
+        ScenarioResults {
             n_tasks: scenario.n_tasks,
             n_ended: self.n_ended,
             t_opt_s: self.work_s / capacity,

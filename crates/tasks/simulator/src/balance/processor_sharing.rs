@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// Task on its way through the cluster.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Task {
+pub(super) struct SimulatedTask {
     /// Time on a core of speed 1, in s.
     pub(super) work_s: f64,
     /// Time of its arrival, in ns.
@@ -20,7 +20,7 @@ pub(super) struct Task {
 pub(super) struct ProcessorSharingNode {
     pub(super) n_cores: u32,
     pub(super) speed: f64,
-    pub(super) queue: VecDeque<Task>,
+    pub(super) queue: VecDeque<SimulatedTask>,
     running: Vec<Running>,
     /// Work done so far on a task that has run from the beginning, in s.
     clock_s: f64,
@@ -31,7 +31,7 @@ pub(super) struct ProcessorSharingNode {
 
 #[derive(Clone, Copy, Debug)]
 struct Running {
-    task: Task,
+    task: SimulatedTask,
     ends_s: f64,
 }
 
@@ -50,7 +50,7 @@ impl ProcessorSharingNode {
     }
 
     /// Removes the next task to start, unless it is this node's own and one of the last that it keeps in the queue.
-    pub(super) fn pop_queued(&mut self, me: u32, n_kept: u32) -> Option<Task> {
+    pub(super) fn pop_queued(&mut self, me: u32, n_kept: u32) -> Option<SimulatedTask> {
         let may_start = self.queue.front()?.home != me || n_kept < self.n_queued();
         may_start.then(|| self.queue.pop_front()).flatten()
     }
@@ -68,7 +68,7 @@ impl ProcessorSharingNode {
         self.updated_ns = now_ns;
     }
 
-    pub(super) fn start(&mut self, now_ns: u64, task: Task) {
+    pub(super) fn start(&mut self, now_ns: u64, task: SimulatedTask) {
         self.update(now_ns);
         self.running.push(Running { task, ends_s: self.clock_s + task.work_s });
         self.version = self.version.wrapping_add(1);
@@ -84,7 +84,7 @@ impl ProcessorSharingNode {
     }
 
     /// Ends the task with the earliest end.
-    pub(super) fn end(&mut self, now_ns: u64) -> Option<Task> {
+    pub(super) fn end(&mut self, now_ns: u64) -> Option<SimulatedTask> {
         self.update(now_ns);
         let by_end = |some: &(usize, &Running), other: &(usize, &Running)| {
             some.1.ends_s.total_cmp(&other.1.ends_s)
@@ -95,7 +95,7 @@ impl ProcessorSharingNode {
     }
 
     /// Stops the node, which fails; returns all tasks that it held.
-    pub(super) fn stop(&mut self, now_ns: u64) -> Vec<Task> {
+    pub(super) fn stop(&mut self, now_ns: u64) -> Vec<SimulatedTask> {
         self.update(now_ns);
         self.version = self.version.wrapping_add(1);
         let running = self.running.drain(..).map(|running| running.task);
@@ -109,8 +109,8 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn task(work_s: f64) -> Task {
-        Task { work_s, arrival_ns: 0, home: 0 }
+    fn task(work_s: f64) -> SimulatedTask {
+        SimulatedTask { work_s, arrival_ns: 0, home: 0 }
     }
 
     #[test]

@@ -11,14 +11,14 @@ const SLOT_BITS: u32 = 28;
 const NUMBER_BITS: u32 = 44;
 
 #[derive(Debug)]
-pub(super) struct Queue<E> {
+pub(super) struct NodeQueue<E> {
     heap: BinaryHeap<Reverse<u128>>,
     events: Vec<E>,
     free: Vec<u32>,
     number: u64,
 }
 
-impl<E: Copy> Queue<E> {
+impl<E: Copy> NodeQueue<E> {
     pub(super) fn new() -> Self {
         Self { heap: BinaryHeap::new(), events: Vec::new(), free: Vec::new(), number: 0 }
     }
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn events_come_in_the_order_of_their_times_and_coming() {
-        let mut queue = Queue::new();
+        let mut queue = NodeQueue::new();
         for (at, event) in [(5, 'c'), (3, 'a'), (5, 'd'), (3, 'b')] {
             queue.push(at, event);
         }

@@ -1,12 +1,14 @@
 //! Simulates one scenario, event by event.
 
-use super::node::{Node, members};
-use super::outcome::{Outcome, Progress, Tally};
-use super::processor_sharing::Task;
-use super::queue::Queue;
+use super::node::{SimulatedNode, members};
+use super::outcome::{ScenarioResults, SimulationProgress, Tally};
+use super::processor_sharing::SimulatedTask;
+use super::queue::NodeQueue;
 use super::scenario::{Detection, Scenario, ScenarioError};
 use super::tasks::{Tasks, nanoseconds};
-use balancing_policies::{Action, Counts, Members, Message, Moment, NodeId, Timer};
+use balancing_policies::{
+    DriverAction, Members, Moment, NodeId, PolicyCounters, PolicyMessage, Timer,
+};
 use random::Random;
 use std::sync::Arc;
 
@@ -14,9 +16,9 @@ use std::sync::Arc;
 const N_EVENTS_REPORT: u64 = 1 << 16;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Event {
+pub(super) enum ScenarioEvent {
     /// The next task arrives.
-    Task(Task),
+    Task(SimulatedTask),
     End {
         node: u32,
         version: u32,
@@ -24,13 +26,13 @@ pub(super) enum Event {
     Message {
         from: u32,
         to: u32,
-        message: Message,
+        message: PolicyMessage,
     },
     /// The receiver has time for the message.
     Delivered {
         from: u32,
         to: u32,
-        message: Message,
+        message: PolicyMessage,
     },
     Timer {
         node: u32,
@@ -44,11 +46,11 @@ pub(super) enum Event {
     Moved {
         from: u32,
         to: u32,
-        task: Task,
+        task: SimulatedTask,
         is_last: bool,
     },
     /// A task waits again where it arrived.
-    Home(Task),
+    Home(SimulatedTask),
     Fail(u32),
     Silent(u32),
     Back(u32),
@@ -57,8 +59,8 @@ pub(super) enum Event {
 pub(super) struct Simulation<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) members: Arc<Members>,
-    pub(super) nodes: Vec<Node>,
-    pub(super) queue: Queue<Event>,
+    pub(super) nodes: Vec<SimulatedNode>,
+    pub(super) queue: NodeQueue<ScenarioEvent>,
     pub(super) tasks: Tasks,
     pub(super) tally: Tally,
     /// Random numbers of the network.
@@ -67,7 +69,7 @@ pub(super) struct Simulation<'a> {
     latency_ns: u64,
     service_ns: u64,
     observation_period_ns: u64,
-    pub(super) out: Vec<Action>,
+    pub(super) out: Vec<DriverAction>,
 }
 
 /// Simulates a scenario.
@@ -76,8 +78,8 @@ pub(super) struct Simulation<'a> {
 /// When the scenario is impossible: see [`Scenario::check`].
 pub fn simulate(
     scenario: &Scenario,
-    report: &mut dyn FnMut(Progress),
-) -> Result<Outcome, ScenarioError> {
+    report: &mut dyn FnMut(SimulationProgress),
+) -> Result<ScenarioResults, ScenarioError> {
     scenario.check()?;
     let mut simulation = Simulation::new(scenario);
     simulation.begin();
@@ -101,8 +103,8 @@ impl<'a> Simulation<'a> {
         Self {
             scenario,
             members: members(scenario),
-            nodes: (0..scenario.n_nodes).map(|id| Node::new(scenario, id)).collect(),
-            queue: Queue::new(),
+            nodes: (0..scenario.n_nodes).map(|id| SimulatedNode::new(scenario, id)).collect(),
+            queue: NodeQueue::new(),
             tasks: Tasks::new(scenario),
             tally: Tally::default(),
             random: Random::new(scenario.seed ^ 0x6e65_7477_6f72_6b00),
@@ -121,42 +123,44 @@ impl<'a> Simulation<'a> {
             self.start_node(node);
         }
         for failure in &self.scenario.failures {
-            self.queue.push(nanoseconds(failure.at_s), Event::Fail(failure.node));
+            self.queue.push(nanoseconds(failure.at_s), ScenarioEvent::Fail(failure.node));
             if let Some(back_s) = failure.back_s {
-                self.queue.push(nanoseconds(back_s), Event::Back(failure.node));
+                self.queue.push(nanoseconds(back_s), ScenarioEvent::Back(failure.node));
             }
         }
         self.await_task();
     }
 
-    fn dispatch(&mut self, event: Event) {
+    fn dispatch(&mut self, event: ScenarioEvent) {
         match event {
-            Event::Task(task) => {
+            ScenarioEvent::Task(task) => {
                 self.tally.arrived(task.work_s);
                 self.await_task();
                 self.add(task.home, task);
             }
-            Event::Home(task) => self.add(task.home, task),
-            Event::End { node, version } => self.end(node, version),
-            Event::Message { from, to, message } => self.arrive(from, to, message),
-            Event::Delivered { from, to, message } => self.deliver(from, to, message),
-            Event::Timer { node, incarnation, timer } => {
+            ScenarioEvent::Home(task) => self.add(task.home, task),
+            ScenarioEvent::End { node, version } => self.end(node, version),
+            ScenarioEvent::Message { from, to, message } => self.arrive(from, to, message),
+            ScenarioEvent::Delivered { from, to, message } => self.deliver(from, to, message),
+            ScenarioEvent::Timer { node, incarnation, timer } => {
                 if self.is_live(node, incarnation) {
                     let now = Moment(self.now_ns);
                     self.nodes[node as usize].balance.on_timer(now, timer, &mut self.out);
                     self.act(node);
                 }
             }
-            Event::Observe { node, incarnation } => {
+            ScenarioEvent::Observe { node, incarnation } => {
                 if self.is_live(node, incarnation) {
                     self.nodes[node as usize].is_observation_scheduled = false;
                     self.observe(node);
                 }
             }
-            Event::Moved { from, to, task, is_last } => self.receive(from, to, task, is_last),
-            Event::Fail(node) => self.fail(node),
-            Event::Silent(node) => self.lose(node),
-            Event::Back(node) => self.come_back(node),
+            ScenarioEvent::Moved { from, to, task, is_last } => {
+                self.receive(from, to, task, is_last)
+            }
+            ScenarioEvent::Fail(node) => self.fail(node),
+            ScenarioEvent::Silent(node) => self.lose(node),
+            ScenarioEvent::Back(node) => self.come_back(node),
         }
     }
 
@@ -178,18 +182,18 @@ impl<'a> Simulation<'a> {
         if self.sees_ends_at_once() {
             return self.start_and_measure(node);
         }
-        self.queue.push(first_ns, Event::Observe { node, incarnation });
+        self.queue.push(first_ns, ScenarioEvent::Observe { node, incarnation });
         self.nodes[node as usize].is_observation_scheduled = true;
     }
 
     fn await_task(&mut self) {
         if let Some((at_ns, task)) = self.tasks.next(self.scenario) {
-            self.queue.push(at_ns.max(self.now_ns), Event::Task(task));
+            self.queue.push(at_ns.max(self.now_ns), ScenarioEvent::Task(task));
         }
     }
 
     /// Adds a waiting task to a node. A task of a node that is down waits until the node is back.
-    fn add(&mut self, node: u32, task: Task) {
+    fn add(&mut self, node: u32, task: SimulatedTask) {
         let it = &mut self.nodes[node as usize];
         let before = (it.n_free_cores(), it.machine.n_queued().into());
         it.machine.queue.push_back(task);
@@ -218,7 +222,7 @@ impl<'a> Simulation<'a> {
     fn schedule_end(&mut self, node: u32) {
         let machine = &self.nodes[node as usize].machine;
         if let Some(at_ns) = machine.next_end_ns() {
-            self.queue.push(at_ns, Event::End { node, version: machine.version });
+            self.queue.push(at_ns, ScenarioEvent::End { node, version: machine.version });
         }
     }
 
@@ -246,7 +250,7 @@ impl<'a> Simulation<'a> {
         let it = &mut self.nodes[node as usize];
         if is_wanted && !it.is_observation_scheduled {
             it.is_observation_scheduled = true;
-            let event = Event::Observe { node, incarnation: it.incarnation };
+            let event = ScenarioEvent::Observe { node, incarnation: it.incarnation };
             let at_ns = it.next_observation_ns(self.now_ns, self.observation_period_ns);
             self.queue.push(at_ns, event);
         }
@@ -289,13 +293,13 @@ impl<'a> Simulation<'a> {
         let mut has_moved = false;
         for action in out.drain(..) {
             match action {
-                Action::Send { to, message } => self.send(node, to.0, message),
-                Action::Timer { timer, at } => {
+                DriverAction::Send { to, message } => self.send(node, to.0, message),
+                DriverAction::Timer { timer, at } => {
                     let incarnation = self.nodes[node as usize].incarnation;
                     let at_ns = at.0.max(self.now_ns);
-                    self.queue.push(at_ns, Event::Timer { node, incarnation, timer });
+                    self.queue.push(at_ns, ScenarioEvent::Timer { node, incarnation, timer });
                 }
-                Action::Move { to, n_tasks } => {
+                DriverAction::Move { to, n_tasks } => {
                     self.hand_over(node, to.0, n_tasks);
                     has_moved = true;
                 }
@@ -308,11 +312,12 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn send(&mut self, from: u32, to: u32, message: Message) {
+    fn send(&mut self, from: u32, to: u32, message: PolicyMessage) {
         self.tally.sent(NodeId(from), message);
         let loss = self.scenario.network.loss;
         if loss == 0.0 || loss <= self.random.share() {
-            self.queue.push(self.now_ns + self.latency_ns, Event::Message { from, to, message });
+            self.queue
+                .push(self.now_ns + self.latency_ns, ScenarioEvent::Message { from, to, message });
         }
     }
 
@@ -322,7 +327,7 @@ impl<'a> Simulation<'a> {
         let n_moved = n_tasks.min(it.machine.n_queued());
         for k in 0..n_moved {
             if let Some(task) = it.machine.queue.pop_front() {
-                let event = Event::Moved { from, to, task, is_last: k + 1 == n_moved };
+                let event = ScenarioEvent::Moved { from, to, task, is_last: k + 1 == n_moved };
                 self.queue.push(self.now_ns + self.latency_ns, event);
             }
         }
@@ -330,16 +335,16 @@ impl<'a> Simulation<'a> {
         self.tally.changed(self.now_ns, before, after);
     }
 
-    fn arrive(&mut self, from: u32, to: u32, message: Message) {
+    fn arrive(&mut self, from: u32, to: u32, message: PolicyMessage) {
         if self.service_ns == 0 {
             return self.deliver(from, to, message);
         }
         let it = &mut self.nodes[to as usize];
         it.busy_until_ns = it.busy_until_ns.max(self.now_ns) + self.service_ns;
-        self.queue.push(it.busy_until_ns, Event::Delivered { from, to, message });
+        self.queue.push(it.busy_until_ns, ScenarioEvent::Delivered { from, to, message });
     }
 
-    fn deliver(&mut self, from: u32, to: u32, message: Message) {
+    fn deliver(&mut self, from: u32, to: u32, message: PolicyMessage) {
         let it = &mut self.nodes[to as usize];
         if it.is_up {
             let now = Moment(self.now_ns);
@@ -348,7 +353,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn receive(&mut self, from: u32, to: u32, task: Task, is_last: bool) {
+    fn receive(&mut self, from: u32, to: u32, task: SimulatedTask, is_last: bool) {
         if !self.nodes[to as usize].is_up {
             // The task cannot be taken there: it goes back to the sender.
             let it = &mut self.nodes[from as usize];
@@ -372,14 +377,14 @@ impl<'a> Simulation<'a> {
         self.add(to, task);
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> SimulationProgress {
         let (n_ended, n_events) = (self.tally.n_ended, self.tally.n_events);
         let now_s = self.now_ns as f64 * 1e-9;
-        Progress { n_ended, n_tasks: self.scenario.n_tasks, now_s, n_events }
+        SimulationProgress { n_ended, n_tasks: self.scenario.n_tasks, now_s, n_events }
     }
 
-    fn outcome(&self) -> Outcome {
-        let mut counts = Counts::default();
+    fn outcome(&self) -> ScenarioResults {
+        let mut counts = PolicyCounters::default();
         self.nodes.iter().for_each(|node| counts += node.balance.counts());
         self.tally.outcome(self.scenario, counts)
     }

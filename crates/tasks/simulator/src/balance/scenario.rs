@@ -30,7 +30,7 @@ pub struct Scenario {
     /// Durations of tasks on a core of speed 1.
     pub durations: Durations,
     /// Network between nodes.
-    pub network: Network,
+    pub network: NodeNetwork,
     /// Time between two measurements of a node, in s.
     pub measure_s: f64,
     /// Knowledge of a node between two measurements.
@@ -38,7 +38,7 @@ pub struct Scenario {
     /// Share of measurements that count a passing process of the system as a task.
     pub stray: f64,
     /// Nodes that are down for a time.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<NodeOutage>,
     /// Time after the failure of a node until tasks that it held for others wait again where they arrived, in s.
     pub lease_s: f64,
     /// Seed of all random numbers.
@@ -102,7 +102,7 @@ pub enum Durations {
 
 /// Network between nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Network {
+pub struct NodeNetwork {
     /// Latency of a message, and of a task that moves, in s.
     pub latency_s: f64,
     /// Time that its receiver needs for a message, one at a time, in s.
@@ -111,7 +111,7 @@ pub struct Network {
     pub loss: f64,
 }
 
-impl Default for Network {
+impl Default for NodeNetwork {
     fn default() -> Self {
         Self { latency_s: 1e-4, service_s: 0.0, loss: 0.0 }
     }
@@ -119,7 +119,7 @@ impl Default for Network {
 
 /// Node that is down for a time. It comes back with only the tasks that were submitted to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Failure {
+pub struct NodeOutage {
     /// Number of the node.
     pub node: u32,
     /// Time of the failure, in s.
@@ -140,7 +140,7 @@ impl Default for Scenario {
             arrivals: Arrivals::Every { gap_s: 1.0 },
             entries: Entries::Nodes(vec![0]),
             durations: Durations::Constant { task_s: 19.8 },
-            network: Network::default(),
+            network: NodeNetwork::default(),
             measure_s: 1.0,
             detection: Detection::AtOnce,
             stray: 0.0,
@@ -251,7 +251,7 @@ impl Scenario {
     }
 
     fn check_failures(&self) -> Result<(), ScenarioError> {
-        for Failure { node, at_s, back_s } in self.failures.iter().copied() {
+        for NodeOutage { node, at_s, back_s } in self.failures.iter().copied() {
             self.is_node("fail", node)?;
             within("fail", at_s, 0.0, TIME_S_MAX)?;
             if let Some(back_s) = back_s {
@@ -315,7 +315,7 @@ impl FromStr for Entries {
     }
 }
 
-impl FromStr for Failure {
+impl FromStr for NodeOutage {
     type Err = ScenarioError;
 
     /// Parses `NODE@FROM` or `NODE@FROM:BACK`, in seconds.
@@ -378,7 +378,7 @@ mod tests {
             "`entry` names node 8, and nodes are numbered from 0 to 7",
         );
         check(
-            |it| it.failures = vec![Failure { node: 1, at_s: 5.0, back_s: Some(4.0) }],
+            |it| it.failures = vec![NodeOutage { node: 1, at_s: 5.0, back_s: Some(4.0) }],
             "node 1 is back at 4 s, before it fails at 5 s",
         );
     }
@@ -387,8 +387,8 @@ mod tests {
     fn texts_are_read() {
         assert_eq!("0,4".parse(), Ok(Entries::Nodes(vec![0, 4])));
         assert_eq!("every:16".parse(), Ok(Entries::Every(16)));
-        assert_eq!("3@10".parse(), Ok(Failure { node: 3, at_s: 10.0, back_s: None }));
-        assert_eq!("3@10:20".parse(), Ok(Failure { node: 3, at_s: 10.0, back_s: Some(20.0) }));
+        assert_eq!("3@10".parse(), Ok(NodeOutage { node: 3, at_s: 10.0, back_s: None }));
+        assert_eq!("3@10:20".parse(), Ok(NodeOutage { node: 3, at_s: 10.0, back_s: Some(20.0) }));
         assert_eq!("19.8".parse(), Ok(Durations::Constant { task_s: 19.8 }));
         assert_eq!("uniform:1,2".parse(), Ok(Durations::Uniform { low_s: 1.0, high_s: 2.0 }));
         let said = |text: &str| text.parse::<Entries>().unwrap_err().to_string();

@@ -1,6 +1,6 @@
 //! Tasks of a scenario, in the order of their arrival.
 
-use super::processor_sharing::Task;
+use super::processor_sharing::SimulatedTask;
 use super::scenario::{Arrivals, Durations, Scenario};
 use random::Random;
 
@@ -18,13 +18,13 @@ impl Tasks {
     }
 
     /// Returns the next task, with the time of its arrival in ns.
-    pub(super) fn next(&mut self, scenario: &Scenario) -> Option<(u64, Task)> {
+    pub(super) fn next(&mut self, scenario: &Scenario) -> Option<(u64, SimulatedTask)> {
         if self.n_arrived == scenario.n_tasks {
             return None;
         }
         let arrival_ns = nanoseconds(self.next_s);
         let home = scenario.entry(self.n_arrived);
-        let task = Task { work_s: self.work_s(scenario.durations), arrival_ns, home };
+        let task = SimulatedTask { work_s: self.work_s(scenario.durations), arrival_ns, home };
         self.n_arrived += 1;
         self.next_s = match scenario.arrivals {
             Arrivals::Every { gap_s } => self.n_arrived as f64 * gap_s,

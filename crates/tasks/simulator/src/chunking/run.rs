@@ -21,7 +21,7 @@ pub struct Scenario {
 
 /// Results of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ChunkingResults {
     /// Name of the policy.
     pub policy: &'static str,
     /// Time until the last chunk of the last iteration ends, in s.
@@ -38,7 +38,7 @@ pub struct Outcome {
 
 /// Chunk on its worker.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Span {
+pub struct ChunkSpan {
     /// Number of the worker.
     pub worker: u32,
     /// Number of the iteration, from 0.
@@ -53,7 +53,7 @@ pub struct Span {
     pub end_s: f64,
 }
 
-impl Outcome {
+impl ChunkingResults {
     /// Returns the makespan divided by the ideal; 1 is perfect.
     pub fn makespan_over_ideal(&self) -> f64 {
         self.makespan_s / self.ideal_s
@@ -89,7 +89,11 @@ impl Scenario {
 /// Simulates a scenario with a policy. Calls `watch` with every chunk, in the order of dealing.
 ///
 /// The machine has to pass [`Machine::check`].
-pub fn simulate(scenario: &Scenario, spec: &PolicySpec, watch: &mut dyn FnMut(Span)) -> Outcome {
+pub fn simulate(
+    scenario: &Scenario,
+    spec: &PolicySpec,
+    watch: &mut dyn FnMut(ChunkSpan),
+) -> ChunkingResults {
     let mut play = Play {
         scenario,
         speeds: scenario.speeds(),
@@ -109,7 +113,7 @@ pub fn simulate(scenario: &Scenario, spec: &PolicySpec, watch: &mut dyn FnMut(Sp
             first_iteration_s = last_iteration_s;
         }
     }
-    Outcome {
+    ChunkingResults {
         policy: spec.name,
         makespan_s: now_s,
         ideal_s: scenario.ideal_s(),
@@ -142,7 +146,7 @@ struct Play<'a> {
     free_s: Vec<f64>,
     master_s: f64,
     n_chunks: u64,
-    watch: &'a mut dyn FnMut(Span),
+    watch: &'a mut dyn FnMut(ChunkSpan),
 }
 
 impl Play<'_> {
@@ -193,7 +197,7 @@ impl Play<'_> {
         let times = Times { compute, overhead: (start_s - free_s).max(0.0).to_bits() };
         self.at(end_s, Event::Completed { worker, n_tasks, times });
         self.at(asks_s, Event::Asks { worker });
-        (self.watch)(Span { worker, iteration, first, n_tasks, start_s, end_s });
+        (self.watch)(ChunkSpan { worker, iteration, first, n_tasks, start_s, end_s });
     }
 
     fn at(&mut self, time_s: f64, event: Event) {

@@ -1,7 +1,7 @@
 //! Workload: tasks in their order.
 
 use crate::chunking::describe::{Block, Distribution};
-use chunking::{Moments, Spread};
+use chunking::{Spread, WeightedMoments};
 use random::Random;
 
 /// Most tasks of measured chunks.
@@ -119,7 +119,7 @@ impl Workload {
     }
 
     fn new(tasks_s: impl Iterator<Item = f64>) -> Result<Self, WorkloadError> {
-        let (mut before_s, mut sum_s, mut moments) = (vec![0.0], 0.0, Moments::default());
+        let (mut before_s, mut sum_s, mut moments) = (vec![0.0], 0.0, WeightedMoments::default());
         for task_s in tasks_s {
             sum_s += task_s;
             before_s.push(sum_s);

@@ -3,11 +3,11 @@
 use balancing_policies::{Policy, Rule};
 use proptest::prelude::*;
 use simulator::balance::{
-    Arrivals, Detection, Durations, Entries, Failure, Network, Outcome, Scenario, central_s,
-    simulate,
+    Arrivals, Detection, Durations, Entries, NodeNetwork, NodeOutage, Scenario, ScenarioResults,
+    central_s, simulate,
 };
 
-fn run(scenario: &Scenario) -> Outcome {
+fn run(scenario: &Scenario) -> ScenarioResults {
     simulate(scenario, &mut |_| {}).expect("a scenario that can be")
 }
 
@@ -98,7 +98,7 @@ fn every_rule_ends_all_tasks_whatever_is_lost() {
     for spec in Rule::ALL {
         let scenario = Scenario {
             policy: Policy { rule: spec.example.parse().expect("a rule"), ..Policy::DEFAULT },
-            network: Network { loss: 0.1, latency_s: 0.01, service_s: 0.001 },
+            network: NodeNetwork { loss: 0.1, latency_s: 0.01, service_s: 0.001 },
             durations: Durations::Exponential { mean_s: 5.0 },
             arrivals: Arrivals::Random { gap_s: 0.5 },
             ..Scenario::default()
@@ -113,7 +113,7 @@ fn every_rule_ends_all_tasks_whatever_is_lost() {
 
 #[test]
 fn tasks_of_a_node_that_fails_run_elsewhere() {
-    let back = |back_s| Failure { node: 3, at_s: 50.0, back_s };
+    let back = |back_s| NodeOutage { node: 3, at_s: 50.0, back_s };
     for (failure, least) in [(back(None), 0.75), (back(Some(100.0)), 0.85)] {
         let outcome = run(&Scenario { failures: vec![failure], ..Scenario::default() });
         assert_eq!((outcome.n_ended, outcome.n_restarted), (160, 1));
@@ -124,7 +124,7 @@ fn tasks_of_a_node_that_fails_run_elsewhere() {
 #[test]
 fn a_node_that_returns_is_told_that_tasks_wait() {
     let scenario = |back_s| Scenario {
-        failures: vec![Failure { node: 3, at_s: 50.0, back_s }],
+        failures: vec![NodeOutage { node: 3, at_s: 50.0, back_s }],
         ..Scenario::default()
     };
     let (gone, returned) = (run(&scenario(None)), run(&scenario(Some(60.0))));
@@ -133,7 +133,7 @@ fn a_node_that_returns_is_told_that_tasks_wait() {
 
 #[test]
 fn a_cluster_that_cannot_end_stops() {
-    let failures = vec![Failure { node: 0, at_s: 30.0, back_s: None }];
+    let failures = vec![NodeOutage { node: 0, at_s: 30.0, back_s: None }];
     for text in ["periodic:1", "subscription"] {
         let failures = failures.clone();
         let outcome = run(&Scenario { policy: policy(text), failures, ..Scenario::default() });
@@ -183,8 +183,8 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             arrivals: Arrivals::Random { gap_s },
             entries: Entries::Every(3),
             durations: Durations::Uniform { low_s: 0.1, high_s: 4.0 },
-            network: Network { loss, ..Network::default() },
-            failures: vec![Failure { node: n_nodes - 1, at_s: 3.0, back_s: Some(9.0) }],
+            network: NodeNetwork { loss, ..NodeNetwork::default() },
+            failures: vec![NodeOutage { node: n_nodes - 1, at_s: 3.0, back_s: Some(9.0) }],
             seed,
             ..Scenario::default()
         },

@@ -1,7 +1,7 @@
 //! Tests of 100,000 tasks of 1 ms, 7 workers, 50 us per chunk: how near to the ideal each policy comes.
 
 use chunking::by_name;
-use simulator::chunking::{Distribution, Machine, Outcome, Scenario, Workload, simulate};
+use simulator::chunking::{ChunkingResults, Distribution, Machine, Scenario, Workload, simulate};
 
 fn scenario(blocks: &[&str], slow: &[&str]) -> Scenario {
     let blocks: Vec<_> = blocks.iter().map(|text| text.parse().expect("a block")).collect();
@@ -17,7 +17,7 @@ fn scenario(blocks: &[&str], slow: &[&str]) -> Scenario {
     }
 }
 
-fn outcome(scenario: &Scenario, policy: &str) -> Outcome {
+fn outcome(scenario: &Scenario, policy: &str) -> ChunkingResults {
     simulate(scenario, by_name(policy).expect("a policy"), &mut |_| {})
 }
 

@@ -3,7 +3,7 @@
 use chunking::all;
 use proptest::prelude::*;
 use simulator::chunking::{
-    Block, Distribution, Machine, Scenario, Slowdown, Span, Workload, simulate,
+    Block, ChunkSpan, Distribution, Machine, Scenario, Slowdown, Workload, simulate,
 };
 
 fn workload() -> impl Strategy<Value = Workload> {
@@ -50,7 +50,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
 }
 
 /// Checks that every task is dealt once in every iteration, and that no worker has two chunks at once.
-fn check(scenario: &Scenario, spans: &[Span]) {
+fn check(scenario: &Scenario, spans: &[ChunkSpan]) {
     let mut next = 0;
     let mut free_s = vec![0.0; scenario.machine.n_workers as usize];
     for span in spans {

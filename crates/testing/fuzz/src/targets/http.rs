@@ -1,6 +1,6 @@
 //! Target: requests that a browser, or anyone, sends to the server of a node's pages.
 
-use node_daemon::web::Request;
+use node_daemon::web::PageRequest;
 use std::io::{Cursor, Read};
 
 /// Reads the bytes as a head, whole and in small pieces; the result must be the same.
@@ -14,7 +14,7 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 fn read(reader: &mut impl Read) -> Option<Result<Vec<String>, &'static str>> {
-    let request = Request::read(reader).ok()?;
+    let request = PageRequest::read(reader).ok()?;
     Some(request.map_err(|failure| failure.status).map(|request| {
         assert!(request.path().starts_with('/'), "a path is absolute");
         let values = ["key", "after"].map(|name| request.value(name).unwrap_or_default());

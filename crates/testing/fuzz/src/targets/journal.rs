@@ -2,7 +2,7 @@
 
 use node_core::book::{Book, BookLimits, JournalRecord};
 use node_core::interface::node_id;
-use node_daemon::journal::{Encoder, Entry, read};
+use node_daemon::journal::{Encoder, JournalEntry, read};
 
 /// Reads the bytes into a book, which must be the same after it is written and read again: as a journal, and as records
 /// without checksums, which no mutation would pass.
@@ -15,21 +15,21 @@ pub(crate) fn run(bytes: &[u8]) {
     let mut records = Vec::new();
     let mut rest = bytes;
     while let Ok((record, behind)) = postcard::take_from_bytes(rest) {
-        records.push(Entry::Record(record));
+        records.push(JournalEntry::Record(record));
         rest = behind;
     }
     check(records);
 }
 
-fn check(entries: Vec<Entry>) {
+fn check(entries: Vec<JournalEntry>) {
     let limits = BookLimits { n_ended_max: 3, output_bytes_max: 20, ..BookLimits::default() };
     let mut book = Book::new(node_id("alpha"), limits);
     for entry in entries {
         match entry {
             // A record of a million tasks would take too long to be tried thousands of times.
-            Entry::Record(record) if n_tasks(&record) < 100 => book.apply(&record),
-            Entry::Record(_) => {}
-            Entry::Hole => book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX }),
+            JournalEntry::Record(record) if n_tasks(&record) < 100 => book.apply(&record),
+            JournalEntry::Record(_) => {}
+            JournalEntry::Hole => book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX }),
         }
     }
     book.prune(|_| false);
@@ -37,8 +37,8 @@ fn check(entries: Vec<Entry>) {
     book.snapshot(|record| encoder.encode(record, &mut anew).expect("it was shorter before"));
     let mut again = Book::new(node_id("alpha"), limits);
     let contents = read(&anew, "alpha", |entry| match entry {
-        Entry::Record(record) => again.apply(&record),
-        Entry::Hole => unreachable!("it was just written"),
+        JournalEntry::Record(record) => again.apply(&record),
+        JournalEntry::Hole => unreachable!("it was just written"),
     });
     assert!(contents.is_ok_and(|contents| contents.tail.is_none()), "all of it is read");
     let facts = |book: &Book| {

@@ -7,8 +7,8 @@ use ring::{Capacity, SegmentReader, SegmentWriter};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use wire::control::{Change, Location};
-use wire::{Answer, Order};
+use wire::control::{ActionEffect, Location};
+use wire::{Order, OrderAnswer};
 
 /// Sends orders and answers and overwrites parts of the mailboxes in between. The bytes are steps: `0` sends an order,
 /// `1` receives one, `2` sends an answer, `3` receives one, `4` replaces the collector by another one; others are
@@ -113,7 +113,7 @@ impl Sent {
 }
 
 fn order(n: u64) -> Vec<u8> {
-    let change = Change::Set {
+    let change = ActionEffect::Set {
         at: Location { module: 0, address: 0x4000 + n },
         kind: ValueType::I32,
         value: Value::Int(i64::try_from(n).unwrap_or(0)),
@@ -129,6 +129,6 @@ fn order(n: u64) -> Vec<u8> {
 }
 
 fn answer(n: u64) -> Vec<u8> {
-    let answer = Answer::Ready { action: n, n_hits: 3, old: 7 };
+    let answer = OrderAnswer::Ready { action: n, n_hits: 3, old: 7 };
     wire::to_bytes(&answer).expect("an answer has bytes")
 }

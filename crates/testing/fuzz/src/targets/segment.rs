@@ -6,7 +6,7 @@ use collector::{place, recover};
 use ring::layout::{BLOCKS_OFFSET, N_RESERVED_REGIONS};
 use ring::{Capacity, SegmentWriter};
 use run_record::RunRecord;
-use run_record::measured::{Measured, RunFacts};
+use run_record::measured::{MeasuredRun, RunFacts};
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use symbols::Resolver;
@@ -95,7 +95,7 @@ fn recover(segment: &[u8]) {
         shm_dir: folder.path().to_owned(),
         ..RunFacts::default()
     };
-    let measured = recover::complete(Measured::default(), &record, &facts);
+    let measured = recover::complete(MeasuredRun::default(), &record, &facts);
     assert!(measured.processes.len() <= 1, "one segment is one process");
     assert!(measured.processes.iter().all(|report| report.key.pid == 1), "named by its file");
     let summary = summarize(&measured, &facts, &mut Resolver::new());

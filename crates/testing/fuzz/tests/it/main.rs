@@ -3,7 +3,7 @@
 //! A failure prints the number of the mutation; the input is then in a file, ready to become a seed.
 #![expect(clippy::panic, reason = "a helper of tests fails by panicking")]
 
-use fuzz::{Mutations, TARGETS, Target};
+use fuzz::{FuzzTarget, Mutations, TARGETS};
 use std::path::{Path, PathBuf};
 
 /// Number of mutations tried for each target: some seconds in all.
@@ -31,7 +31,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds")
 }
 
-fn seeds(target: &Target) -> Vec<Vec<u8>> {
+fn seeds(target: &FuzzTarget) -> Vec<Vec<u8>> {
     let folder = folder().join(target.name);
     assert!(folder.is_dir(), "target `{}` has no `{}`", target.name, folder.display());
     let entries = std::fs::read_dir(&folder).expect("the folder of its seeds");
@@ -43,7 +43,7 @@ fn seeds(target: &Target) -> Vec<Vec<u8>> {
 }
 
 #[track_caller]
-fn check(target: &Target) {
+fn check(target: &FuzzTarget) {
     let seeds = seeds(target);
     for seed in &seeds {
         run(target, seed, "a seed");
@@ -59,7 +59,7 @@ fn check(target: &Target) {
 
 /// Runs the target, and keeps the input if it fails.
 #[track_caller]
-fn run(target: &Target, input: &[u8], what: &str) {
+fn run(target: &FuzzTarget, input: &[u8], what: &str) {
     if std::panic::catch_unwind(|| (target.run)(input)).is_ok() {
         return;
     }

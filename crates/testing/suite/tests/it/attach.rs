@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use suite::library::Library;
 use suite::library::Library::{Mpich4, OpenMpi4};
 use suite::tool::{WatchFolders, sintonia};
-use suite::{Ended, Job, Program, Running};
+use suite::{EndedJob, Job, StartedJob, TestProgram};
 
 const N_RANKS: usize = 2;
 /// Exit code of an attach that changed nothing.
@@ -18,13 +18,13 @@ const NOT_ATTACHED: i32 = 104;
 
 /// Ranks of `joined` that run until they are told to end.
 struct Joined {
-    running: Running,
+    running: StartedJob,
     folders: WatchFolders,
     pids: Vec<u32>,
 }
 
 impl Joined {
-    fn start(library: Library, program: &Program) -> Self {
+    fn start(library: Library, program: &TestProgram) -> Self {
         let folders = WatchFolders::new();
         let job = launch(library, program).arg(folders.folder().join("end"));
         let mut running = job.start();
@@ -45,7 +45,7 @@ impl Joined {
     }
 
     /// Attaches to the process, and waits until all ranks are watched.
-    fn start_attach(&self, pid: u32) -> Running {
+    fn start_attach(&self, pid: u32) -> StartedJob {
         let errors_only = ["sh", "-c", "exec \"$@\" 2>&1 >/dev/null", "sh"].map(Into::into);
         let mut attach = self.folders.attach(pid, &[]).after(errors_only.to_vec()).start();
         attach.wait_for_line_that("attached", |line| line.starts_with("sintonia: attached in "));
@@ -81,21 +81,21 @@ impl Joined {
     }
 }
 
-fn launch(library: Library, program: &Program) -> Job {
+fn launch(library: Library, program: &TestProgram) -> Job {
     let job = library.launch(N_RANKS, &program.built(library));
     // Waiting threads yield their cores.
     job.variable("OMP_WAIT_POLICY", "passive")
 }
 
-fn c() -> Program {
-    Program::c("joined").flags(&["-Wl,-z,now"])
+fn c() -> TestProgram {
+    TestProgram::c("joined").flags(&["-Wl,-z,now"])
 }
 
 /// Output of the program without `sintonia`.
 #[track_caller]
-fn plain(library: Library, program: &Program) -> String {
+fn plain(library: Library, program: &TestProgram) -> String {
     let file: PathBuf = "/dev/null".into();
-    let Ended { code, stdout, stderr } = launch(library, program).arg(file).run();
+    let EndedJob { code, stdout, stderr } = launch(library, program).arg(file).run();
     assert_eq!(code, 0, "{stderr}");
     stdout
 }
@@ -111,7 +111,7 @@ fn check_rounds(summary: &Summary) {
 
 /// Checks that a program that is attached to and left twice prints what it prints alone.
 #[track_caller]
-fn check(library: Library, program: &Program, probe: &[&str]) {
+fn check(library: Library, program: &TestProgram, probe: &[&str]) {
     let joined = Joined::start(library, program);
     let (summary, _) = joined.attach(&["--for", "0.6"]);
     check_rounds(&summary);
@@ -136,7 +136,7 @@ fn a_program_of_threads_is_left_as_it_was() {
 #[test]
 fn a_fortran_program_is_left_as_it_was() {
     for library in Library::SYSTEM {
-        check(library, &Program::f90("joined", library).flags(&["-Wl,-z,now"]), &[]);
+        check(library, &TestProgram::f90("joined", library).flags(&["-Wl,-z,now"]), &[]);
     }
 }
 
@@ -208,7 +208,7 @@ fn a_program_may_end_meanwhile() {
 /// Checks that `sintonia attach` leaves the ranks in order when it is told to end, and that they are left soon after it
 /// was killed.
 #[track_caller]
-fn check_ended(library: Library, end: impl FnOnce(&Running)) {
+fn check_ended(library: Library, end: impl FnOnce(&StartedJob)) {
     let joined = Joined::start(library, &c());
     let (before, folders) = (joined.states(), WatchFolders::new());
     let attach = folders.attach(joined.running.pid(), &["--quiet", "--probe", "step"]).start();

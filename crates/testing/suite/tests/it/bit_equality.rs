@@ -3,7 +3,7 @@
 use suite::library::Library::{self, Mpich4, OpenMpi4};
 use suite::library::mpich_for_mpi4py;
 use suite::program::{Binding, source_folder};
-use suite::{Job, Program, watch, watch_with};
+use suite::{Job, TestProgram, watch, watch_with};
 
 #[track_caller]
 fn check(job: &Job) {
@@ -19,7 +19,7 @@ fn check(job: &Job) {
 }
 
 #[track_caller]
-fn check_everywhere(program: &Program, arguments: &[&str]) {
+fn check_everywhere(program: &TestProgram, arguments: &[&str]) {
     for library in Library::ALL {
         check(&library.launch(3, &program.built(library)).args(arguments));
     }
@@ -27,28 +27,28 @@ fn check_everywhere(program: &Program, arguments: &[&str]) {
 
 #[test]
 fn c_with_non_blocking_messages() {
-    check_everywhere(&Program::c("gradients"), &[]);
+    check_everywhere(&TestProgram::c("gradients"), &[]);
 }
 
 #[test]
 fn c_with_several_communicators() {
-    check_everywhere(&Program::c("communicators"), &[]);
+    check_everywhere(&TestProgram::c("communicators"), &[]);
 }
 
 #[test]
 fn c_with_openmp() {
-    check_everywhere(&Program::c("openmp").flags(&["-fopenmp"]), &[]);
+    check_everywhere(&TestProgram::c("openmp").flags(&["-fopenmp"]), &[]);
 }
 
 #[test]
 fn cpp_with_exceptions_and_threads() {
-    check_everywhere(&Program::cpp("particles"), &[]);
+    check_everywhere(&TestProgram::cpp("particles"), &[]);
 }
 
 #[test]
 fn traced() {
     for library in Library::ALL {
-        let job = library.launch(3, &Program::cpp("particles").built(library));
+        let job = library.launch(3, &TestProgram::cpp("particles").built(library));
         let (bare, watched) = (job.run(), watch_with(&job, &["--trace"]));
         assert_eq!((watched.ended.code, watched.ended.stdout), (bare.code, bare.stdout));
         assert!(0 < watched.summary.tool.records, "calls are recorded");
@@ -63,7 +63,7 @@ fn fortran_in_three_bindings() {
             let folder = tempfile::tempdir().expect("a folder for its file");
             check(
                 &library
-                    .launch(2, &Program::fortran(binding, library).built(library))
+                    .launch(2, &TestProgram::fortran(binding, library).built(library))
                     .arg(folder.path()),
             );
         }
@@ -89,15 +89,18 @@ fn python_with_mpi4py() {
 
 #[test]
 fn a_program_that_forks_and_executes() {
-    check_everywhere(&Program::c("forks"), &[]);
+    check_everywhere(&TestProgram::c("forks"), &[]);
 }
 
 #[test]
 fn a_plug_in_that_calls_mpi() {
     for library in [OpenMpi4, Mpich4] {
-        let plugin = Program::shared("plugin").built(library);
+        let plugin = TestProgram::shared("plugin").built(library);
         check(
-            &library.launch(2, &Program::c("plugin_host").built(library)).arg(plugin).arg("unload"),
+            &library
+                .launch(2, &TestProgram::c("plugin_host").built(library))
+                .arg(plugin)
+                .arg("unload"),
         );
     }
 }
@@ -105,6 +108,6 @@ fn a_plug_in_that_calls_mpi() {
 #[test]
 fn a_program_that_spawns_children() {
     for library in Library::DYNAMIC {
-        check(&library.launch(2, &Program::c("spawns").built(library)));
+        check(&library.launch(2, &TestProgram::c("spawns").built(library)));
     }
 }

@@ -4,7 +4,7 @@ use run_record::Summary;
 use run_record::summary::CallSite;
 use suite::library::Library::{self, OpenMpi4};
 use suite::program::source_folder;
-use suite::{Program, watch};
+use suite::{TestProgram, watch};
 
 /// Line of `sites.c` that ends in `site: NAME`.
 fn line_of(name: &str) -> u32 {
@@ -31,7 +31,7 @@ fn check(summary: &Summary, operation: &str, expected: (&str, &str, u64)) {
 #[test]
 fn a_call_site_is_a_line_of_the_source() {
     for library in Library::ALL {
-        let summary = watch(&library.launch(2, &Program::c("sites").built(library))).summary;
+        let summary = watch(&library.launch(2, &TestProgram::c("sites").built(library))).summary;
         check(&summary, "MPI_Bcast", ("spread", "spread", 2));
         check(&summary, "MPI_Allreduce", ("add", "add", 20));
         check(&summary, "MPI_Barrier", ("meet_twice", "first", 2));
@@ -46,7 +46,8 @@ fn a_call_site_is_a_line_of_the_source() {
 /// Counts by call site and by region add up to those by operation.
 #[test]
 fn sites_and_regions_add_up_to_operations() {
-    let summary = watch(&OpenMpi4.launch(3, &Program::cpp("particles").built(OpenMpi4))).summary;
+    let summary =
+        watch(&OpenMpi4.launch(3, &TestProgram::cpp("particles").built(OpenMpi4))).summary;
     for (name, totals) in &summary.operations {
         let sites = summary.call_sites.iter().filter(|site| site.operation == *name);
         let (calls, bytes) =
@@ -67,7 +68,7 @@ fn sites_and_regions_add_up_to_operations() {
 
 #[test]
 fn a_region_joins_two_sites() {
-    let summary = watch(&OpenMpi4.launch(2, &Program::c("sites").built(OpenMpi4))).summary;
+    let summary = watch(&OpenMpi4.launch(2, &TestProgram::c("sites").built(OpenMpi4))).summary;
     let id = |line: u32| {
         summary.call_sites.iter().find(|site| site.place.line == line).map(|site| site.id)
     };

@@ -1,12 +1,12 @@
 //! Tests that spawned children are a second world.
 
 use suite::library::Library;
-use suite::{Program, watch};
+use suite::{TestProgram, watch};
 
 #[test]
 fn spawned_children_are_a_world_of_their_own() {
     for library in Library::DYNAMIC {
-        let watched = watch(&library.launch(2, &Program::c("spawns").built(library)));
+        let watched = watch(&library.launch(2, &TestProgram::c("spawns").built(library)));
         let summary = &watched.summary;
         let sizes: Vec<(usize, usize)> =
             summary.worlds.iter().map(|world| (world.n_ranks, world.size)).collect();

@@ -1,12 +1,12 @@
 //! Tests with ranks on several nodes, each with a name and a network of its own.
 
 use suite::library::Library;
-use suite::{Cluster, Program, Watched, watch};
+use suite::{Cluster, TestProgram, Watched, watch};
 
 /// Runs two ranks on each node; those of node 2 are useful for half of the time.
 #[track_caller]
 fn run(library: Library) -> Watched {
-    let program = Program::c("imbalance").built(library);
+    let program = TestProgram::c("imbalance").built(library);
     let cluster = Cluster::new(2);
     let job = cluster.launch(library, 2, &program).args(["10", "40", "40", "20", "20"]);
     let watched = watch(&job);

@@ -6,7 +6,7 @@
 use serde_json::Value;
 use std::process::Command;
 use suite::library::Library;
-use suite::{Program, tool, watch_with};
+use suite::{TestProgram, tool, watch_with};
 
 /// Output of `sintonia predict` for the record on a machine.
 #[track_caller]
@@ -25,7 +25,7 @@ fn total_s(all: &Value) -> f64 {
 
 #[track_caller]
 fn check(library: Library, name: &str, n_ranks: usize, arguments: &[&str]) {
-    let program = Program::c(name).built(library);
+    let program = TestProgram::c(name).built(library);
     let watched = watch_with(&library.launch(n_ranks, &program).args(arguments), &["--trace"]);
     let ideal = composed(&watched.record(), "ideal");
     let ranks = ideal["ranks"].as_array().expect("a list");

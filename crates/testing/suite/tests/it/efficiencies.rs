@@ -2,7 +2,7 @@
 
 use run_record::summary::{Efficiencies, Summary};
 use suite::library::Library;
-use suite::{Program, watch};
+use suite::{TestProgram, watch};
 
 /// Tolerance between the tool's clock and the program's own.
 const TOLERANCE_OF_CLOCKS: f64 = 0.1;
@@ -45,7 +45,7 @@ fn check_near(seen: &Efficiencies, expected: &Efficiencies, tolerance: f64) {
 }
 
 fn run(library: Library, ms: &[&str]) -> (Summary, Vec<(f64, f64)>) {
-    let program = Program::c("imbalance").built(library);
+    let program = TestProgram::c("imbalance").built(library);
     let watched = watch(&library.launch(ms.len(), &program).arg("10").args(ms));
     let mut measured = Vec::new();
     for line in watched.ended.stdout.lines() {

@@ -3,14 +3,14 @@
 use run_record::Summary;
 use suite::library::Library;
 use suite::tool::WatchFolders;
-use suite::{Ended, Job, Program, Running, watch};
+use suite::{EndedJob, Job, StartedJob, TestProgram, watch};
 
 pub(crate) const N_RANKS: usize = 3;
 /// Number of reductions on all ranks before the end, as in `ends.c`.
 pub(crate) const N_REDUCTIONS: u64 = 200 * N_RANKS as u64;
 
 pub(crate) fn job(library: Library, arguments: &[&str]) -> Job {
-    library.launch(N_RANKS, &Program::c("ends").built(library)).args(arguments)
+    library.launch(N_RANKS, &TestProgram::c("ends").built(library)).args(arguments)
 }
 
 /// Checks that all reductions before the end are in the record.
@@ -30,7 +30,7 @@ pub(crate) fn check_reductions(summary: &Summary) {
 /// the same. With several ranks, launchers mix the code with those of the ranks that they kill.
 #[track_caller]
 fn check_code(library: Library, how: &str) {
-    let job = library.launch(1, &Program::c("ends").built(library)).args([how, "7"]);
+    let job = library.launch(1, &TestProgram::c("ends").built(library)).args([how, "7"]);
     let watched = watch(&job);
     let code = watched.ended.code;
     assert_ne!(code, 0, "{library:?} {how}");
@@ -109,7 +109,7 @@ fn exit_without_handlers() {
 }
 
 /// Process of the launcher, which is a child of `sintonia run`.
-pub(crate) fn launcher_of(running: &Running) -> u32 {
+pub(crate) fn launcher_of(running: &StartedJob) -> u32 {
     let is_launcher = |words: &[String]| {
         words.first().is_some_and(|name| {
             name.contains("mpirun") || name.contains("mpiexec") || name.contains("prterun")
@@ -120,14 +120,14 @@ pub(crate) fn launcher_of(running: &Running) -> u32 {
     found[0]
 }
 
-fn terminate_launcher(mut running: Running, launcher: impl Fn(&Running) -> u32) -> Ended {
+fn terminate_launcher(mut running: StartedJob, launcher: impl Fn(&StartedJob) -> u32) -> EndedJob {
     running.wait_for_line("ready");
     running.terminate(launcher(&running));
     running.finish()
 }
 
 #[track_caller]
-fn check_launcher_terminated(library: Library, how: &str) -> Ended {
+fn check_launcher_terminated(library: Library, how: &str) -> EndedJob {
     let folders = WatchFolders::new();
     let ended = terminate_launcher(folders.start(&job(library, &[how]), &[]), launcher_of);
     let watched = folders.finish(ended);
@@ -140,7 +140,7 @@ fn check_launcher_terminated(library: Library, how: &str) -> Ended {
 #[test]
 fn the_launcher_is_terminated() {
     check_launcher_terminated(Library::Mpich4, "wait");
-    let bare = terminate_launcher(job(Library::OpenMpi4, &["wait"]).start(), Running::pid);
+    let bare = terminate_launcher(job(Library::OpenMpi4, &["wait"]).start(), StartedJob::pid);
     assert_eq!(check_launcher_terminated(Library::OpenMpi4, "wait").code, bare.code);
 }
 

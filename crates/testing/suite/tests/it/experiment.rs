@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use suite::tool::sintonia;
-use suite::{Ended, Job, Library, Program, Slurm};
+use suite::{EndedJob, Job, Library, Slurm, TestProgram};
 use tempfile::TempDir;
 
 /// Placeholders for the number of ranks and the size until the plan is written.
@@ -22,7 +22,7 @@ struct Experiment {
 impl Experiment {
     /// Makes an experiment of 2 x 2 points with 2 repetitions, and one point to validate.
     fn new(library: Library, more: &str) -> Self {
-        let program = Program::matmul("matmul2").built(library);
+        let program = TestProgram::matmul("matmul2").built(library);
         let job = library.launch(N_RANKS, &program).arg(SIZE);
         let grid = "[parameters]\nn = [40, 80]\np = [1, 2]\n[[holdout]]\nn = [120]\np = [2]\n";
         Self::of(&job.script(), &format!("repetitions = 2\nseed = 7\ntimeout_s = 60\n{more}"), grid)
@@ -58,7 +58,7 @@ impl Experiment {
 
     /// Checks that all runs were done once, and nothing else is left.
     #[track_caller]
-    fn check_whole(&self, ended: &Ended) {
+    fn check_whole(&self, ended: &EndedJob) {
         assert_eq!(ended.code, 0, "{}", ended.text());
         let said: Value = serde_json::from_str(&ended.stdout).expect("it prints JSON");
         assert_eq!(
@@ -163,7 +163,7 @@ fn matrices_are_measured_on_mpich() {
 
 /// Checks that an experiment that was ended in the middle goes on where it was.
 #[track_caller]
-fn check_going_on(library: Library, end: impl Fn(&suite::Running), code: i32) {
+fn check_going_on(library: Library, end: impl Fn(&suite::StartedJob), code: i32) {
     let experiment = Experiment::new(library, "");
     let running = experiment.job().start();
     running.wait_until("three runs are done", |_| 3 <= experiment.n_done());
@@ -209,7 +209,7 @@ fn check_slurm(slurm: &Slurm, script: &str, fields: &str) {
 
 #[test]
 fn slurm_starts_the_runs_of_an_experiment() {
-    let program = Program::matmul("matmul2").built(Library::Mpich4);
+    let program = TestProgram::matmul("matmul2").built(Library::Mpich4);
     let slurm = Slurm::new(2);
     let step = slurm.srun("pmi2", 2, &program).arg(SIZE);
     check_slurm(&slurm, &step.script(), "repetitions = 1");
@@ -217,7 +217,7 @@ fn slurm_starts_the_runs_of_an_experiment() {
 
 #[test]
 fn a_run_of_an_experiment_may_be_a_batch_job() {
-    let program = Program::matmul("matmul2").built(Library::Mpich4);
+    let program = TestProgram::matmul("matmul2").built(Library::Mpich4);
     let slurm = Slurm::new(2);
     let step = slurm.srun("pmi2", 2, &program).script();
     let folder = tempfile::tempdir().expect("a folder");

@@ -9,9 +9,11 @@ use ranks::{Ranks, Recorded, Symbols, fixed_memory, memory, program};
 use std::path::PathBuf;
 use suite::library::Library;
 use suite::tool::WatchFolders;
-use suite::{Ended, Job, Program};
-use wire::control::{Attribute, Change, Location, Module, Point, Replacement, Site, Source};
-use wire::{Answer, Order};
+use suite::{EndedJob, Job, TestProgram};
+use wire::control::{
+    ActionEffect, Attribute, Location, Module, Replacement, Site, SitePoint, ValueOrigin,
+};
+use wire::{Order, OrderAnswer};
 
 const STEP: u32 = 1;
 const ENTRY: u32 = 10;
@@ -27,7 +29,7 @@ struct Tuned {
 
 impl Tuned {
     fn new(library: Library) -> Self {
-        let path = Program::c("tuned").flags(&["-Wl,-z,now", "-pthread"]).built(library);
+        let path = TestProgram::c("tuned").flags(&["-Wl,-z,now", "-pthread"]).built(library);
         let symbols = Symbols::of(&path);
         Self { path, library, symbols }
     }
@@ -44,18 +46,21 @@ impl Tuned {
             function: self.symbols.at("step"),
             n_bytes: self.symbols.n_bytes("step"),
             n_bytes_to_next: self.symbols.n_bytes("step"),
-            entry: Some(Point {
+            entry: Some(SitePoint {
                 event: ENTRY,
                 attributes: vec![
-                    attribute(Source::Integer { n: 0 }, ValueType::I32),
-                    attribute(Source::Float { n: 0 }, ValueType::F64),
-                    attribute(Source::Global { at: self.symbols.at("factor") }, ValueType::F64),
+                    attribute(ValueOrigin::Integer { n: 0 }, ValueType::I32),
+                    attribute(ValueOrigin::Float { n: 0 }, ValueType::F64),
+                    attribute(
+                        ValueOrigin::Global { at: self.symbols.at("factor") },
+                        ValueType::F64,
+                    ),
                 ],
                 is_on,
             }),
-            exit: Some(Point {
+            exit: Some(SitePoint {
                 event: EXIT,
-                attributes: vec![attribute(Source::Returned, ValueType::F64)],
+                attributes: vec![attribute(ValueOrigin::Returned, ValueType::F64)],
                 is_on,
             }),
             is_sync: true,
@@ -72,39 +77,40 @@ impl Tuned {
         memory(ranks.pid(0), self.symbols.at("step").address, n_bytes)
     }
 
-    fn set_factor(&self, value: Value) -> Change {
-        Change::Set { at: self.symbols.at("factor"), kind: ValueType::F64, value }
+    fn set_factor(&self, value: Value) -> ActionEffect {
+        ActionEffect::Set { at: self.symbols.at("factor"), kind: ValueType::F64, value }
     }
 }
 
-fn prepare(action: u64, change: Change) -> Order {
+fn prepare(action: u64, change: ActionEffect) -> Order {
     let sync = (STEP, ProbePoint::Entry);
     Order::Prepare { action, modules: program(), sync, change, repeats: false }
 }
 
 #[track_caller]
-fn check_installed(answers: &[Answer]) {
+fn check_installed(answers: &[OrderAnswer]) {
     assert_eq!(answers.len(), N_RANKS);
     for answer in answers {
-        let is_clean = matches!(answer, Answer::Installed { refused, .. } if refused.is_empty());
+        let is_clean =
+            matches!(answer, OrderAnswer::Installed { refused, .. } if refused.is_empty());
         assert!(is_clean, "{answer:?}");
     }
 }
 
 #[track_caller]
-fn check_ready(answers: &[Answer], expected: u64) {
+fn check_ready(answers: &[OrderAnswer], expected: u64) {
     for answer in answers {
-        let is_ready = matches!(answer, Answer::Ready { old, .. } if *old == expected);
+        let is_ready = matches!(answer, OrderAnswer::Ready { old, .. } if *old == expected);
         assert!(is_ready, "{answer:?}, not {expected}");
     }
 }
 
 #[track_caller]
-fn check_refused(answers: &[Answer], word: &str) {
+fn check_refused(answers: &[OrderAnswer], word: &str) {
     for answer in answers {
         let reason = match answer {
-            Answer::Refused { reason, .. } => reason.clone(),
-            Answer::Installed { refused, .. } => format!("{refused:?}"),
+            OrderAnswer::Refused { reason, .. } => reason.clone(),
+            OrderAnswer::Installed { refused, .. } => format!("{refused:?}"),
             _ => String::new(),
         };
         assert!(reason.contains(word), "{answer:?} does not say `{word}`");
@@ -112,9 +118,9 @@ fn check_refused(answers: &[Answer], word: &str) {
 }
 
 #[track_caller]
-fn check_withdrawn(answers: &[Answer], expected: u32) {
+fn check_withdrawn(answers: &[OrderAnswer], expected: u32) {
     for answer in answers {
-        let is_so = matches!(answer, Answer::Withdrawn { n_done, .. } if *n_done == expected);
+        let is_so = matches!(answer, OrderAnswer::Withdrawn { n_done, .. } if *n_done == expected);
         assert!(is_so, "{answer:?}, not {expected}");
     }
 }
@@ -125,7 +131,7 @@ fn run_with(
     tuned: &Tuned,
     arguments: &[&str],
     orders: impl FnOnce(&Ranks),
-) -> (Ended, Vec<Recorded>) {
+) -> (EndedJob, Vec<Recorded>) {
     let ranks = Ranks::start(&tuned.job(arguments), N_RANKS);
     check_installed(&ranks.ask(&tuned.install()));
     orders(&ranks);
@@ -190,8 +196,11 @@ fn what_repeats_is_carried_out_until_it_is_withdrawn() {
     let file = folders.folder().join("end");
     let ranks = Ranks::start(&tuned.job(&["until"]).arg(&file), N_RANKS);
     check_installed(&ranks.ask(&tuned.install()));
-    let change =
-        Change::Set { at: tuned.symbols.at("chunk"), kind: ValueType::I32, value: Value::Int(3) };
+    let change = ActionEffect::Set {
+        at: tuned.symbols.at("chunk"),
+        kind: ValueType::I32,
+        value: Value::Int(3),
+    };
     let sync = (STEP, ProbePoint::Exit);
     let order = Order::Prepare { action: 5, modules: program(), sync, change, repeats: true };
     check_ready(&ranks.ask(&order), 8);
@@ -204,7 +213,7 @@ fn what_repeats_is_carried_out_until_it_is_withdrawn() {
     std::fs::write(&file, "").expect("the folder is ours");
     let (_, recorded) = ranks.finish();
     for (answer, rank) in answers.iter().zip(&recorded) {
-        let Answer::Withdrawn { action: 5, n_done } = answer else { panic!("{answer:?}") };
+        let OrderAnswer::Withdrawn { action: 5, n_done } = answer else { panic!("{answer:?}") };
         assert_eq!(rank.actions.len(), *n_done as usize);
         assert!(rank.actions[1..].iter().all(|action| (action.old, action.new) == (3, 3)));
     }
@@ -215,7 +224,7 @@ fn functions_are_called_and_replaced() {
     for library in Library::SYSTEM {
         let tuned = Tuned::new(library);
         let (ended, recorded) = run_with(&tuned, &["count", "6"], |ranks| {
-            let call = Change::Call {
+            let call = ActionEffect::Call {
                 function: tuned.symbols.at("retune"),
                 arguments: vec![
                     (ValueType::F64, Value::Float(10.0)),
@@ -225,7 +234,7 @@ fn functions_are_called_and_replaced() {
             };
             let by = Replacement::Function(tuned.symbols.at("other_step"));
             check_ready(&ranks.ask(&prepare(1, call)), 0);
-            check_ready(&ranks.ask(&prepare(2, Change::Replace { site: STEP, by })), 0);
+            check_ready(&ranks.ask(&prepare(2, ActionEffect::Replace { site: STEP, by })), 0);
             ranks.tell(&Order::Commit { action: 1, at_hit: 3 });
             ranks.tell(&Order::Commit { action: 2, at_hit: 5 });
         });
@@ -247,7 +256,7 @@ fn functions_are_called_and_replaced() {
 fn what_cannot_be_is_refused_and_the_program_goes_on() {
     let tuned = Tuned::new(Library::OpenMpi4);
     let at = |name| tuned.symbols.at(name);
-    let set = |at, kind, value| Change::Set { at, kind, value };
+    let set = |at, kind, value| ActionEffect::Set { at, kind, value };
     let (ended, recorded) = run_with(&tuned, &["count", "5"], |ranks| {
         let other = Module { name: String::new(), build_id: vec![1, 2, 3] };
         let order = Order::Install { modules: vec![other], sites: vec![tuned.site(true)] };
@@ -260,10 +269,10 @@ fn what_cannot_be_is_refused_and_the_program_goes_on() {
             (set(at("chunk"), ValueType::I32, Value::Float(0.5)), "does not fit"),
             (set(Location { module: 0, address: 1 << 40 }, ValueType::I8, Value::Int(1)), "not in"),
             (set(Location { module: 3, address: 0 }, ValueType::I8, Value::Int(1)), "file 3"),
-            (Change::Load { path: "/none/lib.so".to_owned() }, "no file"),
-            (Change::Replace { site: 99, by: Replacement::Original }, "has no probes here"),
+            (ActionEffect::Load { path: "/none/lib.so".to_owned() }, "no file"),
+            (ActionEffect::Replace { site: 99, by: Replacement::Original }, "has no probes here"),
             (
-                Change::Replace { site: STEP, by: Replacement::Exported("none".to_owned()) },
+                ActionEffect::Replace { site: STEP, by: Replacement::Exported("none".to_owned()) },
                 "`none`",
             ),
         ] {
@@ -376,8 +385,7 @@ fn a_running_program_is_joined_and_left() {
         let joined: Vec<_> = pids.iter().map(|pid| fixed_memory(*pid)).collect();
         assert_ne!(joined, before);
         let answers = ranks.ask(&Order::Detach);
-        let is_clean =
-            |answer: &Answer| matches!(answer, Answer::Detached { refused } if refused.is_empty());
+        let is_clean = |answer: &OrderAnswer| matches!(answer, OrderAnswer::Detached { refused } if refused.is_empty());
         assert!(answers.iter().all(is_clean), "{answers:?}");
         ranks.wait_until("the watch is over", |ranks| {
             (0..N_RANKS).all(|rank| ranks.segment(rank).process().finalizing)

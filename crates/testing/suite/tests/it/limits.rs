@@ -3,7 +3,7 @@
 
 use suite::library::Library;
 use suite::tool::{WatchFolders, sintonia};
-use suite::{Ended, Job, Program, watch_with};
+use suite::{EndedJob, Job, TestProgram, watch_with};
 
 /// Command that prints its soft and hard limits and the signals it ignores and blocks, and ends with a code of its own.
 const COMMAND: &str =
@@ -49,7 +49,7 @@ fn check(limit: &str) {
     let folders = WatchFolders::new();
     let alone = limited(limit, &[], COMMAND).run();
     let watched = limited(limit, &watching(&folders), COMMAND).run();
-    let outcome = |ended: &Ended| (ended.code, ended.stdout.clone());
+    let outcome = |ended: &EndedJob| (ended.code, ended.stdout.clone());
     if outcome(&watched) != outcome(&alone) {
         // A shell may be small enough for a limit under which `sintonia` is not.
         assert!(!is_loaded(limit), "`{limit}`: {watched:?}, alone {alone:?}");
@@ -109,7 +109,7 @@ fn what_cannot_be_said_costs_nothing() {
 #[test]
 fn ranks_run_under_limits() {
     for library in Library::SYSTEM {
-        let program = Program::c("sums").built(library);
+        let program = TestProgram::c("sums").built(library);
         for limit in ["-f 20000", "-l 0", "-n 60"] {
             let script = format!("ulimit {limit}; exec \"$0\"");
             let job = library.launch(2, "bash".as_ref()).args(["-c", &script]).arg(&program);

@@ -8,7 +8,7 @@ use std::path::Path;
 use suite::library::Library::{self, Mpich4, OpenMpi4};
 use suite::library::on_path;
 use suite::tool::{WatchFolders, sintonia};
-use suite::{Job, Program, Running};
+use suite::{Job, StartedJob, TestProgram};
 
 fn is_collector(words: &[String]) -> bool {
     words.iter().any(|word| word == "collector")
@@ -25,7 +25,7 @@ fn check_seen(summary: &Summary) {
     assert!(N_REDUCTIONS <= seen, "{seen} reductions seen: {:?}", summary.tool.warnings);
 }
 
-fn kill_collectors(running: &Running) {
+fn kill_collectors(running: &StartedJob) {
     let collectors = running.processes(is_collector);
     assert!(!collectors.is_empty(), "there is a collector to kill");
     collectors.iter().for_each(|pid| running.kill(*pid));
@@ -95,7 +95,7 @@ fn with_small_disk(job: Job, folder: &Path, size: &str, then: &str) -> Job {
 
 /// Job of a ring of many calls, and what it prints.
 fn ring(library: Library) -> (Job, String) {
-    let job = library.launch(2, &Program::c("ring").built(library)).arg("2000");
+    let job = library.launch(2, &TestProgram::c("ring").built(library)).arg("2000");
     let printed = job.run().stdout;
     (job, printed)
 }

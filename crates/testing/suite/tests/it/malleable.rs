@@ -2,7 +2,7 @@
 //! record.
 
 use launch::example;
-use resize_api::Outcome;
+use resize_api::ResizeOutcome;
 use run_record::summary::RankTotals;
 use suite::{Cluster, Job, Library, watch, watch_with};
 
@@ -35,7 +35,10 @@ fn check(library: Library) {
     let (stayed, left) = (lived_s(&|rank| rank.world == 0), lived_s(&|rank| rank.world != 0));
     assert!(left.iter().all(|left_s| stayed.iter().all(|s| left_s < s)), "{stayed:?} {left:?}");
     let changes = summary.resizes.iter().map(|one| (one.from, one.to, one.outcome));
-    assert_eq!(changes.collect::<Vec<_>>(), [(2, 4, Outcome::Done), (4, 2, Outcome::Done)]);
+    assert_eq!(
+        changes.collect::<Vec<_>>(),
+        [(2, 4, ResizeOutcome::Done), (4, 2, ResizeOutcome::Done)]
+    );
     assert!(summary.resizes.iter().all(|one| 0.0 < one.seconds.total && 0.0 < one.seconds.wait));
     assert!(watched.ended.stderr.contains("Resizes"), "{}", watched.ended.stderr);
 }
@@ -68,7 +71,7 @@ fn a_tunlet_sets_the_number_of_ranks() {
     assert_eq!(digest(&bare.stdout), digest(&watched.ended.stdout));
     let first = watched.summary.resizes.first().expect("the tunlet tried another number");
     assert_eq!((first.from, first.to, &*first.reason), (2, 3, "tunlet"), "{first:?}");
-    assert_eq!(first.outcome, Outcome::Done, "{first:?}");
+    assert_eq!(first.outcome, ResizeOutcome::Done, "{first:?}");
     let tuning = watched.summary.tuning.expect("it was tuned");
     assert_eq!(tuning.warnings, Vec::<String>::new());
     assert!(tuning.decisions.iter().any(|one| one.point == "n_ranks" && one.applied_s.is_some()));

@@ -5,7 +5,7 @@ mod home;
 mod ssh;
 
 use home::Home;
-use launch::Running;
+use launch::StartedJob;
 use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ fn check_launcher(library: Library) {
     let with = home.variables().into_iter();
     let job = with.fold(job, |job, (name, value)| job.variable(name, value));
     // If anything fails, the job's output contains that of the daemons.
-    let running: Running = job.within(PATIENCE).start();
+    let running: StartedJob = job.within(PATIENCE).start();
     let nodes: Vec<String> = (0..3).map(|rank| format!("{}-{rank}", host())).collect();
     for node in &nodes {
         running.wait_until("all have met", |_| home.n_up(node) == 3);

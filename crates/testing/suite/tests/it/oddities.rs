@@ -2,7 +2,7 @@
 
 use run_record::Summary;
 use suite::program::source_folder;
-use suite::{Library, Program, watch, watch_with};
+use suite::{Library, TestProgram, watch, watch_with};
 
 #[track_caller]
 fn counts(summary: &Summary, operation: &str) -> (u64, u64) {
@@ -19,7 +19,7 @@ fn mixed(printed: &str) -> Vec<char> {
 #[test]
 fn a_call_that_is_left_by_an_exception_or_a_jump_hides_no_later_one() {
     for library in Library::SYSTEM {
-        let watched = watch(&library.launch(2, &Program::cpp("leaves_calls").built(library)));
+        let watched = watch(&library.launch(2, &TestProgram::cpp("leaves_calls").built(library)));
         assert_eq!(mixed(&watched.ended.stdout), mixed("left 20\nleft 20\n"), "{library:?}");
         assert_eq!(counts(&watched.summary, "MPI_Barrier"), (2 * 20, 0), "{library:?}");
     }
@@ -28,7 +28,8 @@ fn a_call_that_is_left_by_an_exception_or_a_jump_hides_no_later_one() {
 #[test]
 fn arguments_that_mpi_ignores_are_not_looked_at() {
     for library in Library::ALL {
-        let watched = watch(&library.launch(3, &Program::c("ignored_arguments").built(library)));
+        let watched =
+            watch(&library.launch(3, &TestProgram::c("ignored_arguments").built(library)));
         assert_eq!(watched.ended.stdout, "done\n", "{library:?}");
         // The root and a rank of the other group move data; the root's neighbor moves nothing.
         assert_eq!(counts(&watched.summary, "MPI_Bcast"), (3, 2 * 4), "{library:?}");
@@ -39,7 +40,7 @@ fn arguments_that_mpi_ignores_are_not_looked_at() {
 #[test]
 fn a_library_that_python_loads_after_mpi_init_is_seen() {
     for library in [Library::OpenMpi4, Library::OpenMpi5, Library::Mpich5] {
-        let plugin = Program::shared("plugin").built(library);
+        let plugin = TestProgram::shared("plugin").built(library);
         let script = source_folder().join("late_plugin.py");
         let job = library.launch(2, &library.python()).arg(script).arg(plugin);
         assert_eq!(
@@ -53,7 +54,7 @@ fn a_library_that_python_loads_after_mpi_init_is_seen() {
 #[test]
 fn a_program_with_an_address_sanitizer_runs() {
     let library = Library::Mpich4;
-    let program = Program::c("sums").flags(&["-fsanitize=address"]).named("sums-asan");
+    let program = TestProgram::c("sums").flags(&["-fsanitize=address"]).named("sums-asan");
     // Leaks in the libraries are of no interest here.
     let job = library.launch(2, &program.built(library)).variable("ASAN_OPTIONS", "detect_leaks=0");
     let watched = watch(&job);
@@ -64,7 +65,7 @@ fn a_program_with_an_address_sanitizer_runs() {
 #[test]
 fn a_program_of_sessions_is_seen_to_its_last_one() {
     for library in [Library::OpenMpi5, Library::Mpich5] {
-        let job = library.launch(2, &Program::c("sessions").built(library));
+        let job = library.launch(2, &TestProgram::c("sessions").built(library));
         for options in [&[][..], &["--trace"]] {
             let watched = watch_with(&job, options);
             assert_eq!(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use suite::library::Library::{self, Mpich4, Mpich5, OpenMpi4, OpenMpi5};
 use suite::program::Binding;
-use suite::{Expected, Job, Program, watch_with};
+use suite::{Expected, Job, TestProgram, watch_with};
 
 /// Groups of operations that run after `MPI_Init` in one world.
 const GROUPS: &[&str] = &[
@@ -20,13 +20,18 @@ const GROUPS: &[&str] = &[
     "communicators",
 ];
 
-fn job(library: Library, n_ranks: usize, program: &Program, arguments: (&Path, &[&str])) -> Job {
+fn job(
+    library: Library,
+    n_ranks: usize,
+    program: &TestProgram,
+    arguments: (&Path, &[&str]),
+) -> Job {
     let (folder, groups) = arguments;
     library.launch(n_ranks, &program.built(library)).arg(folder).args(groups)
 }
 
 #[track_caller]
-fn check(library: Library, n_ranks: usize, program: &Program, groups: &[&str]) {
+fn check(library: Library, n_ranks: usize, program: &TestProgram, groups: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder for what is expected");
     let watched =
         watch_with(&job(library, n_ranks, program, (folder.path(), groups)), &["--no-html"]);
@@ -36,58 +41,58 @@ fn check(library: Library, n_ranks: usize, program: &Program, groups: &[&str]) {
 
 #[test]
 fn all_operations_of_open_mpi_4() {
-    check(OpenMpi4, 2, &Program::operations(false), GROUPS);
-    check(OpenMpi4, 3, &Program::operations(false), GROUPS);
+    check(OpenMpi4, 2, &TestProgram::operations(false), GROUPS);
+    check(OpenMpi4, 3, &TestProgram::operations(false), GROUPS);
 }
 
 #[test]
 fn all_operations_of_mpich_4() {
-    check(Mpich4, 2, &Program::operations(false), GROUPS);
-    check(Mpich4, 5, &Program::operations(false), GROUPS);
+    check(Mpich4, 2, &TestProgram::operations(false), GROUPS);
+    check(Mpich4, 5, &TestProgram::operations(false), GROUPS);
 }
 
 #[test]
 fn all_operations_of_open_mpi_5() {
-    check(OpenMpi5, 3, &Program::operations(false), GROUPS);
+    check(OpenMpi5, 3, &TestProgram::operations(false), GROUPS);
 }
 
 #[test]
 fn all_operations_of_mpich_5() {
-    check(Mpich5, 3, &Program::operations(false), GROUPS);
+    check(Mpich5, 3, &TestProgram::operations(false), GROUPS);
 }
 
 #[test]
 fn large_counts() {
-    check(Mpich4, 3, &Program::operations(true), GROUPS);
-    check(Mpich5, 2, &Program::operations(true), GROUPS);
+    check(Mpich4, 3, &TestProgram::operations(true), GROUPS);
+    check(Mpich5, 2, &TestProgram::operations(true), GROUPS);
 }
 
 #[test]
 fn init_thread() {
     for library in Library::SYSTEM {
-        check(library, 2, &Program::operations(false), &["threads", "completion"]);
+        check(library, 2, &TestProgram::operations(false), &["threads", "completion"]);
     }
 }
 
 #[test]
 fn sessions_without_init() {
     for library in [Mpich4, OpenMpi5, Mpich5] {
-        check(library, 2, &Program::operations(false), &["sessions"]);
+        check(library, 2, &TestProgram::operations(false), &["sessions"]);
     }
-    check(Mpich5, 2, &Program::operations(true), &["sessions"]);
+    check(Mpich5, 2, &TestProgram::operations(true), &["sessions"]);
 }
 
 #[test]
 fn processes_started_and_connected() {
     for library in Library::DYNAMIC {
-        check(library, 2, &Program::operations(false), &["processes"]);
+        check(library, 2, &TestProgram::operations(false), &["processes"]);
     }
 }
 
 #[track_caller]
 fn check_binding(library: Library, binding: Binding) {
-    check(library, 2, &Program::fortran(binding, library), &[]);
-    check(library, 3, &Program::fortran(binding, library), &[]);
+    check(library, 2, &TestProgram::fortran(binding, library), &[]);
+    check(library, 3, &TestProgram::fortran(binding, library), &[]);
 }
 
 #[test]
@@ -126,7 +131,7 @@ fn called() -> BTreeSet<String> {
     ];
     let mut called = BTreeSet::new();
     for (large, groups) in runs {
-        let ended = job(Mpich5, 2, &Program::operations(large), (folder.path(), groups)).run();
+        let ended = job(Mpich5, 2, &TestProgram::operations(large), (folder.path(), groups)).run();
         assert_eq!(ended.code, 0, "{}", ended.stderr);
         called.extend(Expected::read(folder.path()).operations().map(str::to_owned));
     }

@@ -1,13 +1,13 @@
 //! Tests of programs that write into the memory in which they are observed: they and `sintonia run` end as usual.
 
 use suite::library::Library::{self, Mpich4, OpenMpi4};
-use suite::{Program, Watched, watch_with};
+use suite::{TestProgram, Watched, watch_with};
 
 const N_RANKS: usize = 2;
 
 #[track_caller]
 fn run(library: Library, argument: &str, options: &[&str]) -> Watched {
-    let program = Program::c("wild").built(library);
+    let program = TestProgram::c("wild").built(library);
     let watched = watch_with(&library.launch(N_RANKS, &program).arg(argument), options);
     let ended = &watched.ended;
     assert_eq!((ended.code, ended.stdout.trim()), (0, "right"), "{argument}: {}", ended.stderr);

@@ -7,7 +7,7 @@ use run_record::{RunRecord, Summary};
 use std::collections::BTreeMap;
 use suite::library::Library::{self, Mpich4, OpenMpi4};
 use suite::program::Binding;
-use suite::{Job, Program, Watched, watch_with};
+use suite::{Job, TestProgram, Watched, watch_with};
 
 /// Number of calls, and of calls that were seen to end, by function.
 type Passages = BTreeMap<String, [u64; 2]>;
@@ -104,7 +104,7 @@ fn check_one(job: &Job, function: &str) {
 #[test]
 fn c_with_recursion_jumps_signals_and_a_canceled_thread() {
     for library in Library::SYSTEM {
-        let program = Program::c("calls").flags(&["-O2", "-pthread"]).built(library);
+        let program = TestProgram::c("calls").flags(&["-O2", "-pthread"]).built(library);
         let job = library.launch(2, &program);
         check_one(&job, "fibonacci");
         check_all(&job, &["deep", "work"]);
@@ -114,7 +114,7 @@ fn c_with_recursion_jumps_signals_and_a_canceled_thread() {
 #[test]
 fn every_passage_of_a_traced_run_has_a_row() {
     for library in Library::SYSTEM {
-        let program = Program::c("calls").flags(&["-O2", "-pthread"]).built(library);
+        let program = TestProgram::c("calls").flags(&["-O2", "-pthread"]).built(library);
         let job = library.launch(2, &program);
         let watched = watch_with(&job, &["--quiet", "--trace", "--probe", "fibonacci"]);
         let (n, function) = called(&watched).find(|it| it.1 == "fibonacci").expect("it says so");
@@ -130,7 +130,7 @@ fn every_passage_of_a_traced_run_has_a_row() {
 #[test]
 fn cpp_with_exceptions_and_virtual_functions() {
     for library in Library::SYSTEM {
-        let program = Program::cpp("calls").flags(&["-O2"]).named("calls-cpp").built(library);
+        let program = TestProgram::cpp("calls").flags(&["-O2"]).named("calls-cpp").built(library);
         let job = library.launch(2, &program);
         check_one(&job, "thrower(int)");
         check_all(&job, &[]);
@@ -142,7 +142,7 @@ fn fortran_with_a_module() {
     for library in Library::SYSTEM {
         // Otherwise copies of `factorial` are inlined into itself and into the program.
         for flags in [&["-O0"][..], &["-O2", "-fno-inline"]] {
-            let program = Program::f90("calls", library).flags(flags).built(library);
+            let program = TestProgram::f90("calls", library).flags(flags).built(library);
             let job = library.launch(2, &program);
             check_one(&job, "heat::factorial");
             check_all(&job, &[]);
@@ -153,7 +153,7 @@ fn fortran_with_a_module() {
 #[test]
 fn openmp_threads_that_call_mpi_at_the_same_time() {
     for library in Library::SYSTEM {
-        let program = Program::c("calls_threads").flags(&["-O2", "-fopenmp"]).built(library);
+        let program = TestProgram::c("calls_threads").flags(&["-O2", "-fopenmp"]).built(library);
         let job = library.launch(2, &program);
         check_one(&job, "weight");
         check_all(&job, &[]);
@@ -162,7 +162,7 @@ fn openmp_threads_that_call_mpi_at_the_same_time() {
 
 /// Checks programs that do not print their calls: they are here for what they do between these.
 #[track_caller]
-fn check_same_everywhere(program: &Program, arguments: &[&str]) {
+fn check_same_everywhere(program: &TestProgram, arguments: &[&str]) {
     for library in Library::SYSTEM {
         let (_, passages) = same(&library.launch(3, &program.built(library)).args(arguments), "*");
         assert_eq!(passages.get("main"), None, "it was entered before its probes were there");
@@ -171,32 +171,32 @@ fn check_same_everywhere(program: &Program, arguments: &[&str]) {
 
 #[test]
 fn programs_that_leave_mpi_by_exceptions_and_jumps() {
-    check_same_everywhere(&Program::cpp("leaves_calls"), &[]);
+    check_same_everywhere(&TestProgram::cpp("leaves_calls"), &[]);
 }
 
 #[test]
 fn programs_with_threads_that_share_mpi() {
-    check_same_everywhere(&Program::c("openmp").flags(&["-fopenmp"]), &[]);
-    check_same_everywhere(&Program::cpp("particles"), &[]);
+    check_same_everywhere(&TestProgram::c("openmp").flags(&["-fopenmp"]), &[]);
+    check_same_everywhere(&TestProgram::cpp("particles"), &[]);
 }
 
 #[test]
 fn programs_with_many_messages() {
-    check_same_everywhere(&Program::c("gradients"), &[]);
-    check_same_everywhere(&Program::c("communicators"), &[]);
+    check_same_everywhere(&TestProgram::c("gradients"), &[]);
+    check_same_everywhere(&TestProgram::c("communicators"), &[]);
 }
 
 #[test]
 fn a_program_that_forks_and_executes() {
-    check_same_everywhere(&Program::c("forks"), &[]);
+    check_same_everywhere(&TestProgram::c("forks"), &[]);
 }
 
 /// The plug-in is loaded and unloaded while the program's own functions have probes.
 #[test]
 fn a_program_that_loads_and_unloads_a_plug_in() {
     for library in [OpenMpi4, Mpich4] {
-        let plugin = Program::shared("plugin").built(library);
-        let job = library.launch(2, &Program::c("plugin_host").built(library));
+        let plugin = TestProgram::shared("plugin").built(library);
+        let job = library.launch(2, &TestProgram::c("plugin_host").built(library));
         same(&job.arg(plugin).arg("unload"), "*");
     }
 }
@@ -206,7 +206,7 @@ fn fortran_in_three_bindings() {
     for library in Library::SYSTEM {
         for binding in Binding::ALL {
             let folder = tempfile::tempdir().expect("a folder for its file");
-            let program = Program::fortran(binding, library).built(library);
+            let program = TestProgram::fortran(binding, library).built(library);
             same(&library.launch(2, &program).arg(folder.path()), "*");
         }
     }

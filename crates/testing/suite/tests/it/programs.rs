@@ -4,7 +4,7 @@ use crate::bit_equality::python;
 use run_record::Summary;
 use std::path::Path;
 use suite::library::Library::{self, Mpich4, OpenMpi4};
-use suite::{Job, Program, watch};
+use suite::{Job, TestProgram, watch};
 
 #[track_caller]
 fn calls(summary: &Summary, operation: &str) -> u64 {
@@ -14,7 +14,7 @@ fn calls(summary: &Summary, operation: &str) -> u64 {
 #[test]
 fn every_thread_is_counted() {
     for library in Library::ALL {
-        let watched = watch(&library.launch(2, &Program::cpp("particles").built(library)));
+        let watched = watch(&library.launch(2, &TestProgram::cpp("particles").built(library)));
         // Three threads of 50 rounds on two ranks; each rank also sums once.
         assert_eq!(calls(&watched.summary, "MPI_Sendrecv"), 3 * 50 * 2);
         for rank in &watched.summary.ranks {
@@ -32,8 +32,9 @@ fn every_thread_is_counted() {
 #[test]
 fn openmp_threads_are_counted() {
     for library in Library::SYSTEM {
-        let watched =
-            watch(&library.launch(2, &Program::c("openmp").flags(&["-fopenmp"]).built(library)));
+        let watched = watch(
+            &library.launch(2, &TestProgram::c("openmp").flags(&["-fopenmp"]).built(library)),
+        );
         assert_eq!(calls(&watched.summary, "MPI_Sendrecv"), 20 * 3 * 2);
         assert!(watched.summary.ranks.iter().all(|rank| rank.n_threads == 3));
     }
@@ -42,7 +43,7 @@ fn openmp_threads_are_counted() {
 #[test]
 fn children_of_fork_do_not_count() {
     for library in Library::ALL {
-        let summary = watch(&library.launch(2, &Program::c("forks").built(library))).summary;
+        let summary = watch(&library.launch(2, &TestProgram::c("forks").built(library))).summary;
         assert_eq!((summary.n_ranks, summary.worlds.len()), (2, 1));
         assert_eq!(
             (calls(&summary, "MPI_Allreduce"), calls(&summary, "MPI_Barrier")),
@@ -55,8 +56,8 @@ fn children_of_fork_do_not_count() {
 #[test]
 fn calls_of_a_plug_in_are_seen() {
     for library in Library::SYSTEM {
-        let plugin = Program::shared("plugin").built(library);
-        let job = library.launch(2, &Program::c("plugin_host").built(library)).arg(&plugin);
+        let plugin = TestProgram::shared("plugin").built(library);
+        let job = library.launch(2, &TestProgram::c("plugin_host").built(library)).arg(&plugin);
         let summary = watch(&job).summary;
         assert_eq!(calls(&summary, "MPI_Allreduce"), 20 * 2);
         let site = summary.call_sites.iter().find(|site| site.operation == "MPI_Allreduce");
@@ -87,7 +88,7 @@ fn python_is_seen() {
 fn another_preloaded_tool_sees_the_same() {
     for library in Library::SYSTEM {
         let counts = tempfile::tempdir().expect("a folder for the other tool");
-        let job = library.launch(2, &Program::c("ring").built(library)).arg("30");
+        let job = library.launch(2, &TestProgram::c("ring").built(library)).arg("30");
         let job = with_other_tool(job, library, counts.path());
         let watched = watch(&job);
         for operation in ["MPI_Send", "MPI_Recv", "MPI_Barrier"] {
@@ -105,13 +106,13 @@ fn another_preloaded_tool_sees_the_same() {
 
 /// Preloads the other tool, also into the launcher, where it has nothing to do.
 fn with_other_tool(job: Job, library: Library, counts: &Path) -> Job {
-    let tool = Program::shared("other_tool").built(library);
+    let tool = TestProgram::shared("other_tool").built(library);
     job.variable("LD_PRELOAD", tool).variable("OTHER_TOOL_OUT", counts)
 }
 
 #[test]
 fn a_program_without_mpi_runs_as_ever() {
-    let plain = Program::c("plain");
+    let plain = TestProgram::c("plain");
     for program in [
         plain.built_without_mpi(),
         plain.flags(&["-static"]).named("plain-static").built_without_mpi(),
@@ -126,7 +127,7 @@ fn a_program_without_mpi_runs_as_ever() {
 #[test]
 fn one_rank_without_a_launcher() {
     for library in [OpenMpi4, Mpich4] {
-        let mut job = Job::new(Program::c("gradients").built(library));
+        let mut job = Job::new(TestProgram::c("gradients").built(library));
         job = job
             .variable("OMPI_ALLOW_RUN_AS_ROOT", "1")
             .variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -139,7 +140,7 @@ fn one_rank_without_a_launcher() {
 /// Two launches in one job script are two worlds.
 #[test]
 fn two_launches_are_two_worlds() {
-    let program = Program::c("ring").built(Mpich4);
+    let program = TestProgram::c("ring").built(Mpich4);
     let script = "mpiexec.mpich -n 2 \"$0\" 5 && mpiexec.mpich -n 3 \"$0\" 5";
     let watched = watch(&Job::new("sh").args(["-c", script]).arg(&program));
     assert_eq!(watched.ended.code, 0, "{}", watched.ended.stderr);

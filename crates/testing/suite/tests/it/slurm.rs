@@ -2,7 +2,7 @@
 
 use suite::library::Library;
 use suite::tool::WatchFolders;
-use suite::{Job, Program, Slurm, Watched, watch};
+use suite::{Job, Slurm, TestProgram, Watched, watch};
 
 /// Times, in ms, that the ranks of both nodes are useful in an iteration.
 const ARGUMENTS: [&str; 5] = ["10", "40", "40", "20", "20"];
@@ -21,7 +21,7 @@ fn check_ranks(watched: &Watched) {
 
 #[track_caller]
 fn check(library: Library, plugin: &str) {
-    let program = Program::c("imbalance").built(library);
+    let program = TestProgram::c("imbalance").built(library);
     let slurm = Slurm::new(2);
     check_ranks(&watch(&slurm.srun(plugin, 2, &program).args(ARGUMENTS)));
 }
@@ -51,7 +51,7 @@ fn check_batch(slurm: &Slurm, step: &Job) {
 
 #[test]
 fn a_batch_script_watches_its_own_steps() {
-    let program = Program::c("imbalance").built(Library::Mpich4);
+    let program = TestProgram::c("imbalance").built(Library::Mpich4);
     let slurm = Slurm::new(2);
     check_batch(&slurm, &slurm.srun("pmi2", 2, &program).args(ARGUMENTS));
 }
@@ -59,7 +59,7 @@ fn a_batch_script_watches_its_own_steps() {
 /// Slurm starts Open MPI's daemons, and these start the ranks.
 #[test]
 fn a_batch_script_watches_mpirun() {
-    let program = Program::c("imbalance").built(Library::OpenMpi4);
+    let program = TestProgram::c("imbalance").built(Library::OpenMpi4);
     let slurm = Slurm::new(2);
     check_batch(&slurm, &Library::OpenMpi4.launch(4, &program).args(ARGUMENTS));
 }

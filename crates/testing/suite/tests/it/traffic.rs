@@ -1,13 +1,13 @@
 //! Tests of the traffic matrix with known messages.
 
 use suite::library::Library;
-use suite::{Program, watch};
+use suite::{TestProgram, watch};
 
 /// Runs a program in which rank i sends j + 1 messages of 100 (i + 1) bytes to rank j.
 #[track_caller]
 fn check(library: Library, n_ranks: u32) {
     let n = usize::try_from(n_ranks).expect("a few ranks");
-    let summary = watch(&library.launch(n, &Program::c("traffic").built(library))).summary;
+    let summary = watch(&library.launch(n, &TestProgram::c("traffic").built(library))).summary;
     let mut seen: Vec<(u32, u32, u64, u64)> = summary
         .traffic
         .iter()
@@ -35,7 +35,7 @@ fn every_pair_has_its_messages_and_bytes() {
 #[test]
 fn sizes_fall_in_their_bins() {
     for library in Library::SYSTEM {
-        let summary = watch(&library.launch(2, &Program::c("traffic").built(library))).summary;
+        let summary = watch(&library.launch(2, &TestProgram::c("traffic").built(library))).summary;
         // Two messages of 100 bytes in the bin from 64 on, one of 200 in the bin from 128 on.
         assert_eq!(summary.operations["MPI_Isend"].sizes, vec![(64, 2), (128, 1)], "{library:?}");
     }

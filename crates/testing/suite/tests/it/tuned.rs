@@ -1,11 +1,11 @@
 //! Tests of everything that a tunlet may change, in real programs through the command line.
 
 use run_record::RunRecord;
-use run_record::tuning::{Outcome, TuningEvent, TuningValue};
+use run_record::tuning::{DecisionOutcome, TuningEvent, TuningValue};
 use std::path::{Path, PathBuf};
 use suite::library::Library;
 use suite::tool::{WatchFolders, Watched};
-use suite::{Job, Program};
+use suite::{Job, TestProgram};
 
 const N_RANKS: usize = 2;
 
@@ -53,7 +53,7 @@ fn plan(text: &str) -> String {
 fn script() -> String {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../observe/tunlet-abi/include");
     let include = format!("-I{}", include.display());
-    let path = Program::shared("script").flags(&[&include]).built_without_mpi();
+    let path = TestProgram::shared("script").flags(&[&include]).built_without_mpi();
     path.display().to_string()
 }
 
@@ -61,7 +61,7 @@ fn script() -> String {
 #[track_caller]
 fn tune(job: &Job, description: &str, options: &[&str]) -> Watched {
     let folders = WatchFolders::new();
-    let library = Program::shared("replacement").built_without_mpi();
+    let library = TestProgram::shared("replacement").built_without_mpi();
     std::fs::copy(library, folders.folder().join("replacement.so")).expect("it was just built");
     let path = folders.folder().join("app.toml");
     std::fs::write(&path, description).expect("the folder is ours");
@@ -73,7 +73,7 @@ fn tune(job: &Job, description: &str, options: &[&str]) -> Watched {
 }
 
 fn actions(library: Library, n_iterations: u32) -> Job {
-    let program = Program::c("actions").built(library);
+    let program = TestProgram::c("actions").built(library);
     library.launch(N_RANKS, &program).arg(n_iterations.to_string())
 }
 
@@ -90,7 +90,7 @@ fn course(watched: &Watched, name: &str) -> Vec<String> {
 }
 
 /// Outcomes of the decisions about a point, in order.
-fn outcomes(watched: &Watched, point: &str) -> Vec<Outcome> {
+fn outcomes(watched: &Watched, point: &str) -> Vec<DecisionOutcome> {
     let tuning = watched.summary.tuning.as_ref().expect("it was tuned");
     let own = tuning.decisions.iter().filter(|decision| decision.point == point);
     own.map(|decision| decision.outcome).collect()
@@ -126,8 +126,13 @@ fn check_kinds(library: Library) {
     ] {
         assert_eq!(course(&watched, name), expected, "{name}:\n{}", told());
     }
-    assert_eq!(outcomes(&watched, "columns"), [Outcome::Kept, Outcome::Declined], "{}", told());
-    assert_eq!(outcomes(&watched, "load"), [Outcome::Kept], "{}", told());
+    assert_eq!(
+        outcomes(&watched, "columns"),
+        [DecisionOutcome::Kept, DecisionOutcome::Declined],
+        "{}",
+        told()
+    );
+    assert_eq!(outcomes(&watched, "load"), [DecisionOutcome::Kept], "{}", told());
     let tuning = watched.summary.tuning.as_ref().expect("it was tuned");
     let decision = |point: &str| tuning.decisions.iter().find(|decision| decision.point == point);
     let first = decision("columns").expect("it was decided");
@@ -184,7 +189,7 @@ fn a_function_of_a_library_takes_the_place_of_one_of_the_program() {
     for library in Library::SYSTEM {
         let watched = tune(&actions(library, 150), &description, &[]);
         assert_eq!(course(&watched, "solve"), ["10", "30", "10"], "{}", lines(&watched));
-        assert_eq!(outcomes(&watched, "none"), [Outcome::Declined], "{}", lines(&watched));
+        assert_eq!(outcomes(&watched, "none"), [DecisionOutcome::Declined], "{}", lines(&watched));
         assert!(lines(&watched).contains("replacement.so` exports no `nobody`"));
     }
 }
@@ -220,7 +225,7 @@ fn check_members(
 #[test]
 fn a_static_member_of_a_class_is_set() {
     for library in Library::SYSTEM {
-        let program = Program::cpp("members").built(library);
+        let program = TestProgram::cpp("members").built(library);
         check_members(
             &program,
             library,
@@ -233,7 +238,7 @@ fn a_static_member_of_a_class_is_set() {
 #[test]
 fn variables_of_fortran_modules_and_common_blocks_are_set() {
     for library in Library::SYSTEM {
-        let program = Program::f90("members", library).built(library);
+        let program = TestProgram::f90("members", library).built(library);
         let points = [
             ("settings::chunk", "chunk", "4", "9"),
             ("shared::turns", "turns", "8", "3"),
@@ -249,7 +254,7 @@ fn an_argument_of_fortran_is_the_number_that_it_leads_to() {
          [[event]]\nname = 'passed'\nactor = 'all'\nfunction = 'settings::advance'\nat = 'entry'\n\
          attributes = [{ name = 'iteration', argument = 1 }]\n";
     for library in Library::SYSTEM {
-        let program = Program::f90("members", library).built(library);
+        let program = TestProgram::f90("members", library).built(library);
         let name = program.file_name().expect("it has one").to_string_lossy();
         let start = format!("format = 1\nprogram = '{name}'\n");
         let description = [&start, events, &plan("")].concat();
@@ -265,7 +270,7 @@ fn an_argument_of_fortran_is_the_number_that_it_leads_to() {
 
 /// Builds the program in another way under the same name, for one of the ranks.
 fn other_build(library: Library) -> PathBuf {
-    let built = Program::c("actions").flags(&["-DOTHER"]).named("actions-other").built(library);
+    let built = TestProgram::c("actions").flags(&["-DOTHER"]).named("actions-other").built(library);
     let folder = built.with_file_name("other");
     std::fs::create_dir_all(&folder).expect("the target folder is writable");
     let path = folder.join("actions");
@@ -280,10 +285,10 @@ fn a_rank_that_cannot_keeps_the_others_from_changing() {
     let description = [ACTIONS, &points, &plan("columns=7@10")].concat();
     let other = other_build(library);
     let job =
-        library.launch(1, &Program::c("actions").built(library)).args(["100", ":", "-n", "1"]);
+        library.launch(1, &TestProgram::c("actions").built(library)).args(["100", ":", "-n", "1"]);
     let watched = tune(&job.arg(other).arg("100"), &description, &[]);
     assert_eq!(course(&watched, "columns"), ["3"], "{}", lines(&watched));
-    assert_eq!(outcomes(&watched, "columns"), [Outcome::Declined]);
+    assert_eq!(outcomes(&watched, "columns"), [DecisionOutcome::Declined]);
     let told = lines(&watched);
     assert!(
         told.contains("rank 1: `mark`: the program on this node differs from the build"),
@@ -298,7 +303,7 @@ fn what_made_iterations_slower_is_undone() {
     for library in Library::SYSTEM {
         let watched = tune(&actions(library, 80), &description, &["--trial-iterations", "2"]);
         assert_eq!(course(&watched, "pause"), ["5000", "40000", "5000"], "{}", lines(&watched));
-        assert_eq!(outcomes(&watched, "pause_us"), [Outcome::Undone]);
+        assert_eq!(outcomes(&watched, "pause_us"), [DecisionOutcome::Undone]);
         let told = lines(&watched);
         let undone = told.lines().find(|line| line.contains(r#""kind":"undone""#));
         assert!(undone.is_some_and(|line| line.contains("% slower")), "{told}");
@@ -312,14 +317,14 @@ fn what_cannot_be_taken_back_is_said_to_stay() {
     let library = Library::Mpich4;
     let watched = tune(&actions(library, 50), &description, &[]);
     assert_eq!(course(&watched, "pause"), ["5000", "40000"], "{}", lines(&watched));
-    assert_eq!(outcomes(&watched, "pause"), [Outcome::Kept], "{}", lines(&watched));
+    assert_eq!(outcomes(&watched, "pause"), [DecisionOutcome::Kept], "{}", lines(&watched));
     let told = lines(&watched);
     assert!(told.contains("but what the program called it with before is not known"), "{told}");
 }
 
 /// Checks that tunlets that may only observe, or only say what they would do, change nothing.
 #[track_caller]
-fn check_nothing_done(option: &str, expected: &[Outcome]) {
+fn check_nothing_done(option: &str, expected: &[DecisionOutcome]) {
     let points = [
         point("columns", "variable = 'grid.columns'\nrange = [1, 9]"),
         point("level", "call = 'retune'\nrange = [0, 9]"),
@@ -343,5 +348,5 @@ fn an_observer_changes_nothing() {
 
 #[test]
 fn a_dry_run_says_what_would_be_changed() {
-    check_nothing_done("--dry-run", &[Outcome::Would]);
+    check_nothing_done("--dry-run", &[DecisionOutcome::Would]);
 }

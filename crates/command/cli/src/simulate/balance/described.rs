@@ -4,7 +4,7 @@ use ::balancing_policies::{Domain, Policy};
 use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use simulator::balance::{
-    Arrivals, Detection, Durations, Entries, Failure, Network, Scenario, ScenarioError,
+    Arrivals, Detection, Durations, Entries, NodeNetwork, NodeOutage, Scenario, ScenarioError,
 };
 use std::path::Path;
 use user_io::bounded_read;
@@ -43,7 +43,7 @@ pub(super) struct Described {
     stray: Option<f64>,
     /// Node that fails, and when it is back; may be given several times
     #[arg(long, value_name = "NODE@S[:S]")]
-    fail: Vec<Failure>,
+    fail: Vec<NodeOutage>,
     /// Time after which tasks of a failed node begin again [default: 15]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     lease_s: Option<f64>,
@@ -127,7 +127,7 @@ impl Described {
         let (it, nodes, tasks) = (Scenario::default(), &self.nodes, &self.tasks);
         let gap_s = tasks.arrival_s.unwrap_or(1.0);
         let random = Arrivals::Random { gap_s };
-        let network = Network {
+        let network = NodeNetwork {
             latency_s: self.latency_ms.map_or(it.network.latency_s, |ms| ms * 1e-3),
             service_s: self.service_ms.map_or(it.network.service_s, |ms| ms * 1e-3),
             loss: self.loss.unwrap_or(it.network.loss),

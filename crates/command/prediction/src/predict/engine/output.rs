@@ -5,7 +5,7 @@ use super::smpi::Replay;
 use crate::predict::options::Engine;
 use crate::text::short;
 use display::{table::Table, units};
-use program_graph::compose::Outcome;
+use program_graph::compose::ComposedTime;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -24,7 +24,7 @@ pub(super) struct EngineResult<'a> {
     pub(super) machine_name: &'a str,
     pub(super) input: Input,
     pub(super) engine: Engine,
-    pub(super) composed: Outcome,
+    pub(super) composed: ComposedTime,
     /// Total at either end of the network's intervals, where the network was measured, in s.
     pub(super) limits_s: Option<[f64; 2]>,
     pub(super) replay: Option<Replay>,

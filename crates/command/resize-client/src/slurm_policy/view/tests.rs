@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::slurm_policy::read;
-use resize_api::{Answer, Sizes};
+use resize_api::{ResizeAnswer, Sizes};
 
 const RULES: QueueRules = QueueRules { calm_s: 30.0, calm_per_cost: 20.0 };
 
@@ -64,18 +64,18 @@ fn a_node_that_ranks_have_left_is_nearly_given_back() {
 
 #[test]
 fn who_changes_its_size_is_let_alone() {
-    let busy = JobStatus { state: State::Spawning, ..program(2, (1, 8)) };
+    let busy = JobStatus { state: ResizeState::Spawning, ..program(2, (1, 8)) };
     check(2, &[OWN], &busy, &[]);
 }
 
-fn answered(status: &JobStatus, id: u64, outcome: Outcome) -> JobStatus {
-    let answer = Answer { id, outcome, sentence: "so it is".to_owned() };
+fn answered(status: &JobStatus, id: u64, outcome: ResizeOutcome) -> JobStatus {
+    let answer = ResizeAnswer { id, outcome, sentence: "so it is".to_owned() };
     JobStatus { answered: Some(answer), ..status.clone() }
 }
 
 /// State after one wish at 100 s and an answer with this outcome at 110 s.
 #[track_caller]
-fn after(outcome: Outcome) -> PolicyState {
+fn after(outcome: ResizeOutcome) -> PolicyState {
     let (mut state, status) = (PolicyState::default(), program(2, (1, 4)));
     let idle = queue(1, &[OWN]);
     let decisions = state.decide(&idle, std::slice::from_ref(&status), &RULES, 100.0);
@@ -89,7 +89,7 @@ fn after(outcome: Outcome) -> PolicyState {
 
 #[test]
 fn after_a_refusal_there_is_peace() {
-    let state = after(Outcome::Refused);
+    let state = after(ResizeOutcome::Refused);
     let (idle, status) = (queue(1, &[OWN]), program(2, (1, 4)));
     assert_eq!(decide(&state, &idle, &status, 120.0), []);
     assert_eq!(decide(&state, &idle, &status, 141.0), [(2, 4)]);
@@ -97,7 +97,7 @@ fn after_a_refusal_there_is_peace() {
 
 #[test]
 fn after_growth_comes_calm_but_room_is_made() {
-    let state = after(Outcome::Done);
+    let state = after(ResizeOutcome::Done);
     let grown = program(4, (1, 8));
     assert_eq!(decide(&state, &queue(1, &[OWN, LENT]), &grown, 120.0), []);
     assert_eq!(decide(&state, &queue(1, &[OWN, LENT]), &grown, 141.0), [(3, 6)]);

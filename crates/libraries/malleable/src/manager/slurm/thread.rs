@@ -29,7 +29,7 @@ pub(super) struct Lent {
 
 /// Order to the thread.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum SlurmOrder {
     /// Borrow nodes, until a deadline.
     Borrow { ticket: Ticket, n_nodes: u32, hosts: Vec<String>, until: Instant },
     /// Withdraw the request.
@@ -39,7 +39,7 @@ pub(super) enum Order {
 }
 
 /// Queue of Slurm.
-pub(super) trait Queue: Send + 'static {
+pub(super) trait SlurmQueue: Send + 'static {
     fn submit(&mut self, hosts: &[String]) -> Result<u64, CommandError>;
     fn companions(&mut self) -> Result<Vec<Queued>, CommandError>;
     fn cancel(&mut self, jobs: &[u64]) -> Result<(), CommandError>;
@@ -59,7 +59,7 @@ impl RealQueue {
     }
 }
 
-impl Queue for RealQueue {
+impl SlurmQueue for RealQueue {
     /// Asks each time for the time that the job has left.
     fn submit(&mut self, hosts: &[String]) -> Result<u64, CommandError> {
         let facts = commands::facts(self.job, self.slots_per_node)?;
@@ -89,14 +89,14 @@ struct SharedState {
 pub(super) struct SlurmHandle {
     shared: Arc<Mutex<SharedState>>,
     /// Sender of orders; dropped to end the thread.
-    orders: Option<Sender<Order>>,
+    orders: Option<Sender<SlurmOrder>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl SlurmHandle {
     /// Starts the thread. `occupied` are the hosts with ranks: their companions, which an earlier rank 0 may have
     /// borrowed, are adopted, and others ended.
-    pub(super) fn start(queue: impl Queue, occupied: Vec<String>) -> Self {
+    pub(super) fn start(queue: impl SlurmQueue, occupied: Vec<String>) -> Self {
         let (orders, received) = channel();
         let shared = Arc::<Mutex<SharedState>>::default();
         let mut slurm_thread = SlurmThread {
@@ -112,10 +112,10 @@ impl SlurmHandle {
         Self { shared, orders: Some(orders), thread }
     }
 
-    pub(super) fn order(&self, order: Order) {
+    pub(super) fn order(&self, order: SlurmOrder) {
         let sent = self.orders.as_ref().map(|orders| orders.send(order));
         if let Some(Err(lost)) = sent
-            && let Order::Borrow { ticket, .. } = lost.0
+            && let SlurmOrder::Borrow { ticket, .. } = lost.0
         {
             let why = "the thread that talks to Slurm is not there".to_owned();
             lock(&self.shared).answers.insert(ticket, Err(why));
@@ -167,8 +167,8 @@ struct SlurmThread<Q> {
     rest_until: Option<Instant>,
 }
 
-impl<Q: Queue> SlurmThread<Q> {
-    fn work(&mut self, orders: &Receiver<Order>) {
+impl<Q: SlurmQueue> SlurmThread<Q> {
+    fn work(&mut self, orders: &Receiver<SlurmOrder>) {
         self.check_queue();
         loop {
             let is_busy =
@@ -194,19 +194,19 @@ impl<Q: Queue> SlurmThread<Q> {
         self.end_returned();
     }
 
-    fn take(&mut self, order: Order) {
+    fn take(&mut self, order: SlurmOrder) {
         match order {
-            Order::Borrow { ticket, n_nodes, hosts, until } => {
+            SlurmOrder::Borrow { ticket, n_nodes, hosts, until } => {
                 let (jobs, vain_since) = (Vec::new(), None);
                 let loan = Loan { hosts, n_missing: n_nodes, jobs, until, vain_since };
                 self.loans.insert(ticket, loan);
             }
-            Order::Forget(ticket) => {
+            SlurmOrder::Forget(ticket) => {
                 self.give_up(ticket);
                 let answer = lock(&self.shared).answers.remove(&ticket);
                 self.returns.extend(answer.into_iter().flatten().flatten().map(|lent| lent.job));
             }
-            Order::Return(jobs) => self.returns.extend(jobs),
+            SlurmOrder::Return(jobs) => self.returns.extend(jobs),
         }
     }
 

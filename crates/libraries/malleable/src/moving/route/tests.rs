@@ -41,7 +41,7 @@ fn contents(partition: &Partition, part: u32, lengths: &[u32], element: u64) -> 
 /// Resize as every rank sees it.
 #[derive(Debug)]
 struct Change {
-    plan: Plan,
+    plan: MovePlan,
     sources: Partition,
     targets: Partition,
     source_ranks: Vec<u32>,
@@ -52,7 +52,7 @@ struct Change {
 
 impl Change {
     fn between(sources: Partition, targets: Partition, lengths: Vec<u32>, is_merge: bool) -> Self {
-        let plan = Plan::between(&sources, &targets).expect("the same rows");
+        let plan = MovePlan::between(&sources, &targets).expect("the same rows");
         let source_ranks = (0..sources.n_parts()).collect::<Vec<_>>();
         let mut n_ranks = sources.n_parts();
         let bytes = RowBytes::of_rows(lengths.iter().map(|length| u64::from(*length)));
@@ -71,7 +71,7 @@ impl Change {
         Self { plan, sources, targets, source_ranks, target_ranks, n_ranks, lengths }
     }
 
-    fn transfers(&self) -> Vec<Transfer> {
+    fn transfers(&self) -> Vec<RowTransfer> {
         let said = (0..self.plan.n_sources()).map(|source| {
             let rows = self.sources.rows_of(source).flatten();
             let own = rows.map(|row| self.lengths[row as usize]).collect::<Vec<_>>();

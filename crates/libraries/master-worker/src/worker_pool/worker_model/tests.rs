@@ -44,7 +44,7 @@ struct Run {
     now_s: f64,
     reasons: Vec<String>,
     /// Measured network.
-    network: Option<Network>,
+    network: Option<WorkerNetwork>,
 }
 
 impl Run {
@@ -158,13 +158,13 @@ fn a_forecast_says_what_further_workers_gain() {
 }
 
 /// Measurement of a network without a cost per byte.
-fn measured(latency_s: f64, source: NetworkSource) -> Option<Network> {
-    Some(Network { latency_s, s_per_byte: 0.0, confidence: 1.0, source })
+fn measured(latency_s: f64, source: NetworkSource) -> Option<WorkerNetwork> {
+    Some(WorkerNetwork { latency_s, s_per_byte: 0.0, confidence: 1.0, source })
 }
 
 /// Checks the number after iterations with disturbed messages of 1 ms, by what was measured of the network.
 #[track_caller]
-fn check_network(network: Option<Network>, expected: u32, reckoning: &str) {
+fn check_network(network: Option<WorkerNetwork>, expected: u32, reckoning: &str) {
     let mut run = Run::new(2, 40);
     run.network = network;
     let numbers = run.numbers(Load::of(100.0 * LATENCY_S), 2);

@@ -1,7 +1,7 @@
 //! Content of descriptions without problems.
 
 use super::HEAD;
-use crate::{Application, AttributeSource, Change, Range, Ranks, read};
+use crate::{Application, AttributeSource, ChangeKind, Range, RankSet, read};
 use events::{ProbePoint, ValueType};
 
 #[track_caller]
@@ -22,7 +22,7 @@ fn a_description_is_understood() {
     );
     let actors: Vec<_> = application.actors.iter().map(|actor| &*actor.name).collect();
     assert_eq!(actors, ["master", "worker", "both"]);
-    assert_eq!(application.actors[2].ranks, Ranks { spans: vec![(0, Some(1))] });
+    assert_eq!(application.actors[2].ranks, RankSet { spans: vec![(0, Some(1))] });
     let event = &application.events[3];
     assert_eq!(
         (event.actor, &*event.function, event.place, event.line),
@@ -40,7 +40,7 @@ fn a_description_is_understood() {
     let iteration = application.iteration.unwrap();
     assert_eq!((iteration.start, iteration.end, iteration.work), (0, 1, Some(0)));
     let point = &application.tuning_points[0];
-    assert_eq!(point.change, Change::Variable("p".to_owned()));
+    assert_eq!(point.change, ChangeKind::Variable("p".to_owned()));
     assert_eq!(point.range, Some(Range { low: 1.0, high: 64.0, step: Some(10.0) }));
     assert_eq!((&*point.sync_function, point.sync_place), ("step", ProbePoint::Entry));
     assert_eq!((point.limit, point.kind, point.is_forced), (0.025, Some(ValueType::I32), false));
@@ -55,13 +55,13 @@ fn other_changes_are_understood() {
         let tail = format!("[[tuning_point]]\nname = 'p'\nactor = 'master'\n{fields}");
         understood(&tail).tuning_points.remove(0)
     };
-    let replace = |by: &str| Change::Replace { function: "f".to_owned(), by: by.to_owned() };
+    let replace = |by: &str| ChangeKind::Replace { function: "f".to_owned(), by: by.to_owned() };
     let at = "at = { function = 'g', at = 'exit' }";
     assert_eq!(
         point(&format!("call = 'c'\nrange = [0, 1]\n{at}")).change,
-        Change::Call("c".to_owned())
+        ChangeKind::Call("c".to_owned())
     );
-    assert_eq!(point(&format!("load = 'a.so'\n{at}")).change, Change::Load("a.so".to_owned()));
+    assert_eq!(point(&format!("load = 'a.so'\n{at}")).change, ChangeKind::Load("a.so".to_owned()));
     for by in ["g", "lib.so:g", "fast::g"] {
         let fields = format!("replace = {{ function = 'f', by = '{by}' }}\n{at}\nforce = true");
         let point = point(&fields);

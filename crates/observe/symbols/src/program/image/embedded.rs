@@ -30,14 +30,14 @@ const N_ENTRIES_MAX: usize = 10_000;
 
 /// Function or variable of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct EmbeddedEntry {
     pub(crate) name: String,
     pub(crate) address: u64,
     /// Size in bytes; 0 for a function.
     pub(crate) n_bytes: u64,
 }
 
-impl Entry {
+impl EmbeddedEntry {
     pub(crate) fn is_function(&self) -> bool {
         self.n_bytes == 0
     }
@@ -92,7 +92,7 @@ pub(crate) fn description(image: &Image) -> Option<String> {
 }
 
 /// Returns the table of a file; empty if it has none.
-pub(crate) fn entries(file: &File<'_>) -> Vec<Entry> {
+pub(crate) fn entries(file: &File<'_>) -> Vec<EmbeddedEntry> {
     let Some(section) = file.section_by_name(NAMES) else { return Vec::new() };
     let bytes = section.data().unwrap_or_default();
     let written = relocated(file, section.address(), bytes.len() as u64);
@@ -105,7 +105,7 @@ pub(crate) fn entries(file: &File<'_>) -> Vec<Entry> {
         let slot = section.address().wrapping_add(place * ENTRY_BYTES as u64 + N_NAME_BYTES as u64);
         let address = written.get(&slot).copied().unwrap_or(in_place);
         let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?.to_owned();
-        (address != 0).then_some(Entry { name, address, n_bytes })
+        (address != 0).then_some(EmbeddedEntry { name, address, n_bytes })
     };
     entries.filter_map(entry).collect()
 }

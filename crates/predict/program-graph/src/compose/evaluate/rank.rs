@@ -2,7 +2,7 @@
 
 use super::transfer::{Matched, Side};
 use crate::compose::collectives::Dependency;
-use crate::compose::program::Step;
+use crate::compose::program::ProgramStep;
 
 /// Progress of a rank.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +59,7 @@ impl Rank {
     }
 
     /// Ends the current step.
-    pub(super) fn leave(&mut self, step: &Step) {
+    pub(super) fn leave(&mut self, step: &ProgramStep) {
         (self.next, self.is_inside) = (self.next + 1, false);
         let waited_s = std::mem::take(&mut self.waited_now_s);
         if let Some([time_s, waiting_s]) = self.regions.get_mut(step.place.region as usize) {

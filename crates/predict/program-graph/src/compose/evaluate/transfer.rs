@@ -15,7 +15,7 @@ pub(super) enum Side {
 
 /// Sending end of a message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
+pub(super) struct SendingEnd {
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) at_s: f64,
@@ -25,14 +25,14 @@ pub(super) struct Sent {
 /// A message with both ends reached.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Matched {
-    pub(super) sent: Sent,
+    pub(super) sent: SendingEnd,
     /// Time at which the receive began, in s.
     pub(super) posted_s: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Transfer {
-    sent: Option<Sent>,
+    sent: Option<SendingEnd>,
     /// Receiving rank and time at which its receive began, in s.
     posted: Option<(u32, f64)>,
     /// Rank that waits for the other end.
@@ -60,7 +60,7 @@ impl Transfers {
     }
 
     /// Adds a send; returns the message's number, and the rank that was waiting for it.
-    pub(super) fn send(&mut self, channel: u32, sent: Sent) -> (u32, Option<u32>) {
+    pub(super) fn send(&mut self, channel: u32, sent: SendingEnd) -> (u32, Option<u32>) {
         let number = self.end(channel, |transfer| transfer.sent.is_none());
         let transfer = &mut self.all[number as usize];
         transfer.sent = Some(sent);

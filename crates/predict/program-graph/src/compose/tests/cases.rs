@@ -2,8 +2,8 @@
 
 use super::{collective, compute, program, receive, send};
 use crate::compose::{
-    CallSite, CollectiveKind, ComposeError, Machine, Network, Operation, Outcome, ProgramBuilder,
-    SendMode, evaluate,
+    CallSite, CollectiveKind, ComposeError, ComposedTime, Machine, Network, ProgramBuilder,
+    RankOperation, SendMode, evaluate,
 };
 
 const LATENCY_S: f64 = 4e-6;
@@ -19,7 +19,7 @@ fn t_send(bytes: u64) -> f64 {
     LATENCY_S + S_PER_BYTE * bytes as f64
 }
 
-fn run(ranks: &[Vec<Operation>]) -> Outcome {
+fn run(ranks: &[Vec<RankOperation>]) -> ComposedTime {
     evaluate(&program(ranks), &machine()).expect("a time")
 }
 
@@ -29,7 +29,7 @@ fn check(found: f64, expected: f64) {
 }
 
 /// Runs a master that is ready at `master_s` and sends to `p` workers that are ready at `workers_s`.
-fn sending(p: u32, [master_s, workers_s]: [f64; 2], bytes: u64) -> Outcome {
+fn sending(p: u32, [master_s, workers_s]: [f64; 2], bytes: u64) -> ComposedTime {
     let sends = (1..=p).map(|worker| send(worker, bytes));
     let master = std::iter::once(compute(master_s)).chain(sends).collect();
     let worker = vec![compute(workers_s), receive(0)];
@@ -83,7 +83,7 @@ fn short_messages_do_not_wait_for_their_receiver() {
 #[test]
 fn a_synchronous_send_waits_and_a_buffered_one_does_not() {
     let with = |mode, bytes| {
-        let send = Operation::Send { to: 1, tag: 0, bytes, mode, request: None };
+        let send = RankOperation::Send { to: 1, tag: 0, bytes, mode, request: None };
         run(&[vec![send], vec![compute(1.0), receive(0)]]).ranks[0].end_s
     };
     check(with(SendMode::Synchronous, 8), 1.0 + t_send(8));
@@ -92,15 +92,15 @@ fn a_synchronous_send_waits_and_a_buffered_one_does_not() {
 
 #[test]
 fn what_was_started_goes_on_meanwhile() {
-    let start = |to, request| Operation::Send {
+    let start = |to, request| RankOperation::Send {
         to,
         tag: 0,
         bytes: LONG,
         mode: SendMode::Standard,
         request: Some(request),
     };
-    let taken = |request| Operation::Receive { from: 0, tag: 0, request: Some(request) };
-    let wait = |request| Operation::Wait { request };
+    let taken = |request| RankOperation::Receive { from: 0, tag: 0, request: Some(request) };
+    let wait = |request| RankOperation::Wait { request };
     let outcome =
         run(&[vec![start(1, 7), compute(1.0), wait(7)], vec![taken(9), compute(0.5), wait(9)]]);
     check(outcome.total_s, 1.0 + LATENCY_S / 4.0);
@@ -125,7 +125,7 @@ fn a_program_ends_with_the_longer_of_its_roles() {
 }
 
 /// Runs a ring of messages `n_times`, with computation that differs between ranks.
-fn ring(n_ranks: u32, n_times: u64, in_a_loop: bool) -> Outcome {
+fn ring(n_ranks: u32, n_times: u64, in_a_loop: bool) -> ComposedTime {
     let mut builder = ProgramBuilder::new(n_ranks as usize);
     let place = CallSite { region: builder.region("ring"), site: 1 };
     let after = CallSite { region: builder.region("after"), site: 2 };

@@ -1,7 +1,9 @@
 //! Laws of randomly generated programs.
 
 use super::{collective, compute, program, receive, send};
-use crate::compose::{CollectiveKind, Machine, Network, Operation, Outcome, SendMode, evaluate};
+use crate::compose::{
+    CollectiveKind, ComposedTime, Machine, Network, RankOperation, SendMode, evaluate,
+};
 use proptest::prelude::*;
 
 /// Joint action of several ranks; a list of these never deadlocks.
@@ -31,7 +33,7 @@ fn together() -> impl Strategy<Value = Together> {
 }
 
 /// Returns the steps of each rank, with ranks renumbered by `rank`.
-fn ranks(all: &[Together], rank: impl Fn(u32) -> u32) -> Vec<Vec<Operation>> {
+fn ranks(all: &[Together], rank: impl Fn(u32) -> u32) -> Vec<Vec<RankOperation>> {
     let mut ranks = vec![Vec::new(); N_RANKS as usize];
     for (request, step) in (1_u64..).zip(all) {
         match *step {
@@ -42,11 +44,11 @@ fn ranks(all: &[Together], rank: impl Fn(u32) -> u32) -> Vec<Vec<Operation>> {
             }
             Together::Started(from, to, bytes) => {
                 let (from, to, mode) = (rank(from), rank(to), SendMode::Standard);
-                let wait = Operation::Wait { request };
+                let wait = RankOperation::Wait { request };
                 let request = Some(request);
-                let send = Operation::Send { to, tag: 1, bytes, mode, request };
+                let send = RankOperation::Send { to, tag: 1, bytes, mode, request };
                 ranks[from as usize].extend([send, compute(1e-3), wait]);
-                let receive = Operation::Receive { from, tag: 1, request };
+                let receive = RankOperation::Receive { from, tag: 1, request };
                 ranks[to as usize].extend([receive, compute(2e-3), wait]);
             }
             Together::All(kind, bytes) => {
@@ -57,7 +59,7 @@ fn ranks(all: &[Together], rank: impl Fn(u32) -> u32) -> Vec<Vec<Operation>> {
     ranks
 }
 
-fn run(all: &[Together], machine: &Machine) -> Outcome {
+fn run(all: &[Together], machine: &Machine) -> ComposedTime {
     evaluate(&program(&ranks(all, |rank| rank)), machine).expect("it never stops")
 }
 

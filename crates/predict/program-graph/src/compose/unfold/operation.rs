@@ -2,7 +2,7 @@
 
 use super::walk::VisitedNode;
 use super::{Amount, Setting, Shares, UnfoldError};
-use crate::compose::program::{CallSite, Collective, Operation, ProgramBuilder, ProgramError};
+use crate::compose::program::{CallSite, Collective, ProgramBuilder, ProgramError, RankOperation};
 use crate::shape::{self, Mpi, Role, SendMode, Side};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -24,12 +24,12 @@ pub(super) fn push(
 ) -> Result<(), UnfoldError> {
     let Here { rank, role, shares, setting } = here;
     let node = visited.node;
-    let shape::Kind::Mpi(mpi) = &node.kind else { return Ok(()) };
+    let shape::GraphNodeKind::Mpi(mpi) = &node.kind else { return Ok(()) };
     let amount = |of| (setting.amount_of)(role, node, of).map(|all| shares.part(node, all));
     let mut steps = Steps { builder, rank: *rank, place, visited, mpi, n_ranks: setting.n_ranks };
     let step = |source| UnfoldError::Step { label: node.label().unwrap_or_default(), source };
     if let Some(seconds) = amount(Amount::Computation).filter(|seconds| 0.0 < *seconds) {
-        steps.push(Operation::Compute { seconds }).map_err(step)?;
+        steps.push(RankOperation::Compute { seconds }).map_err(step)?;
     }
     let bytes = |transfer: usize| {
         visited.bytes.get(transfer).copied().flatten().or_else(|| amount(Amount::Bytes))
@@ -52,7 +52,7 @@ struct Steps<'a, 'b> {
 }
 
 impl Steps<'_, '_> {
-    fn push(&mut self, operation: Operation) -> Result<(), ProgramError> {
+    fn push(&mut self, operation: RankOperation) -> Result<(), ProgramError> {
         self.builder.push(self.rank, self.place, operation)
     }
 
@@ -75,23 +75,23 @@ impl Steps<'_, '_> {
                         length(bytes(at).unwrap_or(0.0)),
                         self.mpi.send_mode.unwrap_or(SendMode::Standard),
                     );
-                    Operation::Send { to: peer, tag, bytes, mode, request }
+                    RankOperation::Send { to: peer, tag, bytes, mode, request }
                 } else {
-                    Operation::Receive { from: peer, tag, request: started }
+                    RankOperation::Receive { from: peer, tag, request: started }
                 };
                 self.push(operation).map_err(|source| self.step(source))?;
             }
         }
         match sent {
             Some(request) => {
-                self.push(Operation::Wait { request }).map_err(|source| self.step(source))
+                self.push(RankOperation::Wait { request }).map_err(|source| self.step(source))
             }
             None => Ok(()),
         }
     }
 
     /// Returns the peer; `None` where it is not a rank: `MPI_PROC_NULL`, or out of range.
-    fn peer(&self, at: usize, transfer: &shape::Transfer) -> Result<Option<u32>, UnfoldError> {
+    fn peer(&self, at: usize, transfer: &shape::DataTransfer) -> Result<Option<u32>, UnfoldError> {
         let value = self.visited.peer.get(at).copied().flatten();
         let value = value.ok_or_else(|| UnfoldError::Unknown {
             label: self.label(),
@@ -108,7 +108,7 @@ impl Steps<'_, '_> {
         for open in self.builder.open_requests(self.rank) {
             // The name of an array forms the upper half of all its requests.
             if open == request || (all && open >> 32 == request >> 32) {
-                self.push(Operation::Wait { request: open })?;
+                self.push(RankOperation::Wait { request: open })?;
             }
         }
         Ok(())
@@ -126,7 +126,12 @@ impl Steps<'_, '_> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank")]
         let root = root.unwrap_or(0.0) as u32;
         let bytes = length(bytes(0).unwrap_or(0.0));
-        self.push(Operation::Collective(Collective { kind, root, bytes, bytes_received: bytes }))
+        self.push(RankOperation::Collective(Collective {
+            kind,
+            root,
+            bytes,
+            bytes_received: bytes,
+        }))
     }
 
     /// Returns the tag; unknown tags count as equal, so that the order of messages decides.

@@ -1,8 +1,8 @@
 //! Small C programs, unfolded and composed.
 
 use super::*;
-use crate::compose::{Machine, Network, Outcome, evaluate};
-use crate::{Source, read};
+use crate::compose::{ComposedTime, Machine, Network, evaluate};
+use crate::{SourceFile, read};
 
 const LATENCY_S: f64 = 1e-6;
 const S_PER_BYTE: f64 = 1e-9;
@@ -26,13 +26,13 @@ fn source(lines: &str) -> String {
 }
 
 fn graph_of(lines: &str) -> Graph {
-    read(&[Source { name: "program.c", text: &source(lines) }]).expect("a graph")
+    read(&[SourceFile { name: "program.c", text: &source(lines) }]).expect("a graph")
 }
 
 /// Composes with half a second of computation before sends over all passages, and `n = 10`.
-fn composed(graph: &Graph, n_ranks: usize, seed: Option<u64>) -> (Outcome, Vec<String>) {
+fn composed(graph: &Graph, n_ranks: usize, seed: Option<u64>) -> (ComposedTime, Vec<String>) {
     let value_of = |name: &str, _| (name == "n").then_some(10.0);
-    let amount_of = |_: &Role, node: &Node, amount| {
+    let amount_of = |_: &Role, node: &GraphNode, amount| {
         let label = node.label().unwrap_or_default();
         (amount == Amount::Computation && (label.ends_with("_Send") || label.ends_with("_Ssend")))
             .then_some(0.5)
@@ -102,9 +102,9 @@ fn branching() -> Graph {
     let lines = "for (int i = 0; i < n; i++) {\nif (converges(x))\n\
         MPI_Barrier(MPI_COMM_WORLD);\n}";
     let mut graph = graph_of(lines);
-    fn set(nodes: &mut [Node]) {
+    fn set(nodes: &mut [GraphNode]) {
         for node in nodes {
-            if let crate::Kind::Branch(branch) = &mut node.kind {
+            if let crate::GraphNodeKind::Branch(branch) = &mut node.kind {
                 branch.arms[0].probability = Some(0.3);
                 branch.arms[1].probability = Some(0.7);
             }

@@ -1,13 +1,13 @@
 //! Walks one rank through its role.
 
 use super::{Setting, UnfoldError};
-use crate::shape::{Branch, Graph, JumpKind, Kind, Loop, Node};
+use crate::shape::{Branch, Graph, GraphNode, GraphNodeKind, JumpKind, Loop};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A node that a rank passes, with values computed from the loop variables at that moment.
 pub(super) struct VisitedNode<'a> {
-    pub(super) node: &'a Node,
+    pub(super) node: &'a GraphNode,
     /// Peers and bytes of each transfer.
     pub(super) peer: Vec<Option<f64>>,
     pub(super) bytes: Vec<Option<f64>>,
@@ -68,7 +68,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks through nodes in order; returns how they are left early, if they are.
-    pub(super) fn sequence(&mut self, nodes: &'a [Node]) -> Result<Option<JumpKind>, UnfoldError> {
+    pub(super) fn sequence(
+        &mut self,
+        nodes: &'a [GraphNode],
+    ) -> Result<Option<JumpKind>, UnfoldError> {
         for node in nodes {
             if let Some(leave) = self.node(node)? {
                 return Ok(Some(leave));
@@ -77,12 +80,12 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    fn node(&mut self, node: &'a Node) -> Result<Option<JumpKind>, UnfoldError> {
+    fn node(&mut self, node: &'a GraphNode) -> Result<Option<JumpKind>, UnfoldError> {
         match &node.kind {
-            Kind::Mpi(_) => self.pass(node)?,
-            Kind::Loop(of) if node.has_mpi() => return self.repeat(node, of),
-            Kind::Branch(of) => return self.branch(node, of),
-            Kind::Call(of) => {
+            GraphNodeKind::Mpi(_) => self.pass(node)?,
+            GraphNodeKind::Loop(of) if node.has_mpi() => return self.repeat(node, of),
+            GraphNodeKind::Branch(of) => return self.branch(node, of),
+            GraphNodeKind::Call(of) => {
                 if of.is_recursive {
                     self.notes.insert(format!(
                         "`{}` is recursive: assumed to be entered once",
@@ -92,13 +95,17 @@ impl<'a> Walk<'a> {
                 let leave = self.sequence(&of.body)?;
                 return Ok(leave.filter(|leave| *leave == JumpKind::Program));
             }
-            Kind::Jump(exit) if exit.condition.is_empty() => return Ok(Some(exit.leaves)),
-            Kind::Jump(_) | Kind::Compute(_) | Kind::Loop(_) => (),
+            GraphNodeKind::Jump(exit) if exit.condition.is_empty() => return Ok(Some(exit.leaves)),
+            GraphNodeKind::Jump(_) | GraphNodeKind::Compute(_) | GraphNodeKind::Loop(_) => (),
         }
         Ok(None)
     }
 
-    fn repeat(&mut self, node: &'a Node, of: &'a Loop) -> Result<Option<JumpKind>, UnfoldError> {
+    fn repeat(
+        &mut self,
+        node: &'a GraphNode,
+        of: &'a Loop,
+    ) -> Result<Option<JumpKind>, UnfoldError> {
         let measured = node.measured.and_then(|measured| measured.iterations);
         let count = self.value(&of.count).or(measured).ok_or_else(|| UnfoldError::Unknown {
             label: of.header.clone(),
@@ -124,7 +131,11 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    fn branch(&mut self, node: &'a Node, of: &'a Branch) -> Result<Option<JumpKind>, UnfoldError> {
+    fn branch(
+        &mut self,
+        node: &'a GraphNode,
+        of: &'a Branch,
+    ) -> Result<Option<JumpKind>, UnfoldError> {
         let arm = match self.value(&of.decides) {
             Some(value) if of.arms.len() == 2 => usize::from(value == 0.0),
             _ => self.arm_in_turn(node, of),
@@ -136,7 +147,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the arm that is furthest behind its share of the passages, or a random one.
-    fn arm_in_turn(&mut self, node: &Node, of: &Branch) -> usize {
+    fn arm_in_turn(&mut self, node: &GraphNode, of: &Branch) -> usize {
         let n_arms = of.arms.len().max(1);
         let even = 1.0 / n_arms as f64;
         let shares: Vec<f64> = of.arms.iter().map(|arm| arm.probability.unwrap_or(even)).collect();
@@ -164,8 +175,8 @@ impl<'a> Walk<'a> {
         arm
     }
 
-    fn pass(&mut self, node: &'a Node) -> Result<(), UnfoldError> {
-        let Kind::Mpi(mpi) = &node.kind else { return Ok(()) };
+    fn pass(&mut self, node: &'a GraphNode) -> Result<(), UnfoldError> {
+        let GraphNodeKind::Mpi(mpi) = &node.kind else { return Ok(()) };
         if self.n_steps_max <= self.visited.len() {
             return Err(UnfoldError::TooLong);
         }
@@ -181,7 +192,7 @@ impl<'a> Walk<'a> {
             self.notes
                 .insert(format!("`{}` is treated as blocking", node.label().unwrap_or_default()));
         }
-        let values = |of: fn(&crate::shape::Transfer) -> Option<&crate::Expr>| {
+        let values = |of: fn(&crate::shape::DataTransfer) -> Option<&crate::Expr>| {
             mpi.transfers.iter().map(|it| of(it).and_then(|of| self.value(of))).collect()
         };
         let visited = VisitedNode {
@@ -202,7 +213,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Returns a number that identifies a branch in the sources: all roles that pass it take the same arms.
-fn place_of(node: &Node, of: &Branch) -> u64 {
+fn place_of(node: &GraphNode, of: &Branch) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&node.location.file, node.location.line, &of.condition).hash(&mut hasher);
     hasher.finish()

@@ -6,7 +6,7 @@ use balancing_policies::Moment;
 
 use crate::book::JournalRecord;
 use crate::core::turn::Turn;
-use crate::interface::{Attempt, Ended, InstanceId, NodeId, PeerMessage, SharedEnd};
+use crate::interface::{Attempt, EndedAttempt, InstanceId, NodeId, PeerMessage, SharedEnd};
 
 /// Time between two repetitions of a result, in ms.
 const REPEAT_MS: u64 = 1_000;
@@ -39,7 +39,7 @@ impl Results {
     }
 
     /// Records a result, and sends it.
-    pub(super) fn add(&mut self, ended: Ended, turn: &mut Turn<'_>) {
+    pub(super) fn add(&mut self, ended: EndedAttempt, turn: &mut Turn<'_>) {
         let attempt = ended.attempt;
         turn.record(&JournalRecord::ForeignEnded(ended));
         self.send([attempt].into_iter(), turn);
@@ -98,7 +98,7 @@ impl Batch {
     }
 }
 
-fn shared_end(ended: &Ended) -> Option<SharedEnd> {
+fn shared_end(ended: &EndedAttempt) -> Option<SharedEnd> {
     Some(SharedEnd {
         share: ended.attempt.into(),
         outcome: ended.end.outcome()?,

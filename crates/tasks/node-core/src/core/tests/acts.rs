@@ -1,7 +1,7 @@
 //! Actions of a core in order; those that wait for the disk are kept apart.
 
 use balancing_policies::Moment;
-use task_api::{Answer, Presence};
+use task_api::{DaemonAnswer, Presence};
 
 use crate::book::JournalRecord;
 use crate::interface::{ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
@@ -9,7 +9,7 @@ use crate::interface::{ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessag
 /// Action of a core; its entry in `gated` has the number of records that were appended before it.
 pub(super) enum Act {
     Send(NodeId, PeerMessage),
-    Answer(Answer),
+    Answer(DaemonAnswer),
     Forget(KeeperOrder),
 }
 
@@ -35,7 +35,7 @@ impl Out for Acts {
         }
     }
 
-    fn answer(&mut self, _client: ClientId, answer: Answer) {
+    fn answer(&mut self, _client: ClientId, answer: DaemonAnswer) {
         self.gated.push((self.n_records, Act::Answer(answer)));
     }
 

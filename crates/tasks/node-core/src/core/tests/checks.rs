@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use balancing_policies::NodeId;
-use task_api::{Outcome, TaskRange};
+use task_api::{TaskOutcome, TaskRange};
 
 use super::world::{Node, World, replay};
 use crate::book::Book;
@@ -16,7 +16,8 @@ impl World {
             for number in tasks.first..=tasks.last {
                 let task = book.task(number);
                 let task = task.unwrap_or_else(|| panic!("{context}: {number} of {tasks} is lost"));
-                let good = matches!(task.outcome(), Some(Outcome::Exit(0) | Outcome::Canceled));
+                let good =
+                    matches!(task.outcome(), Some(TaskOutcome::Exit(0) | TaskOutcome::Canceled));
                 assert!(good, "{context}: {number} of {tasks} is {task:?}");
             }
         }
@@ -56,7 +57,7 @@ impl World {
         }
     }
 
-    pub(super) fn outcomes(&self, tasks: &TaskRange) -> Vec<Outcome> {
+    pub(super) fn outcomes(&self, tasks: &TaskRange) -> Vec<TaskOutcome> {
         let book = self.book_of(tasks);
         (tasks.first..=tasks.last).filter_map(|n| book.task(n)?.outcome().cloned()).collect()
     }

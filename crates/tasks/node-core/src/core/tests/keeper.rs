@@ -6,14 +6,14 @@ use balancing_policies::Moment;
 use task_api::Output;
 
 use crate::interface::{
-    Attempt, AttemptEnd, Ended, KeeperEvent, KeeperOrder, Killed, Running, TaskKey,
+    Attempt, AttemptEnd, EndedAttempt, KeeperEvent, KeeperOrder, Killed, RunningAttempt, TaskKey,
 };
 
 /// Processes of a node.
 #[derive(Default)]
 pub(super) struct Keeper {
     pub(super) running: BTreeMap<Attempt, Process>,
-    ended: BTreeMap<Attempt, Ended>,
+    ended: BTreeMap<Attempt, EndedAttempt>,
     pub(super) has_left: bool,
 }
 
@@ -70,7 +70,7 @@ impl Keeper {
     }
 
     /// Ends processes whose time is over; returns them.
-    pub(super) fn pass(&mut self, now_ms: u64, moment: Moment) -> Vec<Ended> {
+    pub(super) fn pass(&mut self, now_ms: u64, moment: Moment) -> Vec<EndedAttempt> {
         let lease_out =
             |process: &Process| process.lease_until.is_some_and(|until| until <= moment);
         let over = |process: &Process| process.ends_at_ms <= now_ms || lease_out(process);
@@ -82,7 +82,7 @@ impl Keeper {
                     None => AttemptEnd::Exit(0),
                 };
                 let (started_ms, ended_ms) = (process.started_ms, now_ms);
-                Ended { attempt, end, started_ms, ended_ms, output: Output::default() }
+                EndedAttempt { attempt, end, started_ms, ended_ms, output: Output::default() }
             });
         let over = over.collect::<Vec<_>>();
         for ended in &over {
@@ -93,8 +93,8 @@ impl Keeper {
 
     pub(super) fn inventory(&self) -> KeeperEvent {
         let running = self.running.iter();
-        let running =
-            running.map(|(&attempt, process)| Running { attempt, started_ms: process.started_ms });
+        let running = running
+            .map(|(&attempt, process)| RunningAttempt { attempt, started_ms: process.started_ms });
         KeeperEvent::Inventory {
             running: running.collect(),
             ended: self.ended.values().cloned().collect(),

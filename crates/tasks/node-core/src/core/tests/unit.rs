@@ -8,20 +8,21 @@ mod uncertain;
 
 use balancing_policies::Moment;
 use task_api::{
-    Answer, ArrayRange, Outcome, Output, Presence, Request, Submission, TaskFilter, TaskState, Text,
+    ArrayRange, ClientRequest, DaemonAnswer, Output, OutputText, Presence, Submission, TaskFilter,
+    TaskOutcome, TaskState,
 };
 
 use crate::book::{Book, BookLimits, JournalRecord};
 use crate::core::{Core, CoreOptions};
 use crate::interface::{
-    AttemptEnd, ClientId, CoreTimer, Ended, Event, Job, KeeperEvent, KeeperOrder, Member, NodeId,
-    Now, Out, PeerMessage, node_id,
+    AttemptEnd, ClientId, CoreEvent, CoreTimer, EndedAttempt, Job, KeeperEvent, KeeperOrder,
+    Member, NodeId, Now, Out, PeerMessage, node_id,
 };
 
 /// All actions of the core.
 #[derive(Default)]
 struct Seen {
-    answers: Vec<(ClientId, Answer)>,
+    answers: Vec<(ClientId, DaemonAnswer)>,
     sent: Vec<(NodeId, PeerMessage)>,
     jobs: Vec<Job>,
     orders: Vec<KeeperOrder>,
@@ -32,7 +33,7 @@ impl Out for Seen {
     fn send(&mut self, to: NodeId, message: PeerMessage) {
         self.sent.push((to, message));
     }
-    fn answer(&mut self, client: ClientId, answer: Answer) {
+    fn answer(&mut self, client: ClientId, answer: DaemonAnswer) {
         self.answers.push((client, answer));
     }
     fn keeper(&mut self, order: KeeperOrder) {
@@ -72,28 +73,31 @@ impl Rig {
         let mut seen = Seen::default();
         let core = Core::new(options, Now::default(), book, &mut seen);
         let mut rig = Self { core, seen, now_ms: 0 };
-        rig.on(Event::Keeper(KeeperEvent::Inventory { running: Vec::new(), ended: Vec::new() }));
+        rig.on(CoreEvent::Keeper(KeeperEvent::Inventory {
+            running: Vec::new(),
+            ended: Vec::new(),
+        }));
         rig
     }
 
-    fn on(&mut self, event: Event) {
+    fn on(&mut self, event: CoreEvent) {
         let now = Now { moment: Moment(self.now_ms * 1_000_000), unix_ms: self.now_ms };
         self.core.on(now, event, &mut self.seen);
     }
 
     fn pass(&mut self, ms: u64) {
         self.now_ms += ms;
-        self.on(Event::Timer(CoreTimer::Sweep));
+        self.on(CoreEvent::Timer(CoreTimer::Sweep));
     }
 
     /// Sends a request; returns the immediate answers.
-    fn ask(&mut self, request: Request) -> Vec<Answer> {
+    fn ask(&mut self, request: ClientRequest) -> Vec<DaemonAnswer> {
         self.seen.answers.clear();
-        self.on(Event::FromClient { client: ANNA, request });
+        self.on(CoreEvent::FromClient { client: ANNA, request });
         self.answers()
     }
 
-    fn answers(&mut self) -> Vec<Answer> {
+    fn answers(&mut self) -> Vec<DaemonAnswer> {
         self.seen.answers.drain(..).map(|(_, answer)| answer).collect()
     }
 
@@ -105,8 +109,8 @@ impl Rig {
             array: Some(ArrayRange { first: 1, last: n_tasks }),
             ..Submission::default()
         };
-        let answer = self.ask(Request::Submit { submission });
-        assert!(matches!(answer[..], [Answer::Submitted { .. }]), "{answer:?}");
+        let answer = self.ask(ClientRequest::Submit { submission });
+        assert!(matches!(answer[..], [DaemonAnswer::Submitted { .. }]), "{answer:?}");
     }
 
     /// Ends the oldest job that runs.
@@ -116,14 +120,14 @@ impl Rig {
 
     /// Ends one of the ordered jobs.
     fn end_by(&mut self, at: usize, end: AttemptEnd) {
-        let ended = Ended {
+        let ended = EndedAttempt {
             attempt: self.seen.jobs.remove(at).attempt,
             end,
             started_ms: self.now_ms,
             ended_ms: self.now_ms,
-            output: Output { stdout: Text(b"done".to_vec()), ..Output::default() },
+            output: Output { stdout: OutputText(b"done".to_vec()), ..Output::default() },
         };
-        self.on(Event::Keeper(KeeperEvent::Ended(vec![ended])));
+        self.on(CoreEvent::Keeper(KeeperEvent::Ended(vec![ended])));
     }
 
     fn member(&mut self, presence: Presence, incarnation: u64) {
@@ -136,24 +140,26 @@ impl Rig {
             n_cores: 1,
             speed: 1.0,
         };
-        self.on(Event::Members(vec![member]));
+        self.on(CoreEvent::Members(vec![member]));
     }
 
     fn refusal(&mut self) -> String {
         match self.answers().pop() {
-            Some(Answer::Refused { sentence }) => sentence,
+            Some(DaemonAnswer::Refused { sentence }) => sentence,
             answer => format!("{answer:?}"),
         }
     }
 }
 
-fn wait(tasks: &str) -> Request {
-    Request::Wait { tasks: tasks.parse().unwrap(), with_output: true }
+fn wait(tasks: &str) -> ClientRequest {
+    ClientRequest::Wait { tasks: tasks.parse().unwrap(), with_output: true }
 }
 
-fn numbers(answers: &[Answer]) -> (Vec<u64>, u64) {
+fn numbers(answers: &[DaemonAnswer]) -> (Vec<u64>, u64) {
     match answers {
-        [Answer::Ended { tasks, n_left }] => (tasks.iter().map(|it| it.number).collect(), *n_left),
+        [DaemonAnswer::Ended { tasks, n_left }] => {
+            (tasks.iter().map(|it| it.number).collect(), *n_left)
+        }
         _ => (Vec::new(), u64::MAX),
     }
 }
@@ -168,13 +174,13 @@ fn who_waits_is_told_in_pieces_when_it_is_ready() {
     rig.end();
     rig.end();
     assert!(rig.answers().is_empty(), "it has not asked for more");
-    assert_eq!(numbers(&rig.ask(Request::More)), (vec![2, 3], 1));
-    assert!(rig.ask(Request::More).is_empty());
+    assert_eq!(numbers(&rig.ask(ClientRequest::More)), (vec![2, 3], 1));
+    assert!(rig.ask(ClientRequest::More).is_empty());
     rig.end();
     assert_eq!(numbers(&rig.answers()), (vec![4], 0));
     let again = rig.ask(wait("n.2-3"));
     assert_eq!(numbers(&again), (vec![2, 3], 0));
-    let [Answer::Ended { tasks, .. }] = &again[..] else { unreachable!("just looked at") };
+    let [DaemonAnswer::Ended { tasks, .. }] = &again[..] else { unreachable!("just looked at") };
     assert_eq!(tasks[0].output.as_ref().unwrap().stdout.0, b"done");
 }
 
@@ -183,13 +189,13 @@ fn tasks_are_listed_by_pages_state_and_title() {
     let mut rig = Rig::new();
     rig.submit(3);
     rig.submit(2);
-    let tasks = |rig: &mut Rig, filter: TaskFilter, after| match &rig.ask(Request::Tasks {
+    let tasks = |rig: &mut Rig, filter: TaskFilter, after| match &rig.ask(ClientRequest::Tasks {
         filter,
         after,
         n_max: 2,
     })[..]
     {
-        [Answer::Tasks { tasks, next, .. }] => {
+        [DaemonAnswer::Tasks { tasks, next, .. }] => {
             (tasks.iter().map(|it| it.task.number).collect::<Vec<_>>(), *next)
         }
         other => unreachable!("{other:?}"),
@@ -211,11 +217,15 @@ fn everything_can_be_canceled_at_once() {
     let mut rig = Rig::new();
     rig.submit(5);
     rig.end();
-    let everything = Request::Cancel { tasks: "n.1-18446744073709551615".parse().unwrap() };
-    assert_eq!(rig.ask(everything.clone()), [Answer::Canceled { n_tasks: 4 }]);
+    let everything = ClientRequest::Cancel { tasks: "n.1-18446744073709551615".parse().unwrap() };
+    assert_eq!(rig.ask(everything.clone()), [DaemonAnswer::Canceled { n_tasks: 4 }]);
     assert_eq!(rig.core.book().tasks().n_queued(), 0);
     assert!(matches!(rig.seen.orders.last(), Some(KeeperOrder::Kill { .. })));
-    assert_eq!(rig.ask(everything), [Answer::Canceled { n_tasks: 1 }], "one is still being ended");
+    assert_eq!(
+        rig.ask(everything),
+        [DaemonAnswer::Canceled { n_tasks: 1 }],
+        "one is still being ended"
+    );
 }
 
 #[test]
@@ -223,8 +233,10 @@ fn a_task_that_waits_is_explained() {
     let mut rig = Rig::new();
     rig.submit(3);
     let task = "n.3".parse().unwrap();
-    let answers = rig.ask(Request::Explain { task });
-    let [Answer::Explained { explanation }] = &answers[..] else { unreachable!("{answers:?}") };
+    let answers = rig.ask(ClientRequest::Explain { task });
+    let [DaemonAnswer::Explained { explanation }] = &answers[..] else {
+        unreachable!("{answers:?}")
+    };
     assert_eq!(explanation.status.state, TaskState::Queued);
     let because = explanation.because.join("; ");
     assert!(
@@ -238,16 +250,16 @@ fn a_task_that_waits_is_explained() {
 fn a_question_to_another_node_ends_after_a_while() {
     let mut rig = Rig::new();
     rig.member(Presence::Up, 1);
-    assert!(rig.ask(Request::Explain { task: "other.1".parse().unwrap() }).is_empty());
+    assert!(rig.ask(ClientRequest::Explain { task: "other.1".parse().unwrap() }).is_empty());
     rig.pass(9_000);
     assert!(rig.answers().is_empty());
     rig.pass(2_000);
     assert_eq!(rig.refusal(), "`other` did not answer in time; try again");
     // Nodes that do not answer are reported as well.
-    assert!(rig.ask(Request::Nodes).is_empty());
+    assert!(rig.ask(ClientRequest::Nodes).is_empty());
     rig.pass(1_000);
     let answers = rig.answers();
-    let [Answer::Nodes { nodes }] = &answers[..] else { unreachable!("{answers:?}") };
+    let [DaemonAnswer::Nodes { nodes }] = &answers[..] else { unreachable!("{answers:?}") };
     let names =
         nodes.iter().map(|node| (node.node.as_str(), node.load.is_some())).collect::<Vec<_>>();
     assert_eq!(names, [("n", true), ("other", false)]);
@@ -257,13 +269,16 @@ fn a_question_to_another_node_ends_after_a_while() {
 fn a_node_that_stops_takes_nothing_and_leaves_when_nothing_runs() {
     let mut rig = Rig::new();
     rig.submit(2);
-    assert_eq!(rig.ask(Request::Stop { now: false }), [Answer::Stopping { n_running: 1 }]);
+    assert_eq!(
+        rig.ask(ClientRequest::Stop { now: false }),
+        [DaemonAnswer::Stopping { n_running: 1 }]
+    );
     let submission = Submission {
         command: vec!["true".to_owned()],
         folder: "/".to_owned(),
         ..Submission::default()
     };
-    rig.on(Event::FromClient { client: ANNA, request: Request::Submit { submission } });
+    rig.on(CoreEvent::FromClient { client: ANNA, request: ClientRequest::Submit { submission } });
     assert_eq!(rig.refusal(), "`n` is being stopped: submit to another node");
     rig.pass(1_000);
     assert!(!rig.seen.left);
@@ -271,7 +286,7 @@ fn a_node_that_stops_takes_nothing_and_leaves_when_nothing_runs() {
     rig.pass(1_000);
     assert!(rig.seen.left && rig.seen.jobs.is_empty() && rig.core.book().tasks().n_queued() == 1);
     assert_eq!(rig.seen.orders.last(), Some(&KeeperOrder::Leave));
-    assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&Outcome::Exit(0)));
+    assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&TaskOutcome::Exit(0)));
 }
 
 #[test]

@@ -1,17 +1,17 @@
 //! World of the tests: a clock, a network, disks, and their failures.
 
-use std::collections::BTreeSet;
-
-use balancing_policies::{Moment, Policy};
-use task_api::{Answer, ArrayRange, Limits, Presence, Request, Submission, TaskRange};
-
 use super::acts::{Act, Acts};
 use super::keeper::Keeper;
 use super::random::Random;
 use crate::book::{Book, BookLimits, JournalRecord};
 use crate::core::{Core, CoreOptions};
 use crate::interface::{
-    ClientId, CoreTimer, Event, KeeperEvent, Member, NodeId, Now, PeerMessage, node_id,
+    ClientId, CoreEvent, CoreTimer, KeeperEvent, Member, NodeId, Now, PeerMessage, node_id,
+};
+use balancing_policies::{Moment, Policy};
+use std::collections::BTreeSet;
+use task_api::{
+    ArrayRange, ClientRequest, DaemonAnswer, Presence, Submission, TaskLimits, TaskRange,
 };
 
 /// Failures of the world.
@@ -158,12 +158,15 @@ impl World {
             command: vec!["true".to_owned()],
             folder: "/".to_owned(),
             array: Some(ArrayRange { first: 1, last: n_tasks }),
-            limits: Limits { n_starts_max: 1000, ..Limits::default() },
+            limits: TaskLimits { n_starts_max: 1000, ..TaskLimits::default() },
             ..Submission::default()
         };
         self.event(
             idx,
-            Event::FromClient { client: ClientId(1), request: Request::Submit { submission } },
+            CoreEvent::FromClient {
+                client: ClientId(1),
+                request: ClientRequest::Submit { submission },
+            },
         );
         self.run_until(self.now_ms + 100);
         self.promised.get(n_promised).cloned().unwrap_or(TaskRange {
@@ -175,8 +178,8 @@ impl World {
 
     pub(super) fn cancel(&mut self, tasks: &TaskRange) {
         let idx = self.nodes.iter().position(|node| node.name == tasks.home).unwrap();
-        let request = Request::Cancel { tasks: tasks.clone() };
-        self.event(idx, Event::FromClient { client: ClientId(2), request });
+        let request = ClientRequest::Cancel { tasks: tasks.clone() };
+        self.event(idx, CoreEvent::FromClient { client: ClientId(2), request });
     }
 
     fn happen(&mut self, kind: usize) {
@@ -201,9 +204,9 @@ impl World {
             }
             4 => {
                 self.nodes[idx].keeper = Keeper::default();
-                self.event(idx, Event::Keeper(KeeperEvent::Gone));
+                self.event(idx, CoreEvent::Keeper(KeeperEvent::Gone));
                 let inventory = self.nodes[idx].keeper.inventory();
-                self.event(idx, Event::Keeper(inventory));
+                self.event(idx, CoreEvent::Keeper(inventory));
             }
             _ => {
                 if let Some(tasks) = self.promised.last().cloned() {
@@ -258,7 +261,7 @@ impl World {
         self.carry_out(idx, acts);
         self.members(idx);
         let inventory = self.nodes[idx].keeper.inventory();
-        self.event(idx, Event::Keeper(inventory));
+        self.event(idx, CoreEvent::Keeper(inventory));
     }
 
     fn is_cut(&self, a: usize, b: usize) -> bool {
@@ -281,10 +284,10 @@ impl World {
         };
         let mut members = others.map(member).collect::<Vec<_>>();
         members.sort_by_key(|member| member.id);
-        self.event(idx, Event::Members(members));
+        self.event(idx, CoreEvent::Members(members));
     }
 
-    fn event(&mut self, idx: usize, event: Event) {
+    fn event(&mut self, idx: usize, event: CoreEvent) {
         let node = &mut self.nodes[idx];
         let now = node.now(self.now_ms);
         let Some(core) = &mut node.core else { return };
@@ -314,7 +317,7 @@ impl World {
 
     fn act(&mut self, idx: usize, act: Act) {
         match act {
-            Act::Answer(Answer::Submitted { tasks }) => self.promised.push(tasks),
+            Act::Answer(DaemonAnswer::Submitted { tasks }) => self.promised.push(tasks),
             Act::Answer(_) => {}
             Act::Forget(order) => {
                 self.nodes[idx].keeper.order(order, self.now_ms, 0);
@@ -351,7 +354,7 @@ impl World {
                 self.packets.extract_if(.., |packet| packet.at_ms <= now_ms).collect::<Vec<_>>();
             for Packet { from, to, message, .. } in due {
                 let from = node_id(&self.nodes[from].name);
-                self.event(to, Event::FromPeer { from, message });
+                self.event(to, CoreEvent::FromPeer { from, message });
             }
         }
     }
@@ -368,7 +371,7 @@ impl World {
             return;
         }
         if !ended.is_empty() {
-            self.event(idx, Event::Keeper(KeeperEvent::Ended(ended)));
+            self.event(idx, CoreEvent::Keeper(KeeperEvent::Ended(ended)));
         }
         if self.random.happens(self.n_syncs_of_1000) {
             let node = &mut self.nodes[idx];
@@ -379,7 +382,7 @@ impl World {
         let node = &mut self.nodes[idx];
         let due = node.timers.extract_if(.., |(_, at)| *at <= moment).collect::<Vec<_>>();
         for (timer, _) in due {
-            self.event(idx, Event::Timer(timer));
+            self.event(idx, CoreEvent::Timer(timer));
         }
         if self.random.happens(20) {
             self.members(idx);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use task_api::{ArrayRange, Outcome, Submission};
+use task_api::{ArrayRange, Submission, TaskOutcome};
 
 use super::*;
 use crate::journal::format::HEADER;
@@ -38,7 +38,7 @@ fn journal(folder: &Path, n_submissions: u64) -> Vec<u64> {
             ..Submission::default()
         };
         let mut records = book.records_of(&submission, 1);
-        let (number, outcome) = (book.next_number(), Outcome::Exit(0));
+        let (number, outcome) = (book.next_number(), TaskOutcome::Exit(0));
         records.push(JournalRecord::Ended(EndRecord::without_run(
             number,
             1,
@@ -315,7 +315,7 @@ fn a_journal_of_the_version_before_is_read_and_is_of_this_one_from_then_on() {
     assert_eq!((&found.damage, book.tasks().n_uncertain()), (&None, 0));
     drop(found);
     assert_eq!((book.next_number(), book.tasks().n_queued(), book.n_open()), (100, 3, 5));
-    assert_eq!(book.task(2).unwrap().outcome(), Some(&Outcome::Exit(5)));
+    assert_eq!(book.task(2).unwrap().outcome(), Some(&TaskOutcome::Exit(5)));
     assert_eq!(book.task(2).unwrap().output().unwrap().stdout.0, b"second");
     assert_eq!((book.foreign().len(), book.leases().len()), (1, 1));
     assert!(fs::read(folder.path().join(FILE)).unwrap().starts_with(HEADER));

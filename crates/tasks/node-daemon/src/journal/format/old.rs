@@ -6,7 +6,7 @@
 use frame::Format;
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, HEADER, JournalSummary, NotRead, RECORD_BYTES_MAX};
+use super::{HEADER, JournalEntry, JournalSummary, NotRead, RECORD_BYTES_MAX};
 use node_core::book::JournalRecord;
 
 const HEADERS: [&[u8; 20]; 2] = [b"sintonia-journal\x01\0\0\0", b"sintonia-journal\x02\0\0\0"];
@@ -27,7 +27,7 @@ enum Line {
 pub(super) fn read(
     bytes: &[u8],
     name: &str,
-    mut take: impl FnMut(Entry),
+    mut take: impl FnMut(JournalEntry),
 ) -> Result<JournalSummary, NotRead> {
     let n_header = bytes.len().min(HEADER.len());
     let known = HEADERS.into_iter().chain([HEADER]);
@@ -44,7 +44,7 @@ pub(super) fn read(
             Line::Node { .. } => {}
             Line::Record(record) => {
                 contents.number_max = contents.number_max.max(record.number_max());
-                take(Entry::Record(record));
+                take(JournalEntry::Record(record));
             }
         }
         is_first = false;

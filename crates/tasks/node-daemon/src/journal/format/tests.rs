@@ -1,7 +1,7 @@
 //! Whatever happens to the bytes, only what was written is read, and whole records are read.
 
 use proptest::{collection::vec, prelude::*};
-use task_api::{Outcome, Output, Text};
+use task_api::{Output, OutputText, TaskOutcome};
 
 use super::*;
 use node_core::book::{EndRecord, Note, NotedEvent, Reason};
@@ -21,10 +21,10 @@ fn record() -> impl Strategy<Value = JournalRecord> {
             number,
             instance: 1,
             node: NodeId(7),
-            outcome: Outcome::Exit(code),
+            outcome: TaskOutcome::Exit(code),
             started_ms: Some(1),
             ended_ms: 2,
-            output: Output { stdout: Text(bytes), ..Output::default() },
+            output: Output { stdout: OutputText(bytes), ..Output::default() },
         })),
         (any::<u64>(), any::<u32>(), ".{0,9}").prop_map(|(number, instance, because)| {
             let reason = Reason::Returned(NodeId(1), because.into());
@@ -58,8 +58,8 @@ fn bytes_of(records: &[JournalRecord]) -> Vec<u8> {
 fn records_of(bytes: &[u8]) -> (Vec<JournalRecord>, JournalSummary) {
     let mut records = Vec::new();
     let contents = read(bytes, "alpha", |entry| match entry {
-        Entry::Record(record) => records.push(record),
-        Entry::Hole => {}
+        JournalEntry::Record(record) => records.push(record),
+        JournalEntry::Hole => {}
     });
     (records, contents.unwrap())
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use super::*;
-use crate::journal::{Encoder, Entry, open, read};
+use crate::journal::{Encoder, JournalEntry, open, read};
 use node_core::book::{Book, BookLimits, JournalRecord};
 use node_core::interface::node_id;
 
@@ -44,7 +44,7 @@ fn numbers(folder: &Path) -> Vec<u64> {
     let mut numbers = Vec::new();
     let bytes = std::fs::read(folder.join("journal")).unwrap();
     let contents = read(&bytes, "alpha", |entry| {
-        let Entry::Record(JournalRecord::Next { number }) = entry else {
+        let JournalEntry::Record(JournalRecord::Next { number }) = entry else {
             unreachable!("none other")
         };
         numbers.push(number);

@@ -33,13 +33,13 @@ fn no_name_is_given_out_twice_whenever_the_daemon_is_killed() {
     for round in 0..N_ROUNDS {
         let n_ran = || node.read("names").lines().count();
         let mut client = node.client();
-        promised.push(client.submit(node.submission(SCRIPT, 1, Limits::default())).unwrap());
+        promised.push(client.submit(node.submission(SCRIPT, 1, TaskLimits::default())).unwrap());
         if round % 3 != 0 {
             at_once(|| promised.len() <= n_ran());
             // This submission is not confirmed to the client, but its task runs.
-            let submission = node.submission(SCRIPT, 1, Limits::default());
+            let submission = node.submission(SCRIPT, 1, TaskLimits::default());
             let n_before = n_ran();
-            client.say(&Request::Submit { submission }).unwrap();
+            client.say(&ClientRequest::Submit { submission }).unwrap();
             at_once(|| n_before < n_ran());
         }
         node.kill();

@@ -2,7 +2,7 @@
 
 use node_core::interface::{AttemptEnd, KeeperOrder, Killed, Moment};
 use node_daemon::keeper::boot_now;
-use task_api::{ArrayRange, Output, Text};
+use task_api::{ArrayRange, Output, OutputText};
 
 use super::*;
 
@@ -10,7 +10,7 @@ use super::*;
 fn check(rig: &Rig, script: &str, expected: AttemptEnd, stdout: &str, stderr: &str) {
     rig.run(1, script);
     let ended = rig.ended(1).remove(0);
-    let text = |text: &str| Text(text.as_bytes().to_vec());
+    let text = |text: &str| OutputText(text.as_bytes().to_vec());
     let output = Output { stdout: text(stdout), stderr: text(stderr), n_dropped_bytes: 0 };
     assert_eq!(
         (ended.attempt, ended.end, ended.output),

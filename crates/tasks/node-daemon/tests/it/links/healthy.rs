@@ -8,8 +8,8 @@ use super::{proxy::Proxy, *};
 fn messages_of_all_lengths_arrive_in_order() {
     // Long messages take a while on a busy machine; this must not count as silence.
     let patient = LinkOptions { silent_after: DEADLINE, reads_within: DEADLINE, ..options() };
-    let a = node_with("a", Key::of([7; 32]), patient.clone());
-    let b = node_with("b", Key::of([7; 32]), patient);
+    let a = node_with("a", ClusterKey::of([7; 32]), patient.clone());
+    let b = node_with("b", ClusterKey::of([7; 32]), patient);
     a.links.dial(&b.address);
     assert_eq!((a.up(), b.up()), ("b".to_owned(), "a".to_owned()));
     let lengths = [1, 2, 65_514, 65_515, 65_516, 131_034, 1 << 20];
@@ -63,7 +63,7 @@ fn a_link_that_was_cut_is_made_again() {
     let (tell, events) = mpsc::channel();
     let me = Hello { name: "b".to_owned(), address: port.clone(), incarnation: 2 };
     let on_event = Arc::new(move |event| drop(tell.send(event)));
-    let key = Key::of([7; 32]);
+    let key = ClusterKey::of([7; 32]);
     let again = Links::open(port.parse().unwrap(), me, key, options(), on_event).unwrap();
     until(|| matches!(a.event(), LinkEvent::Up(hello) if hello.incarnation == 2), "another b");
     drop((again, events));
@@ -88,8 +88,8 @@ fn a_partition_is_noticed_on_both_sides_and_heals() {
 #[test]
 fn what_a_frozen_peer_does_not_read_is_bounded() {
     let patient = LinkOptions { silent_after: DEADLINE, reads_within: DEADLINE, ..options() };
-    let a = node_with("a", Key::of([7; 32]), patient.clone());
-    let b = node_with("b", Key::of([7; 32]), patient);
+    let a = node_with("a", ClusterKey::of([7; 32]), patient.clone());
+    let b = node_with("b", ClusterKey::of([7; 32]), patient);
     let network = Proxy::to(&b.address);
     a.links.dial(&network.address);
     assert_eq!(a.up(), "b");
@@ -111,13 +111,13 @@ fn what_a_frozen_peer_does_not_read_is_bounded() {
 /// An IPv6 address is in brackets where a port follows; one listener takes both kinds.
 #[test]
 fn nodes_are_linked_over_ipv6() {
-    let (a, b) = (node_at("[::1]:0", "a", Key::of([7; 32]), options()), node("b"));
+    let (a, b) = (node_at("[::1]:0", "a", ClusterKey::of([7; 32]), options()), node("b"));
     assert!(a.address.starts_with("[::1]:"), "{}", a.address);
     b.links.dial(&a.address);
     assert_eq!((a.up(), b.up()), ("b".to_owned(), "a".to_owned()));
     b.send(&a, b"over there");
     assert_eq!(a.message(), b"over there");
-    let both = node_at("[::]:0", "c", Key::of([7; 32]), options());
+    let both = node_at("[::]:0", "c", ClusterKey::of([7; 32]), options());
     b.links.dial(&both.address.replace("[::]", "127.0.0.1"));
     assert_eq!((both.up(), b.up()), ("b".to_owned(), "c".to_owned()));
 }

@@ -34,7 +34,7 @@ fn answer_to(node: &Node, bytes: &[u8], then: Option<Shutdown>) -> Vec<u8> {
 
 #[test]
 fn who_has_another_key_gets_nothing() {
-    let (a, b) = (node_with("a", Key::of([8; 32]), options()), node("b"));
+    let (a, b) = (node_with("a", ClusterKey::of([8; 32]), options()), node("b"));
     a.links.dial(&b.address);
     assert_says(&b, "`127.0.0.1` does not have the key of this cluster");
     assert_says(&a, "hung up when it saw this node's key");
@@ -65,7 +65,7 @@ proptest! {
 #[test]
 fn another_version_is_told_so_on_both_sides() {
     let old = LinkOptions { version: 0, ..options() };
-    let (a, b) = (node_with("a", Key::of([7; 32]), old), node("b"));
+    let (a, b) = (node_with("a", ClusterKey::of([7; 32]), old), node("b"));
     a.links.dial(&b.address);
     assert_says(&b, "this node refuses `127.0.0.1`: versions 1 and 0 do not understand each other");
     assert_says(&a, "refuses this node: versions 0 and 1 do not understand each other");
@@ -102,7 +102,7 @@ fn who_says_nothing_is_not_waited_for() {
 #[test]
 fn strangers_that_say_nothing_keep_no_node_out() {
     let narrow = LinkOptions { n_handshakes_max: 4, handshake_timeout: 10 * DEADLINE, ..options() };
-    let a = node_with("a", Key::of([7; 32]), narrow);
+    let a = node_with("a", ClusterKey::of([7; 32]), narrow);
     let strangers: Vec<_> = (0..80).map(|_| TcpStream::connect(&a.address).unwrap()).collect();
     let b = node("b");
     b.links.dial(&a.address);
@@ -115,7 +115,7 @@ fn strangers_that_say_nothing_keep_no_node_out() {
 fn many_nodes_of_one_machine_are_linked_at_once() {
     const N_NODES: usize = 24;
     let narrow = LinkOptions { n_handshakes_max: 8, n_handshakes_per_address_max: 6, ..options() };
-    let a = node_with("a", Key::of([7; 32]), narrow);
+    let a = node_with("a", ClusterKey::of([7; 32]), narrow);
     let others: Vec<_> = (0..N_NODES).map(|number| node(&format!("n{number}"))).collect();
     others.iter().for_each(|other| other.links.dial(&a.address));
     let mut n_up = 0;

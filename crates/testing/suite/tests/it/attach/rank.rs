@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::FileExt;
-use suite::Running;
+use suite::StartedJob;
 
 /// State of a rank as seen from outside.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(super) enum Stage {
 }
 
 /// Kills the process of an attach that enters a rank when it reaches a stage; returns whether that was in time.
-pub(super) fn kill_entrance(attach: &Running, rank: u32, stage: Stage) -> bool {
+pub(super) fn kill_entrance(attach: &StartedJob, rank: u32, stage: Stage) -> bool {
     let is_alive = |pid| !text(pid, "cmdline").is_empty();
     let looks = std::iter::from_fn(|| is_alive(attach.pid()).then(|| entrance_of(attach.pid())));
     let Some(entrance) = looks.flatten().next() else { return false };

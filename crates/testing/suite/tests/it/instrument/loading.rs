@@ -8,13 +8,13 @@ use super::{
 use std::path::Path;
 use suite::library::Library;
 use suite::tool::WatchFolders;
-use suite::{Job, Program};
+use suite::{Job, TestProgram};
 use wire::Order;
-use wire::control::{Change, Replacement};
+use wire::control::{ActionEffect, Replacement};
 
 /// Prepares and commits a change, and waits until all ranks have carried it out as their `n_actions`th.
 #[track_caller]
-fn carry_out(ranks: &Ranks, n_actions: usize, change: Change) {
+fn carry_out(ranks: &Ranks, n_actions: usize, change: ActionEffect) {
     let action = n_actions as u64;
     check_ready(&ranks.ask(&prepare(action, change)), 0);
     ranks.tell(&Order::Commit { action, at_hit: 0 });
@@ -30,7 +30,7 @@ fn carry_out(ranks: &Ranks, n_actions: usize, change: Change) {
 fn a_function_of_a_loaded_library_takes_the_place_of_another() {
     for library in Library::SYSTEM {
         let flags = ["-shared", "-fPIC"];
-        let loaded = Program::c("better_step").flags(&flags).built(library);
+        let loaded = TestProgram::c("better_step").flags(&flags).built(library);
         let tuned = Tuned::new(library);
         let folders = WatchFolders::new();
         let file = folders.folder().join("end");
@@ -39,15 +39,15 @@ fn a_function_of_a_loaded_library_takes_the_place_of_another() {
         check_installed(&ranks.ask(&tuned.install()));
         ranks.tell(&Order::Go);
         ranks.running().wait_for_line("ready");
-        carry_out(&ranks, 1, Change::Load { path: loaded.display().to_string() });
+        carry_out(&ranks, 1, ActionEffect::Load { path: loaded.display().to_string() });
         let by = Replacement::Exported("better_step".to_owned());
-        carry_out(&ranks, 2, Change::Replace { site: STEP, by });
+        carry_out(&ranks, 2, ActionEffect::Replace { site: STEP, by });
         let is_better =
             |values: &[u64; 5]| (f64::from_bits(values[0]) % 1000.0).to_bits() == 0.5_f64.to_bits();
         ranks.wait_until("the other function runs", |ranks| {
             (0..N_RANKS).all(|rank| values(&ranks.recorded(rank), EXIT).iter().any(is_better))
         });
-        carry_out(&ranks, 3, Change::Replace { site: STEP, by: Replacement::Original });
+        carry_out(&ranks, 3, ActionEffect::Replace { site: STEP, by: Replacement::Original });
         std::fs::write(&file, "").expect("the folder is ours");
         ranks.finish();
     }
@@ -65,7 +65,7 @@ fn has_loaded(ranks: &Ranks, rank: usize, library: &Path) -> bool {
 #[test]
 fn a_library_is_loaded_only_when_all_ranks_can() {
     let library = Library::Mpich4;
-    let replacement = Program::c("better_step").flags(&["-shared", "-fPIC"]).built(library);
+    let replacement = TestProgram::c("better_step").flags(&["-shared", "-fPIC"]).built(library);
     let tuned = Tuned::new(library);
     let folders = WatchFolders::new();
     let (file, text) = (folders.folder().join("end"), folders.folder().join("text.so"));
@@ -75,14 +75,14 @@ fn a_library_is_loaded_only_when_all_ranks_can() {
     ranks.tell(&Order::Go);
     let by = |path: &Path, name: &str| {
         let by = Replacement::Exported(format!("{}:{name}", path.display()));
-        Change::Replace { site: STEP, by }
+        ActionEffect::Replace { site: STEP, by }
     };
     check_refused(&ranks.ask(&prepare(1, by(&text, "better_step"))), "cannot be loaded here");
     check_refused(&ranks.ask(&prepare(1, by(&tuned.path, "step"))), "exports no `step`");
     check_refused(&ranks.ask(&prepare(1, by(&replacement, "none"))), "exports no `none`");
     // A function that the library needs, but does not have.
     check_refused(&ranks.ask(&prepare(1, by(&replacement, "MPI_Barrier"))), "exports no");
-    let load = Change::Load { path: text.display().to_string() };
+    let load = ActionEffect::Load { path: text.display().to_string() };
     check_refused(&ranks.ask(&prepare(1, load)), "cannot be loaded here");
 
     check_ready(&ranks.ask(&prepare(1, by(&replacement, "better_step"))), 0);

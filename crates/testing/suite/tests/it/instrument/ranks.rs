@@ -10,15 +10,15 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use suite::tool::sintonia;
-use suite::{Ended, Job, Running};
+use suite::{EndedJob, Job, StartedJob};
 use tempfile::TempDir;
 use wire::control::{Location, Module};
-use wire::{Answer, Order};
+use wire::{Order, OrderAnswer};
 
 /// Job that was started, with the segments of its ranks.
 pub(super) struct Ranks {
     shared_memory: TempDir,
-    running: Running,
+    running: StartedJob,
     segments: Vec<SegmentReader>,
 }
 
@@ -49,7 +49,7 @@ impl Ranks {
 
     /// Waits for the segments of running ranks.
     #[track_caller]
-    pub(super) fn find(shared_memory: TempDir, running: Running, n_ranks: usize) -> Self {
+    pub(super) fn find(shared_memory: TempDir, running: StartedJob, n_ranks: usize) -> Self {
         let mut segments = Vec::new();
         running.wait_until("all ranks listen", |_| {
             segments = segments_in(shared_memory.path());
@@ -71,7 +71,7 @@ impl Ranks {
 
     /// Sends an order to all ranks, and waits for the answer of each.
     #[track_caller]
-    pub(super) fn ask(&self, order: &Order) -> Vec<Answer> {
+    pub(super) fn ask(&self, order: &Order) -> Vec<OrderAnswer> {
         self.tell(order);
         let waited = format!("all ranks answer to {order:?}");
         let answer = |segment: &SegmentReader| {
@@ -90,7 +90,7 @@ impl Ranks {
         recorded_in(&self.segments[rank])
     }
 
-    pub(super) fn running(&mut self) -> &mut Running {
+    pub(super) fn running(&mut self) -> &mut StartedJob {
         &mut self.running
     }
 
@@ -122,7 +122,7 @@ impl Ranks {
 
     /// Waits for the end of the job; the records can still be read.
     #[track_caller]
-    pub(super) fn finish(self) -> (Ended, Vec<Recorded>) {
+    pub(super) fn finish(self) -> (EndedJob, Vec<Recorded>) {
         let Self { shared_memory, running, segments } = self;
         let ended = running.finish();
         assert_eq!(ended.code, 0, "{}", ended.stderr);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use suite::library::Library;
 use suite::program::source_folder;
 use suite::tool::{WatchFolders, sintonia};
-use suite::{Ended, Job, Program, Running};
+use suite::{EndedJob, Job, StartedJob, TestProgram};
 
 pub(crate) const N_RANKS: u32 = 3;
 
@@ -43,7 +43,7 @@ impl Victim {
         matches!(self, Self::Analyzer | Self::AnalyzerAndCollector)
     }
 
-    fn living(self, running: &Running) -> Vec<u32> {
+    fn living(self, running: &StartedJob) -> Vec<u32> {
         let has = |words: &[String], wanted: &str| words.iter().any(|word| word == wanted);
         let is_rank =
             |words: &[String]| words.first().is_some_and(|word| word.ends_with("/killed"));
@@ -102,7 +102,7 @@ impl Case {
 
     /// Job that prints the launcher's exit code after the output of the program, since the analyzer may be gone.
     fn job(&self, folder: &Path) -> Job {
-        let program = Program::c("killed").built(self.library);
+        let program = TestProgram::c("killed").built(self.library);
         let script = r#""$@"; code=$?; echo "code $code"; exit $code"#;
         let shell = ["sh", "-c", script, "sh"].map(OsString::from);
         self.library.launch(N_RANKS as usize, &program).arg(folder).after(shell.to_vec())
@@ -110,7 +110,7 @@ impl Case {
 
     /// Kills the victim and lets the program end, each at its time. Returns whether all ranks were working when the
     /// victim was killed; `None` if it had ended.
-    fn act(&self, running: &Running, folder: &Path) -> Option<bool> {
+    fn act(&self, running: &StartedJob, folder: &Path) -> Option<bool> {
         let is_at_work = || Counts::of_all(folder).iter().all(Option::is_some);
         running.wait_until("the victim is there", |running| {
             (self.is_early || is_at_work()) && !self.victim.living(running).is_empty()
@@ -140,7 +140,7 @@ impl Case {
 
     /// Checks the run; returns false if it turns out that the victim had ended before.
     #[track_caller]
-    fn check(&self, folders: WatchFolders, ended: &Ended, was_ready: bool) -> bool {
+    fn check(&self, folders: WatchFolders, ended: &EndedJob, was_ready: bool) -> bool {
         let counts = Counts::of_all(folders.folder());
         let (last, printed) = split_last_line(&ended.stdout);
         let never_began = ended.stdout.is_empty();
@@ -163,7 +163,7 @@ impl Case {
         let report = Job::new(sintonia()).arg("report").arg(folders.record()).run();
         assert_eq!(report.code, 0, "{}", report.stderr);
         let stderr = format!("{}{}", ended.stderr, report.stderr);
-        let evidence = Evidence::read(folders.finish(Ended { stderr, ..report }));
+        let evidence = Evidence::read(folders.finish(EndedJob { stderr, ..report }));
         evidence.check(&counts, was_ready);
         // A tunlet that is killed as the run ends has not ended before it.
         if self.victim == Victim::Tunlet && !self.is_ended_first() {
@@ -177,7 +177,7 @@ impl Case {
 pub(crate) fn tunlet(flags: &[&str]) -> PathBuf {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../observe/tunlet-abi/include");
     let include = format!("-I{}", include.display());
-    Program::shared("restless")
+    TestProgram::shared("restless")
         .flags(&[&include])
         .flags(flags)
         .named(&format!("restless{}.so", flags.concat()))

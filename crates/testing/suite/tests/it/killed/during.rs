@@ -2,12 +2,12 @@
 
 use super::case::{N_RANKS, tunlet};
 use run_record::TuningSummary;
-use run_record::tuning::{DecisionSummary, Outcome};
+use run_record::tuning::{DecisionOutcome, DecisionSummary};
 use std::path::Path;
 use suite::library::Library::{self, Mpich4, OpenMpi4};
 use suite::program::source_folder;
 use suite::tool::{WatchFolders, sintonia};
-use suite::{Ended, Job, Program, Running, Watched};
+use suite::{EndedJob, Job, StartedJob, TestProgram, Watched};
 
 /// Number of collectors that are killed one after the other, each with something else in progress.
 const N_KILLS: usize = 3;
@@ -19,15 +19,15 @@ fn n_lines(folders: &WatchFolders, kind: &str) -> usize {
     text.lines().filter(|line| line.contains(&wanted)).count()
 }
 
-fn start(folders: &WatchFolders, library: Library, tunlet: &Path) -> Running {
-    let program = Program::c("killed").built(library);
+fn start(folders: &WatchFolders, library: Library, tunlet: &Path) -> StartedJob {
+    let program = TestProgram::c("killed").built(library);
     let job = library.launch(N_RANKS as usize, &program).arg(folders.folder());
     let description = source_folder().join("killed.toml").display().to_string();
     let tunlet = tunlet.display().to_string();
     folders.start(&job, &["--quiet", "--no-html", "--app", &description, "--tunlet", &tunlet])
 }
 
-fn wait_for_lines(running: &Running, folders: &WatchFolders, kind: &str, n_wanted: usize) {
+fn wait_for_lines(running: &StartedJob, folders: &WatchFolders, kind: &str, n_wanted: usize) {
     running
         .wait_until(&format!("{n_wanted} lines `{kind}`"), |_| n_wanted <= n_lines(folders, kind));
 }
@@ -37,13 +37,13 @@ fn let_end(folders: &WatchFolders) {
 }
 
 #[track_caller]
-fn well(folders: WatchFolders, ended: Ended) -> TuningSummary {
+fn well(folders: WatchFolders, ended: EndedJob) -> TuningSummary {
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "right\n"), "{}", ended.stderr);
     let Watched { summary, .. } = folders.finish(ended);
     summary.tuning.expect("the record has the story of the tuning")
 }
 
-fn collectors(running: &Running) -> Vec<u32> {
+fn collectors(running: &StartedJob) -> Vec<u32> {
     running.processes(|words| words.iter().any(|word| word == "collector"))
 }
 
@@ -75,7 +75,8 @@ fn check_killed_collector(library: Library) {
     assert_eq!(tuning.tunlets[0].ended, None);
     // Changes that the end of the run interrupts are not known to be in effect, either.
     let is_lost = |decision: &&DecisionSummary| {
-        decision.outcome == Outcome::Lost && !decision.outcome_reason.contains("the run ended")
+        decision.outcome == DecisionOutcome::Lost
+            && !decision.outcome_reason.contains("the run ended")
     };
     assert_eq!(tuning.decisions.iter().find(is_lost), None);
 }

@@ -4,7 +4,7 @@ use super::{check_all, passages};
 use std::fmt::Write;
 use std::path::Path;
 use suite::library::Library::{self, Mpich4, OpenMpi4};
-use suite::{Program, watch_with};
+use suite::{TestProgram, watch_with};
 
 const N_FUNCTIONS: usize = 5000;
 
@@ -56,7 +56,7 @@ fn many() -> String {
 
 #[test]
 fn five_thousand_functions_at_once() {
-    let program = Program::generated("many", &many());
+    let program = TestProgram::generated("many", &many());
     for library in Library::SYSTEM {
         check_all(&library.launch(2, &program.built(library)), &[]);
     }

@@ -1,7 +1,7 @@
 //! Tests of attaching to a running program: it reports its work so far, and is tuned.
 
 use super::N_RANKS;
-use launch::Running;
+use launch::StartedJob;
 use launch::place::example;
 use run_record::Summary;
 use suite::library::Library;
@@ -33,7 +33,7 @@ fn check(library: Library) {
 
 /// Attaches for some seconds; returns the number of decisions that were carried out.
 #[track_caller]
-fn n_applied(running: &Running) -> usize {
+fn n_applied(running: &StartedJob) -> usize {
     let folders = WatchFolders::new();
     let ended = folders.attach(running.pid(), &["--tunlet", "factoring", "--for", "3"]).run();
     assert_eq!(ended.code, 0, "{}", ended.stderr);

@@ -29,7 +29,7 @@ impl FakeQueue {
     }
 }
 
-impl Queue for FakeQueue {
+impl SlurmQueue for FakeQueue {
     fn submit(&mut self, _hosts: &[String]) -> Result<u64, CommandError> {
         self.failing()?;
         Ok(self.with(|fake| {
@@ -82,9 +82,9 @@ fn slurm_thread() -> (FakeQueue, SlurmThread<FakeQueue>) {
     (queue, slurm_thread)
 }
 
-fn borrow(n_nodes: u32, patience: Duration) -> Order {
+fn borrow(n_nodes: u32, patience: Duration) -> SlurmOrder {
     let until = Instant::now() + patience;
-    Order::Borrow { ticket: FIRST, n_nodes, hosts: Vec::new(), until }
+    SlurmOrder::Borrow { ticket: FIRST, n_nodes, hosts: Vec::new(), until }
 }
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -154,7 +154,7 @@ fn what_is_forgotten_is_returned() {
     let (queue, mut slurm_thread) = slurm_thread();
     slurm_thread.take(borrow(1, LONG));
     slurm_thread.check_queue();
-    slurm_thread.take(Order::Forget(FIRST));
+    slurm_thread.take(SlurmOrder::Forget(FIRST));
     slurm_thread.check_queue();
     assert_eq!(queue.with(|fake| fake.canceled.clone()), [1]);
     assert_eq!(answer(&slurm_thread), None);
@@ -164,7 +164,7 @@ fn what_is_forgotten_is_returned() {
 fn a_return_is_tried_until_it_is_heard() {
     let (queue, mut slurm_thread) = slurm_thread();
     queue.with(|fake| fake.away = Some("Unable to contact slurm controller"));
-    slurm_thread.take(Order::Return(vec![7]));
+    slurm_thread.take(SlurmOrder::Return(vec![7]));
     slurm_thread.check_queue();
     assert_eq!(queue.with(|fake| fake.canceled.clone()), Vec::<u64>::new());
     queue.with(|fake| fake.away = None);
@@ -191,7 +191,7 @@ fn the_end_of_the_program_returns_everything() {
     let queue = FakeQueue::default();
     let handle = SlurmHandle::start(queue.clone(), Vec::new());
     handle.order(borrow(1, LONG));
-    handle.order(Order::Return(vec![9]));
+    handle.order(SlurmOrder::Return(vec![9]));
     drop(handle);
     let canceled = queue.with(|fake| fake.canceled.clone());
     assert!(canceled.contains(&9), "{canceled:?}");

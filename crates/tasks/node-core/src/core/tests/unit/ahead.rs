@@ -17,8 +17,8 @@ fn after_short_ones(n_left: u64) -> Rig {
 }
 
 fn notes(rig: &mut Rig, task: u64) -> Vec<String> {
-    let answers = rig.ask(Request::Explain { task: format!("n.{task}").parse().unwrap() });
-    let [Answer::Explained { explanation }] = &answers[..] else {
+    let answers = rig.ask(ClientRequest::Explain { task: format!("n.{task}").parse().unwrap() });
+    let [DaemonAnswer::Explained { explanation }] = &answers[..] else {
         unreachable!("a task that is there: {answers:?}")
     };
     explanation.steps.iter().map(|step| format!("{:?}", step.what)).collect()
@@ -33,8 +33,8 @@ fn after_many_short_tasks_one_more_for_each_core_is_ordered_ahead() {
     assert_eq!(rig.seen.jobs.len(), 2, "the next is ordered as soon as one ends");
     let attempt = rig.seen.jobs.remove(0).attempt;
     let (end, output) = (AttemptEnd::Exit(0), Output::default());
-    let long = Ended { attempt, end, started_ms: 0, ended_ms: 1000, output };
-    rig.on(Event::Keeper(KeeperEvent::Ended(vec![long])));
+    let long = EndedAttempt { attempt, end, started_ms: 0, ended_ms: 1000, output };
+    rig.on(CoreEvent::Keeper(KeeperEvent::Ended(vec![long])));
     assert_eq!(rig.seen.jobs.len(), 1, "one was not short");
     rig.end();
     assert_eq!(rig.seen.jobs.len(), 1);

@@ -1,20 +1,20 @@
 //! Tests of how often a node with too many tasks asks others for room.
 
-use balancing_policies::{LoadState, Message, Policy};
+use balancing_policies::{LoadState, Policy, PolicyMessage};
 use task_api::Presence;
 
 use super::Rig;
 use crate::core::CoreOptions;
-use crate::interface::{Event, PeerMessage};
+use crate::interface::{CoreEvent, PeerMessage};
 
 impl Rig {
     /// Answers the questions for the other node's state; returns how many there were.
     fn say_neutral(&mut self) -> usize {
         let mut n_asked = 0;
         for (to, message) in std::mem::take(&mut self.seen.sent) {
-            if let PeerMessage::Balance(Message::AskState { operation }) = message {
-                let said = Message::StateIs { operation, state: LoadState::Neutral };
-                self.on(Event::FromPeer { from: to, message: PeerMessage::Balance(said) });
+            if let PeerMessage::Balance(PolicyMessage::AskState { operation }) = message {
+                let said = PolicyMessage::StateIs { operation, state: LoadState::Neutral };
+                self.on(CoreEvent::FromPeer { from: to, message: PeerMessage::Balance(said) });
                 n_asked += 1;
             }
         }

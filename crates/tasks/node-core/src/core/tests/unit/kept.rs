@@ -1,6 +1,6 @@
 //! Tests of the last tasks of a slow node, which a fast node fetches.
 
-use balancing_policies::Message;
+use balancing_policies::PolicyMessage;
 
 use super::*;
 
@@ -15,22 +15,22 @@ impl Rig {
             n_cores: 1,
             speed: 4.0,
         };
-        self.on(Event::Members(vec![member]));
+        self.on(CoreEvent::Members(vec![member]));
     }
 
     /// Lets the fast node fetch a task.
     fn pulled(&mut self, operation: u32) {
         let from = node_id("fast");
         self.seen.sent.clear();
-        let pull = Message::Pull { operation, n_tasks_max: 1 };
-        self.on(Event::FromPeer { from, message: PeerMessage::Balance(pull) });
+        let pull = PolicyMessage::Pull { operation, n_tasks_max: 1 };
+        self.on(CoreEvent::FromPeer { from, message: PeerMessage::Balance(pull) });
         let offer = self.seen.sent.iter().find_map(|(_, message)| match message {
             PeerMessage::Offer { offer, .. } => Some(*offer),
             _ => None,
         });
         let offer = offer.expect("a task is there for it");
         let message = PeerMessage::Taken { offer, n_tasks: 1, because: None };
-        self.on(Event::FromPeer { from, message });
+        self.on(CoreEvent::FromPeer { from, message });
     }
 }
 
@@ -43,17 +43,18 @@ fn of_tasks_that_ended_long_ago_it_is_said_how_they_ended() {
     (0..5).for_each(|_| rig.end());
     assert_eq!(numbers(&rig.ask(wait("n.2-3"))), (vec![2, 3], 0));
     assert_eq!(numbers(&rig.ask(wait("n.1-6"))), (vec![4, 5, 1, 2, 3], 1));
-    let answers = rig.ask(Request::Tasks { filter: TaskFilter::default(), after: None, n_max: 9 });
-    let [Answer::Tasks { tasks, past: Some(past), .. }] = &answers[..] else {
+    let answers =
+        rig.ask(ClientRequest::Tasks { filter: TaskFilter::default(), after: None, n_max: 9 });
+    let [DaemonAnswer::Tasks { tasks, past: Some(past), .. }] = &answers[..] else {
         unreachable!("{answers:?}")
     };
     assert_eq!((tasks.len(), past.n_tasks, past.sentence()), (3, 3, "3 exit 0".to_owned()));
-    let answers = rig.ask(Request::Result { task: "n.2".parse().unwrap() });
-    let [Answer::Ended { tasks, .. }] = &answers[..] else { unreachable!("{answers:?}") };
-    assert!(tasks[0].is_brief && tasks[0].outcome == Outcome::Exit(0), "{tasks:?}");
-    rig.ask(Request::Explain { task: "n.2".parse().unwrap() });
-    let answers = rig.ask(Request::Nodes);
-    let [Answer::Nodes { nodes }] = &answers[..] else { unreachable!("{answers:?}") };
+    let answers = rig.ask(ClientRequest::Result { task: "n.2".parse().unwrap() });
+    let [DaemonAnswer::Ended { tasks, .. }] = &answers[..] else { unreachable!("{answers:?}") };
+    assert!(tasks[0].is_brief && tasks[0].outcome == TaskOutcome::Exit(0), "{tasks:?}");
+    rig.ask(ClientRequest::Explain { task: "n.2".parse().unwrap() });
+    let answers = rig.ask(ClientRequest::Nodes);
+    let [DaemonAnswer::Nodes { nodes }] = &answers[..] else { unreachable!("{answers:?}") };
     assert_eq!((nodes[0].kept.n_tasks, nodes[0].kept.n_brief), (2, 3));
 }
 
@@ -67,7 +68,7 @@ fn a_core_stays_free_while_a_fast_node_ends_the_last_tasks_sooner() {
     rig.pulled(2);
     rig.end();
     assert!(rig.seen.jobs.is_empty(), "three are the fast node's: {:?}", rig.seen.jobs);
-    let answers = rig.ask(Request::Explain { task: "n.6".parse().unwrap() });
+    let answers = rig.ask(ClientRequest::Explain { task: "n.6".parse().unwrap() });
     assert!(format!("{answers:?}").contains("reserved for faster nodes"), "{answers:?}");
     rig.pass(4_500);
     assert_eq!(rig.seen.jobs.len(), 1, "it has not come again");

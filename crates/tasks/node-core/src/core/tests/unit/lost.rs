@@ -1,11 +1,13 @@
 //! Tests of losses when nodes go down and links break, and of what clients see of them.
 
-use task_api::{Answer, EndedTask, Limits, Outcome, Presence, Request, Submission};
+use task_api::{
+    ClientRequest, DaemonAnswer, EndedTask, Presence, Submission, TaskLimits, TaskOutcome,
+};
 
 use super::{Rig, numbers, wait};
 use crate::book::{Book, BookLimits};
 use crate::core::CoreOptions;
-use crate::interface::{Event, PeerMessage, node_id};
+use crate::interface::{CoreEvent, PeerMessage, node_id};
 
 /// A node with this submission whose daemon and keeper went down `n_times` while a task ran.
 fn down_while_it_runs(n_times: u32, n_starts_max: u32) -> Rig {
@@ -13,7 +15,7 @@ fn down_while_it_runs(n_times: u32, n_starts_max: u32) -> Rig {
     let submission = Submission {
         command: vec!["true".to_owned()],
         folder: "/".to_owned(),
-        limits: Limits { n_starts_max, ..Limits::default() },
+        limits: TaskLimits { n_starts_max, ..TaskLimits::default() },
         ..Submission::default()
     };
     for record in book.records_of(&submission, 1) {
@@ -35,8 +37,10 @@ fn a_start_counts_although_daemon_and_keeper_went_down() {
     assert_eq!(instances, [4]);
     let mut rig = down_while_it_runs(3, 3);
     assert!(rig.seen.jobs.is_empty());
-    let answers = rig.ask(Request::Explain { task: "n.1".parse().unwrap() });
-    let [Answer::Explained { explanation }] = &answers[..] else { unreachable!("{answers:?}") };
+    let answers = rig.ask(ClientRequest::Explain { task: "n.1".parse().unwrap() });
+    let [DaemonAnswer::Explained { explanation }] = &answers[..] else {
+        unreachable!("{answers:?}")
+    };
     let because = explanation.because.join("; ");
     assert!(because.contains("given up after 3 of its starts were lost"), "{because}");
     assert_eq!(
@@ -47,7 +51,7 @@ fn a_start_counts_although_daemon_and_keeper_went_down() {
 }
 
 /// The last question to the other node.
-fn asked_last(rig: &mut Rig) -> Option<(u64, Request)> {
+fn asked_last(rig: &mut Rig) -> Option<(u64, ClientRequest)> {
     rig.seen.sent.drain(..).rev().find_map(|(_, message)| match message {
         PeerMessage::Ask { ask, request } => Some((ask, request)),
         _ => None,
@@ -59,15 +63,15 @@ fn answered(rig: &mut Rig, ask: u64, numbers: &[u64], n_left: u64) {
         number,
         instance: 1,
         node: "other".to_owned(),
-        outcome: Outcome::Exit(0),
+        outcome: TaskOutcome::Exit(0),
         started_ms: None,
         ended_ms: 1,
         output: None,
         is_brief: false,
     };
-    let answer = Answer::Ended { tasks: numbers.iter().map(ended).collect(), n_left };
+    let answer = DaemonAnswer::Ended { tasks: numbers.iter().map(ended).collect(), n_left };
     let message = PeerMessage::Answer { ask, answer };
-    rig.on(Event::FromPeer { from: node_id("other"), message });
+    rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
 }
 
 #[test]
@@ -84,12 +88,12 @@ fn who_waits_for_another_node_is_told_although_words_are_lost() {
     answered(&mut rig, ask, &[1], 2);
     answered(&mut rig, ask, &[1, 2], 1);
     assert_eq!(numbers(&rig.answers()), (vec![1], 2));
-    assert_eq!(numbers(&rig.ask(Request::More)), (vec![1, 2], 1), "it had come before");
-    assert!(rig.ask(Request::More).is_empty());
-    assert_eq!(asked_last(&mut rig), Some((ask, Request::More)));
-    let answer = Answer::Refused { sentence: "nothing is waited for".to_owned() };
+    assert_eq!(numbers(&rig.ask(ClientRequest::More)), (vec![1, 2], 1), "it had come before");
+    assert!(rig.ask(ClientRequest::More).is_empty());
+    assert_eq!(asked_last(&mut rig), Some((ask, ClientRequest::More)));
+    let answer = DaemonAnswer::Refused { sentence: "nothing is waited for".to_owned() };
     let message = PeerMessage::Answer { ask, answer };
-    rig.on(Event::FromPeer { from: node_id("other"), message });
+    rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
     assert_eq!(asked_last(&mut rig), Some((ask, question.clone())), "it has forgotten");
     rig.member(Presence::Silent, 1);
     rig.pass(20_000);
@@ -97,9 +101,9 @@ fn who_waits_for_another_node_is_told_although_words_are_lost() {
     rig.member(Presence::Up, 2);
     assert_eq!(asked_last(&mut rig), Some((ask, question)), "its daemon was started anew");
     // Fault: a client that was ready for more before the link broke was refused by a late answer to that.
-    let answer = Answer::Refused { sentence: "nothing is waited for".to_owned() };
+    let answer = DaemonAnswer::Refused { sentence: "nothing is waited for".to_owned() };
     let message = PeerMessage::Answer { ask, answer };
-    rig.on(Event::FromPeer { from: node_id("other"), message });
+    rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
     assert!(rig.answers().is_empty(), "the question was asked again");
     answered(&mut rig, ask, &[1, 2, 3], 0);
     assert_eq!(numbers(&rig.answers()), (vec![1, 2, 3], 0));
@@ -129,10 +133,10 @@ fn a_node_that_asks_again_is_told_what_it_may_not_have_heard() {
     let mut rig = Rig::new();
     rig.member(Presence::Up, 1);
     rig.submit(3);
-    let asks = |rig: &mut Rig, request: Request| {
+    let asks = |rig: &mut Rig, request: ClientRequest| {
         rig.seen.sent.clear();
         let message = PeerMessage::Ask { ask: 7, request };
-        rig.on(Event::FromPeer { from: node_id("other"), message });
+        rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
         rig.seen.sent.drain(..).find_map(|(_, message)| match message {
             PeerMessage::Answer { ask: 7, answer } => Some(numbers(&[answer])),
             _ => None,
@@ -142,9 +146,9 @@ fn a_node_that_asks_again_is_told_what_it_may_not_have_heard() {
     rig.end();
     assert_eq!(asks(&mut rig, wait("n.1-3")), Some((vec![1], 2)), "the first was lost");
     rig.end();
-    assert_eq!(asks(&mut rig, Request::More), Some((vec![2], 1)));
+    assert_eq!(asks(&mut rig, ClientRequest::More), Some((vec![2], 1)));
     assert_eq!(asks(&mut rig, wait("n.1-3")), Some((vec![2], 1)));
-    assert_eq!(asks(&mut rig, Request::More), None);
+    assert_eq!(asks(&mut rig, ClientRequest::More), None);
     assert_eq!(asks(&mut rig, wait("n.1-3")), None, "there is nothing to say");
     rig.end();
     assert_eq!(asks(&mut rig, wait("n.1-3")), Some((vec![1, 2, 3], 0)), "the last was lost");

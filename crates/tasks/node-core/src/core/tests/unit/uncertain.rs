@@ -3,7 +3,9 @@
 use task_api::TaskState;
 
 use super::*;
-use crate::interface::{Attempt, AttemptEnd, Ended, InstanceId, Running, SharedEnd, TaskKey};
+use crate::interface::{
+    Attempt, AttemptEnd, EndedAttempt, InstanceId, RunningAttempt, SharedEnd, TaskKey,
+};
 
 /// A node whose journal has lost records of both of its tasks.
 fn rig(keeper_runs: &[(u64, u32)]) -> Rig {
@@ -22,12 +24,12 @@ fn rig(keeper_runs: &[(u64, u32)]) -> Rig {
     let core = Core::new(CoreOptions::new("n"), Now::default(), book, &mut seen);
     let mut rig = Rig { core, seen, now_ms: 0 };
     rig.member(Presence::Up, 1);
-    let attempt = |&(number, instance): &(u64, u32)| Running {
+    let attempt = |&(number, instance): &(u64, u32)| RunningAttempt {
         attempt: Attempt { task: TaskKey { home: node_id("n"), number }, instance },
         started_ms: 1,
     };
     let running = keeper_runs.iter().map(attempt).collect();
-    rig.on(Event::Keeper(KeeperEvent::Inventory { running, ended: Vec::new() }));
+    rig.on(CoreEvent::Keeper(KeeperEvent::Inventory { running, ended: Vec::new() }));
     rig
 }
 
@@ -35,7 +37,7 @@ fn renew(rig: &mut Rig, shares: &[(u64, u32)]) -> Vec<InstanceId> {
     rig.seen.sent.clear();
     let shares = shares.iter().map(|&(number, instance)| InstanceId { number, instance }).collect();
     let message = PeerMessage::Renew { number: 7, incarnation: 1, whole: true, shares };
-    rig.on(Event::FromPeer { from: node_id("other"), message });
+    rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
     let gone = rig.seen.sent.drain(..).find_map(|(_, message)| match message {
         PeerMessage::Renewed { gone, .. } => Some(gone),
         _ => None,
@@ -80,10 +82,11 @@ fn who_holds_a_task_whose_lease_was_lost_has_it_again() {
     rig.pass(6_000);
     assert_eq!(rig.seen.jobs.iter().map(|job| job.attempt.task.number).collect::<Vec<_>>(), [1]);
     let (share, output) = (InstanceId { number: 2, instance: 3 }, Output::default());
-    let end = SharedEnd { share, outcome: Outcome::Exit(4), started_ms: 1, ended_ms: 2, output };
+    let end =
+        SharedEnd { share, outcome: TaskOutcome::Exit(4), started_ms: 1, ended_ms: 2, output };
     let message = PeerMessage::Ended { ends: vec![end] };
-    rig.on(Event::FromPeer { from: node_id("other"), message });
-    assert_eq!(rig.core.book().task(2).unwrap().outcome(), Some(&Outcome::Exit(4)));
+    rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
+    assert_eq!(rig.core.book().task(2).unwrap().outcome(), Some(&TaskOutcome::Exit(4)));
 }
 
 /// Fault: a result whose lease was lost was discarded.
@@ -91,10 +94,11 @@ fn who_holds_a_task_whose_lease_was_lost_has_it_again() {
 fn an_end_of_a_task_whose_lease_was_lost_counts() {
     let mut rig = rig(&[]);
     let (share, output) = (InstanceId { number: 1, instance: 2 }, Output::default());
-    let end = SharedEnd { share, outcome: Outcome::Canceled, started_ms: 1, ended_ms: 2, output };
+    let end =
+        SharedEnd { share, outcome: TaskOutcome::Canceled, started_ms: 1, ended_ms: 2, output };
     let message = PeerMessage::Ended { ends: vec![end] };
-    rig.on(Event::FromPeer { from: node_id("other"), message });
-    assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&Outcome::Canceled));
+    rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
+    assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&TaskOutcome::Canceled));
     assert_eq!(rig.core.book().tasks().n_uncertain(), 1);
 }
 
@@ -105,8 +109,8 @@ fn a_number_that_the_keeper_knows_is_not_given_out_again() {
     assert_eq!(rig.core.book().next_number(), 8);
     let attempt = Attempt { task: TaskKey { home: node_id("n"), number: 9 }, instance: 1 };
     let (end, output) = (AttemptEnd::Exit(0), Output::default());
-    let ended = Ended { attempt, end, started_ms: 1, ended_ms: 2, output };
-    rig.on(Event::Keeper(KeeperEvent::Ended(vec![ended])));
+    let ended = EndedAttempt { attempt, end, started_ms: 1, ended_ms: 2, output };
+    rig.on(CoreEvent::Keeper(KeeperEvent::Ended(vec![ended])));
     assert_eq!(rig.core.book().next_number(), 10);
 }
 
@@ -115,9 +119,9 @@ fn what_runs_here_goes_on_although_its_start_was_lost() {
     let mut rig = rig(&[(1, 2)]);
     assert_eq!((state(&rig, 1), rig.core.book().tasks().n_uncertain()), (TaskState::Running, 1));
     assert!(rig.seen.orders.is_empty(), "{:?}", rig.seen.orders);
-    let answers = rig.ask(Request::Explain { task: "n.2".parse().unwrap() });
+    let answers = rig.ask(ClientRequest::Explain { task: "n.2".parse().unwrap() });
     assert!(format!("{answers:?}").contains("may have lost which node runs it"), "{answers:?}");
-    let answers = rig.ask(Request::Nodes);
+    let answers = rig.ask(ClientRequest::Nodes);
     rig.pass(1_000);
     let said = format!("{answers:?}{:?}", rig.answers());
     assert!(said.contains("1 tasks wait until no other node can run them"), "{said}");
