@@ -42,7 +42,7 @@ endif
 demo test: export OMPI_MCA_rmaps_base_oversubscribe := 1
 demo test: export OMPI_MCA_mpi_yield_when_idle := 1
 
-.PHONY: help demo programs test bench fuzz lint deny install uninstall
+.PHONY: help demo programs test bench fuzz lint docs deny install uninstall
 
 help: ## list these commands
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -88,7 +88,11 @@ fuzz: ## search for inputs that break a reader: TARGET=name (all), SECONDS_EACH=
 lint: ## format, lints of the language, rules of this repository
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --quiet $(as_tested) --workspace --all-targets -- --deny warnings
+	@$(MAKE) --no-print-directory docs
 	@$(CARGO) xtask tidy
+
+docs: ## documentation of the crates, private items too, as target/doc
+	@RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --quiet $(as_tested) --workspace --no-deps --document-private-items
 
 deny: ## licenses, sources and known flaws of what is compiled in
 	@command -v cargo-deny >/dev/null || $(CARGO) install --quiet --locked cargo-deny

@@ -22,7 +22,7 @@ pub fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 /// Writes a file with the content that `content` writes.
 ///
 /// # Errors
-/// As [`write`], and if `content` fails.
+/// As [`write()`], and if `content` fails.
 pub fn write_with<T>(
     path: &Path,
     content: impl FnOnce(File) -> anyhow::Result<T>,

@@ -19,16 +19,16 @@
 //! datatype made for it and a count of 1; the number of bytes stays the same.
 //!
 //! # Invariants
-//! - Arguments: the address of each parameter that [`Kind::is_in_fortran`], the address of the
+//! - Arguments: the address of each parameter that [`ParameterKind::is_in_fortran`], the address of the
 //!   error code (null when an `mpi_f08` call leaves it out), then by value a `size_t` for each
-//!   parameter that [`Kind::has_hidden_length`].
+//!   parameter that [`ParameterKind::has_hidden_length`].
 //! - `INTEGER` has 32 bits, and `LOGICAL` is true when it is not 0.
 //! - Positions that a call returns (`indx`, `array_of_indices`) count from 1 in Fortran.
 //! - Handles are `INTEGER`s: the C handles themselves in MPICH, indices for `PMPI_Comm_f2c` and its
 //!   like in Open MPI.
 //!
 //! # Not here
-//! The addresses that stand for `MPI_IN_PLACE` and the like: [`Library`](crate::Library).
+//! The addresses that stand for `MPI_IN_PLACE` and the like: [`crate::LibraryFamily`].
 
 use crate::kind::ParameterKind;
 use crate::operation::Operation;

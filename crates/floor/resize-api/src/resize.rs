@@ -192,7 +192,7 @@ impl ResizePhase {
 impl Resize {
     /// Returns the phases that took time, with their seconds; they do not overlap.
     ///
-    /// Time before the new size was in force that belongs to no other phase is [`Phase::Approach`].
+    /// Time before the new size was in force that belongs to no other phase is [`ResizePhase::Approach`].
     pub fn phases(&self) -> Vec<(ResizePhase, f64)> {
         let seconds = &self.seconds;
         let before_s = seconds.decide + seconds.spawn + seconds.connect;

@@ -1,6 +1,6 @@
 //! Vocabulary of a cluster that balances tasks between its nodes, as users and scripts see it.
 //!
-//! A client sends a [`Request`] to the daemon of its node and receives [`Answer`]s; both are JSON. A
+//! A client sends a [`ClientRequest`] to the daemon of its node and receives [`DaemonAnswer`]s; both are JSON. A
 //! [`TaskName`] identifies a task by the node that it was submitted to and its number there.
 //!
 //! # Invariants

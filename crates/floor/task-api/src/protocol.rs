@@ -10,32 +10,32 @@ use crate::{
 /// Version of these messages; a daemon refuses clients of another version.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// Request of a client. The client waits for the last [`Answer`] before it sends its next request, except for
-/// [`Request::More`].
+/// Request of a client. The client waits for the last [`DaemonAnswer`] before it sends its next request, except for
+/// [`ClientRequest::More`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "request")]
 pub enum ClientRequest {
-    /// Opens the connection. Answered by [`Answer::Hello`].
+    /// Opens the connection. Answered by [`DaemonAnswer::Hello`].
     Hello {
         /// [`PROTOCOL_VERSION`] of the client.
         version: u32,
     },
-    /// Submits tasks. Answered by [`Answer::Submitted`] when they are on disk.
+    /// Submits tasks. Answered by [`DaemonAnswer::Submitted`] when they are on disk.
     Submit {
         /// Command to run.
         submission: Submission,
     },
-    /// Asks for the outcome of each of these tasks when it has ended. Answered by several [`Answer::Ended`];
-    /// the daemon waits for [`Request::More`] after each, so that a slow client blocks no other.
+    /// Asks for the outcome of each of these tasks when it has ended. Answered by several [`DaemonAnswer::Ended`];
+    /// the daemon waits for [`ClientRequest::More`] after each, so that a slow client blocks no other.
     Wait {
         /// Names of the tasks.
         tasks: TaskRange,
         /// True if the answers shall contain the tasks' output.
         with_output: bool,
     },
-    /// Asks for the next [`Answer::Ended`].
+    /// Asks for the next [`DaemonAnswer::Ended`].
     More,
-    /// Lists tasks. Answered by [`Answer::Tasks`].
+    /// Lists tasks. Answered by [`DaemonAnswer::Tasks`].
     Tasks {
         /// Selection of tasks.
         filter: TaskFilter,
@@ -45,25 +45,25 @@ pub enum ClientRequest {
         /// Most tasks of the answer; the daemon may give fewer.
         n_max: u32,
     },
-    /// Asks for the outcome and output of a task. Answered by [`Answer::Ended`] at once; its list is empty
+    /// Asks for the outcome and output of a task. Answered by [`DaemonAnswer::Ended`] at once; its list is empty
     /// until the task has ended.
     Result {
         /// Name of the task.
         task: TaskName,
     },
-    /// Lists the nodes. Answered by [`Answer::Nodes`].
+    /// Lists the nodes. Answered by [`DaemonAnswer::Nodes`].
     Nodes,
-    /// Cancels tasks. Answered by [`Answer::Canceled`] when that is on disk.
+    /// Cancels tasks. Answered by [`DaemonAnswer::Canceled`] when that is on disk.
     Cancel {
         /// Names of the tasks.
         tasks: TaskRange,
     },
-    /// Asks for the reasons of a task's state. Answered by [`Answer::Explained`].
+    /// Asks for the reasons of a task's state. Answered by [`DaemonAnswer::Explained`].
     Explain {
         /// Name of the task.
         task: TaskName,
     },
-    /// Makes the node leave the cluster. Answered by [`Answer::Stopping`]; the connection ends when the
+    /// Makes the node leave the cluster. Answered by [`DaemonAnswer::Stopping`]; the connection ends when the
     /// daemon does.
     Stop {
         /// True to end the tasks that run here; else the daemon waits for them.
@@ -92,7 +92,7 @@ pub struct TaskFilter {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "answer")]
 pub enum DaemonAnswer {
-    /// Answer to [`Request::Hello`].
+    /// Answer to [`ClientRequest::Hello`].
     Hello {
         /// [`PROTOCOL_VERSION`] of the daemon.
         version: u32,

@@ -27,7 +27,7 @@ pub trait Policy: Debug + Send {
     fn restart(&mut self, left: &Work);
 
     /// Returns the number of tasks in the next chunk for a worker. Whatever the answer, at least one and at
-    /// most [`Request::n_left`] tasks are dealt.
+    /// most [`ChunkRequest::n_left`] tasks are dealt.
     fn next(&mut self, request: &ChunkRequest) -> u64;
 
     /// Records that a worker returned a chunk.

@@ -12,7 +12,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Computes it from chunks of (tasks, computing time in seconds): see [`Moments::spread`].
+    /// Computes it from chunks of (tasks, computing time in seconds): see [`WeightedMoments::spread`].
     pub fn of_chunks(chunks: impl Iterator<Item = (f64, f64)>) -> Self {
         let mut moments = WeightedMoments::default();
         chunks.for_each(|(n_tasks, compute_s)| moments.add(n_tasks, compute_s));

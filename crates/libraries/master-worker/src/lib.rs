@@ -7,7 +7,7 @@
 //!
 //! # In ten minutes
 //!
-//! **A function applied to many items** needs only [`map`]:
+//! **A function applied to many items** needs only [`map()`]:
 //!
 //! ```
 //! use master_worker::{Options, map};

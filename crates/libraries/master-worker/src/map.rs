@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// ```
 ///
 /// # Errors
-/// As for [`run`](crate::run).
+/// As for [`run`](crate::run()).
 pub fn map<I, R, F>(items: Vec<I>, options: Options, function: F) -> Result<Option<Vec<R>>, Error>
 where
     I: Serialize + DeserializeOwned + Clone + Send + Sync,

@@ -1,8 +1,8 @@
 //! Rules for resizing a running program: placement of new processes, redistribution of rows, and payoff.
 //!
 //! A program of `P` *sources* becomes one of `H` *targets*. Its distributed data are rows; a [`Partition`] assigns them
-//! to parts before and after, and a [`Plan`] is the moves between the two. With the strategy *merge* some sources
-//! become targets, and [`stay`] chooses which, so that as little as possible moves. [`place()`] finds nodes for new
+//! to parts before and after, and a [`MovePlan`] is the moves between the two. With the strategy *merge* some sources
+//! become targets, and [`stay()`] chooses which, so that as little as possible moves. [`place()`] finds nodes for new
 //! processes. [`payoff`] judges whether the resize is worth its cost.
 //!
 //! ```

@@ -1,8 +1,8 @@
 //! The application description (`APP.toml`): actors, events and tuning points of a program, by the
 //! names used in its source.
 //!
-//! [`read`] finds the errors in a text, [`check`] the mismatches with the program; each returns all problems at
-//! once, and [`Problem::render`] formats them for the user.
+//! [`read()`] finds the errors in a text, [`check()`] the mismatches with the program; each returns all problems at
+//! once, and [`DescriptionProblem::render`] formats them for the user.
 //!
 //! # Invariants
 //! - Pure: takes a text, returns a description and a list of problems, each with its line.

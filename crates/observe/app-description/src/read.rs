@@ -22,7 +22,7 @@ pub const FORMAT: u32 = 1;
 /// Reads a description.
 ///
 /// The description is returned even with problems, without the parts that they concern, so that it can still be
-/// [checked](crate::check); it is `None` if the text is not TOML or of another format version. With any problem
+/// [checked](crate::check()); it is `None` if the text is not TOML or of another format version. With any problem
 /// of [`Level::Error`](crate::Level::Error), do not use the description for anything else.
 pub fn read(text: &str) -> (Option<Application>, Vec<DescriptionProblem>) {
     let mut findings = Findings::new(text);

@@ -3,8 +3,8 @@
 //! | format | used by |
 //! |---|---|
 //! | `chrome` | Perfetto (ui.perfetto.dev), `chrome://tracing`, Speedscope |
-//! | [`paraver`] | Paraver and the tools that read `.prv` |
-//! | [`simgrid`] | `smpirun -replay`: the run on a given platform |
+//! | [`mod@paraver`] | Paraver and the tools that read `.prv` |
+//! | [`mod@simgrid`] | `smpirun -replay`: the run on a given platform |
 //!
 //! Each function returns sentences about what the format could not hold.
 //!

@@ -1,9 +1,9 @@
 //! One monitored MPI call: from the wrapper's entry to the counters.
 //!
-//! The wrapper calls [`Call::begin`], the real function, [`Call::returned`], then the generated
-//! accounting (with further methods in `arguments.rs` and `completion.rs`), and last [`Call::finish`]. All of it is
+//! The wrapper calls [`MonitoredCall::begin`], the real function, [`MonitoredCall::returned`], then the generated
+//! accounting (with further methods in `arguments.rs` and `completion.rs`), and last [`MonitoredCall::finish`]. All of it is
 //! inlined, so that a call carries only what its operation needs, in registers: nothing takes the
-//! address of a [`Call`].
+//! address of a [`MonitoredCall`].
 #![allow(unsafe_code, reason = "thread-local state behind a raw pointer")]
 
 mod arguments;
@@ -280,7 +280,7 @@ impl MonitoredCall {
 
 /// Records what one record cannot hold: a second peer, more requests.
 ///
-/// Separate from [`Call`], whose fields stay in registers as long as its address is not taken.
+/// Separate from [`MonitoredCall`], whose fields stay in registers as long as its address is not taken.
 #[cold]
 #[inline(never)]
 fn record_rest(

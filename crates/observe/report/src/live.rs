@@ -2,7 +2,7 @@
 //! terminal with at least 60 columns and 15 lines; or one line per interval for a pipe.
 //!
 //! The caller measures and creates [`Snapshot`]s; [`LiveState`] holds the state of the view and processes keys;
-//! [`draw`] draws on any ratatui frame; [`LiveScreen`] is a real terminal.
+//! [`draw()`] draws on any ratatui frame; [`LiveScreen`] is a real terminal.
 //!
 //! # Invariants
 //! - The terminal is restored when the screen is stopped, dropped, or the program panics.

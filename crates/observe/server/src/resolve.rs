@@ -1,11 +1,11 @@
-//! Resolution of a description's names to addresses, as a [`Plan`].
+//! Resolution of a description's names to addresses, as a [`TuningPlan`].
 //!
 //! The launcher looks up every name once. A function with several events and sync points is one site; sites are
 //! numbered in the order in which they are named, so that they have the same numbers everywhere.
 //!
 //! # Not here
 //! Checking of names (`app_description::check`, with [`Names`] for the program), and a rank's part of a
-//! plan ([`Plan::install`]).
+//! plan ([`TuningPlan::install`]).
 
 mod patterns;
 mod sites;

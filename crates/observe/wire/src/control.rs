@@ -150,7 +150,7 @@ pub enum ActionEffect {
 pub enum Replacement {
     /// Function of the program or of a library that is loaded already.
     Function(Location),
-    /// Exported function found by name, such as one of a library loaded by [`Change::Load`]; `LIBRARY:NAME`
+    /// Exported function found by name, such as one of a library loaded by [`ActionEffect::Load`]; `LIBRARY:NAME`
     /// also loads the library.
     Exported(String),
     /// The original function again.

@@ -47,7 +47,7 @@ pub enum CallEffect {
     },
     /// The caller waits for a message.
     Receive(MessageEnd),
-    /// A receive is posted; [`Action::Complete`] waits for it.
+    /// A receive is posted; [`CallEffect::Complete`] waits for it.
     StartReceive {
         /// The message.
         message: MessageEnd,

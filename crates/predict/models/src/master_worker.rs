@@ -20,7 +20,7 @@
 //!
 //! # Invariants
 //! - Times are in seconds and finite wherever the numbers given are finite and `n > 0`.
-//! - The number that [`Iteration::optimum`] returns is a zero of the derivative, or the point where (1) meets (2).
+//! - The number that [`IterationModel::optimum`] returns is a zero of the derivative, or the point where (1) meets (2).
 //!
 //! # Not here
 //! How latency and cost per byte are measured (`tunlets`); how tasks are dealt (`chunking`).

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Balancing of one node.
 ///
-/// The driver owns the clock, the network and the tasks. It reports events, and does the [`Action`]s that are
+/// The driver owns the clock, the network and the tasks. It reports events, and does the [`DriverAction`]s that are
 /// appended to `out`, in their order. Messages may be lost, doubled, late or from strangers.
 #[derive(Debug)]
 pub struct Balance {
@@ -120,7 +120,7 @@ impl Balance {
         }
     }
 
-    /// Handles the result of an [`Action::Move`]: how many of its tasks the other node took. The others are back in
+    /// Handles the result of an [`DriverAction::Move`]: how many of its tasks the other node took. The others are back in
     /// the queue, and in the next measurement.
     pub fn on_moved(
         &mut self,

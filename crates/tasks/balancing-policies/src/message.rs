@@ -1,7 +1,7 @@
 //! Messages between nodes: states, offers, requests, answers. Tasks are never part of them.
 //!
 //! # Invariants
-//! - At most [`Message::LENGTH_MAX`] bytes: a kind, then numbers in little-endian order.
+//! - At most [`PolicyMessage::LENGTH_MAX`] bytes: a kind, then numbers in little-endian order.
 //! - `decode(encode(x)) == x`, and every other sequence of bytes is refused.
 
 use crate::{LoadState, NodeId};
@@ -185,7 +185,7 @@ impl PolicyMessage {
     }
 
     /// Returns whether the source counts this message: one that tells or asks for a state before tasks are
-    /// requested. See [`Counts`](crate::Counts).
+    /// requested. See [`PolicyCounters`](crate::PolicyCounters).
     pub fn is_information(self, sender: NodeId) -> bool {
         match self {
             Self::State { .. }

@@ -72,7 +72,7 @@ pub struct Measurement {
 #[derive(Debug)]
 pub enum CoreEvent {
     /// A client of this node sends a request. It sends the next one when this is answered completely, except for
-    /// [`Request::More`].
+    /// [`ClientRequest::More`].
     FromClient {
         /// The client.
         client: ClientId,
@@ -164,7 +164,7 @@ pub trait Out {
     fn answer(&mut self, client: ClientId, answer: DaemonAnswer);
     /// Gives the keeper an order; [`KeeperOrder::Forget`] only when everything that was appended before is on disk.
     fn keeper(&mut self, order: KeeperOrder);
-    /// Asks for an [`Event::Timer`].
+    /// Asks for an [`CoreEvent::Timer`].
     fn timer(&mut self, timer: CoreTimer, at: Moment);
     /// Announces this node's presence to the others.
     fn presence(&mut self, presence: Presence);

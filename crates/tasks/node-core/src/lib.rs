@@ -1,6 +1,6 @@
 //! Decisions of a node that shares its tasks with the other nodes of a cluster, without clocks, threads, files and sockets.
 //!
-//! The [`Core`] takes [`interface::Event`]s, one after the other, and acts through [`interface::Out`]. Its tasks are in a
+//! The [`Core`] takes [`interface::CoreEvent`]s, one after the other, and acts through [`interface::Out`]. Its tasks are in a
 //! [`book::Book`], which is the result of the records that it has appended to its journal. Time is an argument.
 //!
 //! # Not here

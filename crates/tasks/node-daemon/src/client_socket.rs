@@ -1,6 +1,6 @@
 //! Client socket of a node: a socket in its state folder, at which clients of the same user ask and are answered.
 //!
-//! A message is JSON in a frame: a [`Request`] in, an [`Answer`] out. Each client has a reading thread and a writing thread.
+//! A message is JSON in a frame: a [`ClientRequest`] in, a [`DaemonAnswer`] out. Each client has a reading thread and a writing thread.
 //!
 //! # Invariants
 //! - Only the owner of the node is let in: the folder is closed to others, and the system reports the user of the

@@ -8,7 +8,7 @@
 //!   the end is reported.
 //! - A task whose lease has expired is ended without asking the daemon.
 //! - Ends are reported until they are forgotten; their number is bounded, and tasks are refused beyond it.
-//! - When the keeper itself is killed, its [`guard`] kills the tasks; if both are killed at once, the next keeper
+//! - When the keeper itself is killed, its [`guard()`] kills the tasks; if both are killed at once, the next keeper
 //!   does so before it serves.
 //!
 //! # Not here
@@ -47,7 +47,7 @@ pub const SOCKET: &str = "keeper.sock";
 pub struct KeeperOptions {
     /// State folder: holds the socket, the lock, and ends that no daemon has taken yet.
     pub state: PathBuf,
-    /// Arguments with which this program calls [`guard`] for the same state folder.
+    /// Arguments with which this program calls [`guard()`] for the same state folder.
     pub guard: Vec<OsString>,
     /// Time for which a keeper without tasks waits for a daemon before it ends.
     pub idle: Duration,

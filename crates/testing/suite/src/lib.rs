@@ -1,6 +1,6 @@
 //! Builds and starts real MPI programs, bare and under `sintonia run`, for the tests in `tests/it`.
 //!
-//! A [`Program`] is built once for each [`Library`] into `target/suite`; [`watch`] starts a [`Job`] under
+//! A [`TestProgram`] is built once for each [`Library`] into `target/suite`; [`watch`] starts a [`Job`] under
 //! `sintonia run` and reads its record back.
 //!
 //! # Invariants

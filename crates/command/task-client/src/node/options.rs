@@ -1,4 +1,5 @@
 //! Options of `sintonia node start`.
+#![allow(rustdoc::broken_intra_doc_links, reason = "help texts have optional parts in brackets")]
 
 use super::network::NetworkOptions;
 use crate::location::StateOption;

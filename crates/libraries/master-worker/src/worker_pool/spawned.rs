@@ -41,7 +41,7 @@ impl Spawned {
         }
     }
 
-    /// Starts another program, which calls [`run`](crate::run) or [`serve`](crate::serve) with the same `Program`.
+    /// Starts another program, which calls [`run`](crate::run()) or [`serve`](crate::serve) with the same `Program`.
     pub fn of(start: RankStart, transport: &MpiTransport, options: &Options) -> Self {
         let support = transport.spawn_support();
         let refusal = (!support.is_trusted).then(|| support.why.clone());

@@ -3,7 +3,7 @@
 //! It decides after every iteration, by that iteration alone (a window of one): when the load changes in an
 //! iteration, the next one has the number that suits it. [`Trials`] undoes what makes iterations slower.
 //!
-//! The cost of a message is the one measured in this run, or that of a file: [`Network`]. Where that does not
+//! The cost of a message is the one measured in this run, or that of a file: [`WorkerNetwork`]. Where that does not
 //! separate latency from cost per byte, the tunlet's own measurement of messages is used, as from outside.
 //!
 //! The unit of work is a byte here, so that shared data count with the first chunk.

@@ -34,7 +34,7 @@ pub(super) struct ProgramStep {
     pub(super) act: Act,
 }
 
-/// An [`Operation`] with its channel and request resolved.
+/// An [`RankOperation`] with its channel and request resolved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Act {
     Compute { seconds: f64 },

@@ -18,7 +18,7 @@ const N_TASKS_MAX: usize = 256;
 /// Bytes of output after which an answer is full. As JSON they are at most twice as many.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 
-/// Refusal of [`Request::More`](task_api::Request::More) from an asker that waits for nothing.
+/// Refusal of [`ClientRequest::More`](task_api::ClientRequest::More) from an asker that waits for nothing.
 pub(super) const NOTHING_IS_WAITED_FOR: &str = "nothing is waited for";
 
 /// All waits.

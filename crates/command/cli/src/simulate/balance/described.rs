@@ -1,4 +1,5 @@
 //! Scenario given by options, or by a file with the same keys.
+#![allow(rustdoc::broken_intra_doc_links, reason = "help texts have optional parts in brackets")]
 
 use ::balancing_policies::{Domain, Policy};
 use anyhow::{Context, anyhow};
