@@ -14,6 +14,8 @@ use crate::code;
 pub(crate) struct Items<'a> {
     /// Names of its items that lie in no other item.
     pub(crate) names: Vec<&'a str>,
+    /// Names of types and traits among them that other files can use.
+    pub(crate) shared_types: Vec<&'a str>,
     /// Its modules that lie in files of their own.
     pub(crate) modules: Vec<&'a str>,
     pub(crate) structs: Vec<Struct<'a>>,
@@ -50,6 +52,9 @@ pub(crate) struct Import<'a> {
 const ITEMS: [&str; 9] =
     ["fn", "struct", "enum", "trait", "type", "const", "static", "union", "mod"];
 
+/// Words that begin a type or a trait.
+const TYPES: [&str; 4] = ["struct", "enum", "trait", "type"];
+
 impl<'a> Items<'a> {
     /// Reads code without comments and literals.
     pub(crate) fn read(code: &'a str) -> Self {
@@ -77,7 +82,14 @@ impl<'a> Items<'a> {
             }
             if depth == 0 && ITEMS.contains(word) && is_name(next) && !ITEMS.contains(&next) {
                 let is_file = *word == "mod" && words.get(at + 2) == Some(&";");
-                if is_file { items.modules.push(next) } else { items.names.push(next) }
+                if is_file {
+                    items.modules.push(next)
+                } else {
+                    items.names.push(next)
+                }
+                if TYPES.contains(word) && is_shared(&words[..at]) {
+                    items.shared_types.push(next);
+                }
             }
             let path = path(&words[at..]);
             let is_inside =
@@ -112,6 +124,17 @@ fn without_tests<'a>(words: &[&'a str]) -> Vec<&'a str> {
 /// Whether an item may begin after these words.
 fn begins_item(before: &[&str]) -> bool {
     before.last().is_none_or(|word| ["}", "{", ";", "]", "unsafe"].contains(word))
+}
+
+/// Whether these words end with `pub`, `pub(crate)` or the like.
+fn is_shared(before: &[&str]) -> bool {
+    match before {
+        [.., "pub"] => true,
+        [.., ")"] => {
+            before.iter().rev().find(|word| ["pub", ";", "}"].contains(word)) == Some(&"pub")
+        }
+        _ => false,
+    }
 }
 
 /// Reads one branch of the tree of a `use`, and returns where the next begins.
@@ -268,6 +291,15 @@ mod tests {
         );
         assert_eq!(found.modules, ["a"]);
         assert_eq!(found.names, ["b", "d", "E"]);
+    }
+
+    #[test]
+    fn types_may_be_of_other_files() {
+        let found = items(
+            "struct A;\npub struct B;\npub(super) enum C {}\n#[derive(D)]\nstruct D;\n\
+             pub(in crate::x) trait E {}\npub fn f() {}\npub type G = u8;",
+        );
+        assert_eq!(found.shared_types, ["B", "C", "E", "G"]);
     }
 
     #[track_caller]

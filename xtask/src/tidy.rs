@@ -47,6 +47,7 @@ pub fn problems_of(files: &[TextFile]) -> Result<Vec<Problem>, TidyError> {
     problems.extend(decisions::numbering(&records(files)));
     problems.extend(threats::promises(files));
     problems.extend(types::sizes(&arrows, files));
+    problems.extend(types::namesakes(files));
     problems.extend(circles::circles(&arrows, files));
     problems.sort();
     Ok(problems)

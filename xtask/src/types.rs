@@ -1,4 +1,4 @@
-//! Rule for the size of types: one that needs many methods or fields has several jobs.
+//! Rules for types: one that needs many methods or fields has several jobs, and a name means one thing.
 //!
 //! Methods are those of all `impl` blocks of a type in its crate, those of traits and of tests apart. Fields are those of
 //! a struct. Exceptions are in `arrows.toml`, each with its reason; one that is no longer needed is a problem itself.
@@ -17,6 +17,36 @@ pub const N_METHODS_MAX: usize = 30;
 
 /// Most fields of a struct.
 pub const N_FIELDS_MAX: usize = 16;
+
+/// Most types and traits of one name that files other than their own can use.
+pub const N_NAMESAKES_MAX: usize = 3;
+
+/// Options of a subcommand have the same name in each.
+const COMMON_NAME: &str = "Options";
+
+/// Problems of names that many types share.
+#[must_use]
+pub fn namesakes(files: &[TextFile]) -> Vec<Problem> {
+    let sources = Sources::of(files);
+    let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (krate, modules) in sources.modules() {
+        for (module, items) in modules.iter() {
+            for name in &items.shared_types {
+                let path = [&[krate], &module[..]].concat().join("::");
+                types.entry((*name).to_owned()).or_default().push(path);
+            }
+        }
+    }
+    types.retain(|name, modules| N_NAMESAKES_MAX < modules.len() && name != COMMON_NAME);
+    let problems = types.into_iter().map(|(name, modules)| {
+        let modules = modules.join("`, `");
+        let sentence = format!(
+            "more than {N_NAMESAKES_MAX} types are called `{name}`: say of each in `{modules}` what it is"
+        );
+        Problem::of_file(FILE, sentence)
+    });
+    problems.collect()
+}
 
 /// Problems of types that are too large, and of exceptions for those that are not.
 #[must_use]
@@ -87,6 +117,19 @@ mod tests {
         let arrows = Arrows::read(&format!("[houses]\n[crates]\n[types]\n{exceptions}")).unwrap();
         let problems = sizes(&arrows, &files);
         assert_eq!(problems.iter().map(|p| p.sentence.as_str()).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_name_means_one_thing() {
+        let file = |krate: &str| TextFile {
+            path: format!("crates/floor/{krate}/src/lib.rs"),
+            text: "pub struct Outcome;\npub struct Options;\nstruct State;".to_owned(),
+        };
+        assert_eq!(namesakes(&["a", "b", "c"].map(file)), []);
+        let problems = namesakes(&["a", "b", "c", "d"].map(file));
+        let expected =
+            "more than 3 types are called `Outcome`: say of each in `a`, `b`, `c`, `d` what it is";
+        assert_eq!(problems.iter().map(|p| p.sentence.as_str()).collect::<Vec<_>>(), [expected]);
     }
 
     #[test]
