@@ -59,7 +59,10 @@ programs: ## build what is shipped and what else tests start, and look for acces
 	@$(CARGO) xtask alignment $(shipped) $(addprefix target/release/examples/,\
 	  $(patsubst echo,libecho.so,$(patsubst agent,libagent.so,$(started))))
 
-test: ## run all tests, on real ranks, with programs as they are shipped
+test: ## run all tests, on real ranks, with programs as they are shipped; CRATE=name TEST=part: some
+ifdef CRATE
+	@$(checked) $(CARGO) nextest run --cargo-profile bench --package $(CRATE) $(TEST)
+else
 	@scripts/setup.sh test
 	@$(MAKE) --silent programs
 	@$(call make_xfire,openmpi) check
@@ -70,6 +73,7 @@ test: ## run all tests, on real ranks, with programs as they are shipped
 	@$(call make_stencil,mpich) check
 	@$(checked) $(CARGO) test --quiet $(as_tested) --doc --workspace
 	@$(checked) $(CARGO) nextest run --cargo-profile bench --workspace --lib --bins --tests
+endif
 
 bench: ## measure what watching, dealing and fitting cost
 	@scripts/setup.sh bench
