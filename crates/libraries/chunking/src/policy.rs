@@ -9,11 +9,11 @@ use std::fmt::Debug;
 /// # Example
 ///
 /// ```
-/// use chunking::{Request, Settings, Work, by_name};
+/// use chunking::{ChunkRequest, Settings, Work, by_name};
 ///
 /// let mut policy = by_name("gss").unwrap().policy(&Settings::default());
 /// policy.begin(&Work { n_tasks: 1000, n_workers: 4 });
-/// let request = Request { worker: 0, n_left: 1000, n_workers: 4, n_held: 0 };
+/// let request = ChunkRequest { worker: 0, n_left: 1000, n_workers: 4, n_held: 0 };
 /// assert_eq!(policy.next(&request), 250);
 /// ```
 pub trait Policy: Debug + Send {

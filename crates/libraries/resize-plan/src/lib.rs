@@ -6,11 +6,11 @@
 //! processes. [`payoff`] judges whether the resize is worth its cost.
 //!
 //! ```
-//! use resize_plan::{Partition, Plan, RowBytes, TargetProcess, stay};
+//! use resize_plan::{Partition, MovePlan, RowBytes, TargetProcess, stay};
 //!
 //! let sources = Partition::even(1200, 4)?;
 //! let targets = Partition::even(1200, 6)?;
-//! let plan = Plan::between(&sources, &targets)?;
+//! let plan = MovePlan::between(&sources, &targets)?;
 //! let bytes = RowBytes::Each(8);
 //! // All four go on, and two processes are new.
 //! let seats = stay(&plan, &bytes, &[false; 4])?;

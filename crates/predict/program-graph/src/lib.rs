@@ -9,7 +9,7 @@
 //!     for (int i = 1; i < n; i++)\n\
 //!         if (me == 0) MPI_Send(a, n, MPI_DOUBLE, 1, 7, MPI_COMM_WORLD);\n\
 //!         else MPI_Recv(a, n, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD, &status); }";
-//! let graph = program_graph::read(&[program_graph::Source { name: "pass.c", text }])?;
+//! let graph = program_graph::read(&[program_graph::SourceFile { name: "pass.c", text }])?;
 //! assert_eq!(graph.roles[0].name, "master");
 //! assert_eq!(graph.roles[1].ranks, "ranks 1-");
 //! # Ok::<(), program_graph::SourceError>(())

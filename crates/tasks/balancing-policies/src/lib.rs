@@ -4,7 +4,7 @@
 //! the simulator) reports events to it, and carries out the actions that it returns:
 //!
 //! ```
-//! use balancing_policies::{Action, Balance, Members, Message, Moment, NodeId, NodeLoad, Peer, Policy};
+//! use balancing_policies::{DriverAction, Balance, Members, PolicyMessage, Moment, NodeId, NodeLoad, Peer, Policy};
 //! use std::sync::Arc;
 //!
 //! let peer = |id| Peer { id: NodeId(id), incarnation: 0, n_cores: 1, speed: 1.0 };
@@ -16,14 +16,14 @@
 //! // One task runs here and one waits: node 1 is told, once.
 //! let load = NodeLoad { n_running: 1, n_queued: 1, n_cores: 1, speed: 1.0 };
 //! balance.on_measurement(Moment(0), load, &mut out);
-//! let message = Message::Subscribe { n_queued: 1 };
-//! assert_eq!(out[0], Action::Send { to: NodeId(1), message });
+//! let message = PolicyMessage::Subscribe { n_queued: 1 };
+//! assert_eq!(out[0], DriverAction::Send { to: NodeId(1), message });
 //!
 //! // It has room, and comes for the task.
 //! out.clear();
-//! let message = Message::Pull { operation: 7, n_tasks_max: 1 };
+//! let message = PolicyMessage::Pull { operation: 7, n_tasks_max: 1 };
 //! balance.on_message(Moment(5), NodeId(1), message, &mut out);
-//! assert_eq!(out[1], Action::Move { to: NodeId(1), n_tasks: 1 });
+//! assert_eq!(out[1], DriverAction::Move { to: NodeId(1), n_tasks: 1 });
 //! ```
 //!
 //! [`rule`] lists the rules; a [`Policy`] is a rule and a [`Domain`]. Source of the state, information, initiation

@@ -1,9 +1,9 @@
 //! Generates headers of C interfaces from Rust sources, for tests that compare them with those in the repository.
 //!
 //! ```no_run
-//! use c_header::Header;
+//! use c_header::CHeader;
 //!
-//! let header = Header { package: "tunlet-abi", path: "crates/observe/tunlet-abi/include/sintonia_tunlet.h" };
+//! let header = CHeader { package: "tunlet-abi", path: "crates/observe/tunlet-abi/include/sintonia_tunlet.h" };
 //! let made = c_header::builder("SINTONIA_TUNLET_H", "/* About it. */").with_src("abi.rs");
 //! header.expect(&c_header::text(made));
 //! ```

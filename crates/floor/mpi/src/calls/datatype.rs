@@ -13,10 +13,10 @@ use std::ffi::c_int;
 /// A committed MPI datatype for the program's own MPI calls.
 ///
 /// ```no_run
-/// use mpi::{Datatype, Field, Kind, Layout};
-/// use mpi_abi::Number;
+/// use mpi::{Datatype, Field, ValueKind, Layout};
+/// use mpi_abi::FixedWidthNumber;
 ///
-/// const REAL: Kind = Kind::Number(Number::F64);
+/// const REAL: ValueKind = ValueKind::Number(FixedWidthNumber::F64);
 /// const BODY: Layout = Layout {
 ///     fields: &[
 ///         Field { name: "position", offset_bytes: 0, kind: REAL, n_values: 2 },
@@ -24,7 +24,7 @@ use std::ffi::c_int;
 ///     ],
 ///     extent_bytes: 24,
 /// };
-/// let body = Datatype::commit(Kind::Struct(&BODY))?;
+/// let body = Datatype::commit(ValueKind::Struct(&BODY))?;
 /// // As an `MPI_Datatype` it goes into `MPI_Send` and its like.
 /// let handle = body.handle();
 /// # Ok::<(), mpi::MpiError>(())
