@@ -44,14 +44,14 @@ fn run() -> Outcome {
     match scenario.as_str() {
         "everything" => {
             together::all(&world)?;
-            background::all(&world, false)?;
+            background::all(&world)?;
             arrays::all(&world)?;
         }
         "narrow" => {
             // A tiny limit on counts, so that everything is sent as datatypes and in pieces.
             mpi.set_count_max(3);
             together::all(&world)?;
-            background::all(&world, true)?;
+            background::all(&world)?;
             arrays::all(&world)?;
         }
         "worlds" => worlds::parents(&world)?,

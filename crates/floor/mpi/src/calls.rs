@@ -31,6 +31,7 @@ pub use process::Spawn;
 pub(crate) use process::c_string;
 pub use status::ArrivedMessage;
 pub(crate) use status::Status;
+pub(crate) use transfer::probed;
 pub use transfer::{Address, FoundMessage, Transfer};
 
 /// An initialized MPI library.
@@ -53,8 +54,8 @@ pub struct Mpi {
     is_open: AtomicBool,
 }
 
-/// Handle of a communicator created by this crate, managed by its holder. Copies denote the same communicator,
-/// which lives until it is freed.
+/// Handle of a communicator created by this crate. Copies denote the same communicator, which lives until its holder
+/// frees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommHandle(pub(crate) Handle);
 
@@ -127,20 +128,16 @@ impl Mpi {
         if init_functions.thread_level() < constants.thread_serialized {
             return Err(MpiError::ThreadLevel);
         }
-        let functions = Functions::find()?;
-        let (collectives, exchanges) = (Collectives::find()?, Exchanges::find()?);
-        let (datatypes, worlds) = (Datatypes::of(library)?, Worlds::find()?);
-        let layout = library.status_layout();
         let mpi = Self {
             library,
             constants,
-            layout,
+            layout: library.status_layout(),
             init_functions,
-            functions,
-            collectives,
-            worlds,
-            exchanges,
-            datatypes,
+            functions: Functions::find()?,
+            collectives: Collectives::find()?,
+            worlds: Worlds::find()?,
+            exchanges: Exchanges::find()?,
+            datatypes: Datatypes::of(library)?,
             owner: None,
             settings: Vec::new(),
             is_open: AtomicBool::new(true),
@@ -273,9 +270,11 @@ impl InitFunctions {
         // SAFETY: not initialized yet; the arguments of `main` may be left out.
         let code =
             unsafe { (self.init_thread)(nothing(), nothing().cast(), level, &raw mut provided) };
-        let why = || "the library's own words are above".to_owned();
-        let failed = || MpiError::Call { call: "MPI_Init_thread", code, why: why() };
-        (code == 0).then_some(()).ok_or_else(failed)
+        if code == 0 {
+            return Ok(());
+        }
+        let why = "the library's own words are above".to_owned();
+        Err(MpiError::Call { call: "MPI_Init_thread", code, why })
     }
 
     fn thread_level(&self) -> c_int {

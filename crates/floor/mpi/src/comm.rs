@@ -90,31 +90,6 @@ impl Comm {
         };
         let code = watched("MPI_Comm_split", split);
         self.mpi.check("MPI_Comm_split", code)?;
-        self.part(part)
-    }
-
-    /// Returns the ranks on the same node as this one.
-    ///
-    /// # Errors
-    /// When an MPI call fails.
-    pub fn split_by_node(&self) -> Result<Self, MpiError> {
-        self.mpi.enter()?;
-        let kind = self.mpi.constants.comm_type_shared;
-        let info = value(self.mpi.constants.info_null)?;
-        let mut part = 0;
-        let split = || {
-            // SAFETY: a communicator of ours, and room for a handle.
-            unsafe {
-                (self.mpi.collectives.comm_split_type)(self.comm, kind, 0, info, &raw mut part)
-            }
-        };
-        let code = watched("MPI_Comm_split_type", split);
-        self.mpi.check("MPI_Comm_split_type", code)?;
-        self.mpi.return_errors(part)?;
-        Self::new(&self.mpi, CommHandle(part))
-    }
-
-    fn part(&self, part: usize) -> Result<Option<Self>, MpiError> {
         if part == value(self.mpi.constants.comm_null)? {
             return Ok(None);
         }
@@ -193,12 +168,13 @@ impl Comm {
     /// When an MPI call fails.
     pub fn allgather<T: Pod>(&self, own: &[T]) -> Result<Vec<T>, MpiError> {
         self.mpi.enter()?;
-        let Elements { n, datatype, .. } = &self.mpi.datatypes.elements::<T>(own.len())?;
+        let part = self.mpi.datatypes.elements::<T>(own.len())?;
+        let Elements { n, datatype, .. } = part;
         let mut all = vec![T::zeroed(); own.len() * self.size() as usize];
         let (from, to) = (start_of(own), start_of_room(&mut all));
         // SAFETY: this rank has `n` elements of the datatype, and there is room for as many from each rank.
         let code = unsafe {
-            (self.mpi.collectives.allgather)(from, *n, *datatype, to, *n, *datatype, self.comm)
+            (self.mpi.collectives.allgather)(from, n, datatype, to, n, datatype, self.comm)
         };
         self.mpi.check("MPI_Allgather", code)?;
         Ok(all)

@@ -1,7 +1,7 @@
 //! Point-to-point messages on a communicator.
 
 use crate::MpiError;
-use crate::calls::{ArrivedMessage, CommHandle, Mpi, Status};
+use crate::calls::{ArrivedMessage, CommHandle, Mpi, Status, probed};
 use crate::elements::{Elements, start_of, start_of_room};
 use crate::functions::Handle;
 use crate::pause::Pause;
@@ -104,7 +104,7 @@ impl CommBase {
         let code =
             unsafe { (self.mpi.functions.recv)(start, n, datatype, rank, tag, self.comm, to) };
         self.mpi.check("MPI_Recv", code)?;
-        Ok(self.mpi.arrival(&status)?.n_bytes / size_of::<T>().max(1))
+        Ok(status.read(&self.mpi)?.n_bytes / size_of::<T>().max(1))
     }
 
     /// Receives at most as many elements as `values` has, from whichever rank sends first (`MPI_ANY_SOURCE`); returns
@@ -120,14 +120,15 @@ impl CommBase {
     ) -> Result<ArrivedMessage, MpiError> {
         let (source, tag) = self.wanted(None, Some(tag))?;
         self.mpi.enter()?;
-        let Elements { n, datatype, .. } = &self.mpi.datatypes.elements::<T>(values.len())?;
+        let room = self.mpi.datatypes.elements::<T>(values.len())?;
+        let Elements { n, datatype, .. } = room;
         let (start, mut status) = (start_of_room(values), Status::new());
         let to = status.as_mut_ptr();
         // SAFETY: as in `receive`.
         let code =
-            unsafe { (self.mpi.functions.recv)(start, *n, *datatype, source, tag, self.comm, to) };
+            unsafe { (self.mpi.functions.recv)(start, n, datatype, source, tag, self.comm, to) };
         self.mpi.check("MPI_Recv", code)?;
-        self.mpi.arrival(&status)
+        status.read(&self.mpi)
     }
 
     /// Sends elements to one rank and receives at most as many as `received` has from another, without a risk of deadlock;
@@ -164,7 +165,7 @@ impl CommBase {
             )
         };
         self.mpi.check("MPI_Sendrecv", code)?;
-        Ok(self.mpi.arrival(&status)?.n_bytes / size_of::<T>().max(1))
+        Ok(status.read(&self.mpi)?.n_bytes / size_of::<T>().max(1))
     }
 
     /// Returns a message that can be received, from this rank or any, with this tag or any, if there is one.
@@ -176,7 +177,7 @@ impl CommBase {
         from: Option<u32>,
         tag: Option<u16>,
     ) -> Result<Option<ArrivedMessage>, MpiError> {
-        self.mpi.probed(self.comm, self.wanted(from, tag)?)
+        probed(&self.mpi, self.comm, self.wanted(from, tag)?)
     }
 
     /// Waits until all ranks have called it; between two groups, all of both.
@@ -248,7 +249,7 @@ impl CommBase {
         if flag == 0 {
             return Ok(None);
         }
-        Ok(Some((self.mpi.arrival(&status)?, message)))
+        Ok(Some((status.read(&self.mpi)?, message)))
     }
 
     fn receive_found<T: Pod>(
@@ -258,12 +259,13 @@ impl CommBase {
     ) -> Result<(ArrivedMessage, Vec<T>), MpiError> {
         let n = arrival.n_bytes.div_ceil(size_of::<T>().max(1));
         let mut values = vec![T::zeroed(); n];
-        let Elements { n, datatype, .. } = &self.mpi.datatypes.elements::<T>(n)?;
-        let (start, ignored) =
-            (start_of_room(&mut values), self.mpi.constants.status_ignore as *mut c_void);
+        let room = self.mpi.datatypes.elements::<T>(n)?;
+        let Elements { n, datatype, .. } = room;
+        let start = start_of_room(&mut values);
+        let ignored = self.mpi.constants.status_ignore as *mut c_void;
         // SAFETY: there is room for `n` of the datatype, which is as long as the message that was found.
         let code =
-            unsafe { (self.mpi.functions.mrecv)(start, *n, *datatype, &raw mut message, ignored) };
+            unsafe { (self.mpi.functions.mrecv)(start, n, datatype, &raw mut message, ignored) };
         self.mpi.check("MPI_Mrecv", code)?;
         Ok((arrival, values))
     }

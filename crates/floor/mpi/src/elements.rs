@@ -10,7 +10,7 @@
 use crate::functions::{Handle, Handles, Types, failure, value};
 use crate::{MpiError, Number};
 use bytemuck::Pod;
-use mpi_abi::LibraryFamily;
+use mpi_abi::{FixedWidthNumber, LibraryFamily};
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -76,19 +76,23 @@ impl Datatypes {
 
     /// Returns the predefined datatype of a number type.
     pub(crate) fn datatype_of<T: Number>(&self) -> Result<Handle, MpiError> {
-        value(self.library.datatype(T::KIND))
+        self.predefined(T::KIND)
+    }
+
+    pub(crate) fn predefined(&self, number: FixedWidthNumber) -> Result<Handle, MpiError> {
+        value(self.library.datatype(number))
     }
 
     /// Returns a datatype of this width.
     pub(crate) fn datatype_of_width(&self, n_bytes: usize) -> Result<Handle, MpiError> {
         let kind = match n_bytes {
-            1 => mpi_abi::FixedWidthNumber::U8,
-            2 => mpi_abi::FixedWidthNumber::U16,
-            4 => mpi_abi::FixedWidthNumber::U32,
-            8 => mpi_abi::FixedWidthNumber::U64,
+            1 => FixedWidthNumber::U8,
+            2 => FixedWidthNumber::U16,
+            4 => FixedWidthNumber::U32,
+            8 => FixedWidthNumber::U64,
             _ => return self.made_of_bytes(n_bytes),
         };
-        value(self.library.datatype(kind))
+        self.predefined(kind)
     }
 
     fn made_of_bytes(&self, n_bytes: usize) -> Result<Handle, MpiError> {
@@ -120,29 +124,23 @@ impl Datatypes {
             Ok([(0, self.contiguous(n / n_in_block, block)?), (n - n % n_in_block, rest)])
         });
         self.free_datatype(&mut block)?;
-        let parts = parts?.map(|(start, part)| (start * n_bytes, part));
-        let made = self.joined(&parts);
-        for (_, mut part) in parts {
-            self.free_datatype(&mut part)?;
-        }
-        let mut made = made?;
-        self.commit(&mut made)?;
-        Ok(made)
+        self.committed(&parts?.map(|(start, part)| (start * n_bytes, part)))
     }
 
-    /// Returns a datatype of `n` elements that begin `start` elements behind the start of the memory.
-    pub(crate) fn placed<T: Pod>(&self, start: usize, n: usize) -> Result<Handle, MpiError> {
-        let (width, datatype) = (size_of::<T>(), self.datatype_of_width(size_of::<T>())?);
-        let mut part = self.many(n, datatype, width)?;
-        let placed = self.joined(&[(start * width, part)]);
-        self.free_datatype(&mut part)?;
-        let mut placed = placed?;
-        self.commit(&mut placed)?;
-        Ok(placed)
+    /// Returns one committed datatype of several made ones, which are freed, each with its displacement in bytes.
+    pub(crate) fn committed(&self, parts: &[(usize, Handle)]) -> Result<Handle, MpiError> {
+        let blocks: Vec<_> = parts.iter().map(|(start, part)| (*start, 1, *part)).collect();
+        let joined = self.joined(&blocks);
+        for (_, part) in parts {
+            self.free_datatype(&mut part.clone())?;
+        }
+        let mut joined = joined?;
+        self.commit(&mut joined)?;
+        Ok(joined)
     }
 
     fn contiguous(&self, n: usize, datatype: Handle) -> Result<Handle, MpiError> {
-        let n = c_int::try_from(n).map_err(|_| MpiError::TooLong { n_bytes: n })?;
+        let n = count(n)?;
         let mut made: Handle = 0;
         // SAFETY: a datatype of the library or of ours, and room for a handle.
         let code = unsafe { (self.types.contiguous)(n, datatype, &raw mut made) };
@@ -150,12 +148,15 @@ impl Datatypes {
         Ok(made)
     }
 
-    /// Returns one datatype of several, each with its displacement in bytes.
-    pub(crate) fn joined(&self, parts: &[(usize, Handle)]) -> Result<Handle, MpiError> {
-        let n = c_int::try_from(parts.len()).map_err(|_| MpiError::TooLong { n_bytes: 0 })?;
-        let lengths = vec![1; parts.len()];
-        let places: Vec<isize> = parts.iter().map(|(start, _)| start.cast_signed()).collect();
-        let datatypes = self.handles(parts.iter().map(|(_, datatype)| *datatype));
+    /// Returns one datatype of several blocks, each with its displacement in bytes, its number of values, and their
+    /// datatype.
+    pub(crate) fn joined(&self, blocks: &[(usize, usize, Handle)]) -> Result<Handle, MpiError> {
+        let n = count(blocks.len())?;
+        let lengths = blocks.iter().map(|(_, n_values, _)| count(*n_values));
+        let lengths: Vec<c_int> = lengths.collect::<Result<_, _>>()?;
+        let places: Vec<isize> = blocks.iter().map(|(start, ..)| start.cast_signed()).collect();
+        let datatypes = blocks.iter().map(|(.., datatype)| *datatype);
+        let datatypes = Handles::of(self.library.constants(), datatypes);
         let (mut made, datatypes): (Handle, _) = (0, datatypes.as_ptr());
         let (lengths, places) = (lengths.as_ptr(), places.as_ptr());
         // SAFETY: lists of `n` lengths, places and datatypes as wide as the library's handles, and room for a handle.
@@ -165,15 +166,20 @@ impl Datatypes {
         Ok(made)
     }
 
+    /// Returns the same datatype with this distance between the values of an array.
+    pub(crate) fn resized(&self, datatype: Handle, n_bytes: usize) -> Result<Handle, MpiError> {
+        let extent = n_bytes.cast_signed();
+        let mut made: Handle = 0;
+        // SAFETY: a datatype of ours, and room for a handle.
+        let code = unsafe { (self.types.create_resized)(datatype, 0, extent, &raw mut made) };
+        self.check("MPI_Type_create_resized", code)?;
+        Ok(made)
+    }
+
     pub(crate) fn commit(&self, datatype: &mut Handle) -> Result<(), MpiError> {
         // SAFETY: a datatype that was just created.
         let code = unsafe { (self.types.commit)(datatype) };
         self.check("MPI_Type_commit", code)
-    }
-
-    /// Creates a list of handles in the library's width.
-    pub(crate) fn handles(&self, handles: impl Iterator<Item = Handle>) -> Handles {
-        Handles::of(self.library.constants(), handles)
     }
 
     fn check(&self, call: &'static str, code: c_int) -> Result<(), MpiError> {
@@ -185,6 +191,11 @@ impl Datatypes {
         let code = unsafe { (self.types.free)(datatype) };
         self.check("MPI_Type_free", code)
     }
+}
+
+/// Converts a number to an MPI count.
+pub(crate) fn count(n: usize) -> Result<c_int, MpiError> {
+    c_int::try_from(n).map_err(|_| MpiError::TooLong { n_bytes: n })
 }
 
 /// Returns the address of elements to be read. An empty slice gets a valid address too: its own may be 1, which is
@@ -199,14 +210,6 @@ pub(crate) fn start_of_room<T>(values: &mut [T]) -> *mut c_void {
     static NOTHING: u64 = 0;
     let nothing = (&raw const NOTHING).cast_mut().cast();
     if values.is_empty() { nothing } else { values.as_mut_ptr().cast() }
-}
-
-impl Elements<'_> {
-    /// Returns the datatype that was created, whose owner is now the caller.
-    pub(crate) fn keep(mut self) -> Option<Handle> {
-        let is_made = std::mem::take(&mut self.is_made);
-        is_made.then_some(self.datatype)
-    }
 }
 
 impl Drop for Elements<'_> {

@@ -87,14 +87,6 @@ pub enum MpiError {
     /// The connection with the processes that started this one was taken before.
     #[error("the connection with the process that started this one was handed out before; keep it")]
     ParentTaken,
-    /// The number of elements exceeds the count of the call.
-    #[error("`{call}` of {n} elements at once is too long; call `CountsDispls::wide` on all ranks")]
-    TooMany {
-        /// Name of the call.
-        call: &'static str,
-        /// Number of elements.
-        n: usize,
-    },
     /// An MPI call failed.
     #[error("`{call}` failed with code {code}: {why}")]
     Call {

@@ -13,6 +13,7 @@ use crate::calls::Mpi;
 use crate::elements::start_of_room;
 use crate::functions::Handle;
 use crate::memory::{Memory, SharedBuffer};
+use crate::request::keep_open;
 use crate::{Comm, CommBase, MpiError};
 use side::{Side, received, sent};
 use std::ffi::{c_int, c_void};
@@ -201,14 +202,7 @@ impl Exchange {
     /// When an MPI call fails, or a rank is gone.
     pub fn is_complete(&mut self) -> Result<bool, MpiError> {
         if !self.is_done {
-            self.mpi.enter()?;
-            let mpi = &self.mpi;
-            let mut open = Vec::new();
-            for request in std::mem::take(&mut self.requests) {
-                open.extend(mpi.unless_complete(request)?);
-            }
-            self.requests = open;
-            self.is_done = self.requests.is_empty();
+            self.is_done = keep_open(&self.mpi, &mut self.requests, |request| request)?;
         }
         Ok(self.is_done)
     }
@@ -286,17 +280,5 @@ impl Drop for Exchange {
             drop(std::mem::take(&mut *self.bundle));
             drop(std::mem::take(&mut *self.lists));
         }
-    }
-}
-
-impl Mpi {
-    /// Returns the request, unless it is complete.
-    pub(crate) fn unless_complete(&self, mut request: Handle) -> Result<Option<Handle>, MpiError> {
-        let mut flag = 0;
-        let ignored = self.constants.status_ignore as *mut c_void;
-        // SAFETY: a request that was not completed before, and room for a flag.
-        let code = unsafe { (self.functions.test)(&raw mut request, &raw mut flag, ignored) };
-        self.check("MPI_Test", code)?;
-        Ok((flag == 0).then_some(request))
     }
 }

@@ -90,11 +90,9 @@ functions! {
 }
 
 functions! {
-    /// Functions that all ranks of a communicator call together. Lists of datatypes hold handles of the
-    /// library's width.
+    /// Functions that all ranks of a communicator call together.
     Collectives {
         comm_split = c"MPI_Comm_split" (Handle, c_int, c_int, *mut Handle);
-        comm_split_type = c"MPI_Comm_split_type" (Handle, c_int, c_int, Handle, *mut Handle);
         barrier = c"MPI_Barrier" (Handle);
         bcast = c"MPI_Bcast" (*mut c_void, c_int, Handle, c_int, Handle);
         allreduce = c"MPI_Allreduce" (*const c_void, *mut c_void, c_int, Handle, Handle, Handle);

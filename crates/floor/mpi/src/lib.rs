@@ -1,12 +1,12 @@
 //! The MPI library of the launcher, found at run time, behind a safe interface.
 //!
 //! [`Mpi::init`] initializes MPI, and a [`Comm`] is a group of ranks: messages (`send`, `receive`, `send_receive`, `probe`,
-//! `take`) and collective operations (`barrier`, `broadcast`, `allreduce`, `gather`, `allgather`, `allgather_rows`,
-//! `alltoallv`). Elements are numbers, or any struct that is plain data (`bytemuck::Pod`); they travel bit by bit.
+//! `take`) and collective operations (`barrier`, `broadcast`, `allreduce`, `gather`, `allgather`, `allgather_rows`).
+//! Elements are numbers, or any struct that is plain data (`bytemuck::Pod`); they travel bit by bit.
 //!
-//! Methods whose names begin with `i` run in the background: a [`Request`] owns the memory meanwhile, and is tested, or
-//! waited for with a deadline. A [`Bundle`] is stretches of several arrays that travel as one message; a [`Window`] is memory
-//! that others read by one-sided operations.
+//! Methods whose names begin with `i` or `start` run in the background: a [`Request`] or an [`Exchange`] owns the memory
+//! meanwhile. A [`Bundle`] is stretches of several arrays that all ranks exchange, one message between any two; a
+//! [`Window`] is memory that others read by one-sided operations.
 //!
 //! [`Comm::spawn`], ports and [`Comm::join`] connect with other worlds: an [`Intercomm`] holds the ranks of both sides.
 //!
@@ -17,15 +17,12 @@
 //! # Not here
 //! Messages between ranks that may also be threads, and ranks that are added and leave one by one: crate `comm`.
 
-mod buffer;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod calls;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod comm;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod comm_base;
-#[expect(unsafe_code, reason = "calls into the MPI library")]
-mod counts_displs;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod elements;
 mod error;
@@ -51,21 +48,17 @@ mod pieces;
 mod request;
 #[expect(unsafe_code, reason = "the environment is written to")]
 mod settings;
-#[expect(unsafe_code, reason = "calls into the MPI library")]
-mod started;
 mod support;
 #[expect(unsafe_code, reason = "a process that is stuck is ended")]
 mod watch;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod window;
 
-pub use buffer::{SharedSlice, Source};
 pub use calls::{
     Address, ArrivedMessage, CommHandle, Datatype, FoundMessage, Mpi, Spawn, Transfer,
 };
 pub use comm::Comm;
 pub use comm_base::CommBase;
-pub use counts_displs::CountsDispls;
 pub use error::MpiError;
 pub use exchange::{Bundle, ByteRange, Exchange};
 pub use intercomm::{Intercomm, Port};
@@ -73,10 +66,9 @@ pub use layout::{Field, Layout, ValueKind};
 pub use memory::{ArcBuffer, Memory, SharedBuffer, StableBytes, VecBuffer, zeroed};
 pub use number::{Number, Op};
 pub use pause::Pause;
-pub use pieces::{ArrayPiece, PieceReceiver, PieceSender};
+pub use pieces::{ArrayPiece, PieceReceiver, PieceSender, PieceTransfers};
 pub use request::Request;
 pub use settings::Nodes;
-pub use started::Origin;
 pub use support::SpawnSupport;
 pub use watch::EXIT_STUCK;
 pub use window::{Fetch, Window};

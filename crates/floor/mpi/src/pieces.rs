@@ -1,31 +1,33 @@
 //! Arrays that are sent piece by piece, at the pace of both sides.
 //!
 //! Pieces between two ranks arrive in the order in which they are sent.
-//!
-//! # Invariants
-//! - Arrays that are sent from or received into stay allocated while pieces are in transit; they are leaked when their
-//!   owner is dropped before, because the library may still use them.
 
 use crate::calls::Mpi;
+use crate::elements::count;
 use crate::functions::Handle;
 use crate::memory::{Memory, SharedBuffer};
+use crate::request::keep_open;
 use crate::{CommBase, MpiError};
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 /// Pieces of arrays in transit to other ranks.
-pub struct PieceSender {
-    mpi: Arc<Mpi>,
-    arrays: ManuallyDrop<Vec<SharedBuffer>>,
-    pending: PendingByPeer,
-}
+pub type PieceSender = PieceTransfers<SharedBuffer>;
 
 /// Pieces of arrays in transit from other ranks.
-pub struct PieceReceiver {
+pub type PieceReceiver = PieceTransfers<Box<dyn Memory>>;
+
+/// Pieces of arrays in transit.
+///
+/// # Invariants
+/// - The arrays stay allocated while pieces are in transit; they are leaked when this is dropped before, because the
+///   library may still use them.
+pub struct PieceTransfers<A> {
     mpi: Arc<Mpi>,
-    arrays: ManuallyDrop<Vec<Box<dyn Memory>>>,
-    pending: PendingByPeer,
+    arrays: ManuallyDrop<Vec<A>>,
+    /// Transfers in progress, each with the other rank.
+    pending: Vec<(u32, Handle)>,
 }
 
 /// A part of an array.
@@ -39,16 +41,35 @@ pub struct ArrayPiece {
     pub n_bytes: usize,
 }
 
-/// Transfers in progress, each with the other rank.
-type PendingByPeer = Vec<(u32, Handle)>;
-
-impl PieceSender {
-    /// Creates a feed of these arrays.
+impl<A> PieceTransfers<A> {
+    /// Creates transfers from or into these arrays.
     #[must_use]
-    pub fn of(mpi: &Arc<Mpi>, arrays: Vec<SharedBuffer>) -> Self {
+    pub fn of(mpi: &Arc<Mpi>, arrays: Vec<A>) -> Self {
         Self { mpi: Arc::clone(mpi), arrays: ManuallyDrop::new(arrays), pending: Vec::new() }
     }
 
+    /// Returns the number of pieces in transit to or from a rank, as of the last test.
+    #[must_use]
+    pub fn n_open(&self, other: u32) -> usize {
+        self.pending.iter().filter(|(rank, _)| *rank == other).count()
+    }
+
+    /// Tests all pieces; returns whether none is in transit.
+    ///
+    /// # Errors
+    /// When an MPI call fails, or a rank is gone.
+    pub fn is_complete(&mut self) -> Result<bool, MpiError> {
+        keep_open(&self.mpi, &mut self.pending, |(_, request)| request)
+    }
+
+    /// Returns the arrays, if all transfers [are complete](Self::is_complete).
+    #[must_use]
+    pub fn finished(mut self) -> Option<Vec<A>> {
+        self.pending.is_empty().then(|| std::mem::take(&mut *self.arrays))
+    }
+}
+
+impl PieceSender {
     /// Starts to send a part (`MPI_Isend`).
     ///
     /// # Errors
@@ -73,29 +94,9 @@ impl PieceSender {
         self.pending.push((to, request));
         Ok(())
     }
-
-    /// Returns the number of pieces in transit to a rank, as of the last test.
-    #[must_use]
-    pub fn n_open(&self, to: u32) -> usize {
-        self.pending.iter().filter(|(rank, _)| *rank == to).count()
-    }
-
-    /// Tests all pieces; returns whether none is in transit.
-    ///
-    /// # Errors
-    /// When an MPI call fails, or a rank is gone.
-    pub fn is_complete(&mut self) -> Result<bool, MpiError> {
-        keep_open(&self.mpi, &mut self.pending)
-    }
 }
 
 impl PieceReceiver {
-    /// Creates an intake into these arrays.
-    #[must_use]
-    pub fn of(mpi: &Arc<Mpi>, arrays: Vec<Box<dyn Memory>>) -> Self {
-        Self { mpi: Arc::clone(mpi), arrays: ManuallyDrop::new(arrays), pending: Vec::new() }
-    }
-
     /// Starts to receive a part (`MPI_Irecv`).
     ///
     /// # Errors
@@ -121,53 +122,14 @@ impl PieceReceiver {
         self.pending.push((from, request));
         Ok(())
     }
-
-    /// Returns the number of pieces in transit from a rank, as of the last test.
-    #[must_use]
-    pub fn n_open(&self, from: u32) -> usize {
-        self.pending.iter().filter(|(rank, _)| *rank == from).count()
-    }
-
-    /// Tests all pieces; returns whether none is in transit.
-    ///
-    /// # Errors
-    /// When an MPI call fails, or a rank is gone.
-    pub fn is_complete(&mut self) -> Result<bool, MpiError> {
-        keep_open(&self.mpi, &mut self.pending)
-    }
-
-    /// Returns the arrays, if the intake [is complete](Self::is_complete).
-    #[must_use]
-    pub fn finished(mut self) -> Option<Vec<Box<dyn Memory>>> {
-        self.pending.is_empty().then(|| std::mem::take(&mut *self.arrays))
-    }
 }
 
-impl Drop for PieceSender {
+impl<A> Drop for PieceTransfers<A> {
     fn drop(&mut self) {
         if self.pending.is_empty() {
             self.arrays.clear();
         }
     }
-}
-
-impl Drop for PieceReceiver {
-    fn drop(&mut self) {
-        if self.pending.is_empty() {
-            self.arrays.clear();
-        }
-    }
-}
-
-/// Keeps the transfers that are not complete; returns whether there are none.
-fn keep_open(mpi: &Mpi, pending: &mut PendingByPeer) -> Result<bool, MpiError> {
-    mpi.enter()?;
-    let mut left = Vec::with_capacity(pending.len());
-    for (rank, request) in std::mem::take(pending) {
-        left.extend(mpi.unless_complete(request)?.map(|request| (rank, request)));
-    }
-    *pending = left;
-    Ok(pending.is_empty())
 }
 
 impl ArrayPiece {
@@ -177,6 +139,6 @@ impl ArrayPiece {
         if n_bytes < wanted {
             return Err(MpiError::Length { call: "a piece", given: n_bytes, wanted });
         }
-        c_int::try_from(self.n_bytes).map_err(|_| MpiError::TooLong { n_bytes: self.n_bytes })
+        count(self.n_bytes)
     }
 }

@@ -1,118 +1,147 @@
 //! Requests: transfers in the background.
 
-use crate::MpiError;
 use crate::calls::{Mpi, Status};
-use crate::functions::{Handle, Handles};
+use crate::elements::{Elements, start_of, start_of_room};
+use crate::functions::Handle;
 use crate::pause::Pause;
-use std::ffi::c_int;
-use std::fmt;
+use crate::{Comm, CommBase, MpiError, Number, Op};
+use bytemuck::Pod;
+use std::ffi::{c_int, c_void};
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One or several background transfers that complete together, with the memory that they use.
+/// A transfer in the background, with the memory that it uses.
 ///
 /// MPI makes progress when it is called, by any thread: most libraries do little or nothing between
 /// [`test`](Self::test)s.
 ///
 /// # Invariants
-/// - The memory is returned when all transfers are complete. When the request is dropped before, the memory is
+/// - The memory is returned when the transfer is complete. When the request is dropped before, the memory is
 ///   leaked, because the library may still read and write it.
 #[must_use = "the memory is lost when the request is dropped before it is complete"]
 pub struct Request<B> {
     mpi: Arc<Mpi>,
     call: &'static str,
-    pending: Vec<PendingTransfer>,
+    /// Handle of the transfer; `None` once it is complete.
+    open: Option<Handle>,
+    /// Expected length in bytes, where it is known.
+    n_bytes: Option<usize>,
     failed: Option<MpiError>,
     /// Memory in use; `None` once it is returned.
-    held: Option<HeldMemory<B>>,
+    memory: ManuallyDrop<Option<B>>,
 }
 
-/// One transfer in progress.
-#[derive(Debug)]
-pub(crate) struct PendingTransfer {
-    pub(crate) handle: Handle,
-    /// Expected length in bytes, where it is known.
-    pub(crate) n_bytes: Option<usize>,
+impl CommBase {
+    /// Starts to send elements.
+    ///
+    /// # Errors
+    /// When there is no such rank, or an MPI call fails.
+    pub fn isend<T: Pod>(
+        &self,
+        values: Vec<T>,
+        to: u32,
+        tag: u16,
+    ) -> Result<Request<Vec<T>>, MpiError> {
+        let (rank, sent) = (self.peer(to)?, self.mpi.datatypes.elements::<T>(values.len())?);
+        let Elements { n, datatype, .. } = sent;
+        let (start, tag) = (start_of(&values), c_int::from(tag));
+        let (isend, mut handle) = (self.mpi.functions.isend, 0);
+        // SAFETY: the values are `n` of the datatype, and stay with the request until it is complete.
+        let code = unsafe { isend(start, n, datatype, rank, tag, self.comm, &raw mut handle) };
+        Request::started(&self.mpi, "MPI_Isend", (code, handle), None, values)
+    }
+
+    /// Starts to receive exactly as many elements as `values` has.
+    ///
+    /// # Errors
+    /// When there is no such rank, or an MPI call fails.
+    pub fn ireceive<T: Pod>(
+        &self,
+        mut values: Vec<T>,
+        from: u32,
+        tag: u16,
+    ) -> Result<Request<Vec<T>>, MpiError> {
+        let (rank, room) = (self.peer(from)?, self.mpi.datatypes.elements::<T>(values.len())?);
+        let Elements { n, datatype, .. } = room;
+        let n_bytes = Some(size_of_val(values.as_slice()));
+        let (start, tag) = (start_of_room(&mut values), c_int::from(tag));
+        let (irecv, mut handle) = (self.mpi.functions.irecv, 0);
+        // SAFETY: there is room for `n` of the datatype, which stays with the request until it is complete.
+        let code = unsafe { irecv(start, n, datatype, rank, tag, self.comm, &raw mut handle) };
+        Request::started(&self.mpi, "MPI_Irecv", (code, handle), n_bytes, values)
+    }
 }
 
-/// Memory that must stay until all transfers are complete.
-pub(crate) struct HeldMemory<B> {
-    pub(crate) buffers: B,
-    pub(crate) lists: Vec<Vec<c_int>>,
-    pub(crate) handles: Vec<Handles>,
-    /// Datatypes to be freed then.
-    pub(crate) datatypes: Vec<Handle>,
-}
-
-impl<B> HeldMemory<B> {
-    pub(crate) fn new(buffers: B) -> Self {
-        Self { buffers, lists: Vec::new(), handles: Vec::new(), datatypes: Vec::new() }
+impl Comm {
+    /// Starts to combine the numbers of all ranks elementwise; all have equally many, and fewer than 2³¹.
+    ///
+    /// # Errors
+    /// When there are more, or an MPI call fails.
+    pub fn iallreduce<T: Number>(
+        &self,
+        op: Op,
+        mut values: Vec<T>,
+    ) -> Result<Request<Vec<T>>, MpiError> {
+        self.mpi.enter()?;
+        let (datatype, op) = (self.mpi.datatypes.datatype_of::<T>()?, self.operation(op)?);
+        let n_bytes = size_of_val(values.as_slice());
+        let n = c_int::try_from(values.len()).map_err(|_| MpiError::TooLong { n_bytes })?;
+        let in_place = self.mpi.constants.in_place as *const c_void;
+        let start = start_of_room(&mut values);
+        let (iallreduce, comm, mut handle) = (self.mpi.collectives.iallreduce, self.handle(), 0);
+        // SAFETY: `n` numbers of this datatype, which stay with the request until it is complete.
+        let code = unsafe { iallreduce(in_place, start, n, datatype, op, comm, &raw mut handle) };
+        Request::started(&self.mpi, "MPI_Iallreduce", (code, handle), None, values)
     }
 }
 
 impl<B> Request<B> {
-    /// Creates a request of transfers that were started, with the memory that they use.
-    pub(crate) fn new(
+    /// Creates the request of a call that returned this code and handle. If it failed, the memory is leaked.
+    fn started(
         mpi: &Arc<Mpi>,
         call: &'static str,
-        pending: Vec<PendingTransfer>,
-        held: HeldMemory<B>,
-    ) -> Self {
-        Self { mpi: Arc::clone(mpi), call, pending, failed: None, held: Some(held) }
+        (code, handle): (c_int, Handle),
+        n_bytes: Option<usize>,
+        memory: B,
+    ) -> Result<Self, MpiError> {
+        let memory = ManuallyDrop::new(Some(memory));
+        mpi.check(call, code)?;
+        Ok(Self { mpi: Arc::clone(mpi), call, open: Some(handle), n_bytes, failed: None, memory })
     }
 
-    /// Adds a transfer, and the datatype created for it.
-    pub(crate) fn add(&mut self, pending: PendingTransfer, datatype: Option<Handle>) {
-        self.pending.push(pending);
-        if let Some(held) = &mut self.held {
-            held.datatypes.extend(datatype);
-        }
-    }
-
-    /// Checks the return code of a call that starts a transfer. On failure, earlier transfers are not waited for.
-    pub(crate) fn begun(&mut self, code: c_int) -> Result<(), MpiError> {
-        let begun = self.mpi.check(self.call, code);
-        self.failed = begun.clone().err();
-        begun
-    }
-
-    /// Returns whether all transfers are complete; makes progress on all transfers of this process.
+    /// Returns whether the transfer is complete; makes progress on all transfers of this process.
     ///
     /// # Errors
-    /// When a transfer failed, or received another length than expected. The memory is leaked then.
+    /// When the transfer failed, or received another length than expected. The memory is leaked then.
     pub fn test(&mut self) -> Result<bool, MpiError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
         let looked = self.look();
-        if let Err(error) = &looked {
-            self.failed = Some(error.clone());
-        }
+        self.failed = looked.as_ref().err().cloned();
         looked
     }
 
     fn look(&mut self) -> Result<bool, MpiError> {
         self.mpi.enter()?;
-        for at in (0..self.pending.len()).rev() {
-            let Some(pending) = self.pending.get_mut(at) else { break };
-            let (mut flag, mut status) = (0, Status::new());
-            let (request, to) = (&raw mut pending.handle, status.as_mut_ptr());
-            // SAFETY: a request that was not completed before, and room for a flag and a status.
-            let code = unsafe { (self.mpi.functions.test)(request, &raw mut flag, to) };
-            self.mpi.check(self.call, code)?;
-            if flag == 0 {
-                continue;
-            }
-            let wanted = self.pending.swap_remove(at).n_bytes;
-            let given = wanted.map(|_| self.mpi.arrival(&status)).transpose()?;
-            if let (Some(wanted), Some(arrival)) = (wanted, given) {
-                crate::error::wanted(self.call, arrival.n_bytes, wanted)?;
-            }
+        let Some(request) = &mut self.open else { return Ok(true) };
+        let (mut flag, mut status) = (0, Status::new());
+        let (request, to) = (&raw mut *request, status.as_mut_ptr());
+        // SAFETY: a request that was not completed before, and room for a flag and a status.
+        let code = unsafe { (self.mpi.functions.test)(request, &raw mut flag, to) };
+        self.mpi.check(self.call, code)?;
+        if flag == 0 {
+            return Ok(false);
         }
-        Ok(self.pending.is_empty())
+        self.open = None;
+        if let Some(wanted) = self.n_bytes {
+            crate::error::wanted(self.call, status.read(&self.mpi)?.n_bytes, wanted)?;
+        }
+        Ok(true)
     }
 
-    /// Waits until all transfers are complete, at most so long; returns whether they are. The wait yields to other
+    /// Waits until the transfer is complete, at most so long; returns whether it is. The wait yields to other
     /// threads at first, and sleeps between polls later.
     ///
     /// # Errors
@@ -127,18 +156,14 @@ impl<B> Request<B> {
         Ok(true)
     }
 
-    /// Waits until all transfers are complete, and returns the memory.
+    /// Waits until the transfer is complete, and returns the memory.
     ///
     /// # Errors
-    /// [`MpiError::Late`] when they are not complete in time, and as [`test`](Self::test). The memory is leaked then:
+    /// [`MpiError::Late`] when it is not complete in time, and as [`test`](Self::test). The memory is leaked then:
     /// a caller that may wait again uses [`wait`](Self::wait).
     pub fn finish(mut self, at_most: Duration) -> Result<B, MpiError> {
-        if self.wait(at_most)?
-            && let Some(buffers) = self.give_back()
-        {
-            return Ok(buffers);
-        }
-        Err(MpiError::Late { call: self.call, waited: at_most })
+        self.wait(at_most)?;
+        self.give_back().ok_or(MpiError::Late { call: self.call, waited: at_most })
     }
 
     /// Returns the memory of a complete request. Otherwise the memory is leaked.
@@ -147,32 +172,33 @@ impl<B> Request<B> {
         self.give_back()
     }
 
-    /// Returns the buffers and frees the rest, once.
     fn give_back(&mut self) -> Option<B> {
-        let held = self.held.take_if(|_| self.pending.is_empty() && self.failed.is_none())?;
-        for mut datatype in held.datatypes {
-            // The error cannot be reported; finalizing MPI frees the datatype as well.
-            self.mpi.datatypes.free_datatype(&mut datatype).unwrap_or_default();
-        }
-        Some(held.buffers)
+        self.memory.take_if(|_| self.open.is_none() && self.failed.is_none())
     }
 }
 
 impl<B> Drop for Request<B> {
     fn drop(&mut self) {
         drop(self.give_back());
-        // The library may still use what is not complete.
-        std::mem::forget(self.held.take());
     }
 }
 
-impl<B> fmt::Debug for Request<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { call, pending, failed, .. } = self;
-        f.debug_struct("Request")
-            .field("call", call)
-            .field("n_open", &pending.len())
-            .field("failed", failed)
-            .finish_non_exhaustive()
+/// Removes the requests that are complete; returns whether none is left. Makes progress on all transfers of the process.
+pub(crate) fn keep_open<P>(
+    mpi: &Mpi,
+    open: &mut Vec<P>,
+    request: impl Fn(&mut P) -> &mut Handle,
+) -> Result<bool, MpiError> {
+    mpi.enter()?;
+    for at in (0..open.len()).rev() {
+        let mut flag = 0;
+        let ignored = mpi.constants.status_ignore as *mut c_void;
+        // SAFETY: a request that was not completed before, and room for a flag.
+        let code = unsafe { (mpi.functions.test)(request(&mut open[at]), &raw mut flag, ignored) };
+        mpi.check("MPI_Test", code)?;
+        if flag != 0 {
+            open.swap_remove(at);
+        }
     }
+    Ok(open.is_empty())
 }

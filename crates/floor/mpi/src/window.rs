@@ -7,8 +7,10 @@
 //! - Exposed memory lives as long as the window, and memory read into as long as the [`Fetch`].
 
 use crate::calls::Mpi;
+use crate::elements::count;
 use crate::functions::{Handle, value};
 use crate::memory::{Memory, SharedBuffer};
+use crate::request::keep_open;
 use crate::{Comm, MpiError};
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
@@ -127,13 +129,7 @@ impl Fetch {
     /// # Errors
     /// When an MPI call fails.
     pub fn is_complete(&mut self) -> Result<bool, MpiError> {
-        self.mpi.enter()?;
-        let mut open = Vec::new();
-        for request in std::mem::take(&mut self.requests) {
-            open.extend(self.mpi.unless_complete(request)?);
-        }
-        self.requests = open;
-        Ok(self.requests.is_empty())
+        keep_open(&self.mpi, &mut self.requests, |request| request)
     }
 
     /// Returns the number of reads that were not complete at the last test.
@@ -158,8 +154,4 @@ fn fits(length: usize, start: usize, n_bytes: usize) -> Result<(), MpiError> {
     let wanted = start.saturating_add(n_bytes);
     let error = MpiError::Length { call: "MPI_Rget", given: length, wanted };
     if wanted <= length { Ok(()) } else { Err(error) }
-}
-
-fn count(n_bytes: usize) -> Result<c_int, MpiError> {
-    c_int::try_from(n_bytes).map_err(|_| MpiError::TooLong { n_bytes })
 }

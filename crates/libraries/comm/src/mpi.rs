@@ -19,7 +19,7 @@ mod transport;
 use crate::CommError;
 use crate::deadline::Deadline;
 use inbox::Inbox;
-use mpi::{CommHandle, FoundMessage, Mpi, MpiError, Pause, names};
+use mpi::{CommHandle, FoundMessage, Mpi, MpiError, Pause, Transfer, names};
 use outbox::Outbox;
 use peers::Peers;
 use std::collections::BTreeSet;
@@ -123,23 +123,20 @@ impl MpiTransport {
                 Peers::launched(world, rank, n_launched)
             }
         };
-        let (buffers, inboxes, outbox) = Default::default();
-        let (own_selves, began, round, ended) = (Vec::new(), Instant::now(), 0, None);
-        let (silent, has_missed_collective) = (Duration::ZERO, false);
         let mut end = Self {
             mpi,
             peers,
-            buffers,
-            inboxes,
-            outbox,
-            own_selves,
-            began,
-            silent,
-            round,
+            buffers: Buffers::default(),
+            inboxes: Default::default(),
+            outbox: Outbox::default(),
+            own_selves: Vec::new(),
+            began: Instant::now(),
+            silent: Duration::ZERO,
+            round: 0,
             group_number,
             lost: BTreeSet::new(),
-            ended,
-            has_missed_collective,
+            ended: None,
+            has_missed_collective: false,
         };
         if end.peers.is_added() {
             let wanted = end.be_welcomed()?;
@@ -163,7 +160,7 @@ impl MpiTransport {
     pub fn leave_alone(&mut self) -> Result<(), CommError> {
         self.check_open()?;
         self.ended = Some(CommError::Finalized);
-        Ok(self.mpi.finalize_alone(self.peers.own() == 0)?)
+        Ok(self.mpi.finalize_alone(self.peers.own == 0)?)
     }
 
     /// Starts a send; the tag may be an internal one.
@@ -173,9 +170,9 @@ impl MpiTransport {
         self.make_room(to, n_bytes)?;
         let mut bytes = self.buffers.take();
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
-        let sent = self.mpi.send(bytes, address, tag);
+        let sent = Transfer::send(&self.mpi, bytes, address, tag);
         let mut transfer = self.peers.check(address.comm, sent)?;
-        let is_complete = self.mpi.is_complete(&mut transfer);
+        let is_complete = transfer.is_complete(&self.mpi);
         if self.peers.check(address.comm, is_complete)? {
             self.buffers.give(transfer.finished());
         } else {
@@ -203,11 +200,11 @@ impl MpiTransport {
             let is_wanted = found_consumer == consumer && wanted(sender, found.tag);
             let inbox = &mut self.inboxes[found_consumer as usize];
             if is_wanted && found.n_bytes <= SHORT_BYTES_MAX && !inbox.has_of(sender) {
-                let received = self.mpi.receive_now(into, found);
+                let received = found.receive_now(&self.mpi, into);
                 self.peers.check(found.from.comm, received)?;
                 return Ok(Some((sender, found.tag)));
             }
-            let transfer = self.mpi.receive(self.buffers.take(), found);
+            let transfer = Transfer::receive(&self.mpi, self.buffers.take(), found);
             let transfer = self.peers.check(found.from.comm, transfer)?;
             inbox.keep(sender, found.tag, transfer);
             if is_wanted {
@@ -273,7 +270,7 @@ impl MpiTransport {
         }
         for _ in 0..self.peers.n_channels() {
             let Some(comm) = self.peers.next_channel() else { break };
-            let found = self.mpi.probe(comm);
+            let found = FoundMessage::probe(&self.mpi, comm);
             let found = self.peers.check(comm, found)?;
             if found.is_some() {
                 return Ok(found);
@@ -330,7 +327,7 @@ impl MpiTransport {
     fn finish(&mut self) -> Result<(), CommError> {
         self.ended = Some(CommError::Finalized);
         let own_selves = std::mem::take(&mut self.own_selves);
-        for comm in self.peers.world().into_iter().chain(own_selves) {
+        for comm in self.peers.world.into_iter().chain(own_selves) {
             connections::free(&self.mpi, comm)?;
         }
         self.mpi.close();
@@ -344,7 +341,7 @@ impl Drop for MpiTransport {
             return;
         }
         // When a rank launched together is lost, finalizing MPI fails, and a launcher has been seen to return 0 then.
-        if self.peers.is_broken() {
+        if self.peers.is_broken {
             return;
         }
         // Errors are ignored here; callers that need them use `leave`.

@@ -122,9 +122,6 @@ fn parts(world: &Comm) -> Outcome {
     let copy = world.duplicate()?;
     copy.barrier()?;
     equal(copy.handle() == world.handle(), false)?;
-    let node = copy.split_by_node()?;
-    equal(node.size(), world.size())?;
-    node.free()?;
     copy.free()?;
     let alone = Comm::own_self(world.mpi())?;
     equal((alone.rank(), alone.size()), (0, 1))?;

@@ -1,7 +1,7 @@
 //! Processes that are started, connect, and leave.
 
 use crate::{Outcome, SOON, equal};
-use mpi::{Comm, CountsDispls, Intercomm, Mpi, Op, Origin, Spawn};
+use mpi::{Comm, Intercomm, Mpi, Op, Spawn};
 use std::sync::Arc;
 
 /// Number of processes started together.
@@ -27,7 +27,7 @@ fn start(n: u32) -> Result<Spawn, Box<dyn std::error::Error>> {
 fn together(world: &Comm) -> Outcome {
     let children = world.spawn(&start(N_STARTED)?, world.size() - 1)?;
     equal((children.size(), children.n_peers()), (world.size(), N_STARTED))?;
-    talk(&children, true)?;
+    talk(&children)?;
     let merged = children.merge(false)?;
     equal(merged.rank(), world.rank())?;
     count(&merged, world.size() + N_STARTED)?;
@@ -40,7 +40,7 @@ fn together(world: &Comm) -> Outcome {
 pub(crate) fn child(mpi: &Arc<Mpi>, world: &Comm) -> Outcome {
     let parents = mpi.take_parent()?.ok_or("nobody started it")?;
     equal(mpi.take_parent().is_err(), true)?;
-    talk(&parents, false)?;
+    talk(&parents)?;
     let merged = parents.merge(true)?;
     count(&merged, world.size() + parents.n_peers())?;
     if world.size() == N_STARTED {
@@ -50,43 +50,24 @@ pub(crate) fn child(mpi: &Arc<Mpi>, world: &Comm) -> Outcome {
         // This process joined the merged group as the end of a chain.
         let link = world.join(0, Some((&merged, merged.rank() - 1)), 7)?;
         equal(link.n_peers(), 1)?;
-        talk(&link, false)?;
+        talk(&link)?;
         link.disconnect()?;
     }
     merged.free()?;
     Ok(parents.disconnect()?)
 }
 
-/// Both sides send each other messages and broadcasts.
-fn talk(other: &Intercomm, is_parent: bool) -> Outcome {
-    let (own, n_peers) = (other.rank(), other.n_peers());
+/// Each rank sends a message to the peer with its number, or to the last one.
+fn talk(other: &Intercomm) -> Outcome {
+    let own = other.rank();
     other.barrier()?;
-    let origin = match (is_parent, own) {
-        (true, 0) => Origin::Here,
-        (true, _) => Origin::Beside,
-        (false, _) => Origin::There(0),
-    };
-    let word = if origin == Origin::Here { vec![7_u16; 9] } else { vec![0; 9] };
-    let word = other.ibroadcast(word, origin)?.finish(SOON)?;
-    equal(word[8], if origin == Origin::Beside { 0 } else { 7 })?;
-    let parts = CountsDispls::new(&vec![3; n_peers as usize]);
-    let sent = vec![own + 1; 3 * n_peers as usize];
-    let expected: Vec<u32> = (1..=n_peers).flat_map(|rank| [rank; 3]).collect();
-    let mut received = vec![0; sent.len()];
-    other.alltoallv((&sent, &parts), (&mut received, &parts))?;
-    equal(&received, &expected)?;
-    let empty = vec![0; sent.len()];
-    let wide = parts.clone().wide();
-    let request = other.ialltoallv((sent, &wide), (empty, &wide))?;
-    equal(request.finish(SOON)?.1, expected)?;
-    // Each rank sends to the peer with its number, or to the last one.
-    let to = own.min(n_peers - 1);
+    let to = own.min(other.n_peers() - 1);
     let sent = other.isend(vec![own; 5], to, 1)?;
-    for from in (0..n_peers).filter(|from| (*from).min(other.size() - 1) == own) {
+    for from in (0..other.n_peers()).filter(|from| (*from).min(other.size() - 1) == own) {
         equal(other.ireceive(vec![0; 5], from, 1)?.finish(SOON)?, vec![from; 5])?;
     }
     sent.finish(SOON)?;
-    Ok(other.ibarrier()?.finish(SOON)?)
+    Ok(other.barrier()?)
 }
 
 /// Checks that the merged group is complete.
@@ -136,12 +117,12 @@ fn one_by_one(world: &Comm) -> Outcome {
     });
     world.barrier()?;
     let child = spawning.join().map_err(|_| "the thread failed")??;
-    talk(&child, true)?;
+    talk(&child)?;
     let merged = child.merge(false)?;
     count(&merged, 2)?;
     let alone = Comm::own_self(mpi)?;
     let link = alone.join(0, Some((&merged, 1)), 7)?;
-    talk(&link, true)?;
+    talk(&link)?;
     link.disconnect()?;
     alone.free()?;
     merged.free()?;

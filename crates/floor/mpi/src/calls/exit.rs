@@ -63,14 +63,23 @@ struct ExitCalls {
 /// Registers finalization at process exit; for the code that initialized MPI.
 pub(super) fn finalize_at_exit(mpi: &Mpi) -> Result<(), MpiError> {
     if EXIT.set(ExitCalls::of(mpi)?).is_ok() {
-        // SAFETY: a function without arguments that exists until the program ends.
-        let code = unsafe { libc::atexit(at_exit) };
-        if code != 0 {
-            let why = "no further exit function can be registered in this process".to_owned();
-            return Err(MpiError::Call { call: "atexit", code, why });
-        }
+        register(at_exit)?;
     }
     Ok(())
+}
+
+/// Registers a function for process exit; those registered later run earlier.
+fn register(function: extern "C" fn()) -> Result<(), MpiError> {
+    // SAFETY: a function without arguments that exists until the program ends.
+    registered("atexit", unsafe { libc::atexit(function) })
+}
+
+fn registered(call: &'static str, code: c_int) -> Result<(), MpiError> {
+    if code == 0 {
+        return Ok(());
+    }
+    let why = "no further exit function can be registered in this process".to_owned();
+    Err(MpiError::Call { call, code, why })
 }
 
 /// Counts a user that has initialized MPI.
@@ -100,9 +109,7 @@ impl Mpi {
         self.close();
         Ok(())
     }
-}
 
-impl Mpi {
     /// Closes MPI when a thread is stuck in a call, so that MPI cannot be finalized. Rank 0 ends the job
     /// when its process exits, with its exit code, or [`EXIT_STUCK`] instead of 0; the other ranks wait for that.
     ///
@@ -112,11 +119,10 @@ impl Mpi {
         IS_STUCK.store(true, Ordering::Release);
         self.finalize_alone(is_first)
     }
-}
 
-impl Mpi {
     /// Registers processes on this host with this `NAME=value` in their environment, which never arrived in MPI, to be
-    /// killed when this process exits after [`exit_without_finalize`](Self::exit_without_finalize). Open MPI's launcher would wait for them.
+    /// killed when this process exits after [`exit_without_finalize`](Self::exit_without_finalize). Open MPI's launcher
+    /// would wait for them.
     pub fn kill_at_exit(&self, variable: String) {
         ORPHANS.lock().unwrap_or_else(PoisonError::into_inner).push(variable);
     }
@@ -146,16 +152,14 @@ fn kill_orphans() {
 /// `on_exit` of the C library, whose callbacks receive the exit code.
 type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
 
-/// Makes the exit code known at process exit: functions registered later run earlier.
+/// Makes the exit code known at process exit.
 fn register_exit_code() -> Result<(), MpiError> {
     let name = c"on_exit";
     let address = symbol(name).ok_or(MpiError::NoFunction { name: "on_exit" })?;
     // SAFETY: the C library defines the function of this name with this signature.
     let on_exit = unsafe { std::mem::transmute::<std::ptr::NonNull<c_void>, OnExit>(address) };
     // SAFETY: a function that exists until the program ends, and ignores its argument.
-    let code = unsafe { on_exit(store_exit_code, std::ptr::null_mut()) };
-    let why = || "no further exit function can be registered in this process".to_owned();
-    (code == 0).then_some(()).ok_or_else(|| MpiError::Call { call: "on_exit", code, why: why() })
+    registered("on_exit", unsafe { on_exit(store_exit_code, std::ptr::null_mut()) })
 }
 
 /// Returns the exit code of this process, if [`register_exit_code`] was called in time.
@@ -179,13 +183,12 @@ extern "C" fn at_exit() {
     {
         let is_ending = IS_ENDING.load(Ordering::Acquire);
         if IS_STUCK.load(Ordering::Acquire) {
-            if !is_ending {
-                kill_orphans();
-            }
             if is_ending {
                 // With exit code 0, Open MPI would leave processes running that were started later.
                 let code = exit_code();
                 exit.end_job(if code == 0 { EXIT_STUCK } else { code });
+            } else {
+                kill_orphans();
             }
             std::thread::sleep(Duration::from_hours(1));
             return;
@@ -321,14 +324,8 @@ impl Mpi {
         if EXIT_OF_ALL.get().is_some() {
             return Ok(());
         }
-        let exit = ExitCalls::of(self)?;
-        if EXIT_OF_ALL.set(exit).is_ok() {
-            // SAFETY: a function without arguments that exists until the program ends.
-            let code = unsafe { libc::atexit(end_all_at_exit) };
-            if code != 0 {
-                let why = "no further exit function can be registered in this process".to_owned();
-                return Err(MpiError::Call { call: "atexit", code, why });
-            }
+        if EXIT_OF_ALL.set(ExitCalls::of(self)?).is_ok() {
+            register(end_all_at_exit)?;
             register_exit_code()?;
         }
         Ok(())

@@ -27,9 +27,7 @@ impl Spawn {
         let program = program.as_ref().to_owned();
         Self { program, arguments: Vec::new(), n, hosts: None, info: Vec::new() }
     }
-}
 
-impl Spawn {
     /// Starts processes, collectively over `comm`; they are significant only at `root`.
     pub(crate) fn start(&self, mpi: &Mpi, comm: Handle, root: c_int) -> Result<Handle, MpiError> {
         let path = c_string(self.program.as_encoded_bytes())?;

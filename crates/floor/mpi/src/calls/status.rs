@@ -28,32 +28,28 @@ impl Status {
     pub(crate) fn as_mut_ptr(&mut self) -> *mut c_void {
         (&raw mut self.0).cast()
     }
-}
 
-impl Mpi {
-    /// Reads a status.
-    pub(crate) fn arrival(&self, status: &Status) -> Result<ArrivedMessage, MpiError> {
+    /// Returns the description that the library wrote.
+    pub(crate) fn read(&self, mpi: &Mpi) -> Result<ArrivedMessage, MpiError> {
         let read = |offset: usize| {
-            let bytes = status.0.get(offset..).and_then(|rest| rest.first_chunk());
+            let bytes = self.0.get(offset..).and_then(|rest| rest.first_chunk());
             bytes.map_or(0, |bytes| c_int::from_ne_bytes(*bytes))
         };
-        let from = u32::try_from(read(self.layout.source_offset)).unwrap_or_default();
-        let tag = u16::try_from(read(self.layout.tag_offset)).unwrap_or(u16::MAX);
-        let n_bytes = match self.layout.bytes_received(&status.0) {
+        let from = u32::try_from(read(mpi.layout.source_offset)).unwrap_or_default();
+        let tag = u16::try_from(read(mpi.layout.tag_offset)).unwrap_or(u16::MAX);
+        let n_bytes = match mpi.layout.bytes_received(&self.0) {
             Some(n_bytes) => usize::try_from(n_bytes).unwrap_or(usize::MAX),
-            None => self.count(status)?,
+            None => self.count(mpi)?,
         };
         Ok(ArrivedMessage { from, tag, n_bytes })
     }
 
-    /// Asks the library for the length in a status whose layout does not reveal it.
-    fn count(&self, status: &Status) -> Result<usize, MpiError> {
-        let mut n_bytes = 0;
-        let from = (&raw const status.0).cast();
+    /// Asks the library for the length, where the layout does not reveal it.
+    fn count(&self, mpi: &Mpi) -> Result<usize, MpiError> {
+        let (mut n_bytes, from) = (0, (&raw const self.0).cast());
         // SAFETY: a status that the library wrote, and room for a count.
-        let code =
-            unsafe { (self.functions.get_count)(from, self.datatypes.byte, &raw mut n_bytes) };
-        self.check("MPI_Get_count", code)?;
+        let code = unsafe { (mpi.functions.get_count)(from, mpi.datatypes.byte, &raw mut n_bytes) };
+        mpi.check("MPI_Get_count", code)?;
         Ok(usize::try_from(n_bytes).unwrap_or_default())
     }
 }

@@ -5,6 +5,7 @@
 
 use super::{ArrivedMessage, CommHandle, Mpi, Status};
 use crate::MpiError;
+use crate::elements::count;
 use crate::functions::Handle;
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
@@ -29,6 +30,39 @@ pub struct FoundMessage {
     pub n_bytes: usize,
 }
 
+impl FoundMessage {
+    /// Returns a message that can be received on this communicator, if there is one.
+    ///
+    /// # Errors
+    /// When an MPI call fails, or a rank is gone.
+    pub fn probe(mpi: &Mpi, comm: CommHandle) -> Result<Option<Self>, MpiError> {
+        let found = probed(mpi, comm.0, (mpi.constants.any_source, mpi.constants.any_tag))?;
+        Ok(found.map(|ArrivedMessage { from: rank, tag, n_bytes }| {
+            let from = Address { comm, rank };
+            Self { from, tag, n_bytes }
+        }))
+    }
+
+    /// Receives the message at once; it should be so short that it has arrived completely.
+    ///
+    /// # Errors
+    /// When an MPI call fails, or the other rank is gone.
+    pub fn receive_now(self, mpi: &Mpi, into: &mut Vec<u8>) -> Result<(), MpiError> {
+        into.clear();
+        into.reserve(self.n_bytes);
+        let (n_bytes, rank, tag) = (count(self.n_bytes)?, number(self.from.rank), self.tag.into());
+        let ignored = mpi.constants.status_ignore as *mut c_void;
+        let (start, byte, comm) = (into.as_mut_ptr().cast(), mpi.datatypes.byte, self.from.comm.0);
+        // SAFETY: there is room for `n_bytes`.
+        let code = unsafe { (mpi.functions.recv)(start, n_bytes, byte, rank, tag, comm, ignored) };
+        mpi.check("MPI_Recv", code)?;
+        // SAFETY: the capacity suffices, and the message that was found had this length and was written
+        // there.
+        unsafe { into.set_len(self.n_bytes) };
+        Ok(())
+    }
+}
+
 /// A message in transit, with its buffer.
 ///
 /// When it is dropped before it is complete, the buffer is leaked, because the library may still use it.
@@ -41,6 +75,57 @@ pub struct Transfer {
 }
 
 impl Transfer {
+    /// Starts to send `bytes`.
+    ///
+    /// # Errors
+    /// When an MPI call fails, or the other rank is gone.
+    pub fn send(mpi: &Mpi, bytes: Vec<u8>, to: Address, tag: u16) -> Result<Self, MpiError> {
+        let (n, rank, tag) = (count(bytes.len())?, number(to.rank), tag.into());
+        let bytes = ManuallyDrop::new(bytes);
+        let (start, byte, mut request) = (bytes.as_ptr().cast(), mpi.datatypes.byte, 0);
+        let isend = mpi.functions.isend;
+        // SAFETY: the buffer has `n` bytes, and lives until the transfer is complete.
+        let code = unsafe { isend(start, n, byte, rank, tag, to.comm.0, &raw mut request) };
+        mpi.check("MPI_Isend", code)?;
+        let n_bytes = bytes.len();
+        Ok(Self { request, bytes, n_bytes, is_done: false })
+    }
+
+    /// Starts to receive the message that was found into `bytes`.
+    ///
+    /// # Errors
+    /// When an MPI call fails, or the other rank is gone.
+    pub fn receive(mpi: &Mpi, bytes: Vec<u8>, found: FoundMessage) -> Result<Self, MpiError> {
+        let FoundMessage { from: Address { comm, rank }, tag, n_bytes } = found;
+        let (n, rank, tag) = (count(n_bytes)?, number(rank), tag.into());
+        let mut bytes = ManuallyDrop::new(bytes);
+        bytes.clear();
+        bytes.reserve(n_bytes);
+        let (start, byte, mut request) = (bytes.as_mut_ptr().cast(), mpi.datatypes.byte, 0);
+        let irecv = mpi.functions.irecv;
+        // SAFETY: the buffer has room for `n` bytes, and lives until the transfer is complete.
+        let code = unsafe { irecv(start, n, byte, rank, tag, comm.0, &raw mut request) };
+        mpi.check("MPI_Irecv", code)?;
+        Ok(Self { request, bytes, n_bytes, is_done: false })
+    }
+
+    /// Returns whether the transfer is complete; makes progress on all transfers of the process.
+    ///
+    /// # Errors
+    /// When an MPI call fails, or the other rank is gone.
+    pub fn is_complete(&mut self, mpi: &Mpi) -> Result<bool, MpiError> {
+        if !self.is_done {
+            let mut flag = 0;
+            let ignored = mpi.constants.status_ignore as *mut c_void;
+            // SAFETY: a request that was not completed before, and room for a flag.
+            let code =
+                unsafe { (mpi.functions.test)(&raw mut self.request, &raw mut flag, ignored) };
+            mpi.check("MPI_Test", code)?;
+            self.is_done = flag != 0;
+        }
+        Ok(self.is_done)
+    }
+
     /// Returns the buffer, if the transfer is complete.
     #[must_use]
     pub fn finished(mut self) -> Option<Vec<u8>> {
@@ -61,131 +146,21 @@ impl Transfer {
     }
 }
 
-impl Mpi {
-    /// Starts to send `bytes`.
-    ///
-    /// # Errors
-    /// When an MPI call fails, or the other rank is gone.
-    pub fn send(&self, bytes: Vec<u8>, to: Address, tag: u16) -> Result<Transfer, MpiError> {
-        let n = bytes.len();
-        let n_bytes = length(n)?;
-        let (rank, tag) = (c_int::try_from(to.rank).unwrap_or(c_int::MAX), c_int::from(tag));
-        let bytes = ManuallyDrop::new(bytes);
-        let mut request: Handle = 0;
-        let start = bytes.as_ptr().cast();
-        // SAFETY: the buffer has `n_bytes`, and lives until the transfer is complete.
-        let code = unsafe {
-            (self.functions.isend)(
-                start,
-                n_bytes,
-                self.datatypes.byte,
-                rank,
-                tag,
-                to.comm.0,
-                &raw mut request,
-            )
-        };
-        self.check("MPI_Isend", code)?;
-        Ok(Transfer { request, bytes, n_bytes: n, is_done: false })
-    }
-
-    /// Starts to receive the message that was found into `bytes`.
-    ///
-    /// # Errors
-    /// When an MPI call fails, or the other rank is gone.
-    pub fn receive(&self, mut bytes: Vec<u8>, found: FoundMessage) -> Result<Transfer, MpiError> {
-        bytes.clear();
-        bytes.reserve(found.n_bytes);
-        let n_bytes = length(found.n_bytes)?;
-        let (rank, tag) = (c_int::try_from(found.from.rank).unwrap_or(0), c_int::from(found.tag));
-        let mut bytes = ManuallyDrop::new(bytes);
-        let mut request: Handle = 0;
-        let (start, comm) = (bytes.as_mut_ptr().cast(), found.from.comm.0);
-        // SAFETY: the buffer has room for `n_bytes`, and lives until the transfer is complete.
-        let code = unsafe {
-            (self.functions.irecv)(
-                start,
-                n_bytes,
-                self.datatypes.byte,
-                rank,
-                tag,
-                comm,
-                &raw mut request,
-            )
-        };
-        self.check("MPI_Irecv", code)?;
-        Ok(Transfer { request, bytes, n_bytes: found.n_bytes, is_done: false })
-    }
-
-    /// Receives the message that was found at once; it should be so short that it has arrived completely.
-    ///
-    /// # Errors
-    /// When an MPI call fails, or the other rank is gone.
-    pub fn receive_now(&self, into: &mut Vec<u8>, found: FoundMessage) -> Result<(), MpiError> {
-        into.clear();
-        into.reserve(found.n_bytes);
-        let n_bytes = length(found.n_bytes)?;
-        let (rank, tag) = (c_int::try_from(found.from.rank).unwrap_or(0), c_int::from(found.tag));
-        let ignored = self.constants.status_ignore as *mut c_void;
-        let (start, comm) = (into.as_mut_ptr().cast(), found.from.comm.0);
-        // SAFETY: there is room for `n_bytes`.
-        let code = unsafe {
-            (self.functions.recv)(start, n_bytes, self.datatypes.byte, rank, tag, comm, ignored)
-        };
-        self.check("MPI_Recv", code)?;
-        // SAFETY: the capacity suffices, and the message that was found had this length and was written
-        // there.
-        unsafe { into.set_len(found.n_bytes) };
-        Ok(())
-    }
-
-    /// Returns whether a transfer is complete; makes progress on all transfers of the process.
-    ///
-    /// # Errors
-    /// When an MPI call fails, or the other rank is gone.
-    pub fn is_complete(&self, transfer: &mut Transfer) -> Result<bool, MpiError> {
-        if !transfer.is_done {
-            let mut flag = 0;
-            let ignored = self.constants.status_ignore as *mut c_void;
-            // SAFETY: a request that was not completed before, and room for a flag.
-            let code =
-                unsafe { (self.functions.test)(&raw mut transfer.request, &raw mut flag, ignored) };
-            self.check("MPI_Test", code)?;
-            transfer.is_done = flag != 0;
-        }
-        Ok(transfer.is_done)
-    }
-
-    /// Returns a message that can be received on this communicator, if there is one.
-    ///
-    /// # Errors
-    /// When an MPI call fails, or a rank is gone.
-    pub fn probe(&self, comm: CommHandle) -> Result<Option<FoundMessage>, MpiError> {
-        let any = (self.constants.any_source, self.constants.any_tag);
-        let found = self.probed(comm.0, any)?;
-        let found = found.map(|ArrivedMessage { from: rank, tag, n_bytes }| FoundMessage {
-            from: Address { comm, rank },
-            tag,
-            n_bytes,
-        });
-        Ok(found)
-    }
-
-    /// Returns a message from this source and with this tag that can be received on this communicator, if there is one.
-    pub(crate) fn probed(
-        &self,
-        comm: Handle,
-        (source, tag): (c_int, c_int),
-    ) -> Result<Option<ArrivedMessage>, MpiError> {
-        let (mut flag, mut status) = (0, Status::new());
-        let to = status.as_mut_ptr();
-        // SAFETY: a communicator of ours, and room for a flag and a status.
-        let code = unsafe { (self.functions.iprobe)(source, tag, comm, &raw mut flag, to) };
-        self.check("MPI_Iprobe", code)?;
-        if flag == 0 { Ok(None) } else { self.arrival(&status).map(Some) }
-    }
+/// Returns a message from this source and with this tag that can be received on this communicator, if there is one.
+pub(crate) fn probed(
+    mpi: &Mpi,
+    comm: Handle,
+    (source, tag): (c_int, c_int),
+) -> Result<Option<ArrivedMessage>, MpiError> {
+    let (mut flag, mut status) = (0, Status::new());
+    let to = status.as_mut_ptr();
+    // SAFETY: a communicator of ours, and room for a flag and a status.
+    let code = unsafe { (mpi.functions.iprobe)(source, tag, comm, &raw mut flag, to) };
+    mpi.check("MPI_Iprobe", code)?;
+    if flag == 0 { Ok(None) } else { status.read(mpi).map(Some) }
 }
 
-fn length(n_bytes: usize) -> Result<c_int, MpiError> {
-    c_int::try_from(n_bytes).map_err(|_| MpiError::TooLong { n_bytes })
+/// Returns a rank as MPI numbers it.
+fn number(rank: u32) -> c_int {
+    c_int::try_from(rank).unwrap_or(c_int::MAX)
 }

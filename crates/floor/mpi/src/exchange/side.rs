@@ -1,7 +1,7 @@
 //! Data that goes to each rank, or comes from it, as lists for MPI.
 
 use super::{Bundle, ByteRange};
-use crate::elements::Datatypes;
+use crate::elements::{Datatypes, count};
 use crate::functions::{Handle, Handles};
 use crate::{CommBase, MpiError};
 use std::ffi::c_int;
@@ -73,13 +73,7 @@ impl Datatypes {
         for (address, n_bytes) in blocks {
             parts.push((*address, self.contiguous_bytes(*n_bytes)?));
         }
-        let joined = self.joined(&parts);
-        for (_, mut part) in parts {
-            self.free_datatype(&mut part)?;
-        }
-        let mut joined = joined?;
-        self.commit(&mut joined)?;
-        Ok(joined)
+        self.committed(&parts)
     }
 }
 
@@ -119,8 +113,4 @@ fn add(
         blocks[peer].push((base + start, *n_bytes));
     }
     Ok(())
-}
-
-fn count(n: usize) -> Result<c_int, MpiError> {
-    c_int::try_from(n).map_err(|_| MpiError::TooLong { n_bytes: n })
 }

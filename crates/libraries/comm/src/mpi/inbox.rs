@@ -67,7 +67,7 @@ impl Inbox {
             if !wanted(sender, tag) {
                 continue;
             }
-            match mpi.is_complete(&mut arrival.transfer) {
+            match arrival.transfer.is_complete(mpi) {
                 Ok(true) => {}
                 Ok(false) => continue,
                 Err(error) => {

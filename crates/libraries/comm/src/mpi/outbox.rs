@@ -49,7 +49,7 @@ impl Outbox {
         while n_in_vain < N_LOOKS.min(self.departures.len()) {
             self.cursor = if self.cursor < self.departures.len() { self.cursor } else { 0 };
             let Some(departure) = self.departures.get_mut(self.cursor) else { break };
-            let is_complete = mpi.is_complete(&mut departure.transfer);
+            let is_complete = departure.transfer.is_complete(mpi);
             if is_complete == Ok(false) {
                 self.cursor += 1;
                 n_in_vain += 1;

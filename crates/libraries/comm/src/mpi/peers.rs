@@ -6,18 +6,19 @@ use mpi::{Address, CommHandle, MpiError};
 /// Ranks that this one can reach.
 #[derive(Debug)]
 pub(super) struct Peers {
-    own: u32,
+    /// Number of this rank; unknown to a rank that was added until it is told.
+    pub(super) own: u32,
     /// Number of ranks launched together with this one; 0 for a rank that was added.
-    n_launched: u32,
+    pub(super) n_launched: u32,
     /// Connection with the ranks launched together.
-    world: Option<CommHandle>,
+    pub(super) world: Option<CommHandle>,
     links: Vec<Link>,
     /// Numbers of the connected ranks of other worlds.
-    present: Vec<u32>,
+    pub(super) present: Vec<u32>,
     /// Index of the channel probed next.
     cursor: usize,
     /// True if a call on the ranks launched together failed; they can no longer finalize MPI together.
-    is_broken: bool,
+    pub(super) is_broken: bool,
 }
 
 /// Connection with one rank of another world.
@@ -49,16 +50,11 @@ impl Peers {
         Self { own, n_launched, world: Some(world), links, present, cursor: 0, is_broken: false }
     }
 
-    /// Creates the peers of a rank that was added: rank 0 only. Its own number is not known yet.
+    /// Creates the peers of a rank that was added: rank 0 only.
     pub(super) fn added(comm: CommHandle) -> Self {
         let links = vec![Link { number: 0, comm, state: State::Present }];
         let (world, present) = (None, vec![0]);
         Self { own: u32::MAX, n_launched: 0, world, links, present, cursor: 0, is_broken: false }
-    }
-
-    /// Sets the number of a rank that was added.
-    pub(super) fn set_own(&mut self, own: u32) {
-        self.own = own;
     }
 
     /// Adds a rank; returns its number.
@@ -146,28 +142,6 @@ impl Peers {
         }
         let number = self.present.get(self.cursor - usize::from(has_world))?;
         self.links.iter().find(|link| link.number == *number).map(|link| link.comm)
-    }
-
-    /// Returns whether a rank launched together was lost.
-    pub(super) fn is_broken(&self) -> bool {
-        self.is_broken
-    }
-
-    pub(super) fn own(&self) -> u32 {
-        self.own
-    }
-
-    pub(super) fn n_launched(&self) -> u32 {
-        self.n_launched
-    }
-
-    pub(super) fn world(&self) -> Option<CommHandle> {
-        self.world
-    }
-
-    /// Returns the numbers of the connected ranks of other worlds.
-    pub(super) fn present(&self) -> &[u32] {
-        &self.present
     }
 
     pub(super) fn is_added(&self) -> bool {

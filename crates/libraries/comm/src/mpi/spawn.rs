@@ -134,7 +134,7 @@ impl MpiTransport {
             let bytes = bytes.get(at..).and_then(|rest| rest.first_chunk());
             bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
         };
-        self.peers.set_own(number(0));
+        self.peers.own = number(0);
         self.round = number(4);
         Ok(number(8))
     }
@@ -150,7 +150,7 @@ impl MpiTransport {
 
     /// Releases a leaving rank, on the side of rank 0.
     pub(super) fn release_peer(&mut self, rank: u32, deadline: Deadline) -> Result<(), CommError> {
-        if !self.peers.present().contains(&rank) {
+        if !self.peers.present.contains(&rank) {
             return Err(CommError::NotPresent { rank, own: self.rank() });
         }
         if !self.receive_own((rank, DEPARTURE), deadline, &mut Vec::new())? {
@@ -163,7 +163,7 @@ impl MpiTransport {
 
     /// Disconnects from all added ranks, or from the rank that added this one, at the end of the program.
     pub(super) fn disconnect_all(&mut self, deadline: Deadline) -> Result<(), CommError> {
-        for rank in self.peers.present().to_vec() {
+        for rank in self.peers.present.clone() {
             self.disconnect(rank, deadline)?;
         }
         Ok(())

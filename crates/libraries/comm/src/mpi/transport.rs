@@ -9,7 +9,7 @@ use std::time::Duration;
 
 impl Transport for MpiTransport {
     fn rank(&self) -> u32 {
-        self.peers.own()
+        self.peers.own
     }
 
     fn n_ranks(&self) -> u32 {
@@ -17,7 +17,7 @@ impl Transport for MpiTransport {
     }
 
     fn is_present(&self, rank: u32) -> bool {
-        self.ended.is_none() && (rank == self.peers.own() || self.peers.address(rank).is_ok())
+        self.ended.is_none() && (rank == self.peers.own || self.peers.address(rank).is_ok())
     }
 
     fn send(&mut self, to: u32, tag: Tag, parts: &[&[u8]]) -> Result<(), CommError> {
@@ -96,7 +96,7 @@ impl MpiTransport {
         if self.peers.is_added() {
             return self.leave_group(deadline);
         }
-        for rank in self.peers.present().to_vec() {
+        for rank in self.peers.present.clone() {
             self.release_peer(rank, deadline)?;
         }
         collective::barrier(self, deadline)
@@ -105,8 +105,8 @@ impl MpiTransport {
 
 impl CollectiveBackend for MpiTransport {
     fn members(&self) -> Members<'_> {
-        let (own, n_in_tree) = (self.peers.own(), self.peers.n_launched());
-        Members { own, n_in_tree, outside: self.peers.present() }
+        let (own, n_in_tree) = (self.peers.own, self.peers.n_launched);
+        Members { own, n_in_tree, outside: &self.peers.present }
     }
 
     fn next_round(&mut self) -> u32 {
