@@ -9,6 +9,8 @@
 //! # Not here
 //! The code that evaluates an expression: the probe generates it.
 
+use crate::named::named;
+
 /// One movement of data by a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Movement {
@@ -22,40 +24,26 @@ pub struct Movement {
     pub cases: Vec<Case>,
 }
 
-/// Direction of a movement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Flow {
-    /// To the peer.
-    Send,
-    /// From the peer.
-    Receive,
-    /// Contributed to (or, without a contribution, received from) a collective.
-    Payload,
-    /// To the window of the peer.
-    Put,
-    /// From the window of the peer.
-    Get,
-    /// To the window of the peer, combined there with its content.
-    Accumulate,
-    /// From a file.
-    Read,
-    /// To a file.
-    Write,
-}
-
-impl Flow {
-    /// Every flow with its name in the table.
-    pub const NAMES: [(&'static str, Self); 8] = [
-        ("send", Self::Send),
-        ("receive", Self::Receive),
-        ("payload", Self::Payload),
-        ("put", Self::Put),
-        ("get", Self::Get),
-        ("accumulate", Self::Accumulate),
-        ("read", Self::Read),
-        ("write", Self::Write),
-    ];
+named! {
+    /// Direction of a movement.
+    Flow {
+        /// To the peer.
+        Send = "send",
+        /// From the peer.
+        Receive = "receive",
+        /// Contributed to (or, without a contribution, received from) a collective.
+        Payload = "payload",
+        /// To the window of the peer.
+        Put = "put",
+        /// From the window of the peer.
+        Get = "get",
+        /// To the window of the peer, combined there with its content.
+        Accumulate = "accumulate",
+        /// From a file.
+        Read = "read",
+        /// To a file.
+        Write = "write",
+    }
 }
 
 /// Amount with the condition under which it applies.

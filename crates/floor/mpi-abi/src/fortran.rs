@@ -28,7 +28,7 @@
 //!   like in Open MPI.
 //!
 //! # Not here
-//! The addresses that stand for `MPI_IN_PLACE` and the like: [`crate::LibraryFamily`].
+//! The addresses that stand for `MPI_IN_PLACE` and the like: [`LibraryFamily`](crate::LibraryFamily).
 
 use crate::kind::ParameterKind;
 use crate::operation::Operation;

@@ -7,70 +7,75 @@
 //! # Not here
 //! Width of a handle: see [`Constants`](crate::Constants).
 
-use ParameterKind::{
-    Aint, Aints, Argvs, Buf, Comm, Count, Counts, Displs, Errhandler, File, Flag, Group, Info,
-    Infos, Int, Ints, LargeCount, LargeCounts, LargeOutCount, Logical, Logicals, MainArgc,
-    MainArgv, Message, NewComm, NewFile, NewSession, NewType, NewWin, Offset, Op, OutCount, OutInt,
-    OutInts, Ptr, Request, RequestValue, Requests, Session, Status, Statuses, StringIn, Strings,
-    Type, Types, Unit, Variadic, Win,
-};
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $name:literal $c_declaration:literal)*) => {
+        /// Kind of a parameter. The top of `operations.txt` describes each by the name used there.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        #[expect(missing_docs, reason = "the kinds are documented in one place, `operations.txt`")]
+        pub enum ParameterKind {
+            $($(#[$doc])* $kind,)*
+        }
 
-/// Kind of a parameter. The top of `operations.txt` describes each by the name used there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the kinds are documented in one place, `operations.txt`")]
-pub enum ParameterKind {
-    Buf,
-    Int,
-    Count,
+        /// Name in the table, kind, and C type without `const` and with arrays as pointers; in the order of the kinds.
+        const KINDS: &[(&str, ParameterKind, &str)] =
+            &[$(($name, ParameterKind::$kind, $c_declaration)),*];
+    };
+}
+
+// A kind without a name is that of a large-count variant only.
+kinds! {
+    Buf "buf" "void*"
+    Int "int" "int"
+    Count "count" "int"
     /// The large form of `Count`, or large in both variants.
-    LargeCount,
-    Counts,
+    LargeCount "largecount" "MPI_Count"
+    Counts "counts" "int*"
     /// The large form of `Counts`.
-    LargeCounts,
-    Displs,
-    Unit,
-    Aint,
-    Aints,
-    Offset,
-    Type,
-    Comm,
-    Win,
-    File,
-    Op,
-    Group,
-    Info,
-    Errhandler,
-    Session,
-    RequestValue,
-    Types,
-    Infos,
-    Request,
-    Requests,
-    Message,
-    NewComm,
-    NewWin,
-    NewFile,
-    NewSession,
-    NewType,
-    Status,
-    Statuses,
-    Flag,
-    Logical,
-    Logicals,
-    Ints,
-    OutInt,
-    OutInts,
-    OutCount,
+    LargeCounts "" "MPI_Count*"
+    Displs "displs" "int*"
+    Unit "unit" "int"
+    Aint "aint" "MPI_Aint"
+    Aints "aints" "MPI_Aint*"
+    Offset "offset" "MPI_Offset"
+    Type "type" "MPI_Datatype"
+    Comm "comm" "MPI_Comm"
+    Win "win" "MPI_Win"
+    File "file" "MPI_File"
+    Op "op" "MPI_Op"
+    Group "group" "MPI_Group"
+    Info "info" "MPI_Info"
+    Errhandler "errhandler" "MPI_Errhandler"
+    Session "session" "MPI_Session"
+    RequestValue "requestvalue" "MPI_Request"
+    Types "types" "MPI_Datatype*"
+    Infos "infos" "MPI_Info*"
+    Request "request" "MPI_Request*"
+    Requests "requests" "MPI_Request*"
+    Message "message" "MPI_Message*"
+    NewComm "newcomm" "MPI_Comm*"
+    NewWin "newwin" "MPI_Win*"
+    NewFile "newfile" "MPI_File*"
+    NewSession "newsession" "MPI_Session*"
+    NewType "newtype" "MPI_Datatype*"
+    Status "status" "MPI_Status*"
+    Statuses "statuses" "MPI_Status*"
+    Flag "flag" "int*"
+    Logical "logical" "int"
+    Logicals "logicals" "int*"
+    Ints "ints" "int*"
+    OutInt "outint" "int*"
+    OutInts "outints" "int*"
+    OutCount "outcount" "int*"
     /// The large form of `OutCount`.
-    LargeOutCount,
-    StringIn,
-    Strings,
-    Argvs,
-    Ptr,
-    MainArgc,
-    MainArgv,
-    Variadic,
+    LargeOutCount "" "MPI_Count*"
+    StringIn "string" "char*"
+    Strings "strings" "char**"
+    Argvs "argvs" "char***"
+    Ptr "ptr" "void*"
+    MainArgc "mainargc" "int*"
+    MainArgv "mainargv" "char***"
+    Variadic "variadic" "..."
 }
 
 /// C type of a parameter, as far as a wrapper that only forwards it must know.
@@ -93,58 +98,6 @@ pub enum CType {
     Variadic,
 }
 
-/// Name in the table, kind, and C type without `const` and with arrays as pointers.
-const KINDS: [(&str, ParameterKind, &str); 48] = [
-    ("buf", Buf, "void*"),
-    ("int", Int, "int"),
-    ("count", Count, "int"),
-    ("largecount", LargeCount, "MPI_Count"),
-    ("counts", Counts, "int*"),
-    ("", LargeCounts, "MPI_Count*"),
-    ("displs", Displs, "int*"),
-    ("unit", Unit, "int"),
-    ("aint", Aint, "MPI_Aint"),
-    ("aints", Aints, "MPI_Aint*"),
-    ("offset", Offset, "MPI_Offset"),
-    ("type", Type, "MPI_Datatype"),
-    ("comm", Comm, "MPI_Comm"),
-    ("win", Win, "MPI_Win"),
-    ("file", File, "MPI_File"),
-    ("op", Op, "MPI_Op"),
-    ("group", Group, "MPI_Group"),
-    ("info", Info, "MPI_Info"),
-    ("errhandler", Errhandler, "MPI_Errhandler"),
-    ("session", Session, "MPI_Session"),
-    ("requestvalue", RequestValue, "MPI_Request"),
-    ("types", Types, "MPI_Datatype*"),
-    ("infos", Infos, "MPI_Info*"),
-    ("request", Request, "MPI_Request*"),
-    ("requests", Requests, "MPI_Request*"),
-    ("message", Message, "MPI_Message*"),
-    ("newcomm", NewComm, "MPI_Comm*"),
-    ("newwin", NewWin, "MPI_Win*"),
-    ("newfile", NewFile, "MPI_File*"),
-    ("newsession", NewSession, "MPI_Session*"),
-    ("newtype", NewType, "MPI_Datatype*"),
-    ("status", Status, "MPI_Status*"),
-    ("statuses", Statuses, "MPI_Status*"),
-    ("flag", Flag, "int*"),
-    ("logical", Logical, "int"),
-    ("logicals", Logicals, "int*"),
-    ("ints", Ints, "int*"),
-    ("outint", OutInt, "int*"),
-    ("outints", OutInts, "int*"),
-    ("outcount", OutCount, "int*"),
-    ("", LargeOutCount, "MPI_Count*"),
-    ("string", StringIn, "char*"),
-    ("strings", Strings, "char**"),
-    ("argvs", Argvs, "char***"),
-    ("ptr", Ptr, "void*"),
-    ("mainargc", MainArgc, "int*"),
-    ("mainargv", MainArgv, "char***"),
-    ("variadic", Variadic, "..."),
-];
-
 impl ParameterKind {
     /// Returns the kind with this name in the table.
     #[must_use]
@@ -157,11 +110,11 @@ impl ParameterKind {
     #[must_use]
     pub fn large(self) -> Self {
         match self {
-            Count => LargeCount,
-            Counts => LargeCounts,
-            Displs => Aints,
-            Unit => Aint,
-            OutCount => LargeOutCount,
+            Self::Count => Self::LargeCount,
+            Self::Counts => Self::LargeCounts,
+            Self::Displs => Self::Aints,
+            Self::Unit => Self::Aint,
+            Self::OutCount => Self::LargeOutCount,
             same => same,
         }
     }
@@ -169,7 +122,6 @@ impl ParameterKind {
     /// C type, without `const` and with arrays as pointers, for example `MPI_Count*`.
     #[must_use]
     pub fn c_declaration(self) -> &'static str {
-        // The rows are in the order of the kinds; a test below checks this.
         KINDS[self as usize].2
     }
 
@@ -190,45 +142,37 @@ impl ParameterKind {
     /// Returns whether Fortran has the parameter: all but the arguments of `main` and `...`.
     #[must_use]
     pub fn is_in_fortran(self) -> bool {
-        !matches!(self, MainArgc | MainArgv | Variadic)
+        !matches!(self, Self::MainArgc | Self::MainArgv | Self::Variadic)
     }
 
     /// Returns whether Fortran adds a hidden length for the parameter at the end of the argument list.
     #[must_use]
     pub fn has_hidden_length(self) -> bool {
-        matches!(self, StringIn | Strings | Argvs)
+        matches!(self, Self::StringIn | Self::Strings | Self::Argvs)
     }
 
     /// Returns whether the parameter is a choice buffer, which some `mpi_f08` entry points pass as a descriptor.
     #[must_use]
     pub fn is_choice_buffer(self) -> bool {
-        self == Buf
+        self == Self::Buf
     }
 
     /// Returns whether the parameter is a number of elements, in the normal or the large form.
     #[must_use]
     pub fn is_count(self) -> bool {
-        matches!(self, Count | LargeCount)
+        matches!(self, Self::Count | Self::LargeCount)
     }
 
     /// Returns whether the parameter is an array of numbers of elements, in the normal or the large form.
     #[must_use]
     pub fn is_counts(self) -> bool {
-        matches!(self, Counts | LargeCounts)
+        matches!(self, Self::Counts | Self::LargeCounts)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_kind_has_one_row() {
-        for (row, (name, kind, _)) in KINDS.iter().enumerate() {
-            assert_eq!(*kind as usize, row, "`{name}` stands where its kind is declared");
-        }
-        assert_eq!(KINDS.len(), Variadic as usize + 1);
-    }
 
     #[test]
     fn large_forms_change_only_counts_and_displacements() {

@@ -24,6 +24,7 @@ mod collective;
 mod fortran;
 mod kind;
 mod library;
+mod named;
 mod number;
 mod operation;
 mod parse;

@@ -10,6 +10,8 @@
 //! # Not here
 //! Looking up symbols and reading memory (`probe`).
 
+use Handle::{AddressOf, Value};
+
 /// Family of MPI libraries with one binary interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -31,46 +33,58 @@ pub enum Handle {
     Value(u32),
 }
 
-/// Special values of a library. The names are those of the standard, without `MPI_`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the standard")]
-pub struct Constants {
+macro_rules! constants {
+    ($($(#[$doc:meta])* $name:ident: $type:ty = $open_mpi:expr, $mpich:expr, $standard_abi:expr;)*) => {
+        /// Special values of a library. The names are those of the standard, without `MPI_`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "the names are those of the standard")]
+        pub struct Constants {
+            $($(#[$doc])* pub $name: $type,)*
+        }
+
+        const OPEN_MPI: Constants = Constants { $($name: $open_mpi,)* };
+        const MPICH: Constants = Constants { $($name: $mpich,)* };
+        const STANDARD_ABI: Constants = Constants { $($name: $standard_abi,)* };
+    };
+}
+
+// In Open MPI, in MPICH, and in the ABI of MPI 5.
+constants! {
     /// Width of a handle in C, in bytes; that of `MPI_File` is always 8.
-    pub handle_bytes: usize,
-    pub comm_world: Handle,
-    pub comm_self: Handle,
-    pub comm_null: Handle,
-    pub request_null: Handle,
-    pub message_no_proc: Handle,
-    pub datatype_null: Handle,
-    pub byte: Handle,
-    pub info_null: Handle,
-    pub errors_return: Handle,
-    pub sum: Handle,
-    pub min: Handle,
-    pub max: Handle,
-    pub win_null: Handle,
+    handle_bytes: usize = 8, 4, 8;
+    comm_world: Handle = AddressOf("ompi_mpi_comm_world"), Value(0x4400_0000), Value(0x101);
+    comm_self: Handle = AddressOf("ompi_mpi_comm_self"), Value(0x4400_0001), Value(0x102);
+    comm_null: Handle = AddressOf("ompi_mpi_comm_null"), Value(0x0400_0000), Value(0x100);
+    request_null: Handle = AddressOf("ompi_request_null"), Value(0x2c00_0000), Value(0x180);
+    message_no_proc: Handle = AddressOf("ompi_message_no_proc"), Value(0x6c00_0000), Value(0x129);
+    datatype_null: Handle = AddressOf("ompi_mpi_datatype_null"), Value(0x0c00_0000), Value(0x200);
+    byte: Handle = AddressOf("ompi_mpi_byte"), Value(0x4c00_010d), Value(0x247);
+    info_null: Handle = AddressOf("ompi_mpi_info_null"), Value(0x1c00_0000), Value(0x130);
+    errors_return: Handle = AddressOf("ompi_mpi_errors_return"), Value(0x5400_0001), Value(0x143);
+    sum: Handle = AddressOf("ompi_mpi_op_sum"), Value(0x5800_0003), Value(0x21);
+    min: Handle = AddressOf("ompi_mpi_op_min"), Value(0x5800_0002), Value(0x22);
+    max: Handle = AddressOf("ompi_mpi_op_max"), Value(0x5800_0001), Value(0x23);
+    win_null: Handle = AddressOf("ompi_mpi_win_null"), Value(0x2000_0000), Value(0x110);
     /// Thread levels, as `MPI_Init_thread` takes them.
-    pub thread_serialized: i32,
+    thread_serialized: i32 = 2, 2, 2048;
     /// See `thread_serialized`.
-    pub thread_multiple: i32,
+    thread_multiple: i32 = 3, 3, 4096;
     /// Pointer value as a signed number, as in the next two fields.
-    pub status_ignore: isize,
-    pub statuses_ignore: isize,
-    pub in_place: isize,
-    pub any_source: i32,
-    pub any_tag: i32,
-    pub proc_null: i32,
-    pub root: i32,
-    pub undefined: i32,
-    pub comm_type_shared: i32,
-    pub mode_nocheck: i32,
-    pub max_port_name: usize,
-    pub max_processor_name: usize,
+    status_ignore: isize = 0, 1, 0;
+    statuses_ignore: isize = 0, 1, 0;
+    in_place: isize = 1, -1, 1;
+    any_source: i32 = -1, -2, -1;
+    any_tag: i32 = -1, -1, -2;
+    proc_null: i32 = -2, -1, -3;
+    root: i32 = -4, -3, -4;
+    undefined: i32 = -32766, -32766, -32766;
+    mode_nocheck: i32 = 1, 1024, 1024;
+    max_port_name: usize = 1024, 256, 1024;
+    max_processor_name: usize = 256, 128, 256;
     /// Kind of topology, as `MPI_Topo_test` returns it.
-    pub cart: i32,
-    pub graph: i32,
-    pub dist_graph: i32,
+    cart: i32 = 1, 2, 211;
+    graph: i32 = 2, 1, 212;
+    dist_graph: i32 = 3, 3, 213;
 }
 
 /// Location of the address that Fortran passes for a special value.
@@ -169,108 +183,6 @@ impl LibraryFamily {
         }
     }
 }
-
-const OPEN_MPI: Constants = Constants {
-    handle_bytes: 8,
-    comm_world: Handle::AddressOf("ompi_mpi_comm_world"),
-    comm_self: Handle::AddressOf("ompi_mpi_comm_self"),
-    comm_null: Handle::AddressOf("ompi_mpi_comm_null"),
-    request_null: Handle::AddressOf("ompi_request_null"),
-    message_no_proc: Handle::AddressOf("ompi_message_no_proc"),
-    datatype_null: Handle::AddressOf("ompi_mpi_datatype_null"),
-    byte: Handle::AddressOf("ompi_mpi_byte"),
-    info_null: Handle::AddressOf("ompi_mpi_info_null"),
-    errors_return: Handle::AddressOf("ompi_mpi_errors_return"),
-    sum: Handle::AddressOf("ompi_mpi_op_sum"),
-    min: Handle::AddressOf("ompi_mpi_op_min"),
-    max: Handle::AddressOf("ompi_mpi_op_max"),
-    win_null: Handle::AddressOf("ompi_mpi_win_null"),
-    thread_serialized: 2,
-    thread_multiple: 3,
-    status_ignore: 0,
-    statuses_ignore: 0,
-    in_place: 1,
-    any_source: -1,
-    any_tag: -1,
-    proc_null: -2,
-    root: -4,
-    undefined: -32766,
-    comm_type_shared: 0,
-    mode_nocheck: 1,
-    max_port_name: 1024,
-    max_processor_name: 256,
-    cart: 1,
-    graph: 2,
-    dist_graph: 3,
-};
-
-const MPICH: Constants = Constants {
-    handle_bytes: 4,
-    comm_world: Handle::Value(0x4400_0000),
-    comm_self: Handle::Value(0x4400_0001),
-    comm_null: Handle::Value(0x0400_0000),
-    request_null: Handle::Value(0x2c00_0000),
-    message_no_proc: Handle::Value(0x6c00_0000),
-    datatype_null: Handle::Value(0x0c00_0000),
-    byte: Handle::Value(0x4c00_010d),
-    info_null: Handle::Value(0x1c00_0000),
-    errors_return: Handle::Value(0x5400_0001),
-    sum: Handle::Value(0x5800_0003),
-    min: Handle::Value(0x5800_0002),
-    max: Handle::Value(0x5800_0001),
-    win_null: Handle::Value(0x2000_0000),
-    thread_serialized: 2,
-    thread_multiple: 3,
-    status_ignore: 1,
-    statuses_ignore: 1,
-    in_place: -1,
-    any_source: -2,
-    any_tag: -1,
-    proc_null: -1,
-    root: -3,
-    undefined: -32766,
-    comm_type_shared: 1,
-    mode_nocheck: 1024,
-    max_port_name: 256,
-    max_processor_name: 128,
-    cart: 2,
-    graph: 1,
-    dist_graph: 3,
-};
-
-const STANDARD_ABI: Constants = Constants {
-    handle_bytes: 8,
-    comm_world: Handle::Value(0x101),
-    comm_self: Handle::Value(0x102),
-    comm_null: Handle::Value(0x100),
-    request_null: Handle::Value(0x180),
-    message_no_proc: Handle::Value(0x129),
-    datatype_null: Handle::Value(0x200),
-    byte: Handle::Value(0x247),
-    info_null: Handle::Value(0x130),
-    errors_return: Handle::Value(0x143),
-    sum: Handle::Value(0x21),
-    min: Handle::Value(0x22),
-    max: Handle::Value(0x23),
-    win_null: Handle::Value(0x110),
-    thread_serialized: 2048,
-    thread_multiple: 4096,
-    status_ignore: 0,
-    statuses_ignore: 0,
-    in_place: 1,
-    any_source: -1,
-    any_tag: -2,
-    proc_null: -3,
-    root: -4,
-    undefined: -32766,
-    comm_type_shared: 221,
-    mode_nocheck: 1024,
-    max_port_name: 1024,
-    max_processor_name: 256,
-    cart: 211,
-    graph: 212,
-    dist_graph: 213,
-};
 
 const OPEN_MPI_FORTRAN: FortranAddresses = FortranAddresses {
     in_place: FortranAddress::Of("mpi_fortran_in_place_"),

@@ -2,83 +2,47 @@
 
 use crate::accounting::Movement;
 use crate::kind::ParameterKind;
+use crate::named::named;
 
 /// Position of an operation in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperationId(pub u16);
 
-/// Family of operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Class {
-    /// Sends, receives and probes, in all modes.
-    PointToPoint,
-    /// Waiting for, testing, cancelling and freeing requests, and emptying send buffers.
-    Completion,
-    /// Operations of all ranks of a communicator.
-    Collective,
-    /// Collective operations among the neighbors of a topology.
-    Neighborhood,
-    /// Windows, their synchronization, and transfers to and from them.
-    OneSided,
-    /// Files.
-    Io,
-    /// Making, changing and freeing communicators.
-    Communicator,
-    /// Starting, connecting and disconnecting processes.
-    Process,
-    /// Start and end of MPI, and other operations that change how a program is monitored.
-    Environment,
-}
-
-impl Class {
-    /// Every class with its name in the table.
-    pub const NAMES: [(&'static str, Self); 9] = [
-        ("point-to-point", Self::PointToPoint),
-        ("completion", Self::Completion),
-        ("collective", Self::Collective),
-        ("neighborhood", Self::Neighborhood),
-        ("one-sided", Self::OneSided),
-        ("io", Self::Io),
-        ("communicator", Self::Communicator),
-        ("process", Self::Process),
-        ("environment", Self::Environment),
-    ];
-
-    /// Returns its name in the table.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.1 == self).map_or("", |row| row.0)
+named! {
+    /// Family of operations.
+    Class {
+        /// Sends, receives and probes, in all modes.
+        PointToPoint = "point-to-point",
+        /// Waiting for, testing, cancelling and freeing requests, and emptying send buffers.
+        Completion = "completion",
+        /// Operations of all ranks of a communicator.
+        Collective = "collective",
+        /// Collective operations among the neighbors of a topology.
+        Neighborhood = "neighborhood",
+        /// Windows, their synchronization, and transfers to and from them.
+        OneSided = "one-sided",
+        /// Files.
+        Io = "io",
+        /// Making, changing and freeing communicators.
+        Communicator = "communicator",
+        /// Starting, connecting and disconnecting processes.
+        Process = "process",
+        /// Start and end of MPI, and other operations that change how a program is monitored.
+        Environment = "environment",
     }
 }
 
-/// Point at which an operation returns, relative to its transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Mode {
-    /// Once its buffers may be reused.
-    Blocking,
-    /// At once: the transfer is completed later, or the call only checks.
-    Nonblocking,
-    /// At once: the call describes a transfer that is started many times, or starts it.
-    Persistent,
-    /// As persistent, with the data provided in parts.
-    Partitioned,
-}
-
-impl Mode {
-    /// Every mode with its name in the table.
-    pub const NAMES: [(&'static str, Self); 4] = [
-        ("blocking", Self::Blocking),
-        ("nonblocking", Self::Nonblocking),
-        ("persistent", Self::Persistent),
-        ("partitioned", Self::Partitioned),
-    ];
-
-    /// Returns its name in the table.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.1 == self).map_or("", |row| row.0)
+named! {
+    /// Point at which an operation returns, relative to its transfer.
+    Mode {
+        /// Once its buffers may be reused.
+        Blocking = "blocking",
+        /// At once: the transfer is completed later, or the call only checks.
+        Nonblocking = "nonblocking",
+        /// At once: the call describes a transfer that is started many times, or starts it.
+        Persistent = "persistent",
+        /// As persistent, with the data provided in parts.
+        Partitioned = "partitioned",
     }
 }
 

@@ -66,8 +66,8 @@ fn parse_operation(line: &str) -> Result<Vec<Operation>, Trouble> {
     let mut words = declaration.split_whitespace();
     let name = words.next().ok_or(Trouble::NoName)?;
     let stem = name.strip_suffix("+c").unwrap_or(name);
-    let class = lookup(&Class::NAMES, words.next()).map_err(Trouble::UnknownClass)?;
-    let mode = lookup(&Mode::NAMES, words.next()).map_err(Trouble::UnknownMode)?;
+    let class = lookup(Class::NAMES, words.next()).map_err(Trouble::UnknownClass)?;
+    let mode = lookup(Mode::NAMES, words.next()).map_err(Trouble::UnknownMode)?;
     let params = words.map(parse_param).collect::<Result<Vec<_>, _>>()?;
     let clauses = clauses::parse_clauses(accounting, &params)?;
     let normal = Operation {

@@ -74,7 +74,6 @@ fn number_rows(constants: &Constants) -> Vec<Row> {
         row("MPI_PROC_NULL", constants.proc_null),
         row("MPI_ROOT", constants.root),
         row("MPI_UNDEFINED", constants.undefined),
-        row("MPI_COMM_TYPE_SHARED", constants.comm_type_shared),
         row("MPI_MODE_NOCHECK", constants.mode_nocheck),
         row("MPI_MAX_PORT_NAME", constants.max_port_name),
         row("MPI_MAX_PROCESSOR_NAME", constants.max_processor_name),
