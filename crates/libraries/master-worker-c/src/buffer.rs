@@ -12,7 +12,7 @@ use std::ptr;
 pub struct mw_buffer {
     own: Aligned,
     lent: Option<mw_bytes>,
-    /// Whether anything was written, even if no bytes.
+    /// True if anything was written, even if no bytes.
     is_written: bool,
 }
 

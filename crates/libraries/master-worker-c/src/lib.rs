@@ -13,6 +13,7 @@
 pub mod abi;
 pub mod buffer;
 mod bytes;
+pub mod callbacks;
 pub mod failure;
 pub mod map;
 pub mod options;

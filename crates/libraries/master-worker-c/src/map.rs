@@ -1,7 +1,8 @@
 //! A function applied to many items, from C.
 
-use crate::abi::{mw_bytes, mw_function};
+use crate::abi::mw_bytes;
 use crate::bytes::{Aligned, Blob};
+use crate::callbacks::mw_function;
 use crate::failure;
 use crate::options::mw_options;
 use crate::program::MasterFailure;

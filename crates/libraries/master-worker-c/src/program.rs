@@ -3,11 +3,10 @@
 //! The library knows only failures of chunks, as panics. A failure on the master is kept and cancels the run, whose
 //! caller then returns the kept failure as the reason.
 
-use crate::abi::{
-    mw_bytes, mw_iteration_report, mw_plan, mw_program, mw_report, mw_tasks, mw_worker_report,
-};
+use crate::abi::{mw_bytes, mw_iteration_report, mw_plan, mw_report, mw_tasks, mw_worker_report};
 use crate::buffer::mw_buffer;
 use crate::bytes::{Aligned, Blob};
+use crate::callbacks::mw_program;
 use crate::failure::outcome;
 use core::ffi::{c_int, c_void};
 use master_worker::{
@@ -53,7 +52,7 @@ pub(crate) struct Foreign {
     /// Bytes of the state before the run; empty when threads share the state.
     at_start: Arc<Aligned>,
     is_master: Cell<bool>,
-    /// Whether shared data were sent before.
+    /// True if shared data were sent before.
     is_sharing: bool,
     is_worker: Cell<bool>,
     /// Reason why this rank cannot be a worker.
@@ -74,13 +73,22 @@ impl Foreign {
         failure: MasterFailure,
         cancel: Cancel,
     ) -> Self {
-        let state = functions.state;
-        let bytes = mw_bytes { data: state, n_bytes: functions.n_state_bytes };
+        let bytes = mw_bytes { data: functions.state, n_bytes: functions.n_state_bytes };
         // SAFETY: by the condition of this function.
         let at_start = Arc::new(Aligned::from(unsafe { crate::bytes::slice(bytes) }));
+        Self::before_run(functions, at_start, failure, cancel)
+    }
+
+    /// Creates the program as it is before the run, with the state that all threads share.
+    fn before_run(
+        functions: mw_program,
+        at_start: Arc<Aligned>,
+        failure: MasterFailure,
+        cancel: Cancel,
+    ) -> Self {
         Self {
             functions,
-            state,
+            state: functions.state,
             own: None,
             at_start,
             is_master: Cell::new(false),
@@ -171,24 +179,14 @@ impl Foreign {
 impl Clone for Foreign {
     /// Clones the program as it was before the run, as if in another process.
     fn clone(&self) -> Self {
-        let mut state = self.functions.state;
-        let own = (self.functions.n_state_bytes != 0).then(|| {
+        let (at_start, failure) = (Arc::clone(&self.at_start), self.failure.clone());
+        let mut clone = Self::before_run(self.functions, at_start, failure, self.cancel.clone());
+        if self.functions.n_state_bytes != 0 {
             let mut copy = Box::new(Aligned::clone(&self.at_start));
-            state = copy.as_mut_ptr().cast();
-            OwnState(Box::into_raw(copy))
-        });
-        Self {
-            functions: self.functions,
-            state,
-            own,
-            at_start: Arc::clone(&self.at_start),
-            is_master: Cell::new(false),
-            is_sharing: false,
-            is_worker: Cell::new(false),
-            no_worker: RefCell::new(None),
-            failure: self.failure.clone(),
-            cancel: self.cancel.clone(),
+            clone.state = copy.as_mut_ptr().cast();
+            clone.own = Some(OwnState(Box::into_raw(copy)));
         }
+        clone
     }
 }
 

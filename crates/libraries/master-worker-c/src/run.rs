@@ -1,6 +1,7 @@
 //! Runs a program given by C functions.
 
-use crate::abi::{MW_BUG, MW_OK, MW_PROGRAM, mw_program};
+use crate::abi::{MW_BUG, MW_OK, MW_PROGRAM};
+use crate::callbacks::mw_program;
 use crate::failure;
 use crate::options::mw_options;
 use crate::program::{Foreign, MasterFailure};
@@ -10,7 +11,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether this process was the master in its last run.
+/// True if this process was the master in its last run.
 static IS_MASTER: AtomicBool = AtomicBool::new(true);
 
 /// Runs a program: on the ranks of the MPI launcher that started the process, else on threads. Returns on every rank,
