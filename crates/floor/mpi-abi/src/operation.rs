@@ -62,7 +62,7 @@ pub struct Operation {
     pub name: String,
     /// The name without `MPI_` and without the `_c` of a large-count variant: `Send`.
     pub stem: String,
-    /// Whether this is the large-count variant.
+    /// True if this is the large-count variant.
     pub is_large: bool,
     /// Family.
     pub class: Class,

@@ -1,4 +1,4 @@
-//! What the C interfaces of our libraries share: arguments of `main`, and the sentence of the last error.
+//! Common part of the C interfaces of our libraries: arguments of `main`, and the sentence of the last error.
 
 #![expect(unsafe_code, reason = "texts of C")]
 
