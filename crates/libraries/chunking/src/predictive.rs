@@ -7,7 +7,7 @@
 //! - The chunks of [`chunks`] sum to the tasks, and none is empty.
 
 use crate::batch::{Batch, Cut};
-use crate::policy::{ChunkRequest, Policy, Settings, Work};
+use crate::policy::{ChunkRequest, Policy, Work};
 use crate::registry::PolicySpec;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
@@ -15,7 +15,10 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     sentence: "dynamic predictive factoring: batches of a fixed share of what is left",
     source: "Martínez 2010, Sintonización dinámica de aplicaciones MPI",
     assumes_known: false,
-    make: |settings| Box::new(Predictive::new(settings)),
+    make: |settings| {
+        let (share, n_tasks_min) = (settings.share, settings.n_tasks_min);
+        Box::new(Predictive { share, n_tasks_min, batch: Batch::default() })
+    },
 };
 
 #[derive(Debug)]
@@ -23,13 +26,6 @@ struct Predictive {
     share: f64,
     n_tasks_min: u64,
     batch: Batch,
-}
-
-impl Predictive {
-    fn new(settings: &Settings) -> Self {
-        let (share, n_tasks_min) = (settings.share, settings.n_tasks_min);
-        Self { share, n_tasks_min, batch: Batch::default() }
-    }
 }
 
 impl Policy for Predictive {

@@ -4,7 +4,7 @@
 //! speed over the mean speed as known when the batch began.
 
 use crate::performance::{Performance, weight};
-use crate::policy::{ChunkRequest, Completed, Policy, Settings, Work};
+use crate::policy::{ChunkRequest, Completed, Policy, Work};
 use crate::registry::PolicySpec;
 use crate::rounding;
 use std::collections::BTreeMap;
@@ -14,28 +14,19 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     sentence: "adaptive weighted factoring: batches of a half, by speeds known before each batch",
     source: "Cariño and Banicescu, Journal of Supercomputing 44(1), 2008",
     assumes_known: false,
-    make: |settings| Box::new(WeightedBatches::new(settings)),
+    make: |settings| {
+        let n_tasks_min = settings.n_tasks_min;
+        Box::new(WeightedBatches { n_tasks_min, ..WeightedBatches::default() })
+    },
 };
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct WeightedBatches {
     n_tasks_min: u64,
     performance: Performance,
     weights: BTreeMap<u32, f64>,
     n_in_batch: u64,
     n_left_in_batch: u64,
-}
-
-impl WeightedBatches {
-    fn new(settings: &Settings) -> Self {
-        Self {
-            n_tasks_min: settings.n_tasks_min,
-            performance: Performance::default(),
-            weights: BTreeMap::new(),
-            n_in_batch: 0,
-            n_left_in_batch: 0,
-        }
-    }
 }
 
 impl Policy for WeightedBatches {

@@ -4,7 +4,7 @@
 //! over the mean speed as known then.
 
 use crate::performance::{Performance, weight};
-use crate::policy::{ChunkRequest, Completed, Policy, Settings, Work};
+use crate::policy::{ChunkRequest, Completed, Policy, Work};
 use crate::registry::PolicySpec;
 use crate::rounding;
 
@@ -13,19 +13,16 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     sentence: "adaptive weighted factoring: a part of half of what is left, by speeds known at each request",
     source: "Cariño and Banicescu, Journal of Supercomputing 44(1), 2008",
     assumes_known: false,
-    make: |settings| Box::new(WeightedChunks::new(settings)),
+    make: |settings| {
+        let (n_tasks_min, performance) = (settings.n_tasks_min, Performance::default());
+        Box::new(WeightedChunks { n_tasks_min, performance })
+    },
 };
 
 #[derive(Debug)]
 struct WeightedChunks {
     n_tasks_min: u64,
     performance: Performance,
-}
-
-impl WeightedChunks {
-    fn new(settings: &Settings) -> Self {
-        Self { n_tasks_min: settings.n_tasks_min, performance: Performance::default() }
-    }
 }
 
 impl Policy for WeightedChunks {

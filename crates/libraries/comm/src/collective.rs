@@ -20,7 +20,7 @@ pub(crate) trait CollectiveBackend {
     /// Returns the number of the next collective call.
     fn next_round(&mut self) -> u32;
 
-    /// Sends a message that only [`Self::receive_internal`] receives.
+    /// Sends a message that only [`receive_internal`](Self::receive_internal) receives.
     fn send_internal(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError>;
 
     /// Receives the next such message from `from`; `false` when none arrives in time.

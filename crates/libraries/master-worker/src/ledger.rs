@@ -38,7 +38,7 @@ pub(crate) struct Rules {
     pub(crate) n_attempts: u32,
     /// Silence beyond the expected time after which a worker is missing, in seconds.
     pub(crate) patience_s: f64,
-    /// Whether the master computes while it has nothing else to do.
+    /// True if the master computes while it has nothing else to do.
     pub(crate) is_master_working: bool,
 }
 

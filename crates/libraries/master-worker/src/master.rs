@@ -1,7 +1,7 @@
 //! The master: runs iteration after iteration, carries out the ledger's steps and feeds it what workers answer.
 
 mod iteration;
-mod tally;
+pub(crate) mod tally;
 
 use crate::Error;
 use crate::checkpoint::Checkpoint;
@@ -99,7 +99,7 @@ struct Reporting {
 struct Clock {
     /// Time as last read, in seconds.
     now_s: f64,
-    /// Whether the user's code has run since then.
+    /// True if the user's code has run since then.
     is_late: bool,
 }
 

@@ -83,15 +83,49 @@ impl fmt::Display for WorkerNetwork {
     }
 }
 
+/// Round trips remembered per size.
+const N_NEWEST: usize = 16;
+/// Round trips after which a size that did not occur among them is ignored.
+const N_FORGOTTEN: u64 = 512;
+/// Round trips for full confidence.
+const N_SURE: usize = 32;
+/// Sizes that differ by less than this share of the largest count as one.
+const SIZES_DIFFER: f64 = 0.05;
+
+/// Plausible round-trip times, in seconds; others are discarded.
+const POSSIBLE_S: std::ops::Range<f64> = 1e-9..1e4;
+
+/// Round trips of about one size.
+#[derive(Debug, Default)]
+struct Size {
+    /// Newest round trips: bytes and seconds.
+    newest: VecDeque<(f64, f64)>,
+    /// Number of the group's last round trip, counted over all sizes.
+    last: u64,
+}
+
+impl Size {
+    /// Mean bytes of the round trips, and the first quartile of their times.
+    fn point(&self) -> (f64, f64) {
+        let mut times_s: Vec<f64> = self.newest.iter().map(|(_, time_s)| *time_s).collect();
+        times_s.sort_by(f64::total_cmp);
+        let n_bytes = self.newest.iter().map(|(n_bytes, _)| n_bytes).sum::<f64>();
+        (n_bytes / self.newest.len() as f64, times_s[times_s.len() / 4])
+    }
+}
+
 /// Time between two timing messages, in seconds.
 const BETWEEN_S: f64 = 0.1;
 /// Time after which an answer is no longer waited for, in seconds.
 const ANSWER_S: f64 = 10.0;
 
-/// Running estimate of the cost of messages.
+/// Running estimate of the cost of messages, from round trips grouped by size: one group per power of two.
 #[derive(Debug, Default)]
 pub(crate) struct NetworkEstimator {
-    round_trips: RoundTrips,
+    guess: Option<WorkerNetwork>,
+    sizes: BTreeMap<u32, Size>,
+    /// Number of round trips so far.
+    n_ever: u64,
     /// Worker that the last timing message was sent to, and the time, until the worker answers.
     asked: Option<(u32, f64)>,
     asked_s: Option<f64>,
@@ -100,17 +134,7 @@ pub(crate) struct NetworkEstimator {
 impl NetworkEstimator {
     /// Starts from the values of a file.
     pub(crate) fn from_guess(guess: Option<WorkerNetwork>) -> Self {
-        Self { round_trips: RoundTrips::new(guess), ..Self::default() }
-    }
-
-    /// Returns the present estimate; `None` before the first measurement without a file.
-    pub(crate) fn network(&self) -> Option<WorkerNetwork> {
-        self.round_trips.network()
-    }
-
-    /// Adds a round trip of `n_bytes`.
-    pub(crate) fn add_round_trip(&mut self, n_bytes: u64, round_trip_s: f64) {
-        self.round_trips.add(n_bytes, round_trip_s);
+        Self { guess, ..Self::default() }
     }
 
     /// Returns whether a timing message is due.
@@ -129,8 +153,46 @@ impl NetworkEstimator {
     /// Records the answer to the timing message.
     pub(crate) fn answered(&mut self, worker: u32, now_s: f64) {
         if let Some((_, sent_s)) = self.asked.take_if(|(asked, _)| *asked == worker) {
-            self.round_trips.add(2 * HEADER_BYTES as u64, now_s - sent_s);
+            self.add_round_trip(2 * HEADER_BYTES as u64, now_s - sent_s);
         }
+    }
+
+    /// Adds a round trip of `n_bytes`.
+    pub(crate) fn add_round_trip(&mut self, n_bytes: u64, time_s: f64) {
+        if !POSSIBLE_S.contains(&time_s) {
+            return;
+        }
+        self.n_ever += 1;
+        let size = self.sizes.entry(n_bytes.max(1).ilog2()).or_default();
+        if size.newest.len() == N_NEWEST {
+            size.newest.pop_front();
+        }
+        size.newest.push_back((n_bytes as f64, time_s));
+        size.last = self.n_ever;
+    }
+
+    /// Returns the present estimate; `None` before the first measurement without a file.
+    pub(crate) fn network(&self) -> Option<WorkerNetwork> {
+        let fresh = self.sizes.values().filter(|size| self.n_ever - size.last < N_FORGOTTEN);
+        let fresh: Vec<&Size> = fresh.collect();
+        let points: Vec<(f64, f64)> = fresh.iter().map(|size| size.point()).collect();
+        let Some(&(n_bytes, time_s)) = points.first() else { return self.guess };
+        let n_round_trips: usize = fresh.iter().map(|size| size.newest.len()).sum();
+        let sure = n_round_trips.min(N_SURE) as f64 / N_SURE as f64;
+        if is_one_size(&points) {
+            let known = self.guess.map_or(0.0, |guess| guess.s_per_byte);
+            let s_per_byte = known.min(time_s / n_bytes.max(1.0));
+            let latency_s = (time_s - s_per_byte * n_bytes) / 2.0;
+            let source = self.guess.map_or(NetworkSource::OneSize, |_guess| NetworkSource::Both);
+            return Some(WorkerNetwork { latency_s, s_per_byte, confidence: sure / 2.0, source });
+        }
+        let (latency_s, s_per_byte) = line(&points);
+        Some(WorkerNetwork {
+            latency_s,
+            s_per_byte,
+            confidence: sure,
+            source: NetworkSource::Messages,
+        })
     }
 }
 
@@ -198,87 +260,6 @@ pub(crate) fn read(path: &Path) -> Result<WorkerNetwork, NetworkFileError> {
     let (latency_s, s_per_byte) =
         network.ok_or_else(|| NetworkFileError::Empty { path: name() })?;
     Ok(WorkerNetwork { latency_s, s_per_byte, confidence: 0.0, source: NetworkSource::File })
-}
-
-/// Round trips remembered per size.
-const N_NEWEST: usize = 16;
-/// Round trips after which a size that did not occur among them is ignored.
-const N_FORGOTTEN: u64 = 512;
-/// Round trips for full confidence.
-const N_SURE: usize = 32;
-/// Sizes that differ by less than this share of the largest count as one.
-const SIZES_DIFFER: f64 = 0.05;
-
-/// Plausible round-trip times, in seconds; others are discarded.
-const POSSIBLE_S: std::ops::Range<f64> = 1e-9..1e4;
-
-/// Round trips grouped by size, one group per power of two.
-#[derive(Debug, Default)]
-struct RoundTrips {
-    guess: Option<WorkerNetwork>,
-    sizes: BTreeMap<u32, Size>,
-    n_ever: u64,
-}
-
-/// Round trips of about one size.
-#[derive(Debug, Default)]
-struct Size {
-    /// Newest round trips: bytes and seconds.
-    newest: VecDeque<(f64, f64)>,
-    /// Number of the group's last round trip, counted over all sizes.
-    last: u64,
-}
-
-impl Size {
-    /// Mean bytes of the round trips, and the first quartile of their times.
-    fn point(&self) -> (f64, f64) {
-        let mut times_s: Vec<f64> = self.newest.iter().map(|(_, time_s)| *time_s).collect();
-        times_s.sort_by(f64::total_cmp);
-        let n_bytes = self.newest.iter().map(|(n_bytes, _)| n_bytes).sum::<f64>();
-        (n_bytes / self.newest.len() as f64, times_s[times_s.len() / 4])
-    }
-}
-
-impl RoundTrips {
-    fn new(guess: Option<WorkerNetwork>) -> Self {
-        Self { guess, ..Self::default() }
-    }
-
-    fn add(&mut self, n_bytes: u64, time_s: f64) {
-        if !POSSIBLE_S.contains(&time_s) {
-            return;
-        }
-        self.n_ever += 1;
-        let size = self.sizes.entry(n_bytes.max(1).ilog2()).or_default();
-        if size.newest.len() == N_NEWEST {
-            size.newest.pop_front();
-        }
-        size.newest.push_back((n_bytes as f64, time_s));
-        size.last = self.n_ever;
-    }
-
-    fn network(&self) -> Option<WorkerNetwork> {
-        let fresh = self.sizes.values().filter(|size| self.n_ever - size.last < N_FORGOTTEN);
-        let fresh: Vec<&Size> = fresh.collect();
-        let points: Vec<(f64, f64)> = fresh.iter().map(|size| size.point()).collect();
-        let Some(&(n_bytes, time_s)) = points.first() else { return self.guess };
-        let n_round_trips: usize = fresh.iter().map(|size| size.newest.len()).sum();
-        let sure = n_round_trips.min(N_SURE) as f64 / N_SURE as f64;
-        if is_one_size(&points) {
-            let known = self.guess.map_or(0.0, |guess| guess.s_per_byte);
-            let s_per_byte = known.min(time_s / n_bytes.max(1.0));
-            let latency_s = (time_s - s_per_byte * n_bytes) / 2.0;
-            let source = self.guess.map_or(NetworkSource::OneSize, |_guess| NetworkSource::Both);
-            return Some(WorkerNetwork { latency_s, s_per_byte, confidence: sure / 2.0, source });
-        }
-        let (latency_s, s_per_byte) = line(&points);
-        Some(WorkerNetwork {
-            latency_s,
-            s_per_byte,
-            confidence: sure,
-            source: NetworkSource::Messages,
-        })
-    }
 }
 
 fn is_one_size(points: &[(f64, f64)]) -> bool {
@@ -403,7 +384,7 @@ mod tests {
 
     /// Adds round trips of these sizes in turn over a network, two of five disturbed.
     fn talk(
-        round_trips: &mut RoundTrips,
+        estimator: &mut NetworkEstimator,
         sizes: &[u64],
         n_round_trips: u64,
         network: WorkerNetwork,
@@ -412,7 +393,7 @@ mod tests {
             let n_bytes = sizes[usize::try_from(round_trip).unwrap() % sizes.len()];
             let disturbed_s = if round_trip % 5 < 2 { 1e-3 * (round_trip % 7) as f64 } else { 0.0 };
             let time_s = network.latency_s + network.one_way_s(n_bytes) + disturbed_s;
-            round_trips.add(n_bytes, time_s);
+            estimator.add_round_trip(n_bytes, time_s);
         }
     }
 
@@ -425,8 +406,8 @@ mod tests {
     const SLOW: WorkerNetwork = WorkerNetwork { latency_s: 5e-5, s_per_byte: 8e-9, ..FAST };
 
     #[track_caller]
-    fn check(round_trips: &RoundTrips, expected: WorkerNetwork) {
-        let found = round_trips.network().expect("something is known");
+    fn check(estimator: &NetworkEstimator, expected: WorkerNetwork) {
+        let found = estimator.network().expect("something is known");
         let off = |found: f64, expected: f64| (found / expected - 1.0).abs();
         assert!(off(found.latency_s, expected.latency_s) < 0.01, "{found:?}");
         assert!(off(found.s_per_byte, expected.s_per_byte) < 0.01, "{found:?}");
@@ -436,45 +417,45 @@ mod tests {
 
     #[test]
     fn latency_and_cost_per_byte_are_told_apart() {
-        let mut round_trips = RoundTrips::new(None);
-        assert_eq!(round_trips.network(), None);
-        talk(&mut round_trips, &[128, 100_000], 16, SLOW);
-        check(&round_trips, WorkerNetwork { confidence: 0.5, ..SLOW });
-        talk(&mut round_trips, &[128, 100_000], 100, SLOW);
-        check(&round_trips, WorkerNetwork { confidence: 1.0, ..SLOW });
+        let mut estimator = NetworkEstimator::from_guess(None);
+        assert_eq!(estimator.network(), None);
+        talk(&mut estimator, &[128, 100_000], 16, SLOW);
+        check(&estimator, WorkerNetwork { confidence: 0.5, ..SLOW });
+        talk(&mut estimator, &[128, 100_000], 100, SLOW);
+        check(&estimator, WorkerNetwork { confidence: 1.0, ..SLOW });
     }
 
     #[test]
     fn a_change_of_the_network_is_followed() {
-        let mut round_trips = RoundTrips::new(None);
-        talk(&mut round_trips, &[128, 1000, 100_000], 300, FAST);
-        check(&round_trips, WorkerNetwork { confidence: 1.0, ..FAST });
-        talk(&mut round_trips, &[128, 1000, 100_000], 48, SLOW);
-        check(&round_trips, WorkerNetwork { confidence: 1.0, ..SLOW });
+        let mut estimator = NetworkEstimator::from_guess(None);
+        talk(&mut estimator, &[128, 1000, 100_000], 300, FAST);
+        check(&estimator, WorkerNetwork { confidence: 1.0, ..FAST });
+        talk(&mut estimator, &[128, 1000, 100_000], 48, SLOW);
+        check(&estimator, WorkerNetwork { confidence: 1.0, ..SLOW });
     }
 
     #[test]
     fn sizes_of_the_past_are_forgotten() {
-        let mut round_trips = RoundTrips::new(None);
-        talk(&mut round_trips, &[1 << 20], 40, FAST);
-        talk(&mut round_trips, &[128, 100_000], 600, SLOW);
-        check(&round_trips, WorkerNetwork { confidence: 1.0, ..SLOW });
+        let mut estimator = NetworkEstimator::from_guess(None);
+        talk(&mut estimator, &[1 << 20], 40, FAST);
+        talk(&mut estimator, &[128, 100_000], 600, SLOW);
+        check(&estimator, WorkerNetwork { confidence: 1.0, ..SLOW });
     }
 
     #[test]
     fn one_size_leaves_the_cost_per_byte_as_it_was_guessed() {
-        let mut round_trips = RoundTrips::new(Some(FAST));
-        assert_eq!(round_trips.network(), Some(FAST));
-        talk(&mut round_trips, &[10_000], 64, WorkerNetwork { latency_s: 3e-5, ..FAST });
+        let mut estimator = NetworkEstimator::from_guess(Some(FAST));
+        assert_eq!(estimator.network(), Some(FAST));
+        talk(&mut estimator, &[10_000], 64, WorkerNetwork { latency_s: 3e-5, ..FAST });
         let source = NetworkSource::Both;
-        check(&round_trips, WorkerNetwork { latency_s: 3e-5, confidence: 0.25, source, ..FAST });
+        check(&estimator, WorkerNetwork { latency_s: 3e-5, confidence: 0.25, source, ..FAST });
     }
 
     #[test]
     fn one_size_alone_is_all_latency() {
-        let mut round_trips = RoundTrips::new(None);
-        talk(&mut round_trips, &[10_000], 64, FAST);
-        let found = round_trips.network().unwrap();
+        let mut estimator = NetworkEstimator::from_guess(None);
+        talk(&mut estimator, &[10_000], 64, FAST);
+        let found = estimator.network().unwrap();
         assert!((found.latency_s - 1.5e-6).abs() < 1e-12 && found.s_per_byte == 0.0, "{found:?}");
         assert_eq!(found.source, NetworkSource::OneSize);
         assert!(!found.is_separated());
@@ -483,8 +464,10 @@ mod tests {
     proptest! {
         #[test]
         fn neither_is_negative(round_trips in prop::collection::vec((0..1_u64 << 30, any::<f64>()), 1..80)) {
-            let mut seen = RoundTrips::new(None);
-            round_trips.iter().for_each(|(n_bytes, time_s)| seen.add(*n_bytes, *time_s));
+            let mut seen = NetworkEstimator::from_guess(None);
+            for (n_bytes, time_s) in round_trips {
+                seen.add_round_trip(n_bytes, time_s);
+            }
             if let Some(network) = seen.network() {
                 prop_assert!(0.0 <= network.latency_s && 0.0 <= network.s_per_byte, "{network:?}");
                 prop_assert!((0.0..=1.0).contains(&network.confidence));

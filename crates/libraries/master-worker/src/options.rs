@@ -214,7 +214,7 @@ impl Options {
         /// Continues from the checkpoint if it exists, else begins anew.
         resume() => checkpoint.is_resumed = true;
         /// Starts from the latency and cost per byte of a file that `sintonia netbench --json` wrote. Both are measured
-        /// during the run in any case; see [`Network`](crate::Network).
+        /// during the run in any case; see [`WorkerNetwork`](crate::WorkerNetwork).
         network(file: impl AsRef<Path>) => network = Some(file.as_ref().to_owned());
         /// Sets how many iterations the report keeps; 100 by default.
         history(n_iterations: usize) => n_history = n_iterations;

@@ -23,7 +23,7 @@ pub(crate) struct ProgressReporter {
     is_live: bool,
     out: Box<dyn Write>,
     line: ProgressLine,
-    /// Whether the terminal shows a line that the next one replaces.
+    /// True if the terminal shows a line that the next one replaces.
     has_line: bool,
     next_s: f64,
     next_explained_s: f64,
@@ -236,6 +236,7 @@ impl ProgressLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::master::tally::Tally;
     use std::sync::{Arc, Mutex};
 
     /// Output that tests can read.
@@ -253,36 +254,6 @@ mod tests {
         }
     }
 
-    fn dealt_of(one: &IterationReport) -> dealing_report::Iterated {
-        let (duration_s, compute_s) = (one.duration_s, one.compute_s());
-        let sums = dealing_report::Sums {
-            duration_s,
-            compute_s,
-            ideal_s: compute_s / 3.0,
-            available_s: 3.0 * duration_s,
-            n_tasks: one.n_tasks,
-            n_chunks: one.n_chunks,
-            n_messages: 2 * one.n_chunks,
-            ..dealing_report::Sums::default()
-        };
-        let worker = |one: &crate::WorkerReport| dealing_report::Worker {
-            rank: one.rank,
-            n_tasks: one.n_tasks,
-            n_chunks: one.n_chunks,
-            compute_s: one.compute_s,
-            waited_s: one.waited_s,
-            end_s: one.end_s,
-            ..dealing_report::Worker::default()
-        };
-        let workers = one.workers.iter().map(worker).collect();
-        dealing_report::Iterated {
-            sums,
-            iteration: one.iteration,
-            workers,
-            ..dealing_report::Iterated::default()
-        }
-    }
-
     /// Output of a run of six iterations of 2.5 s each.
     fn said(is_live: bool, talk: Talk) -> String {
         let kept = Kept::default();
@@ -296,7 +267,7 @@ mod tests {
                 now_s += 0.833;
             }
             let one = crate::report::sample(iteration, &[2.5, 2.0, 1.5]);
-            report.add(one.clone(), dealt_of(&one), 100);
+            report.add(one.clone(), Tally::default().iterated(&one), 100);
             reporter.end(&one, now_s);
         }
         reporter.say("no further worker can be started: there is no free slot");

@@ -65,7 +65,7 @@ pub(crate) struct MessageHeader {
     pub(crate) compute_s: f64,
     /// Time that the worker was idle before the chunk, in seconds.
     pub(crate) waited_s: f64,
-    /// Whether new shared data follow (`Begin`), a receipt is requested (`Chunk`), or a worker is
+    /// True if new shared data follow (`Begin`), a receipt is requested (`Chunk`), or a worker is
     /// missing (`End`).
     pub(crate) flag: bool,
 }

@@ -8,7 +8,7 @@ use comm::{CommError, MpiTransport, ThreadTransport, Transport};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-/// Largest time that a rank waits for the others at the end.
+/// Longest time that a rank waits for the others at the end.
 const LEAVE: Duration = Duration::from_secs(30);
 /// The same when a worker is missing, which may just come back.
 const LEAVE_WITHOUT: Duration = Duration::from_secs(1);

@@ -3,13 +3,13 @@
 
 use crate::tuning_points::{self, Claim};
 use chunking::{ChunkRequest, Completed, Policy, Work};
-use std::fmt;
 use std::sync::Arc;
 
 /// Policy under observation by tools.
 ///
 /// Once a tool has set a share, batch 0 gets the first share of the tasks left, batch 1 the second,
 /// and each later batch the third, in as many equal chunks as there are workers.
+#[derive(Debug)]
 pub(crate) struct Observed {
     own: Box<dyn Policy>,
     claim: Arc<Claim>,
@@ -17,12 +17,6 @@ pub(crate) struct Observed {
     n_chunks_dealt: u64,
     /// Tasks per chunk of this batch, when a tool has set its share.
     from_outside: Option<u64>,
-}
-
-impl fmt::Debug for Observed {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Observed").field("own", &self.own).finish_non_exhaustive()
-    }
 }
 
 impl Observed {

@@ -75,9 +75,9 @@ struct Worker<'a, P: Program, T> {
     free_since_s: f64,
     /// Latest time at which a message from the master is known to have arrived, in seconds.
     heard_s: f64,
-    /// Whether a message from the master has arrived since `heard_s`.
+    /// True if a message from the master has arrived since `heard_s`.
     is_heard: bool,
-    /// Whether the master reported a missing worker at the end.
+    /// True if the master reported a missing worker at the end.
     is_somebody_missed: bool,
     patience: Duration,
 }

@@ -28,7 +28,7 @@ pub(crate) struct AssignedChunk {
     pub(crate) sent_s: f64,
     /// Bytes of the message that carried it.
     pub(crate) n_bytes: u64,
-    /// Whether the worker held nothing else when the chunk was sent.
+    /// True if the worker held nothing else when the chunk was sent.
     pub(crate) is_first: bool,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct WorkerState {
     pub(crate) speed: WorkerSpeed,
     /// Start of the present chunk, in seconds, as far as it is known.
     pub(crate) began_s: f64,
-    /// Whether a `Watch` alarm is set for the worker.
+    /// True if a `Watch` alarm is set for the worker.
     pub(crate) is_watched: bool,
-    /// Whether the worker was late at the last check; if it still is at the next one, it is missing.
+    /// True if the worker was late at the last check; if it still is at the next one, it is missing.
     pub(crate) is_late: bool,
 }
 

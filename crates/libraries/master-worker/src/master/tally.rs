@@ -10,7 +10,7 @@ const N_CHUNKS_MAX: usize = 2000;
 
 /// Counters of the current iteration.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     counted: IterationReport,
     workers: BTreeMap<u32, WorkerReport>,
     /// Start of each worker's first chunk and end of its last one, in seconds since the iteration began.
@@ -120,7 +120,7 @@ impl Tally {
     }
 
     /// Returns the same counts in the form of the run's report.
-    fn iterated(self, report: &IterationReport) -> Iterated {
+    pub(crate) fn iterated(self, report: &IterationReport) -> Iterated {
         let n_workers = report.workers.len() as f64;
         let compute_s = report.compute_s();
         let n_answers: u64 = report.workers.iter().map(|worker| worker.n_chunks).sum();

@@ -6,7 +6,7 @@ use crate::protocol::{MessageHeader, MessageKind, TAG};
 use comm::{CommError, Transport};
 use std::time::Duration;
 
-/// Largest time for a worker to leave; it has nothing else to do.
+/// Longest time for a worker to leave; it has nothing else to do.
 const LEAVE: Duration = Duration::from_secs(10);
 
 /// Source of workers.
@@ -32,7 +32,7 @@ pub(crate) struct ElasticPool<S> {
     added: Vec<u32>,
     /// Reason why no worker can be started.
     refusal: Option<String>,
-    /// Whether the refusal was reported.
+    /// True if the refusal was reported.
     is_told: bool,
     /// Number of workers at which it was reported that more do not pay.
     dear_with: Option<u32>,

@@ -36,7 +36,7 @@ pub(crate) struct IterationProgress {
     last_begun_s: f64,
     n_tasks: u64,
     compute_s: f64,
-    /// Whether workers have joined already: what was sent to them is not measured yet.
+    /// True if workers have joined already: what was sent to them is not measured yet.
     is_joined: bool,
 }
 

@@ -8,7 +8,7 @@ use crate::{Options, Workers};
 use comm::{CommError, MpiTransport, RankStart, Transport};
 use std::time::Duration;
 
-/// Largest time for processes to start and connect.
+/// Longest time for processes to start and connect.
 const START: Duration = Duration::from_secs(30);
 
 /// Workers that are started with [`MpiTransport::spawn_all`] and released for good, as many as the options allow.

@@ -31,6 +31,13 @@ fn check_refused(job: &Job, sentence: &str) {
     assert_eq!((ended.code, n_times), (1, 1), "{job:?}\n{}", ended.text());
 }
 
+/// Checks the job on threads, and on the ranks of every library.
+#[track_caller]
+fn check_everywhere(words: &str, check: impl Fn(&Job)) {
+    check(&on_threads(3, words));
+    Library::ALL.into_iter().for_each(|library| check(&job(library, 3, words)));
+}
+
 #[track_caller]
 fn check_bodies(library: Library) {
     for n_ranks in [1, 2, 3, 5] {
@@ -97,10 +104,7 @@ fn a_tuned_run_says_what_it_reckons_with() {
 
 #[test]
 fn one_run_follows_another() {
-    check(&on_threads(3, "twice"), "the sum is 3825\n");
-    for library in Library::ALL {
-        check(&job(library, 3, "twice"), "the sum is 3825\n");
-    }
+    check_everywhere("twice", |job| check(job, "the sum is 3825\n"));
 }
 
 #[test]
@@ -122,10 +126,7 @@ fn large_messages_arrive() {
 #[test]
 fn a_task_that_always_panics_is_reported() {
     let sentence = "panicked 2 times, last on rank `";
-    check_refused(&on_threads(3, "faulty"), sentence);
-    for library in Library::ALL {
-        check_refused(&job(library, 3, "faulty"), sentence);
-    }
+    check_everywhere("faulty", |job| check_refused(job, sentence));
 }
 
 #[test]
@@ -150,10 +151,7 @@ fn ten_million_tasks_are_dealt_at_once() {
 #[test]
 fn a_message_that_cannot_be_read_ends_the_run() {
     let sentence = "cannot go on: a message between master and workers failed";
-    check_refused(&on_threads(3, "unreadable"), sentence);
-    for library in Library::ALL {
-        check_refused(&job(library, 3, "unreadable"), sentence);
-    }
+    check_everywhere("unreadable", |job| check_refused(job, sentence));
 }
 
 #[test]
@@ -163,10 +161,7 @@ fn wrong_options_are_told_once() {
         ("digest --policy best2", "`--policy` is wrong: "),
         ("digest --resume", "`--resume` needs `--checkpoint FILE`"),
     ] {
-        check_refused(&on_threads(3, words), sentence);
-        for library in Library::ALL {
-            check_refused(&job(library, 3, words), sentence);
-        }
+        check_everywhere(words, |job| check_refused(job, sentence));
     }
 }
 

@@ -85,7 +85,7 @@ fn libraries_that_cannot_be_trusted_with_it_say_so_once() {
     }
 }
 
-/// Where all ranks were launched at once, the same script parks them.
+/// The same script parks ranks that were all launched at once.
 #[test]
 fn ranks_that_were_launched_are_parked() {
     for library in Library::ALL {
@@ -215,7 +215,7 @@ fn elsewhere_it_takes_the_job_with_it() {
 }
 
 /// Number of iterations in the checkpoint.
-fn n_saved(file: &Path) -> Option<u64> {
+pub(crate) fn n_saved(file: &Path) -> Option<u64> {
     let bytes = std::fs::read(file).ok()?;
     bytes.get(16..24)?.first_chunk().copied().map(u64::from_le_bytes)
 }
