@@ -110,6 +110,16 @@ pub(crate) fn wanted(call: &'static str, given: usize, wanted: usize) -> Result<
     if given == wanted { Ok(()) } else { Err(MpiError::Length { call, given, wanted }) }
 }
 
+/// Checks that `n` elements or bytes from `start` on lie within `length`.
+pub(crate) fn within(
+    call: &'static str,
+    (start, n): (usize, usize),
+    length: usize,
+) -> Result<(), MpiError> {
+    let wanted = start.saturating_add(n);
+    if wanted <= length { Ok(()) } else { Err(MpiError::Length { call, given: length, wanted }) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@
 
 use crate::calls::Mpi;
 use crate::elements::count;
+use crate::error::within;
 use crate::functions::Handle;
 use crate::memory::{Memory, SharedBuffer};
 use crate::request::keep_open;
@@ -135,10 +136,7 @@ impl<A> Drop for PieceTransfers<A> {
 impl ArrayPiece {
     /// Returns its length, if it fits an array of this many bytes.
     fn check(self, n_bytes: usize) -> Result<c_int, MpiError> {
-        let wanted = self.start.saturating_add(self.n_bytes);
-        if n_bytes < wanted {
-            return Err(MpiError::Length { call: "a piece", given: n_bytes, wanted });
-        }
+        within("a piece", (self.start, self.n_bytes), n_bytes)?;
         count(self.n_bytes)
     }
 }

@@ -8,6 +8,7 @@
 
 use crate::calls::Mpi;
 use crate::elements::count;
+use crate::error::within;
 use crate::functions::{Handle, value};
 use crate::memory::{Memory, SharedBuffer};
 use crate::request::keep_open;
@@ -85,9 +86,9 @@ impl Window {
         let n_ranks = u32::try_from(self.n_bytes.len()).unwrap_or(u32::MAX);
         let exposed = self.n_bytes.get(from as usize).copied();
         let exposed = exposed.ok_or(MpiError::NoRank { rank: from, n_ranks })?;
-        fits(exposed, there, n_bytes)?;
+        within("MPI_Rget", (there, n_bytes), exposed)?;
         let bytes = (**fetch.memory).as_mut();
-        fits(bytes.len(), here, n_bytes)?;
+        within("MPI_Rget", (here, n_bytes), bytes.len())?;
         let to = bytes[here..].as_mut_ptr().cast();
         let rank = c_int::try_from(from).unwrap_or(c_int::MAX);
         let (n, byte, there) = (count(n_bytes)?, self.mpi.datatypes.byte, there.cast_signed());
@@ -148,10 +149,4 @@ impl Fetch {
         std::mem::forget(memory);
         None
     }
-}
-
-fn fits(length: usize, start: usize, n_bytes: usize) -> Result<(), MpiError> {
-    let wanted = start.saturating_add(n_bytes);
-    let error = MpiError::Length { call: "MPI_Rget", given: length, wanted };
-    if wanted <= length { Ok(()) } else { Err(error) }
 }

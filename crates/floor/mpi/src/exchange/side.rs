@@ -2,6 +2,7 @@
 
 use super::{Bundle, ByteRange};
 use crate::elements::{Datatypes, count};
+use crate::error::within;
 use crate::functions::{Handle, Handles};
 use crate::{CommBase, MpiError};
 use std::ffi::c_int;
@@ -103,9 +104,7 @@ fn add(
     ranges: &[ByteRange],
 ) -> Result<(), MpiError> {
     for ByteRange { peer, start, n_bytes } in ranges.iter().filter(|one| 0 < one.n_bytes) {
-        let end = start.checked_add(*n_bytes).filter(|end| *end <= length);
-        let (given, wanted) = (length, start.saturating_add(*n_bytes));
-        end.ok_or(MpiError::Length { call: "an exchange", given, wanted })?;
+        within("an exchange", (*start, *n_bytes), length)?;
         let peer = *peer as usize;
         if blocks.len() <= peer {
             blocks.resize(peer + 1, Vec::new());
