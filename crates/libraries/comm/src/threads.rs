@@ -1,6 +1,6 @@
 //! Ranks that are threads of one process.
 //!
-//! Every rank has a [`mailbox::Mailbox`] into which the others put messages. Buffers circulate:
+//! Every rank has a [`Mailbox`] into which the others put messages. Buffers circulate:
 //! a receiver leaves its old one in the mailbox, where the next sender finds it.
 
 mod mailbox;

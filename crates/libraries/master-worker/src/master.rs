@@ -151,8 +151,8 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let mut ledger = Ledger::new(policy, rules, transport.n_ranks());
         // Chunk numbers stay unique across runs, as no run deals a chunk in a nanosecond.
         ledger.number_from(1e9 * transport.now_s());
-        let worker_target = WorkerTarget::new(options.pool.workers, claim.clone())
-            .starting_with(options.pool.n_first);
+        let worker_target =
+            WorkerTarget::new(options.pool.workers, options.pool.n_first, claim.clone());
         let reporter = ProgressReporter::new(options.talk, program.n_iterations());
         Self {
             program,

@@ -55,13 +55,14 @@ impl<S> ElasticPool<S> {
         self.source
     }
 
-    /// Starts `n` workers; returns how many were started.
+    /// Starts `n` workers, and returns the change with a remark.
     fn start<T: Transport>(
         &mut self,
         transport: &mut T,
         n: u32,
-        n_iterations: u64,
-    ) -> Result<u32, CommError>
+        why: &str,
+        demand: &WorkerDemand,
+    ) -> Result<PoolChange, CommError>
     where
         S: WorkerSource<T>,
     {
@@ -75,35 +76,18 @@ impl<S> ElasticPool<S> {
                 }
                 Err(error) => {
                     self.refusal = Some(error.to_string());
-                    self.growth.cool_down(n_iterations);
+                    self.growth.cool_down(demand.n_iterations);
                 }
             }
         }
-        if n_started != 0 {
-            self.growth.started((transport.now_s() - began_s) / f64::from(n_started));
-        }
-        Ok(n_started)
-    }
-
-    /// Starts `n` workers, and returns the change with a remark.
-    fn start_some<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        n: u32,
-        why: &str,
-        demand: &WorkerDemand,
-    ) -> Result<PoolChange, CommError>
-    where
-        S: WorkerSource<T>,
-    {
-        let began_s = transport.now_s();
-        let n_started = self.start(transport, n, demand.n_iterations)?;
         let start_s = transport.now_s() - began_s;
-        let started = (n_started != 0)
-            .then(|| format!("workers: {n_started} started in {start_s:.3} s because {why}"));
+        let mut remarks = Vec::new();
+        if n_started != 0 {
+            self.growth.started(start_s / f64::from(n_started));
+            remarks.push(format!("workers: {n_started} started in {start_s:.3} s because {why}"));
+        }
         let n_present = u32::try_from(demand.present.len()).unwrap_or(u32::MAX);
-        let refused = self.tell(n_present + n_started);
-        let remarks: Vec<String> = started.into_iter().chain(refused).collect();
+        remarks.extend(self.tell(n_present + n_started));
         Ok(PoolChange { left: Vec::new(), remark: remarks.join("; ") })
     }
 
@@ -154,7 +138,7 @@ impl<T: Transport, S: WorkerSource<T>> WorkerPool<T> for ElasticPool<S> {
         }
         match self.growth.action(demand, &self.added) {
             PoolAction::Start { n, why } if self.refusal.is_none() => {
-                self.start_some(transport, n, &why, demand)
+                self.start(transport, n, &why, demand)
             }
             PoolAction::Release(left) => {
                 let began_s = transport.now_s();

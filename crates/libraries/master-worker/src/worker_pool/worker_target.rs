@@ -39,16 +39,11 @@ struct First {
 const N_FIRST_MAX: usize = 10_000;
 
 impl WorkerTarget {
-    pub(crate) fn new(workers: Workers, claim: Option<Arc<Claim>>) -> Self {
-        let (n_first, from_outside, model, progress) =
-            (None, None, None, IterationProgress::default());
-        let (first, shown, reason) = (First::default(), 0, String::new());
+    /// `n_first` is the number of workers in the first iteration, when it is tuned.
+    pub(crate) fn new(workers: Workers, n_first: Option<u32>, claim: Option<Arc<Claim>>) -> Self {
+        let (model, progress, first) = (None, IterationProgress::default(), First::default());
+        let (shown, from_outside, reason) = (0, None, String::new());
         Self { workers, n_first, model, progress, first, claim, shown, from_outside, reason }
-    }
-
-    /// Sets the number of workers in the first iteration, when it is tuned.
-    pub(crate) fn starting_with(self, n_first: Option<u32>) -> Self {
-        Self { n_first, ..self }
     }
 
     /// Returns the wanted number when `n_present` workers are present and there can be `n_max`.
@@ -192,7 +187,7 @@ mod tests {
 
     #[track_caller]
     fn check(workers: Workers, n_present: u32, expected: u32) {
-        let mut worker_target = WorkerTarget::new(workers, None);
+        let mut worker_target = WorkerTarget::new(workers, None, None);
         worker_target.show(n_present);
         assert_eq!((worker_target.current(), worker_target.reason()), (expected, ""));
     }
@@ -209,7 +204,7 @@ mod tests {
     #[test]
     fn a_tool_outside_has_the_last_word() {
         let claim = tuning_points::claim([1.0; 3]).map(Arc::new);
-        let mut worker_target = WorkerTarget::new(Workers::Fixed(3), claim);
+        let mut worker_target = WorkerTarget::new(Workers::Fixed(3), None, claim);
         worker_target.show(5);
         assert_eq!((tuning_points::n_workers(), worker_target.current()), (3, 3));
         tuning_points::set_n_workers(2);
@@ -224,7 +219,7 @@ mod tests {
         for (workers, n_max, expected) in
             [(Workers::Fixed(6), 8, 6), (Workers::Fixed(9), 8, 8), (Workers::All, 8, 3)]
         {
-            assert_eq!(WorkerTarget::new(workers, None).target(3, n_max), expected);
+            assert_eq!(WorkerTarget::new(workers, None, None).target(3, n_max), expected);
         }
     }
 }
