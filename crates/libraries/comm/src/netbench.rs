@@ -5,11 +5,11 @@
 //! ones.
 //!
 //! # Not here
-//! Fitting a model to the times, and measuring again during a long run: [`models::network`].
+//! Fitting a model to the times: [`models::network`].
 
 use crate::deadline::Deadline;
 use crate::{CommError, Tag, Transport};
-use models::network::{LengthSample, NetModel, Refresh, median_of};
+use models::network::{LengthSample, NetModel, median_of};
 use std::time::Duration;
 
 /// Lengths to measure, and limits on the effort.
@@ -95,16 +95,12 @@ pub fn answer(end: &mut dyn Transport, from: u32) -> Result<(), CommError> {
         if bytes == END {
             return Ok(());
         }
-        echo(end, from, envelope.tag, &bytes)?;
+        end.send(from, envelope.tag, &[&bytes])?;
     }
 }
 
-/// Returns the round-trip time of a message of `n_bytes` zeros to `partner`, which calls [`echo`], in
-/// seconds.
-///
-/// # Errors
-/// When it fails or does not come back.
-pub fn ping(
+/// Returns the round-trip time of a message of `n_bytes` zeros to `partner`, in seconds.
+fn ping(
     end: &mut dyn Transport,
     (partner, tag): (u32, Tag),
     n_bytes: u64,
@@ -119,30 +115,6 @@ pub fn ping(
         return Err(deadline.late("an echo", partner));
     }
     Ok(end.now_s() - begin_s)
-}
-
-/// Measures one message with `partner`, which calls [`echo`], if one is due now; returns whether one was.
-///
-/// # Errors
-/// As [`ping`].
-pub fn refresh(
-    end: &mut dyn Transport,
-    partner: (u32, Tag),
-    refresh: &mut Refresh,
-    bytes: &mut Vec<u8>,
-) -> Result<bool, CommError> {
-    let Some(n_bytes) = refresh.due_bytes(end.now_s()) else { return Ok(false) };
-    let round_trip_s = ping(end, partner, n_bytes, bytes)?;
-    refresh.timed(n_bytes, round_trip_s);
-    Ok(true)
-}
-
-/// Returns a message of [`ping`] to its sender.
-///
-/// # Errors
-/// As [`Transport::send`].
-pub fn echo(end: &mut dyn Transport, to: u32, tag: Tag, bytes: &[u8]) -> Result<(), CommError> {
-    end.send(to, tag, &[bytes])
 }
 
 /// Measures one length, repeatedly for short messages.

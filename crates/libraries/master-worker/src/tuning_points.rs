@@ -6,7 +6,7 @@
 //! that `sintonia run --tunlet NAME` needs no other description.
 //!
 //! # Invariants
-//! - At most one run of a process holds the variables of the master ([`claim`]); others run without.
+//! - At most one run of a process holds the variables of the master (`claim`); others run without.
 
 mod functions;
 

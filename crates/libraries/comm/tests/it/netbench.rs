@@ -1,7 +1,6 @@
 //! The network between two threads.
 
-use comm::{CommError, Tag, Transport, netbench};
-use models::network::{LengthSample, NetModel, Refresh};
+use comm::{CommError, Tag, netbench};
 use std::thread;
 use std::time::Duration;
 
@@ -25,26 +24,6 @@ fn messages_between_threads_are_timed() {
         assert!(20 <= sample.n_times && 0.0 < sample.low_s, "{sample:?}");
     }
     assert!(0.0 < model.one_way_s(100_000));
-}
-
-#[test]
-fn a_model_is_refreshed_when_it_is_due() {
-    let mut ends = comm::threads(2);
-    let (mut second, mut first) = (ends.remove(1), ends.remove(0));
-    let sample =
-        |n_bytes| LengthSample { n_bytes, median_s: 1e3, low_s: 1e3, high_s: 1e3, n_times: 9 };
-    let model = NetModel::fit(&[0, 10, 20].map(sample)).expect("three lengths");
-    let partner = thread::spawn(move || netbench::answer(&mut second, 0));
-    let mut bytes = Vec::new();
-    let mut frugal = Refresh::new(model.clone(), 1e-3, 0.0);
-    assert_eq!(netbench::refresh(&mut first, (1, Tag(255)), &mut frugal, &mut bytes), Ok(false));
-    let mut lavish = Refresh::new(model, 1.0, -1e9);
-    for _ in 0..9 {
-        assert_eq!(netbench::refresh(&mut first, (1, Tag(255)), &mut lavish, &mut bytes), Ok(true));
-    }
-    assert!(lavish.model().one_way_s(10) < 10.0, "{:?}", lavish.model());
-    first.send(1, Tag(255), &[&[1]]).expect("it is there");
-    assert_eq!(partner.join().expect("no panic"), Ok(()));
 }
 
 #[test]
