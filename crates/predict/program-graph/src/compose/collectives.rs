@@ -103,10 +103,6 @@ fn rounds(n_ranks: usize) -> u32 {
     n_ranks.next_power_of_two().trailing_zeros()
 }
 
-fn largest_power(n_ranks: usize) -> usize {
-    if n_ranks.is_power_of_two() { n_ranks } else { n_ranks.next_power_of_two() / 2 }
-}
-
 /// Returns the time of rounds that double the data of each rank, from `first` bytes to `n_ranks` times
 /// that, in s.
 fn doubling_s(network: &Network, n_ranks: usize, first: u64) -> f64 {
@@ -168,7 +164,7 @@ fn halving_s(network: &Network, n_ranks: usize, all: u64) -> f64 {
 /// neighbor and get the result from it.
 fn allreduce(clocks: &mut Clocks, network: &Network, bytes: u64) {
     let n_ranks = clocks.n_ranks();
-    let power = largest_power(n_ranks);
+    let power: usize = 1 << n_ranks.ilog2();
     let n_paired = n_ranks - power;
     let core_s = if bytes <= REDUCE_SHORT {
         f64::from(rounds(power)) * network.one_way_s(bytes)
@@ -269,7 +265,7 @@ impl Tree<'_, '_> {
         for parent in 0..n_ranks {
             let height = if parent == 0 { rounds(n_ranks) } else { parent.trailing_zeros() };
             for branch in (0..height).rev().map(|power| 1 << power) {
-                self.branch(parent, branch, &bytes, Clocks::message);
+                self.branch(parent, branch, &bytes, false);
             }
         }
     }
@@ -279,28 +275,21 @@ impl Tree<'_, '_> {
         let n_ranks = self.clocks.n_ranks();
         for branch in (0..rounds(n_ranks)).map(|power| 1 << power) {
             for parent in (0..n_ranks).step_by(2 * branch) {
-                self.branch(parent, branch, &bytes, |clocks, parent, child, cost| {
-                    clocks.message(child, parent, cost);
-                });
+                self.branch(parent, branch, &bytes, true);
             }
         }
     }
 
     /// Passes the message between a parent and its child `parent + branch`, both counted from the root.
-    fn branch(
-        &mut self,
-        parent: usize,
-        branch: usize,
-        bytes: impl Fn(u64) -> u64,
-        pass: impl Fn(&mut Clocks, usize, usize, super::network::MessageCost),
-    ) {
+    fn branch(&mut self, parent: usize, branch: usize, bytes: impl Fn(u64) -> u64, is_up: bool) {
         let n_ranks = self.clocks.n_ranks();
         let child = parent + branch;
         if child < n_ranks {
             let n_below = branch.min(n_ranks - child) as u64;
             let rank = |number: usize| (number + self.root) % n_ranks;
             let (parent, child) = (rank(parent), rank(child));
-            pass(self.clocks, parent, child, self.network.cost(bytes(n_below)));
+            let (from, to) = if is_up { (child, parent) } else { (parent, child) };
+            self.clocks.message(from, to, self.network.cost(bytes(n_below)));
         }
     }
 }

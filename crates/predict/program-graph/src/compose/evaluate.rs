@@ -8,6 +8,7 @@
 //! # Invariants
 //! - Linear in the number of steps; a repeated phase is evaluated only until it is periodic.
 
+mod breakdown;
 mod rank;
 mod transfer;
 
@@ -18,7 +19,7 @@ use super::outcome::ComposedTime;
 use super::path::Log;
 use super::program::{Act, CallSite, Collective, ProgramStep, RankPrograms};
 use crate::shape::SendMode;
-pub(super) use rank::Rank;
+use rank::Rank;
 use std::fmt;
 use thiserror::Error;
 use transfer::{Side, Transfers};
@@ -105,22 +106,22 @@ fn in_turns(program: &RankPrograms, machine: &Machine) -> Result<ComposedTime, C
             }
         }
     }
-    Ok(evaluation.outcome())
+    Ok(breakdown::of(&program.regions, &evaluation.ranks, &evaluation.log, evaluation.n_steps))
 }
 
 /// Evaluation in progress: all ranks, each as far as it has advanced.
-pub(super) struct Evaluation<'a> {
+struct Evaluation<'a> {
     program: &'a RankPrograms,
     network: &'a Network,
     rules: Rules,
     speed: f64,
-    pub(super) ranks: Vec<Rank>,
+    ranks: Vec<Rank>,
     transfers: Transfers,
     pending: PendingCollective,
     /// Ranks that can advance.
     ready: Vec<u32>,
-    pub(super) log: Log,
-    pub(super) n_steps: u64,
+    log: Log,
+    n_steps: u64,
 }
 
 /// Collective operation that ranks are entering.
@@ -188,8 +189,7 @@ impl<'a> Evaluation<'a> {
             if !self.complete(rank, step) {
                 return Ok(());
             }
-            let done = &mut self.ranks[at];
-            done.leave(step);
+            self.ranks[at].leave(step);
             self.n_steps += 1;
         }
         Ok(())
@@ -267,11 +267,10 @@ impl<'a> Evaluation<'a> {
         pending.n_entered = 0;
         let parts: Vec<(Collective, CallSite)> =
             pending.parts.iter_mut().filter_map(Option::take).collect();
-        let first = parts[0];
-        let other = parts
-            .iter()
-            .position(|(part, _)| (part.kind, part.root) != (first.0.kind, first.0.root));
-        if let Some(other) = other {
+        let first = parts[0].0;
+        let differs =
+            |(part, _): &(Collective, CallSite)| (part.kind, part.root) != (first.kind, first.root);
+        if let Some(other) = parts.iter().position(differs) {
             let stands = |rank: usize| {
                 let (part, place) = parts[rank];
                 Box::new(self.blocked(rank, &ProgramStep { place, act: Act::Collective(part) }))
@@ -312,16 +311,13 @@ impl<'a> Evaluation<'a> {
             },
             Act::Collective(part) => format!("all ranks in `{}`", part.kind.name()),
         };
+        let regions = &self.program.regions;
         BlockedRank {
             rank: u32::try_from(rank).unwrap_or(u32::MAX),
-            region: self.region_name(step.place.region),
+            region: regions.get(step.place.region as usize).cloned().unwrap_or_default(),
             site: step.place.site,
             waits_for,
         }
-    }
-
-    fn region_name(&self, region: u32) -> String {
-        self.program.regions.get(region as usize).cloned().unwrap_or_default()
     }
 
     /// Adds the time of further periods of a repeated phase.
@@ -334,10 +330,6 @@ impl<'a> Evaluation<'a> {
             rank.add(earlier, n, n * period.time_s);
         }
         self.log.extrapolate(period.time_s, n * period.time_s);
-    }
-
-    fn outcome(self) -> ComposedTime {
-        ComposedTime::of(&self.program.regions, &self.ranks, &self.log, self.n_steps)
     }
 }
 

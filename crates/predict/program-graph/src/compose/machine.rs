@@ -8,13 +8,10 @@
 //!
 //! Of several measured pairs of ranks, the one with the median time counts; where some are on different
 //! nodes, only those are considered.
-//!
-//! # Not here
-//! Reading files: the caller does it.
 
 use super::collectives::Rules;
 use super::network::Network;
-use models::network::{LinearPiece, NetModel};
+use models::network::{LinearPiece, Locality, Pair};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -29,8 +26,6 @@ pub const NAMES: [(&str, f64, f64); 5] = [
     ("shared-memory", 0.4, 0.1),
     ("ideal", 0.0, 0.0),
 ];
-/// Value of `place` in netbench's output for pairs of ranks on different nodes.
-const BETWEEN_NODES: &str = "between_nodes";
 /// Message length by whose time pairs of ranks are compared, in bytes.
 const TYPICAL_BYTES: u64 = 8192;
 
@@ -71,21 +66,12 @@ pub enum MachineError {
         key: &'static str,
         /// Its value.
         value: f64,
-        /// Allowed range.
+        /// Allowed range, as an instruction.
         wanted: &'static str,
     },
     /// The description lacks a network.
     #[error("`latency_us` and `per_byte_ns` are missing; write both, or `[[line]]` with them")]
     NoNetwork,
-}
-
-/// A pair of ranks in netbench's output.
-#[derive(Deserialize)]
-struct Pair {
-    /// Location of both ranks: on one node or on two; see [`BETWEEN_NODES`].
-    #[serde(default)]
-    place: String,
-    model: NetModel,
 }
 
 /// Description of a machine in TOML.
@@ -140,14 +126,13 @@ impl Machine {
         if text.trim_start().starts_with(['[', '{']) && !text.trim_start().starts_with("[[line]]") {
             return Self::measured(text);
         }
-        let described: Described = toml::from_str(text).map_err(MachineError::Toml)?;
-        described.machine()
+        toml::from_str::<Described>(text).map_err(MachineError::Toml)?.machine()
     }
 
     fn measured(text: &str) -> Result<Self, MachineError> {
         let mut pairs: Vec<Pair> = serde_json::from_str(text).map_err(MachineError::Json)?;
         pairs.retain(|pair| !pair.model.pieces.is_empty());
-        let is_between = |pair: &Pair| pair.place == BETWEEN_NODES;
+        let is_between = |pair: &Pair| pair.place == Some(Locality::BetweenNodes);
         if pairs.iter().any(is_between) {
             pairs.retain(is_between);
         }
@@ -161,7 +146,6 @@ impl Machine {
 
 impl Described {
     fn machine(self) -> Result<Machine, MachineError> {
-        let mut lines: Vec<LinearPiece> = Vec::new();
         let whole = match (self.latency_us, self.per_byte_ns) {
             (Some(latency_us), Some(per_byte_ns)) => {
                 Some(DescribedLine { from_bytes: 0, latency_us, per_byte_ns })
@@ -169,9 +153,8 @@ impl Described {
             (None, None) => None,
             _ => return Err(MachineError::NoNetwork),
         };
-        for line in whole.into_iter().chain(self.line) {
-            lines.push(line.line()?);
-        }
+        let lines = whole.into_iter().chain(self.line).map(|line| line.line());
+        let lines = lines.collect::<Result<Vec<_>, _>>()?;
         if lines.is_empty() {
             return Err(MachineError::NoNetwork);
         }
@@ -199,8 +182,7 @@ impl Described {
 impl DescribedLine {
     fn line(&self) -> Result<LinearPiece, MachineError> {
         let time = |key, value: f64| {
-            let is_possible = 0.0 <= value && value.is_finite();
-            within(key, value, is_possible, "write 0 or a number above")
+            within(key, value, 0.0 <= value && value.is_finite(), "write 0 or a number above")
         };
         let latency_s = time("latency_us", self.latency_us)? * 1e-6;
         let s_per_byte = time("per_byte_ns", self.per_byte_ns)? * 1e-9;

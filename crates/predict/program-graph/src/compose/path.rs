@@ -97,12 +97,17 @@ impl Log {
         path
     }
 
-    /// Follows one stay and its cause; returns false at the start of the program.
+    /// Follows one stay and its cause; returns false at the start of the program, or without ranks.
     fn follow(&self, at: &mut Cursor, path: &mut Path) -> bool {
+        let Some(dependencies) = self.dependencies.get(at.rank) else { return false };
+        let steps = &self.steps[at.rank];
         let stretch = at.n_stretches.checked_sub(1).map(|last| &self.extrapolations[last]);
+        let next = self.extrapolations.get(at.n_stretches);
         let (steps_from, bonds_from) = stretch.map_or((0, 0), |stretch| stretch.marks[at.rank]);
-        let steps = self.steps_of(at, steps_from);
-        let dependencies = &self.dependencies[at.rank][bonds_from..self.bonds_end(at)];
+        let (steps_end, bonds_end) =
+            next.map_or((steps.len(), dependencies.len()), |next| next.marks[at.rank]);
+        let steps = &steps[steps_from..steps_end];
+        let dependencies = &dependencies[bonds_from..bonds_end];
         let n_before = dependencies.partition_point(|dependency| dependency.at_s <= at.at_s);
         if let Some(dependency) = n_before.checked_sub(1).map(|last| dependencies[last]) {
             path.stay(at.rank, [dependency.at_s, at.at_s], steps);
@@ -126,18 +131,6 @@ impl Log {
         path.weighed_from_s = last_s - stretch.period_s;
         (at.at_s, at.n_stretches) = (last_s, at.n_stretches - 1);
         true
-    }
-
-    /// Returns the end of the recorded dependencies in the cursor's part.
-    fn bonds_end(&self, at: &Cursor) -> usize {
-        let next = self.extrapolations.get(at.n_stretches);
-        next.map_or(self.dependencies[at.rank].len(), |stretch| stretch.marks[at.rank].1)
-    }
-
-    fn steps_of(&self, at: &Cursor, from: usize) -> &[(f64, u32)] {
-        let next = self.extrapolations.get(at.n_stretches);
-        let end = next.map_or(self.steps[at.rank].len(), |stretch| stretch.marks[at.rank].0);
-        &self.steps[at.rank][from..end]
     }
 }
 

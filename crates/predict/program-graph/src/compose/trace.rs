@@ -68,6 +68,9 @@ pub struct TraceReader {
     builder: ProgramBuilder,
     n_ranks: usize,
     flops_per_s: f64,
+    /// Rank and place of the line that is being read.
+    rank: u32,
+    place: CallSite,
     /// Open starts, by rank, then by sender, receiver and tag.
     started: Vec<HashMap<[u32; 3], VecDeque<u64>>>,
     n_started: u64,
@@ -79,12 +82,6 @@ enum Wrong {
     Step(ProgramError),
 }
 
-impl From<ProgramError> for Wrong {
-    fn from(error: ProgramError) -> Self {
-        Self::Step(error)
-    }
-}
-
 impl TraceReader {
     /// Creates a reader for a trace of `n_ranks`, with the rate at which it counts computation.
     #[must_use]
@@ -93,6 +90,8 @@ impl TraceReader {
             builder: ProgramBuilder::new(n_ranks),
             n_ranks,
             flops_per_s,
+            rank: 0,
+            place: CallSite::default(),
             started: vec![HashMap::new(); n_ranks],
             n_started: 0,
         }
@@ -107,7 +106,8 @@ impl TraceReader {
         for (line, text) in (1_u32..).zip(text.lines()) {
             self.line(line, text, &mut numbers).map_err(|wrong| match wrong {
                 Wrong::Form(wanted) => {
-                    let (file, text) = (file.to_owned(), shortened(text));
+                    // Its beginning is enough for a message.
+                    let (file, text) = (file.to_owned(), text.chars().take(60).collect());
                     TraceError::Line { file, line, text, wanted }
                 }
                 Wrong::Step(source) => TraceError::Action { file: file.to_owned(), line, source },
@@ -128,7 +128,7 @@ impl TraceReader {
         if rank.starts_with('#') {
             return Ok(());
         }
-        let rank: u32 = rank.parse().map_err(|_| Wrong::Form("it begins with a rank"))?;
+        self.rank = rank.parse().map_err(|_| Wrong::Form("it begins with a rank"))?;
         let name = words.next().ok_or(Wrong::Form("after the rank comes an action"))?;
         numbers.clear();
         for word in words {
@@ -136,119 +136,102 @@ impl TraceReader {
                 word.parse().ok().filter(|number: &f64| 0.0 <= *number && number.is_finite());
             numbers.push(number.ok_or(Wrong::Form("after the action come numbers"))?);
         }
-        let region = self.builder.region(name);
-        self.action(rank, CallSite { region, site: line }, name, numbers)
+        self.place = CallSite { region: self.builder.region(name), site: line };
+        self.action(name, numbers)
     }
 
-    fn action(
-        &mut self,
-        rank: u32,
-        place: CallSite,
-        name: &str,
-        numbers: &[f64],
-    ) -> Result<(), Wrong> {
+    fn action(&mut self, name: &str, numbers: &[f64]) -> Result<(), Wrong> {
         match (name, numbers) {
             ("init" | "finalize", []) => Ok(()),
-            ("compute", [flops]) => self.compute(rank, place, *flops),
+            ("compute", [flops]) => self.compute(*flops),
             ("send" | "isend", [to, tag, bytes]) => {
                 let (to, tag) = (number(*to)?, number(*tag)?);
-                let request = (name == "isend").then(|| self.start(rank, [rank, to, tag]));
+                let request = (name == "isend").then(|| self.start([self.rank, to, tag]));
                 let (bytes, mode) = (length(*bytes), SendMode::Standard);
-                let send =
-                    RankOperation::Send { to, tag, bytes, mode, request: request.transpose()? };
-                Ok(self.builder.push(rank, place, send)?)
+                let request = request.transpose()?;
+                self.push(RankOperation::Send { to, tag, bytes, mode, request })
             }
             ("recv" | "irecv", [from, tag, _]) => {
                 let (from, tag) = (number(*from)?, number(*tag)?);
-                let request = (name == "irecv").then(|| self.start(rank, [from, rank, tag]));
-                let receive = RankOperation::Receive { from, tag, request: request.transpose()? };
-                Ok(self.builder.push(rank, place, receive)?)
+                let request = (name == "irecv").then(|| self.start([from, self.rank, tag]));
+                self.push(RankOperation::Receive { from, tag, request: request.transpose()? })
             }
             ("wait", [from, to, tag]) => {
                 let key = [number(*from)?, number(*to)?, number(*tag)?];
-                let started = self.started.get_mut(rank as usize);
+                let started = self.started.get_mut(self.rank as usize);
                 let first = started.and_then(|started| started.get_mut(&key)?.pop_front());
                 let request =
                     first.ok_or(Wrong::Form("nothing is started that it could wait for"))?;
-                Ok(self.builder.push(rank, place, RankOperation::Wait { request })?)
+                self.push(RankOperation::Wait { request })
             }
-            ("waitall", []) => self.wait_for_all(rank, place),
-            _ => self.collective(rank, place, name, numbers),
+            ("waitall", []) => self.wait_for_all(),
+            _ => self.collective(name, numbers),
         }
     }
 
-    fn compute(&mut self, rank: u32, place: CallSite, flops: f64) -> Result<(), Wrong> {
+    fn push(&mut self, operation: RankOperation) -> Result<(), Wrong> {
+        self.builder.push(self.rank, self.place, operation).map_err(Wrong::Step)
+    }
+
+    fn compute(&mut self, flops: f64) -> Result<(), Wrong> {
         if flops <= 0.0 {
             return Ok(());
         }
-        let seconds = flops / self.flops_per_s;
-        Ok(self.builder.push(rank, place, RankOperation::Compute { seconds })?)
+        self.push(RankOperation::Compute { seconds: flops / self.flops_per_s })
     }
 
-    fn start(&mut self, rank: u32, key: [u32; 3]) -> Result<u64, Wrong> {
-        let n_ranks = self.n_ranks;
+    fn start(&mut self, key: [u32; 3]) -> Result<u64, Wrong> {
+        let (rank, n_ranks) = (self.rank, self.n_ranks);
         let started = self.started.get_mut(rank as usize);
-        let started = started.ok_or(ProgramError::NoSuchRank { rank, n_ranks })?;
+        let started = started.ok_or(Wrong::Step(ProgramError::NoSuchRank { rank, n_ranks }))?;
         self.n_started += 1;
         started.entry(key).or_default().push_back(self.n_started);
         Ok(self.n_started)
     }
 
-    fn wait_for_all(&mut self, rank: u32, place: CallSite) -> Result<(), Wrong> {
-        let started = self.started.get_mut(rank as usize);
+    fn wait_for_all(&mut self) -> Result<(), Wrong> {
+        let started = self.started.get_mut(self.rank as usize);
         let open = started.map(|started| started.drain().flat_map(|(_, open)| open));
         let mut open: Vec<u64> = open.map_or_else(Vec::new, Iterator::collect);
         open.sort_unstable();
-        for request in open {
-            self.builder.push(rank, place, RankOperation::Wait { request })?;
-        }
-        Ok(())
+        open.into_iter().try_for_each(|request| self.push(RankOperation::Wait { request }))
     }
 
-    fn collective(
-        &mut self,
-        rank: u32,
-        place: CallSite,
-        name: &str,
-        numbers: &[f64],
-    ) -> Result<(), Wrong> {
+    fn collective(&mut self, name: &str, numbers: &[f64]) -> Result<(), Wrong> {
         let kind = CollectiveKind::of_name(name)
             .ok_or(Wrong::Form("an action of this name is not known"))?;
         let n = self.n_ranks;
-        let (bytes, bytes_received, root, flops) = match (kind, numbers) {
-            (CollectiveKind::Barrier, []) => (0.0, 0.0, 0.0, 0.0),
-            (CollectiveKind::Bcast, [bytes, root]) => (*bytes, 0.0, *root, 0.0),
-            (CollectiveKind::Reduce, [bytes, flops, root]) => (*bytes, 0.0, *root, *flops),
+        let (bytes, root, flops) = match (kind, numbers) {
+            (CollectiveKind::Barrier, []) => (0.0, 0.0, 0.0),
+            (CollectiveKind::Reduce, [bytes, flops, root]) => (*bytes, *root, *flops),
+            (CollectiveKind::Bcast, [bytes, root])
+            | (CollectiveKind::Gather, [bytes, _, root])
+            | (CollectiveKind::Scatter, [_, bytes, root]) => (*bytes, *root, 0.0),
+            (CollectiveKind::Gatherv, [bytes, all @ .., root])
+            | (CollectiveKind::Scatterv, [all @ .., bytes, root])
+                if all.len() == n =>
+            {
+                (*bytes, *root, 0.0)
+            }
             (
                 CollectiveKind::Allreduce | CollectiveKind::Scan | CollectiveKind::Exscan,
                 [bytes, flops],
-            ) => (*bytes, 0.0, 0.0, *flops),
-            (CollectiveKind::Gather, [bytes, _, root])
-            | (CollectiveKind::Scatter, [_, bytes, root]) => (*bytes, 0.0, *root, 0.0),
+            ) => (*bytes, 0.0, *flops),
             (CollectiveKind::Allgather | CollectiveKind::Alltoall, [bytes, _]) => {
-                (*bytes, 0.0, 0.0, 0.0)
+                (*bytes, 0.0, 0.0)
             }
-            (CollectiveKind::Gatherv, [bytes, received @ .., root]) if received.len() == n => {
-                (*bytes, 0.0, *root, 0.0)
+            (CollectiveKind::Allgatherv, [bytes, all @ ..]) if all.len() == n => (*bytes, 0.0, 0.0),
+            (CollectiveKind::ReduceScatter, [all @ .., flops]) if all.len() == n => {
+                (all.iter().sum(), 0.0, *flops)
             }
-            (CollectiveKind::Scatterv, [sent @ .., bytes, root]) if sent.len() == n => {
-                (*bytes, 0.0, *root, 0.0)
-            }
-            (CollectiveKind::Allgatherv, [bytes, received @ ..]) if received.len() == n => {
-                (*bytes, 0.0, 0.0, 0.0)
-            }
-            (CollectiveKind::ReduceScatter, [received @ .., flops]) if received.len() == n => {
-                (received.iter().sum(), 0.0, 0.0, *flops)
-            }
-            (CollectiveKind::Alltoallv, all) if all.len() == 2 * n + 2 => {
-                (all[0], all[n + 1], 0.0, 0.0)
-            }
+            (CollectiveKind::Alltoallv, all) if all.len() == 2 * n + 2 => (all[0], 0.0, 0.0),
             _ => return Err(Wrong::Form("it has not the numbers that this action needs")),
         };
-        let (bytes, bytes_received) = (length(bytes), length(bytes_received));
-        let collective = Collective { kind, root: number(root)?, bytes, bytes_received };
-        self.builder.push(rank, place, RankOperation::Collective(collective))?;
-        self.compute(rank, place, flops)
+        let received = numbers.get(n + 1).filter(|_| kind == CollectiveKind::Alltoallv);
+        let bytes_received = received.copied().map_or(0, length);
+        let (bytes, root) = (length(bytes), number(root)?);
+        self.push(RankOperation::Collective(Collective { kind, root, bytes, bytes_received }))?;
+        self.compute(flops)
     }
 }
 
@@ -267,11 +250,6 @@ fn number(number: f64) -> Result<u32, Wrong> {
 )]
 fn length(bytes: f64) -> u64 {
     bytes as u64
-}
-
-/// Returns the beginning of a line, short enough for a message.
-fn shortened(text: &str) -> String {
-    text.chars().take(60).collect()
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod walk;
 
 use super::program::{CallSite, ProgramBuilder, ProgramError, RankPrograms};
 use crate::shape::{Graph, GraphNode, Role};
+use operation::Passage;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use walk::Walk;
@@ -102,21 +103,23 @@ pub fn unfold(graph: &Graph, setting: &Setting<'_>) -> Result<Unfolded, UnfoldEr
         let mut walk = Walk::new(graph, setting, rank, N_STEPS_MAX - n_steps);
         walk.sequence(&role.body)?;
         n_steps += walk.visited.len();
-        let shares = Shares::of(&walk.visited);
-        let here = operation::Here { rank, role, shares, setting };
+        let mut n_passages: BTreeMap<String, f64> = BTreeMap::new();
         for visited in &walk.visited {
-            let region = builder.region(&region_name(role, visited.node));
+            // Calls on the same line share the measurements of that line.
+            *n_passages.entry(visited.label()).or_default() += 1.0;
+        }
+        for visited in &walk.visited {
+            // The name that measurements use: `master->matmul.c:88 MPI_Send`.
+            let region = builder.region(&format!("{}->{}", role.name, visited.label()));
             let place = CallSite { region, site: visited.node.location.line };
-            operation::push(&mut builder, &here, place, visited)?;
+            let n_passages = n_passages[&visited.label()];
+            let mut passage =
+                Passage { builder: &mut builder, setting, role, rank, place, visited, n_passages };
+            passage.unfold()?;
         }
         notes.append(&mut walk.notes);
     }
     Ok(Unfolded { program: builder.finish(), notes: notes.into_iter().collect() })
-}
-
-/// Returns the name that measurements use: `master->matmul.c:88 MPI_Send`.
-fn region_name(role: &Role, node: &GraphNode) -> String {
-    format!("{}->{}", role.name, node.label().unwrap_or_default())
 }
 
 /// Returns the role whose conditions hold.
@@ -128,28 +131,6 @@ fn role_of<'a>(graph: &'a Graph, setting: &Setting<'_>, rank: u32) -> Option<&'a
             condition.value(&value_of).is_none_or(|value| (value != 0.0) == *holds)
         })
     })
-}
-
-/// Number of passages of each node on a rank.
-struct Shares {
-    n_passages: BTreeMap<String, f64>,
-}
-
-impl Shares {
-    fn of(visited: &[walk::VisitedNode<'_>]) -> Self {
-        let mut n_passages = BTreeMap::new();
-        for visited in visited {
-            // Calls on the same line share the measurements of that line.
-            *n_passages.entry(visited.node.label().unwrap_or_default()).or_default() += 1.0;
-        }
-        Self { n_passages }
-    }
-
-    /// Returns one passage's part of the amount of a region.
-    fn part(&self, node: &GraphNode, all: f64) -> f64 {
-        let label = node.label().unwrap_or_default();
-        all / self.n_passages.get(&label).copied().unwrap_or(1.0)
-    }
 }
 
 #[cfg(test)]

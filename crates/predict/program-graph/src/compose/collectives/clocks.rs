@@ -25,13 +25,6 @@ pub struct Dependency {
 }
 
 impl Clocks {
-    /// Creates the clocks of ranks that enter at these times, in s.
-    #[must_use]
-    pub fn of(at_s: Vec<f64>) -> Self {
-        let waited_s = vec![0.0; at_s.len()];
-        Self { at_s, waited_s, dependencies: Vec::new() }
-    }
-
     /// Restarts with these entry times, in s.
     pub fn enter(&mut self, at_s: &[f64]) {
         self.at_s.clear();

@@ -14,7 +14,8 @@ fn one_way_s(n_bytes: u64) -> f64 {
 }
 
 fn run(kind: CollectiveKind, bytes: u64, entries_s: &[f64]) -> Clocks {
-    let mut clocks = Clocks::of(entries_s.to_vec());
+    let mut clocks = Clocks::default();
+    clocks.enter(entries_s);
     let part = Collective { kind, root: 0, bytes, bytes_received: bytes };
     advance(&mut clocks, &vec![part; entries_s.len()], &network(), Rules::default());
     clocks
@@ -65,7 +66,8 @@ fn trees_are_as_high_as_they_should_be() {
 fn a_tree_reaches_every_rank_once_from_any_root() {
     for n_ranks in 2..20 {
         for root in 0..n_ranks {
-            let mut clocks = Clocks::of(vec![0.0; n_ranks]);
+            let mut clocks = Clocks::default();
+            clocks.enter(&vec![0.0; n_ranks]);
             let part = Collective {
                 kind: CollectiveKind::Bcast,
                 root: u32::try_from(root).expect("small"),

@@ -6,12 +6,12 @@ use crate::compose::program::ProgramStep;
 
 /// Progress of a rank.
 #[derive(Clone, Debug, Default)]
-pub(in crate::compose) struct Rank {
-    pub(in crate::compose) clock_s: f64,
-    pub(in crate::compose) compute_s: f64,
-    pub(in crate::compose) waited_s: f64,
+pub(super) struct Rank {
+    pub(super) clock_s: f64,
+    pub(super) compute_s: f64,
+    pub(super) waited_s: f64,
     /// Total time and waiting time in s, by region.
-    pub(in crate::compose) regions: Vec<[f64; 2]>,
+    pub(super) regions: Vec<[f64; 2]>,
     /// Index of its next step, and whether it has entered that step.
     pub(super) next: usize,
     pub(super) is_inside: bool,

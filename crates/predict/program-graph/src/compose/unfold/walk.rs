@@ -1,18 +1,26 @@
 //! Walks one rank through its role.
 
 use super::{Setting, UnfoldError};
-use crate::shape::{Branch, Graph, GraphNode, GraphNodeKind, JumpKind, Loop};
+use crate::expr::Expr;
+use crate::shape::{Branch, Graph, GraphNode, GraphNodeKind, JumpKind, Loop, Mpi};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A node that a rank passes, with values computed from the loop variables at that moment.
 pub(super) struct VisitedNode<'a> {
     pub(super) node: &'a GraphNode,
+    pub(super) mpi: &'a Mpi,
     /// Peers and bytes of each transfer.
     pub(super) peer: Vec<Option<f64>>,
     pub(super) bytes: Vec<Option<f64>>,
     pub(super) root: Option<f64>,
     pub(super) tag: Option<f64>,
+}
+
+impl VisitedNode<'_> {
+    pub(super) fn label(&self) -> String {
+        self.node.label().unwrap_or_default()
+    }
 }
 
 /// State of the walk of one rank.
@@ -82,7 +90,7 @@ impl<'a> Walk<'a> {
 
     fn node(&mut self, node: &'a GraphNode) -> Result<Option<JumpKind>, UnfoldError> {
         match &node.kind {
-            GraphNodeKind::Mpi(_) => self.pass(node)?,
+            GraphNodeKind::Mpi(mpi) => self.pass(node, mpi)?,
             GraphNodeKind::Loop(of) if node.has_mpi() => return self.repeat(node, of),
             GraphNodeKind::Branch(of) => return self.branch(node, of),
             GraphNodeKind::Call(of) => {
@@ -175,38 +183,36 @@ impl<'a> Walk<'a> {
         arm
     }
 
-    fn pass(&mut self, node: &'a GraphNode) -> Result<(), UnfoldError> {
-        let GraphNodeKind::Mpi(mpi) = &node.kind else { return Ok(()) };
+    fn pass(&mut self, node: &'a GraphNode, mpi: &'a Mpi) -> Result<(), UnfoldError> {
         if self.n_steps_max <= self.visited.len() {
             return Err(UnfoldError::TooLong);
         }
-        let is_world = matches!(mpi.scope.as_str(), "" | "MPI_COMM_WORLD");
-        if mpi.class == "collective" && !is_world {
-            self.notes.insert(format!(
-                "`{}` is on `{}`, whose members are unknown: it is treated as one of all ranks",
-                node.label().unwrap_or_default(),
-                mpi.scope
-            ));
-        }
-        if mpi.class == "collective" && mpi.mode == "nonblocking" {
-            self.notes
-                .insert(format!("`{}` is treated as blocking", node.label().unwrap_or_default()));
-        }
-        let values = |of: fn(&crate::shape::DataTransfer) -> Option<&crate::Expr>| {
-            mpi.transfers.iter().map(|it| of(it).and_then(|of| self.value(of))).collect()
-        };
+        let value = |of: &Option<Expr>| self.value(of.as_ref()?);
         let visited = VisitedNode {
             node,
-            peer: values(|transfer| transfer.peer.as_ref()),
-            bytes: values(|transfer| transfer.bytes.as_ref()),
-            root: mpi.root.as_ref().and_then(|root| self.value(root)),
-            tag: mpi.tag.as_ref().and_then(|tag| self.value(tag)),
+            mpi,
+            peer: mpi.transfers.iter().map(|transfer| value(&transfer.peer)).collect(),
+            bytes: mpi.transfers.iter().map(|transfer| value(&transfer.bytes)).collect(),
+            root: value(&mpi.root),
+            tag: value(&mpi.tag),
         };
+        if mpi.class == "collective" {
+            let label = visited.label();
+            if !matches!(mpi.scope.as_str(), "" | "MPI_COMM_WORLD") {
+                self.notes.insert(format!(
+                    "`{label}` is on `{}`, whose members are unknown: it is treated as one of all ranks",
+                    mpi.scope
+                ));
+            }
+            if mpi.mode == "nonblocking" {
+                self.notes.insert(format!("`{label}` is treated as blocking"));
+            }
+        }
         self.visited.push(visited);
         Ok(())
     }
 
-    fn value(&self, of: &crate::Expr) -> Option<f64> {
+    fn value(&self, of: &Expr) -> Option<f64> {
         let known = values(self.graph, self.setting, self.rank);
         of.value(&|name| self.variables.get(name).copied().or_else(|| known(name)))
     }
