@@ -20,7 +20,7 @@ mod text;
 use crate::shape::{Graph, Origin, Role};
 use display::text::escape_xml;
 use fragment::Fragment;
-use steps::{Drawer, title};
+use steps::Drawer;
 use text::width;
 
 const MARGIN: f64 = 16.0;
@@ -108,18 +108,15 @@ fn view_of(graph: &Graph, name: &str, view: View) -> Page {
     }
     let lanes_width = x;
     let legend = legend::legend(graph, view, lanes_width.max(640.0) - 2.0 * MARGIN);
-    let width_all = lanes_width.max(legend.right + 2.0 * MARGIN).max(title_width(name) + 160.0);
+    let labels_x = MARGIN + width(name, 16.0) * 1.1 + 14.0;
+    let width_all = lanes_width.max(legend.right + 2.0 * MARGIN).max(labels_x + 346.0);
     let legend_y = TITLE_HEIGHT + lane_height + MARGIN;
     let mut whole = Fragment::default();
     whole.text(MARGIN, 25.0, "h", name);
-    whole.text(MARGIN + width(name, 16.0) * 1.1 + 14.0, 25.0, "s", &labels(graph));
+    whole.text(labels_x, 25.0, "s", &labels(graph));
     put_switch(&mut whole.svg, view, width_all);
     svg.push_str(&format!("<g transform=\"translate({MARGIN} {legend_y:.1})\">{}</g>", legend.svg));
     Page { svg: whole.svg + &svg, width: width_all, height: legend_y + legend.height + MARGIN }
-}
-
-fn title_width(name: &str) -> f64 {
-    MARGIN + width(name, 16.0) * 1.1 + 200.0
 }
 
 /// Describes the origin of the graph in a few words.
@@ -166,8 +163,7 @@ fn put_switch(svg: &mut String, view: View, right: f64) {
     };
     let w = width(words, fragment::SIZE) + 20.0;
     let x = right - MARGIN - w;
-    svg.push_str(&format!("<g class=\"switch\" onclick=\"other()\">{}<rect x=\"{x:.1}\" y=\"10\" width=\"{w:.1}\" height=\"22\" rx=\"4\"/>\
+    svg.push_str(&format!("<g class=\"switch\" onclick=\"other()\"><title>shows the other view</title><rect x=\"{x:.1}\" y=\"10\" width=\"{w:.1}\" height=\"22\" rx=\"4\"/>\
          <text x=\"{:.1}\" y=\"25\">{words}</text></g>",
-        title("shows the other view"),
         x + 10.0));
 }

@@ -4,11 +4,9 @@
 //! node that may follow another. Fields are added over time and never change their meaning; a change of meaning
 //! raises [`FORMAT_VERSION`].
 
+use crate::expr::Expr;
 use crate::regions::roman;
-use crate::shape::{
-    Arm, DataTransfer, Graph, GraphNode, GraphNodeKind, JumpKind, Mpi, NodeMeasurements, Origin,
-    Role,
-};
+use crate::shape::{Arm, DataTransfer, Graph, GraphNode, GraphNodeKind, JumpKind, Mpi, Role};
 use serde_json::{Map, Value, json};
 
 /// Version of the JSON format.
@@ -21,28 +19,22 @@ pub fn json(graph: &Graph) -> Value {
     for role in &graph.roles {
         put(&role.body, &role.name, &Value::Null, &Value::Null, &mut nodes);
     }
-    let origin = match graph.origin {
-        Origin::Source => "source",
-        Origin::Run => "run",
-        Origin::Both => "source and run",
-    };
     json!({
         "format_version": FORMAT_VERSION,
-        "origin": origin,
+        "origin": graph.origin,
         "n_ranks": graph.n_ranks,
         "roles": graph.roles.iter().map(role).collect::<Vec<_>>(),
         "constants": graph.constants,
         "nodes": nodes,
         "edges": edges(graph),
-        "warnings": graph.warnings.iter().map(|it| {
-            json!({ "file": it.file, "line": it.line, "text": it.text })
-        }).collect::<Vec<_>>(),
+        "warnings": graph.warnings,
     })
 }
 
 fn role(role: &Role) -> Value {
-    let conditions = role.conditions.iter();
-    let conditions = conditions
+    let conditions = role
+        .conditions
+        .iter()
         .map(|(condition, holds)| json!({ "condition": condition.to_string(), "holds": holds }));
     json!({
         "name": role.name,
@@ -56,11 +48,10 @@ fn role(role: &Role) -> Value {
 fn put(nodes: &[GraphNode], role: &str, parent: &Value, arm: &Value, to: &mut Vec<Value>) {
     for node in nodes {
         let mut fields = Map::new();
-        let (kind, label) = (kind(node), label(node));
         fields.insert("id".into(), json!(node.id));
         fields.insert("role".into(), json!(role));
-        fields.insert("kind".into(), json!(kind));
-        fields.insert("label".into(), json!(label));
+        fields.insert("kind".into(), json!(kind(node)));
+        fields.insert("label".into(), json!(label(node)));
         fields.insert("file".into(), json!(node.location.file));
         fields.insert("line".into(), json!(node.location.line));
         fields.insert("end_line".into(), json!(node.location.end_line));
@@ -70,7 +61,7 @@ fn put(nodes: &[GraphNode], role: &str, parent: &Value, arm: &Value, to: &mut Ve
         fields.insert("region".into(), json!(node.region));
         fields.insert("region_name".into(), json!(node.region.map(roman)));
         details(node, &mut fields);
-        fields.insert("measured".into(), node.measured.as_ref().map_or(Value::Null, measured));
+        fields.insert("measured".into(), json!(node.measured));
         to.push(Value::Object(fields));
         let parent = json!(node.id);
         match &node.kind {
@@ -144,10 +135,10 @@ fn arm(arm: &Arm) -> Value {
 }
 
 fn operation(mpi: &Mpi, put: &mut impl FnMut(&str, Value)) {
-    let said = |expr: &Option<crate::expr::Expr>| json!(expr.as_ref().map(ToString::to_string));
+    let said = |expr: &Option<Expr>| json!(expr.as_ref().map(ToString::to_string));
     let transfer = |transfer: &DataTransfer| {
         json!({
-            "side": transfer.side.name(),
+            "side": transfer.side,
             "peer": said(&transfer.peer),
             "bytes": said(&transfer.bytes),
         })
@@ -155,8 +146,8 @@ fn operation(mpi: &Mpi, put: &mut impl FnMut(&str, Value)) {
     put("operation", json!(mpi.operation));
     put("class", json!(mpi.class));
     put("mode", json!(mpi.mode));
-    put("send_mode", json!(mpi.send_mode.map(crate::shape::SendMode::name)));
-    put("side", json!(mpi.side.name()));
+    put("send_mode", json!(mpi.send_mode));
+    put("side", json!(mpi.side));
     put("transfers", mpi.transfers.iter().map(transfer).collect());
     put("root", said(&mpi.root));
     put("tag", said(&mpi.tag));
@@ -164,20 +155,10 @@ fn operation(mpi: &Mpi, put: &mut impl FnMut(&str, Value)) {
     put("request", json!(mpi.request));
 }
 
-fn measured(measured: &NodeMeasurements) -> Value {
-    json!({
-        "count": measured.count,
-        "n_ranks": measured.n_ranks,
-        "compute_s": measured.compute_s,
-        "mpi_s": measured.mpi_s,
-        "bytes": measured.bytes,
-        "iterations": measured.iterations,
-        "n_places": measured.n_places,
-    })
-}
-
 /// Nodes whose successor is open at the end of a sequence, with the kind of edge.
 type DanglingEnds = Vec<(usize, &'static str)>;
+/// Numbers of two nodes, and the kind of edge between them.
+type Edge = (usize, usize, &'static str);
 
 /// Returns the edges of a graph: `next`, `enter` (into a container), `again` (back to the head of a loop).
 fn edges(graph: &Graph) -> Value {
@@ -190,12 +171,7 @@ fn edges(graph: &Graph) -> Value {
 }
 
 /// Connects a sequence to its predecessors; returns the open ends behind it.
-fn follow(
-    nodes: &[GraphNode],
-    before: DanglingEnds,
-    edges: &mut Vec<(usize, usize, &'static str)>,
-) -> DanglingEnds {
-    let mut open = before;
+fn follow(nodes: &[GraphNode], mut open: DanglingEnds, edges: &mut Vec<Edge>) -> DanglingEnds {
     for node in nodes {
         edges.extend(open.iter().map(|(from, kind)| (*from, node.id, *kind)));
         open = match &node.kind {
@@ -205,21 +181,15 @@ fn follow(
                 vec![(node.id, "next")]
             }
             GraphNodeKind::Call(group) => {
-                let ends = follow(&group.body, vec![(node.id, "enter")], edges);
-                let mut ends = if group.body.is_empty() { vec![(node.id, "next")] } else { ends };
+                let mut ends = enter(node, &group.body, edges);
                 // An early return continues behind the call.
                 returns(&group.body, &mut ends);
                 ends
             }
             GraphNodeKind::Branch(branch) => {
                 let arms = branch.arms.iter();
-                let ends = arms.flat_map(|arm| {
-                    if arm.body.is_empty() {
-                        return vec![(node.id, "next")];
-                    }
-                    follow(&arm.body, vec![(node.id, "enter")], edges)
-                });
-                let mut ends: DanglingEnds = ends.collect();
+                let mut ends: DanglingEnds =
+                    arms.flat_map(|arm| enter(node, &arm.body, edges)).collect();
                 ends.dedup();
                 ends
             }
@@ -228,6 +198,14 @@ fn follow(
         };
     }
     open
+}
+
+/// Connects a node to a body; an empty one is passed by.
+fn enter(node: &GraphNode, body: &[GraphNode], edges: &mut Vec<Edge>) -> DanglingEnds {
+    match body {
+        [] => vec![(node.id, "next")],
+        body => follow(body, vec![(node.id, "enter")], edges),
+    }
 }
 
 fn returns(nodes: &[GraphNode], to: &mut DanglingEnds) {

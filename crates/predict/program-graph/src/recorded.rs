@@ -14,7 +14,7 @@ use crate::expr::Expr;
 use crate::regions;
 use crate::shape::{
     DataTransfer, Graph, GraphNode, GraphNodeKind, Loop, Mpi, NodeMeasurements, Origin, Role,
-    SendMode, Side, SourceLocation,
+    SendMode, Side, SourceLocation, rank_spans, role_names,
 };
 use order::{LoopSpan, order, spans};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,11 +63,15 @@ pub struct Segment {
 }
 
 impl RecordedRun {
-    /// Returns the measurements of a site on some ranks; `None` when they never passed it.
-    fn measured(&self, site: u32, ranks: &[u32]) -> Option<NodeMeasurements> {
+    /// Returns the measurements of some segments on some ranks; `None` when these never passed them.
+    fn measured(
+        &self,
+        ranks: &[u32],
+        is_meant: impl Fn(&Segment) -> bool,
+    ) -> Option<NodeMeasurements> {
         let mut sum = NodeMeasurements { n_places: 1, ..NodeMeasurements::default() };
         let mut seen = BTreeSet::new();
-        for segment in self.segments.iter().filter(|it| it.to == site && ranks.contains(&it.rank)) {
+        for segment in self.segments.iter().filter(|it| is_meant(it) && ranks.contains(&it.rank)) {
             sum.count += segment.calls;
             sum.compute_s += segment.compute_s;
             sum.mpi_s += segment.mpi_s;
@@ -99,36 +103,21 @@ pub fn from_run(run: &RecordedRun) -> Graph {
         }
     }
     let words: Vec<String> = groups.iter().map(|(_, ranks)| in_words(ranks, run.n_ranks)).collect();
-    let are_two = words == ["rank 0", "ranks 1-"];
-    let roles = groups.into_iter().zip(words).map(|((_, ranks), words)| {
-        let name = match words.as_str() {
-            "rank 0" if are_two => "master".to_owned(),
-            "ranks 1-" if are_two => "workers".to_owned(),
-            words => words.to_owned(),
-        };
+    let names = role_names(&words);
+    let roles = groups.into_iter().zip(words).zip(names).map(|(((_, ranks), words), name)| {
         let body = body(run, &ranks);
         Role { name, ranks: words, conditions: Vec::new(), measured_ranks: ranks, body }
     });
-    let mut graph = Graph {
-        origin: Origin::Run,
-        roles: roles.collect(),
-        n_ranks: Some(run.n_ranks),
-        ..Graph::default()
-    };
+    let (roles, n_ranks) = (roles.collect(), Some(run.n_ranks));
+    let mut graph = Graph { origin: Origin::Run, roles, n_ranks, ..Graph::default() };
     regions::number(&mut graph);
     graph
 }
 
 /// Formats ranks as in reports: `rank 0`, `ranks 1-`, `ranks 2-5,7`.
 fn in_words(ranks: &[u32], n_ranks: usize) -> String {
-    let mut spans: Vec<(u32, u32)> = Vec::new();
-    for rank in ranks {
-        match spans.last_mut() {
-            Some((_, last)) if *last + 1 == *rank => *last = *rank,
-            _ => spans.push((*rank, *rank)),
-        }
-    }
-    let is_last = |rank: u32| rank as usize + 1 == n_ranks;
+    let spans = rank_spans(ranks.iter().map(|rank| i64::from(*rank)));
+    let is_last = |rank: i64| usize::try_from(rank + 1) == Ok(n_ranks);
     let words = spans.iter().map(|(first, last)| match (first == last, is_last(*last)) {
         (true, false) => first.to_string(),
         (true, true) if *first != 1 || 1 < spans.len() => first.to_string(),
@@ -178,24 +167,15 @@ fn repeated(span: &LoopSpan, body: Vec<GraphNode>) -> Option<GraphNode> {
         ..NodeMeasurements::default()
     };
     let of = Loop { count: Expr::Unknown("i".into()), header: String::new(), repeat: None, body };
-    Some(GraphNode {
-        id: 0,
-        kind: GraphNodeKind::Loop(of),
-        location,
-        region: None,
-        measured: Some(measured),
-    })
+    let node = GraphNode::new(GraphNodeKind::Loop(of), location);
+    Some(GraphNode { measured: Some(measured), ..node })
 }
 
 fn step(run: &RecordedRun, id: u32, ranks: &[u32]) -> Option<GraphNode> {
     let site = run.sites.iter().find(|site| site.id == id)?;
-    Some(GraphNode {
-        id: 0,
-        kind: GraphNodeKind::Mpi(operation(&site.operation)),
-        location: site.location.clone(),
-        region: None,
-        measured: run.measured(id, ranks),
-    })
+    let kind = GraphNodeKind::Mpi(operation(&site.operation));
+    let measured = run.measured(ranks, |segment| segment.to == id);
+    Some(GraphNode { measured, ..GraphNode::new(kind, site.location.clone()) })
 }
 
 /// Returns an operation as the operation table describes it, without the arguments of a call.

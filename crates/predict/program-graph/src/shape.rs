@@ -10,6 +10,7 @@
 mod step;
 
 use crate::expr::Expr;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 pub use step::{DataTransfer, Mpi, SendMode, Side};
@@ -30,14 +31,17 @@ pub struct Graph {
 }
 
 /// Origin of a graph.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Origin {
     /// Sources of the program.
     #[default]
+    #[serde(rename = "source")]
     Source,
     /// A recorded run.
+    #[serde(rename = "run")]
     Run,
     /// Sources, with measurements of a run.
+    #[serde(rename = "source and run")]
     Both,
 }
 
@@ -55,6 +59,28 @@ pub struct Role {
     pub measured_ranks: Vec<u32>,
     /// Steps, in order.
     pub body: Vec<GraphNode>,
+}
+
+/// Returns runs of consecutive ranks, as first and last.
+pub(crate) fn rank_spans(ranks: impl IntoIterator<Item = i64>) -> Vec<(i64, i64)> {
+    let mut spans: Vec<(i64, i64)> = Vec::new();
+    for rank in ranks {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == rank => *last = rank,
+            _ => spans.push((rank, rank)),
+        }
+    }
+    spans
+}
+
+/// Returns the names of roles, given their ranks in words: rank 0 and all others are `master` and `workers`.
+pub(crate) fn role_names(ranks: &[String]) -> Vec<String> {
+    match ranks {
+        [first, others] if first == "rank 0" && others == "ranks 1-" => {
+            vec!["master".to_owned(), "workers".to_owned()]
+        }
+        ranks => ranks.to_vec(),
+    }
 }
 
 /// A step of a role.
@@ -211,7 +237,7 @@ impl JumpKind {
 }
 
 /// Measurements of a step, over all ranks of its role.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct NodeMeasurements {
     /// Number of executions.
     pub count: u64,
@@ -231,7 +257,7 @@ pub struct NodeMeasurements {
 }
 
 /// A part of a source that was not understood.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Warning {
     /// File as given.
     pub file: String,
@@ -259,6 +285,17 @@ impl SourceLocation {
 }
 
 impl GraphNode {
+    /// Creates a node without a number, a region and measurements.
+    pub(crate) fn new(kind: GraphNodeKind, location: SourceLocation) -> Self {
+        Self { id: 0, kind, location, region: None, measured: None }
+    }
+
+    /// Returns the node and all nodes in it, in program order.
+    pub fn all(&self) -> Vec<&Self> {
+        let inner = self.bodies().into_iter().flatten().flat_map(Self::all);
+        std::iter::once(self).chain(inner).collect()
+    }
+
     /// Returns the label used in measurements: `matmul.c:88 MPI_Send`; `None` for nodes other than MPI operations.
     #[must_use]
     pub fn label(&self) -> Option<String> {

@@ -27,7 +27,7 @@ mod walker;
 
 use crate::expr::Expr;
 use crate::regions;
-use crate::shape::{Graph, GraphNode, GraphNodeKind, Origin, Role, Warning};
+use crate::shape::{Graph, GraphNode, GraphNodeKind, Origin, Role, Warning, role_names};
 use program::SourceProgram;
 use roles::RoleRanks;
 use scope::{NameValue, Scope};
@@ -45,30 +45,21 @@ pub struct SourceFile<'a> {
     pub text: &'a str,
 }
 
-/// Reason why sources have no graph.
+/// Reason why sources have no graph, with the names of the files.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SourceError {
     /// No file contains a function of C or C++.
-    #[error("{files} has no function of C or C++: give the sources of the program")]
-    NotC {
-        /// Names of the files.
-        files: String,
-    },
+    #[error("{0} has no function of C or C++: give the sources of the program")]
+    NotC(String),
     /// No file defines `main`.
-    #[error("no `main` in {files}: give the file with it, too")]
-    NoMain {
-        /// Names of the files.
-        files: String,
-    },
+    #[error("no `main` in {0}: give the file with it, too")]
+    NoMain(String),
     /// The program does not use MPI.
     #[error(
-        "`main` reaches no MPI operation in {files}: give the files with the functions that call MPI, too"
+        "`main` reaches no MPI operation in {0}: give the files with the functions that call MPI, too"
     )]
-    NoMpi {
-        /// Names of the files.
-        files: String,
-    },
+    NoMpi(String),
 }
 
 /// Largest number of syntax warnings for a file.
@@ -87,17 +78,17 @@ pub fn read(sources: &[SourceFile<'_>]) -> Result<Graph, SourceError> {
     parsed.extend(macros);
     let program = SourceProgram::of(&parsed);
     if program.functions.is_empty() {
-        return Err(SourceError::NotC { files });
+        return Err(SourceError::NotC(files));
     }
     if !program.functions.contains_key("main") {
-        return Err(SourceError::NoMain { files });
+        return Err(SourceError::NoMain(files));
     }
     if !program.is_of_mpi("main") {
-        return Err(SourceError::NoMpi { files });
+        return Err(SourceError::NoMpi(files));
     }
     let graph = graph(&program, warnings);
     let has_mpi = graph.roles.iter().flat_map(|role| &role.body).any(GraphNode::has_mpi);
-    if has_mpi { Ok(graph) } else { Err(SourceError::NoMpi { files }) }
+    if has_mpi { Ok(graph) } else { Err(SourceError::NoMpi(files)) }
 }
 
 /// Parses a source as C, or as C++ where that fits better.
@@ -124,7 +115,7 @@ fn typed(text: &str) -> String {
 /// Returns warnings about parts that the parser could not understand.
 fn syntax(file: &Parsed) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    syntax_index::visit(file, |piece, around| {
+    file.root().visit(|piece, around| {
         if !piece.node.is_error() || N_WARNINGS_MAX <= warnings.len() {
             return;
         }
@@ -146,7 +137,7 @@ fn syntax(file: &Parsed) -> Vec<Warning> {
 
 fn graph(program: &SourceProgram<'_>, mut warnings: BTreeSet<Warning>) -> Graph {
     warnings.extend(other_mains(program));
-    let (_, _, conditions) = walk(program, None, &mut warnings);
+    let (_, conditions) = walk(program, None, &mut warnings);
     let (roles, left_out) = roles::of_conditions(&conditions, &program.constants);
     for condition in left_out {
         warnings.insert(Warning {
@@ -155,12 +146,9 @@ fn graph(program: &SourceProgram<'_>, mut warnings: BTreeSet<Warning>) -> Graph 
             text: format!("has too many roles; `{condition}` is shown as a branch"),
         });
     }
-    let walked = roles.into_iter().map(|ranks| {
-        let (body, _, _) = walk(program, Some(&ranks), &mut warnings);
-        (ranks, body)
-    });
     let mut joined: Vec<(RoleRanks, Vec<GraphNode>)> = Vec::new();
-    for (ranks, body) in walked.collect::<Vec<_>>() {
+    for ranks in roles {
+        let (body, _) = walk(program, Some(&ranks), &mut warnings);
         match joined.iter_mut().find(|(_, known)| form(known) == form(&body)) {
             Some((known, _)) => known.ranks.extend(ranks.ranks),
             None => joined.push((ranks, body)),
@@ -193,12 +181,12 @@ fn other_mains(program: &SourceProgram<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Walks the program; returns the steps, the given ranks, and the conditions on the rank that were met.
-fn walk<'a>(
+/// Walks the program; returns the steps, and the conditions on the rank that were met.
+fn walk(
     program: &SourceProgram<'_>,
-    ranks: Option<&'a RoleRanks>,
+    ranks: Option<&RoleRanks>,
     warnings: &mut BTreeSet<Warning>,
-) -> (Vec<GraphNode>, Option<&'a RoleRanks>, Vec<Expr>) {
+) -> (Vec<GraphNode>, Vec<Expr>) {
     let mut walker = Walker::new(program, ranks);
     if let Some(main) = program.function("main", 2, None) {
         let mut scope = Scope { function: "main", ..Scope::default() };
@@ -212,7 +200,7 @@ fn walk<'a>(
     let (mut steps, mut met) = walker.steps.finish();
     warnings.append(&mut met);
     tidy::tidy(&mut steps);
-    (steps, ranks, walker.conditions.met)
+    (steps, walker.conditions.met)
 }
 
 fn named(
@@ -225,23 +213,13 @@ fn named(
     }
     let words = |ranks: &RoleRanks| roles::in_words(&ranks.ranks, conditions, &program.constants);
     let all: Vec<String> = joined.iter().map(|(ranks, _)| words(ranks)).collect();
-    let are_two = all == ["rank 0", "ranks 1-"];
-    let roles = joined.into_iter().zip(all).map(|((ranks, body), words)| {
+    let names = role_names(&all);
+    let roles = joined.into_iter().zip(all).zip(names).map(|(((ranks, body), words), name)| {
         let holds = |condition: &Expr| {
             Some((condition.clone(), ranks.hold(condition, &program.constants)?))
         };
-        let name = match words.as_str() {
-            "rank 0" if are_two => "master".to_owned(),
-            "ranks 1-" if are_two => "workers".to_owned(),
-            words => words.to_owned(),
-        };
-        Role {
-            name,
-            ranks: words,
-            conditions: conditions.iter().filter_map(holds).collect(),
-            measured_ranks: Vec::new(),
-            body,
-        }
+        let conditions = conditions.iter().filter_map(holds).collect();
+        Role { name, ranks: words, conditions, measured_ranks: Vec::new(), body }
     });
     roles.collect()
 }

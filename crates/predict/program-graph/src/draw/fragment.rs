@@ -25,54 +25,38 @@ impl Fragment {
         Self { left, right, height, ..Self::default() }
     }
 
-    pub(super) fn put(&mut self, svg: &str) -> &mut Self {
+    pub(super) fn put(&mut self, svg: &str) {
         self.svg.push_str(svg);
-        self
     }
 
-    /// Draws another part at an offset.
-    pub(super) fn place(&mut self, fragment: &Self, x: f64, y: f64) -> &mut Self {
-        if !fragment.svg.is_empty() {
-            self.svg.push_str(&format!(
-                "<g transform=\"translate({x:.1} {y:.1})\">{}</g>",
-                fragment.svg
-            ));
+    /// Draws the SVG of another part at an offset.
+    pub(super) fn place(&mut self, svg: &str, x: f64, y: f64) {
+        if !svg.is_empty() {
+            self.put(&format!("<g transform=\"translate({x:.1} {y:.1})\">{svg}</g>"));
         }
-        self
     }
 
-    pub(super) fn text(&mut self, x: f64, y: f64, class: &str, text: &str) -> &mut Self {
+    pub(super) fn text(&mut self, x: f64, y: f64, class: &str, text: &str) {
         let text = escape_xml(text);
-        self.svg
-            .push_str(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"{class}\">{text}</text>"));
-        self
+        self.put(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"{class}\">{text}</text>"));
     }
 
     /// Draws a line of control flow, with an arrow at its end if `has_arrow`.
-    pub(super) fn flow_line(&mut self, points: &[(f64, f64)], has_arrow: bool) -> &mut Self {
+    pub(super) fn flow_line(&mut self, points: &[(f64, f64)], has_arrow: bool) {
         let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let arrow = if has_arrow { " marker-end=\"url(#arrow)\"" } else { "" };
-        self.svg
-            .push_str(&format!("<polyline class=\"way\" points=\"{}\"{arrow}/>", points.join(" ")));
-        self
+        self.put(&format!("<polyline class=\"way\" points=\"{}\"{arrow}/>", points.join(" ")));
     }
 
-    pub(super) fn rect(
-        &mut self,
-        class: &str,
-        (x, y): (f64, f64),
-        (w, h): (f64, f64),
-    ) -> &mut Self {
-        self.svg.push_str(&format!("<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" rx=\"5\"/>"));
-        self
+    pub(super) fn rect(&mut self, class: &str, (x, y): (f64, f64), (w, h): (f64, f64)) {
+        self.put(&format!("<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" rx=\"5\"/>"));
     }
 
     /// Adds a tooltip.
-    pub(super) fn hint(&mut self, text: &str) -> &mut Self {
+    pub(super) fn hint(&mut self, text: &str) {
         if !text.is_empty() {
             self.svg = format!("<g><title>{}</title>{}</g>", escape_xml(text), self.svg);
         }
-        self
     }
 }
 
@@ -93,7 +77,7 @@ pub(super) fn sequence(fragments: &[Fragment]) -> Fragment {
             }
         }
         let y = whole.height;
-        whole.place(fragment, 0.0, y);
+        whole.place(&fragment.svg, 0.0, y);
         whole.left = whole.left.max(fragment.left);
         whole.right = whole.right.max(fragment.right);
         whole.height += fragment.height;

@@ -21,7 +21,7 @@ pub(super) fn repeated(count: &str, header: &str, inner: &Fragment) -> Fragment 
     fragment.text(-left + 8.0, 14.0, "b", count);
     fragment.text(-left + 16.0 + width(count, SIZE) * 1.08, 14.0, "s", header);
     fragment.flow_line(&[(0.0, bar), (0.0, top)], true);
-    fragment.place(inner, 0.0, top);
+    fragment.place(&inner.svg, 0.0, top);
     let (bottom, x) = (top + inner.height, -left + BACK * 0.6);
     if !inner.is_end {
         fragment.flow_line(
@@ -52,7 +52,7 @@ pub(super) fn called(name: &str, inner: &Fragment) -> Fragment {
     // Where the name reaches the axis, the line continues below it.
     let is_crossed = left - 10.0 < width(name, SMALL);
     fragment.flow_line(&[(0.0, if is_crossed { 14.0 } else { 0.0 }), (0.0, top)], false);
-    fragment.place(inner, 0.0, top);
+    fragment.place(&inner.svg, 0.0, top);
     if !inner.is_end {
         fragment.flow_line(&[(0.0, top + inner.height), (0.0, height)], false);
     }
@@ -85,10 +85,10 @@ pub(super) fn passed(condition: &Fragment, done: (&str, &Fragment), past: &str) 
     let left = inner.left.max(condition.left).max(width(label, SMALL) + 12.0);
     let height = top + inner.height + 14.0;
     let mut fragment = Fragment::of(left, right, height);
-    fragment.place(condition, 0.0, 0.0);
+    fragment.place(&condition.svg, 0.0, 0.0);
     fragment.flow_line(&[(0.0, condition.height), (0.0, top)], true);
     fragment.text(-5.0, condition.height + 13.0, "e", label);
-    fragment.place(inner, 0.0, top);
+    fragment.place(&inner.svg, 0.0, top);
     fragment.flow_line(
         &[(condition.right, DIAMOND), (bypass, DIAMOND), (bypass, height), (0.0, height)],
         false,
@@ -120,14 +120,14 @@ pub(super) fn parted(condition: &Fragment, arms: &[(String, Fragment)]) -> Fragm
     let bottom = top + tallest + 10.0;
     let (left, right) = (first.max(condition.left), (total - first).max(condition.right));
     let mut fragment = Fragment::of(left, right, bottom + 8.0);
-    fragment.place(condition, 0.0, 0.0);
+    fragment.place(&condition.svg, 0.0, 0.0);
     fragment.flow_line(&[(0.0, condition.height), (0.0, bus)], false);
     let mut is_open = false;
     for ((label, arm), (left, right)) in arms.iter().zip(spans) {
         let axis = x + left;
         fragment.flow_line(&[(0.0, bus), (axis, bus), (axis, top)], true);
         fragment.text(axis + 5.0, bus + 13.0, "s", label);
-        fragment.place(arm, axis, top);
+        fragment.place(&arm.svg, axis, top);
         if !arm.is_end {
             fragment.flow_line(&[(axis, top + arm.height), (axis, bottom), (0.0, bottom)], false);
             is_open = true;

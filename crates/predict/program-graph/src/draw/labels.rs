@@ -1,6 +1,6 @@
 //! Texts beside symbols and in boxes.
 
-use super::text::{shorten, times};
+use super::text::{cut, times};
 use crate::expr::Expr;
 use crate::regions::roman;
 use crate::shape::{GraphNode, GraphNodeKind, Mpi, NodeMeasurements, Side};
@@ -21,12 +21,12 @@ pub(super) fn describe(node: &GraphNode, indent: usize, lines: &mut Vec<(usize, 
         GraphNodeKind::Compute(compute) => {
             let label = match compute.label.as_str() {
                 "" => format!("{} statements", compute.n_statements),
-                label => shorten(label, N_BESIDE_MAX),
+                label => cut(label, N_BESIDE_MAX),
             };
             lines.push((indent, label));
         }
         GraphNodeKind::Loop(of) => {
-            let count = shorten(&product(&of.count), 30);
+            let count = cut(&product(&of.count), 30);
             let variable = of.repeat.as_ref().map(|it| format!(" ({})", it.variable));
             lines.push((indent, format!("↻ {count} ×{}", variable.unwrap_or_default())));
             of.body.iter().for_each(|node| describe(node, indent + 1, lines));
@@ -48,15 +48,9 @@ pub(super) fn beside(mpi: &Mpi) -> String {
             Side::Receives => "← ",
             _ => "",
         };
-        let mut labels = String::new();
-        if let Some(peer) = &transfer.peer {
-            labels = format!("{arrow}{}", product(peer));
-        }
-        if let Some(n_bytes) = &transfer.bytes {
-            let comma = if labels.is_empty() { "" } else { ", " };
-            labels = format!("{labels}{comma}{} B", product(n_bytes));
-        }
-        words.push(labels);
+        let peer = transfer.peer.as_ref().map(|peer| format!("{arrow}{}", product(peer)));
+        let n_bytes = transfer.bytes.as_ref().map(|n_bytes| format!("{} B", product(n_bytes)));
+        words.push(peer.into_iter().chain(n_bytes).collect::<Vec<_>>().join(", "));
     }
     if let Some(root) = &mpi.root {
         words.insert(0, format!("root {root}"));
@@ -119,28 +113,18 @@ pub(super) fn locations(nodes: &[GraphNode]) -> String {
 
 /// Returns the number of operations in a sequence.
 pub(super) fn n_operations(nodes: &[GraphNode]) -> usize {
-    let count = |node: &GraphNode| match node.kind {
-        GraphNodeKind::Mpi(_) => 1,
-        _ => node.bodies().into_iter().map(n_operations).sum(),
-    };
-    nodes.iter().map(count).sum()
+    let all = nodes.iter().flat_map(GraphNode::all);
+    all.filter(|node| matches!(node.kind, GraphNodeKind::Mpi(_))).count()
 }
 
 /// Returns the regions in a body: `XIII to XVI`.
 pub(super) fn regions_of(nodes: &[GraphNode]) -> String {
-    fn collect(nodes: &[GraphNode], found: &mut Vec<u32>) {
-        for node in nodes {
-            found.extend(node.region);
-            node.bodies().into_iter().for_each(|body| collect(body, found));
-        }
-    }
-    let mut found = Vec::new();
-    collect(nodes, &mut found);
-    match (found.iter().min(), found.iter().max()) {
+    let found = || nodes.iter().flat_map(GraphNode::all).filter_map(|node| node.region);
+    match (found().min(), found().max()) {
         (Some(first), Some(last)) if first != last => {
-            format!("{} to {}", roman(*first), roman(*last))
+            format!("{} to {}", roman(first), roman(last))
         }
-        (Some(first), _) => roman(*first),
+        (Some(first), _) => roman(first),
         _ => String::new(),
     }
 }

@@ -11,14 +11,11 @@ use std::collections::BTreeMap;
 /// Draws the legend within this width.
 pub(super) fn legend(graph: &Graph, view: View, width_max: f64) -> Fragment {
     let mut entries: Vec<(String, String)> = Vec::new();
-    let has = |wanted: &dyn Fn(&GraphNode) -> bool| {
-        graph.roles.iter().any(|role| any(&role.body, wanted))
-    };
+    let nodes = || graph.roles.iter().flat_map(|role| &role.body).flat_map(GraphNode::all);
+    let has = |wanted: &dyn Fn(&GraphNode) -> bool| nodes().any(wanted);
     let has_branch = has(&|node| matches!(node.kind, GraphNodeKind::Branch(_)));
     if view == View::Full {
-        let mut found = BTreeMap::new();
-        graph.roles.iter().for_each(|role| collect(&role.body, &mut found));
-        entries.extend(found.into_values());
+        entries.extend(operations(nodes()));
         if has(&|node| regions::is_costly(node)) {
             entries.push((sample("comp", "", true), "computation".into()));
         }
@@ -55,8 +52,7 @@ fn lay_out(entries: &[(String, String)], width_max: f64) -> Fragment {
         if width_max < x + cell && 0.0 < x {
             (x, y) = (0.0, y + HEIGHT + 10.0);
         }
-        let one = Fragment { svg: drawing.clone(), ..Fragment::default() };
-        fragment.place(&one, x + HALF, y);
+        fragment.place(drawing, x + HALF, y);
         fragment.text(x + 2.0 * HALF + 6.0, y + HEIGHT / 2.0 + 3.5, "s", words);
         x += cell;
         fragment.right = fragment.right.max(x);
@@ -73,24 +69,18 @@ fn sample(class: &str, dashed: &str, is_small: bool) -> String {
     )
 }
 
-/// Collects one of each symbol, by family and name.
-fn collect(nodes: &[GraphNode], found: &mut BTreeMap<(String, String), (String, String)>) {
+/// Returns one of each symbol with its words, sorted by family and words.
+fn operations<'a>(nodes: impl Iterator<Item = &'a GraphNode>) -> Vec<(String, String)> {
+    let mut found = BTreeMap::new();
     for node in nodes {
         if let GraphNodeKind::Mpi(mpi) = &node.kind
             && mpi.class != "environment"
         {
-            let name = mpi.operation.trim_start_matches("MPI_").to_owned();
-            let words = format!("{name}{}", side(mpi));
-            found
-                .entry((mpi.class.to_owned(), words.clone()))
-                .or_insert_with(|| (symbol(mpi), words));
+            let words = format!("{}{}", mpi.operation.trim_start_matches("MPI_"), side(mpi));
+            found.entry((mpi.class, words.clone())).or_insert_with(|| (symbol(mpi), words));
         }
-        node.bodies().into_iter().for_each(|body| collect(body, found));
     }
-}
-
-fn any(nodes: &[GraphNode], wanted: &dyn Fn(&GraphNode) -> bool) -> bool {
-    nodes.iter().any(|node| wanted(node) || node.bodies().into_iter().any(|body| any(body, wanted)))
+    found.into_values().collect()
 }
 
 fn side(mpi: &Mpi) -> &'static str {

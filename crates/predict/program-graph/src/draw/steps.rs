@@ -8,10 +8,9 @@ use super::labels::{
     regions_of,
 };
 use super::symbol::{HALF, HEIGHT, symbol};
-use super::text::{shorten, times, width};
+use super::text::{cut, times, width};
 use crate::regions::roman;
 use crate::shape::{Arm, Branch, GraphNode, GraphNodeKind, InlinedCall, Jump, Mpi};
-use display::text::escape_xml;
 use display::units::seconds;
 
 /// Largest number of characters of conditions, and of loop headers.
@@ -55,7 +54,6 @@ impl Drawer {
     }
 
     fn node(&mut self, node: &GraphNode) -> Vec<Fragment> {
-        let measured = node.measured;
         match &node.kind {
             GraphNodeKind::Mpi(mpi) => self.operation(node, mpi).into_iter().collect(),
             GraphNodeKind::Jump(exit) => self.exit(exit).into_iter().collect(),
@@ -64,12 +62,12 @@ impl Drawer {
             GraphNodeKind::Call(group) => self.group(node, group).into_iter().collect(),
             GraphNodeKind::Loop(of) => {
                 let inner = self.body(&of.body).unwrap_or_default();
-                let iterations = measured.and_then(|it| it.iterations);
+                let iterations = node.measured.and_then(|it| it.iterations);
                 let iterations =
                     iterations.map(|it| format!(" = {}", times(it))).unwrap_or_default();
-                let count = shorten(&product(&of.count), N_CONDITION_MAX);
+                let count = cut(&product(&of.count), N_CONDITION_MAX);
                 let header = match self.view {
-                    View::Full => shorten(&of.header, N_HEADER_MAX),
+                    View::Full => cut(&of.header, N_HEADER_MAX),
                     View::Regions => String::new(),
                 };
                 let mut fragment = repeated(&format!("↻ {count}{iterations} ×"), &header, &inner);
@@ -88,10 +86,9 @@ impl Drawer {
         }
         let mut names = vec![format!("{}()", group.function)];
         let mut body = &group.body;
-        while let [GraphNode { kind: GraphNodeKind::Call(inner), .. }] = body.as_slice() {
-            if inner.is_recursive {
-                break;
-            }
+        while let [GraphNode { kind: GraphNodeKind::Call(inner), .. }] = body.as_slice()
+            && !inner.is_recursive
+        {
             names.push(format!("{}()", inner.function));
             body = &inner.body;
         }
@@ -100,35 +97,33 @@ impl Drawer {
         let known = self.drawn.iter().find(|(known, _)| *known == inside);
         if let Some((_, before)) = known.filter(|_| 1 < n_operations(body)) {
             let words = format!("as at {before}: {regions}");
-            let lines = [(0, shorten(&names.join(" › "), N_CONDITION_MAX)), (0, words)];
+            let lines = [(0, cut(&names.join(" › "), N_CONDITION_MAX)), (0, words)];
             return Some(text_box(&lines, "again"));
         }
         let inner = self.body(body)?;
         self.drawn.push((inside, regions));
-        let mut fragment = called(&shorten(&names.join(" › "), 70), &inner);
+        let mut fragment = called(&cut(&names.join(" › "), 70), &inner);
         fragment.hint(&format!("{} ({})", group.function, location(node)));
         Some(fragment)
     }
 
     fn branch(&mut self, branch: &Branch) -> Option<Fragment> {
-        let condition = shorten(&branch.condition, N_CONDITION_MAX);
+        let condition = cut(&branch.condition, N_CONDITION_MAX);
         let mut condition = match self.view {
             View::Full => diamond(&condition),
-            View::Regions => diamond(&shorten(&condition, 14)),
+            View::Regions => diamond(&cut(&condition, 14)),
         };
         condition.hint(&branch.condition);
         let label = |arm: &Arm| {
             let share = arm.probability.map(|share| format!(" {:.0} %", share * 100.0));
-            format!("{} · {}{}", arm.name, shorten(&arm.label, 30), share.unwrap_or_default())
+            format!("{} · {}{}", arm.name, cut(&arm.label, 30), share.unwrap_or_default())
         };
-        let drawn: Vec<(String, Option<Fragment>)> =
-            branch.arms.iter().map(|arm| (label(arm), self.body(&arm.body))).collect();
         let mut with: Vec<(String, Fragment)> = Vec::new();
         let mut without: Vec<String> = Vec::new();
-        for (label, fragment) in drawn {
-            match fragment {
-                Some(fragment) => with.push((label, fragment)),
-                None => without.push(label),
+        for arm in &branch.arms {
+            match self.body(&arm.body) {
+                Some(fragment) => with.push((label(arm), fragment)),
+                None => without.push(label(arm)),
             }
         }
         match (with.as_slice(), without.as_slice()) {
@@ -151,7 +146,7 @@ impl Drawer {
             end.put("<circle class=\"out\" cx=\"0\" cy=\"4\" r=\"3\"/>");
             return exit.condition.is_empty().then_some(end);
         }
-        let condition = shorten(&exit.condition, N_CONDITION_MAX);
+        let condition = cut(&exit.condition, N_CONDITION_MAX);
         let words = match condition.as_str() {
             "" => exit.leaves.word().to_owned(),
             condition => format!("{} if {condition}", exit.leaves.word()),
@@ -164,7 +159,8 @@ impl Drawer {
         fragment.flow_line(&[(3.0, 5.0), (20.0, 5.0)], true);
         fragment.text(25.0, 8.5, "x", &words);
         fragment.is_end = condition.is_empty();
-        Some(fragment.hint(&exit.condition).clone())
+        fragment.hint(&exit.condition);
+        Some(fragment)
     }
 
     fn operation(&self, node: &GraphNode, mpi: &Mpi) -> Option<Fragment> {
@@ -174,20 +170,20 @@ impl Drawer {
             fragment.put(
                 "<rect class=\"pill\" x=\"-42\" y=\"0\" width=\"84\" height=\"20\" rx=\"10\"/>",
             );
-            fragment.text(0.0, 14.0, "p", &shorten(&mpi.operation, 16));
+            fragment.text(0.0, 14.0, "p", &cut(&mpi.operation, 16));
             return Some(fragment);
         }
         let number = node.region.map(roman).unwrap_or_default();
         if self.view == View::Regions {
             return Some(numbered(&number, name));
         }
-        let beside = shorten(&beside(mpi), N_BESIDE_MAX);
-        let measured = node.measured.map(|it| shorten(&counted(&it), 2 * N_BESIDE_MAX));
+        let beside = cut(&beside(mpi), N_BESIDE_MAX);
+        let measured = node.measured.map(|it| cut(&counted(&it), 2 * N_BESIDE_MAX));
         let measured = measured.unwrap_or_default();
         let x = HALF + 8.0;
         let widest =
             (width(name, SIZE) * 1.08).max(width(&beside, SMALL)).max(width(&measured, SMALL));
-        let left = HALF + 8.0 + width(&number, SIZE) * 1.1;
+        let left = x + width(&number, SIZE) * 1.1;
         let (second, third) = if beside.is_empty() {
             (measured.as_str(), "")
         } else {
@@ -235,8 +231,7 @@ impl Drawer {
             fragment.text(x, fragment.height / 2.0 + 3.5, "m", &words);
             fragment.right = x + width(&words, SMALL);
         }
-        let first = nodes.first().map(location).unwrap_or_default();
-        fragment.hint(&first);
+        fragment.hint(&nodes.first().map(location).unwrap_or_default());
         Some(fragment)
     }
 }
@@ -247,7 +242,7 @@ const N_LINES_MAX: usize = 7;
 /// Draws a region as its number.
 fn numbered(number: &str, name: &str) -> Fragment {
     let half = (width(number, SIZE) / 2.0 + 7.0).max(13.0);
-    let name = shorten(name, 24);
+    let name = cut(name, 24);
     let mut fragment = Fragment::of(half, half + 6.0 + width(&name, SMALL), 22.0);
     fragment.put(&format!(
         "<rect class=\"region\" x=\"{:.1}\" y=\"0\" width=\"{:.1}\" height=\"22\" rx=\"11\"/>",
@@ -266,9 +261,4 @@ fn is_quiet(node: &GraphNode) -> bool {
             GraphNodeKind::Call(group) => !group.is_recursive,
             _ => true,
         }
-}
-
-/// Returns a tooltip.
-pub(super) fn title(text: &str) -> String {
-    format!("<title>{}</title>", escape_xml(text))
 }

@@ -57,16 +57,13 @@ fn pictogram(mpi: &Mpi) -> String {
     match mpi.class {
         "point-to-point" => message(mpi, body),
         "collective" | "neighborhood" => collective(mpi, body),
-        "completion" => letters(if body.starts_with("test") { "test" } else { completion(body) }),
+        "completion" if body.starts_with("test") => letters("test"),
+        "completion" => letters(if body.starts_with("wait") { "wait" } else { "req" }),
         "one-sided" => one_sided(body),
         "io" => letters(if mpi.side == Side::Sends { "write" } else { "file" }),
         "communicator" => letters("comm"),
         _ => letters("mpi"),
     }
-}
-
-fn completion(body: &str) -> &'static str {
-    if body.starts_with("wait") { "wait" } else { "req" }
 }
 
 /// Returns a word in the middle.

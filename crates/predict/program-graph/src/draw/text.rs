@@ -18,8 +18,8 @@ fn ems(character: char) -> f64 {
     }
 }
 
-/// Shortens a text to that many characters.
-pub(super) fn shorten(text: &str, n_max: usize) -> String {
+/// Cuts a text to that many characters, the last of which is `…`.
+pub(super) fn cut(text: &str, n_max: usize) -> String {
     if text.chars().count() <= n_max {
         return text.to_owned();
     }
@@ -41,13 +41,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_texts_are_cut() {
-        assert_eq!(shorten("rank < n", 20), "rank < n");
-        assert_eq!(shorten("rank < n_workers", 8), "rank <…");
-    }
-
-    #[test]
-    fn quantities_are_short() {
+    fn texts_and_quantities_are_short() {
+        assert_eq!(cut("rank < n", 20), "rank < n");
+        assert_eq!(cut("rank < n_workers", 8), "rank <…");
         assert_eq!((times(4.0), times(0.3)), ("4".into(), "0.30".into()));
     }
 }

@@ -23,13 +23,8 @@ pub(super) fn simplified(expr: Expr) -> Expr {
             *one
         }
         Expr::Binary(operator, one, other) => {
-            if let (Expr::Number(one), Expr::Number(other)) = (one.as_ref(), other.as_ref()) {
-                let joined = Expr::Binary(
-                    *operator,
-                    Box::new(Expr::Number(*one)),
-                    Box::new(Expr::Number(*other)),
-                );
-                return joined.whole(&|_| None).map_or(joined, Expr::Number);
+            if let (Expr::Number(_), Expr::Number(_)) = (one.as_ref(), other.as_ref()) {
+                return expr.whole(&|_| None).map_or(expr, Expr::Number);
             }
             let is_sum =
                 matches!(operator, Operator::Add | Operator::Subtract | Operator::Multiply);
@@ -95,22 +90,15 @@ impl Sum {
         let terms = self.0.into_iter();
         let sum = terms.fold(None, |sum: Option<Expr>, (product, times)| {
             let term = product_of(product, times.checked_abs().unwrap_or(i64::MAX));
-            Some(match (sum, times < 0) {
-                (None, false) => term,
-                (None, true) => binary(Operator::Subtract, Expr::Number(0), term),
-                (Some(sum), false) => binary(Operator::Add, sum, term),
-                (Some(sum), true) => binary(Operator::Subtract, sum, term),
+            Some(match (sum, term, times < 0) {
+                (None, term, false) => term,
+                (None, Expr::Number(number), true) => Expr::Number(-number),
+                (None, term, true) => binary(Operator::Subtract, Expr::Number(0), term),
+                (Some(sum), term, false) => binary(Operator::Add, sum, term),
+                (Some(sum), term, true) => binary(Operator::Subtract, sum, term),
             })
         });
-        match sum.unwrap_or(Expr::Number(0)) {
-            Expr::Binary(Operator::Subtract, zero, number) => {
-                match (zero.as_ref(), number.as_ref()) {
-                    (Expr::Number(0), Expr::Number(number)) => Expr::Number(-number),
-                    _ => Expr::Binary(Operator::Subtract, zero, number),
-                }
-            }
-            sum => sum,
-        }
+        sum.unwrap_or(Expr::Number(0))
     }
 }
 

@@ -171,7 +171,7 @@ fn put(
         if let Some(site) = site_of(node, run) {
             let n_places = locations.get(&site).copied().unwrap_or(1);
             let none = NodeMeasurements::default();
-            let measured = run.measured(site, ranks).unwrap_or(none);
+            let measured = run.measured(ranks, |it| it.to == site).unwrap_or(none);
             node.measured = Some(NodeMeasurements { n_places, ..measured });
         } else if matches!(node.kind, GraphNodeKind::Mpi(_)) {
             node.measured = Some(NodeMeasurements { n_places: 1, ..NodeMeasurements::default() });
@@ -210,7 +210,10 @@ fn between(steps: &[Step], run: &RecordedRun, ranks: &[u32]) -> BTreeMap<usize, 
             Step::Computation(id) => open = open.or(Some(*id)),
             Step::Site(site) => {
                 if let (Some(id), Some(to)) = (open.take(), site) {
-                    let measured = segment_to(run, before, *to, ranks);
+                    let measured = run.measured(ranks, |it| it.from == before && it.to == *to);
+                    // The call itself belongs to the operation.
+                    let measured =
+                        measured.map(|it| NodeMeasurements { mpi_s: 0.0, bytes: 0, ..it });
                     times.extend(measured.map(|measured| (id, measured)));
                 }
                 before = *site;
@@ -218,24 +221,6 @@ fn between(steps: &[Step], run: &RecordedRun, ranks: &[u32]) -> BTreeMap<usize, 
         }
     }
     times
-}
-
-fn segment_to(
-    run: &RecordedRun,
-    from: Option<u32>,
-    to: u32,
-    ranks: &[u32],
-) -> Option<NodeMeasurements> {
-    let mut sum = NodeMeasurements { n_places: 1, ..NodeMeasurements::default() };
-    let mut seen = BTreeSet::new();
-    let segments = run.segments.iter();
-    for one in segments.filter(|it| it.from == from && it.to == to && ranks.contains(&it.rank)) {
-        sum.count += one.calls;
-        sum.compute_s += one.compute_s;
-        seen.insert(one.rank);
-    }
-    sum.n_ranks = seen.len();
-    (0 < sum.count).then_some(sum)
 }
 
 fn put_times(nodes: &mut [GraphNode], times: &BTreeMap<usize, NodeMeasurements>) {

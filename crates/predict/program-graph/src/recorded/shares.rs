@@ -5,7 +5,8 @@
 //! times the branch is reached. Where there is no such operation, the times that the loop or the arm was entered from
 //! an operation outside are used.
 
-use crate::shape::{GraphNode, GraphNodeKind, Loop, NodeMeasurements};
+use crate::shape::{Arm, GraphNode, GraphNodeKind, Loop, NodeMeasurements};
+use display::units::whole;
 use std::collections::BTreeMap;
 
 /// Known facts besides counts of operations.
@@ -71,7 +72,7 @@ fn foretold(of: &Loop, facts: &KnownCounts) -> Option<f64> {
 fn share_branch(node: &mut GraphNode, passed: Passed, facts: &KnownCounts) {
     let id = node.id;
     let GraphNodeKind::Branch(branch) = &mut node.kind else { return };
-    let count = |(at, arm): (usize, &crate::shape::Arm)| {
+    let count = |(at, arm): (usize, &Arm)| {
         let entries = facts.entries.get(&(id, at)).copied();
         known(&arm.body).or_else(|| entries.filter(|_| passed.is_told))
     };
@@ -108,13 +109,11 @@ fn known(nodes: &[GraphNode]) -> Option<f64> {
                 return measured.map(|it| it.count as f64);
             }
             GraphNodeKind::Jump(_) => return None,
-            GraphNodeKind::Call(group) => {
-                let count = known(&group.body);
-                if count.is_some() {
-                    return count;
-                }
-                // A function that may return early ends only itself.
-            }
+            // A function that may return early ends only itself.
+            GraphNodeKind::Call(group) => match known(&group.body) {
+                None => {}
+                count => return count,
+            },
             _ => {}
         }
     }
@@ -123,13 +122,4 @@ fn known(nodes: &[GraphNode]) -> Option<f64> {
 
 fn ratio(one: f64, other: f64) -> Option<f64> {
     (0.0 < other).then(|| one / other)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a count that was a whole number before"
-)]
-fn whole(count: f64) -> u64 {
-    count as u64
 }

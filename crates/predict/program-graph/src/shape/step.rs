@@ -2,6 +2,7 @@
 
 use crate::expr::Expr;
 use mpi_abi::{Class, Flow, Operation};
+use serde::Serialize;
 
 /// An MPI operation at a call site.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +30,8 @@ pub struct Mpi {
 }
 
 /// Mode of a send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SendMode {
     /// The library chooses.
     Standard,
@@ -42,17 +44,6 @@ pub enum SendMode {
 }
 
 impl SendMode {
-    /// Returns its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Synchronous => "synchronous",
-            Self::Buffered => "buffered",
-            Self::Ready => "ready",
-        }
-    }
-
     /// Returns the mode of an operation, given by the letter before `send` in its name.
     pub(crate) fn of(operation: &Operation) -> Option<Self> {
         let sends = operation.movements.iter().any(|movement| movement.flow == Flow::Send);
@@ -71,7 +62,8 @@ impl SendMode {
 }
 
 /// Direction in which a role transfers data in an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Side {
     /// The role sends.
     Sends,
@@ -84,17 +76,6 @@ pub enum Side {
 }
 
 impl Side {
-    /// Returns its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sends => "sends",
-            Self::Receives => "receives",
-            Self::Both => "both",
-            Self::Neither => "neither",
-        }
-    }
-
     /// Returns the direction of a movement; a collective may do both.
     pub(crate) fn of(flow: Flow) -> Self {
         match flow {

@@ -7,11 +7,8 @@ use super::walker::{Flow, Walker};
 use crate::expr::{Expr, Operator};
 use crate::shape::{Arm, Branch, JumpKind};
 
-/// An alternative of a branch, before it is walked.
-struct Alternative<'t> {
-    label: String,
-    pieces: Vec<SyntaxNode<'t>>,
-}
+/// Label and statements of an alternative of a branch, before it is walked.
+type Alternative<'t> = (String, Vec<SyntaxNode<'t>>);
 
 impl<'t> Walker<'_, 't> {
     pub(super) fn if_statement(&mut self, piece: SyntaxNode<'t>) -> Flow {
@@ -32,11 +29,7 @@ impl<'t> Walker<'_, 't> {
         if let Some(holds) = self.conditions.holds_before(&decides, piece) {
             return self.sequence(if holds { &one } else { &other });
         }
-        let alternatives = vec![
-            Alternative { label: "yes".into(), pieces: one },
-            Alternative { label: "no".into(), pieces: other },
-        ];
-        self.branch(piece, written, decides, alternatives)
+        self.branch(piece, written, decides, vec![("yes".into(), one), ("no".into(), other)])
     }
 
     /// Reads a conditional expression `a ? b : c`.
@@ -55,10 +48,7 @@ impl<'t> Walker<'_, 't> {
             let (one, other) = (self.expression(one), self.expression(other));
             return Expr::Choice(Box::new(decides), Box::new(one), Box::new(other));
         }
-        let alternatives = vec![
-            Alternative { label: "yes".into(), pieces: vec![one] },
-            Alternative { label: "no".into(), pieces: vec![other] },
-        ];
+        let alternatives = vec![("yes".into(), vec![one]), ("no".into(), vec![other])];
         self.branch(piece, written, decides, alternatives);
         as_written(piece)
     }
@@ -78,10 +68,7 @@ impl<'t> Walker<'_, 't> {
             Some(false) => return Some(decides),
             None => {
                 let (label, other) = if sign == "&&" { ("yes", "no") } else { ("no", "yes") };
-                let alternatives = vec![
-                    Alternative { label: label.into(), pieces: vec![right] },
-                    Alternative { label: other.into(), pieces: Vec::new() },
-                ];
+                let alternatives = vec![(label.into(), vec![right]), (other.into(), Vec::new())];
                 self.branch(piece, short(left), decides.clone(), alternatives);
                 Expr::Varying(short(right))
             }
@@ -106,19 +93,17 @@ impl<'t> Walker<'_, 't> {
         let before = self.names.scope().values.clone();
         let mut arms = Vec::new();
         let mut flows = Vec::new();
-        for (at, alternative) in alternatives.into_iter().enumerate() {
+        for (at, (label, pieces)) in alternatives.into_iter().enumerate() {
             self.names.scope().values.clone_from(&before);
             let (body, flow) = self.in_new_steps(|walker| {
-                let flow = walker.sequence(&alternative.pieces);
+                let flow = walker.sequence(&pieces);
                 let is_break = piece.kind() == "switch_statement" && flow == Some(JumpKind::Loop);
-                if let (Some(leaves), Some(last)) =
-                    (flow.filter(|_| !is_break), alternative.pieces.last())
-                {
+                if let (Some(leaves), Some(last)) = (flow.filter(|_| !is_break), pieces.last()) {
                     walker.steps.exit(leaves, walker.names.location(*last));
                 }
                 flow
             });
-            arms.push(Arm { name: letter(at), label: alternative.label, body, probability: None });
+            arms.push(Arm { name: letter(at), label, body, probability: None });
             flows.push(flow);
         }
         self.names.scope().values = before;
@@ -158,7 +143,7 @@ impl<'t> Walker<'_, 't> {
             let pieces = pieces.into_iter().filter(|it| !label.is_some_and(|label| label.is(*it)));
             let text = label.map_or("default".to_owned(), |label| format!("case {}", short(label)));
             let value = label.map(|label| self.expression(label));
-            alternatives.push((value, Alternative { label: text, pieces: pieces.collect() }));
+            alternatives.push((value, (text, pieces.collect())));
         }
         fall_through(&mut alternatives, &self.program.syntax_index);
         let decided: Vec<Option<bool>> = alternatives
@@ -182,7 +167,7 @@ impl<'t> Walker<'_, 't> {
         let flow = match taken {
             Some(taken) => taken
                 .and_then(|taken| alternatives.get(taken))
-                .and_then(|(_, alternative)| self.sequence(&alternative.pieces)),
+                .and_then(|(_, (_, pieces))| self.sequence(pieces)),
             None => {
                 let alternatives =
                     alternatives.into_iter().map(|(_, alternative)| alternative).collect();
@@ -201,17 +186,17 @@ fn fall_through<'t>(
 ) {
     for at in (1..alternatives.len()).rev() {
         let (before, after) = alternatives.split_at_mut(at);
-        let (Some((_, one)), Some((_, next))) = (before.last_mut(), after.first()) else {
+        let (Some((_, (_, one))), Some((_, (_, next)))) = (before.last_mut(), after.first()) else {
             continue;
         };
-        let leaves = one.pieces.last().is_some_and(|last| {
+        let leaves = one.last().is_some_and(|last| {
             matches!(
                 last.kind(),
                 "break_statement" | "return_statement" | "continue_statement" | "goto_statement"
             ) || last.kind() == "compound_statement" && syntax_index.leaves(*last)
         });
-        if !leaves && one.pieces.len() + next.pieces.len() < N_FALLEN_MAX {
-            one.pieces.extend(next.pieces.iter().copied());
+        if !leaves && one.len() + next.len() < N_FALLEN_MAX {
+            one.extend(next.iter().copied());
         }
     }
 }

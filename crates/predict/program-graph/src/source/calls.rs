@@ -3,7 +3,7 @@
 use super::branches::letter;
 use super::expression::as_written;
 use super::program::{RANKS, SIZES};
-use super::scope::{NameValue, Names, Scope, key};
+use super::scope::{NameValue, Names, Scope};
 use super::syntax_node::SyntaxNode;
 use super::walker::Walker;
 use crate::expr::Expr;
@@ -108,7 +108,7 @@ impl<'t> Walker<'_, 't> {
 
     fn argument(&mut self, piece: SyntaxNode<'t>) -> Argument<'t> {
         let is_address = piece.kind() == "pointer_expression" && piece.text().starts_with('&');
-        if let Some(to) = key(piece).filter(|_| is_address) {
+        if let Some(to) = piece.key().filter(|_| is_address) {
             return Argument { piece, value: NameValue::Address(to) };
         }
         let functions = self.names.functions_in(piece);
@@ -269,7 +269,7 @@ fn is_of(value: &Expr, scope: &Scope<'_>) -> bool {
 
 /// Returns the variable that a call writes: `x` for `&x`, `*x` for a pointer `x`.
 pub(super) fn pointed(piece: SyntaxNode<'_>) -> Option<String> {
-    let key = key(piece)?;
+    let key = piece.key()?;
     let is_address = piece.text().trim_start().starts_with('&');
     Some(if is_address { key } else { format!("*{key}") })
 }

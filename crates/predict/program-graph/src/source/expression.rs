@@ -21,69 +21,52 @@ pub(super) fn read<'t>(piece: SyntaxNode<'t>, depth: usize, meaning: &mut Meanin
     if DEPTH_MAX < depth {
         return as_written(piece);
     }
-    if let Some(meant) = meaning(piece, depth) {
-        return meant;
-    }
-    let mut inner = |piece: SyntaxNode<'t>| read(piece, depth + 1, meaning);
-    match piece.kind() {
-        "number_literal" => c_integer(piece.text()).map_or_else(|| as_written(piece), Expr::Number),
-        "true" | "false" => Expr::Number(i64::from(piece.kind() == "true")),
-        "parenthesized_expression" | "argument" => {
-            piece.children().first().map_or_else(|| as_written(piece), |child| inner(*child))
-        }
-        "comma_expression" => {
-            let values: Vec<Expr> = piece.children().into_iter().map(&mut inner).collect();
-            values.into_iter().next_back().unwrap_or_else(|| as_written(piece))
-        }
-        "cast_expression" => piece.field("value").map_or_else(|| as_written(piece), inner),
-        "unary_expression" => {
-            let sign = piece.field("operator").map_or("", SyntaxNode::text);
-            let Some(argument) = piece.field("argument").map(inner) else {
-                return as_written(piece);
-            };
-            match sign {
-                "-" => Expr::Number(0).minus(argument),
-                "+" => argument,
-                "!" | "not" => Expr::Not(Box::new(argument)),
-                _ => as_written(piece),
-            }
-        }
-        "binary_expression" => binary(piece, &mut inner),
-        "conditional_expression" => {
-            let mut part = |name| piece.field(name).map(&mut inner).map(Box::new);
-            let (condition, one, other) =
-                (part("condition"), part("consequence"), part("alternative"));
-            match (condition, one, other) {
-                (Some(condition), Some(one), Some(other)) => Expr::Choice(condition, one, other),
-                _ => as_written(piece),
-            }
-        }
-        "sizeof_expression" => size_of(piece),
-        "condition_clause" => match piece.field("value") {
-            Some(value) => inner(value),
-            None => piece.children().last().map_or_else(|| as_written(piece), |it| inner(*it)),
-        },
-        _ => {
-            // An unknown construct: its parts are read for their effects.
-            piece.children().into_iter().for_each(|child| drop(inner(child)));
-            as_written(piece)
-        }
-    }
+    meaning(piece, depth)
+        .or_else(|| known(piece, &mut |piece| read(piece, depth + 1, meaning)))
+        .unwrap_or_else(|| as_written(piece))
 }
 
-fn binary<'t>(piece: SyntaxNode<'t>, inner: &mut impl FnMut(SyntaxNode<'t>) -> Expr) -> Expr {
-    let (Some(left), Some(right)) = (piece.field("left"), piece.field("right")) else {
-        return as_written(piece);
-    };
-    let (left, right) = (inner(left), inner(right));
-    let sign = match piece.field("operator").map_or("", SyntaxNode::text) {
-        "and" => "&&",
-        "or" => "||",
-        sign => sign,
-    };
-    match Operator::of(sign) {
-        Some(operator) => left.join(operator, right),
-        None => as_written(piece),
+/// Returns the expression of a piece, whose parts `inner` reads; `None` for an unknown construct.
+fn known<'t>(piece: SyntaxNode<'t>, inner: &mut dyn FnMut(SyntaxNode<'t>) -> Expr) -> Option<Expr> {
+    match piece.kind() {
+        "number_literal" => c_integer(piece.text()).map(Expr::Number),
+        "true" | "false" => Some(Expr::Number(i64::from(piece.kind() == "true"))),
+        "parenthesized_expression" | "argument" => piece.children().first().map(|it| inner(*it)),
+        "comma_expression" => piece.children().into_iter().map(inner).reduce(|_, last| last),
+        "cast_expression" => piece.field("value").map(inner),
+        "unary_expression" => {
+            let argument = inner(piece.field("argument")?);
+            match piece.field("operator")?.text() {
+                "-" => Some(Expr::Number(0).minus(argument)),
+                "+" => Some(argument),
+                "!" | "not" => Some(Expr::Not(Box::new(argument))),
+                _ => None,
+            }
+        }
+        "binary_expression" => {
+            let (left, right) = (inner(piece.field("left")?), inner(piece.field("right")?));
+            let operator = match piece.field("operator")?.text() {
+                "and" => Operator::And,
+                "or" => Operator::Or,
+                sign => Operator::of(sign)?,
+            };
+            Some(left.join(operator, right))
+        }
+        "conditional_expression" => {
+            let mut part = |name| piece.field(name).map(&mut *inner).map(Box::new);
+            let (condition, one, other) =
+                (part("condition"), part("consequence"), part("alternative"));
+            Some(Expr::Choice(condition?, one?, other?))
+        }
+        "sizeof_expression" => Some(size_of(piece)),
+        "condition_clause" => {
+            piece.field("value").or_else(|| piece.children().last().copied()).map(inner)
+        }
+        _ => {
+            // Its parts are read for their effects.
+            piece.children().into_iter().for_each(|child| drop(inner(child)));
+            None
+        }
     }
 }
 
@@ -94,11 +77,15 @@ pub(super) fn as_written(piece: SyntaxNode<'_>) -> Expr {
 
 /// Returns the text in one line, cut if it is too long.
 pub(super) fn short(piece: SyntaxNode<'_>) -> String {
-    let words = piece.words();
-    if words.chars().count() <= TEXT_MAX {
-        return words;
+    cut(piece.words(), TEXT_MAX)
+}
+
+/// Returns at most `n_max` characters of a text, with `…` where it is cut.
+pub(super) fn cut(text: String, n_max: usize) -> String {
+    match text.char_indices().nth(n_max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
-    words.chars().take(TEXT_MAX).chain(['…']).collect()
 }
 
 /// Reads `sizeof`: of a basic type it is a number, of a struct a name.

@@ -3,8 +3,8 @@
 //! A variable that starts at `first`, grows by `step` and stays below `bound` gives `(bound - first) / step`
 //! iterations; one that is doubled, `log2(bound / first)`.
 
-use super::expression::{constant, short};
-use super::scope::{NameValue, Names, key};
+use super::expression::{constant, cut, short};
+use super::scope::{NameValue, Names};
 use super::steps::unknown;
 use super::syntax_node::SyntaxNode;
 use super::walker::{Flow, Walker};
@@ -136,24 +136,17 @@ impl<'t> Names<'_, 't> {
             Expr::Number(bits) if (0..=30).contains(&bits) => Some(Expr::Number(1 << bits)),
             _ => None,
         };
-        match update.field("operator")?.text() {
-            "+=" => value(right).map(Stride::By),
-            "-=" => value(right).map(|step| Stride::By(Expr::Number(0).minus(step))),
-            "*=" | "/=" => value(right).map(Stride::Times),
-            "<<=" | ">>=" => power(value(right)?).map(Stride::Times),
-            "=" if right.kind() == "binary_expression" => {
-                let (one, other) = (right.field("left")?, right.field("right")?);
-                if key(one).as_deref() != Some(variable) {
-                    return None;
-                }
-                match right.field("operator")?.text() {
-                    "+" => value(other).map(Stride::By),
-                    "-" => value(other).map(|step| Stride::By(Expr::Number(0).minus(step))),
-                    "*" | "/" => value(other).map(Stride::Times),
-                    "<<" | ">>" => power(value(other)?).map(Stride::Times),
-                    _ => None,
-                }
+        let (operator, operand) = match update.field("operator")?.text() {
+            "=" if right.field("left")?.key().as_deref() == Some(variable) => {
+                (right.field("operator")?.text(), right.field("right")?)
             }
+            assignment => (assignment.strip_suffix('=')?, right),
+        };
+        match operator {
+            "+" => value(operand).map(Stride::By),
+            "-" => value(operand).map(|step| Stride::By(Expr::Number(0).minus(step))),
+            "*" | "/" => value(operand).map(Stride::Times),
+            "<<" | ">>" => power(value(operand)?).map(Stride::Times),
             _ => None,
         }
     }
@@ -222,9 +215,7 @@ fn conjuncts(condition: &Expr) -> Vec<&Expr> {
     let mut left = vec![condition];
     while let Some(one) = left.pop() {
         match one {
-            Expr::Binary(Operator::And, one, other) => {
-                left.extend([other.as_ref(), one.as_ref()]);
-            }
+            Expr::Binary(Operator::And, one, other) => left.extend([other.as_ref(), one.as_ref()]),
             one => found.push(one),
         }
     }
@@ -245,10 +236,7 @@ fn header(piece: SyntaxNode<'_>) -> String {
         }
         (_, None) => short(piece),
     };
-    if words.chars().count() <= HEADER_MAX {
-        return words;
-    }
-    words.chars().take(HEADER_MAX).chain(['…']).collect()
+    cut(words, HEADER_MAX)
 }
 
 const HEADER_MAX: usize = 80;

@@ -62,7 +62,7 @@ impl<'t> Names<'_, 't> {
             if !argument.text().starts_with('&') {
                 continue;
             }
-            let Some(to) = super::scope::key(*argument) else { continue };
+            let Some(to) = argument.key() else { continue };
             let is_sent = matches!(parameter.name.as_str(), "sendbuf" | "origin_addr")
                 || parameter.name == "buf"
                     && operation.movements.iter().all(|it| it.flow == Flow::Send);

@@ -3,8 +3,8 @@
 //! # Invariants
 //! - Both sides of an `#if` are included; which one counts is decided where it is used.
 
-use super::syntax_index::{Context, SyntaxIndex, visit};
-use super::syntax_node::{Parsed, SourceLanguage, SyntaxNode};
+use super::syntax_index::SyntaxIndex;
+use super::syntax_node::{Context, Parsed, SourceLanguage, SyntaxNode};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A function with its body, or a function-like macro.
@@ -67,19 +67,11 @@ pub(super) const RANKS: [&str; 4] =
 pub(super) const SIZES: [&str; 4] =
     ["MPI_Comm_size", "PMPI_Comm_size", "Get_size", "MPI_Group_size"];
 
-const LOOPS: [&str; 4] = ["for_statement", "while_statement", "do_statement", "for_range_loop"];
-
-impl SyntaxNode<'_> {
-    pub(super) fn is_loop(self) -> bool {
-        LOOPS.contains(&self.kind())
-    }
-}
-
 impl<'t> SourceProgram<'t> {
     pub(super) fn of(files: &'t [Parsed]) -> Self {
         let mut program = Self { syntax_index: SyntaxIndex::of(files), ..Self::default() };
         for file in files {
-            visit(file, |piece, around| program.define(piece, around));
+            file.root().visit(|piece, around| program.define(piece, around));
         }
         files.iter().for_each(|file| program.define_broken(file.root()));
         program.find_globals(files);
@@ -156,15 +148,22 @@ impl<'t> SourceProgram<'t> {
     }
 
     fn add(&mut self, declarator: SyntaxNode<'t>, body: SyntaxNode<'t>) {
-        let name = declarator.name();
         let function = declarator.all().into_iter().find(|it| it.kind() == "function_declarator");
         let list = function.unwrap_or(declarator).field("parameters");
-        let parameters =
-            list.map(|list| list.children().into_iter().map(SyntaxNode::name).collect());
+        self.add_named(declarator.name(), list, body);
+    }
+
+    fn add_named(
+        &mut self,
+        name: &'t str,
+        parameters: Option<SyntaxNode<'t>>,
+        body: SyntaxNode<'t>,
+    ) {
+        let parameters = parameters.map(SyntaxNode::children).unwrap_or_default();
+        let parameters = parameters.into_iter().map(SyntaxNode::name).collect();
         let n_loops = self.syntax_index.n_loops(body);
-        let function =
-            SourceFunction { name, parameters: parameters.unwrap_or_default(), body, n_loops };
         if !name.is_empty() {
+            let function = SourceFunction { name, parameters, body, n_loops };
             self.functions.entry(name).or_default().push(function);
         }
     }
@@ -174,7 +173,7 @@ impl<'t> SourceProgram<'t> {
         let broken =
             root.all().into_iter().filter(|it| it.node.is_error() && it.text().contains('{'));
         for piece in broken {
-            let declarators = piece.children().into_iter();
+            let declarators = piece.children();
             let declarator = declarators.into_iter().find(|it| it.kind() == "function_declarator");
             if let Some(declarator) = declarator
                 && !self.functions.contains_key(declarator.name())
@@ -198,11 +197,7 @@ impl<'t> SourceProgram<'t> {
             next = next.and_then(|it| it.next_named_sibling());
         }
         if let Some(node) = next.filter(|it| it.kind() == "compound_statement") {
-            let parameters = list.children().into_iter().map(SyntaxNode::name).collect();
-            let body = SyntaxNode { node, ..call };
-            let n_loops = self.syntax_index.n_loops(body);
-            let function = SourceFunction { name: name.name(), parameters, body, n_loops };
-            self.functions.entry(name.name()).or_default().push(function);
+            self.add_named(name.name(), Some(list), SyntaxNode { node, ..call });
         }
     }
 
@@ -250,7 +245,7 @@ impl<'t> SourceProgram<'t> {
             }
             _ => {}
         };
-        files.iter().for_each(|file| visit(file, &mut see));
+        files.iter().for_each(|file| file.root().visit(&mut see));
         let many = n_assigned.into_iter().filter(|(_, n)| 1 < *n).map(|(name, _)| name);
         self.unsteady = many.collect();
     }
@@ -318,7 +313,7 @@ impl<'t> SourceProgram<'t> {
                     !is_called && !parent.kind().contains("declarator")
                 });
         };
-        files.iter().for_each(|file| visit(file, &mut see));
+        files.iter().for_each(|file| file.root().visit(&mut see));
         is_one
     }
 

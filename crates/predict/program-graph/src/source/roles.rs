@@ -10,6 +10,7 @@
 use super::program::SourceProgram;
 use super::syntax_node::SyntaxNode;
 use crate::expr::{Expr, Operator};
+use crate::shape::rank_spans;
 use std::collections::BTreeMap;
 
 /// Number of ranks of the imaginary run: odd, prime, and larger than the numbers that programmers write.
@@ -33,8 +34,8 @@ impl RoleRanks {
         if !condition.has_rank() {
             return always(condition, constants);
         }
-        let mut answers =
-            self.ranks.iter().map(|rank| answer(condition, *rank, &self.values, constants));
+        let on = |rank: &i64| answer(condition, Some(*rank), &self.values, constants);
+        let mut answers = self.ranks.iter().map(on);
         let first = answers.next()??;
         answers.all(|answer| answer == Some(first)).then_some(first)
     }
@@ -81,24 +82,21 @@ impl<'t> Conditions<'_, 't> {
     }
 }
 
-/// Returns the value of a condition without the rank, if the program's constants determine it.
-pub(super) fn always(condition: &Expr, constants: &BTreeMap<String, i64>) -> Option<bool> {
-    let value = condition.whole(&|leaf| match leaf {
-        Expr::Name(name) => constants.get(name).copied(),
-        _ => None,
-    });
-    value.map(|value| value != 0)
+/// Returns whether a condition holds without the rank, if the program's constants determine it.
+fn always(condition: &Expr, constants: &BTreeMap<String, i64>) -> Option<bool> {
+    answer(condition, None, &BTreeMap::new(), constants)
 }
 
+/// Returns whether a condition holds on a rank of the imaginary run, or without any.
 fn answer(
     condition: &Expr,
-    rank: i64,
+    rank: Option<i64>,
     values: &BTreeMap<String, i64>,
     constants: &BTreeMap<String, i64>,
 ) -> Option<bool> {
     let value = condition.whole(&|leaf| match leaf {
-        Expr::Rank => Some(rank),
-        Expr::Size => Some(N_RANKS),
+        Expr::Rank => rank,
+        Expr::Size => rank.map(|_| N_RANKS),
         Expr::Name(name) => constants.get(name).or_else(|| values.get(name)).copied(),
         _ => None,
     });
@@ -118,7 +116,10 @@ pub(super) fn of_conditions<'c>(
         for group in &groups {
             let mut parts: BTreeMap<Option<bool>, Vec<i64>> = BTreeMap::new();
             for rank in group {
-                parts.entry(answer(condition, *rank, &values, constants)).or_default().push(*rank);
+                parts
+                    .entry(answer(condition, Some(*rank), &values, constants))
+                    .or_default()
+                    .push(*rank);
             }
             finer.extend(parts.into_values());
         }
@@ -186,7 +187,7 @@ pub(super) fn in_words(
             return words.to_owned();
         }
     }
-    let spans = spans(ranks);
+    let spans = rank_spans(ranks.iter().copied());
     if N_SPANS_MAX < spans.len() {
         return format!("{n_ranks} of {N_RANKS} ranks");
     }
@@ -212,18 +213,6 @@ pub(super) fn in_words(
 /// Largest number that is written literally.
 const SMALL: i64 = 5;
 const N_SPANS_MAX: usize = 4;
-
-/// Returns runs of consecutive ranks, as first and last.
-fn spans(ranks: &[i64]) -> Vec<(i64, i64)> {
-    let mut spans: Vec<(i64, i64)> = Vec::new();
-    for rank in ranks {
-        match spans.last_mut() {
-            Some((_, last)) if *last + 1 == *rank => *last = *rank,
-            _ => spans.push((*rank, *rank)),
-        }
-    }
-    spans
-}
 
 /// Returns the program's expressions for the ranks at which roles change.
 fn ends(conditions: &[Expr], constants: &BTreeMap<String, i64>) -> Vec<(i64, String)> {

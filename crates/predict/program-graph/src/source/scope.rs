@@ -31,20 +31,6 @@ pub(super) struct Scope<'t> {
     pub(super) returned: Option<Expr>,
 }
 
-/// Returns the key of a variable: `rank`, `w->rank`, `*rank`.
-pub(super) fn key(piece: SyntaxNode<'_>) -> Option<String> {
-    match piece.kind() {
-        "identifier" => Some(piece.text().to_owned()),
-        "field_expression" => Some(piece.words()),
-        "parenthesized_expression" => key(*piece.children().first()?),
-        "pointer_expression" => {
-            let sign = if piece.text().starts_with('&') { "" } else { "*" };
-            Some(format!("{sign}{}", key(*piece.children().first()?)?))
-        }
-        _ => None,
-    }
-}
-
 /// Values of all names, as far as they are known.
 pub(super) struct Names<'p, 't> {
     pub(super) program: &'p SourceProgram<'t>,
@@ -98,7 +84,7 @@ impl<'p, 't> Names<'p, 't> {
 
     /// Returns the value of a variable where it is read.
     pub(super) fn read_variable(&self, piece: SyntaxNode<'t>) -> Expr {
-        let Some(key) = key(piece) else { return Expr::Varying(piece.words()) };
+        let Some(key) = piece.key() else { return Expr::Varying(piece.words()) };
         if let Some(NameValue::Expr(expr)) = self.value_of(&key) {
             return expr.clone();
         }

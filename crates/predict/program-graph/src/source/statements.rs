@@ -1,28 +1,12 @@
 //! Walks through statements of each kind.
 
-use super::expression::as_written;
+use super::expression::{as_written, short};
 use super::program::SourceProgram;
+use super::scope::NameValue;
 use super::syntax_node::SyntaxNode;
 use super::walker::{Flow, Walker};
+use crate::expr::Expr;
 use crate::shape::JumpKind;
-
-/// Kinds of nodes without effect on a graph.
-const IDLE: [&str; 14] = [
-    "comment",
-    "preproc_include",
-    "preproc_def",
-    "preproc_function_def",
-    "preproc_call",
-    "struct_specifier",
-    "enum_specifier",
-    "union_specifier",
-    "class_specifier",
-    "type_definition",
-    "function_definition",
-    "using_declaration",
-    "alias_declaration",
-    "namespace_alias_definition",
-];
 
 impl<'t> Walker<'_, 't> {
     /// Walks through a statement.
@@ -56,18 +40,33 @@ impl<'t> Walker<'_, 't> {
                 );
                 None
             }
-            "labeled_statement" | "attributed_statement" => self
-                .sequence(&piece.children().into_iter().filter(is_statement).collect::<Vec<_>>()),
+            "labeled_statement" | "attributed_statement" => {
+                let statements = piece.children().into_iter().filter(is_statement);
+                self.sequence(&statements.collect::<Vec<_>>())
+            }
             "try_statement" => self.try_statement(piece),
             "declaration" => self.declaration(piece),
             "preproc_ifdef" | "preproc_if" | "preproc_elif" | "preproc_elifdef"
             | "preproc_else" => self.conditional_text(piece),
             "ERROR" => {
-                self.steps
-                    .warn(piece, format!("not understood: `{}`", super::expression::short(piece)));
+                self.steps.warn(piece, format!("not understood: `{}`", short(piece)));
                 self.sequence(&piece.children())
             }
-            kind if IDLE.contains(&kind) => None,
+            // Without effect on a graph.
+            "comment"
+            | "preproc_include"
+            | "preproc_def"
+            | "preproc_function_def"
+            | "preproc_call"
+            | "struct_specifier"
+            | "enum_specifier"
+            | "union_specifier"
+            | "class_specifier"
+            | "type_definition"
+            | "function_definition"
+            | "using_declaration"
+            | "alias_declaration"
+            | "namespace_alias_definition" => None,
             "expression_statement" => {
                 let inner = piece.children();
                 let flow = inner.iter().find_map(|it| ends_program(self.program, *it));
@@ -107,7 +106,6 @@ impl<'t> Walker<'_, 't> {
             .children_by_field_name("declarator", &mut walk)
             .map(|node| SyntaxNode { node, ..piece })
             .collect();
-        let mut made = None;
         for one in &declarators {
             let name = one.name();
             let lambda = one.field("value").filter(|it| it.kind() == "lambda_expression");
@@ -119,18 +117,16 @@ impl<'t> Walker<'_, 't> {
                 self.names.scope().values.remove(name);
                 let is_plain = one.field("declarator").is_some_and(|it| it.kind() == "identifier");
                 if is_plain {
-                    let local = super::scope::NameValue::Expr(as_written(*one));
+                    let local = NameValue::Expr(as_written(*one));
                     self.names.scope().values.insert(name.to_owned(), local);
                     self.names.assign(name.to_owned(), value);
                 }
             } else if !name.is_empty() && one.kind() == "identifier" {
-                let value = crate::expr::Expr::Name(name.to_owned());
-                let value = super::scope::NameValue::Expr(value);
+                let value = NameValue::Expr(Expr::Name(name.to_owned()));
                 self.names.scope().values.insert(name.to_owned(), value);
             }
-            made = made.or_else(|| Some(name).filter(|_| one.field("value").is_none()));
         }
-        if made.is_some() || declarators.iter().any(|one| one.field("value").is_some()) {
+        if !declarators.is_empty() {
             self.constructor(piece);
         }
         if declarators.iter().any(|one| one.field("value").is_some()) {
@@ -168,7 +164,7 @@ impl<'t> Walker<'_, 't> {
             return other.and_then(|other| self.statement(other));
         }
         if has_first && has_other {
-            let name = given.map(super::expression::short).unwrap_or_default();
+            let name = given.map(short).unwrap_or_default();
             self.steps
                 .warn(piece, format!("both sides of `#if {name}` communicate; the first is taken"));
         }

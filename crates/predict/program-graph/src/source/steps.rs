@@ -32,8 +32,7 @@ struct ComputeBuilder {
 impl Steps {
     /// Adds a statement without MPI.
     pub(super) fn statement(&mut self, location: SourceLocation) {
-        let open = self.open(location);
-        open.n_statements += 1;
+        self.open(location).n_statements += 1;
     }
 
     /// Adds something to the open computation that takes time.
@@ -47,7 +46,7 @@ impl Steps {
 
     pub(super) fn push(&mut self, kind: GraphNodeKind, location: SourceLocation) {
         self.close();
-        self.nodes.push(node(kind, location));
+        self.nodes.push(GraphNode::new(kind, location));
     }
 
     pub(super) fn finish(mut self) -> Vec<GraphNode> {
@@ -77,7 +76,7 @@ impl Steps {
         }
         let compute =
             Compute { label, n_statements: open.n_statements, n_loops: open.n_loops, is_costly };
-        self.nodes.push(node(GraphNodeKind::Compute(compute), open.location));
+        self.nodes.push(GraphNode::new(GraphNodeKind::Compute(compute), open.location));
     }
 }
 
@@ -128,12 +127,9 @@ impl StepStack {
 
     /// Adds the body of a function at a call, or a statement if nothing in it is shown.
     pub(super) fn put_group(&mut self, name: &str, body: Vec<GraphNode>, location: SourceLocation) {
-        let is_shown = body.iter().any(|node| match &node.kind {
-            GraphNodeKind::Compute(compute) => compute.is_costly,
-            GraphNodeKind::Jump(_) => false,
-            _ => true,
-        });
-        if is_shown {
+        let is_shown =
+            |node: &GraphNode| is_shown(node) && !matches!(node.kind, GraphNodeKind::Jump(_));
+        if body.iter().any(is_shown) {
             let group = InlinedCall { function: name.to_owned(), is_recursive: false, body };
             self.push(GraphNodeKind::Call(group), location);
         } else {
@@ -143,10 +139,6 @@ impl StepStack {
 
     /// Adds a branch, in simplified form.
     pub(super) fn put_branch(&mut self, mut branch: Branch, location: SourceLocation) {
-        let is_shown = |node: &GraphNode| match &node.kind {
-            GraphNodeKind::Compute(compute) => compute.is_costly,
-            _ => true,
-        };
         for arm in &mut branch.arms {
             if !arm.body.iter().any(is_shown) {
                 arm.body.clear();
@@ -187,15 +179,12 @@ fn give_up(arm: &mut Arm) {
 }
 
 fn n_operations(nodes: &[GraphNode]) -> usize {
-    let count = |node: &GraphNode| match &node.kind {
-        GraphNodeKind::Mpi(mpi) => usize::from(mpi.class != "environment"),
-        _ => node.bodies().into_iter().map(n_operations).sum(),
-    };
-    nodes.iter().map(count).sum()
+    let is_operation = |node: &&GraphNode| matches!(&node.kind, GraphNodeKind::Mpi(mpi) if mpi.class != "environment");
+    nodes.iter().flat_map(GraphNode::all).filter(is_operation).count()
 }
 
-pub(super) fn node(kind: GraphNodeKind, location: SourceLocation) -> GraphNode {
-    GraphNode { id: 0, kind, location, region: None, measured: None }
+fn is_shown(node: &GraphNode) -> bool {
+    !matches!(&node.kind, GraphNodeKind::Compute(compute) if !compute.is_costly)
 }
 
 /// Returns a name for a number that the source does not give.

@@ -3,23 +3,8 @@
 //! A piece is asked about once for each of the pieces around it. The parts of a piece lie between
 //! its first and its last byte, so each list is sorted by position, and a question is a binary search.
 
-use super::scope::key;
-use super::syntax_node::{Parsed, SyntaxNode};
+use super::syntax_node::{Context, Parsed, SyntaxNode};
 use std::collections::HashMap;
-use tree_sitter::Node;
-
-/// Context of a piece.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Context<'t> {
-    pub(super) parent: Option<Node<'t>>,
-    pub(super) grandparent: Option<Node<'t>>,
-    /// True if it is inside a function, or a part of one.
-    pub(super) is_in_function: bool,
-    /// First byte behind the start of the loop or `switch` that `break` leaves; 0 without one.
-    loop_limit: usize,
-    /// The same for the lambda that `return` leaves.
-    lambda_limit: usize,
-}
 
 /// Lists of all files.
 #[derive(Default)]
@@ -49,53 +34,13 @@ struct Ranged<T> {
     what: T,
 }
 
-/// Visits the pieces of a file, each named piece before its parts.
-pub(super) fn visit<'t>(file: &'t Parsed, mut see: impl FnMut(SyntaxNode<'t>, &Context<'t>)) {
-    let mut cursor = file.root().node.walk();
-    let mut around: Vec<Context<'t>> = vec![Context::default()];
-    loop {
-        let node = cursor.node();
-        let top = around.last().copied().unwrap_or_default();
-        if node.is_named() && node.kind() != "comment" {
-            see(SyntaxNode { file, node }, &top);
-        }
-        if cursor.goto_first_child() {
-            around.push(top.within(node));
-            continue;
-        }
-        while around.len() == 1 || !cursor.goto_next_sibling() {
-            if around.len() == 1 {
-                return;
-            }
-            cursor.goto_parent();
-            around.pop();
-        }
-    }
-}
-
-impl<'t> Context<'t> {
-    /// Returns the context of the children of a node.
-    fn within(self, node: Node<'t>) -> Self {
-        let mut inner = Self { parent: Some(node), grandparent: self.parent, ..self };
-        let limit = node.start_byte() + 1;
-        match node.kind() {
-            "function_definition" | "compound_statement" => inner.is_in_function = true,
-            "lambda_expression" => inner.lambda_limit = limit,
-            "switch_statement" | "for_statement" | "while_statement" | "do_statement"
-            | "for_range_loop" => inner.loop_limit = limit,
-            _ => {}
-        }
-        inner
-    }
-}
-
 impl<'t> SyntaxIndex<'t> {
     /// Builds all lists except that of names that reach MPI, which are known later.
     pub(super) fn of(files: &'t [Parsed]) -> Self {
         let mut syntax_index = Self::default();
         for file in files {
             let mut lists = Lists::default();
-            visit(file, |piece, around| lists.add(piece, around));
+            file.root().visit(|piece, around| lists.add(piece, around));
             syntax_index.files.insert(std::ptr::from_ref(file).addr(), lists);
         }
         syntax_index
@@ -105,7 +50,7 @@ impl<'t> SyntaxIndex<'t> {
     pub(super) fn find_mpi(&mut self, files: &'t [Parsed], is_of_mpi: impl Fn(&str) -> bool) {
         for file in files {
             let mut found = Vec::new();
-            visit(file, |piece, _| {
+            file.root().visit(|piece, _| {
                 let is_name =
                     matches!(piece.kind(), "identifier" | "field_identifier" | "type_identifier");
                 if is_name && is_of_mpi(piece.text()) {
@@ -190,9 +135,15 @@ impl<'t> Lists<'t> {
             }
             "continue_statement" => self.leaves.push(Ranged::of(piece, of_break)),
             "goto_statement" => self.jumps.push(Ranged::of(piece, ())),
-            "assignment_expression" => self.change(piece, piece.field("left").and_then(key)),
-            "update_expression" => self.change(piece, piece.field("argument").and_then(key)),
-            "pointer_expression" if piece.text().starts_with('&') => self.change(piece, key(piece)),
+            "assignment_expression" => {
+                self.change(piece, piece.field("left").and_then(SyntaxNode::key))
+            }
+            "update_expression" => {
+                self.change(piece, piece.field("argument").and_then(SyntaxNode::key))
+            }
+            "pointer_expression" if piece.text().starts_with('&') => {
+                self.change(piece, piece.key())
+            }
             _ => {}
         }
     }

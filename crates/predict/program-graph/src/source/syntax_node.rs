@@ -100,35 +100,55 @@ impl<'t> SyntaxNode<'t> {
         self.node.parent().map(|node| Self { node, ..self })
     }
 
-    /// Returns a key that is unique among all nodes.
-    pub(super) fn key(self) -> (usize, usize) {
-        (std::ptr::from_ref(self.file).addr(), self.node.id())
+    pub(super) fn is(self, other: Self) -> bool {
+        std::ptr::eq(self.file, other.file) && self.node.id() == other.node.id()
     }
 
-    pub(super) fn is(self, other: Self) -> bool {
-        self.key() == other.key()
+    pub(super) fn is_loop(self) -> bool {
+        LOOPS.contains(&self.kind())
+    }
+
+    /// Returns the key of a variable: `rank`, `w->rank`, `*rank`.
+    pub(super) fn key(self) -> Option<String> {
+        match self.kind() {
+            "identifier" => Some(self.text().to_owned()),
+            "field_expression" => Some(self.words()),
+            "parenthesized_expression" => self.children().first()?.key(),
+            "pointer_expression" => {
+                let sign = if self.text().starts_with('&') { "" } else { "*" };
+                Some(format!("{sign}{}", self.children().first()?.key()?))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the piece and all its descendants, in text order.
     pub(super) fn all(self) -> Vec<Self> {
         let mut found = Vec::new();
+        self.visit(|piece, _| found.push(piece));
+        found
+    }
+
+    /// Visits the piece and all its descendants, each named node before its parts.
+    pub(super) fn visit(self, mut see: impl FnMut(Self, &Context<'t>)) {
         let mut cursor = self.node.walk();
-        let mut depth = 0_usize;
+        let mut around: Vec<Context<'t>> = vec![Context::default()];
         loop {
             let node = cursor.node();
+            let top = around.last().copied().unwrap_or_default();
             if node.is_named() && node.kind() != "comment" {
-                found.push(Self { node, ..self });
+                see(Self { node, ..self }, &top);
             }
             if cursor.goto_first_child() {
-                depth += 1;
+                around.push(top.within(node));
                 continue;
             }
-            while depth == 0 || !cursor.goto_next_sibling() {
-                if depth == 0 {
-                    return found;
+            while around.len() == 1 || !cursor.goto_next_sibling() {
+                if around.len() == 1 {
+                    return;
                 }
                 cursor.goto_parent();
-                depth -= 1;
+                around.pop();
             }
         }
     }
@@ -164,3 +184,33 @@ impl<'t> SyntaxNode<'t> {
 
 /// Largest nesting depth of names.
 const DEPTH_MAX: usize = 32;
+
+const LOOPS: [&str; 4] = ["for_statement", "while_statement", "do_statement", "for_range_loop"];
+
+/// Context of a visited piece.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Context<'t> {
+    pub(super) parent: Option<Node<'t>>,
+    pub(super) grandparent: Option<Node<'t>>,
+    /// True if it is inside a function, or a part of one.
+    pub(super) is_in_function: bool,
+    /// First byte behind the start of the loop or `switch` that `break` leaves; 0 without one.
+    pub(super) loop_limit: usize,
+    /// The same for the lambda that `return` leaves.
+    pub(super) lambda_limit: usize,
+}
+
+impl<'t> Context<'t> {
+    /// Returns the context of the children of a node.
+    fn within(self, node: Node<'t>) -> Self {
+        let mut inner = Self { parent: Some(node), grandparent: self.parent, ..self };
+        let limit = node.start_byte() + 1;
+        match node.kind() {
+            "function_definition" | "compound_statement" => inner.is_in_function = true,
+            "lambda_expression" => inner.lambda_limit = limit,
+            kind if kind == "switch_statement" || LOOPS.contains(&kind) => inner.loop_limit = limit,
+            _ => {}
+        }
+        inner
+    }
+}

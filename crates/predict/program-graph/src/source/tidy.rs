@@ -27,25 +27,20 @@ fn without_silent(mut node: GraphNode) -> Vec<GraphNode> {
     strip(&mut node);
     let n_loops = n_loops(&node);
     let is_large = N_LOOPS_SHOWN < n_loops;
-    match &mut node.kind {
+    match &node.kind {
         GraphNodeKind::Compute(compute) if !compute.is_costly => Vec::new(),
         GraphNodeKind::Call(group) if group.is_recursive => vec![node],
         GraphNodeKind::Call(group) if is_large => {
-            let label = format!("{}()", group.function);
-            vec![computation(label, n_loops, &node)]
+            vec![computation(format!("{}()", group.function), n_loops, &node)]
         }
         GraphNodeKind::Call(group) if group.body.is_empty() => Vec::new(),
         GraphNodeKind::Branch(branch) if branch.arms.iter().all(|arm| arm.body.is_empty()) => {
             Vec::new()
         }
         GraphNodeKind::Branch(branch) => {
-            let label = format!("if {}", branch.condition);
-            vec![computation(label, n_loops, &node)]
+            vec![computation(format!("if {}", branch.condition), n_loops, &node)]
         }
-        GraphNodeKind::Loop(of) if is_large => {
-            let label = of.header.clone();
-            vec![computation(label, n_loops, &node)]
-        }
+        GraphNodeKind::Loop(of) if is_large => vec![computation(of.header.clone(), n_loops, &node)],
         _ => vec![node],
     }
 }

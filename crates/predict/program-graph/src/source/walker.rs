@@ -65,18 +65,18 @@ impl<'p, 't> Walker<'p, 't> {
         }
         match piece.kind() {
             "identifier" | "field_expression" => Some(self.names.read_variable(piece)),
-            "pointer_expression" => match super::scope::key(piece) {
-                Some(key) => match self.names.value_of(&key) {
-                    Some(NameValue::Expr(value)) => Some(value.clone()),
-                    _ => Some(Expr::Varying(key)),
-                },
-                None => None,
-            },
+            "pointer_expression" => {
+                let key = piece.key()?;
+                Some(match self.names.value_of(&key) {
+                    Some(NameValue::Expr(value)) => value.clone(),
+                    _ => Expr::Varying(key),
+                })
+            }
             "call_expression" => Some(self.call(piece)),
             "assignment_expression" => Some(self.assignment(piece)),
             "update_expression" => {
                 let argument = piece.field("argument")?;
-                if let Some(key) = super::scope::key(argument) {
+                if let Some(key) = argument.key() {
                     self.names.forget(&key, self.names.is_in_loop());
                 }
                 Some(as_written(piece))
@@ -99,7 +99,7 @@ impl<'p, 't> Walker<'p, 't> {
         };
         let value = self.expression(right);
         let sign = piece.field("operator").map_or("=", SyntaxNode::text);
-        match super::scope::key(left) {
+        match left.key() {
             Some(key) if sign == "=" => self.names.assign(key, value.clone()),
             Some(key) => self.names.forget(&key, self.names.is_in_loop()),
             None => drop(self.expression(left)),

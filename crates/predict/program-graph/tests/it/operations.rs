@@ -21,17 +21,12 @@ fn call(operation: &Operation) -> String {
 }
 
 fn operations(graph: &Graph) -> Vec<Mpi> {
-    fn collect(nodes: &[GraphNode], to: &mut Vec<Mpi>) {
-        for node in nodes {
-            if let GraphNodeKind::Mpi(mpi) = &node.kind {
-                to.push(mpi.clone());
-            }
-            node.bodies().into_iter().for_each(|body| collect(body, to));
-        }
-    }
-    let mut found = Vec::new();
-    graph.roles.iter().for_each(|role| collect(&role.body, &mut found));
-    found
+    let nodes = graph.roles.iter().flat_map(|role| &role.body).flat_map(GraphNode::all);
+    let operations = nodes.filter_map(|node| match &node.kind {
+        GraphNodeKind::Mpi(mpi) => Some(mpi.clone()),
+        _ => None,
+    });
+    operations.collect()
 }
 
 #[test]

@@ -54,17 +54,28 @@ fn run() -> RecordedRun {
     }
 }
 
-fn find<'g>(graph: &'g Graph, role: usize, wanted: &dyn Fn(&GraphNode) -> bool) -> &'g GraphNode {
-    fn within<'g>(
-        nodes: &'g [GraphNode],
-        wanted: &dyn Fn(&GraphNode) -> bool,
-    ) -> Option<&'g GraphNode> {
-        nodes.iter().find_map(|node| {
-            let inner = || node.bodies().into_iter().find_map(|body| within(body, wanted));
-            if wanted(node) { Some(node) } else { inner() }
-        })
-    }
-    within(&graph.roles[role].body, wanted).expect("there is such a node")
+fn find(graph: &Graph, role: usize, wanted: impl Fn(&GraphNode) -> bool) -> &GraphNode {
+    let mut nodes = graph.roles[role].body.iter().flat_map(GraphNode::all);
+    nodes.find(|node| wanted(node)).expect("there is such a node")
+}
+
+fn mpi(graph: &Graph, role: usize) -> &GraphNode {
+    find(graph, role, |node| matches!(node.kind, GraphNodeKind::Mpi(_)))
+}
+
+/// Returns the measured iterations of the first loop of a role.
+fn iterations(graph: &Graph, role: usize) -> Option<f64> {
+    find(graph, role, |node| matches!(node.kind, GraphNodeKind::Loop(_))).measured?.iterations
+}
+
+/// Returns the measured shares of the arms of the branch with this condition in the first role.
+fn shares(graph: &Graph, condition: &str) -> Vec<Option<f64>> {
+    let nodes = graph.roles[0].body.iter().flat_map(GraphNode::all);
+    let arms = nodes.filter_map(|node| match &node.kind {
+        GraphNodeKind::Branch(branch) if branch.condition == condition => Some(&branch.arms),
+        _ => None,
+    });
+    arms.flatten().map(|arm| arm.probability).collect()
 }
 
 #[test]
@@ -74,12 +85,11 @@ fn a_run_has_roles_regions_and_loops() {
         roles(&graph),
         ["master: loop(i){Send Ssend} Barrier", "workers: loop(i){Recv} Barrier"]
     );
-    let recv = find(&graph, 1, &|node| matches!(node.kind, GraphNodeKind::Mpi(_)));
+    let recv = mpi(&graph, 1);
     let measured = recv.measured.expect("it was measured");
     assert_eq!((measured.count, measured.n_ranks, measured.bytes), (13, 1, 208));
     assert_eq!(recv.label().as_deref(), Some("program.c:10 MPI_Recv"));
-    let of = find(&graph, 1, &|node| matches!(node.kind, GraphNodeKind::Loop(_)));
-    assert_eq!(of.measured.and_then(|it| it.iterations), Some(13.0));
+    assert_eq!(iterations(&graph, 1), Some(13.0));
 }
 
 #[test]
@@ -101,17 +111,13 @@ fn a_run_is_laid_over_its_sources() {
     let graph = overlay(&graph(TEXT), &run());
     assert_eq!((graph.origin, graph.n_ranks), (Origin::Both, Some(2)));
     assert_eq!(graph.roles[1].measured_ranks, [1]);
-    let send = find(&graph, 0, &|node| node.label().as_deref() == Some("program.c:5 MPI_Send"));
+    let send = find(&graph, 0, |node| node.label().as_deref() == Some("program.c:5 MPI_Send"));
     assert_eq!(send.measured.map(|it| (it.count, it.n_places)), Some((10, 1)));
     // A call of several lines matches by any of them.
-    let recv = find(&graph, 1, &|node| node.label().as_deref() == Some("program.c:9 MPI_Recv"));
+    let recv = find(&graph, 1, |node| node.label().as_deref() == Some("program.c:9 MPI_Recv"));
     assert_eq!(recv.measured.map(|it| it.count), Some(13));
-    let of = find(&graph, 0, &|node| matches!(node.kind, GraphNodeKind::Loop(_)));
-    assert_eq!(of.measured.and_then(|it| it.iterations), Some(10.0));
-    let branch = find(&graph, 0, &|node| matches!(node.kind, GraphNodeKind::Branch(_)));
-    let GraphNodeKind::Branch(branch) = &branch.kind else { return };
-    let shares: Vec<Option<f64>> = branch.arms.iter().map(|arm| arm.probability).collect();
-    assert_eq!(shares, [Some(0.3), Some(0.7)]);
+    assert_eq!(iterations(&graph, 0), Some(10.0));
+    assert_eq!(shares(&graph, "is_odd(i)"), [Some(0.3), Some(0.7)]);
     assert!(graph.warnings.iter().any(|it| it.line == 40 && it.text.contains("MPI_Wait")));
 }
 
@@ -124,11 +130,8 @@ fn a_line_that_stands_in_two_places_says_so() {
         segments: vec![segment(0, None, 0, 1), segment(0, Some(0), 0, 1)],
     };
     let graph = overlay(&graph(text), &run);
-    let barrier = find(&graph, 0, &|node| matches!(node.kind, GraphNodeKind::Mpi(_)));
-    assert_eq!(barrier.measured.map(|it| (it.count, it.n_places)), Some((2, 2)));
-    let branch = find(&graph, 0, &|node| matches!(node.kind, GraphNodeKind::Branch(_)));
-    let GraphNodeKind::Branch(branch) = &branch.kind else { return };
-    assert_eq!(branch.arms[0].probability, None);
+    assert_eq!(mpi(&graph, 0).measured.map(|it| (it.count, it.n_places)), Some((2, 2)));
+    assert_eq!(shares(&graph, "x")[0], None);
 }
 
 #[test]
@@ -156,18 +159,8 @@ fn an_arm_with_a_loop_is_counted_by_how_often_it_is_come_to() {
         ],
     };
     let graph = overlay(&graph(text), &run);
-    let shares = |wanted: &str| {
-        let node = find(
-            &graph,
-            0,
-            &|node| matches!(&node.kind, GraphNodeKind::Branch(branch) if branch.condition == wanted),
-        );
-        let GraphNodeKind::Branch(branch) = &node.kind else { return Vec::new() };
-        branch.arms.iter().map(|arm| arm.probability).collect()
-    };
-    assert_eq!(shares("x"), [Some(0.5), Some(0.5)]);
+    assert_eq!(shares(&graph, "x"), [Some(0.5), Some(0.5)]);
     // Two iterations on two ranks, one of which executed it.
-    assert_eq!(shares("y"), [Some(0.25), Some(0.75)]);
-    let of = find(&graph, 0, &|node| matches!(node.kind, GraphNodeKind::Loop(_)));
-    assert_eq!(of.measured.and_then(|it| it.iterations), Some(6.0));
+    assert_eq!(shares(&graph, "y"), [Some(0.25), Some(0.75)]);
+    assert_eq!(iterations(&graph, 0), Some(6.0));
 }
