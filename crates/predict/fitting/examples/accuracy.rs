@@ -4,7 +4,6 @@
 //! Paths with an error above `WORSE_THAN` percent are listed.
 #![allow(clippy::print_stdout, reason = "a program whose result is printed")]
 #![allow(clippy::unwrap_used, reason = "a measurement stops where it cannot go on")]
-#![allow(clippy::cast_precision_loss, reason = "numbers of seeds are small")]
 
 #[path = "../tests/it/synthetic.rs"]
 mod synthetic;

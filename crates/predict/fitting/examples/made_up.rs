@@ -2,7 +2,6 @@
 //!
 //! `measured.json` is a file that Extra-P reads; `unseen.json` lists points with their true times.
 #![allow(clippy::unwrap_used, reason = "a program for measuring stops where it cannot go on")]
-#![allow(clippy::cast_precision_loss, reason = "sets are small")]
 #![allow(dead_code, reason = "shared with tests that use more")]
 
 #[path = "../tests/it/synthetic.rs"]

@@ -4,8 +4,7 @@
 //! `200 * |predicted - measured| / (|predicted| + |measured|)`.
 
 use crate::measurements::Measurements;
-use crate::model::TOTAL;
-use crate::model::{ModelError, Prediction};
+use crate::model::{ModelError, Prediction, TOTAL};
 use crate::model_file::ModelFile;
 use crate::samples::SampleRule;
 
@@ -63,7 +62,6 @@ pub struct Summary {
 
 impl Summary {
     /// Computes the summary of these points.
-    #[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
     pub fn of<'a>(compared: impl Iterator<Item = &'a Compared>) -> Self {
         let mut all = Self::default();
         for one in compared {
@@ -83,7 +81,6 @@ impl Summary {
     }
 
     /// Returns the share of points whose measured value lies in the interval.
-    #[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
     pub fn coverage(&self) -> f64 {
         self.n_within as f64 / self.n_points.max(1) as f64
     }
@@ -177,7 +174,7 @@ fn program(file: &ModelFile, metric: &str, level: impl Fn(&str) -> Option<f64>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Settings, fit};
+    use crate::model_file::tests::fitted;
 
     fn measured(regions: &[(&str, f64)], sizes: &[f64]) -> Measurements {
         let mut measured = Measurements::of(vec!["n".into()]);
@@ -188,10 +185,7 @@ mod tests {
     }
 
     fn models(regions: &[(&str, f64)]) -> ModelFile {
-        let measured = measured(regions, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        ModelFile::of(
-            fit(&measured, &Settings::default()).into_iter().map(Result::unwrap).collect(),
-        )
+        fitted(&measured(regions, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
     }
 
     /// Checks the comparison of models with values measured at 10: region, measured, predicted and error of each.
@@ -204,20 +198,14 @@ mod tests {
         let file = models(models_of);
         let found = compare(&file, "time", &measured(later, &[10.0]), SampleRule::Mean).unwrap();
         let rounded = |x: f64| (1e6 * x).round() / 1e6;
-        let row = |it: &Compared| {
-            (
-                it.region.clone(),
-                rounded(it.measured),
-                rounded(it.predicted.value),
-                rounded(it.error_percent()),
-            )
+        let row = |it: &'_ Compared| {
+            let numbers = [it.measured, it.predicted.value, it.error_percent()].map(rounded);
+            (it.region.clone(), numbers)
         };
         let found: Vec<_> = found.iter().map(row).collect();
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|(region, a, b, c)| (region.map(str::to_owned), *a, *b, *c))
-            .collect();
-        assert_eq!(found, expected);
+        let expected =
+            expected.iter().map(|(name, a, b, c)| (name.map(str::to_owned), [*a, *b, *c]));
+        assert_eq!(found, expected.collect::<Vec<_>>());
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(crate) fn draws(
     let mut random = Random::new(seed);
     let (fitted, errors) = errors(problem, best);
     let mut target = vec![0.0; fitted.len()];
-    let fits = (0..n_draws).filter_map(|_| {
+    let draws = (0..n_draws).filter_map(|_| {
         for (drawn, value) in target.iter_mut().zip(&fitted) {
             *drawn = value + errors[random.below(errors.len())];
         }
@@ -47,8 +47,8 @@ pub(crate) fn draws(
         let coefficients = refit(problem, near[alternative_idx], &target)?;
         Some(Draw { alternative_idx, coefficients })
     });
-    let fits = fits.collect();
-    (near.iter().map(|other| terms(problem, other)).collect(), fits)
+    let draws = draws.collect();
+    (near.iter().map(|other| terms(problem, other)).collect(), draws)
 }
 
 /// Returns the terms of a candidate.
@@ -72,9 +72,8 @@ fn errors(problem: &RegionProblem<'_>, scored: &Scored) -> (Vec<f64>, Vec<f64>) 
     (fitted, errors)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "53 bits are kept")]
 fn pick(shares: &[f64], random: &mut Random) -> usize {
-    let mut left = (random.bits() >> 11) as f64 / (1_u64 << 53) as f64 * shares.iter().sum::<f64>();
+    let mut left = random.share() * shares.iter().sum::<f64>();
     let mut idx = 0;
     while idx + 1 < shares.len() && shares[idx] < left {
         left -= shares[idx];
@@ -85,10 +84,9 @@ fn pick(shares: &[f64], random: &mut Random) -> usize {
 
 fn refit(problem: &RegionProblem<'_>, scored: &Scored, target: &[f64]) -> Option<Vec<f64>> {
     let mut right = [0.0; N_TERMS_MAX];
-    right
-        .iter_mut()
-        .zip(scored.candidate.terms())
-        .for_each(|(r, term)| *r = dot(&problem.columns[term], target));
+    for (right, term) in right.iter_mut().zip(scored.candidate.terms()) {
+        *right = dot(&problem.columns[term], target);
+    }
     let normal = Normal { right, ..problem.normal(&scored.candidate) };
     let solution = normal.solve(scored.candidate.n_terms())?;
     let terms = scored.candidate.terms().zip(solution);

@@ -15,7 +15,7 @@ use crate::{
     term::Term,
     vocabulary::ParameterRole,
 };
-use pieces::{Sample, fit_pieces, is_constant};
+use pieces::{Sample, fit_pieces, is_constant, points};
 
 /// Limits on parameters, and on points of one region: beyond them time and memory grow out of bounds.
 const N_PARAMETERS_MAX: usize = 16;
@@ -86,11 +86,8 @@ impl Default for Settings {
 #[non_exhaustive]
 pub enum FitError {
     /// The region has no finite value.
-    #[error("`{region}` has no valid measurement")]
-    NoPoints {
-        /// The region.
-        region: String,
-    },
+    #[error("`{0}` has no valid measurement")]
+    NoPoints(String),
     /// A point has more or fewer coordinates than there are parameters.
     #[error("a point of `{region}` has {n_given} coordinates for {n_parameters} parameters")]
     WrongPoint {
@@ -102,31 +99,16 @@ pub enum FitError {
         n_parameters: usize,
     },
     /// The region has too many parameters.
-    #[error(
-        "`{region}` has {n_parameters} parameters, and {N_PARAMETERS_MAX} is the most: name those that matter"
-    )]
-    TooManyParameters {
-        /// The region.
-        region: String,
-        /// Number of parameters.
-        n_parameters: usize,
-    },
+    #[error("`{0}` has {1} parameters, and {N_PARAMETERS_MAX} is the most: name those that matter")]
+    TooManyParameters(String, usize),
     /// The region has too many points.
-    #[error("`{region}` has {n_points} points, and {N_POINTS_MAX} is the most: give fewer")]
-    TooManyPoints {
-        /// The region.
-        region: String,
-        /// Number of points.
-        n_points: usize,
-    },
+    #[error("`{0}` has {1} points, and {N_POINTS_MAX} is the most: give fewer")]
+    TooManyPoints(String, usize),
     /// Numbers whose powers are not representable.
     #[error(
-        "`{region}` has numbers that are too large or too small to calculate with: give them in another unit"
+        "`{0}` has numbers that are too large or too small to calculate with: give them in another unit"
     )]
-    OutOfScale {
-        /// The region.
-        region: String,
-    },
+    OutOfScale(String),
     /// There are too few points for the given terms.
     #[error("`{region}` has {n_points} points for {n_terms} terms: measure more")]
     TooManyTerms {
@@ -177,31 +159,29 @@ impl<'a> Fitter<'a> {
             return Err(FitError::WrongPoint { region: region(), n_given, n_parameters });
         }
         if N_PARAMETERS_MAX < n_parameters {
-            return Err(FitError::TooManyParameters { region: region(), n_parameters });
+            return Err(FitError::TooManyParameters(region(), n_parameters));
         }
         if N_POINTS_MAX < series.points.len() {
-            let n_points = series.points.len();
-            return Err(FitError::TooManyPoints { region: region(), n_points });
+            return Err(FitError::TooManyPoints(region(), series.points.len()));
         }
         let mut numbers =
             series.points.iter().flat_map(|point| point.at.iter().chain(&point.values));
         if numbers.any(|number| LARGEST < number.abs()) {
-            return Err(FitError::OutOfScale { region: region() });
+            return Err(FitError::OutOfScale(region()));
         }
         let samples = samples(&series.points, self.settings.samples);
         if samples.is_empty() {
-            return Err(FitError::NoPoints { region: region() });
+            return Err(FitError::NoPoints(region()));
         }
         let mut model = self.empty(series, &samples);
         let held_out = self.fill(&mut model, &samples)?;
         model.text = model.write_text();
         model.warnings = warnings(&model, &samples, held_out);
-        let is_finite = model.is_finite();
-        is_finite.then_some(model).ok_or_else(|| FitError::OutOfScale { region: region() })
+        if model.is_finite() { Ok(model) } else { Err(FitError::OutOfScale(region())) }
     }
 
     fn empty(&self, series: &Series, samples: &[Sample<'_>]) -> FittedModel {
-        let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
+        let points = points(samples);
         let range = |idx: usize| {
             let distinct_values = distinct_values(&points, idx);
             let first_and_last = distinct_values.first().zip(distinct_values.last());
@@ -239,7 +219,7 @@ impl<'a> Fitter<'a> {
             model.pieces.push(piece);
             return Ok(false);
         }
-        let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
+        let points = points(samples);
         let design = match self.design.take() {
             Some(design) if design.is_over(&points) => design,
             _ => Design::new(&points, &self.roles, &[]),
@@ -259,19 +239,17 @@ impl<'a> Fitter<'a> {
 fn samples(points: &[MeasuredPoint], rule: SampleRule) -> Vec<Sample<'_>> {
     let rule = rule.widened(points.iter().map(|point| &point.values[..]));
     let sample = |point: &'_ MeasuredPoint| rule.point_value(&point.values);
-    points
-        .iter()
-        .filter_map(|point| Some(Sample { at: &point.at, measured: sample(point)? }))
-        .collect()
+    let samples =
+        points.iter().filter_map(|point| Some(Sample { at: &point.at, measured: sample(point)? }));
+    samples.collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "numbers of repetitions are small")]
 fn warnings(model: &FittedModel, samples: &[Sample<'_>], held_out: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if samples.len() < N_POINTS_FEW {
         warnings.push(Warning::TooFewPoints { n_points: samples.len() });
     }
-    let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
+    let points = points(samples);
     for (idx, parameter) in model.parameters.iter().enumerate() {
         let n_values = distinct_values(&points, idx).len();
         if n_values < N_VALUES_FEW {

@@ -163,11 +163,8 @@ pub enum ModelError {
         why: &'static str,
     },
     /// The file was written by a later version.
-    #[error("the model has format {format}, and {FORMAT} is the newest known: use a later version")]
-    Unknown {
-        /// Format version of the file.
-        format: u32,
-    },
+    #[error("the model has format {0}, and {FORMAT} is the newest known: use a later version")]
+    Unknown(u32),
 }
 
 impl FittedModel {
@@ -186,10 +183,8 @@ impl FittedModel {
     pub fn point(&self, parameters: &[(&str, f64)]) -> Result<Vec<f64>, ModelError> {
         let value_of = |name: &String| {
             let found = parameters.iter().find(|(other, _)| other == name);
-            found.map(|(_, value)| *value).ok_or_else(|| ModelError::Missing {
-                parameter: name.clone(),
-                region: self.region.clone(),
-            })
+            let (parameter, region) = (name.clone(), self.region.clone());
+            found.map(|(_, value)| *value).ok_or(ModelError::Missing { parameter, region })
         };
         self.parameters.iter().map(value_of).collect()
     }
@@ -213,12 +208,9 @@ impl FittedModel {
         if let Some((name, x)) = self.split_idx.and_then(|i| self.parameters.get(i).zip(at.get(i)))
         {
             let gaps = self.pieces.windows(2).filter_map(|pair| gap(&pair[0], &pair[1]));
-            let inside = gaps.filter(|(low, high)| low < x && x < high);
-            warnings.extend(inside.map(|(low, high)| Warning::BetweenPieces {
-                parameter: name.clone(),
-                low,
-                high,
-            }));
+            for (low, high) in gaps.filter(|(low, high)| low < x && x < high) {
+                warnings.push(Warning::BetweenPieces { parameter: name.clone(), low, high });
+            }
         }
         if self.is_raised(at) {
             warnings.push(Warning::KeptPositive);
@@ -230,17 +222,12 @@ impl FittedModel {
     pub(crate) fn write_text(&self) -> String {
         let name = self.split_idx.and_then(|idx| self.parameters.get(idx));
         let ends = self.breakpoints();
-        let (Some(name), false) = (name, ends.is_empty()) else {
-            return self
-                .pieces
-                .first()
-                .map_or_else(String::new, |p| p.formula.text(&self.parameters));
-        };
         let texts = self.pieces.iter().enumerate().map(|(idx, piece)| {
             let formula = piece.formula.text(&self.parameters);
-            match ends.get(idx) {
-                Some(end) => format!("{formula} for {name} <= {end:.6}"),
-                None => format!("{formula} above"),
+            match (name, ends.get(idx)) {
+                (Some(name), Some(end)) => format!("{formula} for {name} <= {end:.6}"),
+                (Some(_), None) if !ends.is_empty() => format!("{formula} above"),
+                _ => formula,
             }
         });
         texts.collect::<Vec<_>>().join("; ")

@@ -13,7 +13,7 @@
 
 use crate::model::{FittedModel, ModelError, TOTAL};
 use serde::{Deserialize, Serialize, de::IgnoredAny};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Version of the file format.
 pub const FORMAT_VERSION: u32 = 1;
@@ -43,21 +43,13 @@ pub struct ModelFile {
 #[non_exhaustive]
 pub enum ModelFileError {
     /// The text ends too early.
-    #[error(
-        "line {line} ends too early: the file was cut off; write it again with `sintonia fit -o`"
-    )]
-    CutOff {
-        /// Number of its last line.
-        line: usize,
-    },
+    #[error("line {0} ends too early: the file was cut off; write it again with `sintonia fit -o`")]
+    CutOff(usize),
     /// A later version wrote the file.
     #[error(
-        "the models have format {format}, and {FORMAT_VERSION} is the newest known: use a later version of Sintonia"
+        "the models have format {0}, and {FORMAT_VERSION} is the newest known: use a later version of Sintonia"
     )]
-    Unknown {
-        /// Format version of the file.
-        format: u32,
-    },
+    Unknown(u32),
     /// The contents do not match the checksum.
     #[error(
         "the models were changed after they were written: restore them from a copy, or write them again with \
@@ -83,7 +75,7 @@ impl From<serde_json::Error> for ModelFileError {
     fn from(error: serde_json::Error) -> Self {
         let line = error.line();
         if error.is_eof() {
-            Self::CutOff { line }
+            Self::CutOff(line)
         } else {
             Self::Malformed { line, reason: error.to_string() }
         }
@@ -131,7 +123,7 @@ impl ModelFile {
         }
         let Header { format_version: format, .. } = serde_json::from_str(text)?;
         if FORMAT_VERSION < format {
-            return Err(ModelFileError::Unknown { format });
+            return Err(ModelFileError::Unknown(format));
         }
         let file = serde_json::from_str::<Self>(text)?;
         checked_json::check(text.as_bytes()).map_err(|_changed| ModelFileError::Changed)?;
@@ -153,24 +145,12 @@ impl ModelFile {
 
     /// Returns the distinct parameter names of all models.
     pub fn parameters(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for name in self.models.iter().flat_map(|model| &model.parameters) {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-        names
+        distinct(self.models.iter().flat_map(|model| &model.parameters))
     }
 
     /// Returns the distinct metrics of all models.
     pub fn metrics(&self) -> Vec<&str> {
-        let mut metrics: Vec<&str> = Vec::new();
-        for model in &self.models {
-            if !metrics.contains(&model.metric.as_str()) {
-                metrics.push(&model.metric);
-            }
-        }
-        metrics
+        distinct(self.models.iter().map(|model| &model.metric))
     }
 
     /// Returns the default metric: `time`, or else the first.
@@ -179,6 +159,11 @@ impl ModelFile {
         let time = metrics.iter().find(|metric| metric.eq_ignore_ascii_case("time"));
         time.or(metrics.first()).copied()
     }
+}
+
+fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
+    let mut seen = HashSet::new();
+    names.map(String::as_str).filter(|name| seen.insert(*name)).collect()
 }
 
 /// Returns the regions by role, where each region's name contains its role; `total` has none.
@@ -198,9 +183,15 @@ fn roles(models: &[FittedModel]) -> BTreeMap<String, Vec<String>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{Measurements, Settings, fit};
+
+    /// Returns the models of these measurements.
+    pub(crate) fn fitted(measured: &Measurements) -> ModelFile {
+        let models = fit(measured, &Settings::default());
+        ModelFile::of(models.into_iter().map(Result::unwrap).collect())
+    }
 
     fn file(regions: &[&str]) -> ModelFile {
         let mut measured = Measurements::of(vec!["n".into(), "p".into()]);
@@ -211,9 +202,7 @@ mod tests {
                 }
             }
         }
-        ModelFile::of(
-            fit(&measured, &Settings::default()).into_iter().map(Result::unwrap).collect(),
-        )
+        fitted(&measured)
     }
 
     #[test]

@@ -73,7 +73,6 @@ impl SampleRule {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "numbers of repetitions are small")]
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -87,7 +86,6 @@ fn distance(values: &[f64]) -> Option<f64> {
     Some(median / smallest - 1.0)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "numbers of repetitions are small")]
 fn deviation(values: &[f64]) -> f64 {
     let center = mean(values);
     let squares: f64 = values.iter().map(|value| (value - center).powi(2)).sum();

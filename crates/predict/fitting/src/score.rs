@@ -49,7 +49,6 @@ pub(crate) fn score(problem: &RegionProblem<'_>, candidates: &[Candidate]) -> Ve
     scored
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a handful of folds and terms")]
 fn score_one(problem: &RegionProblem<'_>, candidate: &Candidate) -> Option<Scored> {
     let held_out = held_out(problem, candidate)?;
     let n_folds = problem.design.folds.len() as f64;
@@ -70,7 +69,6 @@ fn score_one(problem: &RegionProblem<'_>, candidate: &Candidate) -> Option<Score
 }
 
 /// Returns the root mean square of the relative errors at the held-out points, averaged over the folds.
-#[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
 fn held_out(problem: &RegionProblem<'_>, candidate: &Candidate) -> Option<f64> {
     let mut sum = 0.0;
     for fold in &problem.design.folds {
@@ -91,7 +89,6 @@ fn relative_error(predicted: f64, measured: f64) -> f64 {
 }
 
 /// Returns the root mean square of the errors at each point, when it alone is held out.
-#[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
 fn at_singles(problem: &RegionProblem<'_>, candidate: &Candidate) -> Option<f64> {
     let n = candidate.n_terms();
     let lower = problem.normal(candidate).lower(n)?;

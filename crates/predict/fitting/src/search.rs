@@ -196,7 +196,6 @@ impl<'a> RegionProblem<'a> {
 const N_POINTS_AT_ONCE: usize = 32;
 
 /// Returns the weights of the points: more kept repetitions make a value more certain.
-#[expect(clippy::cast_precision_loss, reason = "numbers of repetitions are small")]
 fn weights(measured: &[PointValue]) -> Vec<f64> {
     let n_kept: usize = measured.iter().map(|point| point.n_kept).sum();
     let share = measured.len() as f64 / n_kept.max(1) as f64;

@@ -59,7 +59,6 @@ pub(crate) fn forward(lower: &[Row; N_TERMS_MAX], right: &Row, n: usize) -> Row 
 }
 
 /// Converts a number of points or terms for calculations.
-#[expect(clippy::cast_precision_loss, reason = "numbers of points and terms are small")]
 pub(crate) const fn count(n: usize) -> f64 {
     n as f64
 }

@@ -185,20 +185,14 @@ fn number(value: f64) -> String {
 pub enum TermError {
     /// A part is not based on a known parameter.
     #[error(
-        "`{part}` is no part of a term: write `n`, `n^2`, `log2(n)` or `floor(log2(n))` for a parameter `n`"
+        "`{0}` is no part of a term: write `n`, `n^2`, `log2(n)` or `floor(log2(n))` for a parameter `n`"
     )]
-    UnknownPart {
-        /// The part.
-        part: String,
-    },
+    UnknownPart(String),
     /// An exponent is not a number, or not an integer where one is required.
     #[error(
-        "`{part}` has no usable exponent: a logarithm takes a whole one from 1 to 9, and no division"
+        "`{0}` has no usable exponent: a logarithm takes a whole one from 1 to 9, and no division"
     )]
-    BadExponent {
-        /// The part.
-        part: String,
-    },
+    BadExponent(String),
 }
 
 impl Term {
@@ -215,7 +209,7 @@ impl Term {
             let part = rest[..end].trim();
             if part != "1" {
                 multiply(&mut factors, factor(part, sign, parameters)?)
-                    .ok_or_else(|| TermError::BadExponent { part: part.to_owned() })?;
+                    .ok_or_else(|| TermError::BadExponent(part.to_owned()))?;
             }
             let Some(operator) = rest[end..].chars().next() else {
                 factors.sort_by_key(|factor| factor.parameter_idx);
@@ -245,7 +239,7 @@ fn multiply(factors: &mut Vec<Factor>, new: Factor) -> Option<()> {
 }
 
 fn factor(part: &str, sign: f64, parameters: &[String]) -> Result<Factor, TermError> {
-    let bad_exponent = || TermError::BadExponent { part: part.to_owned() };
+    let bad_exponent = || TermError::BadExponent(part.to_owned());
     let (base, exponent) = part.split_once('^').unwrap_or((part, "1"));
     let exponent: f64 = exponent.trim().parse().map_err(|_| bad_exponent())?;
     let base = base.trim();
@@ -256,7 +250,7 @@ fn factor(part: &str, sign: f64, parameters: &[String]) -> Result<Factor, TermEr
     let logged = inner(floored.as_deref().unwrap_or(base).trim(), "log2");
     let name = logged.as_deref().unwrap_or(base).trim();
     let found = parameters.iter().position(|parameter| parameter == name);
-    let parameter_idx = found.ok_or_else(|| TermError::UnknownPart { part: part.to_owned() })?;
+    let parameter_idx = found.ok_or_else(|| TermError::UnknownPart(part.to_owned()))?;
     if logged.is_none() {
         let power = sign * exponent;
         return Ok(Factor { parameter_idx, power, log_power: 0, whole_log: false });
@@ -345,8 +339,8 @@ mod tests {
 
     #[test]
     fn what_is_no_term_is_told() {
-        let unknown = |part: &str| Err(TermError::UnknownPart { part: part.to_owned() });
-        let exponent = |part: &str| Err(TermError::BadExponent { part: part.to_owned() });
+        let unknown = |part: &str| Err(TermError::UnknownPart(part.to_owned()));
+        let exponent = |part: &str| Err(TermError::BadExponent(part.to_owned()));
         assert_eq!(Term::parse("m^2", &names()), unknown("m^2"));
         assert_eq!(Term::parse("", &names()), unknown(""));
         assert_eq!(Term::parse("n *", &names()), unknown(""));

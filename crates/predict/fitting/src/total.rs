@@ -87,10 +87,8 @@ impl ModelFile {
         more: f64,
     ) -> Result<Option<Prediction>, ModelError> {
         let Some(metric) = self.usual_metric() else { return Ok(None) };
-        let later: Vec<(&str, f64)> = parameters
-            .iter()
-            .map(|(name, value)| (*name, if *name == parameter { value + more } else { *value }))
-            .collect();
+        let mut later = parameters.to_vec();
+        later.iter_mut().filter(|(name, _)| *name == parameter).for_each(|(_, x)| *x += more);
         let (now, then) =
             (self.point_estimate(metric, parameters)?, self.point_estimate(metric, &later)?);
         let Some(((now, _), (then, _))) = now.zip(then) else { return Ok(None) };
@@ -99,14 +97,11 @@ impl ModelFile {
             return Ok(None);
         }
         let drawn = now.drawn.iter().zip(&then.drawn).map(|(now, then)| now / then).collect();
-        let ratio = PointEstimate { value, drawn, noise: 0.0 };
-        // Without draws, the noise is the only known uncertainty.
-        let unknown = if ratio.drawn.is_empty() {
-            (now.noise / now.value).hypot(then.noise / then.value)
-        } else {
-            0.0
-        };
-        let ratio = PointEstimate { noise: unknown * value, ..ratio };
+        let mut ratio = PointEstimate { value, drawn, noise: 0.0 };
+        if ratio.drawn.is_empty() {
+            // The noise is the only known uncertainty.
+            ratio.noise = (now.noise / now.value).hypot(then.noise / then.value) * value;
+        }
         Ok(ratio.prediction(self.rate(metric), true))
     }
 
@@ -157,31 +152,24 @@ impl ModelFile {
 
 /// Returns the sum of the regions.
 fn sum(models: &[&FittedModel], parameters: &[(&str, f64)]) -> Result<PointEstimate, ModelError> {
-    let point_estimate = |model: &&FittedModel| model.point_estimate(&model.point(parameters)?);
-    let point_estimates =
-        models.iter().map(point_estimate).collect::<Result<Vec<_>, ModelError>>()?;
-    let n_draws =
-        point_estimates.iter().map(|point_estimate| point_estimate.drawn.len()).max().unwrap_or(0);
-    let nth = |point_estimate: &PointEstimate, region_idx: usize, idx: usize| match point_estimate
-        .drawn
-        .len()
-    {
-        0 => point_estimate.value,
-        n => point_estimate.drawn[(idx + STRIDE * region_idx) % n],
+    let estimate = |model: &&FittedModel| model.point_estimate(&model.point(parameters)?);
+    let estimates = models.iter().map(estimate).collect::<Result<Vec<_>, ModelError>>()?;
+    let n_draws = estimates.iter().map(|region| region.drawn.len()).max().unwrap_or(0);
+    let nth = |region: &PointEstimate, region_idx: usize, idx: usize| match region.drawn.len() {
+        0 => region.value,
+        n => region.drawn[(idx + STRIDE * region_idx) % n],
     };
-    let drawn = |idx: usize| {
-        (0..).zip(&point_estimates).map(|(at, point_estimate)| nth(point_estimate, at, idx)).sum()
-    };
+    let drawn = |idx: usize| (0..).zip(&estimates).map(|(at, region)| nth(region, at, idx)).sum();
     Ok(PointEstimate {
-        value: point_estimates.iter().map(|point_estimate| point_estimate.value).sum(),
+        value: estimates.iter().map(|region| region.value).sum(),
         drawn: (0..n_draws).map(drawn).collect(),
-        noise: point_estimates.iter().map(|point_estimate| point_estimate.noise).sum(),
+        noise: estimates.iter().map(|region| region.noise).sum(),
     })
 }
 
 type Named = (PointEstimate, Option<String>);
 
-/// Returns the larger of two outlooks, with the maximum of each pair of draws.
+/// Returns the larger of two estimates, with the maximum of each pair of draws.
 fn longest(some: Named, other: Named) -> Named {
     let (larger, smaller) =
         if some.0.value < other.0.value { (other, some) } else { (some, other) };
@@ -197,7 +185,8 @@ fn longest(some: Named, other: Named) -> Named {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Measurements, Settings, fit};
+    use crate::Measurements;
+    use crate::model_file::tests::fitted;
 
     type Time = fn(f64, f64) -> f64;
 
@@ -213,9 +202,7 @@ mod tests {
                 }
             }
         }
-        ModelFile::of(
-            fit(&measured, &Settings::default()).into_iter().map(Result::unwrap).collect(),
-        )
+        fitted(&measured)
     }
 
     const DIVIDED: Time = |n, p| n / p;

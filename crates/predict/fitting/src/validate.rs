@@ -13,7 +13,7 @@ impl FittedModel {
     /// When they are not; the error says which.
     pub(crate) fn check(&self) -> Result<(), ModelError> {
         if FORMAT < self.format {
-            return Err(ModelError::Unknown { format: self.format });
+            return Err(ModelError::Unknown(self.format));
         }
         match self.fault() {
             None => Ok(()),

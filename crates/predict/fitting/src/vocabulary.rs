@@ -15,24 +15,8 @@ pub enum ParameterRole {
     Any,
 }
 
-const NAMES_OF_PROCESSES: [&str; 16] = [
-    "p",
-    "np",
-    "nprocs",
-    "procs",
-    "processes",
-    "process",
-    "ranks",
-    "nranks",
-    "workers",
-    "nw",
-    "threads",
-    "cores",
-    "nodes",
-    "tasks",
-    "n_processes",
-    "n_workers",
-];
+const NAMES_OF_PROCESSES: &str = "p np nprocs procs processes process ranks nranks workers nw threads cores nodes tasks \
+    n_processes n_workers";
 
 impl ParameterRole {
     /// Guesses the role of a parameter by its name.
@@ -41,13 +25,9 @@ impl ParameterRole {
         let words = name.split(|letter: char| !letter.is_alphanumeric());
         // A single letter has a meaning only as the whole name.
         let mut parts = words.filter(|word| 1 < word.len()).chain([name.as_str()]);
-        if parts.any(|part| NAMES_OF_PROCESSES.contains(&part)) {
+        if parts.any(|part| NAMES_OF_PROCESSES.split(' ').any(|name| name == part)) {
             Self::Processes
-        } else if name == "n"
-            || name.contains("size")
-            || name.contains("bytes")
-            || name.contains("dim")
-        {
+        } else if name == "n" || ["size", "bytes", "dim"].iter().any(|it| name.contains(it)) {
             Self::Size
         } else {
             Self::Any
@@ -175,7 +155,6 @@ pub(crate) fn choices(roles: &[ParameterRole]) -> Vec<Choice> {
 }
 
 impl Choice {
-    #[expect(clippy::cast_precision_loss, reason = "a handful of factors")]
     fn complexity(&self) -> f64 {
         self.oddity + self.term.factors.len() as f64 / 4.0
     }

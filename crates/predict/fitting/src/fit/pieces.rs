@@ -67,8 +67,7 @@ pub(crate) fn fit_pieces(
     settings: &Settings,
 ) -> Fitted {
     let search = Search { roles, settings };
-    let measured: Vec<PointValue> = samples.iter().map(|sample| sample.measured).collect();
-    let problem = RegionProblem::new(design, &measured);
+    let problem = problem(design, samples);
     // Equal values need no search.
     let n_terms_max = if is_constant(samples) { 0 } else { settings.n_terms_max };
     let scored = score(&problem, &problem.candidates(n_terms_max));
@@ -96,6 +95,26 @@ impl SubrangeFit<'_> {
 
     fn error(&self) -> f64 {
         error(&self.scored, self.samples.len())
+    }
+
+    /// Returns the terms, ordered by their contribution at the largest value of a parameter.
+    fn terms_at_top(&self, split_idx: usize) -> Vec<Term> {
+        let Some(Scored { candidate, .. }) = self.scored.first() else { return Vec::new() };
+        let problem = problem(&self.design, &self.samples);
+        let value_of = |sample: &Sample<'_>| sample.at[split_idx];
+        let top = self.samples.iter().map(value_of).fold(f64::MIN, f64::max);
+        let size = |term: usize, coefficient: f64| -> f64 {
+            let values = self.samples.iter().zip(&problem.columns[term]);
+            let at_top = values.filter(|(sample, _)| top <= value_of(sample));
+            at_top.map(|(_, value)| (coefficient * value).abs()).sum()
+        };
+        let mut sized: Vec<(usize, f64)> = candidate
+            .terms()
+            .zip(candidate.coefficients)
+            .map(|(term, coefficient)| (term, size(term, coefficient)))
+            .collect();
+        sized.sort_by(|a, b| b.1.total_cmp(&a.1));
+        sized.iter().map(|(term, _)| self.design.choices[*term].term.clone()).collect()
     }
 }
 
@@ -157,8 +176,7 @@ impl Search<'_> {
         known: &[Term],
         is_last: bool,
     ) -> Option<(SubrangeFit<'s>, SubrangeFit<'s>)> {
-        let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
-        let distinct_values = distinct_values(&points, split_idx);
+        let distinct_values = distinct_values(&points(samples), split_idx);
         // Three sizes show how time grows; beyond the last breakpoint a single size is accepted.
         let n_high = if is_last { 1 } else { 3 };
         let edges = distinct_values
@@ -200,20 +218,16 @@ impl Search<'_> {
     }
 
     fn part<'s>(&self, samples: Vec<Sample<'s>>, known: &[Term]) -> Option<SubrangeFit<'s>> {
-        let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
-        let design = Design::new(&points, self.roles, known);
-        let measured: Vec<PointValue> = samples.iter().map(|sample| sample.measured).collect();
-        let problem = RegionProblem::new(&design, &measured);
+        let design = Design::new(&points(&samples), self.roles, known);
+        let problem = problem(&design, &samples);
         let scored = score(&problem, &problem.candidates(self.settings.n_terms_max));
         (!scored.is_empty()).then_some(SubrangeFit { samples, scored, design })
     }
 
     fn piece_of(&self, part: &SubrangeFit<'_>, split_idx: usize) -> Piece {
-        let points: Vec<&[f64]> = part.samples.iter().map(|sample| sample.at).collect();
-        let ends = distinct_values(&points, split_idx);
+        let ends = distinct_values(&points(&part.samples), split_idx);
         let (low, high) = (ends[0], ends[ends.len() - 1]);
-        let measured: Vec<PointValue> = part.samples.iter().map(|sample| sample.measured).collect();
-        let problem = RegionProblem::new(&part.design, &measured);
+        let problem = problem(&part.design, &part.samples);
         self.piece(&problem, &part.scored, &part.samples, Some(Range { low, high }))
     }
 
@@ -243,27 +257,14 @@ impl Search<'_> {
     }
 }
 
-impl SubrangeFit<'_> {
-    /// Returns the terms, ordered by their contribution at the largest value of a parameter.
-    fn terms_at_top(&self, split_idx: usize) -> Vec<Term> {
-        let Some(Scored { candidate, .. }) = self.scored.first() else { return Vec::new() };
-        let measured: Vec<PointValue> = self.samples.iter().map(|sample| sample.measured).collect();
-        let problem = RegionProblem::new(&self.design, &measured);
-        let value_of = |sample: &Sample<'_>| sample.at[split_idx];
-        let top = self.samples.iter().map(value_of).fold(f64::MIN, f64::max);
-        let size = |term: usize, coefficient: f64| -> f64 {
-            let values = self.samples.iter().zip(&problem.columns[term]);
-            let at_top = values.filter(|(sample, _)| top <= value_of(sample));
-            at_top.map(|(_, value)| (coefficient * value).abs()).sum()
-        };
-        let mut sized: Vec<(usize, f64)> = candidate
-            .terms()
-            .zip(candidate.coefficients)
-            .map(|(term, coefficient)| (term, size(term, coefficient)))
-            .collect();
-        sized.sort_by(|a, b| b.1.total_cmp(&a.1));
-        sized.iter().map(|(term, _)| self.design.choices[*term].term.clone()).collect()
-    }
+/// Returns the points of samples.
+pub(crate) fn points<'a>(samples: &[Sample<'a>]) -> Vec<&'a [f64]> {
+    samples.iter().map(|sample| sample.at).collect()
+}
+
+fn problem<'a>(design: &'a Design, samples: &[Sample<'_>]) -> RegionProblem<'a> {
+    let measured: Vec<PointValue> = samples.iter().map(|sample| sample.measured).collect();
+    RegionProblem::new(design, &measured)
 }
 
 /// Returns whether all points have the same value.
@@ -274,17 +275,18 @@ pub(crate) fn is_constant(samples: &[Sample<'_>]) -> bool {
 
 /// Returns the mean as a constant formula, where no formula could be judged.
 fn constant(samples: &[Sample<'_>], range: Option<Range>) -> Piece {
-    let mean =
-        samples.iter().map(|sample| sample.measured.value).sum::<f64>() / count(samples.len());
-    let squares: f64 = samples.iter().map(|sample| (sample.measured.value - mean).powi(2)).sum();
-    let scatter: f64 = samples.iter().map(|sample| sample.measured.spread).sum();
-    let off = if mean == 0.0 { 0.0 } else { (squares / count(samples.len())).sqrt() / mean.abs() };
+    let average = |of: &dyn Fn(&PointValue) -> f64| {
+        samples.iter().map(|sample| of(&sample.measured)).sum::<f64>() / count(samples.len())
+    };
+    let mean = average(&|measured| measured.value);
+    let deviation = average(&|measured| (measured.value - mean).powi(2)).sqrt();
+    let off = if mean == 0.0 { 0.0 } else { deviation / mean.abs() };
     let constant = Weighted { coefficient: mean, term: Term::constant() };
     Piece {
         range,
         formula: Formula { terms: vec![constant] },
         alternatives: Vec::new(),
         draws: Vec::new(),
-        noise: off.hypot(scatter / count(samples.len())),
+        noise: off.hypot(average(&|measured| measured.spread)),
     }
 }

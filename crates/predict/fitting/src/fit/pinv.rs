@@ -16,7 +16,6 @@ const N_SWEEPS_MAX: usize = 60;
 
 /// Returns the formula of these terms with the least sum of squares; `None` with fewer points than terms,
 /// or without a finite solution.
-#[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
 pub(crate) fn fit(samples: &[Sample<'_>], terms: &[Term]) -> Option<Piece> {
     if samples.len() < terms.len() {
         return None;

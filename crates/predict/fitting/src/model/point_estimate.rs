@@ -281,7 +281,6 @@ impl PointEstimate {
     }
 
     /// Returns the relative standard deviation of the draws from the value.
-    #[expect(clippy::cast_precision_loss, reason = "some dozens of draws")]
     pub(crate) fn deviation(&self) -> f64 {
         if self.drawn.is_empty() || self.value == 0.0 {
             return 0.0;

@@ -2,7 +2,6 @@
 
 use super::FittedModel;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// A level of memory that the data of a run may outgrow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,16 +36,18 @@ impl Cache {
 }
 
 /// A reason to doubt a model or a prediction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 #[non_exhaustive]
 pub enum Warning {
     /// There are few points, so that several formulas would do.
+    #[error("{}: measure at least 5 values of each parameter", only(.n_points, "point"))]
     TooFewPoints {
         /// Number of points.
         n_points: usize,
     },
     /// A parameter has too few values to see how time depends on it.
+    #[error("`{parameter}` has {}: measure at least 5", only(.n_values, "value"))]
     TooFewValues {
         /// The parameter.
         parameter: String,
@@ -54,10 +55,13 @@ pub enum Warning {
         n_values: usize,
     },
     /// Every point has the same value.
+    #[error("all points have the same value")]
     ConstantData,
     /// No parameter has enough values to hold its largest out.
+    #[error("too few values to hold out the largest: extrapolation was not validated")]
     NotHeldOut,
     /// Many of the repetitions were left out.
+    #[error("{n_dropped} of {n_samples} repetitions were left out as disturbed")]
     ManyDropped {
         /// Number of repetitions left out.
         n_dropped: usize,
@@ -65,11 +69,13 @@ pub enum Warning {
         n_samples: usize,
     },
     /// The held-out largest values were predicted badly.
+    #[error("error of {:.0} % when predicting the largest values, which were held out", 100.0 * .error)]
     LargeError {
         /// Mean relative error.
         error: f64,
     },
     /// The point lies outside the measured range.
+    #[error("`{parameter}` = {value} lies outside of what was measured, {low} to {high}")]
     Extrapolated {
         /// The parameter.
         parameter: String,
@@ -81,11 +87,13 @@ pub enum Warning {
         high: f64,
     },
     /// The data fit into a cache at the point but not in the measured range, or the other way round.
+    #[error("the data exceed the size of `{}`; no measurement did", .cache.name)]
     CrossesCache {
         /// The cache.
         cache: Cache,
     },
     /// The model changes somewhere between two measured values, between which the point lies.
+    #[error("the model changes at some `{parameter}` between {low} and {high}")]
     BetweenPieces {
         /// The parameter.
         parameter: String,
@@ -95,47 +103,10 @@ pub enum Warning {
         high: f64,
     },
     /// The formula is not positive at the point, and a small value is given instead.
+    #[error("the formula is not positive there")]
     KeptPositive,
 }
 
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooFewPoints { n_points } => {
-                let points = if *n_points == 1 { "point" } else { "points" };
-                write!(f, "only {n_points} {points}: measure at least 5 values of each parameter")
-            }
-            Self::TooFewValues { parameter, n_values } => {
-                let values = if *n_values == 1 { "value" } else { "values" };
-                write!(f, "`{parameter}` has only {n_values} {values}: measure at least 5")
-            }
-            Self::ConstantData => write!(f, "all points have the same value"),
-            Self::NotHeldOut => {
-                write!(f, "too few values to hold out the largest: extrapolation was not validated")
-            }
-            Self::ManyDropped { n_dropped, n_samples } => {
-                write!(f, "{n_dropped} of {n_samples} repetitions were left out as disturbed")
-            }
-            Self::LargeError { error } => {
-                write!(
-                    f,
-                    "error of {:.0} % when predicting the largest values, which were held out",
-                    100.0 * error
-                )
-            }
-            Self::Extrapolated { parameter, value, low, high } => {
-                write!(
-                    f,
-                    "`{parameter}` = {value} lies outside of what was measured, {low} to {high}"
-                )
-            }
-            Self::CrossesCache { cache } => {
-                write!(f, "the data exceed the size of `{}`; no measurement did", cache.name)
-            }
-            Self::BetweenPieces { parameter, low, high } => {
-                write!(f, "the model changes at some `{parameter}` between {low} and {high}")
-            }
-            Self::KeptPositive => write!(f, "the formula is not positive there"),
-        }
-    }
+fn only(n: &usize, one: &str) -> String {
+    format!("only {n} {one}{}", if *n == 1 { "" } else { "s" })
 }

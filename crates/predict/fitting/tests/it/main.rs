@@ -1,6 +1,5 @@
 //! Tests through the public API: accuracy of predictions, and the information that models give.
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
-#![allow(clippy::cast_precision_loss, reason = "tests count little")]
 
 mod accuracy;
 mod breakpoints;

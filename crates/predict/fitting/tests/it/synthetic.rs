@@ -58,13 +58,8 @@ impl Chance {
         low * (high / low).powf(self.share())
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below the length")]
-    fn below(&mut self, n: usize) -> usize {
-        (self.share() * n as f64) as usize
-    }
-
     fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())]
+        choices[self.0.below(choices.len())]
     }
 }
 
@@ -110,7 +105,7 @@ fn shapes(mix: Mix, chance: &mut Chance) -> Vec<(Shape, f64)> {
         ],
         Mix::Wild => {
             let mut terms = vec![(chance.of(&DIVIDED), 1.0)];
-            let n_more = chance.below(4);
+            let n_more = chance.0.below(4);
             for _ in 0..n_more {
                 let shape = chance.of(&MESSAGES);
                 if terms.iter().all(|(other, _)| other.0 != shape.0) {
