@@ -205,10 +205,11 @@ fn collective(operation: &Operation, row: &Event) -> Option<CallEffect> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn row(name: &str) -> Event {
+    /// Returns a call of this function, with rank 3, tag 7 and communicator 5.
+    pub(crate) fn row(name: &str) -> Event {
         Event {
             world: 0,
             rank: 0,

@@ -106,18 +106,17 @@ pub fn run(timelines: &[ThreadTimeline]) -> Result<IdealRun, Stalled> {
     while let Some(timeline) = run.ready.pop() {
         run.advance(timeline);
     }
-    let mut unmatched = run.messages.unmatched();
-    unmatched.collectives = run.collectives.n_incomplete;
-    let n_waiting =
-        run.clocks.iter().zip(timelines).filter(|(c, l)| c.next < l.steps.len()).count();
+    let unmatched = Unmatched {
+        sends: run.messages.matches.n_unmatched_sends,
+        receives: run.messages.matches.n_unmatched_receives,
+        collectives: run.collectives.n_incomplete,
+    };
+    let clocks = || run.clocks.iter().zip(timelines);
+    let n_waiting = clocks().filter(|(clock, timeline)| clock.next < timeline.steps.len()).count();
     if 0 < n_waiting {
         return Err(Stalled { n_waiting, n_timelines: timelines.len(), unmatched });
     }
-    let ends = run
-        .clocks
-        .iter()
-        .zip(timelines)
-        .map(|(clock, timeline)| clock.at_ns + timeline.compute_after_ns);
+    let ends = clocks().map(|(clock, timeline)| clock.at_ns + timeline.compute_after_ns);
     Ok(IdealRun { elapsed_ns: ends.max().unwrap_or(0), unmatched })
 }
 
@@ -129,7 +128,7 @@ struct Run<'a> {
     collectives: Collectives,
     /// Operations that were started under a request and are not completed, by rank and request.
     started: HashMap<(u32, u64), Need>,
-    /// Lanes that can advance.
+    /// Timelines that can advance.
     ready: Vec<usize>,
 }
 
@@ -185,14 +184,12 @@ impl Run<'_> {
                 clock.n_sends += 1;
                 None
             }
-            CallEffect::Receive(_) => {
+            CallEffect::Receive(_) | CallEffect::StartReceive { .. } => {
+                let number = self.messages.first_receive[timeline] + clock.n_receives;
                 clock.n_receives += 1;
-                let number = self.messages.number_of_receive(timeline, clock.n_receives - 1);
-                Some(Need::Message(number))
-            }
-            CallEffect::StartReceive { request, .. } => {
-                clock.n_receives += 1;
-                let number = self.messages.number_of_receive(timeline, clock.n_receives - 1);
+                let CallEffect::StartReceive { request, .. } = action else {
+                    return Some(Need::Message(number));
+                };
                 self.started.insert((rank, request), Need::Message(number));
                 None
             }
@@ -258,19 +255,6 @@ impl Messages {
         }
         let sends = vec![SentMessage::default(); n_sends];
         Self { matches: matcher.finish(), first_send, first_receive, sends }
-    }
-
-    fn unmatched(&self) -> Unmatched {
-        Unmatched {
-            sends: self.matches.n_unmatched_sends,
-            receives: self.matches.n_unmatched_receives,
-            collectives: 0,
-        }
-    }
-
-    /// Returns the number of the timeline's n-th receive.
-    fn number_of_receive(&self, timeline: usize, nth: usize) -> usize {
-        self.first_receive[timeline] + nth
     }
 
     /// Records the timeline's n-th send; returns the timeline that waited for it.

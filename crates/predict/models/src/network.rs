@@ -95,9 +95,7 @@ impl LinearPiece {
     /// Returns the time of a message of this length, in s.
     #[must_use]
     pub fn time_s(&self, n_bytes: u64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
-        let bytes = n_bytes as f64;
-        self.latency_s + self.s_per_byte * bytes
+        self.latency_s + self.s_per_byte * n_bytes as f64
     }
 
     /// Returns the piece at an end of its intervals: -1 is the lower, 1 the upper end.
@@ -112,17 +110,13 @@ impl LinearPiece {
 /// Returns the pieces of the lines, each starting where the previous one ends.
 fn joined(lines: &[Line]) -> Vec<LinearPiece> {
     let starts = std::iter::once(0).chain(lines.iter().map(|line| line.last_bytes + 1));
-    lines
-        .iter()
-        .zip(starts)
-        .map(|(line, from_bytes)| LinearPiece { from_bytes, ..line.piece })
-        .collect()
+    let pieces = lines.iter().zip(starts);
+    pieces.map(|(line, from_bytes)| LinearPiece { from_bytes, ..line.piece }).collect()
 }
 
 /// Schwarz's criterion; smaller is better.
 fn judged(lines: &[Line], samples: &[LengthSample]) -> f64 {
-    let n = f64::from(u32::try_from(samples.len()).unwrap_or(u32::MAX));
-    let k = f64::from(u32::try_from(lines.len()).unwrap_or(u32::MAX));
+    let (n, k) = (samples.len() as f64, lines.len() as f64);
     let residual: f64 = lines.iter().map(|line| line.residual).sum();
     // A residual below a hundredth of a percent per sample is chance.
     let residual = residual.max(n * 1e-8);
@@ -212,8 +206,7 @@ fn through(samples: &[LengthSample]) -> Line {
         (a, b) = (uw / uu, 0.0);
     }
     let residual = points.iter().map(|[u, v, w]| (a * u + b * v - w).powi(2)).sum::<f64>();
-    let n_free = samples.len().saturating_sub(2).max(1);
-    let variance = residual / f64::from(u32::try_from(n_free).unwrap_or(u32::MAX));
+    let variance = residual / samples.len().saturating_sub(2).max(1) as f64;
     let margin = |cofactor: f64| {
         let squared = variance * cofactor / determinant;
         if squared.is_finite() { 1.96 * squared.max(0.0).sqrt() } else { 0.0 }
@@ -231,7 +224,6 @@ fn through(samples: &[LengthSample]) -> Line {
 
 /// Returns `u`, `v` and `w` of a sample.
 fn weighted(sample: &LengthSample) -> [f64; 3] {
-    #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
     let n_bytes = sample.n_bytes as f64;
     let error = (sample.high_s - sample.low_s) / 2.0 / sample.median_s;
     let weight = ERROR_MIN / error.max(ERROR_MIN);

@@ -96,24 +96,8 @@ mod tests {
     use events::RecordKind;
 
     fn row(name: &str, start_ns: u64, end_ns: u64) -> Event {
-        let operation = mpi_abi::find(name).unwrap();
-        let kind = RecordKind::Call;
-        Event {
-            world: 0,
-            rank: 0,
-            thread: 0,
-            start_ns,
-            end_ns,
-            operation,
-            kind,
-            peer: -1,
-            tag: -1,
-            call_site: None,
-            communicator: 0,
-            bytes: 0,
-            request: 0,
-            more: 0,
-        }
+        let row = crate::action::tests::row(name);
+        Event { start_ns, end_ns, peer: -1, tag: -1, communicator: 0, ..row }
     }
 
     #[test]

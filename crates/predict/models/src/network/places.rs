@@ -93,13 +93,14 @@ fn middle<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Option<NetModel> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn model(latency_s: f64) -> NetModel {
+    /// Returns a model of one line, of 1 GB/s, fitted to 21 lengths.
+    pub(crate) fn model(latency_s: f64) -> NetModel {
         let sample = |power: u32| {
             let n_bytes = 1_u64 << power;
-            let median_s = latency_s + 1e-10 * n_bytes as f64;
+            let median_s = latency_s + 1e-9 * n_bytes as f64;
             LengthSample { n_bytes, median_s, low_s: median_s, high_s: median_s, n_times: 9 }
         };
         NetModel::fit(&(0..21).map(sample).collect::<Vec<_>>()).expect("enough samples")
@@ -134,14 +135,9 @@ mod tests {
 
     #[test]
     fn a_file_without_nodes_speaks_for_both() {
-        let mut old = as_it_was(&pair((0, 1), ["a", "a"], 2e-6));
+        let mut old = Pair { nodes: None, place: None, ..pair((0, 1), ["a", "a"], 2e-6) };
         check(std::slice::from_ref(&old), Some(2.0), Some(2.0));
         old.place = Some(Locality::BetweenNodes);
         check(&[old], None, Some(2.0));
-    }
-
-    /// Returns the pair as an older file has it.
-    fn as_it_was(pair: &Pair) -> Pair {
-        Pair { nodes: None, place: None, ..pair.clone() }
     }
 }

@@ -77,21 +77,12 @@ impl Refresh {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::LengthSample;
-
-    fn model() -> NetModel {
-        let sample = |power: u32| {
-            let n_bytes = 1_u64 << power;
-            let median_s = 1e-6 + 1e-9 * n_bytes as f64;
-            LengthSample { n_bytes, median_s, low_s: median_s, high_s: median_s, n_times: 9 }
-        };
-        NetModel::fit(&(0..21).map(sample).collect::<Vec<_>>()).expect("enough samples")
-    }
+    use crate::network::places::tests::model;
 
     /// Times messages whenever they are due, for 1000 s; the real network is `slower` times the model.
     fn run(share_max: f64, slower: f64) -> (Refresh, f64, Vec<u64>) {
-        let truth = model();
-        let mut refresh = Refresh::new(model(), share_max, 0.0);
+        let truth = model(1e-6);
+        let mut refresh = Refresh::new(truth.clone(), share_max, 0.0);
         let (mut spent_s, mut lengths) = (0.0, Vec::new());
         for second in 1..1000 {
             if let Some(n_bytes) = refresh.due_bytes(f64::from(second)) {
@@ -107,7 +98,7 @@ mod tests {
     #[test]
     fn a_change_of_the_network_is_followed() {
         let (refresh, ..) = run(0.001, 3.0);
-        let ratio = refresh.model().one_way_s(1000) / model().one_way_s(1000);
+        let ratio = refresh.model().one_way_s(1000) / model(1e-6).one_way_s(1000);
         assert!((ratio - 3.0).abs() < 0.01, "{ratio}");
     }
 
@@ -129,6 +120,6 @@ mod tests {
     #[test]
     fn without_a_change_the_model_stays() {
         let (refresh, ..) = run(0.001, 1.0);
-        assert_eq!(refresh.model(), &model());
+        assert_eq!(refresh.model(), &model(1e-6));
     }
 }
