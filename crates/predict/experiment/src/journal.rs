@@ -15,20 +15,14 @@ pub const FORMAT_VERSION: u32 = 1;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// The plan differs from the plan of the runs that are done.
-    #[error("the plan changed since this experiment began, in {}; choose another folder with `-o`, or start over with `--fresh`", quoted(.changes))]
-    Changed {
-        /// Names of the fields that differ.
-        changes: Vec<&'static str>,
-    },
+    /// The plan differs from the plan of the runs that are done, in these fields.
+    #[error("the plan changed since this experiment began, in {}; choose another folder with `-o`, or start over with `--fresh`", quoted(.0))]
+    Changed(Vec<&'static str>),
     /// A newer version wrote the journal.
     #[error(
-        "the experiment was written in format {found}, and this version reads up to {FORMAT_VERSION}; use a newer one"
+        "the experiment was written in format {0}, and this version reads up to {FORMAT_VERSION}; use a newer one"
     )]
-    Newer {
-        /// Format version of the journal.
-        found: u32,
-    },
+    Newer(u32),
 }
 
 fn quoted(names: &[&str]) -> String {
@@ -111,11 +105,11 @@ impl Journal {
     /// When the plan differs in what was measured, or a newer version wrote the journal.
     pub fn resume(&mut self, plan: &Plan) -> Result<(), JournalError> {
         if FORMAT_VERSION < self.format_version {
-            return Err(JournalError::Newer { found: self.format_version });
+            return Err(JournalError::Newer(self.format_version));
         }
         let changes = plan.changes_since(&self.plan);
         if !changes.is_empty() {
-            return Err(JournalError::Changed { changes });
+            return Err(JournalError::Changed(changes));
         }
         self.plan = plan.clone();
         self.failed.clear();

@@ -9,9 +9,6 @@ use crate::{Expression, ExpressionError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Largest number of combinations before `where`: more would be a typing mistake.
-const N_COMBINATIONS_MAX: usize = 1_000_000;
-
 /// Values of the parameters, by name.
 pub type Parameters = BTreeMap<String, f64>;
 
@@ -117,7 +114,32 @@ impl Plan {
     /// # Errors
     /// When `where` has no value at some point, or no point is left.
     pub fn points(&self) -> Result<Vec<GridPoint>, PlanError> {
-        points(self)
+        let condition = self.condition.as_deref().map(Expression::read).transpose()?;
+        let mut points: Vec<GridPoint> = Vec::new();
+        let further = self.holdout.iter().map(|given| {
+            let mut values = self.parameters.clone();
+            values.extend(given.clone());
+            (values, true)
+        });
+        for (values, is_holdout) in [(self.parameters.clone(), false)].into_iter().chain(further) {
+            for parameters in combinations(&values)? {
+                let is_wanted = match &condition {
+                    Some(condition) => condition.value(&parameters)? != 0.0,
+                    None => true,
+                };
+                let is_new = !is_holdout || points.iter().all(|at| at.parameters != parameters);
+                if is_wanted && is_new && !self.is_excluded(&parameters) {
+                    points.push(GridPoint { parameters, is_holdout });
+                }
+            }
+        }
+        let is_empty = points.iter().all(|point| point.is_holdout);
+        if is_empty { Err(PlanError::NoPoints) } else { Ok(points) }
+    }
+
+    fn is_excluded(&self, at: &Parameters) -> bool {
+        let has = |excluded: &Parameters| excluded.iter().all(|(name, x)| at.get(name) == Some(x));
+        self.exclude.iter().any(has)
     }
 
     /// Returns the words of the command at a point, with the path of the filled-in script.
@@ -191,41 +213,11 @@ impl GridPoint {
     }
 }
 
-/// Returns the grid: all combinations of values, without those that are excluded.
-fn points(plan: &Plan) -> Result<Vec<GridPoint>, PlanError> {
-    let condition = plan.condition.as_deref().map(Expression::read).transpose()?;
-    let mut points: Vec<GridPoint> = Vec::new();
-    let further = plan.holdout.iter().map(|given| {
-        let mut values = plan.parameters.clone();
-        values.extend(given.clone());
-        (values, true)
-    });
-    for (values, is_holdout) in [(plan.parameters.clone(), false)].into_iter().chain(further) {
-        for parameters in combinations(&values)? {
-            let is_wanted = match &condition {
-                Some(condition) => condition.value(&parameters)? != 0.0,
-                None => true,
-            };
-            let is_new = !is_holdout || points.iter().all(|point| point.parameters != parameters);
-            if is_wanted && is_new && !is_excluded(plan, &parameters) {
-                points.push(GridPoint { parameters, is_holdout });
-            }
-        }
-    }
-    if points.iter().all(|point| point.is_holdout) { Err(PlanError::NoPoints) } else { Ok(points) }
-}
-
-fn is_excluded(plan: &Plan, parameters: &Parameters) -> bool {
-    let has =
-        |excluded: &Parameters| excluded.iter().all(|(name, at)| parameters.get(name) == Some(at));
-    plan.exclude.iter().any(has)
-}
-
 /// Returns all combinations; the last parameter varies fastest.
 fn combinations(values: &BTreeMap<String, Vec<f64>>) -> Result<Vec<Parameters>, PlanError> {
     let n = values.values().map(Vec::len).try_fold(1_usize, usize::checked_mul);
-    if n.is_none_or(|n| N_COMBINATIONS_MAX < n) {
-        return Err(PlanError::TooManyRuns { most: N_COMBINATIONS_MAX });
+    if n.is_none_or(|n| check::N_RUNS_MAX < n) {
+        return Err(PlanError::TooManyRuns);
     }
     let mut all = vec![Parameters::new()];
     for (name, values) in values {

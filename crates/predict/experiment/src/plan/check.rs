@@ -5,8 +5,9 @@ use crate::template::SCRIPT;
 use crate::{Expression, ExpressionError};
 use thiserror::Error;
 
-/// Largest number of runs (points times repetitions): more would be a typing mistake.
-const N_RUNS_MAX: usize = 1_000_000;
+/// Largest number of runs (points times repetitions), and of combinations before `where`: more would be a typing
+/// mistake.
+pub(super) const N_RUNS_MAX: usize = 1_000_000;
 
 /// Error in a plan.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -37,17 +38,11 @@ pub enum PlanError {
         quote: char,
     },
     /// The name is not allowed for a parameter.
-    #[error("invalid parameter name `{name}`: use letters, digits and `_`, and no reserved word")]
-    BadName {
-        /// The name.
-        name: String,
-    },
+    #[error("invalid parameter name `{0}`: use letters, digits and `_`, and no reserved word")]
+    BadName(String),
     /// A parameter has no values, a repeated value, or one that is not finite.
-    #[error("parameter `{name}` needs a list of numbers, each once")]
-    BadValues {
-        /// The parameter.
-        name: String,
-    },
+    #[error("parameter `{0}` needs a list of numbers, each once")]
+    BadValues(String),
     /// A table names an undefined parameter.
     #[error("`{place}` names `{name}`, which is not among `parameters`")]
     NotAParameter {
@@ -68,11 +63,8 @@ pub enum PlanError {
     #[error("no point is left to run; `where` and `exclude` leave none of the combinations")]
     NoPoints,
     /// The plan has too many runs.
-    #[error("the plan has more than {most} runs; reduce values or repetitions")]
-    TooManyRuns {
-        /// Largest number of runs allowed.
-        most: usize,
-    },
+    #[error("the plan has more than {N_RUNS_MAX} runs; reduce values or repetitions")]
+    TooManyRuns,
     /// The plan has a script that the command does not use, or the command uses a script that the plan
     /// lacks.
     #[error("`script` and `{{script}}` in the command must be used together")]
@@ -105,7 +97,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     points.iter().try_for_each(|point| check_point(plan, point))?;
     let n_runs = points.len().saturating_mul(plan.repetitions as usize);
     if N_RUNS_MAX < n_runs {
-        return Err(PlanError::TooManyRuns { most: N_RUNS_MAX });
+        return Err(PlanError::TooManyRuns);
     }
     Ok(())
 }
@@ -127,7 +119,7 @@ fn check_name(name: &str) -> Result<(), PlanError> {
     if is_plain && !Expression::is_reserved(name) && name != SCRIPT {
         return Ok(());
     }
-    Err(PlanError::BadName { name: name.to_owned() })
+    Err(PlanError::BadName(name.to_owned()))
 }
 
 fn check_values(name: &str, values: &[f64]) -> Result<(), PlanError> {
@@ -135,7 +127,7 @@ fn check_values(name: &str, values: &[f64]) -> Result<(), PlanError> {
     if !values.is_empty() && values.iter().enumerate().all(is_new) {
         return Ok(());
     }
-    Err(PlanError::BadValues { name: name.to_owned() })
+    Err(PlanError::BadValues(name.to_owned()))
 }
 
 fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
