@@ -105,7 +105,6 @@ impl Expr {
     /// Division is real division, as in a formula.
     pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         let value = match self {
-            #[expect(clippy::cast_precision_loss, reason = "a number that a person wrote")]
             Self::Number(number) => *number as f64,
             Self::Rank => of("rank")?,
             Self::Size => of("p")?,

@@ -14,7 +14,7 @@ mod transfer;
 
 use super::collectives::{self, Clocks, Rules};
 use super::machine::Machine;
-use super::network::{Network, as_f64};
+use super::network::Network;
 use super::outcome::ComposedTime;
 use super::path::Log;
 use super::program::{Act, CallSite, Collective, ProgramStep, RankPrograms};
@@ -325,7 +325,7 @@ impl<'a> Evaluation<'a> {
         if n_periods == 0 {
             return;
         }
-        let n = as_f64(n_periods);
+        let n = n_periods as f64;
         for (rank, earlier) in self.ranks.iter_mut().zip(&period.before) {
             rank.add(earlier, n, n * period.time_s);
         }

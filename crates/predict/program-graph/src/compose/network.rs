@@ -89,7 +89,7 @@ impl Network {
         MessageCost {
             overhead_s: self.overhead_share * latency_s,
             flight_s: (1.0 - 2.0 * self.overhead_share) * latency_s,
-            data_s: s_per_byte * as_f64(n_bytes),
+            data_s: s_per_byte * n_bytes as f64,
             is_eager: n_bytes <= self.eager_bytes,
         }
     }
@@ -109,11 +109,6 @@ fn first_jump(lines: &[LinearPiece]) -> Option<u64> {
         pair[0].time_s(at_bytes) < pair[1].time_s(at_bytes)
     });
     jumps.map(|pair| pair[1].from_bytes.saturating_sub(1)).next()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
-pub(super) fn as_f64(n: u64) -> f64 {
-    n as f64
 }
 
 #[cfg(test)]

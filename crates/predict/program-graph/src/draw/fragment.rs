@@ -96,7 +96,6 @@ pub(super) fn text_box(lines: &[(usize, String)], class: &str) -> Fragment {
         .map(|(indent, text)| width(text, SIZE) + indent_px(*indent))
         .fold(60.0_f64, f64::max);
     let half = widest / 2.0 + 9.0;
-    #[expect(clippy::cast_precision_loss, reason = "a few lines")]
     let height = lines.len() as f64 * line_height + 8.0;
     let mut fragment = Fragment::of(half, half, height);
     fragment.rect(class, (-half, 0.0), (2.0 * half, height));
@@ -108,7 +107,6 @@ pub(super) fn text_box(lines: &[(usize, String)], class: &str) -> Fragment {
     fragment
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a few levels")]
 fn indent_px(indent: usize) -> f64 {
     indent.min(8) as f64 * 12.0
 }

@@ -109,7 +109,6 @@ pub(super) fn parted(condition: &Fragment, arms: &[(String, Fragment)]) -> Fragm
         .map(|(label, arm)| (arm.left.max(12.0), arm.right.max(label_width(label))))
         .collect();
     let total: f64 = spans.iter().map(|(left, right)| left + right).sum::<f64>();
-    #[expect(clippy::cast_precision_loss, reason = "a few arms")]
     let total = total + between * (arms.len().saturating_sub(1)) as f64;
     // The line continues straight into the first arm; the others are to its right.
     let first = spans.first().map_or(0.0, |(left, _)| *left);

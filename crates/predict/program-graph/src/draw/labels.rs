@@ -71,7 +71,6 @@ pub(super) fn beside(mpi: &Mpi) -> String {
 }
 
 /// Describes measured values, as means per rank.
-#[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
 pub(super) fn counted(measured: &NodeMeasurements) -> String {
     let n_ranks = per_rank(measured);
     let mut words = vec![format!("{} × per rank", times(measured.count as f64 / n_ranks))];
@@ -91,7 +90,6 @@ pub(super) fn counted(measured: &NodeMeasurements) -> String {
 }
 
 /// Returns the number of ranks, as a divisor.
-#[expect(clippy::cast_precision_loss, reason = "a number of ranks")]
 pub(super) fn per_rank(measured: &NodeMeasurements) -> f64 {
     measured.n_ranks.max(1) as f64
 }

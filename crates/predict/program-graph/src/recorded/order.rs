@@ -88,7 +88,6 @@ fn merge(spans: &mut Vec<(usize, usize)>) {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of calls, for a mean")]
 fn counted((first, last): (usize, usize), order: &[u32], flows: &Flows) -> LoopSpan {
     let position = |site: u32| order.iter().position(|it| *it == site);
     let head = order.get(first).copied();

@@ -127,7 +127,6 @@ fn measure(role: &mut Role, run: &RecordedRun, constants: &BTreeMap<String, i64>
         constants: constants.clone(),
     };
     entered(&role.body, (run, &ranks, &locations), &mut known);
-    #[expect(clippy::cast_precision_loss, reason = "a number of ranks")]
     let passed = Passed { times: Some(ranks.len() as f64), is_told: true };
     share(&mut role.body, passed, &known);
 }
@@ -153,7 +152,6 @@ fn entered(
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a count, for a ratio")]
 fn n_entries(inside: &BTreeMap<u32, usize>, run: &RecordedRun, ranks: &[u32]) -> f64 {
     let is_in = |site: &u32| inside.contains_key(site);
     let segments = run.segments.iter().filter(|it| ranks.contains(&it.rank));

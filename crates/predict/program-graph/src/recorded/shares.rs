@@ -61,7 +61,6 @@ fn share_loop(node: &mut GraphNode, passed: Passed, facts: &KnownCounts) {
 
 /// Returns the iterations that the source specifies, as a number.
 fn foretold(of: &Loop, facts: &KnownCounts) -> Option<f64> {
-    #[expect(clippy::cast_precision_loss, reason = "numbers of a program, for a ratio")]
     let value = of.count.value(&|name| match name {
         "p" => Some(facts.n_ranks as f64),
         name => facts.constants.get(name).map(|value| *value as f64),
@@ -105,7 +104,6 @@ fn known(nodes: &[GraphNode]) -> Option<f64> {
         match &node.kind {
             GraphNodeKind::Mpi(_) => {
                 let measured = node.measured.filter(|it| it.n_places == 1);
-                #[expect(clippy::cast_precision_loss, reason = "a count, for a ratio")]
                 return measured.map(|it| it.count as f64);
             }
             GraphNodeKind::Jump(_) => return None,

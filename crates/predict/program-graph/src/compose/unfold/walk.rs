@@ -45,11 +45,9 @@ pub(super) fn values<'a>(
 ) -> impl Fn(&str) -> Option<f64> + 'a {
     move |name| match name {
         "rank" => Some(f64::from(rank)),
-        #[expect(clippy::cast_precision_loss, reason = "ranks are far below 2^53")]
         "p" => Some(setting.n_ranks as f64),
         "MPI_PROC_NULL" => Some(-1.0),
         _ => {
-            #[expect(clippy::cast_precision_loss, reason = "a constant of a program")]
             let constant = graph.constants.get(name).map(|constant| *constant as f64);
             constant.or_else(|| (setting.value_of)(name, rank))
         }
@@ -168,7 +166,6 @@ impl<'a> Walk<'a> {
         let place = place_of(node, of);
         let taken = self.arms.entry(place).or_insert_with(|| vec![0; n_arms]);
         let n_passed = taken.iter().sum::<u64>();
-        #[expect(clippy::cast_precision_loss, reason = "passages are far below 2^53")]
         let behind = |arm: usize| shares[arm] * (n_passed + 1) as f64 - taken[arm] as f64;
         let arm = match self.setting.seed {
             Some(seed) => drawn(seed, place, n_passed, &shares),
