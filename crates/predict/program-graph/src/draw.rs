@@ -5,9 +5,6 @@
 //!
 //! # Invariants
 //! - Every picture is self-contained: generic fonts, no other files.
-//!
-//! # Not here
-//! Plots of times (`prediction`).
 
 mod fragment;
 mod frames;

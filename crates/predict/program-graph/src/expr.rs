@@ -2,9 +2,6 @@
 //!
 //! # Invariants
 //! - Built by a reader that bounds the depth, so that recursion over an expression is bounded too.
-//!
-//! # Not here
-//! Parsing C expressions (`source::expression`); results of operators (crate `expression`).
 
 mod sum;
 

@@ -7,7 +7,7 @@
 use crate::expr::Expr;
 use crate::regions::roman;
 use crate::shape::{Arm, DataTransfer, Graph, GraphNode, GraphNodeKind, JumpKind, Mpi, Role};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Version of the JSON format.
 pub const FORMAT_VERSION: u32 = 1;
@@ -47,22 +47,21 @@ fn role(role: &Role) -> Value {
 
 fn put(nodes: &[GraphNode], role: &str, parent: &Value, arm: &Value, to: &mut Vec<Value>) {
     for node in nodes {
-        let mut fields = Map::new();
-        fields.insert("id".into(), json!(node.id));
-        fields.insert("role".into(), json!(role));
-        fields.insert("kind".into(), json!(kind(node)));
-        fields.insert("label".into(), json!(label(node)));
-        fields.insert("file".into(), json!(node.location.file));
-        fields.insert("line".into(), json!(node.location.line));
-        fields.insert("end_line".into(), json!(node.location.end_line));
-        fields.insert("function".into(), json!(node.location.function));
-        fields.insert("parent".into(), parent.clone());
-        fields.insert("arm".into(), arm.clone());
-        fields.insert("region".into(), json!(node.region));
-        fields.insert("region_name".into(), json!(node.region.map(roman)));
-        details(node, &mut fields);
-        fields.insert("measured".into(), json!(node.measured));
-        to.push(Value::Object(fields));
+        let mut fields = json!({
+            "id": node.id,
+            "role": role,
+            "file": node.location.file,
+            "line": node.location.line,
+            "end_line": node.location.end_line,
+            "function": node.location.function,
+            "parent": parent,
+            "arm": arm,
+            "region": node.region,
+            "region_name": node.region.map(roman),
+            "measured": node.measured,
+        });
+        describe(node, &mut fields);
+        to.push(fields);
         let parent = json!(node.id);
         match &node.kind {
             GraphNodeKind::Branch(branch) => {
@@ -78,51 +77,42 @@ fn put(nodes: &[GraphNode], role: &str, parent: &Value, arm: &Value, to: &mut Ve
     }
 }
 
-fn kind(node: &GraphNode) -> &'static str {
-    match &node.kind {
-        GraphNodeKind::Compute(_) => "computation",
-        GraphNodeKind::Loop(_) => "loop",
-        GraphNodeKind::Branch(_) => "branch",
-        GraphNodeKind::Call(_) => "function",
-        GraphNodeKind::Mpi(_) => "mpi",
-        GraphNodeKind::Jump(_) => "exit",
-    }
-}
-
-fn label(node: &GraphNode) -> String {
-    match &node.kind {
-        GraphNodeKind::Compute(compute) => compute.label.clone(),
-        GraphNodeKind::Loop(of) => of.header.clone(),
-        GraphNodeKind::Branch(branch) => branch.condition.clone(),
-        GraphNodeKind::Call(group) => format!("{}()", group.function),
-        GraphNodeKind::Mpi(_) => node.label().unwrap_or_default(),
-        GraphNodeKind::Jump(exit) => exit.leaves.word().to_owned(),
-    }
-}
-
-/// Adds the fields specific to this kind of node.
-fn details(node: &GraphNode, to: &mut Map<String, Value>) {
-    let mut put = |name: &str, value: Value| drop(to.insert(name.to_owned(), value));
-    match &node.kind {
+/// Adds the kind of a node, its label, and the fields specific to the kind.
+fn describe(node: &GraphNode, to: &mut Value) {
+    let (kind, label) = match &node.kind {
         GraphNodeKind::Compute(compute) => {
-            put("n_statements", json!(compute.n_statements));
-            put("n_loops", json!(compute.n_loops));
+            to["n_statements"] = json!(compute.n_statements);
+            to["n_loops"] = json!(compute.n_loops);
+            ("computation", compute.label.clone())
         }
         GraphNodeKind::Loop(of) => {
-            put("count", json!(of.count.to_string()));
             let repeat = of.repeat.as_ref();
-            put("variable", json!(repeat.map(|it| &it.variable)));
-            put("first", json!(repeat.map(|it| it.first.to_string())));
-            put("step", json!(repeat.map(|it| it.step.to_string())));
+            to["count"] = json!(of.count.to_string());
+            to["variable"] = json!(repeat.map(|it| &it.variable));
+            to["first"] = json!(repeat.map(|it| it.first.to_string()));
+            to["step"] = json!(repeat.map(|it| it.step.to_string()));
+            ("loop", of.header.clone())
         }
         GraphNodeKind::Branch(branch) => {
-            put("decides", json!(branch.decides.to_string()));
-            put("arms", branch.arms.iter().map(arm).collect());
+            to["decides"] = json!(branch.decides.to_string());
+            to["arms"] = branch.arms.iter().map(arm).collect();
+            ("branch", branch.condition.clone())
         }
-        GraphNodeKind::Call(group) => put("is_recursive", json!(group.is_recursive)),
-        GraphNodeKind::Jump(exit) => put("condition", json!(exit.condition)),
-        GraphNodeKind::Mpi(mpi) => operation(mpi, &mut put),
-    }
+        GraphNodeKind::Call(group) => {
+            to["is_recursive"] = json!(group.is_recursive);
+            ("function", format!("{}()", group.function))
+        }
+        GraphNodeKind::Mpi(mpi) => {
+            operation(mpi, to);
+            ("mpi", node.label().unwrap_or_default())
+        }
+        GraphNodeKind::Jump(exit) => {
+            to["condition"] = json!(exit.condition);
+            ("exit", exit.leaves.word().to_owned())
+        }
+    };
+    to["kind"] = json!(kind);
+    to["label"] = json!(label);
 }
 
 fn arm(arm: &Arm) -> Value {
@@ -134,7 +124,7 @@ fn arm(arm: &Arm) -> Value {
     })
 }
 
-fn operation(mpi: &Mpi, put: &mut impl FnMut(&str, Value)) {
+fn operation(mpi: &Mpi, to: &mut Value) {
     let said = |expr: &Option<Expr>| json!(expr.as_ref().map(ToString::to_string));
     let transfer = |transfer: &DataTransfer| {
         json!({
@@ -143,16 +133,16 @@ fn operation(mpi: &Mpi, put: &mut impl FnMut(&str, Value)) {
             "bytes": said(&transfer.bytes),
         })
     };
-    put("operation", json!(mpi.operation));
-    put("class", json!(mpi.class));
-    put("mode", json!(mpi.mode));
-    put("send_mode", json!(mpi.send_mode));
-    put("side", json!(mpi.side));
-    put("transfers", mpi.transfers.iter().map(transfer).collect());
-    put("root", said(&mpi.root));
-    put("tag", said(&mpi.tag));
-    put("scope", json!(mpi.scope));
-    put("request", json!(mpi.request));
+    to["operation"] = json!(mpi.operation);
+    to["class"] = json!(mpi.class);
+    to["mode"] = json!(mpi.mode);
+    to["send_mode"] = json!(mpi.send_mode);
+    to["side"] = json!(mpi.side);
+    to["transfers"] = mpi.transfers.iter().map(transfer).collect();
+    to["root"] = said(&mpi.root);
+    to["tag"] = said(&mpi.tag);
+    to["scope"] = json!(mpi.scope);
+    to["request"] = json!(mpi.request);
 }
 
 /// Nodes whose successor is open at the end of a sequence, with the kind of edge.

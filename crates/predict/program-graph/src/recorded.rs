@@ -2,9 +2,6 @@
 //!
 //! A run knows its call sites, and how often each followed which other. From that come roles (ranks with the same
 //! call sites), the order of regions, and loops (back edges).
-//!
-//! # Not here
-//! Reading the record (`run-record`): the caller passes its contents.
 
 mod order;
 mod overlay;
@@ -187,18 +184,12 @@ fn operation(name: &str) -> Mpi {
         .map(|it| DataTransfer { side: Side::of(it.flow), peer: None, bytes: None })
         .collect();
     let has = |side: Side| transfers.iter().any(|it| it.side == side || it.side == Side::Both);
-    let all = match (has(Side::Sends), has(Side::Receives)) {
-        (true, true) => Side::Both,
-        (true, false) => Side::Sends,
-        (false, true) => Side::Receives,
-        (false, false) => Side::Neither,
-    };
     Mpi {
         operation: name.to_owned(),
         class: known.map_or("", |it| it.class.name()),
         mode: known.map_or("", |it| it.mode.name()),
         send_mode: known.and_then(SendMode::of),
-        side: all,
+        side: Side::joined(has(Side::Sends), has(Side::Receives)),
         transfers,
         root: None,
         tag: None,

@@ -3,9 +3,6 @@
 //! # Invariants
 //! - Numbers of nodes are unique in a graph and ascend in program order, role by role.
 //! - The arms of a branch are its alternatives; an `if` without `else` has an empty second arm.
-//!
-//! # Not here
-//! Building graphs (`source`, `recorded`); predicting times (`compose`).
 
 mod step;
 

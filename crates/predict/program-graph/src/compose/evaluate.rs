@@ -20,7 +20,6 @@ use super::path::Log;
 use super::program::{Act, CallSite, Collective, ProgramStep, RankPrograms};
 use crate::shape::SendMode;
 use rank::Rank;
-use std::fmt;
 use thiserror::Error;
 use transfer::{Side, Transfers};
 
@@ -34,7 +33,8 @@ const N_FLAT_MAX: u64 = 20_000_000;
 const N_NAMED_MAX: usize = 8;
 
 /// State of a rank that cannot continue.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("rank {rank} in `{region}` (site {site}) waits for {waits_for}")]
 pub struct BlockedRank {
     /// Rank.
     pub rank: u32,
@@ -44,13 +44,6 @@ pub struct BlockedRank {
     pub site: u32,
     /// Event that it waits for, in words.
     pub waits_for: String,
-}
-
-impl fmt::Display for BlockedRank {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rank, region, site, waits_for } = self;
-        write!(to, "rank {rank} in `{region}` (site {site}) waits for {waits_for}")
-    }
 }
 
 /// Reason why a program has no time.
@@ -228,7 +221,7 @@ impl<'a> Evaluation<'a> {
                 own.hold(request, transfer.map(|side| (number, side)));
             }
             Act::Receive { channel, request, .. } => {
-                let (number, woken) = self.transfers.receive(channel, rank, own.clock_s);
+                let (number, woken) = self.transfers.receive(channel, own.clock_s);
                 self.ready.extend(woken);
                 own.hold(request, Some((number, Side::Receiver)));
             }

@@ -27,6 +27,12 @@ pub(super) struct ProgramPhase {
     pub(super) steps: Vec<Vec<ProgramStep>>,
 }
 
+impl ProgramPhase {
+    fn n_steps(&self) -> usize {
+        self.steps.iter().map(Vec::len).sum()
+    }
+}
+
 /// One action of a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ProgramStep {
@@ -150,14 +156,9 @@ impl ProgramBuilder {
     /// Starts a program with this number of ranks.
     #[must_use]
     pub fn new(n_ranks: usize) -> Self {
-        let first = ProgramPhase { n_times: 1, steps: vec![Vec::new(); n_ranks] };
+        let phases = vec![ProgramPhase { n_times: 1, steps: vec![Vec::new(); n_ranks] }];
         Self {
-            program: RankPrograms {
-                regions: Vec::new(),
-                n_ranks,
-                n_channels: 0,
-                phases: vec![first],
-            },
+            program: RankPrograms { regions: Vec::new(), n_ranks, n_channels: 0, phases },
             region_numbers: HashMap::new(),
             channels: HashMap::new(),
             requests: std::iter::repeat_with(Requests::default).take(n_ranks).collect(),
@@ -278,16 +279,14 @@ impl RankPrograms {
     /// Returns the number of stored steps; those of a loop count once.
     #[must_use]
     pub fn n_steps(&self) -> usize {
-        let steps = self.phases.iter().flat_map(|phase| &phase.steps);
-        steps.map(Vec::len).sum()
+        self.phases.iter().map(ProgramPhase::n_steps).sum()
     }
 
     /// Returns the program unrolled into one phase; `None` if it has only one already, or becomes too long.
     pub(super) fn flattened(&self, n_steps_max: u64) -> Option<Self> {
-        let steps_of =
-            |phase: &ProgramPhase| phase.steps.iter().map(Vec::len).sum::<usize>() as u64;
-        let n_steps = self.phases.iter().map(|phase| phase.n_times.saturating_mul(steps_of(phase)));
-        let n_steps = n_steps.fold(0, u64::saturating_add);
+        let n_steps_of =
+            |phase: &ProgramPhase| phase.n_times.saturating_mul(phase.n_steps() as u64);
+        let n_steps = self.phases.iter().map(n_steps_of).fold(0, u64::saturating_add);
         let is_flat = self.phases.iter().all(|phase| phase.n_times == 1) && self.phases.len() == 1;
         if is_flat || n_steps_max < n_steps {
             return None;

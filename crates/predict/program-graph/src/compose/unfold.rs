@@ -10,9 +10,6 @@
 //! # Invariants
 //! - Everything left out of the program is noted, once.
 //! - All ranks take the same arms of a branch, so that messages inside match.
-//!
-//! # Not here
-//! Times of regions: the caller gets them from models (`fitting`) or a measured graph.
 
 mod operation;
 mod walk;
@@ -54,12 +51,9 @@ pub struct Setting<'a> {
 pub enum UnfoldError {
     /// No role matches a rank.
     #[error(
-        "rank {rank} has no role: give values for more names in the program's conditions, or more source files"
+        "rank {0} has no role: give values for more names in the program's conditions, or more source files"
     )]
-    NoRole {
-        /// The rank.
-        rank: u32,
-    },
+    NoRole(u32),
     /// A number that determines the program is not known.
     #[error("`{label}` needs the value of `{expression}`: give it, or the sources that say it")]
     Unknown {
@@ -99,7 +93,7 @@ pub fn unfold(graph: &Graph, setting: &Setting<'_>) -> Result<Unfolded, UnfoldEr
     let mut notes = BTreeSet::new();
     let mut n_steps = 0;
     for rank in 0..u32::try_from(setting.n_ranks).unwrap_or(u32::MAX) {
-        let role = role_of(graph, setting, rank).ok_or(UnfoldError::NoRole { rank })?;
+        let role = role_of(graph, setting, rank).ok_or(UnfoldError::NoRole(rank))?;
         let mut walk = Walk::new(graph, setting, rank, N_STEPS_MAX - n_steps);
         walk.sequence(&role.body)?;
         n_steps += walk.visited.len();

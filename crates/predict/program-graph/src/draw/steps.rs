@@ -184,12 +184,8 @@ impl Drawer {
         let widest =
             (width(name, SIZE) * 1.08).max(width(&beside, SMALL)).max(width(&measured, SMALL));
         let left = x + width(&number, SIZE) * 1.1;
-        let (second, third) = if beside.is_empty() {
-            (measured.as_str(), "")
-        } else {
-            (beside.as_str(), measured.as_str())
-        };
-        let height = if third.is_empty() { HEIGHT } else { HEIGHT + 11.0 };
+        let lines = [("s", &beside), ("m", &measured)].into_iter().filter(|it| !it.1.is_empty());
+        let height = if beside.is_empty() || measured.is_empty() { HEIGHT } else { HEIGHT + 11.0 };
         let mut fragment = Fragment::of(left, x + widest, height);
         fragment.put(&symbol(mpi));
         if HEIGHT < height {
@@ -197,9 +193,8 @@ impl Drawer {
         }
         fragment.text(-HALF - 6.0, HEIGHT / 2.0 + 4.0, "n", &number);
         fragment.text(x, 10.5, "b", name);
-        fragment.text(x, 22.5, if beside.is_empty() { "m" } else { "s" }, second);
-        if !third.is_empty() {
-            fragment.text(x, 34.0, "m", third);
+        for ((class, words), y) in lines.zip([22.5, 34.0]) {
+            fragment.text(x, y, class, words);
         }
         fragment.hint(&format!("{} ({})", mpi.operation, location(node)));
         Some(fragment)

@@ -1,7 +1,4 @@
-//! Simplifies sums of products, so that `n - 1 - 0 + 1` becomes `n`.
-//!
-//! # Not here
-//! Further algebra: everything but sums, differences and products stays as in the program.
+//! Simplifies sums of products, so that `n - 1 - 0 + 1` becomes `n`; everything else stays as in the program.
 
 use super::{Expr, Operator};
 use std::collections::BTreeMap;

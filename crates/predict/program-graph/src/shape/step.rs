@@ -76,6 +76,16 @@ pub enum Side {
 }
 
 impl Side {
+    /// Returns the direction of a role that sends, receives, or does both.
+    pub(crate) fn joined(sends: bool, receives: bool) -> Self {
+        match (sends, receives) {
+            (true, true) => Self::Both,
+            (true, false) => Self::Sends,
+            (false, true) => Self::Receives,
+            (false, false) => Self::Neither,
+        }
+    }
+
     /// Returns the direction of a movement; a collective may do both.
     pub(crate) fn of(flow: Flow) -> Self {
         match flow {

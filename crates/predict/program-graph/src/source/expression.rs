@@ -1,7 +1,4 @@
 //! Converts C expressions to [`Expr`].
-//!
-//! # Not here
-//! Meaning of names and calls in their context (`walker`): the reader asks for it, piece by piece.
 
 use super::syntax_node::{Parsed, SourceLanguage, SyntaxNode};
 use crate::expr::{Expr, Operator};

@@ -43,11 +43,9 @@ impl<'t> Walker<'_, 't> {
         };
         let arguments: Vec<Expr> = list.iter().map(value).collect();
         if !SILENT.contains(&plain) {
-            let call =
-                MpiCall { conditions: &self.conditions, operation, arguments: &arguments, list };
-            let mpi = call.step();
-            let location = self.names.location(piece);
-            self.steps.push(GraphNodeKind::Mpi(mpi), location);
+            let (conditions, arguments) = (&self.conditions, arguments.as_slice());
+            let mpi = MpiCall { conditions, operation, arguments, list }.step();
+            self.steps.push(GraphNodeKind::Mpi(mpi), self.names.location(piece));
         }
         self.names.written(operation, list);
         as_written(piece)
@@ -108,10 +106,8 @@ impl MpiCall<'_, '_, '_> {
             operation.movements.iter().map(|movement| self.transfer(movement)).collect();
         let side = self.side(&transfers, root.as_ref());
         let tag = ["tag", "sendtag", "recvtag"].iter().find_map(|name| operation.named(name));
-        let request = operation
-            .position(Parameter::Request)
-            .or_else(|| operation.position(Parameter::Requests))
-            .or_else(|| operation.position(Parameter::RequestValue));
+        let requests = [Parameter::Request, Parameter::Requests, Parameter::RequestValue];
+        let request = requests.into_iter().find_map(|kind| operation.position(kind));
         let written = |at: Option<usize>| at.and_then(|at| self.list.get(at)).map(|it| it.words());
         Mpi {
             operation: operation.name.clone(),
@@ -129,15 +125,10 @@ impl MpiCall<'_, '_, '_> {
 
     fn side(&self, transfers: &[DataTransfer], root: Option<&Expr>) -> Side {
         let has = |side: Side| transfers.iter().any(|transfer| transfer.side == side);
-        match (has(Side::Sends), has(Side::Receives)) {
-            (true, true) => return Side::Both,
-            (true, false) => return Side::Sends,
-            (false, true) => return Side::Receives,
-            (false, false) => {}
-        }
+        let side = Side::joined(has(Side::Sends), has(Side::Receives));
         let is_collective = matches!(self.operation.class, Class::Collective | Class::Neighborhood);
-        if !is_collective || self.operation.movements.is_empty() {
-            return Side::Neither;
+        if side != Side::Neither || !is_collective || self.operation.movements.is_empty() {
+            return side;
         }
         let Some(root) = root else { return Side::Both };
         let is_root = Expr::Rank.join(Operator::Equal, root.clone());

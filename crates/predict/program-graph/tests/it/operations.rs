@@ -2,7 +2,7 @@
 
 use crate::said::{graph, main_of};
 use mpi_abi::{Operation, ParameterKind as Parameter};
-use program_graph::{Graph, GraphNode, GraphNodeKind, Mpi, SendMode, Side};
+use program_graph::{Expr, Graph, GraphNode, GraphNodeKind, Mpi, SendMode, Side};
 
 /// Returns a call with parameter names as arguments, as a program would write it.
 fn call(operation: &Operation) -> String {
@@ -47,24 +47,16 @@ fn every_operation_of_the_table_is_known() {
     }
 }
 
+/// Checks an operation whose communicator is written `COMM`; transfers are `PEER:BYTES`.
 #[track_caller]
 fn check(call: &str, mode: &str, send_mode: Option<SendMode>, side: Side, transfers: &str) {
-    let found = operations(&graph(&main_of(call)));
+    let found = operations(&graph(&main_of(&call.replace("COMM", "MPI_COMM_WORLD"))));
     let mpi = &found[0];
-    let said: Vec<String> = mpi
-        .transfers
-        .iter()
-        .map(|it| {
-            let text = |it: &Option<program_graph::Expr>| it.as_ref().map(ToString::to_string);
-            format!(
-                "{}:{}",
-                text(&it.peer).unwrap_or_default(),
-                text(&it.bytes).unwrap_or_default()
-            )
-        })
-        .collect();
+    let text = |it: &Option<Expr>| it.as_ref().map(ToString::to_string).unwrap_or_default();
+    let said = mpi.transfers.iter().map(|it| format!("{}:{}", text(&it.peer), text(&it.bytes)));
+    let said = said.collect::<Vec<_>>().join(" ");
     assert_eq!(
-        (mpi.mode, mpi.send_mode, mpi.side, said.join(" ").as_str()),
+        (mpi.mode, mpi.send_mode, mpi.side, said.as_str()),
         (mode, send_mode, side, transfers)
     );
 }
@@ -73,14 +65,13 @@ fn check(call: &str, mode: &str, send_mode: Option<SendMode>, side: Side, transf
 fn modes_peers_and_bytes_are_read() {
     use SendMode::{Buffered, Ready, Standard, Synchronous};
     use Side::{Both, Receives, Sends};
-    let c = "MPI_COMM_WORLD";
-    let send = |name: &str| format!("{name}(a, 2 * n, MPI_DOUBLE, to, 7, {c});");
+    let send = |name: &str| format!("{name}(a, 2 * n, MPI_DOUBLE, to, 7, COMM);");
     check(&send("MPI_Send"), "blocking", Some(Standard), Sends, "to:16 * n");
     check(&send("MPI_Ssend"), "blocking", Some(Synchronous), Sends, "to:16 * n");
     check(&send("MPI_Bsend"), "blocking", Some(Buffered), Sends, "to:16 * n");
     check(&send("MPI_Rsend"), "blocking", Some(Ready), Sends, "to:16 * n");
     check(&send("PMPI_Send"), "blocking", Some(Standard), Sends, "to:16 * n");
-    let isend = |name: &str| format!("{name}(a, n, MPI_BYTE, rank + 1, 7, {c}, &r);");
+    let isend = |name: &str| format!("{name}(a, n, MPI_BYTE, rank + 1, 7, COMM, &r);");
     check(&isend("MPI_Isend"), "nonblocking", Some(Standard), Sends, "rank + 1:n");
     check(&isend("MPI_Issend"), "nonblocking", Some(Synchronous), Sends, "rank + 1:n");
     check(&isend("MPI_Ibsend"), "nonblocking", Some(Buffered), Sends, "rank + 1:n");
@@ -88,66 +79,28 @@ fn modes_peers_and_bytes_are_read() {
     check(&isend("MPI_Ssend_init"), "persistent", Some(Synchronous), Sends, "rank + 1:n");
     check(&isend("MPI_Irecv"), "nonblocking", None, Receives, "rank + 1:n");
     check(&isend("MPI_Recv_init"), "persistent", None, Receives, "rank + 1:n");
-    check(
-        &format!("MPI_Recv(a, n, type, MPI_ANY_SOURCE, 7, {c}, &s);"),
-        "blocking",
-        None,
-        Receives,
-        "MPI_ANY_SOURCE:n * sizeof(type)",
-    );
-    check(
-        &format!("MPI_Sendrecv(a, 1, MPI_INT, up, 1, b, 2, MPI_INT, down, 1, {c}, &s);"),
-        "blocking",
-        Some(Standard),
-        Both,
-        "up:4 down:8",
-    );
+    let recv = "MPI_Recv(a, n, type, MPI_ANY_SOURCE, 7, COMM, &s);";
+    check(recv, "blocking", None, Receives, "MPI_ANY_SOURCE:n * sizeof(type)");
+    let both = "MPI_Sendrecv(a, 1, MPI_INT, up, 1, b, 2, MPI_INT, down, 1, COMM, &s);";
+    check(both, "blocking", Some(Standard), Both, "up:4 down:8");
 }
 
 #[test]
 fn sides_and_bytes_of_the_others_are_read() {
     use Side::{Both, Neither, Receives, Sends};
-    let c = "MPI_COMM_WORLD";
-    check("MPI_Wait(&r, &s);", "blocking", None, Neither, "");
-    check("MPI_Testall(2, r, &f, s);", "nonblocking", None, Neither, "");
-    check(&format!("MPI_Bcast(a, n, MPI_INT, 0, {c});"), "blocking", None, Both, ":4 * n");
-    check(&format!("MPI_Ibcast(a, n, MPI_INT, 0, {c}, &r);"), "nonblocking", None, Both, ":4 * n");
-    check(
-        &format!("MPI_Reduce(a, b, n, MPI_INT, MPI_SUM, 0, {c});"),
-        "blocking",
-        None,
-        Both,
-        ":4 * n",
-    );
-    check(
-        &format!("MPI_Allreduce(a, b, n, MPI_INT, MPI_SUM, {c});"),
-        "blocking",
-        None,
-        Both,
-        ":4 * n",
-    );
-    check(&format!("MPI_Barrier({c});"), "blocking", None, Neither, "");
-    check(
-        "MPI_Put(a, n, MPI_INT, to, 0, n, MPI_INT, win);",
-        "nonblocking",
-        None,
-        Sends,
-        "to:4 * n",
-    );
-    check(
-        "MPI_Get(a, n, MPI_INT, to, 0, n, MPI_INT, win);",
-        "nonblocking",
-        None,
-        Receives,
-        "to:4 * n",
-    );
-    check(
-        &format!("MPI_Neighbor_alltoall(a, n, MPI_INT, b, n, MPI_INT, {c});"),
-        "blocking",
-        None,
-        Both,
-        ":4 * n * outdegree",
-    );
+    let blocking = |call, side, bytes| check(call, "blocking", None, side, bytes);
+    let nonblocking = |call, side, bytes| check(call, "nonblocking", None, side, bytes);
+    blocking("MPI_Wait(&r, &s);", Neither, "");
+    nonblocking("MPI_Testall(2, r, &f, s);", Neither, "");
+    blocking("MPI_Bcast(a, n, MPI_INT, 0, COMM);", Both, ":4 * n");
+    nonblocking("MPI_Ibcast(a, n, MPI_INT, 0, COMM, &r);", Both, ":4 * n");
+    blocking("MPI_Reduce(a, b, n, MPI_INT, MPI_SUM, 0, COMM);", Both, ":4 * n");
+    blocking("MPI_Allreduce(a, b, n, MPI_INT, MPI_SUM, COMM);", Both, ":4 * n");
+    blocking("MPI_Barrier(COMM);", Neither, "");
+    nonblocking("MPI_Put(a, n, MPI_INT, to, 0, n, MPI_INT, win);", Sends, "to:4 * n");
+    nonblocking("MPI_Get(a, n, MPI_INT, to, 0, n, MPI_INT, win);", Receives, "to:4 * n");
+    let neighbors = "MPI_Neighbor_alltoall(a, n, MPI_INT, b, n, MPI_INT, COMM);";
+    blocking(neighbors, Both, ":4 * n * outdegree");
 }
 
 #[test]

@@ -85,16 +85,11 @@ impl Rank {
             (before_s.max(data_s) + cost.overhead_s, before_s < data_s && free_s < head_s)
         } else {
             let passed_s = sent.at_s.max(*posted_s) + cost.one_way_s();
-            let own_s = match side {
-                Side::Sender => sent.at_s,
-                Side::Receiver => *posted_s,
-            };
-            let done_s = match side {
-                Side::Sender => passed_s,
+            let (own_s, done_s) = match side {
+                Side::Sender => (sent.at_s, passed_s),
                 Side::Receiver => {
-                    let done_s = passed_s.max(self.comes_until_s + cost.data_s);
-                    self.comes_until_s = done_s;
-                    done_s
+                    self.comes_until_s = passed_s.max(self.comes_until_s + cost.data_s);
+                    (*posted_s, self.comes_until_s)
                 }
             };
             (before_s.max(done_s), before_s < done_s && own_s < other_s)

@@ -33,8 +33,8 @@ pub(super) struct Matched {
 #[derive(Clone, Copy, Debug, Default)]
 struct Transfer {
     sent: Option<SendingEnd>,
-    /// Receiving rank and time at which its receive began, in s.
-    posted: Option<(u32, f64)>,
+    /// Time at which the receive began, in s.
+    posted: Option<f64>,
     /// Rank that waits for the other end.
     waiting: Option<u32>,
     /// Number of ends that still need this entry.
@@ -70,17 +70,17 @@ impl Transfers {
     }
 
     /// Adds a receive; returns the message's number, and the rank that was waiting for it.
-    pub(super) fn receive(&mut self, channel: u32, rank: u32, at_s: f64) -> (u32, Option<u32>) {
+    pub(super) fn receive(&mut self, channel: u32, at_s: f64) -> (u32, Option<u32>) {
         let number = self.end(channel, |transfer| transfer.posted.is_none());
         let transfer = &mut self.all[number as usize];
-        transfer.posted = Some((rank, at_s));
+        transfer.posted = Some(at_s);
         (number, transfer.waiting.take())
     }
 
     /// Returns the message if both ends are reached; otherwise registers `rank` to be woken then.
     pub(super) fn matched(&mut self, number: u32, rank: u32) -> Option<Matched> {
         let transfer = self.all.get_mut(number as usize)?;
-        let (Some(sent), Some((_, posted_s))) = (transfer.sent, transfer.posted) else {
+        let (Some(sent), Some(posted_s)) = (transfer.sent, transfer.posted) else {
             transfer.waiting = Some(rank);
             return None;
         };

@@ -129,19 +129,15 @@ fn ring(n_ranks: u32, n_times: u64, in_a_loop: bool) -> ComposedTime {
     let mut builder = ProgramBuilder::new(n_ranks as usize);
     let place = CallSite { region: builder.region("ring"), site: 1 };
     let after = CallSite { region: builder.region("after"), site: 2 };
-    let n_written = if in_a_loop {
+    if in_a_loop {
         builder.repeat(n_times);
-        1
-    } else {
-        n_times
-    };
-    for _ in 0..n_written {
+    }
+    for _ in 0..if in_a_loop { 1 } else { n_times } {
         for rank in 0..n_ranks {
             let seconds = 1e-3 * f64::from(rank * 5 % 7);
             let (to, from) = ((rank + 1) % n_ranks, (rank + n_ranks - 1) % n_ranks);
-            let steps = [compute(seconds), send(to, 100), receive(from)];
             let all = collective(CollectiveKind::Allreduce, 8);
-            for step in steps.into_iter().chain((rank < n_ranks).then_some(all)) {
+            for step in [compute(seconds), send(to, 100), receive(from), all] {
                 builder.push(rank, place, step).expect("a possible step");
             }
         }

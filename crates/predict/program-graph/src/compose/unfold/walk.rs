@@ -229,11 +229,9 @@ fn drawn(seed: u64, place: u64, visited: u64, shares: &[f64]) -> usize {
     let bits = u32::try_from(mixed >> 32).unwrap_or(u32::MAX);
     let at = f64::from(bits) / f64::from(u32::MAX);
     let mut sum = 0.0;
-    for (arm, share) in shares.iter().enumerate() {
+    let arm = shares.iter().position(|share| {
         sum += share;
-        if at < sum {
-            return arm;
-        }
-    }
-    shares.len().saturating_sub(1)
+        at < sum
+    });
+    arm.unwrap_or(shares.len().saturating_sub(1))
 }
